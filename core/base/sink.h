@@ -1,0 +1,35 @@
+/* Where a method writes structured results without knowing their notation.
+ *
+ * The core speaks of objects, lists, numbers and text; the api room implements the table with JSON.
+ * Inside an object every value has a key; inside a list the key is NULL. A sink never fails loudly:
+ * it remembers the first failure for its owner. Non-finite numbers are written as null. */
+#ifndef MOTIF_CORE_BASE_SINK_H
+#define MOTIF_CORE_BASE_SINK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct sink {
+    void *context;
+    void (*begin_object)(void *context, const char *key);
+    void (*end_object)(void *context);
+    void (*begin_list)(void *context, const char *key);
+    void (*end_list)(void *context);
+    void (*number)(void *context, const char *key, double value);
+    void (*integer)(void *context, const char *key, int64_t value);
+    void (*boolean)(void *context, const char *key, bool value);
+    void (*text)(void *context, const char *key, const char *value);
+    void (*null)(void *context, const char *key);
+};
+
+static inline void sink_begin_object(const struct sink *s, const char *key) { s->begin_object(s->context, key); }
+static inline void sink_end_object(const struct sink *s) { s->end_object(s->context); }
+static inline void sink_begin_list(const struct sink *s, const char *key) { s->begin_list(s->context, key); }
+static inline void sink_end_list(const struct sink *s) { s->end_list(s->context); }
+static inline void sink_number(const struct sink *s, const char *key, double v) { s->number(s->context, key, v); }
+static inline void sink_integer(const struct sink *s, const char *key, int64_t v) { s->integer(s->context, key, v); }
+static inline void sink_boolean(const struct sink *s, const char *key, bool v) { s->boolean(s->context, key, v); }
+static inline void sink_text(const struct sink *s, const char *key, const char *v) { s->text(s->context, key, v); }
+static inline void sink_null(const struct sink *s, const char *key) { s->null(s->context, key); }
+
+#endif
