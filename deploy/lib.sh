@@ -1,0 +1,66 @@
+# Shared by quickstart and test; sourced by bash with `set -euo pipefail` and the current directory
+# at the root of the tree.
+
+say() { printf '\033[1m==>\033[0m %s\n' "$*" | { [ -t 1 ] && [ -z "${NO_COLOR:-}" ] && cat || sed 's/\x1b\[[0-9;]*m//g'; }; }
+die() { printf 'error: %s\n' "$*" >&2; exit 1; }
+
+# The packages listed in deploy/packages under the given headings.
+packages_of() {
+    local section
+    for section in "$@"; do
+        awk -v want="[$section]" '/^\[/ { on = ($0 == want); next } on && NF && !/^#/ { print $1 }' deploy/packages
+    done | sort -u
+}
+
+# Those of the given packages that are not installed.
+packages_missing() {
+    local package state
+    for package in "$@"; do
+        state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+        [ "$state" = installed ] || printf '%s\n' "$package"
+    done
+}
+
+# Runs a command as root: as it is, or through sudo.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null; then
+        sudo "$@"
+    else
+        die "root is needed to run: $* (run as root, or install sudo)"
+    fi
+}
+
+# Installs what is missing for the given sections; touches neither network nor system otherwise.
+# Services that a package brings along are not started: /usr/sbin/policy-rc.d says no meanwhile.
+install_packages() {
+    local missing guard=/usr/sbin/policy-rc.d made=no status=0
+    command -v dpkg-query >/dev/null || die "this script knows Debian's package tools only"
+    # shellcheck disable=SC2046
+    missing=$(packages_missing $(packages_of "$@"))
+    [ -n "$missing" ] || return 0
+    say "installing: $(echo $missing)"
+    if [ ! -e "$guard" ]; then
+        printf '#!/bin/sh\nexit 101\n' | as_root tee "$guard" >/dev/null
+        as_root chmod 755 "$guard"
+        made=yes
+    fi
+    # shellcheck disable=SC2086
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing ||
+        status=$?
+    [ "$made" = no ] || as_root rm -f "$guard"
+    [ "$status" = 0 ] || die "apt-get could not install: $(echo $missing)"
+}
+
+# build_tree DIR CC [meson options]: configures once, then compiles.
+build_tree() {
+    local dir=$1 compiler=$2
+    shift 2
+    if [ ! -f "$dir/build.ninja" ]; then
+        rm -rf "$dir"
+        CC=$compiler meson setup "$dir" "$@" || { rm -rf "$dir"; return 1; }
+    fi
+    ninja -C "$dir"
+}
