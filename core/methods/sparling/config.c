@@ -1,0 +1,176 @@
+/* The field table: the one place that knows names, ranges, defaults and meanings. */
+#include "core/methods/sparling/config.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static const char *const sparsity_names[] = {"per-channel", "single", "none", NULL};
+static const char *const batch_norm_names[] = {"affine", "plain", "none", NULL};
+static const char *const quantile_names[] = {"kth", "interpolated", NULL};
+static const char *const backward_names[] = {"dense", "auto", NULL};
+static const char *const head_norm_names[] = {"post", "pre", NULL};
+static const char *const positions_names[] = {"row", "grid", "learned", NULL};
+static const char *const embed_order_names[] = {"embed-then-pool", "pool-then-embed", NULL};
+static const char *const schedule_names[] = {"constant", "cosine", "linear", NULL};
+static const char *const initialisation_names[] = {"uniform", "he", NULL};
+
+#define AT(member) offsetof(struct sparling_config, member)
+#define INTEGER(name, preset, low, high, unit, meaning) \
+    {#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning}
+#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning) \
+    {#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning}
+#define CLOSED(name, preset, low, high, unit, meaning) REAL_IN(name, preset, low, high, false, false, unit, meaning)
+#define FLAG(name, preset, meaning) {#name, FIELD_BOOL, AT(name), preset, 0, 1, false, false, NULL, "", meaning}
+#define CHOICE(name, preset, meaning) \
+    {#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning}
+
+static const struct config_field fields[] = {
+    INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of training data, initial weights and dropout"),
+    INTEGER(threads, "0", 0, 256, "threads", "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
+
+    INTEGER(image_size, "100", 24, 400, "px", "rows and columns of the picture"),
+    INTEGER(classes, "10", 1, 10, "digits", "how many different digits occur: 0 up to this number less one"),
+    INTEGER(min_symbols, "3", 1, 10, "digits", "fewest digits around a circle"),
+    INTEGER(max_symbols, "6", 1, 10, "digits", "most digits around a circle; all in a picture differ"),
+    INTEGER(shift, "3", 0, 50, "px", "each digit is moved off the circle by up to this much"),
+    INTEGER(min_radius, "20", 1, 200, "px", "smallest radius of the circle; the largest follows from the picture"),
+    CLOSED(pre_noise, "0.5", 0, 1, "", "noise before the digits are placed, as a share of a digit's ink density"),
+    CLOSED(post_noise, "0.05", 0, 1, "", "share of all pixels flipped after the digits are placed"),
+
+    INTEGER(width, "64", 1, 1024, "channels", "width of the motif model g"),
+    INTEGER(units, "4", 1, 64, "units", "residual units of g; each widens the window by 4 pixels (4: 17x17)"),
+    {"motifs", FIELD_INT, AT(channels_motif), "10", 1, 1024, false, false, NULL, "channels",
+     "channels of the motif map, one motif each when all goes well"},
+    CHOICE(initialisation, "uniform", "first weights of g: U(+-1/sqrt(fan in)), or normal with variance 2/fan in"),
+
+    CHOICE(sparsity, "per-channel", "one threshold a motif channel, one for all channels, or a plain ReLU"),
+    CHOICE(batch_norm, "affine", "batch norm before the sparse layer: with scale and shift, without, or none"),
+    CHOICE(quantile, "kth", "threshold target: the k-th smallest value, or interpolated between neighbours"),
+    CHOICE(backward, "auto", "backward pass of g: dense, or the fastest that is exact (auto)"),
+    REAL_IN(momentum, "0.1", 0, 1, true, false, "", "weight of a new quantile in the running threshold"),
+    CLOSED(accumulate_motifs, "0", 0, 1e6, "motifs",
+           "collect batches until a channel expects this many motifs before a threshold moves; 0: every batch"),
+
+    REAL_IN(density_start, "0.5", 0, 1, true, false, "", "share of motif map elements above the threshold at first"),
+    REAL_IN(density_final, "4.492e-5", 0, 1, true, false, "", "training ends when the next density would be below this"),
+    REAL_IN(density_factor, "0.75", 0, 1, true, true, "", "the density is multiplied by this at the end of a stage"),
+    CLOSED(target_start, "1", 0, 1, "", "first target of exact-match accuracy that ends a stage"),
+    CLOSED(target_min, "0", 0, 1, "", "the target never falls below this"),
+    CLOSED(target_max, "1", 0, 1, "", "nor is it above this when tested"),
+    CLOSED(target_decay, "1e-7", 0, 1, "1/sample", "the target falls by this much a sample"),
+    INTEGER(minimal_spacing, "0", 0, CONFIG_INT_MAX, "samples", "the annealer ignores validations that come sooner"),
+    INTEGER(plateau_validations, "0", 0, 100000, "validations",
+            "a stage ends too after this many validations without a better loss; 0: never"),
+    REAL_IN(plateau_gain, "0.01", 0, 1, false, true, "", "relative fall of the validation loss that counts as better"),
+    REAL_IN(plateau_density, "0.01", 0, 1, true, false, "", "plateaus end stages only above this density"),
+
+    INTEGER(channels, "512", 2, 4096, "channels", "width of the head h"),
+    INTEGER(layers, "6", 1, 48, "layers", "transformer layers of the encoder, and as many of the decoder"),
+    INTEGER(heads, "8", 1, 64, "heads", "attention heads"),
+    INTEGER(feed_forward, "2048", 1, 16384, "channels", "width inside the transformer's feed-forward blocks"),
+    INTEGER(pool, "8", 1, 64, "px", "side of the max-pooling window between motif map and head"),
+    CHOICE(embed_order, "embed-then-pool", "order of the 1x1 embedding and the pooling of the motif map"),
+    FLAG(lstm, "true", "read each row of the pooled map with a bidirectional LSTM first"),
+    CHOICE(positions, "row", "positions of the encoder: sines of the row, of row and column, or learned tables"),
+    CHOICE(head_norm, "post", "layer norm after each block (the paper) or before it"),
+    FLAG(identical_layers, "true", "all layers of a stack start with the same weights (the paper's framework does)"),
+    REAL_IN(dropout, "0.1", 0, 1, false, true, "", "dropout of the transformer"),
+
+    INTEGER(batch, "10", 1, 4096, "samples", "samples of one optimiser update"),
+    REAL_IN(learning_rate, "1e-5", 0, 1, true, false, "", "Adam's step size"),
+    CHOICE(schedule, "constant", "course of the learning rate from its full value to learning_rate_final"),
+    REAL_IN(learning_rate_final, "0.1", 0, 1, false, false, "", "last learning rate of a schedule as a share of the first"),
+    INTEGER(warm_up, "0", 0, CONFIG_INT_MAX, "updates", "the learning rate rises linearly over this many updates"),
+    REAL_IN(beta1, "0.9", 0, 1, false, true, "", "Adam's decay of the mean gradient"),
+    REAL_IN(beta2, "0.999", 0, 1, false, true, "", "Adam's decay of the mean squared gradient"),
+    REAL_IN(epsilon, "1e-8", 0, 1, true, false, "", "Adam's guard against division by zero"),
+    CLOSED(clip_norm, "0", 0, 1e6, "", "gradients are scaled down to this norm; 0: never"),
+
+    INTEGER(total_samples, "6000000", 1, CONFIG_INT_MAX, "samples", "cap on training samples; the job then evaluates"),
+    INTEGER(checkpoint_every, "20000", 1, CONFIG_INT_MAX, "samples", "training samples between checkpoints"),
+    INTEGER(validation_every, "20000", 1, CONFIG_INT_MAX, "samples", "training samples between validations"),
+    INTEGER(validation_samples, "10010", 1, 1000000, "samples", "samples of seed -1 in a validation"),
+    INTEGER(test_samples, "10000", 1, 1000000, "samples", "samples of seed -2 for the final end-to-end error"),
+    INTEGER(motif_samples, "10000", 1, 1000000, "samples", "pictures for the final motif errors, raw seeds 0, 1, 2, ..."),
+    INTEGER(stage_samples, "1000", 0, 1000000, "samples", "samples of either kind for each earlier density; 0: skip them"),
+    INTEGER(stage_count, "11", 1, 64, "densities", "how many of the last densities are evaluated"),
+    INTEGER(decode_extra, "2", 1, 64, "tokens", "decoding stops this many tokens after the longest label"),
+};
+
+const struct config_table sparling_config_table = CONFIG_TABLE(fields, struct sparling_config);
+
+int sparling_vocabulary(const struct sparling_config *config) { return TOKEN_FIRST + (int)config->classes; }
+
+int sparling_grid(const struct sparling_config *config) { return (int)(config->image_size / config->pool); }
+
+double sparling_last_density(const struct sparling_config *config)
+{
+    double density = config->density_start;
+    while (density * config->density_factor >= config->density_final)
+        density *= config->density_factor;
+    return density;
+}
+
+static void fault(const struct method_faults *faults, const char *field, const char *format, double a, double b)
+{
+    char text[192];
+    snprintf(text, sizeof text, format, a, b);
+    faults->add(faults->context, field, text);
+}
+
+/* The largest digit is 12 pixels high; the circle must keep that and the shift away from the border. */
+static void check_domain(const struct sparling_config *c, const struct method_faults *faults)
+{
+    int64_t padding = c->shift + 12, half = c->image_size / 2;
+    if (c->min_symbols > c->max_symbols)
+        fault(faults, "min_symbols", "must not exceed max_symbols (%.0f); got %.0f", (double)c->max_symbols,
+              (double)c->min_symbols);
+    if (c->max_symbols > c->classes)
+        fault(faults, "max_symbols", "must not exceed classes (%.0f), digits of a picture differ; got %.0f",
+              (double)c->classes, (double)c->max_symbols);
+    if (c->min_radius >= half - padding)
+        fault(faults, "min_radius",
+              "must be below image_size/2 - shift - 12 = %.0f, or the circle leaves the picture; got %.0f",
+              (double)(half - padding), (double)c->min_radius);
+}
+
+static void check_head(const struct sparling_config *c, const struct method_faults *faults)
+{
+    if (c->channels % c->heads != 0)
+        fault(faults, "heads", "must divide channels (%.0f); got %.0f", (double)c->channels, (double)c->heads);
+    if (c->channels % 2 != 0)
+        fault(faults, "channels", "must be even: half of them are sines, half cosines; got %.0f%.0s", (double)c->channels, 0);
+    if (c->positions == POSITIONS_GRID && c->channels % 4 != 0)
+        fault(faults, "channels", "must be a multiple of 4 with grid positions; got %.0f%.0s", (double)c->channels, 0);
+    if (c->pool > c->image_size)
+        fault(faults, "pool", "must not exceed image_size (%.0f); got %.0f", (double)c->image_size, (double)c->pool);
+}
+
+static void check_run(const struct sparling_config *c, const struct method_faults *faults)
+{
+    if (c->density_final > c->density_start)
+        fault(faults, "density_final", "must not exceed density_start (%g); got %g", c->density_start,
+              c->density_final);
+    if (c->target_min > c->target_max)
+        fault(faults, "target_min", "must not exceed target_max (%g); got %g", c->target_max, c->target_min);
+    if (c->validation_every < c->batch)
+        fault(faults, "validation_every", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
+              (double)c->validation_every);
+    if (c->checkpoint_every < c->batch)
+        fault(faults, "checkpoint_every", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
+              (double)c->checkpoint_every);
+    if (c->total_samples < c->batch)
+        fault(faults, "total_samples", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
+              (double)c->total_samples);
+    if (c->accumulate_motifs > 0 && c->sparsity == SPARSITY_NONE)
+        fault(faults, "accumulate_motifs", "has no meaning without thresholds (sparsity none); got %g%.0s",
+              c->accumulate_motifs, 0);
+}
+
+void sparling_check(const void *config, const struct method_faults *faults)
+{
+    const struct sparling_config *c = config;
+    check_domain(c, faults);
+    check_head(c, faults);
+    check_run(c, faults);
+}

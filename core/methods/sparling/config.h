@@ -1,0 +1,84 @@
+/* Configuration of the SPARLING method: the struct, its table, its presets and its costs.
+ *
+ * Every number of the paper's section 5.1 (and of the authors' code where the two differ) is a field,
+ * with the code's value as default. So `{}` is the paper's DigitCircle run; presets override. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_CONFIG_H
+#define MOTIF_CORE_METHODS_SPARLING_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/config.h"
+#include "core/methods/method.h"
+
+/* Indices into the choices of the table; the order must match config.c. */
+enum sparling_sparsity { SPARSITY_PER_CHANNEL, SPARSITY_SINGLE, SPARSITY_NONE };
+enum sparling_batch_norm { BATCH_NORM_AFFINE, BATCH_NORM_PLAIN, BATCH_NORM_NONE };
+enum sparling_quantile { QUANTILE_KTH, QUANTILE_INTERPOLATED };
+enum sparling_backward { BACKWARD_DENSE, BACKWARD_AUTO };
+enum sparling_head_norm { HEAD_NORM_POST, HEAD_NORM_PRE };
+enum sparling_positions { POSITIONS_ROW, POSITIONS_GRID, POSITIONS_LEARNED };
+enum sparling_embed_order { EMBED_THEN_POOL, POOL_THEN_EMBED };
+enum sparling_schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_LINEAR };
+enum sparling_initialisation { INITIALISATION_UNIFORM, INITIALISATION_HE };
+
+struct sparling_config {
+    int64_t seed, threads;
+
+    /* Domain: DigitCircle (core/data/digitcircle.h). */
+    int64_t image_size, classes, min_symbols, max_symbols, shift, min_radius;
+    double pre_noise, post_noise;
+
+    /* Motif model g. */
+    int64_t width, units, channels_motif;
+    int initialisation;
+
+    /* Sparse layer. */
+    int sparsity, batch_norm, quantile, backward;
+    double momentum, accumulate_motifs;
+
+    /* Annealing. */
+    double density_start, density_final, density_factor;
+    double target_start, target_min, target_max, target_decay;
+    int64_t minimal_spacing, plateau_validations;
+    double plateau_gain, plateau_density;
+
+    /* Head h. */
+    int64_t channels, layers, heads, feed_forward, pool;
+    int head_norm, positions, embed_order;
+    bool lstm, identical_layers;
+    double dropout;
+
+    /* Optimiser. */
+    int64_t batch, warm_up;
+    double learning_rate, learning_rate_final, beta1, beta2, epsilon, clip_norm;
+    int schedule;
+
+    /* Run. */
+    int64_t total_samples, checkpoint_every, validation_every, validation_samples;
+    int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
+};
+
+extern const struct config_table sparling_config_table;
+extern const struct method_preset sparling_presets[];
+extern const size_t sparling_preset_count;
+
+/* Faults that concern several fields. */
+void sparling_check(const void *config, const struct method_faults *faults);
+enum status sparling_estimate(const void *config, struct method_estimate *out, struct error *err);
+
+/* Trainable parameters of g with its sparse layer's batch norm, and of h. */
+int64_t sparling_parameters_g(const struct sparling_config *config);
+int64_t sparling_parameters_h(const struct sparling_config *config);
+/* Multiply-adds of one forward pass over one image with `tokens` target tokens (paper-size: 6.716e9 for 8). */
+double sparling_macs(const struct sparling_config *config, int tokens);
+
+/* Tokens: START, END, then the digits. */
+enum { TOKEN_START = 0, TOKEN_END = 1, TOKEN_FIRST = 2 };
+int sparling_vocabulary(const struct sparling_config *config);
+/* Rows (and columns) of the map after pooling. */
+int sparling_grid(const struct sparling_config *config);
+/* The lowest density that the schedule reaches: density_start * density_factor^k >= density_final. */
+double sparling_last_density(const struct sparling_config *config);
+
+#endif

@@ -1,0 +1,80 @@
+/* What a configuration costs, from its shapes alone: parameters, multiply-adds, bytes.
+ *
+ * The counts follow the layers of model.c one by one; the model's own parameter table is held against
+ * them in the tests. Memory is dominated by the maps that the backward pass of g needs. */
+#include "core/methods/sparling/config.h"
+
+#include <math.h>
+
+int64_t sparling_parameters_g(const struct sparling_config *c)
+{
+    int64_t w = c->width, m = c->channels_motif;
+    int64_t unit = 2 * (2 * w) + 2 * (9 * w * w + w);
+    int64_t total = (w + w) + c->units * unit + (w * m + m);
+    return total + (c->batch_norm == BATCH_NORM_AFFINE ? 2 * m : 0);
+}
+
+int64_t sparling_parameters_h(const struct sparling_config *c)
+{
+    int64_t d = c->channels, f = c->feed_forward, v = sparling_vocabulary(c), half = d / 2;
+    int64_t attention = 4 * d * d + 4 * d, feed = 2 * d * f + f + d, norm = 2 * d;
+    int64_t encoder = attention + feed + 2 * norm;
+    int64_t decoder = 2 * attention + feed + 3 * norm;
+    int64_t total = c->channels_motif * d + d;
+    if (c->lstm)
+        total += 2 * 4 * (half * d + half * half + 2 * half);
+    if (c->positions == POSITIONS_LEARNED)
+        total += 2 * sparling_grid(c) * d;
+    total += c->layers * (encoder + decoder);
+    if (c->head_norm == HEAD_NORM_PRE)
+        total += 2 * norm; /* the norm at the end of each stack */
+    return total + v * d + (d * v + v);
+}
+
+double sparling_macs(const struct sparling_config *c, int tokens)
+{
+    double pixels = (double)(c->image_size * c->image_size), w = (double)c->width, m = (double)c->channels_motif;
+    double d = (double)c->channels, f = (double)c->feed_forward, grid = sparling_grid(c), n = grid * grid;
+    double layers = (double)c->layers, t = tokens, v = sparling_vocabulary(c);
+    double g = pixels * (w + (double)c->units * 2 * 9 * w * w + w * m);
+    double collapse = (c->embed_order == EMBED_THEN_POOL ? pixels : n) * m * d;
+    double lstm = c->lstm ? n * 2 * 4 * (d / 2) * (d + d / 2) : 0;
+    double encoder = layers * (n * (4 * d * d + 2 * d * f) + 2 * n * n * d);
+    double self = t * 4 * d * d + 2 * t * t * d, cross = t * 2 * d * d + n * 2 * d * d + 2 * t * n * d;
+    double decoder = layers * (self + cross + t * 2 * d * f) + t * d * v;
+    return g + collapse + lstm + encoder + decoder;
+}
+
+static double padded(double channels) { return 16 * ceil(channels / 16); }
+
+/* Floats that one image keeps alive between forward and backward. */
+static double activation_floats(const struct sparling_config *c)
+{
+    double side = (double)c->image_size + 2, map = side * side;
+    double w = padded((double)c->width), m = padded((double)c->channels_motif), d = (double)c->channels;
+    double f = (double)c->feed_forward, grid = sparling_grid(c), n = grid * grid;
+    double t = (double)c->max_symbols + 1, layers = (double)c->layers, heads = (double)c->heads;
+    double maps = map * (16 + w * (1 + 5 * (double)c->units) + 3 * m);
+    double collapse = c->embed_order == EMBED_THEN_POOL ? map * padded(d) : 0;
+    double lstm = c->lstm ? n * 8 * d : 0;
+    double encoder = layers * (n * (12 * d + 2 * f) + 2 * heads * n * n);
+    double decoder = layers * (t * (20 * d + 2 * f) + n * 2 * d + 2 * heads * t * (t + n));
+    /* Each value has a gradient of the same size. */
+    return 2 * (maps + collapse + lstm + encoder + decoder);
+}
+
+enum status sparling_estimate(const void *config, struct method_estimate *out, struct error *err)
+{
+    const struct sparling_config *c = config;
+    int64_t parameters = sparling_parameters_g(c) + sparling_parameters_h(c);
+    double stages = 1 + floor(log(sparling_last_density(c) / c->density_start) / log(c->density_factor) + 0.5);
+    double least = stages * (double)c->validation_every;
+
+    out->parameters = parameters;
+    out->flops_per_sample = 3 * 2 * sparling_macs(c, (int)c->max_symbols + 1);
+    out->checkpoint_bytes = 12 * parameters + 65536;
+    out->memory_bytes =
+        16 * parameters + (int64_t)(4 * activation_floats(c) * (double)c->batch) + (int64_t)(16 << 20);
+    out->samples = least < (double)c->total_samples ? (int64_t)least : c->total_samples;
+    return STATUS_OK;
+}
