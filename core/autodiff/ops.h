@@ -1,0 +1,109 @@
+/* The operations. Each lives in a file of its own: shape rule, forward, backward.
+ *
+ * All return a tensor of the step arena, or NULL after a failure (tape.h). Weights keep the shapes
+ * that PyTorch gives them, so exported files read as one expects. `dropout` is the probability of
+ * zeroing, ignored in evaluation; what is kept is scaled by 1 / (1 - dropout). */
+#ifndef MOTIF_CORE_AUTODIFF_OPS_H
+#define MOTIF_CORE_AUTODIFF_OPS_H
+
+#include "core/autodiff/tape.h"
+
+/* --- maps ------------------------------------------------------------------------------------- */
+
+/* 1x1 convolution of a plain input: planes [images][in][height][width] (borrowed until backward) to a
+ * map of w->dim[0] channels. w: [out][in][1][1]; b: [out]. The input gets no gradient. */
+struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, int in, int height, int width,
+                              int halo_h, struct weight *w, struct weight *b);
+
+/* Convolution with zero padding that keeps the size. w: [out][in][kh][kw] with kernel 1x1, 3x3 or
+ * 1x3; b: [out] or NULL; `residual` (same shape as the result, or NULL) is added. */
+struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struct weight *b,
+                       struct tensor *residual);
+
+/* y = gain (x - mean) / sqrt(var + epsilon) + bias, then ReLU if asked. In training the statistics
+ * are those of the batch (biased variance) and the running ones move towards them by `momentum`
+ * (with the unbiased variance); in evaluation, or with `hold`, the running ones are used. */
+struct batch_norm {
+    struct weight *gain, *bias;    /* [channels]; both NULL: plain */
+    struct weight *mean, *variance; /* running statistics, [channels], no gradient */
+    double momentum, epsilon;      /* 0.1, 1e-5 */
+    bool hold;                     /* running statistics even in training, and they stay as they are */
+};
+struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu);
+
+/* max(0, x - t), t: [channels] constant; the gradient passes where the result is > 0 (SPARLING §4.1).
+ * relu false: x - t as it is. The policy that moves t is nn/sparse.h. */
+struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu);
+
+struct tensor *op_relu(struct exec *e, struct tensor *x);
+struct tensor *op_sigmoid(struct exec *e, struct tensor *x); /* padding channels stay zero */
+
+/* Largest of each ph x pw cell, stride the same, floor; the first in scan order wins ties. */
+struct tensor *op_max_pool(struct exec *e, struct tensor *x, int ph, int pw);
+/* The same to rows: [images * (height/ph) * (width/pw)][channels]. */
+struct tensor *op_pool_rows(struct exec *e, struct tensor *x, int ph, int pw);
+/* 1x1 convolution to w->dim[0] features and max-pool in one pass, to rows as above. w: [out][in] (or
+ * [out][in][1][1]), b: [out]. The map in between never exists. */
+struct tensor *op_embed_pool(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int ph, int pw);
+/* Every position a row: [images * height * width][channels]. */
+struct tensor *op_map_rows(struct exec *e, struct tensor *x);
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+/* y = dropout(act(x w' + b)). w: [out][in]; b: [out] or NULL. Dropout only together with ReLU. */
+struct tensor *op_linear(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, bool relu,
+                         double dropout);
+
+/* Rows (t / divisor) % period of `table` ([>= period][cols]) are added to rows t of x; dropout after.
+ * For a token grid [images][gh][gw]: row positions have divisor gw and period gh, columns 1 and gw,
+ * both at once 1 and gh * gw. `table` may be trained or constant (grad NULL). */
+struct tensor *op_add_rows(struct exec *e, struct tensor *x, struct weight *table, int divisor, int period,
+                           double dropout);
+
+/* w: [tokens][cols]; ids: count of them, borrowed until backward, each in [0, tokens). */
+struct tensor *op_embedding(struct exec *e, const int32_t *ids, int count, struct weight *w);
+
+struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y);
+struct tensor *op_scale(struct exec *e, struct tensor *x, double factor);
+struct tensor *op_dropout(struct exec *e, struct tensor *x, double dropout);
+/* x + dropout(y). */
+struct tensor *op_residual(struct exec *e, struct tensor *x, struct tensor *y, double dropout);
+/* Over the columns of each row; epsilon 1e-5. gain, bias: [cols]. */
+struct tensor *op_layer_norm(struct exec *e, struct tensor *x, struct weight *gain, struct weight *bias);
+/* layer_norm(x + dropout(y)) in one pass: the joint of a post-norm transformer. */
+struct tensor *op_residual_norm(struct exec *e, struct tensor *x, struct tensor *y, double dropout,
+                                struct weight *gain, struct weight *bias);
+
+/* Scaled dot-product attention of several heads, softmax with masks and dropout fused. Rows are
+ * sample-major: row = sample * length + position. Head h has columns [h * d, (h + 1) * d). */
+struct attention {
+    int batch, queries, keys, heads;
+    bool causal;            /* query i sees keys 0..i; needs queries == keys */
+    const int *key_lengths; /* [batch] keys that exist, borrowed until backward; NULL: all. At least 1 each */
+    double dropout;         /* on the probabilities */
+};
+/* qkv: [batch * queries][3 * cols], query, key and value one after another. Returns [..][cols]. */
+struct tensor *op_self_attention(struct exec *e, struct tensor *qkv, const struct attention *shape);
+/* q: [batch * queries][cols], kv: [batch * keys][2 * cols]. */
+struct tensor *op_cross_attention(struct exec *e, struct tensor *q, struct tensor *kv,
+                                  const struct attention *shape);
+
+/* Bidirectional LSTM, one layer, zero initial state. x: [sequences * length][in], sequence-major.
+ * Each direction as in PyTorch: w_ih [4h][in], w_hh [4h][h], b_ih, b_hh [4h], gates i, f, g, o.
+ * Returns [sequences * length][2h]: forward, then backward half. */
+struct lstm_weights {
+    struct weight *w_ih, *w_hh, *b_ih, *b_hh;
+};
+struct tensor *op_bilstm(struct exec *e, struct tensor *x, int sequences, int length,
+                         const struct lstm_weights direction[2]);
+
+/* --- losses: [1][1] --------------------------------------------------------------------------- */
+
+/* Mean over the counted rows of -log softmax(logits)[target]; target -1: not counted. With nothing
+ * counted the loss is 0. `targets`: [rows], borrowed until backward. */
+struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int32_t *targets);
+/* factor * sum of all elements (of a map: its positions, not halo or padding). */
+struct tensor *op_sum(struct exec *e, struct tensor *x, double factor);
+struct tensor *op_mean(struct exec *e, struct tensor *x);
+
+#endif

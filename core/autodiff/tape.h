@@ -1,0 +1,105 @@
+/* Reverse-mode differentiation over a fixed set of operations.
+ *
+ * Define-by-run: an operation (ops.h) computes its result at once into the step arena and, in
+ * training, leaves a node on the tape; tape_backward() walks the nodes in reverse. Nothing is
+ * allocated in a step after the first few: the arena is reset, not freed, and gradient buffers that
+ * are done with are handed to the next tensor of the same size.
+ *
+ * Failure is sticky. The first operation that cannot go on (no memory, shapes that do not fit)
+ * fills `exec.error` and returns NULL; every operation given a NULL tensor returns NULL. So a network is
+ * composed without looking, and whoever runs the step asks exec_status() once.
+ *
+ * Results are the same bits for any number of threads: work is cut into chunks by its shape alone,
+ * partial sums are added in chunk order. One exec belongs to one thread at a time; weights may be
+ * shared by any number of evaluating execs. */
+#ifndef MOTIF_CORE_AUTODIFF_TAPE_H
+#define MOTIF_CORE_AUTODIFF_TAPE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/arena.h"
+#include "core/base/error.h"
+#include "core/base/pool.h"
+#include "core/base/real.h"
+#include "core/kernels/kernels.h"
+#include "core/kernels/map.h"
+
+/* A trained array. It lives in the blocks of nn/params.h; operations read `value` and, when `grad`
+ * is not NULL, leave the gradient there: the first writer of a step assigns, later ones add. */
+struct weight {
+    real *value;
+    real *grad;      /* NULL: frozen, or evaluation only */
+    bool grad_ready; /* something has been written in this step */
+    int rank;
+    int dim[4];
+    size_t count;
+};
+
+enum tensor_kind {
+    TENSOR_ROWS, /* data: [rows][cols], row-major */
+    TENSOR_MAP   /* data: the blocked layout of kernels/map.h */
+};
+
+struct tensor {
+    enum tensor_kind kind;
+    bool wants_grad; /* a gradient must flow through it */
+    bool grad_ready; /* `grad` holds what has arrived so far */
+    int rows, cols;       /* TENSOR_ROWS */
+    struct map_shape map; /* TENSOR_MAP */
+    real *data;
+    real *grad;           /* NULL until the backward pass reaches it */
+    size_t count;         /* numbers in `data`, halo and padding included */
+};
+
+/* Time by operation, for `bench` and for whoever tunes; off unless exec.profile is set. */
+struct exec_profile {
+    struct exec_profile_entry {
+        const char *name;
+        double forward_seconds, backward_seconds;
+        int64_t calls;
+    } entries[48];
+    int count;
+};
+
+struct tape; /* nodes of the step, free gradient buffers */
+
+struct exec {
+    const struct kernels *kernels;
+    struct pool *pool;
+    struct arena *arena; /* the step arena; exec_begin() resets it */
+    uint64_t seed;       /* of dropout */
+    /* Set by exec_begin(). */
+    bool training;       /* record; dropout on; batch statistics; thresholds move */
+    uint64_t step;       /* counts optimiser updates: a dropout mask is a function of (seed, stream, step, index) */
+    uint32_t streams;    /* dropout call sites met so far in this step: the stream of the next one */
+    struct error error;  /* first failure of the step */
+    struct tape *tape;
+    struct exec_profile *profile; /* borrowed; NULL: no clock is read */
+};
+
+/* Plain fields are copied; nothing is allocated. The same pool may serve other execs in turn. */
+void exec_init(struct exec *exec, const struct kernels *kernels, struct pool *pool, struct arena *arena,
+               uint64_t seed);
+/* Resets the arena and the tape: every tensor of the step before is gone. */
+void exec_begin(struct exec *exec, bool training, uint64_t step);
+enum status exec_status(const struct exec *exec, struct error *err);
+
+/* Uninitialised tensors in the step arena. A map's halo and padding channels are zero. */
+struct tensor *tensor_rows(struct exec *exec, int rows, int cols);
+struct tensor *tensor_map(struct exec *exec, const struct map_shape *shape);
+/* A tensor over the caller's memory (which outlives the step), in training with gradient if asked. */
+struct tensor *tensor_wrap_rows(struct exec *exec, real *data, int rows, int cols, bool wants_grad);
+/* Planes [image][channel][height][width] into a new map, and back (`planes` has no halo). */
+struct tensor *tensor_from_planes(struct exec *exec, const real *planes, const struct map_shape *shape,
+                                  bool wants_grad);
+void tensor_to_planes(const struct tensor *map, real *planes);
+void tensor_grad_to_planes(const struct tensor *map, real *planes); /* zeros where no gradient came */
+
+/* Runs the recorded nodes in reverse. `seed` is the gradient of `root`, laid out as its data; NULL
+ * means 1 everywhere, as for a loss. Gradients of weights are in weight.grad afterwards; those of
+ * tensors made by tensor_wrap_rows() and tensor_from_planes() stay readable until exec_begin(). */
+enum status tape_backward(struct exec *exec, struct tensor *root, const real *seed, struct error *err);
+
+#endif

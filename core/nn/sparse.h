@@ -1,0 +1,56 @@
+/* The sparse layer: an activation rate enforced by a moving threshold (SPARLING §4.1, §J).
+ *
+ * Training: k = max(1, trunc(N (1 - density))) in double; q = the k-th smallest of the N values of a
+ * channel (or of all channels together); t <- momentum t + (1 - momentum) q, before it is used on the
+ * same batch; then max(0, z - t). No gradient flows through q or t. Evaluation: t stays. */
+#ifndef MOTIF_CORE_NN_SPARSE_H
+#define MOTIF_CORE_NN_SPARSE_H
+
+#include "core/autodiff/ops.h"
+#include "core/nn/params.h"
+
+enum sparse_mode {
+    SPARSE_PER_CHANNEL, /* MT: a threshold for each channel */
+    SPARSE_SINGLE,      /* ST: one for all, from all values together */
+    SPARSE_NONE,        /* pass-through: no threshold, no ReLU */
+    SPARSE_L1,          /* ReLU; the loss gets an L1 term */
+    SPARSE_KL,          /* sigmoid; the loss gets a divergence from the target density */
+    SPARSE_NOISE        /* plain batch norm and Gaussian noise of the same capacity */
+};
+
+struct sparse_config {
+    enum sparse_mode mode;
+    int channels;
+    double momentum;    /* of t: 0.9 */
+    double accumulate;  /* 0: update on every batch. Else batches are collected until the accumulated
+                           count of a channel times the density reaches this (10) */
+    bool interpolate;   /* linear interpolation between order statistics instead of the k-th value */
+};
+
+struct sparse; /* thresholds (state of `params`) and the accumulated values */
+
+/* Thresholds are declared as NAME.threshold, [channels] (SINGLE: all equal). */
+enum status sparse_create(struct sparse **sparse, struct params *params, const char *name,
+                          const struct sparse_config *config, struct error *err);
+void sparse_destroy(struct sparse *sparse);
+
+/* z: the (normalised) motif map. density in (0, 1]. In training the thresholds move first.
+ * raw: z - t without ReLU, as the single-motif evaluation wants it. */
+struct tensor *sparse_forward(struct exec *e, struct sparse *sparse, struct tensor *z, double density, bool raw);
+/* The term to be added to the loss: L1 and KL modes; NULL otherwise. `map` is what sparse_forward()
+ * gave, weight the factor of the term. */
+struct tensor *sparse_penalty(struct exec *e, struct sparse *sparse, struct tensor *map, double density,
+                              double weight);
+
+const real *sparse_thresholds(const struct sparse *sparse); /* [channels] */
+/* Values collected since the last update, as PACK_STATE entries; the thresholds themselves belong to
+ * `params`. Call with the state at rest (between steps); `reading`: to declare room for what a
+ * stream may hold. */
+enum status sparse_pack(struct sparse *sparse, struct pack *pack, struct error *err);
+
+/* The k-th smallest (1-based) of n values; the array is reordered. */
+real select_kth(real *values, size_t n, size_t k);
+/* q of n values as above; reorders. n >= 1. */
+real sparse_quantile(real *values, size_t n, double density, bool interpolate);
+
+#endif
