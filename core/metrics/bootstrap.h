@@ -1,0 +1,21 @@
+/* Mean with a 95 % bootstrap interval, as the paper's figures have it: 1000 resamples with numpy's
+ * legacy generator at seed 0, percentiles 2.5 and 97.5 with linear interpolation. */
+#ifndef MOTIF_CORE_METRICS_BOOTSTRAP_H
+#define MOTIF_CORE_METRICS_BOOTSTRAP_H
+
+#include "core/base/error.h"
+
+#define BOOTSTRAP_RESAMPLES 1000
+
+struct bootstrap {
+    int count;              /* values used: NaN are left out */
+    double mean, low, high; /* NaN when count is 0 */
+};
+
+/* STATUS_NO_MEMORY only. */
+enum status bootstrap_mean(const double *values, int count, struct bootstrap *out, struct error *err);
+
+/* The value at `fraction` (0..1) of `count` >= 1 sorted values, linearly interpolated. */
+double bootstrap_percentile(const double *sorted, int count, double fraction);
+
+#endif
