@@ -129,8 +129,8 @@ struct pool_call {
  * value bias[d], and competes like any other, so a tie goes to the first in scan order. Time falls
  * with the number of active pixels.
  * `packed`: embed_pack(). `arg`: [rows * width][features].
- * Backward: dtokens in; din written over din_rows x din_width pixels; dweights
- * [features][16 blocks] and dbias [features] partials. */
+ * Backward: dtokens in (ld_tokens); din (if there) written over din_rows x din_width pixels; dweights
+ * [features][16 blocks] and dbias [features] partials, each may be NULL. */
 struct embed_call {
     int blocks, rows, width, pool_h, pool_w, features;
     struct map_strip in;
@@ -283,8 +283,9 @@ struct kernels {
     void (*add)(size_t count, const real *x, real *y);                          /* y += x */
     void (*scale)(size_t count, real factor, real *x);                          /* x *= factor */
     void (*axpy)(size_t count, real factor, const real *x, real *y);            /* y += factor x */
-    /* y[r] = x[r] + table[r % period]: positional encodings. y may be x. */
-    void (*add_periodic)(int rows, int columns, int period, const real *table, const real *x, real *y);
+    /* y[r] = x[r] + table[((first + r) / divisor) % period]: positional encodings. y may be x. */
+    void (*add_periodic)(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,
+                         real *y);
 
     void (*softmax_forward)(const struct softmax_call *call);
     void (*softmax_backward)(const struct softmax_call *call);

@@ -1,0 +1,118 @@
+/* Convolutions, written as the sums they are. Taps run from -kernel/2 to kernel/2. */
+#include <string.h>
+
+#include "core/kernels/ref/ref.h"
+
+enum { L = MAP_LANES, TILE = L * L };
+
+/* acc[o] += sum over taps and inputs of one output pixel; `in` at the pixel under the centre tap. */
+static void conv_pixel(const struct conv_call *c, const real *in, const real *weights, real acc[L])
+{
+    for (int ib = 0; ib < c->in_blocks; ib++) {
+        for (int ky = 0; ky < c->kernel_h; ky++) {
+            for (int kx = 0; kx < c->kernel_w; kx++, weights += TILE) {
+                const real *p = in + ib * c->in.block + (ky - c->kernel_h / 2) * c->in.row +
+                                (kx - c->kernel_w / 2) * L;
+                for (int i = 0; i < L; i++)
+                    for (int o = 0; o < L; o++)
+                        acc[o] += p[i] * weights[i * L + o];
+            }
+        }
+    }
+}
+
+void ref_conv_forward(const struct conv_call *c)
+{
+    size_t per_block = (size_t)(c->in_blocks * c->kernel_h * c->kernel_w) * TILE;
+    for (int ob = 0; ob < c->out_blocks; ob++) {
+        for (int y = 0; y < c->rows; y++) {
+            for (int x = 0; x < c->width; x++) {
+                real acc[L];
+                for (int o = 0; o < L; o++)
+                    acc[o] = c->bias ? c->bias[ob * L + o] : 0;
+                conv_pixel(c, c->in.at + y * c->in.row + (ptrdiff_t)x * L, c->weights + (size_t)ob * per_block, acc);
+                if (c->add.at) {
+                    const real *add = c->add.at + ob * c->add.block + y * c->add.row + (ptrdiff_t)x * L;
+                    for (int o = 0; o < L; o++)
+                        acc[o] += add[o];
+                }
+                memcpy(c->out.at + ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L, acc, sizeof acc);
+            }
+        }
+    }
+    if (c->moments)
+        ref_map_moments(c->out_blocks, c->rows, c->width, c->out, c->moments);
+}
+
+/* One tap of one pair of blocks, over the strip. */
+static void gradient_tap(const struct conv_gradient_call *c, const real *in, const real *dout, real *dweights)
+{
+    for (int y = 0; y < c->rows; y++) {
+        for (int x = 0; x < c->width; x++) {
+            const real *p = in + y * c->in.row + (ptrdiff_t)x * L, *d = dout + y * c->dout.row + (ptrdiff_t)x * L;
+            for (int i = 0; i < L; i++)
+                for (int o = 0; o < L; o++)
+                    dweights[i * L + o] += p[i] * d[o];
+        }
+    }
+}
+
+void ref_conv_gradient(const struct conv_gradient_call *c)
+{
+    real *dweights = c->dweights;
+    for (int ob = 0; ob < c->out_blocks; ob++) {
+        const real *dout = c->dout.at + ob * c->dout.block;
+        for (int ib = 0; ib < c->in_blocks; ib++) {
+            for (int ky = 0; ky < c->kernel_h; ky++) {
+                for (int kx = 0; kx < c->kernel_w; kx++, dweights += TILE) {
+                    const real *in = c->in.at + ib * c->in.block + (ky - c->kernel_h / 2) * c->in.row +
+                                     (kx - c->kernel_w / 2) * L;
+                    gradient_tap(c, in, dout, dweights);
+                }
+            }
+        }
+        if (!c->dbias)
+            continue;
+        for (int y = 0; y < c->rows; y++)
+            for (int x = 0; x < c->width; x++)
+                for (int o = 0; o < L; o++)
+                    c->dbias[ob * L + o] += dout[y * c->dout.row + (ptrdiff_t)x * L + o];
+    }
+}
+
+void ref_planar_forward(const struct planar_call *c)
+{
+    for (int ob = 0; ob < c->out_blocks; ob++) {
+        for (int y = 0; y < c->rows; y++) {
+            for (int x = 0; x < c->width; x++) {
+                real *out = c->out.at + ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L;
+                for (int o = 0; o < L; o++) {
+                    real sum = c->bias ? c->bias[ob * L + o] : 0;
+                    for (int i = 0; i < c->channels; i++)
+                        sum += c->weights[(ob * L + o) * c->channels + i] * c->in[i * c->in_plane + y * c->in_row + x];
+                    out[o] = sum;
+                }
+            }
+        }
+    }
+    if (c->moments)
+        ref_map_moments(c->out_blocks, c->rows, c->width, c->out, c->moments);
+}
+
+void ref_planar_gradient(const struct planar_call *c)
+{
+    for (int ob = 0; ob < c->out_blocks; ob++) {
+        for (int y = 0; y < c->rows; y++) {
+            for (int x = 0; x < c->width; x++) {
+                const real *dout = c->out.at + ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L;
+                for (int o = 0; o < L; o++) {
+                    for (int i = 0; i < c->channels; i++)
+                        c->dweights[(ob * L + o) * c->channels + i] +=
+                            dout[o] * c->in[i * c->in_plane + y * c->in_row + x];
+                    if (c->dbias)
+                        c->dbias[ob * L + o] += dout[o];
+                }
+            }
+        }
+    }
+}
