@@ -92,6 +92,7 @@ struct api_system {
     double gflops_per_thread;               /* measured on this machine in training; 0: not known */
     uint64_t steps, samples;                /* done by this process since it started */
     uint64_t memory_bytes;                  /* resident; 0: not known */
+    int64_t queue_limit;                    /* jobs that may wait; 0: no limit */
     bool tokens_required;
 };
 
@@ -114,8 +115,8 @@ struct api_options {
     struct log_hook log;
     struct api_host host;
     uint64_t model_cache_bytes;           /* models kept open for queries; 0: 1 GiB */
-    int queue_limit;                      /* jobs that may wait; 0: 1000 */
-    int threads_default, threads_max;     /* of a job; 0: 1 and 256 */
+    int threads_max;                      /* most threads of one job; 0: 256 */
+    int queries_at_once;                  /* motif and predict queries that may compute; 0: 4; more get 503 */
 };
 
 enum status api_create(const struct api_options *options, struct api **api, struct error *err);

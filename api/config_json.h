@@ -11,6 +11,7 @@
 
 #include "core/base/error.h"
 #include "core/methods/method.h"
+#include "storage/storage.h"
 
 #define API_FAULTS_MAX 64 /* more are counted, not kept */
 
@@ -40,17 +41,17 @@ char *api_config_write(const struct config_table *table, const void *config);
 struct api_job_rules {
     const struct method *const *methods;
     size_t method_count;
-    int threads_default, threads_max;
+    int threads_max; /* 0: 256 */
 };
 struct api_job_spec {
     const struct method *method;
     char preset[64]; /* "" when none was named */
     char name[128];
     int priority;    /* -100..100, higher first; 0 */
-    int threads;
+    int threads;     /* 0: the daemon's choice */
     void *config;    /* resolved; owned */
-    char from_job[64];          /* "": none */
-    int64_t from_checkpoint;    /* sequence number; -1: latest; meaningless without from_job */
+    char from_job[STORAGE_ID];  /* "": none */
+    struct storage_checkpoint_pick from_checkpoint; /* meaningless without from_job */
 };
 enum status api_job_parse(const struct api_job_rules *rules, const char *text, size_t bytes,
                           struct api_job_spec *spec, struct api_faults *faults, struct error *err);

@@ -1,0 +1,184 @@
+#include "api/json_sink.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json.h"
+
+void json_write_number(struct buf *out, double value)
+{
+    if (!isfinite(value)) {
+        buf_text(out, "null");
+        return;
+    }
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value) {
+            break;
+        }
+    }
+    buf_text(out, text);
+}
+
+void json_write_text(struct buf *out, const char *value)
+{
+    size_t bytes = strlen(value), run = 0; /* run: start of what needs no escape */
+    buf_text(out, "\"");
+    for (size_t at = 0; at < bytes;) {
+        unsigned char c = (unsigned char)value[at];
+        size_t length = utf8_char(value + at, bytes - at);
+        if (length != 0 && c >= 0x20 && c != '"' && c != '\\' && c != 0x7F) {
+            at += length;
+            continue;
+        }
+        buf_append(out, value + run, at - run);
+        if (length == 0) {
+            buf_text(out, "\xEF\xBF\xBD");
+        } else if (c == '"' || c == '\\') {
+            buf_format(out, "\\%c", c);
+        } else if (c == '\n') {
+            buf_text(out, "\\n");
+        } else if (c == '\t') {
+            buf_text(out, "\\t");
+        } else {
+            buf_format(out, "\\u%04x", c);
+        }
+        at++;
+        run = at;
+    }
+    buf_append(out, value + run, bytes - run);
+    buf_text(out, "\"");
+}
+
+/* Comma and key. Remembers misuse instead of writing what is not JSON. */
+static bool open_value(struct json_sink *json, const char *key)
+{
+    if (json->wrong || json->finished) {
+        json->wrong = true;
+        return false;
+    }
+    if (json->depth == 0) {
+        if (key != NULL) {
+            json->wrong = true;
+        }
+        return !json->wrong;
+    }
+    uint32_t bit = 1u << (json->depth - 1);
+    bool in_list = (json->in_list & bit) != 0;
+    if (in_list == (key != NULL)) {
+        json->wrong = true;
+        return false;
+    }
+    if ((json->has_items & bit) != 0) {
+        buf_text(json->out, ",");
+    }
+    json->has_items |= bit;
+    if (key != NULL) {
+        json_write_text(json->out, key);
+        buf_text(json->out, ":");
+    }
+    return true;
+}
+
+static void close_value(struct json_sink *json)
+{
+    if (json->depth == 0) {
+        json->finished = true;
+    }
+}
+
+static void begin(struct json_sink *json, const char *key, bool list)
+{
+    if (json->depth >= JSON_SINK_DEPTH) {
+        json->wrong = true;
+    }
+    if (!open_value(json, key)) {
+        return;
+    }
+    uint32_t bit = 1u << json->depth;
+    json->depth++;
+    json->has_items &= ~bit;
+    json->in_list = list ? json->in_list | bit : json->in_list & ~bit;
+    buf_text(json->out, list ? "[" : "{");
+}
+
+static void end(struct json_sink *json, bool list)
+{
+    if (json->wrong || json->depth == 0 || ((json->in_list >> (json->depth - 1)) & 1u) != (list ? 1u : 0u)) {
+        json->wrong = true;
+        return;
+    }
+    json->depth--;
+    buf_text(json->out, list ? "]" : "}");
+    close_value(json);
+}
+
+static void begin_object(void *context, const char *key) { begin(context, key, false); }
+static void end_object(void *context) { end(context, false); }
+static void begin_list(void *context, const char *key) { begin(context, key, true); }
+static void end_list(void *context) { end(context, true); }
+
+static void number(void *context, const char *key, double value)
+{
+    struct json_sink *json = context;
+    if (open_value(json, key)) {
+        json_write_number(json->out, value);
+        close_value(json);
+    }
+}
+
+static void integer(void *context, const char *key, int64_t value)
+{
+    struct json_sink *json = context;
+    if (open_value(json, key)) {
+        buf_format(json->out, "%lld", (long long)value);
+        close_value(json);
+    }
+}
+
+static void boolean(void *context, const char *key, bool value)
+{
+    json_sink_raw(context, key, value ? "true" : "false");
+}
+
+static void text(void *context, const char *key, const char *value)
+{
+    struct json_sink *json = context;
+    if (open_value(json, key)) {
+        if (value != NULL) {
+            json_write_text(json->out, value);
+        } else {
+            buf_text(json->out, "null");
+        }
+        close_value(json);
+    }
+}
+
+static void null(void *context, const char *key)
+{
+    json_sink_raw(context, key, "null");
+}
+
+void json_sink_raw(struct json_sink *json, const char *key, const char *raw)
+{
+    if (open_value(json, key)) {
+        buf_text(json->out, raw);
+        close_value(json);
+    }
+}
+
+void json_sink_init(struct json_sink *json, struct buf *out)
+{
+    *json = (struct json_sink){
+        .sink = {json, begin_object, end_object, begin_list, end_list, number, integer, boolean, text, null},
+        .out = out,
+    };
+}
+
+bool json_sink_done(const struct json_sink *json)
+{
+    return json->finished && !json->wrong && !json->out->failed;
+}
