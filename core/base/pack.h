@@ -2,10 +2,12 @@
  *
  *   "MOTIFPK1" | u32 entries | u32 reserved | u64 data_bytes
  *   entries × { char name[96]; u8 type; u8 role; u8 rank; u8 pad[5]; u64 dim[4]; u64 offset; u64 bytes }
- *   data: each entry at its 64-byte-aligned offset, little endian
+ *   zeros up to the next multiple of 64 bytes
+ *   data, little endian: the weights one after another without gaps, then each other entry at the
+ *   next multiple of 64 bytes. Dimensions from `rank` on are 1.
  *
  * Weights come first and lie together, in the order added, so that a service can hand them out as
- * one range of the stored bytes. All declared first, then written in order: memory stays bounded
+ * one range of the stored bytes (the safetensors format allows no holes). All declared first, then written in order: memory stays bounded
  * by the caller's own, whatever the size of the checkpoint. */
 #ifndef MOTIF_CORE_BASE_PACK_H
 #define MOTIF_CORE_BASE_PACK_H

@@ -1,0 +1,176 @@
+/* Blocks form a list; those before `current` are full enough, those after it are empty and kept for
+ * later. An allocation that does not fit the current block goes to the first later block that is
+ * large enough, or to a new one put right behind the current, so a loop with the same requests walks
+ * the same blocks every time.
+ *
+ * Under AddressSanitizer memory that is not handed out is poisoned: use after a reset is reported. */
+#include "core/base/arena.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGNMENT 64
+#define DEFAULT_BLOCK ((size_t)64 * 1024)
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ARENA_POISON 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ARENA_POISON 1
+#endif
+#endif
+#ifdef ARENA_POISON
+#include <sanitizer/asan_interface.h>
+#define HIDE(at, bytes) __asan_poison_memory_region(at, bytes)
+#define SHOW(at, bytes) __asan_unpoison_memory_region(at, bytes)
+#else
+#define HIDE(at, bytes) ((void)(at), (void)(bytes))
+#define SHOW(at, bytes) ((void)(at), (void)(bytes))
+#endif
+
+struct arena_block {
+    _Alignas(ALIGNMENT) struct arena_block *next;
+    size_t bytes, used; /* of the memory that follows the header */
+};
+
+static unsigned char *memory_of(struct arena_block *block)
+{
+    return (unsigned char *)(block + 1);
+}
+
+void arena_init(struct arena *arena, size_t block_bytes, size_t limit_bytes)
+{
+    *arena = (struct arena){.block_bytes = block_bytes > 0 ? block_bytes : DEFAULT_BLOCK, .limit_bytes = limit_bytes};
+}
+
+void arena_close(struct arena *arena)
+{
+    struct arena_block *block = arena->first;
+    while (block != NULL) {
+        struct arena_block *next = block->next;
+        SHOW(memory_of(block), block->bytes);
+        free(block);
+        block = next;
+    }
+    *arena = (struct arena){.block_bytes = arena->block_bytes, .limit_bytes = arena->limit_bytes};
+}
+
+static bool round_up(size_t bytes, size_t *out)
+{
+    if (bytes > SIZE_MAX - (ALIGNMENT - 1)) {
+        return false;
+    }
+    *out = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    return true;
+}
+
+/* A new block behind the current one; it becomes the current. */
+static struct arena_block *add_block(struct arena *arena, size_t needed)
+{
+    size_t bytes, limit = arena->limit_bytes > 0 ? arena->limit_bytes : SIZE_MAX;
+    if (!round_up(needed > arena->block_bytes ? needed : arena->block_bytes, &bytes) ||
+        bytes > SIZE_MAX - sizeof(struct arena_block)) {
+        return NULL;
+    }
+    if (bytes > limit - arena->held_bytes) {
+        bytes = needed; /* the last block before the limit may be a small one */
+        if (bytes > limit - arena->held_bytes) {
+            return NULL;
+        }
+    }
+    struct arena_block *block = aligned_alloc(ALIGNMENT, sizeof *block + bytes);
+    if (block == NULL) {
+        return NULL;
+    }
+    *block = (struct arena_block){.bytes = bytes};
+    HIDE(memory_of(block), bytes);
+    if (arena->current != NULL) {
+        block->next = arena->current->next;
+        arena->current->next = block;
+    } else {
+        arena->first = block;
+    }
+    arena->held_bytes += bytes;
+    return block;
+}
+
+void *arena_alloc(struct arena *arena, size_t bytes)
+{
+    size_t rounded;
+    if (!round_up(bytes > 0 ? bytes : 1, &rounded)) {
+        return NULL;
+    }
+    struct arena_block *block = arena->current;
+    if (block == NULL || rounded > block->bytes - block->used) {
+        block = block != NULL ? block->next : arena->first;
+        while (block != NULL && block->bytes < rounded) {
+            block = block->next;
+        }
+        if (block == NULL) {
+            block = add_block(arena, rounded);
+            if (block == NULL) {
+                return NULL;
+            }
+        }
+        block->used = 0;
+        arena->current = block;
+    }
+    unsigned char *at = memory_of(block) + block->used;
+    block->used += rounded;
+    arena->used_bytes += rounded;
+    arena->peak_bytes = arena->used_bytes > arena->peak_bytes ? arena->used_bytes : arena->peak_bytes;
+    SHOW(at, bytes);
+    return at;
+}
+
+void *arena_zalloc(struct arena *arena, size_t count, size_t size)
+{
+    if (size > 0 && count > SIZE_MAX / size) {
+        return NULL;
+    }
+    void *at = arena_alloc(arena, count * size);
+    if (at != NULL) {
+        memset(at, 0, count * size);
+    }
+    return at;
+}
+
+char *arena_strdup(struct arena *arena, const char *text)
+{
+    size_t bytes = strlen(text) + 1;
+    char *copy = arena_alloc(arena, bytes);
+    if (copy != NULL) {
+        memcpy(copy, text, bytes);
+    }
+    return copy;
+}
+
+struct arena_mark arena_mark(const struct arena *arena)
+{
+    return (struct arena_mark){.block = arena->current,
+                               .offset = arena->current != NULL ? arena->current->used : 0,
+                               .used = arena->used_bytes};
+}
+
+void arena_release(struct arena *arena, struct arena_mark mark)
+{
+    struct arena_block *block = mark.block != NULL ? mark.block : arena->first;
+    if (block == NULL) {
+        return;
+    }
+    block->used = mark.offset;
+    HIDE(memory_of(block) + block->used, block->bytes - block->used);
+    for (struct arena_block *later = block->next; later != NULL; later = later->next) {
+        later->used = 0;
+        HIDE(memory_of(later), later->bytes);
+    }
+    arena->current = block;
+    arena->used_bytes = mark.used;
+}
+
+void arena_reset(struct arena *arena)
+{
+    arena_release(arena, (struct arena_mark){.block = arena->first});
+}

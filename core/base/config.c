@@ -1,0 +1,243 @@
+#include "core/base/config.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct config_field *config_find(const struct config_table *table, const char *name)
+{
+    for (size_t i = 0; i < table->count; i++) {
+        if (strcmp(table->fields[i].name, name) == 0) {
+            return &table->fields[i];
+        }
+    }
+    return NULL;
+}
+
+enum status config_defaults(const struct config_table *table, void *config, struct error *err)
+{
+    memset(config, 0, table->struct_bytes);
+    for (size_t i = 0; i < table->count; i++) {
+        struct error fault;
+        error_clear(&fault);
+        if (config_parse(&table->fields[i], config, table->fields[i].preset, &fault) != STATUS_OK) {
+            return error_set(err, STATUS_INTERNAL, NULL, "default of %s: %s", table->fields[i].name, fault.message);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status config_apply(const struct config_table *table, void *config, const struct config_setting *settings,
+                         struct error *err)
+{
+    for (; settings != NULL && settings->field != NULL; settings++) {
+        const struct config_field *field = config_find(table, settings->field);
+        if (field == NULL) {
+            return error_set(err, STATUS_INTERNAL, NULL, "there is no field %s", settings->field);
+        }
+        enum status status = config_parse(field, config, settings->value, err);
+        if (status != STATUS_OK) {
+            return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+static void *at(const struct config_field *field, void *config)
+{
+    return (char *)config + field->offset;
+}
+
+static const void *at_const(const struct config_field *field, const void *config)
+{
+    return (const char *)config + field->offset;
+}
+
+/* The shortest decimal that reads back as the same number. */
+static void shortest(double value, char *out, size_t out_bytes)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        (void)snprintf(out, out_bytes, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) {
+            return;
+        }
+    }
+}
+
+static void describe_range(const struct config_field *field, const char *noun, char *out, size_t out_bytes)
+{
+    char low[32], high[32];
+    shortest(field->min, low, sizeof low);
+    shortest(field->max, high, sizeof high);
+    if (isfinite(field->min) && isfinite(field->max)) {
+        (void)snprintf(out, out_bytes, "%s in %c%s, %s%c", noun, field->min_open ? '(' : '[', low, high,
+                       field->max_open ? ')' : ']');
+    } else if (isfinite(field->min)) {
+        (void)snprintf(out, out_bytes, "%s %s %s", noun, field->min_open ? "above" : "of at least", low);
+    } else if (isfinite(field->max)) {
+        (void)snprintf(out, out_bytes, "%s %s %s", noun, field->max_open ? "below" : "of at most", high);
+    } else {
+        (void)snprintf(out, out_bytes, "%s", noun);
+    }
+}
+
+void config_describe(const struct config_field *field, char *out, size_t out_bytes)
+{
+    size_t used;
+    switch (field->type) {
+    case FIELD_INT:
+        describe_range(field, "an integer", out, out_bytes);
+        break;
+    case FIELD_REAL:
+        describe_range(field, "a number", out, out_bytes);
+        break;
+    case FIELD_BOOL:
+        (void)snprintf(out, out_bytes, "true or false");
+        break;
+    case FIELD_CHOICE:
+        (void)snprintf(out, out_bytes, "one of ");
+        for (int i = 0; field->choices[i] != NULL; i++) {
+            used = strlen(out);
+            (void)snprintf(out + used, out_bytes - used, "%s%s", i > 0 ? ", " : "", field->choices[i]);
+        }
+        break;
+    case FIELD_TEXT:
+        (void)snprintf(out, out_bytes, "text of at most %d bytes without control characters", CONFIG_TEXT - 1);
+        break;
+    }
+}
+
+/* "must be an integer in [1, 64]; got 65" */
+static enum status refuse(const struct config_field *field, const char *found, struct error *err)
+{
+    char allowed[160];
+    config_describe(field, allowed, sizeof allowed);
+    return error_set(err, STATUS_INVALID, "", "must be %s; got %s", allowed, found);
+}
+
+enum status config_set_number(const struct config_field *field, void *config, double value, struct error *err)
+{
+    char found[32];
+    shortest(value, found, sizeof found);
+    if (field->type != FIELD_INT && field->type != FIELD_REAL) {
+        char number[48];
+        (void)snprintf(number, sizeof number, "the number %s", found);
+        return refuse(field, number, err);
+    }
+    bool inside = (field->min_open ? value > field->min : value >= field->min) &&
+                  (field->max_open ? value < field->max : value <= field->max);
+    if (!isfinite(value) || !inside) {
+        return refuse(field, found, err);
+    }
+    if (field->type == FIELD_REAL) {
+        double *real = at(field, config);
+        *real = value;
+        return STATUS_OK;
+    }
+    if (value != floor(value) || fabs(value) > CONFIG_INT_MAX) {
+        return refuse(field, found, err);
+    }
+    int64_t *integer = at(field, config);
+    *integer = (int64_t)value;
+    return STATUS_OK;
+}
+
+enum status config_set_bool(const struct config_field *field, void *config, bool value, struct error *err)
+{
+    if (field->type != FIELD_BOOL) {
+        return refuse(field, value ? "true" : "false", err);
+    }
+    bool *flag = at(field, config);
+    *flag = value;
+    return STATUS_OK;
+}
+
+enum status config_set_text(const struct config_field *field, void *config, const char *value, struct error *err)
+{
+    size_t length = strlen(value);
+    char found[48];
+    (void)snprintf(found, sizeof found, "\"%.32s%s\"", value, length > 32 ? "..." : "");
+    if (field->type == FIELD_CHOICE) {
+        for (int i = 0; field->choices[i] != NULL; i++) {
+            if (strcmp(field->choices[i], value) == 0) {
+                int *choice = at(field, config);
+                *choice = i;
+                return STATUS_OK;
+            }
+        }
+        return refuse(field, found, err);
+    }
+    if (field->type != FIELD_TEXT || length >= CONFIG_TEXT) {
+        return refuse(field, found, err);
+    }
+    for (size_t i = 0; i < length; i++) {
+        if (iscntrl((unsigned char)value[i])) {
+            return refuse(field, "a control character", err);
+        }
+    }
+    memset(at(field, config), 0, CONFIG_TEXT); /* equal configurations are equal bytes */
+    memcpy(at(field, config), value, length);
+    return STATUS_OK;
+}
+
+/* A decimal number and nothing else: no spaces, no hexadecimal, no "inf". */
+static bool parse_number(const char *text, double *out)
+{
+    if (text[0] == '\0' || text[strspn(text, "0123456789+-.eE")] != '\0') {
+        return false;
+    }
+    char *end;
+    *out = strtod(text, &end);
+    return *end == '\0';
+}
+
+enum status config_parse(const struct config_field *field, void *config, const char *text, struct error *err)
+{
+    double number;
+    switch (field->type) {
+    case FIELD_INT:
+    case FIELD_REAL:
+        if (parse_number(text, &number)) {
+            return config_set_number(field, config, number, err);
+        }
+        break;
+    case FIELD_BOOL:
+        if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
+            return config_set_bool(field, config, text[0] == 't', err);
+        }
+        break;
+    case FIELD_CHOICE:
+    case FIELD_TEXT:
+        return config_set_text(field, config, text, err);
+    }
+    char found[48];
+    (void)snprintf(found, sizeof found, "\"%.32s\"", text);
+    return refuse(field, found, err);
+}
+
+double config_number(const struct config_field *field, const void *config)
+{
+    if (field->type == FIELD_INT) {
+        const int64_t *integer = at_const(field, config);
+        return (double)*integer;
+    }
+    const double *real = at_const(field, config);
+    return *real;
+}
+
+bool config_bool(const struct config_field *field, const void *config)
+{
+    const bool *flag = at_const(field, config);
+    return *flag;
+}
+
+const char *config_text(const struct config_field *field, const void *config)
+{
+    if (field->type == FIELD_CHOICE) {
+        const int *choice = at_const(field, config);
+        return field->choices[*choice];
+    }
+    return at_const(field, config);
+}

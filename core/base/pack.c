@@ -1,0 +1,444 @@
+/* The table of contents is read whole, checked whole, and only then is any byte of data read: a
+ * stream that does not fit leaves the caller's memory as it was. Checks are strict, so that there is
+ * exactly one stream for one content: names padded with zeros, roles in order, offsets where the
+ * writer would put them. That leaves no room for overlaps or for sizes that overflow. */
+#include "core/base/pack.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAGIC "MOTIFPK1"
+#define HEADER_BYTES 24
+#define ENTRY_BYTES 152
+#define ALIGNMENT 64
+#define MAX_ENTRIES 65536
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "values are stored in the machine's order");
+
+struct pack {
+    struct pack_entry *entries;
+    size_t count, capacity;
+    uint64_t data_bytes;
+};
+
+static void put_u32(unsigned char *at, uint32_t value) { memcpy(at, &value, sizeof value); }
+static void put_u64(unsigned char *at, uint64_t value) { memcpy(at, &value, sizeof value); }
+
+static uint32_t get_u32(const unsigned char *at)
+{
+    uint32_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static uint64_t get_u64(const unsigned char *at)
+{
+    uint64_t value;
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+size_t pack_type_bytes(enum pack_type type)
+{
+    switch (type) {
+    case PACK_F32:
+        return 4;
+    case PACK_F64:
+    case PACK_I64:
+    case PACK_U64:
+        return 8;
+    case PACK_U8:
+        return 1;
+    }
+    return 0;
+}
+
+/* count may be UINT64_MAX - 63 or less */
+static uint64_t aligned(uint64_t count)
+{
+    return (count + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+/* Where the data begin, in a stream of `count` entries. */
+static uint64_t data_start(uint64_t count)
+{
+    return aligned(HEADER_BYTES + count * ENTRY_BYTES);
+}
+
+/* Bytes of an entry, or false when they overflow. */
+static bool entry_bytes(enum pack_type type, int rank, const uint64_t *dim, uint64_t *out)
+{
+    uint64_t bytes = pack_type_bytes(type);
+    bool empty = false;
+    for (int i = 0; i < rank; i++) {
+        empty = empty || dim[i] == 0;
+        if (dim[i] > INT64_MAX || (dim[i] > 0 && bytes > INT64_MAX / dim[i])) {
+            return false;
+        }
+        bytes *= dim[i] > 0 ? dim[i] : 1;
+    }
+    *out = empty ? 0 : bytes;
+    return true;
+}
+
+/* Where an entry goes that follows `end` bytes of data. Weights lie without gaps. */
+static uint64_t place(enum pack_role role, uint64_t end)
+{
+    return role == PACK_WEIGHT ? end : aligned(end);
+}
+
+/* Printable ASCII that needs no escape in JSON. */
+static bool name_fits(const char *name)
+{
+    size_t length = strnlen(name, PACK_NAME);
+    for (size_t i = 0; i < length; i++) {
+        if (name[i] <= ' ' || name[i] > '~' || name[i] == '"' || name[i] == '\\') {
+            return false;
+        }
+    }
+    return length > 0 && length < PACK_NAME;
+}
+
+enum status pack_create(struct pack **pack, struct error *err)
+{
+    *pack = calloc(1, sizeof **pack);
+    return *pack != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a pack");
+}
+
+void pack_destroy(struct pack *pack)
+{
+    if (pack != NULL) {
+        free(pack->entries);
+        free(pack);
+    }
+}
+
+/* Room for one more entry. */
+static enum status grow(struct pack *pack, struct error *err)
+{
+    if (pack->count < pack->capacity) {
+        return STATUS_OK;
+    }
+    if (pack->count >= MAX_ENTRIES) {
+        return error_set(err, STATUS_LIMIT, NULL, "a pack holds %d entries at most", MAX_ENTRIES);
+    }
+    size_t capacity = pack->capacity > 0 ? 2 * pack->capacity : 64;
+    struct pack_entry *entries = realloc(pack->entries, capacity * sizeof *entries);
+    if (entries == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a pack");
+    }
+    pack->entries = entries;
+    pack->capacity = capacity;
+    return STATUS_OK;
+}
+
+enum status pack_add(struct pack *pack, enum pack_role role, enum pack_type type, const char *name, int rank,
+                     const uint64_t *dim, void *at, struct error *err)
+{
+    uint64_t bytes;
+    if (!name_fits(name) || rank < 0 || rank > 4 || pack_type_bytes(type) == 0 || role < PACK_WEIGHT ||
+        role > PACK_STATE || !entry_bytes(type, rank, dim, &bytes)) {
+        return error_set(err, STATUS_INTERNAL, NULL, "pack entry %.95s: name, type or shape is not possible", name);
+    }
+    if (pack->count > 0 && pack->entries[pack->count - 1].role > role) {
+        return error_set(err, STATUS_INTERNAL, NULL, "pack entry %s comes after a later role", name);
+    }
+    for (size_t i = 0; i < pack->count; i++) {
+        if (strcmp(pack->entries[i].name, name) == 0) {
+            return error_set(err, STATUS_INTERNAL, NULL, "pack entry %s is there twice", name);
+        }
+    }
+    enum status status = grow(pack, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    uint64_t offset = place(role, pack->data_bytes);
+    if (bytes > INT64_MAX / 2 || offset > INT64_MAX / 2 - bytes) {
+        return error_set(err, STATUS_LIMIT, NULL, "pack entry %s is too large", name);
+    }
+    struct pack_entry *entry = &pack->entries[pack->count++];
+    *entry = (struct pack_entry){
+        .type = type, .role = role, .rank = rank, .offset = offset, .bytes = bytes, .bytes_at = at};
+    memcpy(entry->name, name, strlen(name));
+    for (int i = 0; i < 4; i++) {
+        entry->dim[i] = i < rank ? dim[i] : 1;
+    }
+    pack->data_bytes = offset + bytes;
+    return STATUS_OK;
+}
+
+enum status pack_add_i64(struct pack *pack, const char *name, int64_t *at, struct error *err)
+{
+    return pack_add(pack, PACK_STATE, PACK_I64, name, 0, NULL, at, err);
+}
+
+enum status pack_add_u64(struct pack *pack, const char *name, uint64_t *at, struct error *err)
+{
+    return pack_add(pack, PACK_STATE, PACK_U64, name, 0, NULL, at, err);
+}
+
+enum status pack_add_f64(struct pack *pack, const char *name, double *at, struct error *err)
+{
+    return pack_add(pack, PACK_STATE, PACK_F64, name, 0, NULL, at, err);
+}
+
+uint64_t pack_bytes(const struct pack *pack)
+{
+    return data_start(pack->count) + pack->data_bytes;
+}
+
+static void encode_entry(const struct pack_entry *entry, unsigned char *out)
+{
+    memset(out, 0, ENTRY_BYTES);
+    memcpy(out, entry->name, strlen(entry->name));
+    out[96] = (unsigned char)entry->type;
+    out[97] = (unsigned char)entry->role;
+    out[98] = (unsigned char)entry->rank;
+    for (int i = 0; i < 4; i++) {
+        put_u64(out + 104 + 8 * i, entry->dim[i]);
+    }
+    put_u64(out + 136, entry->offset);
+    put_u64(out + 144, entry->bytes);
+}
+
+static enum status write_contents(const struct pack *pack, const struct pack_writer *to, struct error *err)
+{
+    size_t bytes = (size_t)data_start(pack->count);
+    unsigned char *table = calloc(1, bytes);
+    if (table == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
+    }
+    memcpy(table, MAGIC, 8);
+    put_u32(table + 8, (uint32_t)pack->count);
+    put_u64(table + 16, pack->data_bytes);
+    for (size_t i = 0; i < pack->count; i++) {
+        encode_entry(&pack->entries[i], table + HEADER_BYTES + i * ENTRY_BYTES);
+    }
+    enum status status = to->write(to->context, table, bytes, err);
+    free(table);
+    return status;
+}
+
+enum status pack_write(const struct pack *pack, const struct pack_writer *to, struct error *err)
+{
+    static const unsigned char zeros[ALIGNMENT];
+    enum status status = write_contents(pack, to, err);
+    uint64_t written = 0;
+    for (size_t i = 0; i < pack->count && status == STATUS_OK; i++) {
+        const struct pack_entry *entry = &pack->entries[i];
+        if (entry->offset > written) {
+            status = to->write(to->context, zeros, (size_t)(entry->offset - written), err);
+        }
+        if (status == STATUS_OK && entry->bytes > 0) {
+            status = to->write(to->context, entry->bytes_at, (size_t)entry->bytes, err);
+        }
+        written = entry->offset + entry->bytes;
+    }
+    return status;
+}
+
+static bool all_zero(const unsigned char *at, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (at[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* One entry of a stream; false when it is not one that pack_write() could have written there. */
+static bool decode_entry(const unsigned char *in, enum pack_role last_role, uint64_t end, struct pack_entry *out)
+{
+    *out = (struct pack_entry){.type = (enum pack_type)in[96], .role = (enum pack_role)in[97], .rank = in[98]};
+    memcpy(out->name, in, PACK_NAME);
+    for (int i = 0; i < 4; i++) {
+        out->dim[i] = get_u64(in + 104 + 8 * i);
+    }
+    out->offset = get_u64(in + 136);
+    out->bytes = get_u64(in + 144);
+    size_t length = strnlen(out->name, PACK_NAME);
+    if (!name_fits(out->name) || !all_zero(in + length, PACK_NAME - length) || !all_zero(in + 99, 5) ||
+        pack_type_bytes(out->type) == 0 || out->role < last_role || out->role > PACK_STATE || out->rank > 4) {
+        return false;
+    }
+    for (int i = out->rank; i < 4; i++) {
+        if (out->dim[i] != 1) {
+            return false;
+        }
+    }
+    uint64_t bytes;
+    return entry_bytes(out->type, out->rank, out->dim, &bytes) && bytes == out->bytes &&
+           out->offset == place(out->role, end);
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct pack_entry *const *first = a, *const *second = b;
+    return strcmp((*first)->name, (*second)->name);
+}
+
+/* Pointers to the entries, by name. NULL without memory. */
+static const struct pack_entry **by_name(const struct pack_entry *entries, size_t count)
+{
+    const struct pack_entry **sorted = malloc((count + 1) * sizeof *sorted);
+    if (sorted != NULL) {
+        for (size_t i = 0; i < count; i++) {
+            sorted[i] = &entries[i];
+        }
+        qsort(sorted, count, sizeof *sorted, compare_names);
+    }
+    return sorted;
+}
+
+static enum status decode_table(const unsigned char *table, uint64_t data_bytes, struct pack_entry *entries,
+                                size_t count, struct error *err)
+{
+    enum pack_role role = PACK_WEIGHT;
+    uint64_t end = 0; /* at most data_bytes, which the caller has held against the stream's length */
+    for (size_t i = 0; i < count; i++) {
+        if (!decode_entry(table + i * ENTRY_BYTES, role, end, &entries[i]) ||
+            entries[i].offset > data_bytes || entries[i].bytes > data_bytes - entries[i].offset) {
+            return error_set(err, STATUS_CORRUPT, NULL, "entry %zu of the table of contents is damaged", i);
+        }
+        role = entries[i].role;
+        end = entries[i].offset + entries[i].bytes;
+    }
+    if (end != data_bytes) {
+        return error_set(err, STATUS_CORRUPT, NULL, "the table of contents does not account for all the data");
+    }
+    const struct pack_entry **sorted = by_name(entries, count);
+    if (sorted == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
+    }
+    enum status status = STATUS_OK;
+    for (size_t i = 1; i < count && status == STATUS_OK; i++) {
+        if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0) {
+            status = error_set(err, STATUS_CORRUPT, NULL, "entry %s is there twice", sorted[i]->name);
+        }
+    }
+    free(sorted);
+    return status;
+}
+
+/* The number of entries, once the stream's length has been shown to hold them and their data. */
+static enum status read_header(const struct pack_reader *from, size_t *count, uint64_t *data_bytes, struct error *err)
+{
+    unsigned char header[HEADER_BYTES];
+    if (from->total_bytes < HEADER_BYTES) {
+        return error_set(err, STATUS_CORRUPT, NULL, "too short for a pack");
+    }
+    enum status status = from->read(from->context, 0, header, sizeof header, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (memcmp(header, MAGIC, 8) != 0 || get_u32(header + 12) != 0) {
+        return error_set(err, STATUS_CORRUPT, NULL, "does not begin like a pack");
+    }
+    *count = get_u32(header + 8);
+    *data_bytes = get_u64(header + 16);
+    if (*count > MAX_ENTRIES || data_start(*count) > from->total_bytes ||
+        *data_bytes != from->total_bytes - data_start(*count)) {
+        return error_set(err, STATUS_CORRUPT, NULL, "its length is not what its header says");
+    }
+    return STATUS_OK;
+}
+
+enum status pack_contents(const struct pack_reader *from, struct pack_entry **entries, size_t *count,
+                          struct error *err)
+{
+    *entries = NULL;
+    *count = 0;
+    size_t found = 0;
+    uint64_t data_bytes = 0;
+    enum status status = read_header(from, &found, &data_bytes, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    unsigned char *table = malloc(found * ENTRY_BYTES + 1);
+    struct pack_entry *list = calloc(found + 1, sizeof *list);
+    if (table == NULL || list == NULL) {
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
+        goto out;
+    }
+    if (found > 0) {
+        status = from->read(from->context, HEADER_BYTES, table, found * ENTRY_BYTES, err);
+    }
+    if (status == STATUS_OK) {
+        status = decode_table(table, data_bytes, list, found, err);
+    }
+    if (status != STATUS_OK) {
+        goto out;
+    }
+    for (size_t i = 0; i < found; i++) {
+        list[i].offset += data_start(found);
+    }
+    *entries = list;
+    *count = found;
+    list = NULL;
+out:
+    free(list);
+    free(table);
+    return status;
+}
+
+static const struct pack_entry *find(const struct pack_entry **sorted, size_t count, const struct pack_entry *wanted)
+{
+    const struct pack_entry **found = bsearch(&wanted, sorted, count, sizeof *sorted, compare_names);
+    return found != NULL ? *found : NULL;
+}
+
+static bool same_shape(const struct pack_entry *a, const struct pack_entry *b)
+{
+    return a->type == b->type && a->role == b->role && a->rank == b->rank &&
+           memcmp(a->dim, b->dim, sizeof a->dim) == 0;
+}
+
+/* First all of the checks (`fill` false), then all of the bytes. */
+static enum status match(const struct pack *pack, const struct pack_reader *from, unsigned roles,
+                         const struct pack_entry **sorted, size_t count, bool fill, struct error *err)
+{
+    for (size_t i = 0; i < pack->count; i++) {
+        const struct pack_entry *wanted = &pack->entries[i];
+        if ((roles >> wanted->role & 1U) == 0) {
+            continue;
+        }
+        const struct pack_entry *found = find(sorted, count, wanted);
+        if (found == NULL) {
+            return error_set(err, STATUS_CORRUPT, NULL, "entry %s is missing", wanted->name);
+        }
+        if (!same_shape(found, wanted)) {
+            return error_set(err, STATUS_CORRUPT, NULL, "entry %s has another type or shape", wanted->name);
+        }
+        if (fill && wanted->bytes > 0) {
+            enum status status = from->read(from->context, found->offset, wanted->bytes_at, (size_t)wanted->bytes, err);
+            if (status != STATUS_OK) {
+                return status;
+            }
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status pack_read(const struct pack *pack, const struct pack_reader *from, unsigned roles, struct error *err)
+{
+    struct pack_entry *entries;
+    size_t count;
+    enum status status = pack_contents(from, &entries, &count, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    const struct pack_entry **sorted = by_name(entries, count);
+    if (sorted == NULL) {
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of contents");
+    } else {
+        status = match(pack, from, roles, sorted, count, false, err);
+        if (status == STATUS_OK) {
+            status = match(pack, from, roles, sorted, count, true, err);
+        }
+    }
+    free(sorted);
+    free(entries);
+    return status;
+}
