@@ -7,7 +7,7 @@
  *
  * WINDOWS, the form of the paper's text. A symbol's cell is everything within `reach` of its point
  * (footprint overlap: twice the receptive field's radius, 16 for a 17x17 window). A motif belongs to
- * the cell with the nearest point (first on ties); the strongest of a cell is its prediction.
+ * the cell whose point is nearest (the first on ties); the strongest of a cell is its prediction.
  * A symbol is missed when no motif at all lies in its cell, even one that belongs to another; false
  * positives are measured against all motifs, the weaker ones of a cell included.
  *
@@ -38,14 +38,18 @@ struct motif_errors {
     int64_t *windows;  /* without the weaker motifs of a cell; a missed symbol has its row's last column */
     int64_t weaker;    /* WINDOWS: motifs in a cell that were not its strongest */
     int64_t taken;     /* WINDOWS: symbols whose only motifs belonged to other cells (neither hit nor missed) */
+    int *owner;        /* scratch: a motif's box */
+    int owner_room;
 };
 
-/* All shares in [0, 1]; NaN where nothing was counted that they could be a share of. */
+/* All shares in [0, 1]; NaN where nothing was counted that they could be a share of.
+ *   fne = misses / truths
+ *   fpe = false_positives / predictions; predictions are hits and false positives, in WINDOWS all motifs
+ *   ce  = share of hits whose channel does not stand for the symbol */
 struct motif_report {
     double fne, fpe;
     double ce_assignment; /* best one-to-one matching of channels to symbols */
     double ce_majority;   /* each channel means the symbol it most often marks */
-    double density;       /* active elements per symbol-free measure: see motif_errors_report() */
     int64_t truths, hits, misses, predictions, false_positives;
 };
 
@@ -56,9 +60,9 @@ enum status motif_errors_init(struct motif_errors *errors, int symbols, int chan
 void motif_errors_close(struct motif_errors *errors);
 void motif_errors_clear(struct motif_errors *errors);
 
-/* One sample. motifs[] in the order of a scan of the map channel by channel, row by row (ties between
- * equal values go to the first); it is not changed. STATUS_INVALID for a symbol or channel out of
- * range, STATUS_NO_MEMORY. */
+/* One sample. motifs[] in any order: of equal values the lower channel is the stronger, then the
+ * lower row and column. Values that are not above 0 are ignored. STATUS_INVALID for a symbol or
+ * channel out of range, STATUS_NO_MEMORY; nothing is counted then. */
 enum status motif_errors_add(struct motif_errors *errors, const struct motif *motifs, int motif_count,
                              const struct box *boxes, int box_count, struct error *err);
 /* The same from a dense map [channels][rows][cols]. */

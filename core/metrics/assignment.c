@@ -1,0 +1,150 @@
+/* Successive shortest augmenting paths with row and column prices (Kuhn 1955, Jonker and Volgenant
+ * 1987). Scores are negated, so that the search is for the least cost; the side with fewer lines is
+ * matched line by line, the other is searched. Prices keep every reduced cost non-negative, which is
+ * what makes the Dijkstra-like search in augment() right. */
+#include "core/metrics/assignment.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct search {
+    const double *score;
+    int cols;          /* of `score` */
+    bool transposed;   /* short lines are columns of `score` */
+    int shorts, longs; /* shorts <= longs */
+    double *short_price, *long_price;
+    double *distance;  /* [longs] reduced cost of the best path so far */
+    int *owner;        /* [longs] short line matched to it, or -1 */
+    int *before;       /* [longs] long line before it on that path, or -1 */
+    bool *settled;     /* [longs] */
+};
+
+static double reduced_cost(const struct search *s, int short_line, int long_line)
+{
+    int row = s->transposed ? long_line : short_line, col = s->transposed ? short_line : long_line;
+    double cost = -s->score[(size_t)row * (size_t)s->cols + (size_t)col];
+    return cost - s->short_price[short_line] - s->long_price[long_line];
+}
+
+/* The unsettled long line with the least distance. */
+static int nearest(const struct search *s)
+{
+    int best = -1;
+    for (int j = 0; j < s->longs; j++) {
+        if (!s->settled[j] && (best < 0 || s->distance[j] < s->distance[best])) {
+            best = j;
+        }
+    }
+    return best;
+}
+
+/* Shortens distances by paths that go on from short line `from`, reached at `base` over `last`. */
+static void extend(struct search *s, int from, double base, int last)
+{
+    for (int j = 0; j < s->longs; j++) {
+        double distance = base + reduced_cost(s, from, j);
+        if (!s->settled[j] && distance < s->distance[j]) {
+            s->distance[j] = distance;
+            s->before[j] = last;
+        }
+    }
+}
+
+/* Matches one more short line, re-matching others along the cheapest path to a free long line. */
+static void augment(struct search *s, int start)
+{
+    for (int j = 0; j < s->longs; j++) {
+        s->distance[j] = INFINITY;
+        s->settled[j] = false;
+    }
+    extend(s, start, 0.0, -1);
+    int end = nearest(s);
+    while (s->owner[end] >= 0) {
+        s->settled[end] = true;
+        extend(s, s->owner[end], s->distance[end], end);
+        end = nearest(s);
+    }
+    double length = s->distance[end];
+    s->short_price[start] += length;
+    for (int j = 0; j < s->longs; j++) {
+        if (s->settled[j]) {
+            s->long_price[j] -= length - s->distance[j];
+            s->short_price[s->owner[j]] += length - s->distance[j];
+        }
+    }
+    for (int j = end; j >= 0; j = s->before[j]) {
+        s->owner[j] = s->before[j] >= 0 ? s->owner[s->before[j]] : start;
+    }
+}
+
+/* Prices from which all reduced costs are non-negative: the least cost of each short line. */
+static void first_prices(struct search *s)
+{
+    for (int i = 0; i < s->shorts; i++) {
+        s->short_price[i] = 0.0;
+        double least = INFINITY;
+        for (int j = 0; j < s->longs; j++) {
+            double cost = reduced_cost(s, i, j);
+            least = cost < least ? cost : least;
+        }
+        s->short_price[i] = least;
+    }
+}
+
+enum status assignment_best(const double *score, int rows, int cols, int *column_of, double *total,
+                            struct error *err)
+{
+    if (rows < 0 || cols < 0) {
+        return error_set(err, STATUS_INVALID, NULL, "a matrix of %d x %d cannot be assigned", rows, cols);
+    }
+    for (size_t i = 0; i < (size_t)rows * (size_t)cols; i++) {
+        if (!isfinite(score[i])) {
+            return error_set(err, STATUS_NUMERIC, NULL, "a score of the assignment is not finite");
+        }
+    }
+    struct search s = {.score = score, .cols = cols, .transposed = rows > cols};
+    s.shorts = s.transposed ? cols : rows;
+    s.longs = s.transposed ? rows : cols;
+    size_t shorts = (size_t)s.shorts, longs = (size_t)s.longs;
+    double *prices = calloc(shorts + 2 * longs + 1, sizeof *prices);
+    int *links = calloc(2 * longs + 1, sizeof *links);
+    bool *settled = calloc(longs + 1, sizeof *settled);
+    enum status status = STATUS_OK;
+    if (prices == NULL || links == NULL || settled == NULL) {
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an assignment of %d x %d", rows, cols);
+        goto out;
+    }
+    s.short_price = prices;
+    s.long_price = prices + shorts;
+    s.distance = prices + shorts + longs;
+    s.owner = links;
+    s.before = links + longs;
+    s.settled = settled;
+    memset(s.owner, -1, longs * sizeof *s.owner);
+    first_prices(&s);
+    for (int i = 0; i < s.shorts; i++) {
+        augment(&s, i);
+    }
+    double sum = 0.0;
+    for (int i = 0; i < rows; i++) {
+        column_of[i] = s.transposed ? s.owner[i] : -1;
+    }
+    for (int j = 0; j < s.longs && !s.transposed; j++) {
+        if (s.owner[j] >= 0) {
+            column_of[s.owner[j]] = j;
+        }
+    }
+    for (int i = 0; i < rows; i++) {
+        sum += column_of[i] >= 0 ? score[(size_t)i * (size_t)cols + (size_t)column_of[i]] : 0.0;
+    }
+    if (total != NULL) {
+        *total = sum;
+    }
+out:
+    free(settled);
+    free(links);
+    free(prices);
+    return status;
+}

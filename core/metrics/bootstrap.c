@@ -1,0 +1,55 @@
+#include "core/metrics/bootstrap.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/mt19937.h"
+
+static int ascending(const void *a, const void *b)
+{
+    const double *first = a, *second = b;
+    return (*first > *second) - (*first < *second);
+}
+
+double bootstrap_percentile(const double *sorted, int count, double fraction)
+{
+    double position = fraction * (count - 1);
+    int below = (int)floor(position);
+    if (below >= count - 1) {
+        return sorted[count - 1];
+    }
+    return sorted[below] + (position - below) * (sorted[below + 1] - sorted[below]);
+}
+
+enum status bootstrap_mean(const double *values, int count, struct bootstrap *out, struct error *err)
+{
+    *out = (struct bootstrap){.count = 0, .mean = NAN, .low = NAN, .high = NAN};
+    double means[BOOTSTRAP_RESAMPLES], sum = 0.0;
+    double *kept = malloc(((size_t)(count > 0 ? count : 0) + 1) * sizeof *kept);
+    if (kept == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d values", count);
+    }
+    for (int i = 0; i < count; i++) {
+        if (!isnan(values[i])) {
+            kept[out->count++] = values[i];
+            sum += values[i];
+        }
+    }
+    if (out->count > 0) {
+        struct mt19937 rng;
+        mt19937_init(&rng, 0);
+        for (int resample = 0; resample < BOOTSTRAP_RESAMPLES; resample++) {
+            means[resample] = 0.0;
+            for (int i = 0; i < out->count; i++) {
+                means[resample] += kept[mt19937_choice(&rng, out->count)];
+            }
+            means[resample] /= out->count;
+        }
+        qsort(means, BOOTSTRAP_RESAMPLES, sizeof means[0], ascending);
+        out->mean = sum / out->count;
+        out->low = bootstrap_percentile(means, BOOTSTRAP_RESAMPLES, 0.025);
+        out->high = bootstrap_percentile(means, BOOTSTRAP_RESAMPLES, 0.975);
+    }
+    free(kept);
+    return STATUS_OK;
+}
