@@ -1,0 +1,237 @@
+/* What the server is and can do: kinds, system, health. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/client/ctl.h"
+
+/* --- kinds --- */
+
+static const struct option_spec kinds_options[] = {
+    {"markdown", NULL, "tables in Markdown, for documents"},
+    {NULL, NULL, NULL},
+};
+
+static void put_table(const struct table *table, bool markdown, bool colour, struct buf *out)
+{
+    if (markdown)
+        table_write_markdown(table, out);
+    else
+        table_write(table, colour, out);
+}
+
+/* What is allowed, in words. */
+static void allowed(const cJSON *field, char *out, size_t bytes)
+{
+    const cJSON *choices = json_member(field, "choices"), *choice = NULL;
+    double min = json_number(field, "min"), max = json_number(field, "max");
+    const char *described = json_string(field, "range"), *type = json_string(field, "type");
+    if (cJSON_IsArray(choices) && cJSON_GetArraySize(choices) > 0) {
+        size_t used = 0;
+        out[0] = 0;
+        cJSON_ArrayForEach(choice, choices)
+        {
+            used = strlen(out);
+            snprintf(out + used, bytes - used, "%s%s", used ? ", " : "", cJSON_IsString(choice) ? choice->valuestring : "?");
+        }
+    } else if (described) {
+        snprintf(out, bytes, "%s", described);
+    } else if (isfinite(min) && isfinite(max)) {
+        snprintf(out, bytes, "%s%.10g, %.16g%s", cJSON_IsTrue(json_member(field, "min_open")) ? "(" : "[", min, max,
+                 cJSON_IsTrue(json_member(field, "max_open")) ? ")" : "]");
+    } else {
+        snprintf(out, bytes, "%s", type ? type : "-");
+    }
+}
+
+static void fields_table(const cJSON *kind, bool markdown, bool colour, struct buf *out)
+{
+    struct table table;
+    const cJSON *field = NULL;
+    const cJSON *fields = json_member(kind, "fields");
+    if (!fields)
+        fields = json_member(kind, "config");
+    table_init(&table, "FIELD|DEFAULT|ALLOWED|UNIT|MEANING");
+    cJSON_ArrayForEach(field, fields)
+    {
+        char text[512];
+        const char *unit = json_string(field, "unit");
+        table_add(&table, json_string(field, "name"));
+        view_scalar(json_member(field, "default"), text, sizeof(text));
+        table_add(&table, text);
+        allowed(field, text, sizeof(text));
+        table_add(&table, text);
+        table_add(&table, unit ? unit : "");
+        table_add(&table, json_string(field, "meaning"));
+    }
+    put_table(&table, markdown, colour, out);
+    table_close(&table);
+}
+
+/* Presets, metrics and queries: names and meanings. */
+static void names_table(const cJSON *list, const char *head, bool markdown, bool colour, struct buf *out)
+{
+    struct table table;
+    const cJSON *item = NULL;
+    if (cJSON_GetArraySize(list) == 0)
+        return;
+    table_init(&table, head);
+    cJSON_ArrayForEach(item, list)
+    {
+        const char *meaning = json_string(item, "meaning");
+        table_add(&table, cJSON_IsString(item) ? item->valuestring : json_string(item, "name"));
+        table_add(&table, meaning ? meaning : "");
+    }
+    buf_text(out, "\n");
+    put_table(&table, markdown, colour, out);
+    table_close(&table);
+}
+
+static void view_kind(struct ctl *ctl, const cJSON *kind, bool markdown)
+{
+    struct buf out;
+    const char *title = json_string(kind, "title"), *summary = json_string(kind, "summary");
+    buf_init(&out, 4u << 20);
+    if (!markdown) {
+        term_style(&out, ctl->out.colour, STYLE_BOLD);
+        buf_format(&out, "%s", title ? title : json_string(kind, "kind"));
+        term_style(&out, ctl->out.colour, STYLE_PLAIN);
+        buf_format(&out, "\n%s\n\n", summary ? summary : "");
+    }
+    fields_table(kind, markdown, ctl->out.colour, &out);
+    names_table(json_member(kind, "presets"), "PRESET|MEANING", markdown, ctl->out.colour, &out);
+    names_table(json_member(kind, "metrics"), "METRIC|MEANING", markdown, ctl->out.colour, &out);
+    names_table(json_member(kind, "queries"), "QUERY|MEANING", markdown, ctl->out.colour, &out);
+    term_flush(&ctl->out, &out);
+    buf_close(&out);
+}
+
+static void view_kinds(struct ctl *ctl, const cJSON *document)
+{
+    struct buf out;
+    struct table table;
+    const cJSON *kind = NULL, *preset = NULL;
+    table_init(&table, "KIND|PRESET|MEANING");
+    cJSON_ArrayForEach(kind, json_member(document, "kinds"))
+    {
+        cJSON_ArrayForEach(preset, json_member(kind, "presets"))
+        {
+            const char *meaning = json_string(preset, "meaning");
+            table_add(&table, json_string(kind, "kind"));
+            table_add(&table, cJSON_IsString(preset) ? preset->valuestring : json_string(preset, "name"));
+            table_add(&table, meaning ? meaning : "");
+        }
+    }
+    buf_init(&out, 4u << 20);
+    table_write(&table, ctl->out.colour, &out);
+    table_close(&table);
+    term_flush(&ctl->out, &out);
+    buf_close(&out);
+}
+
+static int kinds_run(struct ctl *ctl, const struct args *args)
+{
+    cJSON *document = NULL;
+    struct buf path;
+    buf_init(&path, 4096);
+    buf_text(&path, "/v1/kinds");
+    if (args->positional_count > 0) {
+        buf_text(&path, "/");
+        http_escape(&path, args->positional[0]);
+    }
+    int code = path.failed ? ctl_usage(ctl, "the kind is too long") : ctl_get(ctl, path.data, &document);
+    buf_close(&path);
+    if (code != CTL_SUCCESS)
+        return code;
+    if (ctl->json)
+        ctl_print_json(ctl, document);
+    else if (args->positional_count > 0)
+        view_kind(ctl, document, args_has(args, "markdown"));
+    else
+        view_kinds(ctl, document);
+    cJSON_Delete(document);
+    return CTL_SUCCESS;
+}
+
+const struct command command_kinds = {
+    .name = "kinds",
+    .arguments = "[KIND]",
+    .summary = "list methods and presets, or one method's fields",
+    .text = "With a KIND: every configuration field with its default, what is allowed, its unit and its meaning.",
+    .example = "  motifctl kinds\n"
+               "  motifctl kinds sparling",
+    .options = kinds_options,
+    .least = 0,
+    .most = 1,
+    .run = kinds_run,
+};
+
+/* --- system --- */
+
+static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
+
+static int system_run(struct ctl *ctl, const struct args *args)
+{
+    cJSON *document = NULL;
+    int code = ctl_get(ctl, "/v1/system", &document);
+    if (code != CTL_SUCCESS)
+        return code;
+    if (ctl->json) {
+        ctl_print_json(ctl, document);
+    } else {
+        struct buf out;
+        const cJSON *part = NULL;
+        buf_init(&out, 1 << 20);
+        view_object(&out, document, ctl->out.colour);
+        cJSON_ArrayForEach(part, document)
+        {
+            if (!cJSON_IsObject(part))
+                continue;
+            buf_format(&out, "\n%s\n", part->string);
+            view_object(&out, part, ctl->out.colour);
+        }
+        term_flush(&ctl->out, &out);
+        buf_close(&out);
+    }
+    cJSON_Delete(document);
+    return CTL_SUCCESS;
+}
+
+const struct command command_system = {
+    .name = "system",
+    .arguments = "",
+    .summary = "show the server: version, CPU, workers, queue, database",
+    .text = "",
+    .example = "  motifctl system",
+    .options = no_options,
+    .least = 0,
+    .most = 0,
+    .run = system_run,
+};
+
+/* --- health --- */
+
+static int health_run(struct ctl *ctl, const struct args *args)
+{
+    struct http_request request = {.method = "GET", .path = "/readyz", .accept = "*/*"};
+    struct http_answer answer;
+    int code = ctl_call(ctl, &request, &answer, NULL);
+    if (code == CTL_SUCCESS && !ctl->json)
+        fprintf(ctl->out.stream, "%s is ready\n", http_server(ctl->http));
+    else if (code == CTL_SUCCESS)
+        fprintf(ctl->out.stream, "{\"ready\":true}\n");
+    http_answer_close(&answer);
+    return code;
+}
+
+const struct command command_health = {
+    .name = "health",
+    .arguments = "",
+    .summary = "exit 0 when the server takes jobs, 3 when it does not",
+    .text = "Asks /readyz: not ready while the daemon drains or its database cannot be written. For health checks.",
+    .example = "  motifctl health || systemctl restart motifd",
+    .options = no_options,
+    .least = 0,
+    .most = 0,
+    .run = health_run,
+};

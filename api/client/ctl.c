@@ -1,0 +1,221 @@
+#include "api/client/ctl.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* --- reading documents --- */
+
+const cJSON *json_member(const cJSON *object, const char *name)
+{
+    return object ? cJSON_GetObjectItemCaseSensitive(object, name) : NULL;
+}
+
+const char *json_string(const cJSON *object, const char *name)
+{
+    return cJSON_GetStringValue(json_member(object, name));
+}
+
+double json_number(const cJSON *object, const char *name)
+{
+    const cJSON *value = json_member(object, name);
+    return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
+}
+
+/* --- saying what is wrong --- */
+
+static void complain(struct ctl *ctl, const char *text)
+{
+    struct buf out;
+    buf_init(&out, 1 << 20);
+    term_style(&out, ctl->err.colour, STYLE_RED);
+    buf_text(&out, "error:");
+    term_style(&out, ctl->err.colour, STYLE_PLAIN);
+    buf_format(&out, " %s\n", text);
+    term_flush(&ctl->err, &out);
+    buf_close(&out);
+}
+
+int ctl_fault(struct ctl *ctl, int code, const struct error *err)
+{
+    complain(ctl, err->message);
+    return code;
+}
+
+int ctl_usage(struct ctl *ctl, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    complain(ctl, text);
+    if (ctl->command)
+        fprintf(ctl->err.stream, "motifctl %s --help shows how it is used\n", ctl->command->name);
+    return CTL_USAGE;
+}
+
+/* What the client asked for is wrong (2), the server is not ready (3), or it could not do it now (1). */
+static int exit_of(long status)
+{
+    if (status == 503)
+        return CTL_UNREACHABLE;
+    if (status == 409 || status == 412 || status == 429 || status >= 500)
+        return CTL_FAILED;
+    return CTL_USAGE;
+}
+
+int ctl_refused(struct ctl *ctl, const struct http_answer *answer)
+{
+    cJSON *problem = answer->body.data ? cJSON_ParseWithLength(answer->body.data, answer->body.size) : NULL;
+    const char *title = json_string(problem, "title"), *detail = json_string(problem, "detail");
+    const cJSON *fault = NULL;
+    struct buf text;
+    buf_init(&text, 1 << 20);
+    if (ctl->json && problem)
+        ctl_print_json(ctl, problem);
+    if (!title && !detail)
+        buf_format(&text, "%s answered %ld; is it motifd?", http_server(ctl->http), answer->status);
+    else
+        buf_format(&text, "%s%s%s", title ? title : "", title && detail ? ": " : "", detail ? detail : "");
+    cJSON_ArrayForEach(fault, json_member(problem, "errors"))
+    {
+        const char *pointer = json_string(fault, "pointer"), *what = json_string(fault, "detail");
+        buf_format(&text, "\n  %s  %s", pointer ? pointer : "", what ? what : "");
+    }
+    if (answer->status == 401)
+        buf_text(&text, "\n  give a token with --token or in MOTIFD_TOKEN");
+    complain(ctl, text.data ? text.data : "the server refused");
+    buf_close(&text);
+    cJSON_Delete(problem);
+    return exit_of(answer->status);
+}
+
+/* --- calls --- */
+
+int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_answer *answer, cJSON **json)
+{
+    struct error err = {0};
+    if (json)
+        *json = NULL;
+    enum status status = http_call(ctl->http, request, answer, &err);
+    if (status != STATUS_OK)
+        return ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
+    if (answer->status == 304)
+        return CTL_SUCCESS;
+    if (answer->status < 200 || answer->status >= 300)
+        return ctl_refused(ctl, answer);
+    if (json && answer->body.size > 0) {
+        *json = cJSON_ParseWithLength(answer->body.data, answer->body.size);
+        if (!*json) {
+            complain(ctl, "the server's answer is not JSON; is it motifd?");
+            return CTL_FAILED;
+        }
+    }
+    return CTL_SUCCESS;
+}
+
+int ctl_get(struct ctl *ctl, const char *path, cJSON **json)
+{
+    struct http_request request = {.method = "GET", .path = path};
+    struct http_answer answer;
+    int code = ctl_call(ctl, &request, &answer, json);
+    http_answer_close(&answer);
+    if (code == CTL_SUCCESS && !*json) {
+        complain(ctl, "the server's answer is empty");
+        return CTL_FAILED;
+    }
+    return code;
+}
+
+void ctl_print_json(struct ctl *ctl, const cJSON *json)
+{
+    char *text = cJSON_PrintUnformatted(json);
+    if (text)
+        fprintf(ctl->out.stream, "%s\n", text);
+    fflush(ctl->out.stream);
+    cJSON_free(text);
+}
+
+/* --- which job --- */
+
+static bool trains(const cJSON *job)
+{
+    const char *task = json_string(job, "task");
+    return !task || strcmp(task, "train") == 0;
+}
+
+/* Goes through the pages of the job list until `seen` says stop. */
+static int each_job(struct ctl *ctl, bool (*seen)(void *context, const cJSON *job), void *context)
+{
+    char *path = strdup("/v1/jobs?limit=100");
+    for (bool more = true; more && path;) {
+        cJSON *page = NULL;
+        const cJSON *job = NULL;
+        int code = ctl_get(ctl, path, &page);
+        free(path);
+        path = NULL;
+        if (code != CTL_SUCCESS)
+            return code;
+        cJSON_ArrayForEach(job, json_member(page, "jobs"))
+        {
+            more = more && seen(context, job);
+        }
+        const char *cursor = json_string(page, "next_cursor");
+        if (more && cursor && cursor[0]) {
+            struct buf next;
+            buf_init(&next, 4096);
+            buf_text(&next, "/v1/jobs?limit=100&cursor=");
+            http_escape(&next, cursor);
+            path = buf_take(&next, NULL);
+        }
+        cJSON_Delete(page);
+    }
+    return CTL_SUCCESS;
+}
+
+struct search {
+    const char *prefix; /* NULL: the newest */
+    bool trained;
+    char id[CTL_ID];
+    int found;
+};
+
+static bool match(void *context, const cJSON *job)
+{
+    struct search *search = context;
+    const char *id = json_string(job, "id");
+    if (!id || strlen(id) >= CTL_ID)
+        return true;
+    if (!search->prefix && search->trained && !trains(job))
+        return true;
+    if (search->prefix && strncasecmp(id, search->prefix, strlen(search->prefix)) != 0)
+        return true;
+    snprintf(search->id, sizeof(search->id), "%s", id);
+    search->found++;
+    return search->prefix && search->found < 2;
+}
+
+int ctl_job_id(struct ctl *ctl, const char *wanted, bool trained, char *id)
+{
+    struct search search = {.prefix = strcmp(wanted, "latest") == 0 ? NULL : wanted, .trained = trained};
+    if (strlen(wanted) == 26) { /* a whole id: the server says whether it exists */
+        snprintf(id, CTL_ID, "%s", wanted);
+        return CTL_SUCCESS;
+    }
+    if (search.prefix && (!wanted[0] || strlen(wanted) > 26 ||
+                          strspn(wanted, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(wanted)))
+        return ctl_usage(ctl, "a job is named by its id, the beginning of one, or latest; got %.80s", wanted);
+    int code = each_job(ctl, match, &search);
+    if (code != CTL_SUCCESS)
+        return code;
+    if (search.found == 0)
+        return search.prefix ? ctl_usage(ctl, "no job has an id that begins with %s", wanted)
+                             : ctl_usage(ctl, "there is no job yet");
+    if (search.found > 1)
+        return ctl_usage(ctl, "several jobs have ids that begin with %s; give more letters", wanted);
+    snprintf(id, CTL_ID, "%s", search.id);
+    return CTL_SUCCESS;
+}

@@ -1,0 +1,207 @@
+#include "api/client/http.h"
+
+#include <curl/curl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define BODY_LIMIT (256u << 20)
+
+struct http {
+    CURL *curl;
+    char *server, *authorization;
+};
+
+struct transfer {
+    struct http *http;
+    const struct http_request *request;
+    struct http_answer *answer;
+    bool write_failed;
+};
+
+enum status http_create(const char *server, const char *token, struct http **out, struct error *err)
+{
+    struct http *http = calloc(1, sizeof(*http));
+    *out = NULL;
+    if (!http || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        free(http);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "libcurl does not start");
+    }
+    http->curl = curl_easy_init();
+    http->server = strdup(server);
+    if (!http->curl || !http->server)
+        goto no_memory;
+    for (size_t end = strlen(http->server); end > 0 && http->server[end - 1] == '/'; end--)
+        http->server[end - 1] = 0;
+    if (strncmp(http->server, "http://", 7) != 0 && strncmp(http->server, "https://", 8) != 0) {
+        http_destroy(http);
+        return error_set(err, STATUS_INVALID, NULL, "the server must be a URL such as http://127.0.0.1:8080; got %.80s",
+                         server);
+    }
+    if (token && token[0] && asprintf(&http->authorization, "Authorization: Bearer %s", token) < 0) {
+        http->authorization = NULL;
+        goto no_memory;
+    }
+    *out = http;
+    return STATUS_OK;
+no_memory:
+    http_destroy(http);
+    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+}
+
+void http_destroy(struct http *http)
+{
+    if (!http)
+        return;
+    if (http->curl)
+        curl_easy_cleanup(http->curl);
+    curl_global_cleanup();
+    free(http->server);
+    free(http->authorization);
+    free(http);
+}
+
+const char *http_server(const struct http *http)
+{
+    return http->server;
+}
+
+/* Keeps the value of a header line when it is the named one. */
+static void keep(const char *line, size_t length, const char *name, char *out, size_t bytes)
+{
+    size_t at = strlen(name);
+    if (length <= at || strncasecmp(line, name, at) != 0 || line[at] != ':')
+        return;
+    at++;
+    while (at < length && (line[at] == ' ' || line[at] == '\t'))
+        at++;
+    while (length > at && (line[length - 1] == '\r' || line[length - 1] == '\n' || line[length - 1] == ' '))
+        length--;
+    snprintf(out, bytes, "%.*s", (int)(length - at), line + at);
+}
+
+static size_t on_header(char *line, size_t size, size_t count, void *context)
+{
+    struct http_answer *answer = ((struct transfer *)context)->answer;
+    size_t length = size * count;
+    char retry[32] = "";
+    keep(line, length, "ETag", answer->etag, sizeof(answer->etag));
+    keep(line, length, "Location", answer->location, sizeof(answer->location));
+    keep(line, length, "Content-Type", answer->content_type, sizeof(answer->content_type));
+    keep(line, length, "Content-Range", answer->content_range, sizeof(answer->content_range));
+    keep(line, length, "Retry-After", retry, sizeof(retry));
+    if (retry[0])
+        answer->retry_after = strtod(retry, NULL);
+    return length;
+}
+
+static size_t on_body(char *bytes, size_t size, size_t count, void *context)
+{
+    struct transfer *transfer = context;
+    size_t length = size * count;
+    long status = 0;
+    curl_easy_getinfo(transfer->http->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (transfer->request->file && status >= 200 && status < 300) {
+        if (fwrite(bytes, 1, length, transfer->request->file) != length) {
+            transfer->write_failed = true;
+            return 0;
+        }
+        transfer->answer->file_bytes += (int64_t)length;
+        return length;
+    }
+    buf_append(&transfer->answer->body, bytes, length);
+    return transfer->answer->body.failed ? 0 : length;
+}
+
+static int on_progress(void *context, curl_off_t expected, curl_off_t received, curl_off_t to_send, curl_off_t sent)
+{
+    struct transfer *transfer = context;
+    (void)to_send;
+    (void)sent;
+    return transfer->request->moving(transfer->request->moving_context, received, expected) ? 0 : 1;
+}
+
+static struct curl_slist *headers_of(const struct http *http, const struct http_request *request)
+{
+    struct curl_slist *list = NULL;
+    char accept[160];
+    snprintf(accept, sizeof(accept), "Accept: %s", request->accept ? request->accept : "application/json");
+    list = curl_slist_append(list, accept);
+    list = curl_slist_append(list, "Expect:");
+    if (request->body)
+        list = curl_slist_append(list, "Content-Type: application/json");
+    if (http->authorization)
+        list = curl_slist_append(list, http->authorization);
+    for (size_t i = 0; i < sizeof(request->headers) / sizeof(request->headers[0]) && request->headers[i]; i++)
+        list = curl_slist_append(list, request->headers[i]);
+    return list;
+}
+
+enum status http_call(struct http *http, const struct http_request *request, struct http_answer *answer,
+                      struct error *err)
+{
+    struct transfer transfer = {.http = http, .request = request, .answer = answer};
+    char reason[CURL_ERROR_SIZE] = "", *url = NULL;
+    CURL *curl = http->curl;
+    memset(answer, 0, sizeof(*answer));
+    buf_init(&answer->body, BODY_LIMIT);
+    if (asprintf(&url, "%s%s", http->server, request->path) < 0)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    struct curl_slist *headers = headers_of(http, request);
+    curl_easy_reset(curl); /* keeps the connection */
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, request->method);
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 10L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L); /* nothing for two minutes: broken off */
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, 120L);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
+    curl_easy_setopt(curl, CURLOPT_USERAGENT, "motifctl");
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
+    if (request->body) {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(request->body));
+    } else if (strcmp(request->method, "POST") == 0) {
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "");
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, 0L);
+    }
+    if (request->moving) {
+        curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+        curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+        curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
+    }
+    CURLcode code = curl_easy_perform(curl);
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &answer->status);
+    curl_slist_free_all(headers);
+    free(url);
+    if (transfer.write_failed)
+        return error_set(err, STATUS_IO, NULL, "the file cannot be written");
+    if (answer->body.failed)
+        return error_set(err, STATUS_LIMIT, NULL, "the answer is larger than %u MiB", BODY_LIMIT >> 20);
+    if (code != CURLE_OK)
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "%s: %s", http->server,
+                         reason[0] ? reason : curl_easy_strerror(code));
+    return STATUS_OK;
+}
+
+void http_answer_close(struct http_answer *answer)
+{
+    buf_close(&answer->body);
+}
+
+void http_escape(struct buf *out, const char *text)
+{
+    for (const unsigned char *at = (const unsigned char *)text; *at; at++) {
+        bool plain = (*at >= 'a' && *at <= 'z') || (*at >= 'A' && *at <= 'Z') || (*at >= '0' && *at <= '9') ||
+                     strchr("-._~", *at);
+        if (plain)
+            buf_append(out, at, 1);
+        else
+            buf_format(out, "%%%02X", *at);
+    }
+}

@@ -1,0 +1,157 @@
+/* motifctl: the command line of motifd. Finds the command, reads the options that all share, runs it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/client/ctl.h"
+
+#define DEFAULT_SERVER "http://127.0.0.1:8080"
+
+static const struct command *const commands[] = {
+    &command_submit,   &command_list,   &command_show,   &command_watch,  &command_metrics,     &command_plot,
+    &command_motifs,   &command_evaluate, &command_cancel, &command_pause, &command_resume,     &command_delete,
+    &command_checkpoints, &command_export, &command_kinds, &command_system, &command_health,
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static const struct option_spec shared[] = {
+    {"server", "URL", "the daemon (MOTIFD_SERVER, or " DEFAULT_SERVER ")"},
+    {"token", "TOKEN", "bearer token (MOTIFD_TOKEN)"},
+    {"json", NULL, "what the server said, as JSON, for programs"},
+    {"help", NULL, "this text"},
+    {NULL, NULL, NULL},
+};
+
+static const char exit_codes[] = "exit code: 0 success, 1 the job failed or the server could not, 2 usage, 3 server unreachable\n";
+
+static void print(FILE *stream, struct buf *out)
+{
+    if (!out->failed && out->size > 0)
+        fwrite(out->data, 1, out->size, stream);
+    buf_close(out);
+}
+
+static void overview(FILE *stream)
+{
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    buf_text(&out, "usage: motifctl COMMAND [arguments] [options]\n\n");
+    for (size_t i = 0; i < COMMANDS; i++)
+        buf_format(&out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    buf_text(&out, "\nA job is named by its id, the unique beginning of one, or `latest`.\n"
+                   "`motifctl COMMAND --help` explains a command with an example.\n\n");
+    args_describe(shared, &out);
+    buf_format(&out, "\n%s", exit_codes);
+    print(stream, &out);
+}
+
+static void help(const struct command *command)
+{
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    buf_format(&out, "usage: motifctl %s%s%s [options]\n\n%s.\n", command->name, command->arguments[0] ? " " : "",
+               command->arguments, command->summary);
+    if (command->text[0])
+        buf_format(&out, "%s\n", command->text);
+    buf_text(&out, "\n");
+    args_describe(command->options, &out);
+    args_describe(shared, &out);
+    buf_format(&out, "\nexample:\n%s\n\n%s", command->example, exit_codes);
+    print(stdout, &out);
+}
+
+/* The first word that is no option and no option's value. */
+static int command_index(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (argv[i][0] != '-')
+            return i;
+        if (strcmp(argv[i], "--server") == 0 || strcmp(argv[i], "--token") == 0)
+            i++;
+    }
+    return 0;
+}
+
+static const struct command *find(const char *name)
+{
+    for (size_t i = 0; i < COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static int unknown_command(const char *name)
+{
+    const char *best = NULL;
+    size_t distance = 3;
+    for (size_t i = 0; i < COMMANDS; i++) {
+        size_t d = args_distance(commands[i]->name, name);
+        if (d < distance) {
+            distance = d;
+            best = commands[i]->name;
+        }
+    }
+    fprintf(stderr, "error: unknown command %.80s%s%s%s\n", name, best ? "; did you mean " : "", best ? best : "",
+            best ? "?" : "");
+    fprintf(stderr, "motifctl --help lists the commands\n");
+    return CTL_USAGE;
+}
+
+static const char *first_of(const char *a, const char *b, const char *c)
+{
+    return a && a[0] ? a : b && b[0] ? b : c;
+}
+
+static int run(struct ctl *ctl, int count, char **words)
+{
+    struct args args;
+    struct error err = {0};
+    if (args_parse(ctl->command->options, shared, count, words, &args, &err) != STATUS_OK)
+        return ctl_usage(ctl, "%s", err.message);
+    if (args_has(&args, "help")) {
+        help(ctl->command);
+        return CTL_SUCCESS;
+    }
+    ctl->json = args_has(&args, "json");
+    if (args.positional_count < ctl->command->least || args.positional_count > ctl->command->most)
+        return ctl_usage(ctl, "usage: motifctl %s %s", ctl->command->name, ctl->command->arguments);
+    const char *server = first_of(args_value(&args, "server"), getenv("MOTIFD_SERVER"), DEFAULT_SERVER);
+    const char *token = first_of(args_value(&args, "token"), getenv("MOTIFD_TOKEN"), NULL);
+    if (http_create(server, token, &ctl->http, &err) != STATUS_OK)
+        return ctl_usage(ctl, "%s", err.message);
+    int code = ctl->command->run(ctl, &args);
+    http_destroy(ctl->http);
+    if (fflush(stdout) != 0 || ferror(stdout))
+        code = code == CTL_SUCCESS ? CTL_FAILED : code; /* a full disk is no success */
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct ctl ctl = {0};
+    int at = command_index(argc, argv);
+    term_init(&ctl.out, stdout);
+    term_init(&ctl.err, stderr);
+    if (at == 0) {
+        bool asked = argc > 1 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+        if (argc > 1 && strcmp(argv[1], "--version") == 0) {
+            printf("motifctl %s\n", MOTIF_VERSION);
+            return CTL_SUCCESS;
+        }
+        overview(asked ? stdout : stderr);
+        return asked ? CTL_SUCCESS : CTL_USAGE;
+    }
+    if (strcmp(argv[at], "help") == 0 && at + 1 == argc) {
+        overview(stdout);
+        return CTL_SUCCESS;
+    }
+    if (strcmp(argv[at], "help") == 0) {
+        argv[at] = argv[at + 1];
+        argv[at + 1] = (char[]){"--help"};
+    }
+    ctl.command = find(argv[at]);
+    if (!ctl.command)
+        return unknown_command(argv[at]);
+    /* Everything but the command's name, options before it too. */
+    memmove(&argv[at], &argv[at + 1], (size_t)(argc - at - 1) * sizeof(*argv));
+    return run(&ctl, argc - 2, argv + 1);
+}

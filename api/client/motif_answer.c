@@ -1,0 +1,212 @@
+#include "api/client/motif_answer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/client/term.h"
+
+#define SIDE_MAX 4096
+#define CHANNELS_MAX 4096
+
+static double number_at(const cJSON *list, int index)
+{
+    const cJSON *value = cJSON_GetArrayItem(list, index);
+    return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
+}
+
+static const cJSON *member(const cJSON *object, const char *name)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, name);
+}
+
+static enum status malformed(struct error *err)
+{
+    return error_set(err, STATUS_CORRUPT, NULL, "the server's answer is no motif map");
+}
+
+static bool whole(double value, double max)
+{
+    return value >= 1 && value <= max && value == floor(value);
+}
+
+static enum status read_motifs(const cJSON *list, struct motif_answer *answer, struct error *err)
+{
+    const cJSON *item = NULL;
+    answer->motifs = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->motifs));
+    if (!answer->motifs)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    cJSON_ArrayForEach(item, list)
+    {
+        struct draw_motif *motif = &answer->motifs[answer->motif_count++];
+        const cJSON *channel = member(item, "channel"), *value = member(item, "value");
+        motif->row = number_at(member(item, "position"), 0);
+        motif->column = number_at(member(item, "position"), 1);
+        if (!isfinite(motif->row) || !isfinite(motif->column) || !cJSON_IsNumber(channel) ||
+            !(channel->valuedouble >= 0 && channel->valuedouble < CHANNELS_MAX))
+            return malformed(err);
+        motif->channel = (int)channel->valuedouble;
+        motif->value = cJSON_IsNumber(value) ? value->valuedouble : 0;
+        motif->maximal = cJSON_IsTrue(member(item, "maximal"));
+    }
+    return STATUS_OK;
+}
+
+static enum status read_truth(const cJSON *list, struct motif_answer *answer, struct error *err)
+{
+    const cJSON *item = NULL;
+    answer->has_truth = cJSON_IsArray(list);
+    answer->boxes = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->boxes));
+    if (!answer->boxes)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    cJSON_ArrayForEach(item, list)
+    {
+        struct motif_box *box = &answer->boxes[answer->box_count++];
+        const char *symbol = cJSON_GetStringValue(member(item, "symbol"));
+        const cJSON *sides = member(item, "box");
+        if (!symbol)
+            return malformed(err);
+        snprintf(box->symbol, sizeof(box->symbol), "%s", symbol);
+        box->row0 = number_at(sides, 0);
+        box->row1 = number_at(sides, 1);
+        box->column0 = number_at(sides, 2);
+        box->column1 = number_at(sides, 3);
+        size_t used = strlen(answer->truth);
+        snprintf(answer->truth + used, sizeof(answer->truth) - used, "%s%s", used ? " " : "", symbol);
+    }
+    return STATUS_OK;
+}
+
+static void read_prediction(const cJSON *list, struct motif_answer *answer)
+{
+    const cJSON *item = NULL;
+    cJSON_ArrayForEach(item, list)
+    {
+        size_t used = strlen(answer->prediction);
+        const char *symbol = cJSON_GetStringValue(item);
+        snprintf(answer->prediction + used, sizeof(answer->prediction) - used, "%s%s", used ? " " : "",
+                 symbol ? symbol : "?");
+    }
+}
+
+/* "input": {"shape": [rows, columns, 1], "values": [...]} in row-major order, any range: stretched to [0, 1]. */
+static void read_image(const cJSON *input, struct motif_answer *answer)
+{
+    const cJSON *values = member(input, "values"), *value = NULL;
+    size_t count = (size_t)answer->rows * (size_t)answer->columns, i = 0;
+    double low = INFINITY, high = -INFINITY;
+    if ((size_t)cJSON_GetArraySize(values) != count)
+        return;
+    cJSON_ArrayForEach(value, values)
+    {
+        answer->grey[i++] = (float)value->valuedouble;
+        low = fmin(low, value->valuedouble);
+        high = fmax(high, value->valuedouble);
+    }
+    for (i = 0; i < count; i++)
+        answer->grey[i] = high > low ? (float)(((double)answer->grey[i] - low) / (high - low)) : 0;
+}
+
+enum status motif_answer_read(const cJSON *document, struct motif_answer *answer, struct error *err)
+{
+    const cJSON *list = member(document, "answers");
+    const cJSON *first = cJSON_IsArray(list) ? cJSON_GetArrayItem(list, 0) : document;
+    const cJSON *shape = member(first, "shape");
+    double rows = number_at(shape, 0), columns = number_at(shape, 1), channels = number_at(shape, 2);
+    memset(answer, 0, sizeof(*answer));
+    if (!cJSON_IsArray(member(first, "motifs")) || !whole(rows, SIDE_MAX) || !whole(columns, SIDE_MAX) ||
+        !whole(channels, CHANNELS_MAX))
+        return malformed(err);
+    answer->rows = (int)rows;
+    answer->columns = (int)columns;
+    answer->channels = (int)channels;
+    answer->grey = calloc((size_t)answer->rows * (size_t)answer->columns, sizeof(*answer->grey));
+    enum status status = answer->grey ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    if (status == STATUS_OK)
+        status = read_motifs(member(first, "motifs"), answer, err);
+    if (status == STATUS_OK)
+        status = read_truth(member(first, "truth"), answer, err);
+    if (status != STATUS_OK) {
+        motif_answer_close(answer);
+        return status;
+    }
+    read_prediction(member(first, "prediction"), answer);
+    read_image(member(first, "input"), answer);
+    return STATUS_OK;
+}
+
+void motif_answer_close(struct motif_answer *answer)
+{
+    free(answer->grey);
+    free(answer->motifs);
+    free(answer->boxes);
+    memset(answer, 0, sizeof(*answer));
+}
+
+/* The box a motif lies in, the earlier one where two overlap; NULL: outside all. */
+static const struct motif_box *box_of(const struct motif_answer *answer, const struct draw_motif *motif)
+{
+    for (size_t i = 0; i < answer->box_count; i++) {
+        const struct motif_box *box = &answer->boxes[i];
+        if (motif->row >= box->row0 && motif->row < box->row1 && motif->column >= box->column0 &&
+            motif->column < box->column1)
+            return box;
+    }
+    return NULL;
+}
+
+static void legend_line(const struct motif_answer *answer, int channel, bool colour, struct buf *out)
+{
+    unsigned rgb = term_channel_colour(channel);
+    int count = 0, maximal = 0;
+    for (size_t i = 0; i < answer->motif_count; i++) {
+        count += answer->motifs[i].channel == channel;
+        maximal += answer->motifs[i].channel == channel && answer->motifs[i].maximal;
+    }
+    if (count == 0)
+        return;
+    buf_text(out, "  ");
+    if (colour)
+        buf_format(out, "\033[1;38;2;%u;%u;%um", rgb >> 16, rgb >> 8 & 255, rgb & 255);
+    buf_format(out, "%c", term_channel_letter(channel));
+    if (colour)
+        buf_text(out, "\033[0m");
+    buf_format(out, "  channel %-3d %2d motif%s", channel, maximal, maximal == 1 ? " " : "s");
+    if (count > maximal)
+        buf_format(out, " and %d weaker", count - maximal);
+    if (answer->has_truth) {
+        const char *join = "  on ";
+        for (size_t i = 0; i < answer->motif_count; i++) {
+            const struct draw_motif *motif = &answer->motifs[i];
+            if (motif->channel != channel || !motif->maximal)
+                continue;
+            const struct motif_box *box = box_of(answer, motif);
+            buf_format(out, "%s%s", join, box ? box->symbol : "nothing");
+            join = ", ";
+        }
+    }
+    buf_text(out, "\n");
+}
+
+void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out)
+{
+    struct draw_image image = {answer->rows, answer->columns, answer->grey};
+    int shrink = draw_shrink(answer->columns, columns);
+    draw_motif_map(out, &image, answer->motifs, answer->motif_count, columns, colour);
+    if (shrink > 1)
+        buf_format(out, "  (shrunk %d times to fit %d columns)\n", shrink, columns);
+    for (int channel = 0; channel < answer->channels; channel++)
+        legend_line(answer, channel, colour, out);
+    if (answer->motif_count == 0)
+        buf_text(out, "  no motif\n");
+    buf_format(out, "  prediction  %s\n", answer->prediction[0] ? answer->prediction : "(empty)");
+    if (!answer->has_truth)
+        return;
+    bool right = strcmp(answer->prediction, answer->truth) == 0;
+    buf_format(out, "  truth       %s  ", answer->truth);
+    term_style(out, colour, right ? STYLE_GREEN : STYLE_RED);
+    buf_text(out, right ? "right" : "wrong");
+    term_style(out, colour, STYLE_PLAIN);
+    buf_text(out, "\n");
+}

@@ -1,0 +1,35 @@
+/* The answer of a motif query, read and drawn. Pure functions. */
+#ifndef MOTIF_API_CLIENT_MOTIF_ANSWER_H
+#define MOTIF_API_CLIENT_MOTIF_ANSWER_H
+
+#include "api/json.h"
+#include <stdbool.h>
+
+#include "api/client/draw.h"
+#include "core/base/buf.h"
+#include "core/base/error.h"
+
+struct motif_box {
+    char symbol[32];
+    double row0, column0, row1, column1; /* [row0, row1) x [column0, column1) */
+};
+
+struct motif_answer {
+    int rows, columns, channels; /* of the motif map */
+    float *grey;                 /* [rows][columns], the input; all 0 when the answer does not carry it */
+    struct draw_motif *motifs;
+    size_t motif_count;
+    struct motif_box *boxes;     /* the truth */
+    size_t box_count;
+    bool has_truth;
+    char prediction[256], truth[256]; /* symbols separated by spaces */
+};
+
+/* Reads the first answer of a document of POST /v1/jobs/{id}/motifs. Nothing of the document is kept. */
+enum status motif_answer_read(const cJSON *document, struct motif_answer *answer, struct error *err);
+void motif_answer_close(struct motif_answer *answer);
+
+/* The picture, then a line a channel that fired, then the model's answer and the truth. */
+void motif_answer_draw(const struct motif_answer *answer, int columns, bool colour, struct buf *out);
+
+#endif

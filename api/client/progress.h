@@ -1,0 +1,16 @@
+/* The line that says where a job stands. */
+#ifndef MOTIF_API_CLIENT_PROGRESS_H
+#define MOTIF_API_CLIENT_PROGRESS_H
+
+#include "api/json.h"
+#include <stdbool.h>
+
+#include "core/base/buf.h"
+
+/* "training  ██████▍      47 %  density 0.0013  accuracy 71.2 of 74.0 %  FPE 3.1 FNE 0.4 CE 8.0 %  512/s  3:12 left"
+ *
+ * `job` is a job document, `errors` the metrics document of fpe, fne and ce, or NULL. At most `columns` wide (parts are
+ * left out from the right); 0: no bar and no bound, for logs. Pure. */
+void progress_line(struct buf *out, const cJSON *job, const cJSON *errors, int columns, bool colour);
+
+#endif

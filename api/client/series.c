@@ -1,0 +1,192 @@
+/* `motifctl metrics` and `motifctl plot`. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/client/ctl.h"
+#include "api/client/draw.h"
+
+static int fetch(struct ctl *ctl, const char *wanted, const char *names, long long since, long long max_points,
+                 cJSON **document)
+{
+    char id[CTL_ID];
+    struct buf path;
+    int code = ctl_job_id(ctl, wanted, true, id);
+    if (code != CTL_SUCCESS)
+        return code;
+    buf_init(&path, 8192);
+    buf_format(&path, "/v1/jobs/%s/metrics?max_points=%lld", id, max_points);
+    if (since >= 0)
+        buf_format(&path, "&since=%lld", since);
+    if (names) {
+        buf_text(&path, "&name=");
+        http_escape(&path, names);
+    }
+    code = path.failed ? ctl_usage(ctl, "the names are too long") : ctl_get(ctl, path.data, document);
+    buf_close(&path);
+    return code;
+}
+
+static double part(const cJSON *point, int index)
+{
+    const cJSON *value = cJSON_GetArrayItem(point, index);
+    return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
+}
+
+/* --- metrics --- */
+
+static const struct option_spec metrics_options[] = {
+    {"name", "A,B", "only these series"},
+    {"since", "STEP", "only points after this step"},
+    {"max-points", "N", "points a series at most (500)"},
+    {"csv", NULL, "every point: name,step,value"},
+    {NULL, NULL, NULL},
+};
+
+static void metrics_table(struct ctl *ctl, const cJSON *series)
+{
+    struct table table;
+    struct buf out;
+    const cJSON *one = NULL, *point = NULL;
+    table_init(&table, "SERIES|>POINTS|>LAST STEP|>LAST|>LEAST|>MOST");
+    cJSON_ArrayForEach(one, series)
+    {
+        double low = NAN, high = NAN, step = NAN, last = NAN;
+        char text[64];
+        cJSON_ArrayForEach(point, one)
+        {
+            step = part(point, 0);
+            last = part(point, 1);
+            low = fmin(low, last);
+            high = fmax(high, last);
+        }
+        table_add(&table, one->string);
+        snprintf(text, sizeof(text), "%d", cJSON_GetArraySize(one));
+        table_add(&table, text);
+        snprintf(text, sizeof(text), "%.0f", step);
+        table_add(&table, isfinite(step) ? text : "-");
+        for (int i = 0; i < 3; i++) {
+            term_number(text, sizeof(text), i == 0 ? last : i == 1 ? low : high);
+            table_add(&table, text);
+        }
+    }
+    buf_init(&out, 4u << 20);
+    table_write(&table, ctl->out.colour, &out);
+    term_flush(&ctl->out, &out);
+    buf_close(&out);
+    table_close(&table);
+}
+
+static int metrics_run(struct ctl *ctl, const struct args *args)
+{
+    struct error err = {0};
+    long long since, max_points;
+    cJSON *document = NULL;
+    if (args_integer(args, "since", 0, 1LL << 53, -1, &since, &err) != STATUS_OK ||
+        args_integer(args, "max-points", 1, 100000, 500, &max_points, &err) != STATUS_OK)
+        return ctl_usage(ctl, "%s", err.message);
+    int code = fetch(ctl, args->positional[0], args_value(args, "name"), since, max_points, &document);
+    if (code != CTL_SUCCESS)
+        return code;
+    const cJSON *series = json_member(document, "series"), *one = NULL, *point = NULL;
+    if (ctl->json) {
+        ctl_print_json(ctl, document);
+    } else if (args_has(args, "csv")) {
+        fprintf(ctl->out.stream, "name,step,value\n");
+        cJSON_ArrayForEach(one, series)
+        {
+            cJSON_ArrayForEach(point, one)
+            {
+                fprintf(ctl->out.stream, "%s,%.0f,%.9g\n", one->string, part(point, 0), part(point, 1));
+            }
+        }
+    } else {
+        metrics_table(ctl, series);
+    }
+    cJSON_Delete(document);
+    return CTL_SUCCESS;
+}
+
+const struct command command_metrics = {
+    .name = "metrics",
+    .arguments = "JOB",
+    .summary = "the time series of a job: last value, range, or every point",
+    .text = "Steps count samples. When a series has more points than asked for, each bucket gives its least, its most and\n"
+            "its last, so that no peak is lost.",
+    .example = "  motifctl metrics latest\n"
+               "  motifctl metrics latest --name loss,accuracy --csv > run.csv",
+    .options = metrics_options,
+    .least = 1,
+    .most = 1,
+    .run = metrics_run,
+};
+
+/* --- plot --- */
+
+static const struct option_spec plot_options[] = {
+    {"log", NULL, "logarithmic values"},
+    {"since", "STEP", "only points after this step"},
+    {"height", "LINES", "height of a picture (16)"},
+    {NULL, NULL, NULL},
+};
+
+static void plot_series(struct ctl *ctl, const cJSON *one, int height, bool log_y)
+{
+    struct buf out;
+    size_t count = 0;
+    const cJSON *point = NULL;
+    struct draw_point *points = calloc((size_t)cJSON_GetArraySize(one) + 1, sizeof(*points));
+    if (!points)
+        return;
+    cJSON_ArrayForEach(point, one)
+    {
+        points[count++] = (struct draw_point){part(point, 0), part(point, 1)};
+    }
+    buf_init(&out, 4u << 20);
+    term_style(&out, ctl->out.colour, STYLE_BOLD);
+    buf_text(&out, one->string);
+    term_style(&out, ctl->out.colour, STYLE_PLAIN);
+    buf_text(&out, "\n");
+    draw_plot(&out, points, count, ctl->out.columns, height, log_y);
+    term_flush(&ctl->out, &out);
+    buf_close(&out);
+    free(points);
+}
+
+static int plot_run(struct ctl *ctl, const struct args *args)
+{
+    struct error err = {0};
+    long long since, height;
+    cJSON *document = NULL;
+    const cJSON *one = NULL;
+    if (args_integer(args, "since", 0, 1LL << 53, -1, &since, &err) != STATUS_OK ||
+        args_integer(args, "height", 6, 200, 16, &height, &err) != STATUS_OK)
+        return ctl_usage(ctl, "%s", err.message);
+    const char *names = args->positional_count > 1 ? args->positional[1] : "loss,accuracy";
+    int code = fetch(ctl, args->positional[0], names, since, ctl->out.columns > 20 ? ctl->out.columns * 2LL : 40, &document);
+    if (code != CTL_SUCCESS)
+        return code;
+    if (ctl->json) {
+        ctl_print_json(ctl, document);
+    } else {
+        cJSON_ArrayForEach(one, json_member(document, "series"))
+        {
+            plot_series(ctl, one, (int)height, args_has(args, "log"));
+        }
+    }
+    cJSON_Delete(document);
+    return CTL_SUCCESS;
+}
+
+const struct command command_plot = {
+    .name = "plot",
+    .arguments = "JOB [SERIES,...]",
+    .summary = "draw time series in the terminal",
+    .text = "Without names it draws loss and accuracy. `motifctl metrics JOB` lists the series there are.",
+    .example = "  motifctl plot latest\n"
+               "  motifctl plot 01JD8 density,loss --log",
+    .options = plot_options,
+    .least = 1,
+    .most = 2,
+    .run = plot_run,
+};

@@ -1,0 +1,79 @@
+#include "api/client/submission.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void submission_text(cJSON *body, const char *name, const char *value)
+{
+    cJSON_DeleteItemFromObjectCaseSensitive(body, name);
+    cJSON_AddStringToObject(body, name, value);
+}
+
+enum status submission_file(cJSON *body, const char *text, struct error *err)
+{
+    const char *end = NULL;
+    cJSON *document = cJSON_ParseWithOpts(text, &end, 1);
+    if (!cJSON_IsObject(document)) {
+        int line = 1;
+        for (const char *at = text; end && at < end && *at; at++)
+            line += *at == '\n';
+        enum status status = document ? error_set(err, STATUS_INVALID, NULL, "the file holds no JSON object")
+                                      : error_set(err, STATUS_INVALID, NULL, "the file is not JSON: see line %d", line);
+        cJSON_Delete(document);
+        return status;
+    }
+    if (!cJSON_HasObjectItem(document, "kind") && !cJSON_HasObjectItem(document, "preset") &&
+        !cJSON_HasObjectItem(document, "config")) {
+        cJSON_AddItemToObject(body, "config", document);
+        return STATUS_OK;
+    }
+    while (document->child) {
+        cJSON *member = cJSON_DetachItemViaPointer(document, document->child);
+        cJSON_AddItemToObject(body, member->string, member);
+    }
+    cJSON_Delete(document);
+    return STATUS_OK;
+}
+
+enum status submission_set(cJSON *body, const char *assignment, struct error *err)
+{
+    const char *equals = strchr(assignment, '=');
+    cJSON *config = cJSON_GetObjectItemCaseSensitive(body, "config");
+    if (!equals || equals == assignment)
+        return error_set(err, STATUS_INVALID, NULL, "--set takes FIELD=VALUE; got %.80s", assignment);
+    if (!config)
+        config = cJSON_AddObjectToObject(body, "config");
+    char *name = strndup(assignment, (size_t)(equals - assignment));
+    cJSON *parsed = cJSON_ParseWithOpts(equals + 1, NULL, 1);
+    cJSON *value = parsed ? cJSON_CreateRaw(equals + 1) : cJSON_CreateString(equals + 1);
+    cJSON_Delete(parsed);
+    if (!name || !value || !cJSON_IsObject(config)) {
+        free(name);
+        cJSON_Delete(value);
+        return error_set(err, STATUS_INVALID, NULL, "\"config\" is no object, so --set cannot add to it");
+    }
+    cJSON_DeleteItemFromObjectCaseSensitive(config, name);
+    cJSON_AddItemToObject(config, name, value);
+    free(name);
+    return STATUS_OK;
+}
+
+enum status submission_from(cJSON *body, const char *id, const char *colon, struct error *err)
+{
+    char *end = NULL;
+    cJSON_DeleteItemFromObjectCaseSensitive(body, "from");
+    cJSON *from = cJSON_AddObjectToObject(body, "from");
+    cJSON_AddStringToObject(from, "job", id);
+    if (!colon || strcmp(colon, ":latest") == 0) {
+        cJSON_AddStringToObject(from, "checkpoint", "latest");
+        return STATUS_OK;
+    }
+    errno = 0;
+    long long seq = strtoll(colon + 1, &end, 10);
+    if (errno || end == colon + 1 || *end || seq < 0)
+        return error_set(err, STATUS_INVALID, NULL, "--from takes JOB, JOB:latest or JOB:SEQ; got %.60s", colon);
+    cJSON_AddNumberToObject(from, "checkpoint", (double)seq);
+    return STATUS_OK;
+}

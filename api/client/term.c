@@ -1,0 +1,285 @@
+#include "api/client/term.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+void term_init(struct term *term, FILE *stream)
+{
+    const char *no_colour = getenv("NO_COLOR"), *type = getenv("TERM");
+    struct winsize size;
+    term->stream = stream;
+    term->live = isatty(fileno(stream)) == 1 && !(type && strcmp(type, "dumb") == 0);
+    term->colour = term->live && !(no_colour && no_colour[0]);
+    term->columns = 100;
+    if (term->live && ioctl(fileno(stream), TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        term->columns = size.ws_col;
+}
+
+void term_flush(const struct term *term, struct buf *out)
+{
+    if (!out->failed && out->size > 0)
+        fwrite(out->data, 1, out->size, term->stream);
+    fflush(term->stream);
+    buf_clear(out);
+}
+
+void term_style(struct buf *out, bool colour, enum term_style style)
+{
+    static const char *const codes[] = {
+        [STYLE_PLAIN] = "\033[0m",   [STYLE_BOLD] = "\033[1m",    [STYLE_DIM] = "\033[2m",
+        [STYLE_RED] = "\033[31m",    [STYLE_GREEN] = "\033[32m",  [STYLE_YELLOW] = "\033[33m",
+        [STYLE_BLUE] = "\033[34m",   [STYLE_CYAN] = "\033[36m",
+    };
+    if (colour)
+        buf_text(out, codes[style]);
+}
+
+enum term_style term_state_style(const char *state)
+{
+    static const struct {
+        const char *state;
+        enum term_style style;
+    } styles[] = {
+        {"queued", STYLE_DIM},      {"running", STYLE_BLUE}, {"paused", STYLE_YELLOW},
+        {"succeeded", STYLE_GREEN}, {"failed", STYLE_RED},   {"cancelled", STYLE_YELLOW},
+    };
+    for (size_t i = 0; state && i < sizeof(styles) / sizeof(styles[0]); i++)
+        if (strcmp(styles[i].state, state) == 0)
+            return styles[i].style;
+    return STYLE_PLAIN;
+}
+
+unsigned term_channel_colour(int channel)
+{
+    /* Told apart on black and by most colour-blind eyes at the first eight. */
+    static const unsigned colours[TERM_CHANNEL_COLOURS] = {
+        0xe69f00, 0x56b4e9, 0x2fd19b, 0xf0e442, 0x5c8df6, 0xff6b3d,
+        0xf08fd0, 0xb9e05b, 0xc49cff, 0xff5c7a, 0x39d5d5, 0xd9b38c,
+    };
+    return colours[(unsigned)channel % TERM_CHANNEL_COLOURS];
+}
+
+char term_channel_letter(int channel)
+{
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    return channel >= 0 && channel < (int)sizeof(letters) - 1 ? letters[channel] : '*';
+}
+
+int term_width(const char *text)
+{
+    int width = 0;
+    for (const char *at = text; *at; at++) {
+        if (at[0] == '\033' && at[1] == '[') {
+            while (*at && *at != 'm')
+                at++;
+            if (!*at)
+                break;
+        } else if (((unsigned char)*at & 0xc0) != 0x80) {
+            width++;
+        }
+    }
+    return width;
+}
+
+void term_bar(struct buf *out, double fraction, int cells)
+{
+    static const char *const eighths[] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
+    if (!(fraction > 0))
+        fraction = 0;
+    if (fraction > 1)
+        fraction = 1;
+    int filled = (int)floor(fraction * cells * 8 + 0.5);
+    for (int cell = 0; cell < cells; cell++) {
+        int part = filled - cell * 8;
+        buf_text(out, part >= 8 ? "█" : part > 0 ? eighths[part] : " ");
+    }
+}
+
+void term_duration(char *out, size_t bytes, double seconds)
+{
+    if (!isfinite(seconds) || seconds < 0) {
+        snprintf(out, bytes, "-");
+        return;
+    }
+    long long whole = seconds < 1e15 ? (long long)(seconds + 0.5) : (long long)1e15;
+    long long days = whole / 86400, hours = whole / 3600 % 24, minutes = whole / 60 % 60;
+    if (days > 0)
+        snprintf(out, bytes, "%lld d %lld:%02lld", days, hours, minutes);
+    else if (hours > 0)
+        snprintf(out, bytes, "%lld:%02lld:%02lld", hours, minutes, whole % 60);
+    else if (minutes > 0)
+        snprintf(out, bytes, "%lld:%02lld", minutes, whole % 60);
+    else
+        snprintf(out, bytes, "%lld s", whole);
+}
+
+static void scaled(char *out, size_t bytes, double value, double base, const char *const *units, size_t count)
+{
+    size_t unit = 0;
+    if (!isfinite(value)) {
+        snprintf(out, bytes, "-");
+        return;
+    }
+    while (unit + 1 < count && fabs(value) >= base * (unit == 0 ? 1.0 : 0.9995)) {
+        value /= base;
+        unit++;
+    }
+    if (unit == 0)
+        snprintf(out, bytes, "%.0f%s", value, units[unit]);
+    else
+        snprintf(out, bytes, "%.*f%s", fabs(value) < 99.95 ? 1 : 0, value, units[unit]);
+}
+
+void term_count(char *out, size_t bytes, double count)
+{
+    static const char *const units[] = {"", "k", "M", "G", "T", "P"};
+    scaled(out, bytes, count, 1000, units, sizeof(units) / sizeof(units[0]));
+}
+
+void term_bytes(char *out, size_t bytes, double count)
+{
+    static const char *const units[] = {" B", " KiB", " MiB", " GiB", " TiB"};
+    scaled(out, bytes, count, 1024, units, sizeof(units) / sizeof(units[0]));
+}
+
+void term_percent(char *out, size_t bytes, double fraction)
+{
+    double percent = fraction * 100;
+    if (!isfinite(percent))
+        snprintf(out, bytes, "-");
+    else if (percent == 0 || fabs(percent) >= 0.1)
+        snprintf(out, bytes, "%.*f %%", fabs(percent) < 9.995 ? 2 : 1, percent);
+    else
+        snprintf(out, bytes, "%.2g %%", percent);
+}
+
+void term_number(char *out, size_t bytes, double value)
+{
+    if (!isfinite(value))
+        snprintf(out, bytes, "-");
+    else
+        snprintf(out, bytes, "%.4g", value);
+}
+
+/* --- tables --- */
+
+void table_init(struct table *table, const char *head)
+{
+    memset(table, 0, sizeof(*table));
+    for (const char *at = head;; at++) {
+        const char *end = strchrnul(at, '|');
+        char name[64];
+        bool right = *at == '>';
+        if (right)
+            at++;
+        snprintf(name, sizeof(name), "%.*s", (int)(end - at), at);
+        if (table->columns < TABLE_COLUMNS) {
+            table->right[table->columns++] = right;
+            table_add_styled(table, name, STYLE_BOLD);
+        }
+        if (!*end)
+            break;
+        at = end;
+    }
+}
+
+void table_close(struct table *table)
+{
+    for (size_t i = 0; i < table->count; i++)
+        free(table->cells[i]);
+    free(table->cells);
+    free(table->styles);
+    memset(table, 0, sizeof(*table));
+}
+
+void table_add(struct table *table, const char *text)
+{
+    table_add_styled(table, text, STYLE_PLAIN);
+}
+
+void table_add_styled(struct table *table, const char *text, enum term_style style)
+{
+    if (table->count == table->capacity) {
+        size_t capacity = table->capacity ? table->capacity * 2 : 64;
+        char **cells = realloc(table->cells, capacity * sizeof(*cells));
+        if (cells)
+            table->cells = cells;
+        enum term_style *styles = cells ? realloc(table->styles, capacity * sizeof(*styles)) : NULL;
+        if (styles)
+            table->styles = styles;
+        if (!cells || !styles) {
+            table->failed = true;
+            return;
+        }
+        table->capacity = capacity;
+    }
+    char *copy = strdup(text ? text : "-");
+    if (!copy) {
+        table->failed = true;
+        return;
+    }
+    table->cells[table->count] = copy;
+    table->styles[table->count] = style;
+    table->count++;
+}
+
+static void pad(struct buf *out, int count)
+{
+    for (int i = 0; i < count; i++)
+        buf_append(out, " ", 1);
+}
+
+void table_write(const struct table *table, bool colour, struct buf *out)
+{
+    int widths[TABLE_COLUMNS] = {0};
+    size_t columns = (size_t)table->columns;
+    if (table->failed || columns == 0)
+        return;
+    for (size_t i = 0; i < table->count; i++) {
+        int width = term_width(table->cells[i]);
+        if (width > widths[i % columns])
+            widths[i % columns] = width;
+    }
+    for (size_t i = 0; i < table->count; i++) {
+        size_t column = i % columns;
+        int space = widths[column] - term_width(table->cells[i]);
+        bool last = column + 1 == columns, styled = table->styles[i] != STYLE_PLAIN;
+        if (table->right[column])
+            pad(out, space);
+        if (styled)
+            term_style(out, colour, table->styles[i]);
+        buf_text(out, table->cells[i]);
+        if (styled)
+            term_style(out, colour, STYLE_PLAIN);
+        if (!table->right[column] && !last)
+            pad(out, space);
+        buf_text(out, last ? "\n" : "  ");
+    }
+    if (table->count % columns != 0)
+        buf_text(out, "\n");
+}
+
+void table_write_markdown(const struct table *table, struct buf *out)
+{
+    size_t columns = (size_t)table->columns;
+    if (table->failed || columns == 0)
+        return;
+    for (size_t i = 0; i < table->count; i++) {
+        buf_text(out, i % columns == 0 ? "| " : " | ");
+        for (const char *at = table->cells[i]; *at; at++) {
+            if (*at == '|')
+                buf_text(out, "\\");
+            buf_append(out, at, 1);
+        }
+        if (i % columns + 1 == columns)
+            buf_text(out, " |\n");
+        if (i + 1 == columns) {
+            for (size_t column = 0; column < columns; column++)
+                buf_text(out, table->right[column] ? "| ---: " : "| --- ");
+            buf_text(out, "|\n");
+        }
+    }
+}

@@ -1,0 +1,213 @@
+/* Documents of the server as text for people. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/client/ctl.h"
+
+const char *job_title(const cJSON *job)
+{
+    static const char *const names[] = {"name", "preset", "kind"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *text = json_string(job, names[i]);
+        if (text && text[0])
+            return text;
+    }
+    return "job";
+}
+
+void view_age(const char *time_text, char *out, size_t bytes)
+{
+    struct tm parts = {0};
+    char duration[48];
+    const char *end = time_text ? strptime(time_text, "%Y-%m-%dT%H:%M:%S", &parts) : NULL;
+    out[0] = 0;
+    if (!end)
+        return;
+    double seconds = difftime(time(NULL), timegm(&parts));
+    term_duration(duration, sizeof(duration), seconds < 0 ? 0 : seconds);
+    snprintf(out, bytes, "%s ago", duration);
+}
+
+void view_scalar(const cJSON *value, char *out, size_t bytes)
+{
+    if (cJSON_IsString(value))
+        snprintf(out, bytes, "%s", value->valuestring);
+    else if (cJSON_IsBool(value))
+        snprintf(out, bytes, "%s", cJSON_IsTrue(value) ? "yes" : "no");
+    else if (cJSON_IsNumber(value) && fabs(value->valuedouble) < 9e15 &&
+             value->valuedouble == (double)(long long)value->valuedouble)
+        snprintf(out, bytes, "%lld", (long long)value->valuedouble);
+    else if (cJSON_IsNumber(value))
+        snprintf(out, bytes, "%.6g", value->valuedouble);
+    else
+        snprintf(out, bytes, "-");
+}
+
+void view_object(struct buf *out, const cJSON *object, bool colour)
+{
+    struct table table;
+    const cJSON *member = NULL;
+    table_init(&table, "NAME|VALUE");
+    cJSON_ArrayForEach(member, object)
+    {
+        char text[256];
+        if (cJSON_IsObject(member) || cJSON_IsArray(member))
+            continue;
+        view_scalar(member, text, sizeof(text));
+        table_add_styled(&table, member->string, STYLE_DIM);
+        table_add(&table, text);
+    }
+    table_write(&table, colour, out);
+    table_close(&table);
+}
+
+/* Errors are fractions; these members of a result are shown as percent, with what they mean. */
+static const struct {
+    const char *name, *title;
+} errors[] = {
+    {"fpe", "false positive error (FPE)"},   {"fne", "false negative error (FNE)"},
+    {"ce", "confusion error (CE)"},          {"e2ee", "end-to-end error (E2EE)"},
+    {"exact", "answers exactly right"},
+};
+#define ERRORS (sizeof(errors) / sizeof(errors[0]))
+
+static bool is_error_name(const char *name)
+{
+    for (size_t i = 0; i < ERRORS; i++)
+        if (strcmp(errors[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void view_by_density(struct buf *out, const cJSON *list, bool colour)
+{
+    struct table table;
+    const cJSON *row = NULL;
+    if (cJSON_GetArraySize(list) == 0)
+        return;
+    table_init(&table, ">DENSITY|>FPE|>FNE|>CE|>E2EE|>CHECKPOINT");
+    cJSON_ArrayForEach(row, list)
+    {
+        char text[64];
+        term_number(text, sizeof(text), json_number(row, "density"));
+        table_add(&table, text);
+        for (size_t i = 0; i < 4; i++) {
+            term_percent(text, sizeof(text), json_number(row, errors[i].name));
+            table_add(&table, text);
+        }
+        view_scalar(json_member(row, "checkpoint"), text, sizeof(text));
+        table_add(&table, text);
+    }
+    buf_text(out, "\n");
+    table_write(&table, colour, out);
+    table_close(&table);
+}
+
+void view_result(struct buf *out, const cJSON *result, bool colour)
+{
+    struct table table;
+    const cJSON *member = NULL;
+    if (!cJSON_IsObject(result))
+        return;
+    table_init(&table, "RESULT|>VALUE");
+    for (size_t i = 0; i < ERRORS; i++) {
+        char text[64];
+        if (!cJSON_IsNumber(json_member(result, errors[i].name)))
+            continue;
+        term_percent(text, sizeof(text), json_number(result, errors[i].name));
+        table_add(&table, errors[i].title);
+        table_add_styled(&table, text, STYLE_BOLD);
+    }
+    cJSON_ArrayForEach(member, result)
+    {
+        char text[128];
+        if (cJSON_IsObject(member) || cJSON_IsArray(member) || cJSON_IsNull(member) || is_error_name(member->string))
+            continue;
+        if (strcmp(member->string, "seconds") == 0)
+            term_duration(text, sizeof(text), member->valuedouble);
+        else
+            view_scalar(member, text, sizeof(text));
+        table_add(&table, member->string);
+        table_add(&table, text);
+    }
+    table_write(&table, colour, out);
+    table_close(&table);
+    view_by_density(out, json_member(result, "by_density"), colour);
+}
+
+/* One row of numbers of a confusion matrix, by whatever name the rows go. */
+static void confusion_row(struct table *table, const char *label, const cJSON *row)
+{
+    const cJSON *value = NULL;
+    table_add_styled(table, label, STYLE_DIM);
+    cJSON_ArrayForEach(value, row)
+    {
+        char text[32];
+        view_scalar(value, text, sizeof(text));
+        table_add_styled(table, strcmp(text, "0") == 0 ? "." : text, STYLE_PLAIN);
+    }
+}
+
+void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
+{
+    const cJSON *rows = cJSON_IsArray(confusion) ? confusion : json_member(confusion, "counts");
+    const cJSON *names = json_member(confusion, "rows"), *heads = json_member(confusion, "columns"), *row = NULL;
+    int width = cJSON_GetArraySize(cJSON_GetArrayItem(rows, 0)), index = 0;
+    struct buf head;
+    struct table table;
+    if (width < 1 || width + 1 > TABLE_COLUMNS)
+        return;
+    buf_init(&head, 4096);
+    buf_text(&head, "TRUE");
+    for (int i = 0; i < width; i++) {
+        char text[32];
+        const cJSON *name = cJSON_GetArrayItem(heads, i);
+        if (name)
+            view_scalar(name, text, sizeof(text));
+        else
+            snprintf(text, sizeof(text), "%d", i);
+        buf_format(&head, "|>%s", text);
+    }
+    if (head.failed)
+        return;
+    table_init(&table, head.data);
+    cJSON_ArrayForEach(row, rows)
+    {
+        char label[32];
+        const cJSON *name = cJSON_GetArrayItem(names, index);
+        if (name)
+            view_scalar(name, label, sizeof(label));
+        else
+            snprintf(label, sizeof(label), "%d", index);
+        confusion_row(&table, label, row);
+        index++;
+    }
+    buf_text(out, "\nconfusion matrix: rows are true symbols, columns the channel that fired\n");
+    table_write(&table, colour, out);
+    table_close(&table);
+    buf_close(&head);
+}
+
+void view_job_error(struct buf *out, const cJSON *job, bool colour)
+{
+    const cJSON *error = json_member(job, "error"), *member = NULL;
+    const char *message = json_string(error, "message");
+    if (!cJSON_IsObject(error))
+        return;
+    if (!message)
+        message = json_string(error, "detail");
+    term_style(out, colour, STYLE_RED);
+    buf_text(out, "failed");
+    term_style(out, colour, STYLE_PLAIN);
+    buf_format(out, ": %s\n", message ? message : "no reason given");
+    cJSON_ArrayForEach(member, error)
+    {
+        char text[256];
+        if (cJSON_GetStringValue(member) == message || cJSON_IsNull(member) || cJSON_IsObject(member))
+            continue;
+        view_scalar(member, text, sizeof(text));
+        buf_format(out, "  %s: %s\n", member->string, text);
+    }
+}
