@@ -1,5 +1,6 @@
 /* The field table: the one place that knows names, ranges, defaults and meanings. */
 #include "core/methods/sparling/config.h"
+#include "core/methods/sparling/batch.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -24,7 +25,7 @@ static const char *const initialisation_names[] = {"uniform", "he", NULL};
 #define CHOICE(name, preset, meaning) \
     {#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning}
 
-static const struct config_field fields[] = {
+const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of training data, initial weights and dropout"),
     INTEGER(threads, "0", 0, 256, "threads", "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
 
@@ -33,7 +34,9 @@ static const struct config_field fields[] = {
     INTEGER(min_symbols, "3", 1, 10, "digits", "fewest digits around a circle"),
     INTEGER(max_symbols, "6", 1, 10, "digits", "most digits around a circle; all in a picture differ"),
     INTEGER(shift, "3", 0, 50, "px", "each digit is moved off the circle by up to this much"),
-    INTEGER(min_radius, "20", 1, 200, "px", "smallest radius of the circle; the largest follows from the picture"),
+    INTEGER(margin, "12", 0, 100, "px", "the circle stays this much and the shift away from the border"),
+    INTEGER(min_radius, "20", 1, 200, "px", "smallest radius of the circle"),
+    INTEGER(max_radius, "0", 0, 200, "px", "radii stay below this; 0: image_size/2 - shift - margin, what fits"),
     CLOSED(pre_noise, "0.5", 0, 1, "", "noise before the digits are placed, as a share of a digit's ink density"),
     CLOSED(post_noise, "0.05", 0, 1, "", "share of all pixels flipped after the digits are placed"),
 
@@ -41,13 +44,13 @@ static const struct config_field fields[] = {
     INTEGER(units, "4", 1, 64, "units", "residual units of g; each widens the window by 4 pixels (4: 17x17)"),
     {"motifs", FIELD_INT, AT(channels_motif), "10", 1, 1024, false, false, NULL, "channels",
      "channels of the motif map, one motif each when all goes well"},
-    CHOICE(initialisation, "uniform", "first weights of g: U(+-1/sqrt(fan in)), or normal with variance 2/fan in"),
+    CHOICE(initialisation, "uniform", "first weights of g's 3x3 convolutions: U(+-1/sqrt(fan in)) or U(+-sqrt(6/fan in))"),
 
     CHOICE(sparsity, "per-channel", "one threshold a motif channel, one for all channels, or a plain ReLU"),
     CHOICE(batch_norm, "affine", "batch norm before the sparse layer: with scale and shift, without, or none"),
     CHOICE(quantile, "kth", "threshold target: the k-th smallest value, or interpolated between neighbours"),
     CHOICE(backward, "auto", "backward pass of g: dense, or the fastest that is exact (auto)"),
-    REAL_IN(momentum, "0.1", 0, 1, true, false, "", "weight of a new quantile in the running threshold"),
+    REAL_IN(momentum, "0.9", 0, 1, false, true, "", "share of its old value that a threshold keeps at an update"),
     CLOSED(accumulate_motifs, "0", 0, 1e6, "motifs",
            "collect batches until a channel expects this many motifs before a threshold moves; 0: every batch"),
 
@@ -65,13 +68,14 @@ static const struct config_field fields[] = {
     REAL_IN(plateau_density, "0.01", 0, 1, true, false, "", "plateaus end stages only above this density"),
 
     INTEGER(channels, "512", 2, 4096, "channels", "width of the head h"),
-    INTEGER(layers, "6", 1, 48, "layers", "transformer layers of the encoder, and as many of the decoder"),
+    INTEGER(layers, "6", 1, 16, "layers", "transformer layers of the encoder, and as many of the decoder"),
     INTEGER(heads, "8", 1, 64, "heads", "attention heads"),
     INTEGER(feed_forward, "2048", 1, 16384, "channels", "width inside the transformer's feed-forward blocks"),
     INTEGER(pool, "8", 1, 64, "px", "side of the max-pooling window between motif map and head"),
     CHOICE(embed_order, "embed-then-pool", "order of the 1x1 embedding and the pooling of the motif map"),
     FLAG(lstm, "true", "read each row of the pooled map with a bidirectional LSTM first"),
     CHOICE(positions, "row", "positions of the encoder: sines of the row, of row and column, or learned tables"),
+    REAL_IN(position_scale, "0.25", 0, 100, false, false, "", "standard deviation of learned positions at first"),
     CHOICE(head_norm, "post", "layer norm after each block (the paper) or before it"),
     FLAG(identical_layers, "true", "all layers of a stack start with the same weights (the paper's framework does)"),
     REAL_IN(dropout, "0.1", 0, 1, false, true, "", "dropout of the transformer"),
@@ -97,7 +101,7 @@ static const struct config_field fields[] = {
     INTEGER(decode_extra, "2", 1, 64, "tokens", "decoding stops this many tokens after the longest label"),
 };
 
-const struct config_table sparling_config_table = CONFIG_TABLE(fields, struct sparling_config);
+const struct config_table sparling_config_table = CONFIG_TABLE(sparling_fields, struct sparling_config);
 
 int sparling_vocabulary(const struct sparling_config *config) { return TOKEN_FIRST + (int)config->classes; }
 
@@ -116,22 +120,6 @@ static void fault(const struct method_faults *faults, const char *field, const c
     char text[192];
     snprintf(text, sizeof text, format, a, b);
     faults->add(faults->context, field, text);
-}
-
-/* The largest digit is 12 pixels high; the circle must keep that and the shift away from the border. */
-static void check_domain(const struct sparling_config *c, const struct method_faults *faults)
-{
-    int64_t padding = c->shift + 12, half = c->image_size / 2;
-    if (c->min_symbols > c->max_symbols)
-        fault(faults, "min_symbols", "must not exceed max_symbols (%.0f); got %.0f", (double)c->max_symbols,
-              (double)c->min_symbols);
-    if (c->max_symbols > c->classes)
-        fault(faults, "max_symbols", "must not exceed classes (%.0f), digits of a picture differ; got %.0f",
-              (double)c->classes, (double)c->max_symbols);
-    if (c->min_radius >= half - padding)
-        fault(faults, "min_radius",
-              "must be below image_size/2 - shift - 12 = %.0f, or the circle leaves the picture; got %.0f",
-              (double)(half - padding), (double)c->min_radius);
 }
 
 static void check_head(const struct sparling_config *c, const struct method_faults *faults)
@@ -170,7 +158,8 @@ static void check_run(const struct sparling_config *c, const struct method_fault
 void sparling_check(const void *config, const struct method_faults *faults)
 {
     const struct sparling_config *c = config;
-    check_domain(c, faults);
+    struct digitcircle domain = sparling_domain(c);
+    digitcircle_check(&domain, faults->context, faults->add);
     check_head(c, faults);
     check_run(c, faults);
 }

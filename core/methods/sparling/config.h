@@ -26,7 +26,7 @@ struct sparling_config {
     int64_t seed, threads;
 
     /* Domain: DigitCircle (core/data/digitcircle.h). */
-    int64_t image_size, classes, min_symbols, max_symbols, shift, min_radius;
+    int64_t image_size, classes, min_symbols, max_symbols, shift, margin, min_radius, max_radius;
     double pre_noise, post_noise;
 
     /* Motif model g. */
@@ -47,7 +47,7 @@ struct sparling_config {
     int64_t channels, layers, heads, feed_forward, pool;
     int head_norm, positions, embed_order;
     bool lstm, identical_layers;
-    double dropout;
+    double dropout, position_scale;
 
     /* Optimiser. */
     int64_t batch, warm_up;
@@ -59,16 +59,18 @@ struct sparling_config {
     int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
 };
 
+enum { SPARLING_FIELDS = 63, SPARLING_PRESETS = 3 };
+extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
-extern const struct method_preset sparling_presets[];
-extern const size_t sparling_preset_count;
+extern const struct method_preset sparling_presets[SPARLING_PRESETS];
 
 /* Faults that concern several fields. */
 void sparling_check(const void *config, const struct method_faults *faults);
 enum status sparling_estimate(const void *config, struct method_estimate *out, struct error *err);
 
-/* Trainable parameters of g with its sparse layer's batch norm, and of h. */
+/* Trainable parameters of g, of the batch norm before the sparse layer, and of h. */
 int64_t sparling_parameters_g(const struct sparling_config *config);
+int64_t sparling_parameters_sparse(const struct sparling_config *config);
 int64_t sparling_parameters_h(const struct sparling_config *config);
 /* Multiply-adds of one forward pass over one image with `tokens` target tokens (paper-size: 6.716e9 for 8). */
 double sparling_macs(const struct sparling_config *config, int tokens);

@@ -10,8 +10,12 @@ int64_t sparling_parameters_g(const struct sparling_config *c)
 {
     int64_t w = c->width, m = c->channels_motif;
     int64_t unit = 2 * (2 * w) + 2 * (9 * w * w + w);
-    int64_t total = (w + w) + c->units * unit + (w * m + m);
-    return total + (c->batch_norm == BATCH_NORM_AFFINE ? 2 * m : 0);
+    return (w + w) + c->units * unit + (w * m + m);
+}
+
+int64_t sparling_parameters_sparse(const struct sparling_config *c)
+{
+    return c->batch_norm == BATCH_NORM_AFFINE ? 2 * c->channels_motif : 0;
 }
 
 int64_t sparling_parameters_h(const struct sparling_config *c)
@@ -66,7 +70,7 @@ static double activation_floats(const struct sparling_config *c)
 enum status sparling_estimate(const void *config, struct method_estimate *out, struct error *err)
 {
     const struct sparling_config *c = config;
-    int64_t parameters = sparling_parameters_g(c) + sparling_parameters_h(c);
+    int64_t parameters = sparling_parameters_g(c) + sparling_parameters_sparse(c) + sparling_parameters_h(c);
     double stages = 1 + floor(log(sparling_last_density(c) / c->density_start) / log(c->density_factor) + 0.5);
     double least = stages * (double)c->validation_every;
 

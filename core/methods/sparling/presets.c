@@ -29,9 +29,8 @@ static const struct config_setting quick[] = {
     {"density_final", "1.91e-4"}, {"test_samples", "2000"}, {"motif_samples", "2000"},
     {"stage_samples", "500"}, {NULL, NULL}};
 
-const struct method_preset sparling_presets[] = {
+const struct method_preset sparling_presets[SPARLING_PRESETS] = {
     {"digitcircle-quick", "five digits in a 56-pixel picture: a full run with its evaluation in minutes", quick},
     {"digitcircle", "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores", digitcircle},
     {"digitcircle-paper", "the paper's network and schedule, 46 million parameters: days on a CPU", paper},
 };
-const size_t sparling_preset_count = sizeof sparling_presets / sizeof sparling_presets[0];

@@ -1,0 +1,137 @@
+/* Everything that a run is, as entries of a pack: weights with statistics and thresholds, moments of
+ * Adam, then the state. The same declarations serve saving and loading. */
+#include "core/methods/sparling/run.h"
+#include "core/methods/sparling/run_int.h"
+
+struct named_integer {
+    const char *name;
+    int64_t *at;
+};
+struct named_real {
+    const char *name;
+    double *at;
+};
+
+static enum status add_course(struct method_run *run, struct pack *pack, struct error *err)
+{
+    const struct named_integer integers[] = {
+        {"run.phase", &run->phase},
+        {"run.updates", &run->updates},
+        {"run.samples", &run->samples},
+        {"run.checkpoint_due", &run->checkpoint_due},
+        {"run.loss_count", &run->loss_count},
+        {"validation.position", &run->validation_position},
+        {"validation.correct", &run->validation_correct},
+        {"validation.counted", &run->validation_counted},
+    };
+    const struct named_real reals[] = {
+        {"run.accuracy", &run->accuracy},   {"run.best_accuracy", &run->best_accuracy},
+        {"run.loss_sum", &run->loss_sum},   {"run.norm_sum", &run->norm_sum},
+        {"validation.loss", &run->validation_loss},
+    };
+    enum status status = STATUS_OK;
+    for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
+        status = pack_add_i64(pack, integers[i].name, integers[i].at, err);
+    for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++)
+        status = pack_add_f64(pack, reals[i].name, reals[i].at, err);
+    return status;
+}
+
+static enum status add_evaluation(struct evaluation *e, struct pack *pack, struct error *err)
+{
+    const struct named_integer integers[] = {
+        {"evaluation.rows", &e->rows},       {"evaluation.at", &e->at},
+        {"evaluation.part", &e->part},       {"evaluation.position", &e->position},
+        {"evaluation.seed", &e->seed},       {"evaluation.exact", &e->exact},
+        {"evaluation.samples", &e->errors.samples}, {"evaluation.motifs", &e->errors.motifs},
+        {"evaluation.weaker", &e->errors.weaker},   {"evaluation.taken", &e->errors.taken},
+    };
+    const uint64_t shape[2] = {(uint64_t)e->errors.symbols + 1, (uint64_t)e->errors.channels + 1};
+    const uint64_t table[2] = {EVALUATION_MAX, EVALUATION_COLUMNS};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
+        status = pack_add_i64(pack, integers[i].name, integers[i].at, err);
+    if (!status)
+        status = pack_add_f64(pack, "evaluation.edit_sum", &e->edit_sum, err);
+    if (!status)
+        status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.boxes", 2, shape, e->errors.boxes, err);
+    if (!status)
+        status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.windows", 2, shape, e->errors.windows, err);
+    if (!status)
+        status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.rows_done", 2, table, e->row, err);
+    return status;
+}
+
+static enum status declare(struct method_run *run, struct pack *pack, struct error *err)
+{
+    enum status status = params_pack(run->network->params, pack, err);
+    if (!status)
+        status = adam_pack(run->adam, pack, err);
+    if (!status)
+        status = sparse_pack(run->network->sparse, pack, err);
+    if (!status)
+        status = annealer_pack(&run->annealer, pack, err);
+    if (!status)
+        status = add_course(run, pack, err);
+    if (!status)
+        status = add_evaluation(&run->evaluation, pack, err);
+    return status;
+}
+
+enum status sparling_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
+{
+    struct pack *pack = NULL;
+    /* A checkpoint is what a run goes back to, so it never holds a broken weight. */
+    enum status status = params_check(run->network->params, err);
+    if (!status)
+        status = pack_create(&pack, err);
+    if (!status)
+        status = declare(run, pack, err);
+    if (!status)
+        status = pack_write(pack, to, err);
+    if (!status)
+        *bytes = pack_bytes(pack);
+    pack_destroy(pack);
+    return status;
+}
+
+/* What comes from a stream is not trusted where it selects memory or code. */
+static enum status check_loaded(const struct method_run *run, struct error *err)
+{
+    const struct evaluation *e = &run->evaluation;
+    bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_DONE && run->updates >= 0 && run->samples >= 0 &&
+                 run->validation_position >= 0 && run->validation_position <= run->config.validation_samples &&
+                 run->annealer.density > 0 && run->annealer.density <= 1 && e->rows >= 0 &&
+                 e->rows <= EVALUATION_MAX && e->at >= 0 && e->at <= e->rows && e->position >= 0 &&
+                 (e->part == PART_MOTIFS || e->part == PART_TEST);
+    if (run->phase == PHASE_EVALUATE)
+        sound = sound && e->at < e->rows;
+    return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
+}
+
+enum status sparling_load(struct method_run *run, const struct pack_reader *from, struct error *err)
+{
+    struct pack *pack = NULL;
+    enum status status = pack_create(&pack, err);
+    if (!status)
+        status = declare(run, pack, err);
+    if (!status)
+        status = pack_read(pack, from, 1u << PACK_WEIGHT | 1u << PACK_OPTIMISER | 1u << PACK_STATE, err);
+    if (!status)
+        status = check_loaded(run, err);
+    pack_destroy(pack);
+    run->evaluation.loaded = -1;
+    return status;
+}
+
+enum status sparling_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err)
+{
+    struct pack *pack = NULL;
+    enum status status = pack_create(&pack, err);
+    if (!status)
+        status = params_pack(run->network->params, pack, err);
+    if (!status)
+        status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
+    pack_destroy(pack);
+    return status;
+}

@@ -1,0 +1,274 @@
+/* Evaluation in pieces (facts §8.1, §8.2): motif errors over pictures, then end-to-end errors over the
+ * test set, for the run's own model and for the last checkpoint of each denser stage.
+ *
+ * Rows go from dense to sparse with the run's own model last, so that the counts left over are its
+ * confusion matrix. A denser stage's weights are read into a second network without gradients. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/run_int.h"
+#include "core/metrics/edit_distance.h"
+
+static struct evaluation_row new_row(double density, double checkpoint, int64_t motif_samples, int64_t test_samples)
+{
+    return (struct evaluation_row){
+        .density = density, .achieved = NAN, .fpe = NAN, .fne = NAN, .ce = NAN, .ce_majority = NAN,
+        .e2ee = NAN, .exact = NAN, .window_fpe = NAN, .window_fne = NAN, .window_ce = NAN,
+        .checkpoint = checkpoint, .motif_samples = (double)motif_samples, .test_samples = (double)test_samples};
+}
+
+static void clear_counts(struct evaluation *e)
+{
+    motif_errors_clear(&e->errors);
+    e->edit_sum = 0;
+    e->exact = 0;
+    e->part = PART_MOTIFS;
+    e->position = 0;
+}
+
+/* Puts a stage's checkpoint into the list; of one density the last wins. The run's own density is not
+ * listed, but `own` learns which checkpoint holds it. */
+static void list_stage(struct method_run *run, const struct method_checkpoint *stage, double *own)
+{
+    struct evaluation *e = &run->evaluation;
+    if (stage->density == run->annealer.density) {
+        if (stage->step == run->updates)
+            *own = (double)stage->seq;
+        return;
+    }
+    for (int64_t i = 0; i < e->rows; i++)
+        if (e->row[i].density == stage->density) {
+            e->row[i].checkpoint = (double)stage->seq;
+            return;
+        }
+    int64_t keep = run->config.stage_count - 1;
+    if (keep == 0)
+        return;
+    if (e->rows == keep)
+        memmove(&e->row[0], &e->row[1], (size_t)--e->rows * sizeof e->row[0]);
+    e->row[e->rows++] =
+        new_row(stage->density, (double)stage->seq, run->config.stage_samples, run->config.stage_samples);
+}
+
+enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif_samples, int64_t test_samples,
+                             bool stages, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    const struct method_checkpoints *list = &run->env.checkpoints;
+    double own = -1;
+    size_t count = 0;
+    e->rows = e->at = 0;
+    e->seed = seed;
+    clear_counts(e);
+    if (list->count) {
+        enum status status = list->count(list->context, &count, err);
+        if (status)
+            return status;
+    }
+    for (size_t i = 0; stages && i < count; i++) {
+        struct method_checkpoint stage;
+        enum status status = list->describe(list->context, i, &stage, err);
+        if (status)
+            return status;
+        if (stage.stage_end && (run->config.stage_samples > 0 || stage.density == run->annealer.density))
+            list_stage(run, &stage, &own);
+    }
+    e->row[e->rows] = new_row(run->annealer.density, own, motif_samples, test_samples);
+    e->rows++;
+    return STATUS_OK;
+}
+
+/* Reads the checkpoint of a row into the second network. */
+static enum status load_stage(struct method_run *run, int64_t seq, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    const struct method_checkpoints *list = &run->env.checkpoints;
+    struct pack *pack = NULL;
+    struct pack_reader reader;
+    struct method_checkpoint stage;
+    size_t count = 0, at = 0;
+    enum status status = STATUS_OK;
+    if (!e->other)
+        status = network_create(&run->config, false, &e->other, err);
+    if (!status)
+        status = list->count(list->context, &count, err);
+    for (; !status && at < count; at++) {
+        status = list->describe(list->context, at, &stage, err);
+        if (!status && stage.seq == seq)
+            break;
+    }
+    if (!status && at == count)
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "checkpoint %lld is gone", (long long)seq);
+    if (!status)
+        status = list->open(list->context, at, &reader, err);
+    if (!status)
+        status = pack_create(&pack, err);
+    if (!status)
+        status = params_pack(e->other->params, pack, err);
+    if (!status)
+        status = pack_read(pack, &reader, 1u << PACK_WEIGHT, err);
+    pack_destroy(pack);
+    if (!status)
+        e->loaded = seq;
+    return status;
+}
+
+static enum status pick_network(struct method_run *run, struct network **network, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    const struct evaluation_row *row = &e->row[e->at];
+    *network = run->network;
+    if (e->at == e->rows - 1)
+        return STATUS_OK;
+    enum status status = STATUS_OK;
+    if (e->loaded != (int64_t)row->checkpoint)
+        status = load_stage(run, (int64_t)row->checkpoint, err);
+    *network = e->other;
+    return status;
+}
+
+static int64_t part_samples(const struct evaluation *e)
+{
+    const struct evaluation_row *row = &e->row[e->at];
+    return (int64_t)(e->part == PART_MOTIFS ? row->motif_samples : row->test_samples);
+}
+
+static struct batch_request request_at(const struct method_run *run, int64_t first)
+{
+    const struct evaluation *e = &run->evaluation;
+    int64_t left = part_samples(e) - first;
+    struct batch_request request = {e->seed, first, (int)(left < run->piece ? left : run->piece), false};
+    /* Motif errors of the test set are taken over raw generator seeds (facts §3.3). */
+    request.raw = e->part == PART_MOTIFS && e->seed == TEST_SEED;
+    return request;
+}
+
+static enum status add_motifs(struct method_run *run, struct network *network, const struct batch *batch,
+                              struct error *err)
+{
+    struct exec *e = &run->exec;
+    struct tensor *motifs = network_motifs(e, network, batch->images, batch->request.count, 1);
+    enum status status = exec_status(e, err);
+    if (status)
+        return status;
+    const struct map_shape *shape = &motifs->map;
+    size_t map = (size_t)shape->channels * (size_t)shape->height * (size_t)shape->width;
+    float *planes = arena_alloc(e->arena, (size_t)shape->images * map * sizeof *planes);
+    if (!planes)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
+    tensor_to_planes(motifs, planes);
+    for (int i = 0; !status && i < shape->images; i++)
+        status = motif_errors_add_map(&run->evaluation.errors, planes + (size_t)i * map, shape->height, shape->width,
+                                      batch->truths[i].boxes, batch->truths[i].count, err);
+    return status;
+}
+
+static enum status add_predictions(struct method_run *run, struct network *network, const struct batch *batch,
+                                   struct error *err)
+{
+    struct evaluation *evaluation = &run->evaluation;
+    struct exec *e = &run->exec;
+    int count = batch->request.count, steps = (int)(run->config.max_symbols + run->config.decode_extra);
+    struct decoded *decoded = calloc((size_t)count, sizeof *decoded);
+    if (!decoded)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
+    struct tensor *motifs = network_motifs(e, network, batch->images, count, 1);
+    struct tensor *memory = network_memory(e, network, motifs);
+    enum status status = decode_greedy(e, network, memory, count, steps, decoded, err);
+    for (int i = 0; !status && i < count; i++) {
+        const struct digitcircle_truth *truth = &batch->truths[i];
+        int wanted[DIGITCIRCLE_CLASSES], got[DECODE_TOKENS];
+        for (int j = 0; j < truth->count; j++)
+            wanted[j] = TOKEN_FIRST + truth->label[j];
+        for (int j = 0; j < decoded[i].length; j++)
+            got[j] = decoded[i].tokens[j];
+        evaluation->edit_sum += edit_error(wanted, truth->count, got, decoded[i].length);
+        evaluation->exact += decoded_equals(&decoded[i], truth->label, truth->count);
+    }
+    free(decoded);
+    return status;
+}
+
+static enum status finish_motifs(struct method_run *run, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    struct evaluation_row *row = &e->row[e->at];
+    struct motif_report boxes, windows;
+    enum status status = motif_errors_report(&e->errors, MOTIF_BOXES, &boxes, err);
+    if (!status)
+        status = motif_errors_report(&e->errors, MOTIF_WINDOWS, &windows, err);
+    if (status)
+        return status;
+    const struct sparling_config *c = &run->config;
+    double elements = (double)(c->image_size * c->image_size * c->channels_motif) * (double)e->errors.samples;
+    row->achieved = (double)e->errors.motifs / elements;
+    row->fpe = boxes.fpe;
+    row->fne = boxes.fne;
+    row->ce = boxes.ce_assignment;
+    row->ce_majority = boxes.ce_majority;
+    row->window_fpe = windows.fpe;
+    row->window_fne = windows.fne;
+    row->window_ce = windows.ce_assignment;
+    return STATUS_OK;
+}
+
+/* The piece just done was the last of its part: on to the next part, row, or the end. */
+static enum status finish_part(struct method_run *run, bool *done, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    struct evaluation_row *row = &e->row[e->at];
+    e->position = 0;
+    if (e->part == PART_MOTIFS) {
+        e->part = PART_TEST;
+        return finish_motifs(run, err);
+    }
+    row->e2ee = e->edit_sum / row->test_samples;
+    row->exact = (double)e->exact / row->test_samples;
+    if (e->at + 1 < e->rows) {
+        e->at++;
+        clear_counts(e);
+        return STATUS_OK;
+    }
+    *done = true;
+    network_destroy(e->other);
+    e->other = NULL;
+    e->loaded = -1;
+    return STATUS_OK;
+}
+
+enum status evaluation_piece(struct method_run *run, bool *done, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    struct network *network;
+    *done = false;
+    enum status status = pick_network(run, &network, err);
+    if (status)
+        return status;
+    struct batch_request now = request_at(run, e->position);
+    int64_t after = e->position + now.count;
+    bool last = after >= part_samples(e);
+    struct batch_request next = last ? now : request_at(run, after);
+    const struct batch *batch = batch_source_take(run->source, &now, last ? NULL : &next);
+    exec_begin(&run->exec, false, (uint64_t)run->updates);
+    status = e->part == PART_MOTIFS ? add_motifs(run, network, batch, err) : add_predictions(run, network, batch, err);
+    if (status)
+        return status;
+    e->position = after;
+    return last ? finish_part(run, done, err) : STATUS_OK;
+}
+
+double evaluation_fraction(const struct method_run *run)
+{
+    const struct evaluation *e = &run->evaluation;
+    double total = 0, finished = 0;
+    for (int64_t i = 0; i < e->rows; i++) {
+        double row = e->row[i].motif_samples + e->row[i].test_samples;
+        total += row;
+        if (i < e->at)
+            finished += row;
+    }
+    if (e->at < e->rows)
+        finished += (double)e->position + (e->part == PART_TEST ? e->row[e->at].motif_samples : 0);
+    return total > 0 ? finished / total : 0;
+}

@@ -1,0 +1,231 @@
+#include "core/methods/sparling/network.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void build_g(struct network *n)
+{
+    const struct sparling_config *c = &n->config;
+    int width = (int)c->width, motifs = (int)c->channels_motif;
+    conv_build(&n->first, n->params, "g.first", 1, width, 1, 1);
+    for (int i = 0; i < (int)c->units; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "g.units.%d", i);
+        residual_unit_build(&n->unit[i], n->params, name, width, 3, 3);
+    }
+    conv_build(&n->last, n->params, "g.last", width, motifs, 1, 1);
+    if (c->batch_norm != BATCH_NORM_NONE)
+        batch_norm_build(&n->norm, n->params, "sparse.norm", motifs, c->batch_norm == BATCH_NORM_AFFINE);
+}
+
+static void build_positions(struct network *n)
+{
+    const struct sparling_config *c = &n->config;
+    if (c->positions != POSITIONS_LEARNED)
+        return;
+    int dim[2] = {n->grid, (int)c->channels};
+    n->row_positions = params_add(n->params, "h.positions.rows", 2, dim, init_normal(c->position_scale));
+    n->column_positions = params_add(n->params, "h.positions.columns", 2, dim, init_normal(c->position_scale));
+}
+
+static void build_h(struct network *n)
+{
+    const struct sparling_config *c = &n->config;
+    int width = (int)c->channels, vocabulary = sparling_vocabulary(c);
+    struct transformer_config stack = {
+        .width = width,
+        .heads = (int)c->heads,
+        .feed_forward = (int)c->feed_forward,
+        .layers = (int)c->layers,
+        .norm = c->head_norm == HEAD_NORM_PRE ? TRANSFORMER_PRE_NORM : TRANSFORMER_POST_NORM,
+        .dropout = c->dropout,
+        .identical = c->identical_layers,
+    };
+    linear_build(&n->embed, n->params, "h.embed", NULL, (int)c->channels_motif, width);
+    if (c->lstm)
+        bilstm_build(&n->rows, n->params, "h.rows", width, width / 2);
+    build_positions(n);
+    encoder_build(&n->encoder, n->params, "h.encoder", &stack);
+    n->tokens = embedding_build(n->params, "h.tokens", vocabulary, width);
+    decoder_build(&n->decoder, n->params, "h.decoder", &stack);
+    linear_build(&n->out, n->params, "h.out", NULL, width, vocabulary);
+}
+
+static enum sparse_mode sparse_mode(const struct sparling_config *c)
+{
+    switch ((enum sparling_sparsity)c->sparsity) {
+    case SPARSITY_PER_CHANNEL: return SPARSE_PER_CHANNEL;
+    case SPARSITY_SINGLE: return SPARSE_SINGLE;
+    case SPARSITY_NONE: break;
+    }
+    return SPARSE_NONE;
+}
+
+static enum status build_sparse(struct network *n, struct error *err)
+{
+    const struct sparling_config *c = &n->config;
+    struct sparse_config sparse = {
+        .mode = sparse_mode(c),
+        .channels = (int)c->channels_motif,
+        .momentum = c->momentum,
+        .accumulate = c->accumulate_motifs,
+        .interpolate = c->quantile == QUANTILE_INTERPOLATED,
+    };
+    return sparse_create(&n->sparse, n->params, "sparse", &sparse, err);
+}
+
+/* Sine tables; they are functions of the shape and not saved. */
+static enum status make_tables(struct network *n, struct error *err)
+{
+    const struct sparling_config *c = &n->config;
+    size_t width = (size_t)c->channels, grid = (size_t)n->grid, target = (size_t)n->longest;
+    size_t cells = c->positions == POSITIONS_GRID ? grid * grid : grid;
+    n->tables = calloc((cells + target) * width, sizeof(real));
+    if (!n->tables)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the position tables");
+    real *target_table = n->tables + cells * width;
+    if (c->positions == POSITIONS_GRID)
+        positions_grid(n->tables, n->grid, n->grid, (int)width);
+    else
+        positions_sine(n->tables, n->grid, (int)width);
+    positions_sine(target_table, n->longest, (int)width);
+    n->sines = weight_constant(n->tables, (int)cells, (int)width);
+    n->target_sines = weight_constant(target_table, n->longest, (int)width);
+    return STATUS_OK;
+}
+
+/* The default is U(+-1/sqrt(fan in)); He's uniform rule is wider by sqrt(6). */
+static void widen_convolutions(struct network *n)
+{
+    for (int i = 0; i < (int)n->config.units; i++) {
+        struct weight *pair[2] = {n->unit[i].conv1.w, n->unit[i].conv2.w};
+        for (int j = 0; j < 2; j++)
+            for (size_t k = 0; k < pair[j]->count; k++)
+                pair[j]->value[k] *= (real)sqrt(6.0);
+    }
+}
+
+enum status network_create(const struct sparling_config *config, bool trained, struct network **network,
+                           struct error *err)
+{
+    struct network *n = calloc(1, sizeof *n);
+    if (!n)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a network");
+    n->config = *config;
+    n->grid = sparling_grid(config);
+    n->longest = (int)(config->max_symbols + config->decode_extra) + 1;
+    enum status status = params_create(&n->params, err);
+    if (status)
+        goto fail;
+    build_g(n);
+    status = build_sparse(n, err);
+    if (status)
+        goto fail;
+    build_h(n);
+    status = params_seal(n->params, trained, err);
+    if (!status)
+        status = make_tables(n, err);
+    if (status)
+        goto fail;
+    params_init(n->params, (uint64_t)config->seed);
+    if (config->initialisation == INITIALISATION_HE)
+        widen_convolutions(n);
+    *network = n;
+    return STATUS_OK;
+fail:
+    network_destroy(n);
+    return status;
+}
+
+void network_destroy(struct network *n)
+{
+    if (!n)
+        return;
+    sparse_destroy(n->sparse);
+    params_destroy(n->params);
+    free(n->tables);
+    free(n);
+}
+
+struct tensor *network_motifs(struct exec *e, struct network *n, const real *images, int count, double density)
+{
+    int size = (int)n->config.image_size;
+    struct tensor *x = op_conv_planar(e, images, count, 1, size, size, 1, n->first.w, n->first.b);
+    for (int i = 0; i < (int)n->config.units; i++)
+        x = residual_unit_forward(e, &n->unit[i], x);
+    x = conv_forward(e, &n->last, x, NULL);
+    if (n->config.batch_norm != BATCH_NORM_NONE)
+        x = op_batch_norm(e, x, &n->norm, false);
+    if (n->config.sparsity == SPARSITY_NONE)
+        return op_relu(e, x);
+    return sparse_forward(e, n->sparse, x, density, false);
+}
+
+static struct tensor *add_positions(struct exec *e, struct network *n, struct tensor *x)
+{
+    int grid = n->grid;
+    double dropout = n->config.dropout;
+    switch ((enum sparling_positions)n->config.positions) {
+    case POSITIONS_ROW: return op_add_rows(e, x, &n->sines, grid, grid, dropout);
+    case POSITIONS_GRID: return op_add_rows(e, x, &n->sines, 1, grid * grid, dropout);
+    case POSITIONS_LEARNED: break;
+    }
+    x = op_add_rows(e, x, n->row_positions, grid, grid, 0);
+    return op_add_rows(e, x, n->column_positions, 1, grid, dropout);
+}
+
+struct tensor *network_memory(struct exec *e, struct network *n, struct tensor *motifs)
+{
+    int pool = (int)n->config.pool, grid = n->grid;
+    if (!motifs)
+        return NULL;
+    int images = motifs->map.images;
+    struct tensor *x;
+    if (n->config.embed_order == EMBED_THEN_POOL) {
+        x = op_embed_pool(e, motifs, n->embed.w, n->embed.b, pool, pool);
+    } else {
+        x = op_pool_rows(e, motifs, pool, pool);
+        x = linear_forward(e, &n->embed, x, false, 0);
+    }
+    if (n->config.lstm)
+        x = bilstm_forward(e, &n->rows, x, images * grid, grid);
+    x = add_positions(e, n, x);
+    return encoder_forward(e, &n->encoder, x, images, grid * grid, NULL);
+}
+
+struct tensor *network_logits(struct exec *e, struct network *n, struct tensor *memory, const int32_t *tokens,
+                              int count, int length)
+{
+    int keys = n->grid * n->grid;
+    if (length > n->longest) {
+        error_set(&e->error, STATUS_INTERNAL, NULL, "%d target tokens, room for %d", length, n->longest);
+        return NULL;
+    }
+    struct tensor *y = op_embedding(e, tokens, count * length, n->tokens);
+    y = op_add_rows(e, y, &n->target_sines, 1, length, n->config.dropout);
+    y = decoder_forward(e, &n->decoder, y, memory, count, length, keys, NULL);
+    return linear_forward(e, &n->out, y, false, 0);
+}
+
+double network_threshold_mean(const struct network *n)
+{
+    if (n->config.sparsity == SPARSITY_NONE)
+        return 0;
+    const real *t = sparse_thresholds(n->sparse);
+    double sum = 0;
+    for (int64_t i = 0; i < n->config.channels_motif; i++)
+        sum += (double)t[i];
+    return sum / (double)n->config.channels_motif;
+}
+
+double network_density(const struct tensor *motifs)
+{
+    /* Halo and padding channels are zero, so they never count. */
+    int64_t active = 0;
+    for (size_t i = 0; i < motifs->count; i++)
+        active += motifs->data[i] > 0;
+    const struct map_shape *s = &motifs->map;
+    return (double)active / ((double)s->images * s->channels * s->height * s->width);
+}

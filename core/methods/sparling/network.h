@@ -1,0 +1,63 @@
+/* The two models of SPARLING put together from layers: g, which marks motifs in an image, the sparse
+ * layer, and h, which reads the motif map as a sequence of tokens (paper section 5.1).
+ *
+ *   g   image -> 1x1 conv -> residual units -> 1x1 conv -> batch norm -> sparse layer = motif map
+ *   h   motif map -> 1x1 embedding and max-pool -> row LSTM -> positions -> encoder -> decoder -> logits
+ *
+ * A network may be evaluated by any number of execs at a time, and trained by one. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_NETWORK_H
+#define MOTIF_CORE_METHODS_SPARLING_NETWORK_H
+
+#include "core/methods/sparling/config.h"
+#include "core/nn/layers.h"
+#include "core/nn/params.h"
+#include "core/nn/sparse.h"
+#include "core/nn/transformer.h"
+
+#define NETWORK_UNITS 64
+
+struct network {
+    struct sparling_config config; /* a copy */
+    struct params *params;         /* owns every array below */
+
+    struct conv first, last;
+    struct residual_unit unit[NETWORK_UNITS];
+    struct batch_norm norm;        /* before the sparse layer, unless batch_norm is none */
+    struct sparse *sparse;
+
+    struct linear embed;           /* motif channels -> head width */
+    struct bilstm rows;
+    struct weight sines;           /* positions of the encoder's grid: constant */
+    struct weight *row_positions, *column_positions; /* learned ones */
+    struct weight target_sines;    /* positions of the decoder: constant */
+    struct weight *tokens;         /* embedding of target tokens */
+    struct encoder encoder;
+    struct decoder decoder;
+    struct linear out;
+
+    real *tables;                  /* memory of the constant positions */
+    int grid;                      /* rows and columns of the pooled map */
+    int longest;                   /* target positions the tables have */
+};
+
+/* Sealed, with initial values from config->seed. trained false: no gradients, for evaluation only. */
+enum status network_create(const struct sparling_config *config, bool trained, struct network **network,
+                           struct error *err);
+void network_destroy(struct network *network);
+
+/* images: [count][size][size], 0 or 1; borrowed until the backward pass. Gives the motif map. In
+ * training the thresholds move towards `density` first. */
+struct tensor *network_motifs(struct exec *e, struct network *network, const real *images, int count,
+                              double density);
+/* Encoder output: [count * grid * grid][channels]. */
+struct tensor *network_memory(struct exec *e, struct network *network, struct tensor *motifs);
+/* Teacher forcing. tokens: [count][length] beginning with START; gives [count * length][vocabulary]. */
+struct tensor *network_logits(struct exec *e, struct network *network, struct tensor *memory, const int32_t *tokens,
+                              int count, int length);
+
+/* Mean of the thresholds; 0 without any. */
+double network_threshold_mean(const struct network *network);
+/* Share of a motif map's elements that are above zero. */
+double network_density(const struct tensor *motifs);
+
+#endif

@@ -1,0 +1,265 @@
+/* A model is a network without gradients. Every query brings its own exec, arena and single-thread pool,
+ * so any number of threads may ask at a time. */
+#include "core/methods/sparling/query.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/reading.h"
+
+struct method_model {
+    const struct kernels *kernels;
+    struct network *network;
+};
+
+enum status sparling_open(const void *config, const struct kernels *kernels, const struct pack_reader *from,
+                          struct method_model **model, struct error *err)
+{
+    struct pack *pack = NULL;
+    struct method_model *m = calloc(1, sizeof *m);
+    if (!m)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    m->kernels = kernels;
+    enum status status = network_create(config, false, &m->network, err);
+    if (!status)
+        status = pack_create(&pack, err);
+    if (!status)
+        status = params_pack(m->network->params, pack, err);
+    if (!status)
+        status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
+    if (!status)
+        status = params_check(m->network->params, err);
+    pack_destroy(pack);
+    if (status) {
+        sparling_close(m);
+        return status;
+    }
+    *model = m;
+    return STATUS_OK;
+}
+
+void sparling_close(struct method_model *model)
+{
+    if (!model)
+        return;
+    network_destroy(model->network);
+    free(model);
+}
+
+uint64_t sparling_model_bytes(const struct method_model *model)
+{
+    return params_bytes(model->network->params) + sizeof *model + sizeof *model->network;
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------ */
+
+/* [size][size], or with one leading or trailing channel. */
+static enum status check_array(const struct method_input *input, int64_t size, struct error *err)
+{
+    const int64_t *dim = input->dim;
+    bool fits = (input->rank == 2 && dim[0] == size && dim[1] == size) ||
+                (input->rank == 3 && dim[0] == 1 && dim[1] == size && dim[2] == size) ||
+                (input->rank == 3 && dim[0] == size && dim[1] == size && dim[2] == 1);
+    if (!fits)
+        return error_set(err, STATUS_INVALID, "/array", "must be a %lld x %lld picture of one channel",
+                         (long long)size, (long long)size);
+    for (int64_t i = 0; i < size * size; i++)
+        if (!(input->values[i] >= 0 && input->values[i] <= 1))
+            return error_set(err, STATUS_INVALID, "/array", "values must be in [0, 1] (ink is 1); element %lld is %g",
+                             (long long)i, (double)input->values[i]);
+    return STATUS_OK;
+}
+
+static enum status take_input(const struct method_model *model, const struct method_input *input, float *image,
+                              struct digitcircle_truth *truth, struct error *err)
+{
+    const struct sparling_config *c = &model->network->config;
+    if (input->kind == METHOD_INPUT_ARRAY) {
+        enum status status = check_array(input, c->image_size, err);
+        if (!status)
+            memcpy(image, input->values, (size_t)(c->image_size * c->image_size) * sizeof *image);
+        return status;
+    }
+    if (input->seed < 0 || input->seed > UINT32_MAX)
+        return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, 4294967295]; got %lld",
+                         (long long)input->seed);
+    struct digitcircle domain = sparling_domain(c);
+    digitcircle_draw(&domain, (uint32_t)input->seed, image, truth);
+    return STATUS_OK;
+}
+
+/* One reading with everything it needs. */
+struct inquiry {
+    float *image;
+    struct digitcircle_truth truth;
+    struct reading reading;
+};
+
+static enum status inquire(const struct method_model *model, const struct method_input *input,
+                           struct inquiry *inquiry, struct error *err)
+{
+    int64_t size = model->network->config.image_size;
+    struct pool *pool = NULL;
+    struct arena arena;
+    struct exec exec;
+    *inquiry = (struct inquiry){.image = malloc((size_t)(size * size) * sizeof(float))};
+    arena_init(&arena, (size_t)4 << 20, 0);
+    enum status status = STATUS_OK;
+    if (!inquiry->image)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
+    if (!status)
+        status = take_input(model, input, inquiry->image, &inquiry->truth, err);
+    if (!status)
+        status = pool_create(1, &pool, err);
+    if (!status) {
+        bool known = input->kind == METHOD_INPUT_SAMPLE;
+        exec_init(&exec, model->kernels, pool, &arena, 0);
+        status = reading_make(&exec, model->network, inquiry->image, known ? &inquiry->truth : NULL,
+                              &inquiry->reading, err);
+    }
+    pool_destroy(pool);
+    arena_close(&arena);
+    return status;
+}
+
+static void inquiry_close(struct inquiry *inquiry)
+{
+    reading_close(&inquiry->reading);
+    free(inquiry->image);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------- */
+
+static void write_shape(const struct reading *reading, const struct sink *out)
+{
+    sink_begin_list(out, "shape");
+    sink_integer(out, NULL, reading->size);
+    sink_integer(out, NULL, reading->size);
+    sink_integer(out, NULL, reading->channels);
+    sink_end_list(out);
+}
+
+static void write_motifs(const struct reading *reading, const struct sink *out)
+{
+    sink_integer(out, "motif_count", reading->total);
+    sink_begin_list(out, "motifs");
+    for (int i = 0; i < reading->count; i++) {
+        const struct read_motif *motif = &reading->motifs[i];
+        sink_begin_object(out, NULL);
+        sink_begin_list(out, "position");
+        sink_integer(out, NULL, motif->at.row);
+        sink_integer(out, NULL, motif->at.col);
+        sink_end_list(out);
+        sink_integer(out, "channel", motif->at.channel);
+        sink_number(out, "value", (double)motif->at.value);
+        sink_boolean(out, "maximal", motif->maximal);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+static const char *token_name(int token, char text[2])
+{
+    if (token == TOKEN_START)
+        return "START";
+    if (token == TOKEN_END)
+        return "END";
+    text[0] = (char)('0' + token - TOKEN_FIRST);
+    text[1] = 0;
+    return text;
+}
+
+/* Boxes as [row0, row1, col0, col1], upper ends exclusive. */
+static void write_truth(const struct reading *reading, const struct sink *out)
+{
+    const struct digitcircle_truth *truth = reading->truth;
+    if (!truth) {
+        sink_null(out, "truth");
+        return;
+    }
+    sink_begin_list(out, "truth");
+    for (int i = 0; i < truth->count; i++) {
+        const struct box *box = &truth->boxes[i];
+        char text[2];
+        sink_begin_object(out, NULL);
+        sink_text(out, "symbol", token_name(TOKEN_FIRST + box->symbol, text));
+        sink_begin_list(out, "box");
+        sink_integer(out, NULL, box->row0);
+        sink_integer(out, NULL, box->row1);
+        sink_integer(out, NULL, box->col0);
+        sink_integer(out, NULL, box->col1);
+        sink_end_list(out);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_begin_list(out, "label");
+    for (int i = 0; i < truth->count; i++) {
+        char text[2];
+        sink_text(out, NULL, token_name(TOKEN_FIRST + truth->label[i], text));
+    }
+    sink_end_list(out);
+}
+
+static void write_prediction(const struct reading *reading, const struct sink *out)
+{
+    char text[2];
+    sink_begin_list(out, "prediction");
+    for (int i = 0; i < reading->decoded.length; i++)
+        sink_text(out, NULL, token_name(reading->decoded.tokens[i], text));
+    sink_end_list(out);
+}
+
+static void write_tokens(const struct reading *reading, const struct sink *out)
+{
+    const struct decoded *decoded = &reading->decoded;
+    int count = decoded->length + (decoded->ended ? 1 : 0);
+    double product = 1;
+    char text[2];
+    sink_begin_list(out, "tokens");
+    for (int i = 0; i < count; i++) {
+        product *= (double)decoded->probability[i];
+        sink_begin_object(out, NULL);
+        sink_text(out, "token", token_name(decoded->tokens[i], text));
+        sink_number(out, "probability", (double)decoded->probability[i]);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_number(out, "probability", product);
+}
+
+static bool is(const char *query, const char *name) { return strcmp(query, name) == 0; }
+
+enum status sparling_query(const struct method_model *model, const char *query, const struct method_input *input,
+                           const struct sink *out, struct error *err)
+{
+    struct inquiry inquiry;
+    if (!is(query, "motifs") && !is(query, "predict"))
+        return error_set(err, STATUS_NOT_FOUND, NULL, "this method has no query of that name");
+    enum status status = inquire(model, input, &inquiry, err);
+    if (!status && is(query, "motifs")) {
+        write_shape(&inquiry.reading, out);
+        write_motifs(&inquiry.reading, out);
+        write_truth(&inquiry.reading, out);
+        write_prediction(&inquiry.reading, out);
+    } else if (!status) {
+        write_prediction(&inquiry.reading, out);
+        write_tokens(&inquiry.reading, out);
+        write_truth(&inquiry.reading, out);
+    }
+    inquiry_close(&inquiry);
+    return status;
+}
+
+enum status sparling_draw(const struct method_model *model, const char *query, const struct method_input *input,
+                          struct picture **out, struct error *err)
+{
+    struct inquiry inquiry;
+    if (!is(query, "motifs"))
+        return error_set(err, STATUS_NOT_FOUND, NULL, "this query draws nothing");
+    enum status status = inquire(model, input, &inquiry, err);
+    if (!status)
+        status = reading_draw(&inquiry.reading, 1, 1, out, err);
+    inquiry_close(&inquiry);
+    return status;
+}

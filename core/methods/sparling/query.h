@@ -1,0 +1,16 @@
+/* Asking a checkpoint: the model functions behind core/methods/method.h (see there). */
+#ifndef MOTIF_CORE_METHODS_SPARLING_QUERY_H
+#define MOTIF_CORE_METHODS_SPARLING_QUERY_H
+
+#include "core/methods/method.h"
+
+enum status sparling_open(const void *config, const struct kernels *kernels, const struct pack_reader *from,
+                          struct method_model **model, struct error *err);
+void sparling_close(struct method_model *model);
+uint64_t sparling_model_bytes(const struct method_model *model);
+enum status sparling_query(const struct method_model *model, const char *query, const struct method_input *input,
+                           const struct sink *out, struct error *err);
+enum status sparling_draw(const struct method_model *model, const char *query, const struct method_input *input,
+                          struct picture **out, struct error *err);
+
+#endif

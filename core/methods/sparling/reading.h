@@ -1,0 +1,40 @@
+/* What a network makes of one picture: its motifs and the label it reads; and how to draw that. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_READING_H
+#define MOTIF_CORE_METHODS_SPARLING_READING_H
+
+#include "core/data/picture.h"
+#include "core/methods/sparling/batch.h"
+#include "core/methods/sparling/decode.h"
+#include "core/metrics/motif_errors.h"
+
+enum {
+    READING_MOTIFS = 4096, /* listed at most: the strongest */
+    READING_REACH = 5      /* pixels: a stronger motif this near, in both axes, hides one (facts §8.12) */
+};
+
+struct read_motif {
+    struct motif at;
+    bool maximal; /* no stronger motif within READING_REACH; the first in scan order wins a tie */
+    bool starred; /* maximal, and a weaker one lies there */
+};
+
+struct reading {
+    int size, channels;
+    const float *image;                     /* [size][size], borrowed */
+    const struct digitcircle_truth *truth;  /* borrowed; NULL when unknown */
+    struct read_motif *motifs;              /* in scan order: channel, row, column */
+    int count, total;                       /* listed; active in the map */
+    struct decoded decoded;
+};
+
+/* Computes on the exec, which is begun here in evaluation. `image` and `truth` outlive the reading. */
+enum status reading_make(struct exec *e, struct network *network, const float *image,
+                         const struct digitcircle_truth *truth, struct reading *reading, struct error *err);
+void reading_close(struct reading *reading);
+
+/* One tile a picture, `columns` in a row: ink in grey, true boxes outlined, maximal motifs marked in the
+ * colour of their channel, starred ones with a cross, and what was read below. */
+enum status reading_draw(const struct reading *readings, int count, int columns, struct picture **out,
+                         struct error *err);
+
+#endif

@@ -1,0 +1,85 @@
+/* The fields of a result. */
+#include "core/methods/sparling/run.h"
+#include "core/methods/sparling/run_int.h"
+
+static void write_errors(const struct sink *out, const struct evaluation_row *row)
+{
+    sink_number(out, "density", row->density);
+    sink_number(out, "achieved_density", row->achieved);
+    sink_number(out, "fpe", row->fpe);
+    sink_number(out, "fne", row->fne);
+    sink_number(out, "ce", row->ce);
+    sink_number(out, "ce_majority", row->ce_majority);
+    sink_number(out, "e2ee", row->e2ee);
+    sink_number(out, "exact", row->exact);
+}
+
+static void write_stages(const struct evaluation *e, const struct sink *out)
+{
+    sink_begin_list(out, "by_density");
+    for (int64_t i = 0; i < e->rows; i++) {
+        const struct evaluation_row *row = &e->row[i];
+        sink_begin_object(out, NULL);
+        write_errors(out, row);
+        if (row->checkpoint < 0)
+            sink_null(out, "checkpoint");
+        else
+            sink_integer(out, "checkpoint", (int64_t)row->checkpoint);
+        sink_integer(out, "samples", (int64_t)row->motif_samples);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+/* Rows are true symbols and then "none", columns channels and then "none". */
+static void write_confusion(const struct motif_errors *errors, const struct sink *out)
+{
+    sink_begin_object(out, "confusion");
+    sink_begin_list(out, "symbols");
+    for (int i = 0; i < errors->symbols; i++) {
+        const char name[2] = {(char)('0' + i), 0};
+        sink_text(out, NULL, name);
+    }
+    sink_text(out, NULL, "none");
+    sink_end_list(out);
+    sink_begin_list(out, "channels");
+    for (int i = 0; i < errors->channels; i++)
+        sink_integer(out, NULL, i);
+    sink_text(out, NULL, "none");
+    sink_end_list(out);
+    sink_begin_list(out, "counts");
+    for (int i = 0; i <= errors->symbols; i++) {
+        sink_begin_list(out, NULL);
+        for (int j = 0; j <= errors->channels; j++)
+            sink_integer(out, NULL, errors->boxes[i * (errors->channels + 1) + j]);
+        sink_end_list(out);
+    }
+    sink_end_list(out);
+    sink_end_object(out);
+}
+
+enum status sparling_result(struct method_run *run, const struct sink *out, struct error *err)
+{
+    const struct evaluation *e = &run->evaluation;
+    if (run->phase != PHASE_DONE || e->rows < 1)
+        return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
+    const struct evaluation_row *row = &e->row[e->rows - 1];
+    write_errors(out, row);
+    sink_begin_object(out, "windows"); /* the paper text's form of the same errors */
+    sink_number(out, "fpe", row->window_fpe);
+    sink_number(out, "fne", row->window_fne);
+    sink_number(out, "ce", row->window_ce);
+    sink_end_object(out);
+    sink_integer(out, "seed", run->config.seed);
+    sink_integer(out, "test_seed", e->seed);
+    sink_integer(out, "samples", (int64_t)row->test_samples);
+    sink_integer(out, "motif_samples", (int64_t)row->motif_samples);
+    sink_integer(out, "trained_samples", run->samples);
+    sink_integer(out, "updates", run->updates);
+    sink_integer(out, "stages", run->annealer.stage + run->annealer.pending);
+    sink_boolean(out, "reached_final_density", annealer_last(&run->annealer, &run->rule));
+    sink_integer(out, "parameters", params_count(run->network->params));
+    write_stages(e, out);
+    write_confusion(&e->errors, out);
+    return STATUS_OK;
+}

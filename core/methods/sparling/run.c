@@ -1,0 +1,233 @@
+/* The course of a run: which phase, what a step does in it, what it asks for.
+ *
+ * Order at a validation point (facts §2): update, validate, anneal, save, stop or multiply. The density
+ * is multiplied at the start of the step after the one that asked for the stage's snapshot, so that what
+ * is saved is the model of the stage that ended. */
+#include "core/methods/sparling/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "core/methods/sparling/run_int.h"
+
+/* A step ends at the first boundary after this: prompt to pause, yet long against its overhead. */
+static const double STEP_SECONDS = 0.15;
+
+double run_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void run_metric(const struct method_run *run, const char *name, double value)
+{
+    if (run->env.metric)
+        run->env.metric(run->env.context, name, run->samples, value);
+}
+
+int64_t run_last_checkpoint(const struct method_run *run)
+{
+    const struct method_checkpoints *list = &run->env.checkpoints;
+    struct method_checkpoint last;
+    size_t count = 0;
+    if (!list->count || list->count(list->context, &count, NULL) || count == 0 ||
+        list->describe(list->context, count - 1, &last, NULL))
+        return 0;
+    return last.seq;
+}
+
+static struct annealer_rule rule_of(const struct sparling_config *c)
+{
+    return (struct annealer_rule){
+        .factor = c->density_factor,
+        .density_final = c->density_final,
+        .target_min = c->target_min,
+        .target_max = c->target_max,
+        .decay = c->target_decay,
+        .spacing = c->minimal_spacing,
+        .plateau_validations = c->plateau_validations,
+        .plateau_gain = c->plateau_gain,
+        .plateau_density = c->plateau_density,
+    };
+}
+
+enum status sparling_create(const void *config, const struct method_env *env, struct method_run **run,
+                            struct error *err)
+{
+    struct method_run *r = calloc(1, sizeof *r);
+    if (!r)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
+    const struct sparling_config *c = config;
+    r->config = *c;
+    r->env = *env;
+    r->rule = rule_of(c);
+    r->piece = c->batch < 16 ? (int)c->batch : 16;
+    r->accuracy = NAN;
+    r->evaluation.loaded = -1;
+    annealer_init(&r->annealer, c->density_start, c->target_start, 0);
+    arena_init(&r->arena, (size_t)16 << 20, 0);
+    exec_init(&r->exec, env->kernels, env->pool, &r->arena, (uint64_t)c->seed);
+
+    struct adam_config adam = {c->beta1, c->beta2, c->epsilon, c->clip_norm};
+    int reach = 4 * (int)c->units; /* two windows of 4 units + 1 pixels overlap within this */
+    enum status status = network_create(c, true, &r->network, err);
+    if (!status)
+        status = adam_create(r->network->params, &adam, &r->adam, err);
+    if (!status)
+        status = batch_source_create(c, (int)c->batch, &r->source, err);
+    if (!status)
+        status = motif_errors_init(&r->evaluation.errors, (int)c->classes, (int)c->channels_motif, reach, err);
+    if (status) {
+        sparling_destroy(r);
+        return status;
+    }
+    *run = r;
+    return STATUS_OK;
+}
+
+void sparling_destroy(struct method_run *run)
+{
+    if (!run)
+        return;
+    network_destroy(run->evaluation.other);
+    motif_errors_close(&run->evaluation.errors);
+    batch_source_destroy(run->source);
+    adam_destroy(run->adam);
+    network_destroy(run->network);
+    arena_close(&run->arena);
+    free(run);
+}
+
+/* Whether the last update went past a multiple of `every`. */
+static bool crossed(const struct method_run *run, int64_t every)
+{
+    return run->samples / every != (run->samples - run->config.batch) / every;
+}
+
+static enum status train(struct method_run *run, enum method_wish *wish, struct error *err)
+{
+    enum status status = run_update(run, err);
+    if (status)
+        return status;
+    run->checkpoint_due |= crossed(run, run->config.checkpoint_every);
+    if (crossed(run, run->config.validation_every)) {
+        run->phase = PHASE_VALIDATE;
+        run->validation_position = run->validation_correct = run->validation_counted = 0;
+        run->validation_loss = 0;
+    } else if (run->checkpoint_due) {
+        run->checkpoint_due = 0;
+        *wish = METHOD_CHECKPOINT;
+    }
+    return STATUS_OK;
+}
+
+static enum status validate(struct method_run *run, enum method_wish *wish, struct error *err)
+{
+    bool done, ended;
+    enum status status = run_validate(run, &done, err);
+    if (status || !done)
+        return status;
+    double loss = run->validation_loss / (double)run->validation_counted;
+    run->accuracy = (double)run->validation_correct / (double)run->config.validation_samples;
+    run->best_accuracy = fmax(run->best_accuracy, run->accuracy);
+    run->phase = PHASE_TRAIN;
+    run_metric(run, "accuracy", run->accuracy);
+    run_metric(run, "validation_loss", loss);
+    run_metric(run, "density", run->annealer.density);
+    status = annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, &ended, err);
+    if (status)
+        return status;
+    run_metric(run, "target_accuracy", run->annealer.target);
+    if (ended)
+        *wish = METHOD_STAGE_END;
+    else if (run->checkpoint_due)
+        *wish = METHOD_CHECKPOINT;
+    run->checkpoint_due = 0;
+    return STATUS_OK;
+}
+
+/* Between two updates: a stage that was saved gives way to the next, or training is over. */
+static enum status settle(struct method_run *run, struct error *err)
+{
+    bool last = annealer_last(&run->annealer, &run->rule);
+    if (!last)
+        annealer_advance(&run->annealer, &run->rule);
+    if (!last && run->samples < run->config.total_samples)
+        return STATUS_OK;
+    run->phase = PHASE_EVALUATE;
+    return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, true, err);
+}
+
+enum status sparling_step(struct method_run *run, enum method_wish *wish, struct error *err)
+{
+    double began = run_clock();
+    enum status status = STATUS_OK;
+    *wish = METHOD_CONTINUE;
+    while (!status && *wish == METHOD_CONTINUE) {
+        bool done = false;
+        if (run->phase == PHASE_TRAIN)
+            status = settle(run, err);
+        if (status)
+            break;
+        switch ((enum run_phase)run->phase) {
+        case PHASE_TRAIN:
+            status = train(run, wish, err);
+            break;
+        case PHASE_VALIDATE:
+            status = validate(run, wish, err);
+            break;
+        case PHASE_EVALUATE:
+            status = evaluation_piece(run, &done, err);
+            if (!status && done) {
+                run->phase = PHASE_DONE;
+                status = run_artifacts(run, err);
+            }
+            break;
+        case PHASE_DONE:
+            *wish = METHOD_DONE;
+            break;
+        }
+        if (run->phase != PHASE_DONE && run_clock() - began > STEP_SECONDS)
+            break;
+    }
+    return status;
+}
+
+enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what,
+                                      struct error *err)
+{
+    run->phase = PHASE_EVALUATE;
+    return evaluation_begin(run, what->seed, what->samples, what->samples, false, err);
+}
+
+/* Stages that the schedule has in all. */
+static double stages_of(const struct method_run *run)
+{
+    const struct sparling_config *c = &run->config;
+    return 1 + floor(0.5 + log(sparling_last_density(c) / c->density_start) / log(c->density_factor));
+}
+
+void sparling_progress(const struct method_run *run, struct method_progress *out)
+{
+    static const char *const stages[] = {"training", "validating", "evaluating", "done"};
+    static const double training = 0.95; /* share of the bar */
+    double total = (double)run->config.total_samples, samples = (double)run->samples;
+    double ended = (double)(run->annealer.stage + run->annealer.pending) / stages_of(run);
+    double part = fmin(1, fmax(samples / total, ended));
+    *out = (struct method_progress){
+        .step = run->updates,
+        .samples = run->samples,
+        .fraction = training * part,
+        .density = run->annealer.density,
+        .target_accuracy = run->annealer.target,
+        .accuracy = run->accuracy,
+        .eta_samples = part > 0 ? fmin(total - samples, samples * (1 / part - 1)) : total,
+        .stage = stages[run->phase],
+    };
+    if (run->phase >= PHASE_EVALUATE) {
+        out->fraction = run->phase == PHASE_DONE ? 1 : training + (1 - training) * evaluation_fraction(run);
+        out->eta_samples = 0;
+    }
+}

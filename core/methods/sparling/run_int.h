@@ -1,0 +1,95 @@
+/* A SPARLING run in progress: private to core/methods/sparling.
+ *
+ *   TRAIN --(validation_every samples)--> VALIDATE --> TRAIN ...
+ *   TRAIN --(last density reached, or the cap on samples)--> EVALUATE --> DONE
+ *
+ * run.c drives the phases, train.c does one update or one piece of a validation, evaluate.c the
+ * evaluation, checkpoint.c names everything that must be saved, result.c and artifacts.c
+ * write what came out. A
+ * piece of validation or evaluation is a fixed number of samples, whatever the machine. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_RUN_INT_H
+#define MOTIF_CORE_METHODS_SPARLING_RUN_INT_H
+
+#include "core/base/arena.h"
+#include "core/methods/sparling/annealer.h"
+#include "core/methods/sparling/batch.h"
+#include "core/methods/sparling/decode.h"
+#include "core/methods/sparling/network.h"
+#include "core/metrics/motif_errors.h"
+#include "core/nn/adam.h"
+
+enum run_phase { PHASE_TRAIN, PHASE_VALIDATE, PHASE_EVALUATE, PHASE_DONE };
+
+enum { VALIDATION_SEED = -1, TEST_SEED = -2, EVALUATION_MAX = 64, METRIC_UPDATES = 10 };
+
+/* One model's evaluation: at one density, from one checkpoint. Doubles only: it is saved as a table. */
+struct evaluation_row {
+    double density, achieved;                      /* target; share of active elements seen */
+    double fpe, fne, ce, ce_majority, e2ee, exact; /* NaN until known */
+    double window_fpe, window_fne, window_ce;      /* the paper text's form (motif_errors.h) */
+    double checkpoint;                             /* seq, or -1: what the run holds itself */
+    double motif_samples, test_samples;
+};
+enum { EVALUATION_COLUMNS = 14 };
+_Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
+
+enum evaluation_part { PART_MOTIFS, PART_TEST };
+
+struct evaluation {
+    struct evaluation_row row[EVALUATION_MAX]; /* densest first, the run's own model last */
+    int64_t rows, at;                          /* how many; which is being evaluated */
+    int64_t part, position;                    /* of the row: what, and the next sample */
+    int64_t seed;                              /* of the test set */
+    double edit_sum;
+    int64_t exact;
+    struct motif_errors errors;                /* of the row; after the last row: of the final model */
+    struct network *other;                     /* holds a row's checkpoint; NULL until needed */
+    int64_t loaded;                            /* seq in `other`; -1: none */
+};
+
+struct method_run {
+    struct sparling_config config;
+    struct method_env env;
+    struct annealer_rule rule;
+    struct network *network;
+    struct adam *adam;
+    struct batch_source *source;
+    struct arena arena;
+    struct exec exec;
+    int piece; /* samples of a piece of validation or evaluation */
+
+    /* Saved. */
+    int64_t phase, updates, samples, checkpoint_due;
+    struct annealer annealer;
+    int64_t validation_position, validation_correct, validation_counted;
+    double validation_loss; /* sum over counted tokens */
+    double accuracy, best_accuracy;
+    double loss_sum, norm_sum; /* since the last metric */
+    int64_t loss_count;
+    struct evaluation evaluation;
+
+    /* Not saved: speed only. */
+    double busy_seconds;
+    int64_t busy_samples;
+};
+
+double run_clock(void); /* monotonic seconds, for speed and the length of a step only */
+void run_metric(const struct method_run *run, const char *name, double value);
+/* Seq of the newest checkpoint, 0 when there is none. */
+int64_t run_last_checkpoint(const struct method_run *run);
+
+/* train.c */
+enum status run_update(struct method_run *run, struct error *err);
+enum status run_validate(struct method_run *run, bool *done, struct error *err);
+
+/* evaluate.c */
+/* The run's own model and, with `stages`, the last checkpoint of each denser stage. */
+enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif_samples, int64_t test_samples,
+                             bool stages, struct error *err);
+enum status evaluation_piece(struct method_run *run, bool *done, struct error *err);
+double evaluation_fraction(const struct method_run *run);
+
+/* artifacts.c: pictures and tables of a finished evaluation, handed to the environment. */
+enum status run_artifacts(struct method_run *run, struct error *err);
+
+#endif

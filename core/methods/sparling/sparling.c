@@ -1,0 +1,63 @@
+/* SPARLING as a row of the registry.
+ *
+ * A tour: config.c (what can be set), network.c (the models g and h), batch.c (samples drawn ahead),
+ * train.c (an update, a validation), annealer.c (when the density falls), run.c (the course of it),
+ * evaluate.c (errors), checkpoint.c (what is saved), reading.c and query.c (asking a model). */
+#include "core/methods/sparling/sparling.h"
+
+#include "core/methods/sparling/config.h"
+#include "core/methods/sparling/query.h"
+#include "core/methods/sparling/run.h"
+
+static const struct method_metric metrics[] = {
+    {"loss", "nat", "cross-entropy a target token on training batches, mean of ten updates"},
+    {"validation_loss", "nat", "cross-entropy a target token on the validation set"},
+    {"accuracy", "", "share of validation samples whose label is read without a fault"},
+    {"target_accuracy", "", "accuracy that ends the stage"},
+    {"density", "", "target share of active motif map elements"},
+    {"achieved_density", "", "active share of the motif map of a training batch"},
+    {"threshold_mean", "", "mean of the sparse layer's thresholds"},
+    {"learning_rate", "", "step size of the optimiser"},
+    {"gradient_norm", "", "Euclidean norm of the whole gradient, mean of ten updates"},
+    {"samples_per_second", "1/s", "training speed, validation not counted"},
+};
+
+static const struct method_query queries[] = {
+    {"motifs", "where the motif model marks something in an input, and what is really there", true},
+    {"predict", "the label that is read, token by token with probabilities", false},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const struct method sparling_method = {
+    .kind = "sparling",
+    .title = "SPARLING: learning latent motifs from end-to-end labels",
+    .summary = "A motif model marks places in the input, a head reads labels from the marks alone. A sparse layer "
+               "between them lets ever fewer marks pass as accuracy holds up, until what is left are the motifs "
+               "themselves, found without ever being shown.",
+    .paper = "K. Gupta, O. Bastani, A. Solar-Lezama. SPARLING: Learning Latent Representations with Extremely Sparse "
+             "Activations. arXiv:2302.01976.",
+    .config = CONFIG_TABLE(sparling_fields, struct sparling_config),
+    .presets = sparling_presets,
+    .preset_count = SPARLING_PRESETS,
+    .metrics = metrics,
+    .metric_count = COUNT(metrics),
+    .queries = queries,
+    .query_count = COUNT(queries),
+    .check = sparling_check,
+    .estimate = sparling_estimate,
+    .create = sparling_create,
+    .step = sparling_step,
+    .progress = sparling_progress,
+    .save = sparling_save,
+    .load = sparling_load,
+    .warm_start = sparling_warm_start,
+    .begin_evaluation = sparling_begin_evaluation,
+    .result = sparling_result,
+    .destroy = sparling_destroy,
+    .open = sparling_open,
+    .close = sparling_close,
+    .model_bytes = sparling_model_bytes,
+    .query = sparling_query,
+    .draw = sparling_draw,
+};

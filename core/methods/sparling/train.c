@@ -1,0 +1,153 @@
+/* One optimiser update, and one piece of a validation.
+ *
+ * Exact match needs no decoding here: greedy decoding gives exactly y if and only if, at every true
+ * prefix, the most probable token is the next true one up to END. That is what one pass with teacher
+ * forcing shows, and it gives the loss as well. (decode.c is held against this in the tests.) */
+#include <math.h>
+#include <stdio.h>
+
+#include "core/methods/sparling/run_int.h"
+
+static double learning_rate(const struct method_run *run)
+{
+    const struct sparling_config *c = &run->config;
+    double rate = c->learning_rate, last = c->learning_rate_final;
+    double at = fmin(1, (double)run->samples / (double)c->total_samples);
+    if (c->schedule == SCHEDULE_COSINE)
+        rate *= last + (1 - last) * 0.5 * (1 + cos(3.14159265358979323846 * at));
+    else if (c->schedule == SCHEDULE_LINEAR)
+        rate *= 1 - (1 - last) * at;
+    if (run->updates < c->warm_up)
+        rate *= (double)(run->updates + 1) / (double)c->warm_up;
+    return rate;
+}
+
+/* Says what is broken: the first array that is not finite, or the loss alone. */
+static enum status not_finite(struct method_run *run, const char *what, struct error *err)
+{
+    struct error cause = {0};
+    int64_t seq = run_last_checkpoint(run);
+    char good[64] = "no checkpoint was saved before";
+    if (seq > 0)
+        snprintf(good, sizeof good, "the last good checkpoint is %lld", (long long)seq);
+    if (params_check(run->network->params, &cause) == STATUS_OK)
+        snprintf(cause.message, sizeof cause.message, "all weights are finite");
+    return error_set(err, STATUS_NUMERIC, NULL, "%s is not finite at step %lld (sample %lld): %.120s; %s", what,
+                     (long long)run->updates, (long long)run->samples, cause.message, good);
+}
+
+static struct batch_request training_request(const struct method_run *run, int64_t first)
+{
+    return (struct batch_request){run->config.seed, first, (int)run->config.batch, false};
+}
+
+static void report(struct method_run *run, const struct tensor *motifs, double rate)
+{
+    if (run->updates % METRIC_UPDATES != 0)
+        return;
+    double count = (double)run->loss_count;
+    run_metric(run, "loss", run->loss_sum / count);
+    run_metric(run, "gradient_norm", run->norm_sum / count);
+    run_metric(run, "learning_rate", rate);
+    run_metric(run, "achieved_density", network_density(motifs));
+    run_metric(run, "threshold_mean", network_threshold_mean(run->network));
+    if (run->busy_seconds > 0)
+        run_metric(run, "samples_per_second", (double)run->busy_samples / run->busy_seconds);
+    run->loss_sum = run->norm_sum = 0;
+    run->loss_count = 0;
+    run->busy_seconds = 0;
+    run->busy_samples = 0;
+}
+
+enum status run_update(struct method_run *run, struct error *err)
+{
+    double began = run_clock();
+    struct batch_request now = training_request(run, run->samples);
+    struct batch_request next = training_request(run, run->samples + run->config.batch);
+    const struct batch *batch = batch_source_take(run->source, &now, &next);
+    struct exec *e = &run->exec;
+
+    params_begin_step(run->network->params);
+    exec_begin(e, true, (uint64_t)run->updates);
+    struct tensor *motifs = network_motifs(e, run->network, batch->images, now.count, run->annealer.density);
+    struct tensor *memory = network_memory(e, run->network, motifs);
+    struct tensor *logits = network_logits(e, run->network, memory, batch->inputs, now.count, batch->length);
+    struct tensor *loss = op_cross_entropy(e, logits, batch->targets);
+    enum status status = exec_status(e, err);
+    if (status)
+        return status;
+    double value = (double)loss->data[0], norm, rate = learning_rate(run);
+    if (!isfinite(value))
+        return not_finite(run, "loss", err);
+    status = tape_backward(e, loss, NULL, err);
+    if (!status)
+        status = adam_step(run->adam, e, rate, &norm, err);
+    if (status)
+        return status;
+    if (!isfinite(norm))
+        return not_finite(run, "gradient", err);
+
+    run->samples += now.count;
+    run->updates++;
+    run->loss_sum += value;
+    run->norm_sum += norm;
+    run->loss_count++;
+    run->busy_samples += now.count;
+    run->busy_seconds += run_clock() - began;
+    report(run, motifs, rate);
+    return STATUS_OK;
+}
+
+/* Samples of the batch whose whole label, END included, has the largest logit everywhere. */
+static int count_exact(const struct batch *batch, const real *logits, int vocabulary)
+{
+    int exact = 0;
+    for (int i = 0; i < batch->request.count; i++) {
+        bool right = true;
+        for (int j = 0; right && j <= batch->truths[i].count; j++) {
+            size_t row = (size_t)i * (size_t)batch->length + (size_t)j;
+            const real *score = logits + row * (size_t)vocabulary;
+            int best = 0;
+            for (int k = 1; k < vocabulary; k++)
+                if (score[k] > score[best])
+                    best = k;
+            right = best == batch->targets[row];
+        }
+        exact += right;
+    }
+    return exact;
+}
+
+static struct batch_request validation_request(const struct method_run *run, int64_t first)
+{
+    int64_t left = run->config.validation_samples - first;
+    return (struct batch_request){VALIDATION_SEED, first, (int)(left < run->piece ? left : run->piece), false};
+}
+
+enum status run_validate(struct method_run *run, bool *done, struct error *err)
+{
+    struct batch_request now = validation_request(run, run->validation_position);
+    int64_t after = run->validation_position + now.count;
+    bool last = after >= run->config.validation_samples;
+    struct batch_request next = last ? training_request(run, run->samples) : validation_request(run, after);
+    const struct batch *batch = batch_source_take(run->source, &now, &next);
+    struct exec *e = &run->exec;
+
+    exec_begin(e, false, (uint64_t)run->updates);
+    struct tensor *motifs = network_motifs(e, run->network, batch->images, now.count, run->annealer.density);
+    struct tensor *memory = network_memory(e, run->network, motifs);
+    struct tensor *logits = network_logits(e, run->network, memory, batch->inputs, now.count, batch->length);
+    struct tensor *loss = op_cross_entropy(e, logits, batch->targets);
+    enum status status = exec_status(e, err);
+    if (status)
+        return status;
+    double value = (double)loss->data[0];
+    if (!isfinite(value))
+        return not_finite(run, "validation loss", err);
+    run->validation_correct += count_exact(batch, logits->data, sparling_vocabulary(&run->config));
+    run->validation_loss += value * batch->counted;
+    run->validation_counted += batch->counted;
+    run->validation_position = after;
+    *done = last;
+    return STATUS_OK;
+}
