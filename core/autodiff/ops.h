@@ -32,8 +32,9 @@ struct batch_norm {
 struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu);
 
 /* max(0, x - t), t: [channels] constant; the gradient passes where the result is > 0 (SPARLING §4.1).
- * relu false: x - t as it is. The policy that moves t is nn/sparse.h. */
-struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu);
+ * relu false: x - t as it is. active, or NULL: [channels], overwritten with counts of results > 0 (with
+ * ReLU). The policy that moves t is nn/sparse.h. */
+struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu, int64_t *active);
 
 struct tensor *op_relu(struct exec *e, struct tensor *x);
 struct tensor *op_sigmoid(struct exec *e, struct tensor *x); /* padding channels stay zero */
@@ -87,6 +88,10 @@ struct tensor *op_self_attention(struct exec *e, struct tensor *qkv, const struc
 /* q: [batch * queries][cols], kv: [batch * keys][2 * cols]. */
 struct tensor *op_cross_attention(struct exec *e, struct tensor *q, struct tensor *kv,
                                   const struct attention *shape);
+/* Evaluation only: queries are the first `cols` columns of q's rows, keys and values lie in
+ * kv [batch][..][2 * cols], `kv_sample` reals from sample to sample, of which shape->keys rows are used. */
+struct tensor *op_cached_attention(struct exec *e, struct tensor *q, int cols, const real *kv, ptrdiff_t kv_sample,
+                                   const struct attention *shape);
 
 /* Bidirectional LSTM, one layer, zero initial state. x: [sequences * length][in], sequence-major.
  * Each direction as in PyTorch: w_ih [4h][in], w_hh [4h][h], b_ih, b_hh [4h], gates i, f, g, o.

@@ -51,6 +51,8 @@ struct tensor {
     real *data;
     real *grad;           /* NULL until the backward pass reaches it */
     size_t count;         /* numbers in `data`, halo and padding included */
+    double *moments;      /* of a map just written by a convolution: per piece [2][padded channels], or NULL */
+    int moment_pieces;    /* how it was cut */
 };
 
 /* Time by operation, for `bench` and for whoever tunes; off unless exec.profile is set. */

@@ -1,0 +1,235 @@
+/* Batch norm over the positions of all images of a map, with ReLU on the way.
+ *
+ * The backward pass recomputes the ReLU mask from x, scale and shift, so nothing but x is kept. It needs
+ * two passes (sums, then dx) when the statistics are those of the batch; with held statistics dx
+ * needs no sums. dx takes the place of dy. */
+#include <math.h>
+
+#include "core/autodiff/tape_int.h"
+
+struct norm_node {
+    struct node node;
+    struct tensor *x;
+    struct batch_norm *norm;
+    bool relu, batch; /* batch: statistics of the batch */
+    real *mean, *inv_std, *scale, *shift; /* [padded] each */
+};
+
+struct norm_task {
+    const struct kernels *kernels;
+    struct map_split split;
+    const struct map_shape *shape;
+    struct norm_call norm;
+    struct affine_call affine;
+    const real *x, *dy;
+    real *y, *dx;
+    bool add;
+    double *sums; /* [chunks][2][padded]; also moments */
+};
+
+static double *task_sums(const struct norm_task *task, int chunk)
+{
+    return task->sums + (size_t)chunk * 2 * (size_t)map_padded(task->shape->channels);
+}
+
+static void moments_task(void *context, int chunk, int worker)
+{
+    const struct norm_task *task = context;
+    struct map_piece piece = map_piece(&task->split, task->shape, chunk);
+    task->kernels->map_moments(map_blocks(task->shape->channels), piece.rows, task->shape->width,
+                               map_strip_at(task->shape, task->x, piece.image, piece.row), task_sums(task, chunk));
+}
+
+static void affine_task(void *context, int chunk, int worker)
+{
+    const struct norm_task *task = context;
+    struct map_piece piece = map_piece(&task->split, task->shape, chunk);
+    struct affine_call call = task->affine;
+    call.rows = piece.rows;
+    call.x = map_strip_at(task->shape, task->x, piece.image, piece.row);
+    call.y = map_strip_at(task->shape, task->y, piece.image, piece.row);
+    task->kernels->map_affine(&call);
+}
+
+static struct norm_call norm_piece(const struct norm_task *task, int chunk)
+{
+    struct map_piece piece = map_piece(&task->split, task->shape, chunk);
+    struct norm_call call = task->norm;
+    call.rows = piece.rows;
+    call.x = map_strip_at(task->shape, task->x, piece.image, piece.row);
+    call.dy = map_strip_at(task->shape, task->dy, piece.image, piece.row);
+    if (task->dx != NULL)
+        call.dx = map_strip_at(task->shape, task->dx, piece.image, piece.row);
+    if (task->add)
+        call.add = call.dx;
+    if (task->sums != NULL)
+        call.sums = task_sums(task, chunk);
+    return call;
+}
+
+static void sums_task(void *context, int chunk, int worker)
+{
+    const struct norm_task *task = context;
+    struct norm_call call = norm_piece(task, chunk);
+    task->kernels->norm_sums(&call);
+}
+
+static void dx_task(void *context, int chunk, int worker)
+{
+    const struct norm_task *task = context;
+    struct norm_call call = norm_piece(task, chunk);
+    task->kernels->norm_backward(&call);
+}
+
+static double map_positions(const struct map_shape *s)
+{
+    return (double)s->images * s->height * s->width;
+}
+
+/* Mean and biased variance of the batch into [2][padded], merged in the order of the pieces. */
+static double *batch_statistics(struct exec *e, const struct tensor *x)
+{
+    int padded = map_padded(x->map.channels);
+    struct norm_task task = {.kernels = e->kernels, .shape = &x->map, .x = x->data};
+    task.split = map_split(&x->map, x->moments != NULL ? x->moment_pieces : 16);
+    task.sums = x->moments;
+    if (task.sums == NULL) {
+        task.sums = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
+        if (task.sums == NULL)
+            return NULL;
+        pool_run(e->pool, moments_task, &task, task.split.chunks);
+    }
+    double *total = op_doubles(e, 2 * (size_t)padded);
+    int64_t count = 0;
+    for (int chunk = 0; total != NULL && chunk < task.split.chunks; chunk++) {
+        struct map_piece piece = map_piece(&task.split, &x->map, chunk);
+        int64_t pixels = (int64_t)piece.rows * x->map.width;
+        moments_merge(total, count, task_sums(&task, chunk), pixels, padded);
+        count += pixels;
+    }
+    for (int c = 0; total != NULL && c < padded; c++)
+        total[padded + c] /= (double)count;
+    return total;
+}
+
+static bool norm_statistics(struct exec *e, struct norm_node *n)
+{
+    const struct map_shape *shape = &n->x->map;
+    struct batch_norm *norm = n->norm;
+    int padded = map_padded(shape->channels);
+    n->mean = op_zeros(e, 4 * (size_t)padded);
+    double *batch = n->batch ? batch_statistics(e, n->x) : NULL;
+    if (n->mean == NULL || (n->batch && batch == NULL))
+        return false;
+    n->inv_std = n->mean + padded;
+    n->scale = n->inv_std + padded;
+    n->shift = n->scale + padded;
+    double positions = map_positions(shape), unbiased = positions > 1.0 ? positions / (positions - 1.0) : 1.0;
+    for (int c = 0; c < shape->channels; c++) {
+        double mean = n->batch ? batch[c] : (double)norm->mean->value[c];
+        double variance = n->batch ? batch[padded + c] : (double)norm->variance->value[c];
+        double inv_std = 1.0 / sqrt(variance + norm->epsilon);
+        double gain = norm->gain == NULL ? 1.0 : (double)norm->gain->value[c];
+        double bias = norm->bias == NULL ? 0.0 : (double)norm->bias->value[c];
+        n->mean[c] = (real)mean;
+        n->inv_std[c] = (real)inv_std;
+        n->scale[c] = (real)(gain * inv_std);
+        n->shift[c] = (real)(bias - mean * gain * inv_std);
+        if (!n->batch)
+            continue;
+        real *running = norm->mean->value, *spread = norm->variance->value;
+        running[c] = (real)((1.0 - norm->momentum) * (double)running[c] + norm->momentum * mean);
+        spread[c] = (real)((1.0 - norm->momentum) * (double)spread[c] + norm->momentum * variance * unbiased);
+    }
+    return true;
+}
+
+/* Adds up the chunks' sums into the first, and takes the gradients of gain and bias from them. */
+static void norm_collect(struct exec *e, struct norm_node *n, struct norm_task *task)
+{
+    int padded = map_padded(task->shape->channels), channels = task->shape->channels;
+    double *total = task->sums;
+    for (int chunk = 1; chunk < task->split.chunks; chunk++)
+        for (int i = 0; i < 2 * padded; i++)
+            total[i] += task_sums(task, chunk)[i];
+    bool add;
+    real *dgain = weight_wants(e, n->norm->gain) ? weight_open(n->norm->gain, true, &add) : NULL;
+    real *dbias = weight_wants(e, n->norm->bias) ? weight_open(n->norm->bias, true, &add) : NULL;
+    for (int c = 0; c < channels; c++) {
+        if (dgain != NULL)
+            dgain[c] += (real)total[padded + c];
+        if (dbias != NULL)
+            dbias[c] += (real)total[c];
+    }
+}
+
+static void norm_dx(struct exec *e, struct norm_node *n, struct norm_task *task)
+{
+    struct tensor *x = n->x, *out = n->node.out;
+    int padded = map_padded(task->shape->channels);
+    real *a = op_zeros(e, 3 * (size_t)padded);
+    if (a == NULL)
+        return;
+    double positions = map_positions(task->shape);
+    for (int c = 0; c < task->shape->channels; c++) {
+        double scale = (double)n->scale[c];
+        a[c] = n->scale[c];
+        if (n->batch) {
+            a[padded + c] = (real)(-scale * (double)n->inv_std[c] * task->sums[padded + c] / positions);
+            a[2 * padded + c] = (real)(-scale * task->sums[c] / positions);
+        }
+    }
+    task->norm.a = a;
+    task->norm.b = n->batch ? a + padded : NULL;
+    task->norm.c = n->batch ? a + 2 * padded : NULL;
+    task->add = x->grad_ready;
+    task->dx = x->grad_ready ? x->grad : out->grad;
+    task->sums = NULL;
+    pool_run(e->pool, dx_task, task, task->split.chunks);
+    if (!task->add)
+        grad_pass(e, out, x);
+}
+
+static void norm_backward(struct exec *e, struct node *node)
+{
+    struct norm_node *n = (struct norm_node *)node;
+    const struct map_shape *shape = &n->x->map;
+    struct norm_task task = {.kernels = e->kernels, .split = map_split(shape, 16), .shape = shape, .x = n->x->data,
+                             .dy = node->out->grad};
+    task.norm = (struct norm_call){.blocks = map_blocks(shape->channels), .width = shape->width, .relu = n->relu,
+                                   .scale = n->scale, .shift = n->shift, .mean = n->mean, .inv_std = n->inv_std};
+    if (n->batch || weight_wants(e, n->norm->gain) || weight_wants(e, n->norm->bias)) {
+        task.sums = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)map_padded(shape->channels));
+        if (task.sums == NULL)
+            return;
+        pool_run(e->pool, sums_task, &task, task.split.chunks);
+        norm_collect(e, n, &task);
+    }
+    if (n->x->wants_grad)
+        norm_dx(e, n, &task);
+}
+
+struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu)
+{
+    double since = op_clock(e);
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    if (x->kind != TENSOR_MAP || norm->mean->count != (size_t)x->map.channels) {
+        op_fail(e, STATUS_INTERNAL, "batch norm: shapes do not fit");
+        return NULL;
+    }
+    bool wants = x->wants_grad || weight_wants(e, norm->gain) || weight_wants(e, norm->bias);
+    struct tensor *out = op_out_map(e, &x->map, wants);
+    struct norm_node *n = op_alloc(e, sizeof(*n));
+    if (out == NULL || n == NULL)
+        return NULL;
+    *n = (struct norm_node){.x = x, .norm = norm, .relu = relu, .batch = e->training && !norm->hold};
+    if (!norm_statistics(e, n))
+        return NULL;
+    struct norm_task task = {.kernels = e->kernels, .split = map_split(&x->map, 16), .shape = &x->map, .x = x->data,
+                             .y = out->data};
+    task.affine = (struct affine_call){.blocks = map_blocks(x->map.channels), .width = x->map.width, .relu = relu,
+                                       .scale = n->scale, .shift = n->shift};
+    pool_run(e->pool, affine_task, &task, task.split.chunks);
+    return op_done(e, &n->node, "batch_norm", norm_backward, out, since);
+}

@@ -1,0 +1,96 @@
+/* Matrix products over the pool.
+ *
+ * A product is cut into a grid of blocks that depends on its sizes alone. Small blocks spread well but
+ * pay for packing (each block packs its share of both factors, so the overhead goes as the sum of
+ * the reciprocals of its sides); hence few, nearly square blocks, and none below some ten
+ * microseconds of work. The inner sum is never cut: one block is one call, one order of sums. */
+#include "core/autodiff/tape_int.h"
+
+enum { GEMM_BLOCKS = 8, GEMM_JOBS = 8, GEMM_LEAST = 2000000, GEMM_ALIGN = 16 };
+
+struct gemm_grid {
+    int rows, cols;   /* of a block */
+    int down, across; /* blocks */
+};
+
+struct gemm_task {
+    const struct kernels *kernels;
+    const struct gemm_job *jobs;
+    struct gemm_grid grid[GEMM_JOBS];
+    int first[GEMM_JOBS + 1];
+    int count;
+};
+
+static int block_side(int size, int parts)
+{
+    int side = (size + parts - 1) / parts;
+    return (side + GEMM_ALIGN - 1) / GEMM_ALIGN * GEMM_ALIGN;
+}
+
+static struct gemm_grid gemm_grid(const struct gemm_call *call)
+{
+    double work = (double)call->m * call->n * call->k;
+    int blocks = work / GEMM_LEAST >= GEMM_BLOCKS ? GEMM_BLOCKS : (int)(work / GEMM_LEAST) + 1;
+    struct gemm_grid grid = {call->m, call->n, 1, 1};
+    double best = 0.0;
+    for (int down = 1; down <= blocks; down++) {
+        int across = blocks / down;
+        struct gemm_grid g = {block_side(call->m, down), block_side(call->n, across), 0, 0};
+        g.down = (call->m + g.rows - 1) / g.rows;
+        g.across = (call->n + g.cols - 1) / g.cols;
+        double overhead = 1.0 / g.rows + 1.0 / g.cols;
+        double merit = (double)(g.down * g.across) / (1.0 + 8.0 * overhead);
+        if (merit > best * 1.001) {
+            best = merit;
+            grid = g;
+        }
+    }
+    return grid;
+}
+
+static void finish_block(const struct kernels *kernels, const struct gemm_job *job, int row, int rows, int col, int cols)
+{
+    const struct gemm_call *call = &job->call;
+    real *c = call->c + row * call->ldc + col;
+    if (job->bias != NULL)
+        (job->relu ? kernels->bias_relu : kernels->bias_add)(rows, cols, job->bias + col, c, call->ldc);
+    if (job->dropout <= 0.0)
+        return;
+    struct dropout_call drop = {.count = (size_t)cols, .p = job->dropout, .at = job->at};
+    uint64_t stride = ((uint64_t)call->n + 3) / 4 * 4;
+    for (int r = 0; r < rows; r++) {
+        drop.at.index = (uint64_t)(row + r) * stride + (uint64_t)col;
+        drop.x = drop.y = c + r * call->ldc;
+        kernels->dropout(&drop);
+    }
+}
+
+static void gemm_block(void *context, int chunk, int worker)
+{
+    const struct gemm_task *task = context;
+    int which = 0;
+    while (chunk >= task->first[which + 1])
+        which++;
+    const struct gemm_job *job = &task->jobs[which];
+    const struct gemm_grid *grid = &task->grid[which];
+    int block = chunk - task->first[which];
+    int row = block / grid->across * grid->rows, col = block % grid->across * grid->cols;
+    struct gemm_call call = job->call;
+    call.m = call.m - row < grid->rows ? call.m - row : grid->rows;
+    call.n = call.n - col < grid->cols ? call.n - col : grid->cols;
+    call.a += call.transpose_a ? row : row * call.lda;
+    call.b += call.transpose_b ? col * call.ldb : col;
+    call.c += row * call.ldc + col;
+    task->kernels->gemm(&call);
+    finish_block(task->kernels, job, row, call.m, col, call.n);
+}
+
+void gemm_run(struct exec *e, const struct gemm_job *jobs, int count)
+{
+    struct gemm_task task = {.kernels = e->kernels, .jobs = jobs, .count = count};
+    for (int i = 0; i < count; i++) {
+        task.grid[i] = gemm_grid(&jobs[i].call);
+        task.first[i + 1] = task.first[i] + task.grid[i].down * task.grid[i].across;
+    }
+    pool_run(e->pool, gemm_block, &task, task.first[count]);
+}

@@ -1,0 +1,153 @@
+/* Max-pooling of a map, to a map or to rows, and a map as rows. */
+#include "core/autodiff/tape_int.h"
+
+struct pool_node {
+    struct node node;
+    struct tensor *x;
+    struct map_shape pooled;
+    int ph, pw;
+    uint16_t *arg; /* [images][blocks][rows][cols][16] */
+};
+
+struct pool_job {
+    const struct kernels *kernels;
+    const struct pool_node *node;
+    const real *x, *rows_in;
+    real *pooled; /* map of the pooled shape: result, or in backward its gradient */
+    real *rows, *dx;
+    int cols;
+};
+
+static struct pool_call pool_image(const struct pool_job *job, int image)
+{
+    const struct pool_node *p = job->node;
+    const struct map_shape *s = &p->pooled;
+    size_t args = (size_t)map_padded(s->channels) * (size_t)s->height * (size_t)s->width;
+    return (struct pool_call){.blocks = map_blocks(s->channels), .rows = s->height, .width = s->width,
+                              .pool_h = p->ph, .pool_w = p->pw, .arg = p->arg + (size_t)image * args,
+                              .out = map_strip_at(s, job->pooled, image, 0), .din_rows = p->x->map.height,
+                              .din_width = p->x->map.width};
+}
+
+static void pool_forward_task(void *context, int image, int worker)
+{
+    const struct pool_job *job = context;
+    const struct map_shape *s = &job->node->pooled;
+    struct pool_call call = pool_image(job, image);
+    call.in = map_strip_at(&job->node->x->map, job->x, image, 0);
+    job->kernels->pool_forward(&call);
+    if (job->rows != NULL)
+        map_to_rows(s, job->pooled, job->rows + (ptrdiff_t)image * s->height * s->width * s->channels, s->channels,
+                    image);
+}
+
+static void pool_backward_task(void *context, int image, int worker)
+{
+    const struct pool_job *job = context;
+    const struct map_shape *s = &job->node->pooled;
+    if (job->rows_in != NULL)
+        map_from_rows(s, job->rows_in + (ptrdiff_t)image * s->height * s->width * s->channels, s->channels,
+                      job->pooled, image);
+    struct pool_call call = pool_image(job, image);
+    call.in = map_strip_at(&job->node->x->map, job->dx, image, 0);
+    job->kernels->pool_backward(&call);
+}
+
+static void pool_backward(struct exec *e, struct node *node)
+{
+    struct pool_node *p = (struct pool_node *)node;
+    struct tensor *out = node->out;
+    struct pool_job job = {.kernels = e->kernels, .node = p, .pooled = out->grad};
+    if (out->kind == TENSOR_ROWS) {
+        job.rows_in = out->grad;
+        job.pooled = op_reals(e, map_size(&p->pooled));
+    }
+    job.dx = grad_buffer(e, p->x);
+    if (job.pooled == NULL || job.dx == NULL)
+        return;
+    pool_run(e->pool, pool_backward_task, &job, p->pooled.images);
+    grad_give(e, p->x, job.dx);
+}
+
+static struct tensor *pool_op(struct exec *e, struct tensor *x, int ph, int pw, bool rows)
+{
+    double since = op_clock(e);
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    if (x->kind != TENSOR_MAP || ph < 1 || pw < 1 || x->map.height < ph || x->map.width < pw || ph * pw > UINT16_MAX) {
+        op_fail(e, STATUS_INTERNAL, "max-pool: a cell of %d x %d does not fit", ph, pw);
+        return NULL;
+    }
+    struct map_shape s = x->map;
+    s.height /= ph;
+    s.width /= pw;
+    struct pool_node *p = op_alloc(e, sizeof(*p));
+    size_t args = (size_t)s.images * (size_t)map_padded(s.channels) * (size_t)s.height * (size_t)s.width;
+    uint16_t *arg = op_alloc(e, args * sizeof(*arg));
+    struct tensor *map = op_out_map(e, &s, x->wants_grad);
+    struct tensor *out = rows ? op_out_rows(e, s.images * s.height * s.width, s.channels, x->wants_grad) : map;
+    if (p == NULL || arg == NULL || map == NULL || out == NULL)
+        return NULL;
+    *p = (struct pool_node){.x = x, .pooled = s, .ph = ph, .pw = pw, .arg = arg};
+    struct pool_job job = {.kernels = e->kernels, .node = p, .x = x->data, .pooled = map->data,
+                           .rows = rows ? out->data : NULL};
+    pool_run(e->pool, pool_forward_task, &job, s.images);
+    return op_done(e, &p->node, "max_pool", pool_backward, out, since);
+}
+
+struct tensor *op_max_pool(struct exec *e, struct tensor *x, int ph, int pw)
+{
+    return pool_op(e, x, ph, pw, false);
+}
+
+struct tensor *op_pool_rows(struct exec *e, struct tensor *x, int ph, int pw)
+{
+    return pool_op(e, x, ph, pw, true);
+}
+
+/* --- a map as rows ------------------------------------------------------------------------------ */
+
+struct rows_job {
+    const struct map_shape *shape;
+    const real *from;
+    real *to;
+};
+
+static void to_rows_task(void *context, int image, int worker)
+{
+    const struct rows_job *job = context;
+    const struct map_shape *s = job->shape;
+    map_to_rows(s, job->from, job->to + (ptrdiff_t)image * s->height * s->width * s->channels, s->channels, image);
+}
+
+static void from_rows_task(void *context, int image, int worker)
+{
+    const struct rows_job *job = context;
+    const struct map_shape *s = job->shape;
+    map_from_rows(s, job->from + (ptrdiff_t)image * s->height * s->width * s->channels, s->channels, job->to, image);
+}
+
+static void rows_backward(struct exec *e, struct node *node)
+{
+    struct tensor *x = ((struct pool_node *)node)->x;
+    struct rows_job job = {&x->map, node->out->grad, grad_buffer(e, x)};
+    if (job.to == NULL)
+        return;
+    pool_run(e->pool, from_rows_task, &job, x->map.images);
+    grad_give(e, x, job.to);
+}
+
+struct tensor *op_map_rows(struct exec *e, struct tensor *x)
+{
+    double since = op_clock(e);
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    struct pool_node *p = op_alloc(e, sizeof(*p));
+    struct tensor *out = op_out_rows(e, x->map.images * x->map.height * x->map.width, x->map.channels, x->wants_grad);
+    if (p == NULL || out == NULL)
+        return NULL;
+    p->x = x;
+    struct rows_job job = {&x->map, x->data, out->data};
+    pool_run(e->pool, to_rows_task, &job, x->map.images);
+    return op_done(e, &p->node, "map_rows", rows_backward, out, since);
+}

@@ -1,0 +1,181 @@
+/* Pointwise operations: the sparse layer's threshold, ReLU and sigmoid. */
+#include "core/autodiff/tape_int.h"
+
+struct point_node {
+    struct node node;
+    struct tensor *x;
+};
+
+struct point_task {
+    const struct kernels *kernels;
+    const struct map_shape *shape;
+    struct map_split split;
+    const real *x, *dy;
+    real *y;
+    const real *threshold, *scale;
+    int64_t *active; /* [chunks][padded] */
+    size_t count;    /* flat tasks */
+};
+
+static void threshold_task(void *context, int chunk, int worker)
+{
+    const struct point_task *task = context;
+    struct map_piece piece = map_piece(&task->split, task->shape, chunk);
+    int blocks = map_blocks(task->shape->channels);
+    struct threshold_call call = {.blocks = blocks, .rows = piece.rows, .width = task->shape->width,
+                                  .x = map_strip_at(task->shape, task->x, piece.image, piece.row),
+                                  .y = map_strip_at(task->shape, task->y, piece.image, piece.row),
+                                  .threshold = task->threshold};
+    if (task->active != NULL)
+        call.active = task->active + (size_t)chunk * (size_t)(blocks * MAP_LANES);
+    task->kernels->map_threshold(&call);
+}
+
+static void shift_task(void *context, int chunk, int worker)
+{
+    const struct point_task *task = context;
+    struct map_piece piece = map_piece(&task->split, task->shape, chunk);
+    struct affine_call call = {.blocks = map_blocks(task->shape->channels), .rows = piece.rows,
+                               .width = task->shape->width,
+                               .x = map_strip_at(task->shape, task->x, piece.image, piece.row),
+                               .y = map_strip_at(task->shape, task->y, piece.image, piece.row),
+                               .scale = task->scale, .shift = task->threshold};
+    task->kernels->map_affine(&call);
+}
+
+/* dy becomes dy where y > 0, over the whole buffer: halo and padding are zero in y. */
+static void mask_task(void *context, int chunk, int worker)
+{
+    const struct point_task *task = context;
+    size_t at = (size_t)chunk * FLAT_CHUNK;
+    task->kernels->relu_backward(flat_count(task->count, chunk), task->x + at, task->dy + at, task->y + at);
+}
+
+static void mask_backward(struct exec *e, struct node *node)
+{
+    struct tensor *out = node->out;
+    struct point_task task = {.kernels = e->kernels, .x = out->data, .dy = out->grad, .y = out->grad,
+                              .count = out->count};
+    pool_run(e->pool, mask_task, &task, flat_chunks(out->count));
+    grad_pass(e, out, ((struct point_node *)node)->x);
+}
+
+static void pass_backward(struct exec *e, struct node *node)
+{
+    grad_pass(e, node->out, ((struct point_node *)node)->x);
+}
+
+static struct point_node *point_begin(struct exec *e, struct tensor *x, struct tensor **out)
+{
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    struct point_node *p = op_alloc(e, sizeof(*p));
+    *out = p == NULL ? NULL : op_out_like(e, x, x->wants_grad);
+    if (*out == NULL)
+        return NULL;
+    p->x = x;
+    return p;
+}
+
+struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu, int64_t *active)
+{
+    double since = op_clock(e);
+    struct tensor *out;
+    struct point_node *p = point_begin(e, x, &out);
+    if (p == NULL)
+        return NULL;
+    int channels = x->map.channels, padded = map_padded(channels);
+    struct point_task task = {.kernels = e->kernels, .shape = &x->map, .split = map_split(&x->map, 16), .x = x->data,
+                              .y = out->data};
+    real *vectors = op_zeros(e, 2 * (size_t)padded);
+    if (active != NULL && relu)
+        task.active = op_alloc(e, sizeof(int64_t) * (size_t)task.split.chunks * (size_t)padded);
+    if (vectors == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    for (int c = 0; c < channels; c++) {
+        vectors[c] = relu ? t[c] : -t[c];
+        vectors[padded + c] = R(1.0);
+    }
+    task.threshold = vectors;
+    task.scale = vectors + padded;
+    pool_run(e->pool, relu ? threshold_task : shift_task, &task, task.split.chunks);
+    for (int c = 0; c < channels && task.active != NULL; c++) {
+        active[c] = 0;
+        for (int chunk = 0; chunk < task.split.chunks; chunk++)
+            active[c] += task.active[(size_t)chunk * (size_t)padded + (size_t)c];
+    }
+    return op_done(e, &p->node, "threshold", relu ? mask_backward : pass_backward, out, since);
+}
+
+/* --- flat: maps with their halo, or rows -------------------------------------------------------- */
+
+static void relu_task(void *context, int chunk, int worker)
+{
+    const struct point_task *task = context;
+    size_t at = (size_t)chunk * FLAT_CHUNK;
+    task->kernels->relu_backward(flat_count(task->count, chunk), task->x + at, task->x + at, task->y + at);
+}
+
+struct tensor *op_relu(struct exec *e, struct tensor *x)
+{
+    double since = op_clock(e);
+    struct tensor *out;
+    struct point_node *p = point_begin(e, x, &out);
+    if (p == NULL)
+        return NULL;
+    struct point_task task = {.kernels = e->kernels, .x = x->data, .y = out->data, .count = x->count};
+    pool_run(e->pool, relu_task, &task, flat_chunks(x->count));
+    return op_done(e, &p->node, "relu", mask_backward, out, since);
+}
+
+static void sigmoid_task(void *context, int chunk, int worker)
+{
+    const struct point_task *task = context;
+    size_t at = (size_t)chunk * FLAT_CHUNK;
+    task->kernels->vector_sigmoid(flat_count(task->count, chunk), task->x + at, task->y + at);
+}
+
+static void sigmoid_backward_task(void *context, int chunk, int worker)
+{
+    const struct point_task *task = context;
+    size_t at = (size_t)chunk * FLAT_CHUNK, count = flat_count(task->count, chunk);
+    for (size_t i = at; i < at + count; i++)
+        task->y[i] = task->dy[i] * task->x[i] * (R(1.0) - task->x[i]);
+}
+
+static void sigmoid_backward(struct exec *e, struct node *node)
+{
+    struct tensor *out = node->out;
+    struct point_task task = {.kernels = e->kernels, .x = out->data, .dy = out->grad, .y = out->grad,
+                              .count = out->count};
+    pool_run(e->pool, sigmoid_backward_task, &task, flat_chunks(out->count));
+    grad_pass(e, out, ((struct point_node *)node)->x);
+}
+
+/* sigmoid(0) is not 0: halo and padding channels are cleared again. */
+static void clear_outside(struct tensor *x)
+{
+    const struct map_shape *s = &x->map;
+    int used = s->channels - (map_blocks(s->channels) - 1) * MAP_LANES;
+    for (int image = 0; image < s->images; image++) {
+        map_clear_halo(s, x->data, image);
+        for (int row = 0; row < s->height && used < MAP_LANES; row++)
+            for (int col = 0; col < s->width; col++)
+                for (int lane = used; lane < MAP_LANES; lane++)
+                    x->data[map_offset(s, image, map_blocks(s->channels) - 1, row, col) + lane] = R(0.0);
+    }
+}
+
+struct tensor *op_sigmoid(struct exec *e, struct tensor *x)
+{
+    double since = op_clock(e);
+    struct tensor *out;
+    struct point_node *p = point_begin(e, x, &out);
+    if (p == NULL)
+        return NULL;
+    struct point_task task = {.kernels = e->kernels, .x = x->data, .y = out->data, .count = x->count};
+    pool_run(e->pool, sigmoid_task, &task, flat_chunks(x->count));
+    if (x->kind == TENSOR_MAP)
+        clear_outside(out);
+    return op_done(e, &p->node, "sigmoid", sigmoid_backward, out, since);
+}
