@@ -13,6 +13,9 @@ struct linear {
 };
 /* Framework default: weight and bias uniform in 1 / sqrt(in). */
 void linear_build(struct linear *layer, struct params *params, const char *name, const char *twin, int in, int out);
+/* Weight as told, bias 0. */
+void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *twin, int in, int out,
+                       struct init weight);
 struct tensor *linear_forward(struct exec *e, struct linear *layer, struct tensor *x, bool relu, double dropout);
 
 /* Kernel 1x1, 3x3 or 1x3; weight [out][in][kh][kw], bias. */

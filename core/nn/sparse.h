@@ -13,21 +13,19 @@ enum sparse_mode {
     SPARSE_PER_CHANNEL, /* MT: a threshold for each channel */
     SPARSE_SINGLE,      /* ST: one for all, from all values together */
     SPARSE_NONE,        /* pass-through: no threshold, no ReLU */
-    SPARSE_L1,          /* ReLU; the loss gets an L1 term */
-    SPARSE_KL,          /* sigmoid; the loss gets a divergence from the target density */
-    SPARSE_NOISE        /* plain batch norm and Gaussian noise of the same capacity */
+    SPARSE_L1           /* ReLU without threshold; sparse_penalty() is added to the loss */
 };
 
 struct sparse_config {
     enum sparse_mode mode;
     int channels;
     double momentum;    /* of t: 0.9 */
-    double accumulate;  /* 0: update on every batch. Else batches are collected until the accumulated
-                           count of a channel times the density reaches this (10) */
+    double accumulate;  /* 0: update on every batch. Else batches are collected until the count of values
+                           behind a threshold times the density reaches this (10) */
     bool interpolate;   /* linear interpolation between order statistics instead of the k-th value */
 };
 
-struct sparse; /* thresholds (state of `params`) and the accumulated values */
+struct sparse; /* thresholds (state of `params`), and what has been collected */
 
 /* Thresholds are declared as NAME.threshold, [channels] (SINGLE: all equal). */
 enum status sparse_create(struct sparse **sparse, struct params *params, const char *name,
@@ -37,20 +35,17 @@ void sparse_destroy(struct sparse *sparse);
 /* z: the (normalised) motif map. density in (0, 1]. In training the thresholds move first.
  * raw: z - t without ReLU, as the single-motif evaluation wants it. */
 struct tensor *sparse_forward(struct exec *e, struct sparse *sparse, struct tensor *z, double density, bool raw);
-/* The term to be added to the loss: L1 and KL modes; NULL otherwise. `map` is what sparse_forward()
- * gave, weight the factor of the term. */
-struct tensor *sparse_penalty(struct exec *e, struct sparse *sparse, struct tensor *map, double density,
-                              double weight);
+/* L1: weight times the mean of the map that sparse_forward() gave, to be added to the loss. Other modes: NULL. */
+struct tensor *sparse_penalty(struct exec *e, const struct sparse *sparse, struct tensor *map, double weight);
 
 const real *sparse_thresholds(const struct sparse *sparse); /* [channels] */
-/* Values collected since the last update, as PACK_STATE entries; the thresholds themselves belong to
- * `params`. Call with the state at rest (between steps); `reading`: to declare room for what a
- * stream may hold. */
+/* Active positions of each channel in the last sparse_forward() of training; thresholded modes. [channels] */
+const int64_t *sparse_active(const struct sparse *sparse);
+/* What has been collected since the last update, as PACK_STATE entries of fixed shape (only the upper end
+ * of the values can matter, see sparse.c); the thresholds themselves belong to `params`. */
 enum status sparse_pack(struct sparse *sparse, struct pack *pack, struct error *err);
 
-/* The k-th smallest (1-based) of n values; the array is reordered. */
+/* The k-th smallest (1-based, 1 <= k <= n) of the values; reorders them. */
 real select_kth(real *values, size_t n, size_t k);
-/* q of n values as above; reorders. n >= 1. */
-real sparse_quantile(real *values, size_t n, double density, bool interpolate);
 
 #endif

@@ -1,0 +1,183 @@
+/* Adam over all arrays at once: each is cut into pieces of a fixed size, one task updates all of them.
+ *
+ * An array that no gradient reached in this step is left alone, moments included. */
+#include "core/nn/adam.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { ADAM_CHUNK = 65536 };
+
+struct adam_piece {
+    struct weight *weight;
+    size_t at, count, moment; /* in the array; in the moment blocks */
+};
+
+struct adam {
+    struct params *params;
+    struct adam_config config;
+    int64_t updates;
+    real *m, *v;
+    struct adam_piece *pieces;
+    double *squares; /* per piece */
+    int count;
+};
+
+static size_t padded(size_t count)
+{
+    return (count + 15) / 16 * 16;
+}
+
+static real *moments(size_t reals)
+{
+    real *at = aligned_alloc(64, padded(reals == 0 ? 1 : reals) * sizeof(real));
+    if (at != NULL)
+        memset(at, 0, padded(reals == 0 ? 1 : reals) * sizeof(real));
+    return at;
+}
+
+static void cut(struct adam *adam, size_t *reals, int *count)
+{
+    *reals = 0;
+    *count = 0;
+    for (size_t i = 0; i < params_arrays(adam->params); i++) {
+        struct weight *w = params_array(adam->params, i);
+        for (size_t at = 0; at < w->count; at += ADAM_CHUNK) {
+            size_t left = w->count - at;
+            if (adam->pieces != NULL)
+                adam->pieces[*count] = (struct adam_piece){w, at, left < ADAM_CHUNK ? left : ADAM_CHUNK, *reals + at};
+            (*count)++;
+        }
+        *reals += padded(w->count);
+    }
+}
+
+enum status adam_create(struct params *params, const struct adam_config *config, struct adam **out, struct error *err)
+{
+    struct adam *adam = calloc(1, sizeof(*adam));
+    if (adam == NULL)
+        goto no_memory;
+    adam->params = params;
+    adam->config = *config;
+    size_t reals;
+    cut(adam, &reals, &adam->count);
+    adam->m = moments(reals);
+    adam->v = moments(reals);
+    adam->squares = calloc((size_t)adam->count + 1, sizeof(*adam->squares));
+    adam->pieces = calloc((size_t)adam->count + 1, sizeof(*adam->pieces));
+    if (adam->m == NULL || adam->v == NULL || adam->squares == NULL || adam->pieces == NULL)
+        goto no_memory;
+    cut(adam, &reals, &adam->count);
+    *out = adam;
+    return STATUS_OK;
+no_memory:
+    adam_destroy(adam);
+    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the optimiser");
+}
+
+void adam_destroy(struct adam *adam)
+{
+    if (adam == NULL)
+        return;
+    free(adam->m);
+    free(adam->v);
+    free(adam->squares);
+    free(adam->pieces);
+    free(adam);
+}
+
+struct adam_task {
+    struct adam *adam;
+    const struct kernels *kernels;
+    struct adam_call call;
+};
+
+static bool active(const struct weight *w)
+{
+    return w->grad != NULL && w->grad_ready;
+}
+
+static void squares_task(void *context, int chunk, int worker)
+{
+    const struct adam_task *task = context;
+    const struct adam_piece *p = &task->adam->pieces[chunk];
+    task->adam->squares[chunk] =
+        active(p->weight) ? task->kernels->sum_squares(p->count, p->weight->grad + p->at) : 0.0;
+}
+
+static void update_task(void *context, int chunk, int worker)
+{
+    const struct adam_task *task = context;
+    const struct adam_piece *p = &task->adam->pieces[chunk];
+    if (!active(p->weight))
+        return;
+    struct adam_call call = task->call;
+    call.count = p->count;
+    call.gradient = p->weight->grad + p->at;
+    call.weight = p->weight->value + p->at;
+    call.m = task->adam->m + p->moment;
+    call.v = task->adam->v + p->moment;
+    task->kernels->adam(&call);
+}
+
+static double gradient_norm(struct adam *adam, struct exec *exec, struct adam_task *task)
+{
+    pool_run(exec->pool, squares_task, task, adam->count);
+    double sum = 0.0;
+    for (int i = 0; i < adam->count; i++)
+        sum += adam->squares[i];
+    return sqrt(sum);
+}
+
+enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate, double *grad_norm,
+                      struct error *err)
+{
+    const struct adam_config *config = &adam->config;
+    struct adam_task task = {.adam = adam, .kernels = exec->kernels};
+    double factor = 1.0;
+    if (grad_norm != NULL || config->clip_norm > 0.0) {
+        double norm = gradient_norm(adam, exec, &task);
+        if (grad_norm != NULL)
+            *grad_norm = norm;
+        if (!isfinite(norm)) {
+            enum status status = params_check(adam->params, err);
+            return status != STATUS_OK ? status : error_set(err, STATUS_NUMERIC, NULL, "the gradient's norm overflows");
+        }
+        if (config->clip_norm > 0.0 && norm > config->clip_norm)
+            factor = config->clip_norm / norm;
+    }
+    adam->updates++;
+    task.call = (struct adam_call){.t = adam->updates, .rate = learning_rate, .beta1 = config->beta1,
+                                   .beta2 = config->beta2, .epsilon = config->epsilon, .gradient_scale = factor};
+    pool_run(exec->pool, update_task, &task, adam->count);
+    return STATUS_OK;
+}
+
+int64_t adam_updates(const struct adam *adam)
+{
+    return adam->updates;
+}
+
+enum status adam_pack(struct adam *adam, struct pack *pack, struct error *err)
+{
+    enum pack_type type = sizeof(real) == sizeof(float) ? PACK_F32 : PACK_F64;
+    for (int which = 0; which < 2; which++) {
+        size_t at = 0;
+        for (size_t i = 0; i < params_arrays(adam->params); i++) {
+            const struct weight *w = params_array(adam->params, i);
+            char name[PACK_NAME + 8];
+            snprintf(name, sizeof(name), "adam.%c.%s", which == 0 ? 'm' : 'v', params_name(adam->params, i));
+            uint64_t dim[4] = {0};
+            for (int d = 0; d < w->rank; d++)
+                dim[d] = (uint64_t)w->dim[d];
+            enum status status = pack_add(pack, PACK_OPTIMISER, type, name, w->rank, dim,
+                                          (which == 0 ? adam->m : adam->v) + at, err);
+            if (status != STATUS_OK)
+                return status;
+            at += padded(w->count);
+        }
+    }
+    uint64_t none[4] = {0};
+    return pack_add(pack, PACK_OPTIMISER, PACK_I64, "adam.updates", 0, none, &adam->updates, err);
+}

@@ -1,0 +1,319 @@
+/* Parameters: each array has its place in two blocks (values; gradients), state in a third.
+ *
+ * The random numbers of an array are addressed by a hash of its name, so adding an array to a model, or
+ * building its parts in another order, leaves every other array's initial values as they were. */
+#include "core/nn/params.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/philox.h"
+
+enum { PARAM_ALIGN = 16 }; /* reals: a cache line */
+
+/* Keeps initial values apart from the dropout of the same seed. */
+#define PARAM_SEED 0x6d6f7469665f7031ull
+
+struct param {
+    struct weight weight;
+    char name[PACK_NAME], twin[PACK_NAME];
+    struct init init;
+    real *grad; /* the array's place in the gradient block, also while it is frozen */
+    bool state;
+};
+
+struct params {
+    struct param **arrays; /* in order of declaration */
+    size_t count, capacity, trained;
+    real *values, *grads;
+    size_t reals, trained_reals, grad_reals; /* padded sizes of the blocks; numbers that are trained */
+    bool sealed;
+    struct error error;
+    struct weight dummy;
+};
+
+enum status params_create(struct params **params, struct error *err)
+{
+    *params = calloc(1, sizeof(**params));
+    if (*params == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a parameter table");
+    return STATUS_OK;
+}
+
+void params_destroy(struct params *params)
+{
+    if (params == NULL)
+        return;
+    for (size_t i = 0; i < params->count; i++)
+        free(params->arrays[i]);
+    free(params->arrays);
+    free(params->values);
+    free(params->grads);
+    free(params);
+}
+
+static struct param *find(const struct params *params, const char *name)
+{
+    for (size_t i = 0; i < params->count; i++)
+        if (strcmp(params->arrays[i]->name, name) == 0)
+            return params->arrays[i];
+    return NULL;
+}
+
+/* A new entry, or NULL after a failure that params_seal() will report. */
+static struct param *append(struct params *params, const char *name)
+{
+    if (params->error.code != STATUS_OK)
+        return NULL;
+    if (params->sealed || strlen(name) >= PACK_NAME || find(params, name) != NULL) {
+        error_set(&params->error, STATUS_INTERNAL, NULL, "parameter \"%.80s\" cannot be declared", name);
+        return NULL;
+    }
+    if (params->count == params->capacity) {
+        size_t capacity = params->capacity == 0 ? 64 : 2 * params->capacity;
+        struct param **arrays = realloc(params->arrays, capacity * sizeof(*arrays));
+        if (arrays != NULL) {
+            params->arrays = arrays;
+            params->capacity = capacity;
+        }
+    }
+    struct param *p = params->count < params->capacity ? calloc(1, sizeof(*p)) : NULL;
+    if (p == NULL) {
+        error_set(&params->error, STATUS_NO_MEMORY, NULL, "no memory for the parameter table");
+        return NULL;
+    }
+    strcpy(p->name, name);
+    params->arrays[params->count++] = p;
+    return p;
+}
+
+static struct weight *shape(struct params *params, struct param *p, int rank, const int *dim)
+{
+    if (p == NULL)
+        return &params->dummy;
+    p->weight.rank = rank;
+    p->weight.count = 1;
+    for (int i = 0; i < rank; i++) {
+        p->weight.dim[i] = dim[i];
+        p->weight.count *= (size_t)dim[i];
+        if (dim[i] < 1)
+            error_set(&params->error, STATUS_INTERNAL, NULL, "parameter \"%.80s\" has an empty dimension", p->name);
+    }
+    return &p->weight;
+}
+
+struct weight *params_add(struct params *params, const char *name, int rank, const int *dim, struct init init)
+{
+    struct param *p = append(params, name);
+    const char *twin = init.twin == NULL ? name : init.twin;
+    if (p != NULL && strlen(twin) < PACK_NAME)
+        strcpy(p->twin, twin);
+    if (p != NULL) {
+        p->init = init;
+        p->init.twin = NULL;
+        params->trained++;
+    }
+    return shape(params, p, rank, dim);
+}
+
+struct weight *params_add_state(struct params *params, const char *name, int count, double value)
+{
+    struct param *p = append(params, name);
+    if (p != NULL) {
+        p->state = true;
+        p->init = init_constant(value);
+    }
+    return shape(params, p, 1, &count);
+}
+
+struct init init_fan_in(int fan_in)
+{
+    return (struct init){INIT_UNIFORM, 1.0 / sqrt((double)fan_in), NULL};
+}
+
+struct init init_xavier(int fan_in, int fan_out)
+{
+    return (struct init){INIT_UNIFORM, sqrt(6.0 / ((double)fan_in + (double)fan_out)), NULL};
+}
+
+struct init init_normal(double deviation)
+{
+    return (struct init){INIT_NORMAL, deviation, NULL};
+}
+
+/* --- memory ------------------------------------------------------------------------------------- */
+
+static real *block(size_t reals)
+{
+    size_t bytes = (reals * sizeof(real) + 63) / 64 * 64;
+    real *at = aligned_alloc(64, bytes == 0 ? 64 : bytes);
+    if (at != NULL)
+        memset(at, 0, bytes);
+    return at;
+}
+
+static size_t padded(size_t count)
+{
+    return (count + PARAM_ALIGN - 1) / PARAM_ALIGN * PARAM_ALIGN;
+}
+
+enum status params_seal(struct params *params, bool with_grad, struct error *err)
+{
+    if (params->error.code != STATUS_OK)
+        return error_set(err, params->error.code, NULL, "%s", params->error.message);
+    if (params->sealed)
+        return error_set(err, STATUS_INTERNAL, NULL, "parameters are sealed already");
+    for (size_t i = 0; i < params->count; i++) {
+        const struct param *p = params->arrays[i];
+        params->reals += padded(p->weight.count);
+        if (!p->state) {
+            params->grad_reals += padded(p->weight.count);
+            params->trained_reals += p->weight.count;
+        }
+    }
+    params->values = block(params->reals);
+    params->grads = with_grad ? block(params->grad_reals) : NULL;
+    if (params->values == NULL || (with_grad && params->grads == NULL))
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu parameters", params->trained_reals);
+    real *value = params->values, *grad = params->grads;
+    for (size_t i = 0; i < params->count; i++) {
+        struct param *p = params->arrays[i];
+        p->weight.value = value;
+        value += padded(p->weight.count);
+        if (!p->state && with_grad) {
+            p->grad = p->weight.grad = grad;
+            grad += padded(p->weight.count);
+        }
+    }
+    params->sealed = true;
+    return STATUS_OK;
+}
+
+/* --- initial values ----------------------------------------------------------------------------- */
+
+static uint64_t name_hash(const char *name)
+{
+    uint64_t hash = 0xcbf29ce484222325ull; /* FNV-1a */
+    for (; *name != '\0'; name++)
+        hash = (hash ^ (uint8_t)*name) * 0x100000001b3ull;
+    return hash;
+}
+
+static void init_array(struct param *p, uint64_t seed)
+{
+    uint64_t hash = name_hash(p->twin);
+    struct philox from = philox_stream(seed ^ PARAM_SEED, (uint32_t)hash, hash >> 32);
+    double scale = p->init.scale;
+    for (size_t i = 0; i < p->weight.count; i++) {
+        double value = scale;
+        if (p->init.rule == INIT_UNIFORM)
+            value = scale * (2.0 * (double)philox_uniform(&from, i) - 1.0);
+        else if (p->init.rule == INIT_NORMAL)
+            value = scale * philox_normal(&from, i);
+        p->weight.value[i] = (real)value;
+    }
+}
+
+void params_init(struct params *params, uint64_t seed)
+{
+    for (size_t i = 0; i < params->count; i++)
+        init_array(params->arrays[i], seed);
+}
+
+/* --- use ---------------------------------------------------------------------------------------- */
+
+void params_begin_step(struct params *params)
+{
+    for (size_t i = 0; i < params->count; i++)
+        params->arrays[i]->weight.grad_ready = false;
+}
+
+void params_freeze(struct params *params, const char *prefix, bool frozen)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        struct param *p = params->arrays[i];
+        if (strncmp(p->name, prefix, strlen(prefix)) == 0)
+            p->weight.grad = frozen ? NULL : p->grad;
+    }
+}
+
+static struct param *trained(const struct params *params, size_t index)
+{
+    for (size_t i = 0; i < params->count; i++)
+        if (!params->arrays[i]->state && index-- == 0)
+            return params->arrays[i];
+    return NULL;
+}
+
+size_t params_arrays(const struct params *params)
+{
+    return params->trained;
+}
+
+struct weight *params_array(struct params *params, size_t index)
+{
+    struct param *p = trained(params, index);
+    return p == NULL ? NULL : &p->weight;
+}
+
+const char *params_name(const struct params *params, size_t index)
+{
+    const struct param *p = trained(params, index);
+    return p == NULL ? NULL : p->name;
+}
+
+struct weight *params_find(struct params *params, const char *name)
+{
+    struct param *p = find(params, name);
+    return p == NULL ? NULL : &p->weight;
+}
+
+int64_t params_count(const struct params *params)
+{
+    return (int64_t)params->trained_reals;
+}
+
+uint64_t params_bytes(const struct params *params)
+{
+    uint64_t reals = params->reals + (params->grads == NULL ? 0 : params->grad_reals);
+    return reals * sizeof(real) + params->count * sizeof(struct param);
+}
+
+enum status params_pack(struct params *params, struct pack *pack, struct error *err)
+{
+    enum pack_type type = sizeof(real) == sizeof(float) ? PACK_F32 : PACK_F64;
+    for (int state = 0; state < 2; state++) {
+        for (size_t i = 0; i < params->count; i++) {
+            struct param *p = params->arrays[i];
+            if (p->state != (state == 1))
+                continue;
+            uint64_t dim[4] = {0};
+            for (int d = 0; d < p->weight.rank; d++)
+                dim[d] = (uint64_t)p->weight.dim[d];
+            enum status status = pack_add(pack, PACK_WEIGHT, type, p->name, p->weight.rank, dim, p->weight.value, err);
+            if (status != STATUS_OK)
+                return status;
+        }
+    }
+    return STATUS_OK;
+}
+
+static bool all_finite(const real *x, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
+enum status params_check(const struct params *params, struct error *err)
+{
+    for (size_t i = 0; i < params->count; i++) {
+        const struct param *p = params->arrays[i];
+        if (!all_finite(p->weight.value, p->weight.count))
+            return error_set(err, STATUS_NUMERIC, NULL, "%s holds a value that is not finite", p->name);
+        if (p->weight.grad != NULL && p->weight.grad_ready && !all_finite(p->weight.grad, p->weight.count))
+            return error_set(err, STATUS_NUMERIC, NULL, "the gradient of %s is not finite", p->name);
+    }
+    return STATUS_OK;
+}

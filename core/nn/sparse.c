@@ -1,0 +1,312 @@
+/* The sparse layer.
+ *
+ * Every batch on its own: the kernels find the exact k-th value in place.
+ *
+ * Collected: nothing is updated until count * density >= `accumulate`, neither what was collected nor the
+ * last batch reaches that alone, so fewer than 2 * `accumulate` values lie above the quantile when it is
+ * taken at last. Only that many of the largest are kept, which bounds both memory and checkpoint. It holds as
+ * long as the density does not rise while values are being collected; if it does, they are dropped. */
+#include "core/nn/sparse.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct sparse {
+    struct sparse_config config;
+    struct weight *threshold;
+    int groups;          /* thresholds that move on their own: channels, or 1 */
+    int64_t *active;     /* [channels] */
+    /* accumulate > 0 */
+    int64_t keep;        /* room for each group's largest values */
+    int64_t collected;   /* values seen since the last update, of each group */
+    int64_t kept;        /* min(collected, keep) */
+    double density;      /* while collecting */
+    real *top;           /* [groups][keep], the largest, in no order */
+};
+
+enum status sparse_create(struct sparse **out, struct params *params, const char *name,
+                          const struct sparse_config *config, struct error *err)
+{
+    struct sparse *s = calloc(1, sizeof(*s));
+    if (s == NULL)
+        goto no_memory;
+    s->config = *config;
+    s->groups = config->mode == SPARSE_SINGLE ? 1 : config->channels;
+    s->active = calloc((size_t)config->channels, sizeof(*s->active));
+    s->keep = config->accumulate > 0.0 ? 2 * (int64_t)ceil(config->accumulate) + 8 : 0;
+    s->top = s->keep > 0 ? calloc((size_t)(s->keep * s->groups), sizeof(real)) : NULL;
+    if (s->active == NULL || (s->keep > 0 && s->top == NULL))
+        goto no_memory;
+    char full[2 * PACK_NAME];
+    snprintf(full, sizeof(full), "%s.threshold", name);
+    if (config->mode == SPARSE_PER_CHANNEL || config->mode == SPARSE_SINGLE)
+        s->threshold = params_add_state(params, full, config->channels, 0.0);
+    *out = s;
+    return STATUS_OK;
+no_memory:
+    sparse_destroy(s);
+    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the sparse layer");
+}
+
+void sparse_destroy(struct sparse *sparse)
+{
+    if (sparse == NULL)
+        return;
+    free(sparse->active);
+    free(sparse->top);
+    free(sparse);
+}
+
+/* --- order statistics --------------------------------------------------------------------------- */
+
+static void swap(real *a, real *b)
+{
+    real t = *a;
+    *a = *b;
+    *b = t;
+}
+
+real select_kth(real *values, size_t n, size_t k)
+{
+    size_t low = 0, high = n, at = k - 1;
+    while (high - low > 1) {
+        real *middle = &values[low + (high - low) / 2], *first = &values[low], *last = &values[high - 1];
+        if (*middle < *first)
+            swap(middle, first);
+        if (*last < *first)
+            swap(last, first);
+        if (*last < *middle)
+            swap(last, middle);
+        real pivot = *middle;
+        size_t less = low, next = low, greater = high; /* [low,less) < pivot, [less,next) equal, [greater,high) > */
+        while (next < greater) {
+            if (values[next] < pivot)
+                swap(&values[less++], &values[next++]);
+            else if (values[next] > pivot)
+                swap(&values[next], &values[--greater]);
+            else
+                next++;
+        }
+        if (at < less)
+            high = less;
+        else if (at >= greater)
+            low = greater;
+        else
+            return pivot;
+    }
+    return values[low];
+}
+
+/* Which order statistics of n values make the quantile: the k-th smallest, plus `share` of the way to the next. */
+struct rank {
+    int64_t k;
+    double share;
+};
+
+static struct rank rank_of(const struct sparse *s, int64_t n, double density)
+{
+    double lower = 1.0 - density;
+    if (s->config.interpolate) {
+        double place = lower * (double)(n - 1);
+        int64_t below = (int64_t)place;
+        return (struct rank){below + 1, below + 1 < n ? place - (double)below : 0.0};
+    }
+    int64_t k = (int64_t)((double)n * lower);
+    return (struct rank){k < 1 ? 1 : k, 0.0};
+}
+
+/* --- quantiles of a batch ----------------------------------------------------------------------- */
+
+struct quantile_task {
+    const struct sparse *sparse;
+    const struct kernels *kernels;
+    struct kth_set set;
+    struct rank rank;
+    real *quantile;   /* [padded channels], or [1] */
+    char *scratch;    /* [workers][KTH_SCRATCH_BYTES] */
+    /* collected */
+    real *values;     /* [groups][room] */
+    size_t room;
+    int64_t batch;    /* values of one group in this batch */
+    bool update;
+};
+
+static struct kth_set set_of(const struct tensor *z)
+{
+    const struct map_shape *m = &z->map;
+    return (struct kth_set){.at = map_strip_at(m, z->data, 0, 0).at, .images = m->images, .channels = m->channels,
+                            .height = m->height, .width = m->width, .image = map_image_stride(m),
+                            .block = map_block_stride(m), .row = map_row_stride(m)};
+}
+
+static real between(real low, real high, double share)
+{
+    return share > 0.0 ? (real)((double)low + share * ((double)high - (double)low)) : low;
+}
+
+static void direct_task(void *context, int chunk, int worker)
+{
+    const struct quantile_task *t = context;
+    char *scratch = t->scratch + (size_t)worker * KTH_SCRATCH_BYTES;
+    if (t->sparse->config.mode == SPARSE_SINGLE) {
+        real low = t->kernels->kth_all(&t->set, t->rank.k, scratch);
+        real high = t->rank.share > 0.0 ? t->kernels->kth_all(&t->set, t->rank.k + 1, scratch) : low;
+        t->quantile[0] = between(low, high, t->rank.share);
+        return;
+    }
+    real *low = t->quantile + (ptrdiff_t)chunk * MAP_LANES, high[MAP_LANES] = {0};
+    int lanes = t->set.channels - chunk * MAP_LANES < MAP_LANES ? t->set.channels - chunk * MAP_LANES : MAP_LANES;
+    t->kernels->kth_block(&t->set, chunk, t->rank.k, low, scratch);
+    if (t->rank.share > 0.0)
+        t->kernels->kth_block(&t->set, chunk, t->rank.k + 1, high, scratch);
+    for (int i = 0; i < lanes && t->rank.share > 0.0; i++)
+        low[i] = between(low[i], high[i], t->rank.share);
+}
+
+/* --- quantiles of several batches --------------------------------------------------------------- */
+
+/* All values of channels [first, last) of the batch, in any order. */
+static size_t gather_values(const struct kth_set *set, int first, int last, real *to)
+{
+    size_t n = 0;
+    for (int image = 0; image < set->images; image++)
+        for (int c = first; c < last; c++)
+            for (int y = 0; y < set->height; y++) {
+                const real *row = set->at + image * set->image + c / MAP_LANES * set->block + y * set->row +
+                                  c % MAP_LANES;
+                for (int x = 0; x < set->width; x++)
+                    to[n++] = row[(ptrdiff_t)x * MAP_LANES];
+            }
+    return n;
+}
+
+/* The group's kept values and its batch; then either the quantile of all that were collected, or the largest to be
+ * kept. The values that were not kept are all smaller than the kept ones, so ranks count from the top. */
+static void collect_task(void *context, int group, int worker)
+{
+    const struct quantile_task *t = context;
+    const struct sparse *s = t->sparse;
+    bool single = s->config.mode == SPARSE_SINGLE;
+    real *values = t->values + (size_t)group * t->room;
+    size_t n = gather_values(&t->set, single ? 0 : group, single ? t->set.channels : group + 1, values);
+    memcpy(values + n, s->top + group * s->keep, (size_t)s->kept * sizeof(real));
+    n += (size_t)s->kept;
+    if (t->update) {
+        int64_t gone = s->collected + t->batch - (int64_t)n; /* all below */
+        int64_t k = t->rank.k - gone < 1 ? 1 : t->rank.k - gone;
+        real low = select_kth(values, n, (size_t)k);
+        real high = t->rank.share > 0.0 && (size_t)k < n ? select_kth(values, n, (size_t)k + 1) : low;
+        t->quantile[group] = between(low, high, t->rank.share);
+        return;
+    }
+    int64_t keep = (int64_t)n < s->keep ? (int64_t)n : s->keep;
+    if (keep < (int64_t)n) /* partitions: what follows the k-th is not smaller */
+        select_kth(values, n, n - (size_t)keep + 1);
+    memcpy(s->top + group * s->keep, values + n - (size_t)keep, (size_t)keep * sizeof(real));
+}
+
+static bool run_collected(struct exec *e, struct sparse *s, struct quantile_task *task)
+{
+    task->room = (size_t)task->batch + (size_t)s->keep;
+    task->values = arena_alloc(e->arena, task->room * (size_t)s->groups * sizeof(real));
+    if (task->values == NULL) {
+        error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
+        return false;
+    }
+    pool_run(e->pool, collect_task, task, s->groups);
+    s->collected = task->update ? 0 : s->collected + task->batch;
+    s->kept = s->collected < s->keep ? s->collected : s->keep;
+    return true;
+}
+
+/* --- the layer ---------------------------------------------------------------------------------- */
+
+static void move_thresholds(struct sparse *s, const real *quantile)
+{
+    double momentum = s->config.momentum;
+    for (int c = 0; c < s->config.channels; c++) {
+        real q = quantile[s->config.mode == SPARSE_SINGLE ? 0 : c];
+        s->threshold->value[c] = (real)(momentum * (double)s->threshold->value[c] + (1.0 - momentum) * (double)q);
+    }
+}
+
+static void update(struct exec *e, struct sparse *s, const struct tensor *z, double density)
+{
+    struct quantile_task task = {.sparse = s, .kernels = e->kernels, .set = set_of(z)};
+    task.batch = (int64_t)z->map.images * z->map.height * z->map.width;
+    if (s->config.mode == SPARSE_SINGLE)
+        task.batch *= z->map.channels;
+    /* The counts may come from a stream, and select memory. */
+    bool sound = s->kept >= 0 && s->kept <= s->keep && s->kept <= s->collected;
+    if (!sound || density > s->density)
+        s->collected = s->kept = 0;
+    s->density = density;
+    int64_t total = s->collected + task.batch;
+    task.update = s->config.accumulate <= 0.0 || (double)total * density >= s->config.accumulate;
+    task.rank = rank_of(s, total, density);
+    task.quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
+    task.scratch = arena_alloc(e->arena, (size_t)pool_threads(e->pool) * KTH_SCRATCH_BYTES);
+    if (task.quantile == NULL || task.scratch == NULL) {
+        error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
+        return;
+    }
+    if (!task.update || s->collected > 0) {
+        if (!run_collected(e, s, &task))
+            return;
+    } else {
+        pool_run(e->pool, direct_task, &task, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(z->map.channels));
+    }
+    if (task.update)
+        move_thresholds(s, task.quantile);
+}
+
+struct tensor *sparse_forward(struct exec *e, struct sparse *s, struct tensor *z, double density, bool raw)
+{
+    if (z == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    if (z->kind != TENSOR_MAP || z->map.channels != s->config.channels) {
+        error_set(&e->error, STATUS_INTERNAL, NULL, "sparse layer: shapes do not fit");
+        return NULL;
+    }
+    if (s->config.mode == SPARSE_NONE)
+        return z;
+    if (s->config.mode == SPARSE_L1)
+        return raw ? z : op_relu(e, z);
+    if (e->training)
+        update(e, s, z, density);
+    /* Evaluating execs share the layer, and must not write to it. */
+    return op_threshold(e, z, s->threshold->value, !raw, e->training ? s->active : NULL);
+}
+
+struct tensor *sparse_penalty(struct exec *e, const struct sparse *s, struct tensor *map, double weight)
+{
+    return s->config.mode == SPARSE_L1 ? op_scale(e, op_mean(e, map), weight) : NULL;
+}
+
+const real *sparse_thresholds(const struct sparse *sparse)
+{
+    return sparse->threshold == NULL ? NULL : sparse->threshold->value;
+}
+
+const int64_t *sparse_active(const struct sparse *sparse)
+{
+    return sparse->active;
+}
+
+enum status sparse_pack(struct sparse *s, struct pack *pack, struct error *err)
+{
+    if (s->keep == 0)
+        return STATUS_OK;
+    enum pack_type type = sizeof(real) == sizeof(float) ? PACK_F32 : PACK_F64;
+    uint64_t dim[4] = {(uint64_t)s->groups, (uint64_t)s->keep};
+    enum status status = pack_add(pack, PACK_STATE, type, "sparse.collected.top", 2, dim, s->top, err);
+    if (status == STATUS_OK)
+        status = pack_add_i64(pack, "sparse.collected.count", &s->collected, err);
+    if (status == STATUS_OK)
+        status = pack_add_i64(pack, "sparse.collected.kept", &s->kept, err);
+    if (status == STATUS_OK)
+        status = pack_add_f64(pack, "sparse.collected.density", &s->density, err);
+    return status;
+}
