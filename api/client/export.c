@@ -172,6 +172,8 @@ static int fetch(struct export *export, struct error *err)
         code = status == STATUS_OK ? CTL_SUCCESS : CTL_UNREACHABLE;
     } else {
         code = status != STATUS_OK ? CTL_UNREACHABLE : ctl_refused(export->ctl, &answer);
+        if (export->have == 0)
+            unlink(export->part);
     }
     if (code == CTL_SUCCESS && (status == STATUS_IO || !closed))
         code = ctl_fault(export->ctl, CTL_FAILED, (error_set(err, STATUS_IO, NULL, "the disk is full?"), err));
