@@ -318,7 +318,7 @@ void storage_checkpoint_close(struct storage_checkpoint_reader *reader); /* NULL
 
 /* ---- artifacts ----------------------------------------------------------------------------------- */
 
-#define STORAGE_ARTIFACT_BYTES (64u << 20) /* most bytes of one */
+#define STORAGE_ARTIFACT_BYTES (16u << 20) /* most bytes of one */
 
 struct storage_artifact {
     const char *name, *media_type;

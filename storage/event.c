@@ -1,0 +1,111 @@
+#include "storage/storage_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EVENTS_MAX 1000
+
+enum status event_add(struct db *db, int64_t job, const char *type, const char *data, struct error *err)
+{
+    return db_run(db, err, "INSERT INTO event(job, type, data, time) VALUES (?, ?, ?, ?)", "itti", job, type, data,
+                  clock_now_ms());
+}
+
+struct posted {
+    struct command base;
+    char id[STORAGE_ID];
+    char *type, *data; /* one allocation, that of `type` */
+};
+
+static void posted_destroy(struct command *command)
+{
+    struct posted *p = (struct posted *)command;
+    free(p->type);
+    free(p);
+}
+
+static enum status posted_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct posted *p = (struct posted *)command;
+    int64_t job;
+    enum status status = job_number(db, p->id, &job, err);
+    if (status == STATUS_OK)
+        status = event_add(db, job, p->type, p->data, err);
+    command->adds_events = true;
+    return status;
+}
+
+enum status storage_event_append(struct storage *storage, const char *id, const char *type, const char *data,
+                                 struct error *err)
+{
+    size_t type_bytes = strlen(type) + 1, data_bytes = strlen(data) + 1;
+    struct posted *p = calloc(1, sizeof *p);
+    if (p == NULL || (p->type = malloc(type_bytes + data_bytes)) == NULL) {
+        free(p);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to note an event");
+    }
+    p->data = p->type + type_bytes;
+    memcpy(p->type, type, type_bytes);
+    memcpy(p->data, data, data_bytes);
+    (void)snprintf(p->id, sizeof p->id, "%s", id);
+    p->base.run = posted_run;
+    p->base.destroy = posted_destroy;
+    p->base.bytes = sizeof *p + type_bytes + data_bytes;
+    return writer_post(storage, &p->base, err);
+}
+
+static enum status query_events(struct db *db, sqlite3_stmt **stmt, const char *id, int64_t after, int limit,
+                                struct error *err)
+{
+    if (id == NULL)
+        return db_query(db, stmt, err,
+                        "SELECT e.id, j.id, e.type, e.data, e.time FROM event e JOIN job j ON j.num = e.job"
+                        " WHERE e.id > ? ORDER BY e.id LIMIT ?",
+                        "in", after, limit);
+    int64_t job;
+    enum status status = job_number(db, id, &job, err);
+    if (status != STATUS_OK)
+        return status;
+    return db_query(db, stmt, err,
+                    "SELECT e.id, ?1, e.type, e.data, e.time FROM event e WHERE e.job = ?2 AND e.id > ?3"
+                    " ORDER BY e.id LIMIT ?4",
+                    "tiin", id, job, after, limit);
+}
+
+enum status storage_event_read(struct storage *storage, const char *id, int64_t after, int limit, struct arena *arena,
+                               struct storage_event **events, size_t *count, struct error *err)
+{
+    *events = NULL;
+    *count = 0;
+    if (limit < 1 || limit > EVENTS_MAX)
+        return error_set(err, STATUS_INVALID, NULL, "limit must be in [1, %d]", EVENTS_MAX);
+    struct storage_event *list = arena_zalloc(arena, (size_t)limit, sizeof *list);
+    if (list == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read events");
+    struct db *db;
+    sqlite3_stmt *stmt = NULL;
+    enum status status = reader_begin(storage, &db, err);
+    if (status != STATUS_OK)
+        return status;
+    status = query_events(db, &stmt, id, after, limit, err);
+    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+        struct storage_event *e = &list[*count];
+        bool ok = true;
+        const char *job = (const char *)sqlite3_column_text(stmt, 1);
+        e->id = sqlite3_column_int64(stmt, 0);
+        (void)snprintf(e->job, sizeof e->job, "%s", job != NULL ? job : "");
+        e->type = db_text(stmt, 2, arena, &ok);
+        e->data = db_text(stmt, 3, arena, &ok);
+        e->time = sqlite3_column_int64(stmt, 4);
+        if (!ok) {
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read events");
+            db_done(stmt);
+            break;
+        }
+        ++*count;
+    }
+    reader_end(storage, db);
+    *events = list;
+    return status;
+}

@@ -1,0 +1,68 @@
+/* Job ids: 48 bits of milliseconds and 80 of chance, 26 characters of Crockford's base 32, so that
+ * text order is order of creation. Within one millisecond, or when the clock went back, the last
+ * id is counted up instead; the order holds across restarts because the last id is looked up. */
+#include "storage/storage_int.h"
+
+#include <string.h>
+#include <sys/random.h>
+
+static const char digits[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+static void encode(uint64_t high, uint64_t low, char id[STORAGE_ID])
+{
+    for (int i = STORAGE_ID - 2; i >= 0; i--) {
+        id[i] = digits[low & 31];
+        low = low >> 5 | high << 59;
+        high >>= 5;
+    }
+    id[STORAGE_ID - 1] = '\0';
+}
+
+static bool decode(const char *id, uint64_t *high, uint64_t *low)
+{
+    if (strlen(id) != STORAGE_ID - 1)
+        return false;
+    *high = *low = 0;
+    for (; *id != '\0'; id++) {
+        const char *at = strchr(digits, *id);
+        if (at == NULL)
+            return false;
+        *high = *high << 5 | *low >> 59;
+        *low = *low << 5 | (uint64_t)(at - digits);
+    }
+    return true;
+}
+
+enum status id_resume(struct id_source *ids, struct db *db, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    ids->high = ids->low = 0;
+    enum status status = db_query(db, &stmt, err, "SELECT max(id) FROM job", "");
+    if (status != STATUS_OK)
+        return status;
+    if (db_row(db, stmt, &status, err)) {
+        const char *last = (const char *)sqlite3_column_text(stmt, 0);
+        if (last != NULL && !decode(last, &ids->high, &ids->low))
+            status = error_set(err, STATUS_CORRUPT, NULL, "a job in the database has a malformed id");
+        db_done(stmt);
+    }
+    return status;
+}
+
+enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], struct error *err)
+{
+    uint64_t chance[2];
+    if (getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance)
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the system gives no random numbers");
+    uint64_t high = (uint64_t)now_ms << 16 | (chance[0] & 0xffff), low = chance[1];
+    if (high >> 16 > ids->high >> 16) {
+        ids->high = high;
+        ids->low = low;
+    } else {
+        ids->low += 1 + (chance[0] & 0xffffffff); /* not guessable from the neighbour either */
+        if (ids->low <= (chance[0] & 0xffffffff))
+            ids->high++;
+    }
+    encode(ids->high, ids->low, id);
+    return STATUS_OK;
+}

@@ -1,0 +1,370 @@
+/* Opening and closing, and what concerns the store as a whole.
+ *
+ * Exactly one process may have the file open (a lock file beside it says so), and within it exactly
+ * one connection writes. A flag in the table `meta` is 0 while the store is open: found so at the
+ * start, the last process did not close it, and the tables are checked before they are trusted
+ * (all but the chunks, which can be gigabytes and carry a SHA-256 of their own). */
+#include "storage/storage_int.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#define ROOM_MIN ((uint64_t)16 << 20) /* bytes that a disk must have free to be called writable */
+
+/* ---- opening, step by step --------------------------------------------------------------------------- */
+
+static char *join(const char *a, const char *b)
+{
+    size_t bytes = strlen(a) + strlen(b) + 1;
+    char *text = malloc(bytes);
+    if (text != NULL)
+        (void)snprintf(text, bytes, "%s%s", a, b);
+    return text;
+}
+
+static enum status open_lock(struct storage *storage, struct error *err)
+{
+    char *lock = join(storage->path, "-lock");
+    if (lock == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open the database");
+    storage->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    free(lock);
+    if (storage->lock_fd < 0)
+        return error_set(err, STATUS_IO, NULL, "the lock file beside the database cannot be created: %s",
+                         strerror(errno));
+    if (flock(storage->lock_fd, LOCK_EX | LOCK_NB) != 0)
+        return error_set(err, STATUS_CONFLICT, NULL, "another process has the database open");
+    return STATUS_OK;
+}
+
+/* File locks and shared memory are what SQLite's log stands on; remote file systems do not keep them. */
+static enum status check_file_system(struct storage *storage, struct error *err)
+{
+    static const struct {
+        unsigned long type;
+        const char *name;
+        bool remote; /* for certain; otherwise it is only doubtful */
+    } suspects[] = {
+        {0x6969, "NFS", true},          {0x517B, "SMB", true},        {0xFF534D42, "CIFS", true},
+        {0xFE534D42, "SMB2", true},     {0x5346414F, "AFS", true},    {0x00C36400, "Ceph", true},
+        {0x0BD00BD0, "Lustre", true},   {0x47504653, "GPFS", true},   {0x564C, "NCP", true},
+        {0x73757245, "Coda", true},     {0x01161970, "GFS2", true},   {0x7461636F, "OCFS2", true},
+        {0x19830326, "BeeGFS", true},   {0x65735546, "FUSE", false},  {0x01021997, "9P", false},
+    };
+    struct statfs fs;
+    if (fstatfs(storage->lock_fd, &fs) != 0)
+        return error_set(err, STATUS_IO, NULL, "the file system of the database cannot be examined");
+    for (size_t i = 0; i < sizeof suspects / sizeof suspects[0]; i++) {
+        if (((unsigned long)fs.f_type & 0xffffffff) != suspects[i].type)
+            continue;
+        if (suspects[i].remote && !storage->options.allow_network_fs)
+            return error_set(err, STATUS_INVALID, NULL,
+                             "the database would lie on a network file system (%s), which cannot keep it safe",
+                             suspects[i].name);
+        log_line(&storage->log, LOG_LEVEL_WARN, "the database lies on %s; its locks and syncs cannot be vouched for",
+                 suspects[i].name);
+    }
+    return STATUS_OK;
+}
+
+/* Created private before SQLite sees it: the tables hold hashes of tokens. */
+static enum status create_file(const char *path, struct error *err)
+{
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error_set(err, STATUS_IO, NULL, "the database file cannot be opened for writing: %s", strerror(errno));
+    close(fd);
+    return STATUS_OK;
+}
+
+static enum status set_pragmas(struct db *db, struct error *err)
+{
+    /* The first two only matter while the file is empty. secure_delete would write zeros over every
+     * page of a deleted checkpoint. */
+    enum status status = db_exec(db,
+                                 "PRAGMA page_size=4096;"
+                                 "PRAGMA auto_vacuum=INCREMENTAL;"
+                                 "PRAGMA secure_delete=OFF;"
+                                 "PRAGMA foreign_keys=ON;"
+                                 "PRAGMA temp_store=MEMORY;"
+                                 "PRAGMA cache_size=-16384;"
+                                 "PRAGMA wal_autocheckpoint=0;"
+                                 "PRAGMA journal_size_limit=8388608",
+                                 err);
+    if (status != STATUS_OK)
+        return status;
+    sqlite3_stmt *stmt;
+    bool wal = false;
+    status = db_query(db, &stmt, err, "PRAGMA journal_mode=WAL", "");
+    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+        wal = strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0;
+        db_done(stmt);
+    }
+    if (status == STATUS_OK && !wal)
+        status = error_set(err, STATUS_IO, NULL, "the database cannot keep a write-ahead log here");
+    return status;
+}
+
+static enum status check_tables(struct storage *storage, struct error *err)
+{
+    static const char *const checks[] = {
+        "PRAGMA quick_check('meta')",       "PRAGMA quick_check('job')",      "PRAGMA quick_check('idempotency')",
+        "PRAGMA quick_check('series')",     "PRAGMA quick_check('block')",    "PRAGMA quick_check('event')",
+        "PRAGMA quick_check('checkpoint')", "PRAGMA quick_check('artifact')", "PRAGMA quick_check('token')",
+        "PRAGMA quick_check('doomed')",
+    };
+    struct db *db = &storage->writer.db;
+    double start = clock_seconds();
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof checks / sizeof checks[0] && status == STATUS_OK; i++) {
+        sqlite3_stmt *stmt;
+        status = db_query(db, &stmt, err, checks[i], "");
+        if (status != STATUS_OK || !db_row(db, stmt, &status, err))
+            continue;
+        const char *answer = (const char *)sqlite3_column_text(stmt, 0);
+        if (answer == NULL || strcmp(answer, "ok") != 0) {
+            log_line(&storage->log, LOG_LEVEL_ERROR, "check of the database: %s", answer != NULL ? answer : "?");
+            status = error_set(err, STATUS_CORRUPT, NULL, "the database file is damaged");
+        }
+        db_done(stmt);
+    }
+    if (status == STATUS_OK)
+        log_line(&storage->log, LOG_LEVEL_INFO, "the store was not closed last time; checked in %.3f s",
+                 clock_seconds() - start);
+    return status;
+}
+
+/* What the last process left: in one transaction. */
+static enum status recover(struct storage *storage, struct error *err)
+{
+    struct db *db = &storage->writer.db;
+    int64_t clean, yielded = 0;
+    enum status status = db_integer(db, &clean, 0, err, "SELECT value FROM meta WHERE key = 'clean'", "");
+    if (status == STATUS_OK && !clean)
+        status = check_tables(storage, err);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "BEGIN IMMEDIATE", "");
+    if (status != STATUS_OK)
+        return status;
+    status = db_run(db, err, "UPDATE meta SET value = 0 WHERE key = 'clean'", "");
+    if (status == STATUS_OK)
+        status = job_recover(db, &yielded, err);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "INSERT INTO doomed SELECT 'checkpoint', id FROM checkpoint WHERE NOT complete", "");
+    if (status == STATUS_OK)
+        status = db_run(db, err, "DELETE FROM checkpoint WHERE NOT complete", "");
+    if (status == STATUS_OK)
+        status = db_run(db, err, "COMMIT", "");
+    if (!sqlite3_get_autocommit(db->handle))
+        (void)db_run(db, NULL, "ROLLBACK", "");
+    if (yielded > 0)
+        log_line(&storage->log, LOG_LEVEL_INFO, "%lld running jobs of the last process put back", (long long)yielded);
+    return status;
+}
+
+static enum status open_writer(struct storage *storage, struct error *err)
+{
+    struct db *db = &storage->writer.db;
+    int64_t version = 0;
+    enum status status = create_file(storage->path, err);
+    if (status == STATUS_OK)
+        status = db_open(db, storage->path, SQLITE_OPEN_READWRITE, storage->vfs, &storage->log, err);
+    if (status != STATUS_OK)
+        return status;
+    sqlite3_busy_timeout(db->handle, storage->options.busy_ms);
+    /* Until it is known to be ours, the file is not touched. */
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    status = schema_check(db, &version, err);
+    if (status != STATUS_OK)
+        return status;
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL);
+    if (storage->options.durability == STORAGE_DURABLE_NOT)
+        status = db_exec(db, "PRAGMA synchronous=OFF", err);
+    if (status == STATUS_OK)
+        status = set_pragmas(db, err);
+    if (status == STATUS_OK)
+        status = schema_migrate(db, version, err);
+    if (status == STATUS_OK)
+        status = recover(storage, err);
+    if (status == STATUS_OK)
+        status = id_resume(&storage->ids, db, err);
+    return status;
+}
+
+static enum status init_locks(struct storage *storage, struct error *err)
+{
+    struct writer *w = &storage->writer;
+    pthread_condattr_t monotonic;
+    bool ok = pthread_condattr_init(&monotonic) == 0;
+    ok = ok && pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC) == 0;
+    ok = ok && pthread_mutex_init(&w->lock, NULL) == 0 && pthread_cond_init(&w->work, &monotonic) == 0;
+    ok = ok && pthread_cond_init(&w->change, NULL) == 0;
+    ok = ok && pthread_mutex_init(&storage->readers.lock, NULL) == 0;
+    ok = ok && pthread_cond_init(&storage->readers.change, NULL) == 0;
+    ok = ok && pthread_mutex_init(&storage->holds.lock, NULL) == 0;
+    (void)pthread_condattr_destroy(&monotonic);
+    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open the database");
+}
+
+static void release(struct storage *storage)
+{
+    readers_close(storage);
+    db_close(&storage->writer.db);
+    if (storage->lock_fd >= 0)
+        close(storage->lock_fd);
+    while (storage->holds.first != NULL) {
+        struct hold *hold = storage->holds.first;
+        storage->holds.first = hold->next;
+        free(hold);
+    }
+    pthread_mutex_destroy(&storage->writer.lock);
+    pthread_cond_destroy(&storage->writer.work);
+    pthread_cond_destroy(&storage->writer.change);
+    pthread_mutex_destroy(&storage->readers.lock);
+    pthread_cond_destroy(&storage->readers.change);
+    pthread_mutex_destroy(&storage->holds.lock);
+    free(storage->path);
+    free(storage->wal_path);
+    free(storage->vfs);
+    free(storage);
+}
+
+enum status storage_open(const struct storage_options *options, struct storage **out, struct error *err)
+{
+    *out = NULL;
+    if (options->path == NULL || options->path[0] == '\0')
+        return error_set(err, STATUS_INVALID, NULL, "the database needs a path");
+    struct storage *storage = calloc(1, sizeof *storage);
+    if (storage == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open the database");
+    storage->lock_fd = -1;
+    storage->options = *options;
+    storage->log = options->log;
+    if (storage->options.busy_ms <= 0)
+        storage->options.busy_ms = 5000;
+    enum status status = init_locks(storage, err);
+    storage->path = join(options->path, "");
+    storage->wal_path = join(options->path, "-wal");
+    storage->vfs = options->vfs != NULL ? join(options->vfs, "") : NULL;
+    if (status == STATUS_OK && (storage->path == NULL || storage->wal_path == NULL ||
+                                (options->vfs != NULL && storage->vfs == NULL)))
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open the database");
+    storage->options.path = storage->path;
+    storage->options.vfs = storage->vfs;
+    if (status == STATUS_OK)
+        status = open_lock(storage, err);
+    if (status == STATUS_OK)
+        status = check_file_system(storage, err);
+    if (status == STATUS_OK)
+        status = open_writer(storage, err);
+    if (status == STATUS_OK)
+        status = readers_open(storage, options->readers > 0 ? options->readers : 4, err);
+    if (status == STATUS_OK)
+        status = writer_start(storage, err);
+    if (status != STATUS_OK) {
+        release(storage);
+        return status;
+    }
+    *out = storage;
+    return STATUS_OK;
+}
+
+void storage_close(struct storage *storage)
+{
+    if (storage == NULL)
+        return;
+    struct db *db = &storage->writer.db;
+    writer_stop(storage);
+    readers_close(storage);
+    if (atomic_load(&storage->writer.failed)) {
+        sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    } else {
+        if (storage->options.durability == STORAGE_DURABLE)
+            (void)db_exec(db, "PRAGMA synchronous=FULL", NULL);
+        (void)db_run(db, NULL, "UPDATE meta SET value = 1 WHERE key = 'clean'", "");
+    }
+    release(storage);
+}
+
+/* ---- the store as a whole -------------------------------------------------------------------------- */
+
+enum status storage_flush(struct storage *storage, struct error *err)
+{
+    struct command nothing = {.run = NULL};
+    return writer_call(storage, &nothing, err);
+}
+
+enum status storage_writable(struct storage *storage, struct error *err)
+{
+    if (atomic_load(&storage->writer.failed))
+        return error_set(err, STATUS_IO, NULL, "an earlier write failed; the store accepts no more until a restart");
+    struct statvfs fs;
+    if (fstatvfs(storage->lock_fd, &fs) != 0)
+        return error_set(err, STATUS_IO, NULL, "the file system of the database cannot be examined");
+    if ((uint64_t)fs.f_bavail * fs.f_frsize < ROOM_MIN)
+        return error_set(err, STATUS_IO, NULL, "the disk is full");
+    if (fs.f_flag & ST_RDONLY)
+        return error_set(err, STATUS_IO, NULL, "the file system of the database is read-only");
+    return STATUS_OK;
+}
+
+static enum status count_jobs(struct db *db, int64_t jobs[JOB_STATES], struct error *err)
+{
+    sqlite3_stmt *stmt;
+    enum status status = db_query(db, &stmt, err, "SELECT state, count(*) FROM job GROUP BY state", "");
+    if (status != STATUS_OK)
+        return status;
+    while (db_row(db, stmt, &status, err)) {
+        enum job_state state;
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        if (name != NULL && job_state_parse(name, &state))
+            jobs[state] = sqlite3_column_int64(stmt, 1);
+    }
+    return status;
+}
+
+enum status storage_stats_read(struct storage *storage, struct storage_stats *out, struct error *err)
+{
+    struct writer *w = &storage->writer;
+    memset(out, 0, sizeof *out);
+    pthread_mutex_lock(&w->lock);
+    out->commits = w->commits;
+    out->commands = w->commands;
+    out->commit_seconds = w->commit_seconds;
+    out->commit_seconds_max = w->commit_seconds_max;
+    out->queue_depth = w->depth;
+    pthread_mutex_unlock(&w->lock);
+    out->metric_points_dropped = atomic_load(&w->points_dropped);
+    struct stat file;
+    if (stat(storage->wal_path, &file) == 0)
+        out->wal_bytes = (int64_t)file.st_size;
+    struct db *db;
+    int64_t pages = 0, unused = 0, page = 0;
+    enum status status = reader_begin(storage, &db, err);
+    if (status != STATUS_OK)
+        return status;
+    status = count_jobs(db, out->jobs, err);
+    if (status == STATUS_OK)
+        status = db_integer(db, &pages, 0, err, "PRAGMA page_count", "");
+    if (status == STATUS_OK)
+        status = db_integer(db, &unused, 0, err, "PRAGMA freelist_count", "");
+    if (status == STATUS_OK)
+        status = db_integer(db, &page, 0, err, "PRAGMA page_size", "");
+    if (status == STATUS_OK)
+        status = db_integer(db, &out->checkpoints, 0, err, "SELECT count(*) FROM checkpoint WHERE complete", "");
+    if (status == STATUS_OK)
+        status = db_integer(db, &out->checkpoint_bytes, 0, err,
+                            "SELECT sum(bytes) FROM checkpoint WHERE complete", "");
+    reader_end(storage, db);
+    out->file_bytes = pages * page;
+    out->free_bytes = unused * page;
+    return status;
+}

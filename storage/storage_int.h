@@ -1,0 +1,162 @@
+/* Private parts of storage: the writer and its commands, the readers, the holds. */
+#ifndef MOTIF_STORAGE_STORAGE_INT_H
+#define MOTIF_STORAGE_STORAGE_INT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "storage/db.h"
+#include "storage/storage.h"
+
+/* ---- commands (writer.c) ------------------------------------------------------------------------- */
+
+enum manner { MANNER_URGENT, MANNER_LAZY, MANNER_BULK };
+
+/* One change, run on the writing thread inside a transaction and a savepoint of its own. A command is
+ * the first member of a larger struct that holds its arguments. It may be run only once, must not
+ * keep anything outside the database that a rollback would falsify, and fails by returning a status. */
+struct command {
+    enum status (*run)(struct storage *storage, struct db *db, struct command *command, struct error *err);
+    void (*destroy)(struct command *command); /* lazy ones: frees it */
+    size_t bytes;                             /* lazy ones: held in memory */
+    bool adds_events;                         /* may be set by run() */
+    /* the rest belongs to writer.c */
+    struct command *next;
+    enum manner manner;
+    bool done;
+    enum status status;
+    struct error error;
+};
+
+struct writer {
+    struct db db; /* the writing thread's alone while it lives */
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t lock;
+    pthread_cond_t work;   /* for the writing thread */
+    pthread_cond_t change; /* for callers: a command is done, the queue has room */
+    /* under the lock */
+    struct command *head, **tail;           /* urgent and lazy, in order */
+    struct command *open;                   /* first lazy command behind the last urgent one */
+    struct command *bulk_head, **bulk_tail;
+    int urgent, depth, blocked;             /* blocked: callers that wait for room */
+    size_t lazy_bytes;
+    int64_t lazy_due;                       /* monotonic ms at which the oldest lazy one must go */
+    bool closing, sweep;                    /* sweep: there may be something doomed */
+    bool tidy;                              /* the WAL wants to be truncated when it is quiet */
+    int64_t commits, commands;
+    double commit_seconds, commit_seconds_max;
+    /* the writing thread's alone */
+    int wal_frames, wal_next;               /* in the log now; at how many to copy them back */
+    int synchronous;                        /* what the connection is set to; -1: unknown */
+    /* everybody's */
+    atomic_bool failed;
+    atomic_llong points_dropped;
+};
+
+enum status writer_start(struct storage *storage, struct error *err);
+void writer_stop(struct storage *storage); /* writes what is queued, then ends the thread */
+
+/* Urgent: waits for the commit; the command may live on the caller's stack. */
+enum status writer_call(struct storage *storage, struct command *command, struct error *err);
+/* Lazy: takes the command in any case. */
+enum status writer_post(struct storage *storage, struct command *command, struct error *err);
+/* Offers what a lazy command would carry to those of the same `run` that still wait behind the last
+ * urgent one. merge() says whether it took it, and adds to queued->bytes. */
+bool writer_merge(struct storage *storage,
+                  enum status (*run)(struct storage *, struct db *, struct command *, struct error *),
+                  bool (*merge)(struct command *queued, void *context), void *context);
+/* Bulk: returns at once; the command stays the caller's, who must writer_wait() before reuse. */
+enum status writer_bulk(struct storage *storage, struct command *command, struct error *err);
+enum status writer_wait(struct storage *storage, struct command *command, struct error *err);
+/* Something was doomed or a hold released. */
+void writer_want_sweep(struct storage *storage);
+
+/* ---- readers (reader.c) -------------------------------------------------------------------------- */
+
+struct readers {
+    struct db *db;
+    bool *busy;
+    int count;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+};
+
+enum status readers_open(struct storage *storage, int count, struct error *err);
+void readers_close(struct storage *storage);
+/* Never fails: waits for a free one. Nobody may take two. */
+struct db *reader_take(struct storage *storage);
+void reader_give(struct storage *storage, struct db *db);
+/* The same with a transaction around, so that several statements see one state. */
+enum status reader_begin(struct storage *storage, struct db **db, struct error *err);
+void reader_end(struct storage *storage, struct db *db);
+
+/* ---- holds and the sweep (sweep.c) ----------------------------------------------------------------- */
+
+/* Rows that nobody can find any more but that take time to delete (the chunks of a checkpoint, the
+ * points of a series, the events of a job) are listed in the table `doomed` by the transaction that
+ * dooms them and removed step by step when the writer has nothing better to do. A checkpoint that
+ * somebody is reading is left until he has closed it. */
+struct hold {
+    struct hold *next;
+    int64_t checkpoint;
+    int count;
+};
+struct holds {
+    pthread_mutex_t lock;
+    struct hold *first;
+};
+
+enum status hold_add(struct storage *storage, int64_t checkpoint, struct error *err);
+void hold_release(struct storage *storage, int64_t checkpoint);
+/* One bounded step; *more: call again. */
+enum status sweep_step(struct storage *storage, struct db *db, bool *more, struct error *err);
+/* Dooms everything of a job that has no foreign key, and its checkpoints. In a transaction. */
+enum status doom_job(struct db *db, int64_t job, struct error *err);
+enum status doom_checkpoint(struct db *db, int64_t checkpoint, struct error *err);
+
+/* ---- the rest ------------------------------------------------------------------------------------ */
+
+struct id_source { /* of job ids; the writing thread's alone */
+    uint64_t high, low; /* the last id: 48 bits of milliseconds, 80 of chance */
+};
+
+struct storage {
+    struct storage_options options; /* path and vfs are copies */
+    struct log_hook log;
+    char *path, *wal_path, *vfs;
+    int lock_fd;
+    struct id_source ids;
+    struct writer writer;
+    struct readers readers;
+    struct holds holds;
+};
+
+#define STORAGE_CHUNK ((size_t)1 << 20) /* bytes of a checkpoint in one row */
+#define CHUNK_BITS 20                   /* chunk.id = checkpoint.id << CHUNK_BITS | number */
+#define CHUNKS_MAX ((int64_t)1 << CHUNK_BITS)
+#define BLOCK_BITS 24                   /* block.id = series.id << BLOCK_BITS | number */
+#define BLOCK_POINTS 240                /* points of a series in one row; all but the last row are full */
+
+int64_t clock_now_ms(void);       /* since 1970 */
+int64_t clock_monotonic_ms(void);
+double clock_seconds(void);       /* monotonic */
+
+/* schema.c: refuses what is not ours or newer (reads only); brings the rest to the newest version. */
+enum status schema_check(struct db *db, int64_t *version, struct error *err);
+enum status schema_migrate(struct db *db, int64_t version, struct error *err);
+
+/* id.c */
+enum status id_resume(struct id_source *ids, struct db *db, struct error *err);
+enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], struct error *err);
+
+/* job.c: the number of a job, STATUS_NOT_FOUND without it. */
+enum status job_number(struct db *db, const char *id, int64_t *number, struct error *err);
+enum status event_add(struct db *db, int64_t job, const char *type, const char *data, struct error *err);
+/* job.c: yields every running job. */
+enum status job_recover(struct db *db, int64_t *count, struct error *err);
+
+/* metric.c */
+enum status metric_rewind(struct db *db, int64_t job, int64_t last_step, struct error *err);
+
+#endif
