@@ -106,7 +106,7 @@ struct kth_set {
     ptrdiff_t image, block, row;
 };
 
-enum { KTH_SCRATCH_BYTES = 1 << 21 };
+enum { KTH_SCRATCH_BYTES = 1 << 22 };
 
 /* ---- maps: pooling ----------------------------------------------------------------------------- */
 
@@ -261,7 +261,7 @@ struct kernels {
     void (*map_mask)(int blocks, int rows, int width, struct map_strip y, struct map_strip dy, struct map_strip dx);
 
     /* out[c], c in [0, channels) of block `block` (16 values, fewer in the last): the k-th smallest
-     * (1-based) value of that channel. Exact, whatever the data. */
+     * (1-based) value of that channel. Exact for any data without NaN. */
     void (*kth_block)(const struct kth_set *set, int block, int64_t k, real *out, void *scratch);
     /* The same over all channels together. */
     real (*kth_all)(const struct kth_set *set, int64_t k, void *scratch);
@@ -273,7 +273,7 @@ struct kernels {
     void (*embed_pool_backward)(const struct embed_call *call);
 
     void (*gemm)(const struct gemm_call *call);
-    /* x[r][j] += bias[j]; bias_relu then takes max(0, .). */
+    /* x[r][j] += bias[j]; bias_relu then takes max(0, .). ReLU anywhere here lets NaN pass. */
     void (*bias_add)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
     void (*bias_relu)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
     /* dx[i] = y[i] > 0 ? dy[i] : 0 over count values; dx may be dy. */

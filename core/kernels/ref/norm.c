@@ -48,7 +48,7 @@ void ref_map_affine(const struct affine_call *c)
                 real *y = pixel(c->y, b, r, i);
                 for (int l = 0; l < L; l++) {
                     real v = x[l] * c->scale[b * L + l] + c->shift[b * L + l];
-                    y[l] = c->relu && !(v > 0) ? 0 : v;
+                    y[l] = c->relu && v <= 0 ? 0 : v;
                 }
             }
         }
@@ -116,7 +116,7 @@ void ref_map_threshold(const struct threshold_call *c)
                 real *y = pixel(c->y, b, r, i);
                 for (int l = 0; l < L; l++) {
                     real v = x[l] - c->threshold[b * L + l];
-                    y[l] = v > 0 ? v : 0;
+                    y[l] = v <= 0 ? 0 : v;
                     if (v > 0 && c->active)
                         c->active[b * L + l]++;
                 }

@@ -29,7 +29,7 @@ void ref_bias_relu(int rows, int columns, const real *bias, real *x, ptrdiff_t l
     for (int r = 0; r < rows; r++) {
         for (int j = 0; j < columns; j++) {
             real v = x[r * ld_x + j] + bias[j];
-            x[r * ld_x + j] = v > 0 ? v : 0;
+            x[r * ld_x + j] = v <= 0 ? 0 : v;
         }
     }
 }

@@ -1,0 +1,85 @@
+/* Dropout with the Philox words of core/base/philox.h, a register of blocks at a time.
+ *
+ * A 64-bit lane holds one word of one block in its lower half; what lands in the upper half is
+ * never read: the multiplication takes the lower halves, its product brings the two words that the
+ * next round wants. So a round is 2 products, 2 shifts and 4 exclusive-ors for V / 2 blocks. */
+#include "core/base/philox.h"
+#include "core/kernels/fast/fast.h"
+
+enum { B = V / 2 }; /* blocks in a register: 4 B = 2 V elements */
+
+#if V_WIDE
+typedef __m512i vl;
+INLINE vl l_all(uint32_t x) { return _mm512_set1_epi64((int64_t)(uint64_t)x); }
+INLINE vl l_product(vl a, vl b) { return _mm512_mul_epu32(a, b); }
+INLINE vl l_high(vl a) { return _mm512_srli_epi64(a, 32); }
+INLINE vl l_xor(vl a, vl b) { return _mm512_xor_si512(a, b); }
+INLINE vl l_xor3(vl a, vl b, vl c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
+INLINE vl l_count(uint64_t from)
+{
+    return _mm512_add_epi64(_mm512_set1_epi64((int64_t)from), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
+}
+/* Bit b: word of block b is at least `bound`. */
+INLINE unsigned l_kept(vl word, uint32_t bound)
+{
+    __mmask16 at_least = _mm512_cmpge_epu32_mask(word, _mm512_set1_epi32((int)bound));
+    return _pext_u32(at_least, 0x5555);
+}
+#else
+typedef __m256i vl;
+INLINE vl l_all(uint32_t x) { return _mm256_set1_epi64x((int64_t)(uint64_t)x); }
+INLINE vl l_product(vl a, vl b) { return _mm256_mul_epu32(a, b); }
+INLINE vl l_high(vl a) { return _mm256_srli_epi64(a, 32); }
+INLINE vl l_xor(vl a, vl b) { return _mm256_xor_si256(a, b); }
+INLINE vl l_xor3(vl a, vl b, vl c) { return l_xor(l_xor(a, b), c); }
+INLINE vl l_count(uint64_t from)
+{
+    return _mm256_add_epi64(_mm256_set1_epi64x((int64_t)from), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+INLINE unsigned l_kept(vl word, uint32_t bound)
+{
+    __m256i at_least = _mm256_cmpeq_epi32(_mm256_max_epu32(word, _mm256_set1_epi32((int)bound)), word);
+    return _pext_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(at_least)), 0x55);
+}
+#endif
+
+/* Bit i: element i of the 2 V elements from block `first` on is kept. */
+INLINE uint32_t kept_bits(const struct philox *stream, uint64_t first, uint32_t bound)
+{
+    vl block = l_count(first), c0 = block, c1 = l_high(block), c2 = l_all(stream->step[0]), c3 = l_all(stream->step[1]);
+    vl m0 = l_all(0xD2511F53u), m1 = l_all(0xCD9E8D57u);
+    uint32_t k0 = stream->key[0], k1 = stream->key[1], bits = 0;
+    UNROLL for (int round = 0; round < 10; round++)
+    {
+        vl p0 = l_product(c0, m0), p1 = l_product(c2, m1);
+        c0 = l_xor3(l_high(p1), c1, l_all(k0));
+        c2 = l_xor3(l_high(p0), c3, l_all(k1));
+        c1 = p1;
+        c3 = p0;
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+    bits |= _pdep_u32(l_kept(c0, bound), 0x11111111u);
+    bits |= _pdep_u32(l_kept(c1, bound), 0x22222222u);
+    bits |= _pdep_u32(l_kept(c2, bound), 0x44444444u);
+    bits |= _pdep_u32(l_kept(c3, bound), 0x88888888u);
+    return bits;
+}
+
+void FAST(dropout)(const struct dropout_call *c)
+{
+    struct philox stream = philox_stream(c->at.seed, c->at.stream, c->at.step);
+    double edge = c->p * 4294967296.0;
+    uint32_t bound = (uint32_t)edge + ((double)(uint32_t)edge < edge);
+    vf keep = v_all((float)(1 / (1 - c->p)));
+    uint32_t bits = 0;
+    FOR_VECTORS(i, part, c->count)
+    {
+        vf v = LOAD(c->x + i);
+        if (c->p > 0) {
+            bits = i % (2 * V) == 0 ? kept_bits(&stream, (c->at.index + (uint64_t)i) / 4, bound) : bits >> V;
+            v = v_keep(v_mask(bits), v_mul(v, keep));
+        }
+        STORE(c->y + i, c->add ? v_add(LOAD(c->add + i), v) : v);
+    }
+}

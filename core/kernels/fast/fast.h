@@ -1,0 +1,67 @@
+/* The functions of one vector table, by the name of its instruction set; table.c binds them. */
+#ifndef MOTIF_CORE_KERNELS_FAST_FAST_H
+#define MOTIF_CORE_KERNELS_FAST_FAST_H
+
+#include "core/kernels/fast/simd.h"
+#include "core/kernels/kernels.h"
+
+void FAST(conv_forward)(const struct conv_call *call);
+void FAST(conv_gradient)(const struct conv_gradient_call *call);
+void FAST(planar_forward)(const struct planar_call *call);
+void FAST(planar_gradient)(const struct planar_call *call);
+
+void FAST(map_moments)(int blocks, int rows, int width, struct map_strip x, double *moments);
+void FAST(map_affine)(const struct affine_call *call);
+void FAST(norm_sums)(const struct norm_call *call);
+void FAST(norm_backward)(const struct norm_call *call);
+void FAST(map_sums)(int blocks, int rows, int width, struct map_strip x, double *sums);
+void FAST(map_add)(int blocks, int rows, int width, struct map_strip x, struct map_strip y);
+void FAST(map_threshold)(const struct threshold_call *call);
+void FAST(map_mask)(int blocks, int rows, int width, struct map_strip y, struct map_strip dy, struct map_strip dx);
+
+void FAST(kth_block)(const struct kth_set *set, int block, int64_t k, real *out, void *scratch);
+real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch);
+
+void FAST(pool_forward)(const struct pool_call *call);
+void FAST(embed_pool_forward)(const struct embed_call *call);
+void FAST(embed_pool_backward)(const struct embed_call *call);
+
+void FAST(gemm)(const struct gemm_call *call);
+void FAST(bias_add)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
+void FAST(bias_relu)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
+void FAST(relu_backward)(size_t count, const real *y, const real *dy, real *dx);
+void FAST(column_sums)(int rows, int columns, const real *x, ptrdiff_t ld_x, real *sums);
+void FAST(add)(size_t count, const real *x, real *y);
+void FAST(scale)(size_t count, real factor, real *x);
+void FAST(axpy)(size_t count, real factor, const real *x, real *y);
+void FAST(add_periodic)(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,
+                        real *y);
+
+void FAST(softmax_forward)(const struct softmax_call *call);
+void FAST(softmax_backward)(const struct softmax_call *call);
+void FAST(layer_norm_forward)(const struct layer_norm_call *call);
+void FAST(layer_norm_backward)(const struct layer_norm_call *call);
+void FAST(dropout)(const struct dropout_call *call);
+void FAST(lstm_forward)(const struct lstm_call *call);
+void FAST(lstm_backward)(const struct lstm_call *call);
+void FAST(cross_entropy)(const struct cross_entropy_call *call);
+void FAST(scatter_add)(int rows, int columns, const int32_t *index, const real *dy, ptrdiff_t ld_dy, real *dtable);
+
+void FAST(vector_exp)(size_t count, const real *x, real *y);
+void FAST(vector_tanh)(size_t count, const real *x, real *y);
+void FAST(vector_sigmoid)(size_t count, const real *x, real *y);
+
+void FAST(adam)(const struct adam_call *call);
+double FAST(sum_squares)(size_t count, const real *x);
+bool FAST(all_finite)(size_t count, const real *x);
+
+/* Parts that the files share. Moments [2][16 blocks] of a strip take up its row number `y` (0 starts
+ * them); sums[16] += what `rows` rows of one block hold. */
+#define fast_row_moments FAST(row_moments)
+void fast_row_moments(int blocks, int width, const float *row, ptrdiff_t block, double *moments, int y);
+#define fast_row_sums FAST(row_sums)
+void fast_row_sums(int rows, int width, const float *at, ptrdiff_t row, float *sums);
+
+extern const struct kernels FAST(kernels);
+
+#endif

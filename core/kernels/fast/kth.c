@@ -1,0 +1,213 @@
+/* The k-th smallest value in one pass over the data.
+ *
+ * A sample of a few thousand values gives a bracket that holds the k-th smallest almost surely (four
+ * standard deviations of its rank on either side). One pass counts what lies below the bracket and collects
+ * what lies in it; the answer is then a selection among the collected. The counts prove that the bracket was
+ * right; when it was not, or too much was collected, the plain histogram kernel answers instead.
+ * Either way the result is the exact k-th smallest. */
+#include <math.h>
+#include <string.h>
+
+#include "core/kernels/fast/fast.h"
+#include "core/kernels/ref/ref.h"
+
+enum {
+    L = MAP_LANES,
+    SAMPLE = 2048,     /* pixels a channel */
+    CAPACITY = 49152,  /* collected values a channel */
+    SMALL = 4 * SAMPLE /* below this the histogram is as good */
+};
+
+/* One quantile for each of 16 lanes; `together`: one for all of them. */
+struct search {
+    const struct kth_set *set;
+    bool together;
+    int lanes; /* in use in a block */
+    float low[L], high[L];
+    int64_t below[L];
+    int collected[L];
+    uint32_t *list[L]; /* keys, CAPACITY each (L * CAPACITY when together) */
+};
+
+static uint32_t key_of(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u >> 31 ? ~u : u | 0x80000000u;
+}
+
+static float key_value(uint32_t k)
+{
+    uint32_t u = k >> 31 ? k ^ 0x80000000u : ~k;
+    float x;
+    memcpy(&x, &u, sizeof x);
+    return x;
+}
+
+/* Value of 0-based rank; reorders `a`. Quickselect, pivot from the middle of three. */
+static uint32_t select_key(uint32_t *a, int n, int rank)
+{
+    int first = 0, last = n - 1;
+    while (first < last) {
+        uint32_t x = a[first], y = a[first + (last - first) / 2], z = a[last];
+        uint32_t low = x < y ? x : y, high = x < y ? y : x, pivot = z < low ? low : z < high ? z : high;
+        int i = first, j = last;
+        while (i <= j) {
+            while (a[i] < pivot)
+                i++;
+            while (a[j] > pivot)
+                j--;
+            if (i <= j) {
+                uint32_t t = a[i];
+                a[i++] = a[j];
+                a[j--] = t;
+            }
+        }
+        if (rank <= j)
+            last = j;
+        else if (rank >= i)
+            first = i;
+        else
+            return a[rank];
+    }
+    return a[rank];
+}
+
+static int64_t set_pixels(const struct kth_set *s)
+{
+    return (int64_t)s->images * s->height * s->width;
+}
+
+static const float *pixel_at(const struct kth_set *s, int block, int64_t index)
+{
+    int64_t per_image = (int64_t)s->height * s->width, rest = index % per_image;
+    return s->at + index / per_image * s->image + block * s->block + rest / s->width * s->row + rest % s->width * L;
+}
+
+/* Bracket of rank k among `total` values from a sample of n keys. */
+static void bracket(uint32_t *sample, int n, int64_t k, int64_t total, float *low, float *high)
+{
+    double q = (double)k / (double)total;
+    int rank = (int)(q * n), margin = (int)(4 * sqrt(n * q * (1 - q))) + 8;
+    *low = rank - margin >= 0 ? key_value(select_key(sample, n, rank - margin)) : -INFINITY;
+    *high = rank + margin < n ? key_value(select_key(sample, n, rank + margin)) : INFINITY;
+}
+
+/* Counts and collects over one row of a block. */
+INLINE void search_row(struct search *s, const float *at, int width, vi *below)
+{
+    vf low[PV], high[PV];
+    for (int g = 0; g < PV; g++) {
+        low[g] = v_load(s->low + g * V);
+        high[g] = v_load(s->high + g * V);
+    }
+    for (int x = 0; x < width; x++, at += L) {
+        for (int g = 0; g < PV; g++) {
+            vf v = v_load(at + g * V);
+            vm less = v_lt(v, low[g]);
+            below[g] = vi_count(below[g], less);
+            unsigned bits = ~(v_bits(less) | v_bits(v_gt(v, high[g]))) & ((1u << V) - 1);
+            for (; bits; bits &= bits - 1) {
+                int lane = g * V + __builtin_ctz(bits), slot = s->together ? 0 : lane;
+                int limit = s->together ? L * CAPACITY : CAPACITY;
+                if (s->collected[slot] < limit)
+                    s->list[slot][s->collected[slot]] = key_of(at[lane]);
+                s->collected[slot]++;
+            }
+        }
+    }
+}
+
+static void search_block(struct search *s, int block)
+{
+    const struct kth_set *set = s->set;
+    for (int n = 0; n < set->images; n++) {
+        vi below[PV];
+        int32_t counts[L];
+        for (int g = 0; g < PV; g++)
+            below[g] = vi_zero();
+        for (int y = 0; y < set->height; y++)
+            search_row(s, set->at + n * set->image + block * set->block + y * set->row, set->width, below);
+        for (int g = 0; g < PV; g++)
+            vi_store(counts + g * V, below[g]);
+        for (int l = 0; l < L; l++)
+            s->below[s->together ? 0 : l] += counts[l];
+    }
+}
+
+/* Lanes past `lanes` get a bracket that holds nothing and has nothing below it. */
+static void close_lanes(struct search *s, int lanes)
+{
+    for (int l = lanes; l < L; l++) {
+        s->low[l] = -INFINITY;
+        s->high[l] = -INFINITY;
+    }
+}
+
+void FAST(kth_block)(const struct kth_set *set, int block, int64_t k, real *out, void *scratch)
+{
+    int lanes = set->channels - block * L < L ? set->channels - block * L : L;
+    int64_t total = set_pixels(set);
+    struct search s = {.set = set};
+    uint32_t *sample = (uint32_t *)scratch + L * CAPACITY;
+    if (total < SMALL) {
+        ref_kth_block(set, block, k, out, scratch);
+        return;
+    }
+    for (int i = 0; i < SAMPLE; i++) {
+        const float *at = pixel_at(set, block, (int64_t)((double)i * (double)total / SAMPLE));
+        for (int l = 0; l < lanes; l++)
+            sample[l * SAMPLE + i] = key_of(at[l]);
+    }
+    for (int l = 0; l < lanes; l++)
+        bracket(sample + l * SAMPLE, SAMPLE, k, total, &s.low[l], &s.high[l]);
+    for (int l = 0; l < L; l++)
+        s.list[l] = (uint32_t *)scratch + l * CAPACITY;
+    close_lanes(&s, lanes);
+    search_block(&s, block);
+    for (int l = 0; l < lanes; l++) {
+        int64_t rank = k - 1 - s.below[l];
+        if (rank >= 0 && rank < s.collected[l] && s.collected[l] <= CAPACITY)
+            out[l] = key_value(select_key(s.list[l], s.collected[l], (int)rank));
+        else
+            s.below[l] = -1;
+    }
+    for (int l = 0; l < lanes; l++) {
+        if (s.below[l] == -1) {
+            struct kth_set one = *set;
+            one.at = set->at + block * set->block + l;
+            one.channels = 1;
+            ref_kth_block(&one, 0, k, &out[l], scratch);
+        }
+    }
+}
+
+real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch)
+{
+    int64_t pixels = set_pixels(set), total = pixels * set->channels;
+    uint32_t *sample = (uint32_t *)scratch + L * CAPACITY;
+    struct search s = {.set = set, .together = true};
+    int blocks = map_blocks(set->channels), n = 0;
+    float low, high;
+    if (pixels < SMALL)
+        return ref_kth_all(set, k, scratch);
+    for (int i = 0; i < 2 * SAMPLE; i++) {
+        int64_t index = (int64_t)((double)i * (double)pixels / (2 * SAMPLE));
+        int channel = i % set->channels;
+        sample[n++] = key_of(pixel_at(set, channel / L, index)[channel % L]);
+    }
+    bracket(sample, n, k, total, &low, &high);
+    s.list[0] = scratch;
+    for (int b = 0; b < blocks; b++) {
+        for (int l = 0; l < L; l++) {
+            s.low[l] = low;
+            s.high[l] = high;
+        }
+        close_lanes(&s, set->channels - b * L < L ? set->channels - b * L : L);
+        search_block(&s, b);
+    }
+    int64_t rank = k - 1 - s.below[0];
+    if (rank >= 0 && rank < s.collected[0] && s.collected[0] <= L * CAPACITY)
+        return key_value(select_key(s.list[0], s.collected[0], (int)rank));
+    return ref_kth_all(set, k, scratch);
+}
