@@ -1,0 +1,118 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/base/buf.h"
+#include "fault.h"
+
+static void grows_and_stays_terminated(void **state)
+{
+    struct buf buf;
+    buf_init(&buf, 100000);
+    char wanted[6000] = "";
+    for (int i = 0; i < 500; i++) {
+        char piece[16];
+        (void)snprintf(piece, sizeof piece, "%d,", i);
+        strcat(wanted, piece);
+        if (i % 2 == 0) {
+            buf_format(&buf, "%d%s", i, ",");
+        } else {
+            buf_text(&buf, piece);
+        }
+        assert_int_equal(buf.data[buf.size], '\0');
+        assert_true(buf.capacity > buf.size);
+    }
+    buf_append(&buf, NULL, 0);
+    assert_string_equal(buf.data, wanted);
+    assert_false(buf.failed);
+    size_t size;
+    char *taken = buf_take(&buf, &size);
+    assert_int_equal(size, strlen(wanted));
+    assert_string_equal(taken, wanted);
+    free(taken);
+    assert_null(buf.data);
+    buf_text(&buf, "again");
+    assert_string_equal(buf.data, "again");
+    buf_clear(&buf);
+    assert_int_equal(buf.size, 0);
+    assert_string_equal(buf.data, "");
+    buf_close(&buf);
+}
+
+static void an_empty_buffer_is_an_empty_text(void **state)
+{
+    struct buf buf;
+    size_t size = 7;
+    buf_init(&buf, 0);
+    char *taken = buf_take(&buf, &size);
+    assert_non_null(taken);
+    assert_string_equal(taken, "");
+    assert_int_equal(size, 0);
+    free(taken);
+}
+
+static void the_limit_is_exact_and_failure_stays(void **state)
+{
+    struct buf buf;
+    buf_init(&buf, 10);
+    buf_text(&buf, "0123456789"); /* just fits */
+    assert_false(buf.failed);
+    buf_append(&buf, "x", 1);
+    assert_true(buf.failed);
+    assert_null(buf.data);
+    buf_text(&buf, "y");
+    assert_null(buf.data);
+    size_t size = 9;
+    assert_null(buf_take(&buf, &size));
+    assert_int_equal(size, 0);
+    buf_clear(&buf);
+    buf_format(&buf, "%s", "0123456789");
+    assert_false(buf.failed);
+    buf_format(&buf, "%d", 1);
+    assert_true(buf.failed);
+    buf_close(&buf);
+    buf_init(&buf, SIZE_MAX);
+    buf_append(&buf, "x", 1);
+    buf_append(&buf, "x", SIZE_MAX - 1);
+    assert_true(buf.failed);
+    buf_close(&buf);
+}
+
+static void no_memory(void **state)
+{
+    struct buf buf;
+    buf_init(&buf, 1 << 20);
+    char block[1000];
+    memset(block, 'a', sizeof block);
+    for (int n = 0;; n++) {
+        fault_after(n);
+        for (int i = 0; i < 100; i++) {
+            buf_append(&buf, block, sizeof block);
+        }
+        bool happened = fault_happened();
+        assert_int_equal(buf.failed, happened);
+        assert_int_equal(buf.size, happened ? 0 : 100000);
+        buf_close(&buf);
+        if (!happened) {
+            assert_true(n > 3);
+            break;
+        }
+        buf.failed = false;
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grows_and_stays_terminated),
+        cmocka_unit_test(an_empty_buffer_is_an_empty_text),
+        cmocka_unit_test(the_limit_is_exact_and_failure_stays),
+        cmocka_unit_test(no_memory),
+    };
+    return cmocka_run_group_tests_name("buf", tests, NULL, NULL);
+}
