@@ -139,6 +139,22 @@ void ctl_print_json(struct ctl *ctl, const cJSON *json)
     cJSON_free(text);
 }
 
+int ctl_write_file(struct ctl *ctl, const char *file, const struct buf *bytes)
+{
+    FILE *out = fopen(file, "wb");
+    bool good = out && fwrite(bytes->data ? bytes->data : "", 1, bytes->size, out) == bytes->size;
+    if (out && fclose(out) != 0)
+        good = false;
+    if (!good) {
+        struct error err = {0};
+        error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", file);
+        return ctl_fault(ctl, CTL_FAILED, &err);
+    }
+    if (!ctl->json)
+        fprintf(ctl->out.stream, "%s: %zu bytes\n", file, bytes->size);
+    return CTL_SUCCESS;
+}
+
 /* --- which job --- */
 
 static bool trains(const cJSON *job)

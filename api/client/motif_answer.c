@@ -72,25 +72,24 @@ static enum status read_truth(const cJSON *list, struct motif_answer *answer, st
         box->row1 = number_at(sides, 1);
         box->column0 = number_at(sides, 2);
         box->column1 = number_at(sides, 3);
-        size_t used = strlen(answer->truth);
-        snprintf(answer->truth + used, sizeof(answer->truth) - used, "%s%s", used ? " " : "", symbol);
     }
     return STATUS_OK;
 }
 
-static void read_prediction(const cJSON *list, struct motif_answer *answer)
+/* Symbols of a list, separated by spaces. */
+static void read_symbols(const cJSON *list, char *out, size_t bytes)
 {
     const cJSON *item = NULL;
+    out[0] = 0;
     cJSON_ArrayForEach(item, list)
     {
-        size_t used = strlen(answer->prediction);
+        size_t used = strlen(out);
         const char *symbol = cJSON_GetStringValue(item);
-        snprintf(answer->prediction + used, sizeof(answer->prediction) - used, "%s%s", used ? " " : "",
-                 symbol ? symbol : "?");
+        snprintf(out + used, bytes - used, "%s%s", used ? " " : "", symbol ? symbol : "?");
     }
 }
 
-/* "input": {"shape": [rows, columns, 1], "values": [...]} in row-major order, any range: stretched to [0, 1]. */
+/* "input": {"shape": [rows, columns], "values": [...]} in row-major order, any range: stretched to [0, 1]. */
 static void read_image(const cJSON *input, struct motif_answer *answer)
 {
     const cJSON *values = member(input, "values"), *value = NULL;
@@ -131,7 +130,8 @@ enum status motif_answer_read(const cJSON *document, struct motif_answer *answer
         motif_answer_close(answer);
         return status;
     }
-    read_prediction(member(first, "prediction"), answer);
+    read_symbols(member(first, "prediction"), answer->prediction, sizeof(answer->prediction));
+    read_symbols(member(first, "label"), answer->label, sizeof(answer->label));
     read_image(member(first, "input"), answer);
     return STATUS_OK;
 }
@@ -201,10 +201,10 @@ void motif_answer_draw(const struct motif_answer *answer, int columns, bool colo
     if (answer->motif_count == 0)
         buf_text(out, "  no motif\n");
     buf_format(out, "  prediction  %s\n", answer->prediction[0] ? answer->prediction : "(empty)");
-    if (!answer->has_truth)
+    if (!answer->label[0])
         return;
-    bool right = strcmp(answer->prediction, answer->truth) == 0;
-    buf_format(out, "  truth       %s  ", answer->truth);
+    bool right = strcmp(answer->prediction, answer->label) == 0;
+    buf_format(out, "  truth       %s  ", answer->label);
     term_style(out, colour, right ? STYLE_GREEN : STYLE_RED);
     buf_text(out, right ? "right" : "wrong");
     term_style(out, colour, STYLE_PLAIN);

@@ -19,10 +19,10 @@ struct motif_answer {
     float *grey;                 /* [rows][columns], the input; all 0 when the answer does not carry it */
     struct draw_motif *motifs;
     size_t motif_count;
-    struct motif_box *boxes;     /* the truth */
+    struct motif_box *boxes;     /* where the symbols truly are, when that is known */
     size_t box_count;
     bool has_truth;
-    char prediction[256], truth[256]; /* symbols separated by spaces */
+    char prediction[256], label[256]; /* what was read and what is right: symbols separated by spaces, or "" */
 };
 
 /* Reads the first answer of a document of POST /v1/jobs/{id}/motifs. Nothing of the document is kept. */

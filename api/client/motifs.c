@@ -50,20 +50,9 @@ static int write_png(struct ctl *ctl, const char *path, const char *body, const 
 {
     struct http_request request = {.method = "POST", .path = path, .body = body, .accept = "image/png"};
     struct http_answer answer;
-    struct error err = {0};
     int code = ctl_call(ctl, &request, &answer, NULL);
-    if (code == CTL_SUCCESS) {
-        FILE *out = fopen(file, "wb");
-        bool good = out && fwrite(answer.body.data, 1, answer.body.size, out) == answer.body.size;
-        if (out && fclose(out) != 0)
-            good = false;
-        if (!good) {
-            error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", file);
-            code = ctl_fault(ctl, CTL_FAILED, &err);
-        } else if (!ctl->json) {
-            fprintf(ctl->out.stream, "%s: %zu bytes\n", file, answer.body.size);
-        }
-    }
+    if (code == CTL_SUCCESS)
+        code = ctl_write_file(ctl, file, &answer.body);
     http_answer_close(&answer);
     return code;
 }

@@ -137,57 +137,43 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     view_by_density(out, json_member(result, "by_density"), colour);
 }
 
-/* One row of numbers of a confusion matrix, by whatever name the rows go. */
-static void confusion_row(struct table *table, const char *label, const cJSON *row)
-{
-    const cJSON *value = NULL;
-    table_add_styled(table, label, STYLE_DIM);
-    cJSON_ArrayForEach(value, row)
-    {
-        char text[32];
-        view_scalar(value, text, sizeof(text));
-        table_add_styled(table, strcmp(text, "0") == 0 ? "." : text, STYLE_PLAIN);
-    }
-}
-
+/* {"symbols": [...], "channels": [...], "counts": [[...], ...]}: a row a true symbol, a column a channel. */
 void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
 {
-    const cJSON *rows = cJSON_IsArray(confusion) ? confusion : json_member(confusion, "counts");
-    const cJSON *names = json_member(confusion, "rows"), *heads = json_member(confusion, "columns"), *row = NULL;
-    int width = cJSON_GetArraySize(cJSON_GetArrayItem(rows, 0)), index = 0;
+    const cJSON *symbols = json_member(confusion, "symbols"), *channels = json_member(confusion, "channels");
+    const cJSON *row = NULL, *item = NULL;
+    char text[64];
     struct buf head;
     struct table table;
+    int index = 0, width = cJSON_GetArraySize(channels);
     if (width < 1 || width + 1 > TABLE_COLUMNS)
         return;
     buf_init(&head, 4096);
     buf_text(&head, "TRUE");
-    for (int i = 0; i < width; i++) {
-        char text[32];
-        const cJSON *name = cJSON_GetArrayItem(heads, i);
-        if (name)
-            view_scalar(name, text, sizeof(text));
-        else
-            snprintf(text, sizeof(text), "%d", i);
+    cJSON_ArrayForEach(item, channels)
+    {
+        view_scalar(item, text, sizeof(text));
         buf_format(&head, "|>%s", text);
     }
     if (head.failed)
         return;
     table_init(&table, head.data);
-    cJSON_ArrayForEach(row, rows)
+    buf_close(&head);
+    cJSON_ArrayForEach(row, json_member(confusion, "counts"))
     {
-        char label[32];
-        const cJSON *name = cJSON_GetArrayItem(names, index);
-        if (name)
-            view_scalar(name, label, sizeof(label));
-        else
-            snprintf(label, sizeof(label), "%d", index);
-        confusion_row(&table, label, row);
-        index++;
+        if (cJSON_GetArraySize(row) != width)
+            continue;
+        view_scalar(cJSON_GetArrayItem(symbols, index++), text, sizeof(text));
+        table_add_styled(&table, text, STYLE_DIM);
+        cJSON_ArrayForEach(item, row)
+        {
+            view_scalar(item, text, sizeof(text));
+            table_add(&table, strcmp(text, "0") == 0 ? "." : text);
+        }
     }
-    buf_text(out, "\nconfusion matrix: rows are true symbols, columns the channel that fired\n");
+    buf_text(out, "\nconfusion matrix: rows are true symbols, columns the channel that marked them\n");
     table_write(&table, colour, out);
     table_close(&table);
-    buf_close(&head);
 }
 
 void view_job_error(struct buf *out, const cJSON *job, bool colour)

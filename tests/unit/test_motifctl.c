@@ -380,8 +380,8 @@ static const char answer_json[] =
     "{\"position\":[0,1],\"channel\":3,\"value\":1.7,\"maximal\":true},"
     "{\"position\":[1,1],\"channel\":3,\"value\":0.2,\"maximal\":false},"
     "{\"position\":[3,3],\"channel\":0,\"value\":0.9,\"maximal\":true}],"
-    "\"truth\":[{\"symbol\":\"7\",\"box\":[0,2,0,2]}],\"prediction\":[\"7\",\"0\"],"
-    "\"input\":{\"shape\":[4,4,1],\"values\":[0,0,0,0,0,2,2,0,0,2,2,0,0,0,0,0]}}]}";
+    "\"truth\":[{\"symbol\":\"7\",\"box\":[0,2,0,2]}],\"label\":[\"7\"],\"prediction\":[\"7\",\"0\"],"
+    "\"input\":{\"shape\":[4,4],\"values\":[0,0,0,0,0,2,2,0,0,2,2,0,0,0,0,0]}}]}";
 
 static void a_motif_answer_is_read_and_drawn(void **state)
 {
@@ -459,7 +459,8 @@ static void results_are_shown_as_percent(void **state)
 {
     cJSON *result = cJSON_Parse("{\"fpe\":0.0148,\"fne\":0.00422,\"ce\":0.01,\"e2ee\":0.0074,\"samples\":2000,\"cpu\":\"Zen\","
                                 "\"seconds\":187,\"by_density\":[{\"density\":0.001,\"fpe\":0.5,\"fne\":0,\"ce\":0.25,"
-                                "\"e2ee\":0.1,\"checkpoint\":4}],\"confusion\":[[5,1],[0,7]]}");
+                                "\"e2ee\":0.1,\"checkpoint\":4}],\"confusion\":{\"symbols\":[\"7\",\"none\"],\"channels\":[0,\"none\"],"
+                                "\"counts\":[[5,1],[0,7]]}}");
     view_result(&buf, result, false);
     assert_non_null(strstr(text(), "false positive error (FPE)  1.48 %\n"));
     assert_non_null(strstr(text(), "end-to-end error (E2EE)     0.74 %\n"));
@@ -467,7 +468,7 @@ static void results_are_shown_as_percent(void **state)
     assert_non_null(strstr(text(), "0.001  50.0 %  0.00 %  25.0 %  10.0 %           4\n"));
     buf_clear(&buf);
     view_confusion(&buf, json_member(result, "confusion"), false);
-    assert_non_null(strstr(text(), "TRUE  0  1\n0     5  1\n1     .  7\n"));
+    assert_non_null(strstr(text(), "TRUE  0  none\n7     5     1\nnone  .     7\n"));
     cJSON_Delete(result);
 }
 

@@ -228,6 +228,21 @@ static void write_tokens(const struct reading *reading, const struct sink *out)
     sink_number(out, "probability", product);
 }
 
+/* The picture behind a seed, which the asker has not seen: row-major, ink is 1. */
+static void write_input(const struct reading *reading, const struct sink *out)
+{
+    sink_begin_object(out, "input");
+    sink_begin_list(out, "shape");
+    sink_integer(out, NULL, reading->size);
+    sink_integer(out, NULL, reading->size);
+    sink_end_list(out);
+    sink_begin_list(out, "values");
+    for (int64_t i = 0; i < (int64_t)reading->size * reading->size; i++)
+        sink_number(out, NULL, (double)reading->image[i]);
+    sink_end_list(out);
+    sink_end_object(out);
+}
+
 static bool is(const char *query, const char *name) { return strcmp(query, name) == 0; }
 
 enum status sparling_query(const struct method_model *model, const char *query, const struct method_input *input,
@@ -242,6 +257,8 @@ enum status sparling_query(const struct method_model *model, const char *query, 
         write_motifs(&inquiry.reading, out);
         write_truth(&inquiry.reading, out);
         write_prediction(&inquiry.reading, out);
+        if (input->kind == METHOD_INPUT_SAMPLE)
+            write_input(&inquiry.reading, out);
     } else if (!status) {
         write_prediction(&inquiry.reading, out);
         write_tokens(&inquiry.reading, out);
