@@ -11,8 +11,8 @@
 
 #include "core/methods/sparling/run_int.h"
 
-/* A step ends at the first boundary after this: prompt to pause, yet long against its overhead. */
-static const double STEP_SECONDS = 0.15;
+/* Prompt to pause, yet long against the overhead of a step. */
+static const double STEP_SECONDS = 0.15; /* more only if one update or piece takes longer */
 
 double run_clock(void)
 {
@@ -64,6 +64,7 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     r->env = *env;
     r->rule = rule_of(c);
     r->piece = c->batch < 16 ? (int)c->batch : 16;
+    r->step_seconds = STEP_SECONDS;
     r->accuracy = NAN;
     r->evaluation.loaded = -1;
     annealer_init(&r->annealer, c->density_start, c->target_start, 0);
@@ -189,7 +190,7 @@ enum status sparling_step(struct method_run *run, enum method_wish *wish, struct
             *wish = METHOD_DONE;
             break;
         }
-        if (run->phase != PHASE_DONE && run_clock() - began > STEP_SECONDS)
+        if (run->phase != PHASE_DONE && run_clock() - began >= run->step_seconds)
             break;
     }
     return status;

@@ -56,7 +56,8 @@ struct method_run {
     struct batch_source *source;
     struct arena arena;
     struct exec exec;
-    int piece; /* samples of a piece of validation or evaluation */
+    int piece;           /* samples of a piece of validation or evaluation */
+    double step_seconds; /* a step ends at the first boundary after this; 0: at the first */
 
     /* Saved. */
     int64_t phase, updates, samples, checkpoint_due;

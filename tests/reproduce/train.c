@@ -1,0 +1,237 @@
+/* Runs a method in the foreground, without a daemon:
+ *
+ *     train --preset digitcircle-quick --set width=8 --set batch=32 --threads 2 [--out DIR] [--seconds S]
+ *
+ * One line a validation, the result at the end, artifacts into DIR. Ends with 1 when the run fails. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/kernels/kernels.h"
+#include "tests/support/run_host.h"
+
+struct options {
+    const char *kind, *preset, *kernels, *out;
+    int threads;
+    double seconds;
+};
+
+struct watch {
+    double began, loss, validation_loss, accuracy, density, achieved, norm, speed;
+    const char *out;
+};
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void on_metric(void *context, const char *name, int64_t step, double value)
+{
+    struct watch *w = context;
+    const struct {
+        const char *name;
+        double *at;
+    } kept[] = {{"loss", &w->loss},         {"validation_loss", &w->validation_loss}, {"accuracy", &w->accuracy},
+                {"density", &w->density},   {"achieved_density", &w->achieved},       {"gradient_norm", &w->norm},
+                {"samples_per_second", &w->speed}};
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
+        if (strcmp(name, kept[i].name) == 0)
+            *kept[i].at = value;
+    /* The last metric of a validation. */
+    if (strcmp(name, "target_accuracy") == 0) {
+        printf("%7.1f s %8lld samples  loss %.4f  validation %.4f  accuracy %.4f (target %.4f)  density %.3e "
+               "(%.3e)  norm %.2f  %.0f/s\n",
+               now() - w->began, (long long)step, w->loss, w->validation_loss, w->accuracy, value, w->density,
+               w->achieved, w->norm, w->speed);
+        fflush(stdout);
+    }
+}
+
+static void on_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
+{
+    const struct watch *w = context;
+    char path[512];
+    if (!w->out)
+        return;
+    snprintf(path, sizeof path, "%s/%s", w->out, name);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(bytes, 1, count, file) != count)
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    if (file)
+        fclose(file);
+}
+
+/* ---- results as indented text ------------------------------------------------------------------- */
+
+static void put(void *context, const char *key)
+{
+    printf("%*s", 2 * *(int *)context, "");
+    if (key)
+        printf("%s: ", key);
+}
+static void put_begin(void *context, const char *key)
+{
+    put(context, key);
+    printf("\n");
+    ++*(int *)context;
+}
+static void put_end(void *context) { --*(int *)context; }
+static void put_number(void *context, const char *key, double value)
+{
+    put(context, key);
+    printf("%.6g\n", value);
+}
+static void put_integer(void *context, const char *key, int64_t value)
+{
+    put(context, key);
+    printf("%lld\n", (long long)value);
+}
+static void put_boolean(void *context, const char *key, bool value)
+{
+    put(context, key);
+    printf("%s\n", value ? "true" : "false");
+}
+static void put_text(void *context, const char *key, const char *value)
+{
+    put(context, key);
+    printf("%s\n", value);
+}
+static void put_null(void *context, const char *key) { put_text(context, key, "null"); }
+
+/* ---- the run ------------------------------------------------------------------------------------ */
+
+static int complain(const struct error *err)
+{
+    fprintf(stderr, "train: %s%s%s\n", err->pointer, err->pointer[0] ? ": " : "", err->message);
+    return 1;
+}
+
+static void print_fault(void *context, const char *field, const char *detail)
+{
+    fprintf(stderr, "train: %s: %s\n", field, detail);
+    ++*(int *)context;
+}
+
+static enum status configure(const struct method *method, const char *preset, int argc, char **argv, void *config,
+                             struct error *err)
+{
+    enum status status = config_defaults(&method->config, config, err);
+    const struct method_preset *chosen = NULL;
+    for (size_t i = 0; preset && i < method->preset_count; i++)
+        if (strcmp(method->presets[i].name, preset) == 0)
+            chosen = &method->presets[i];
+    if (!status && preset && !chosen)
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "no preset %s", preset);
+    if (!status && chosen)
+        status = config_apply(&method->config, config, chosen->settings, err);
+    for (int i = 1; !status && i + 1 < argc; i++) {
+        char name[CONFIG_TEXT];
+        if (strcmp(argv[i], "--set") != 0)
+            continue;
+        const char *text = argv[++i], *equals = strchr(text, '=');
+        if (!equals || (size_t)(equals - text) >= sizeof name)
+            return error_set(err, STATUS_INVALID, NULL, "--set wants FIELD=VALUE; got %s", text);
+        snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
+        const struct config_field *field = config_find(&method->config, name);
+        if (!field)
+            return error_set(err, STATUS_INVALID, NULL, "no field %s", name);
+        status = config_parse(field, config, equals + 1, err);
+        if (status)
+            fprintf(stderr, "train: %s:\n", name);
+    }
+    if (status)
+        return status;
+    int count = 0;
+    struct method_faults faults = {&count, print_fault};
+    method->check(config, &faults);
+    return count ? error_set(err, STATUS_INVALID, NULL, "%d faults in the configuration", count) : STATUS_OK;
+}
+
+static enum status drive(const struct method *method, const void *config, struct run_host *host,
+                         const struct options *options, struct error *err)
+{
+    struct method_run *run = NULL;
+    struct method_estimate estimate;
+    enum method_wish wish = METHOD_CONTINUE;
+    double began = now();
+    int depth = 0;
+    const struct sink sink = {&depth,     put_begin,   put_end,     put_begin, put_end,
+                              put_number, put_integer, put_boolean, put_text,  put_null};
+    enum status status = method->estimate(config, &estimate, err);
+    if (!status)
+        printf("%lld parameters, %.1f MFLOP a sample, about %.0f MB, kernels %s\n", (long long)estimate.parameters,
+               estimate.flops_per_sample / 1e6, (double)estimate.memory_bytes / 1e6, host->env.kernels->name);
+    if (!status)
+        status = method->create(config, &host->env, &run, err);
+    while (!status && wish != METHOD_DONE) {
+        status = host_step(host, method, run, &wish, err);
+        if (options->seconds > 0 && now() - began > options->seconds)
+            break;
+    }
+    if (!status && wish == METHOD_DONE)
+        status = method->result(run, &sink, err);
+    printf("%.1f s\n", now() - began);
+    method->destroy(run);
+    return status;
+}
+
+static int usage(void)
+{
+    fprintf(stderr, "usage: train [--kind K] [--preset P] [--set FIELD=VALUE]... [--threads N] [--kernels NAME] "
+                    "[--out DIR] [--seconds S]\n");
+    return 2;
+}
+
+int main(int argc, char **argv)
+{
+    struct options options = {.kind = "sparling", .threads = 2};
+    struct error err = {0};
+    struct run_host host;
+    if (!getenv("OPENBLAS_CORETYPE") && setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) == 0)
+        execv("/proc/self/exe", argv); /* the library reads it when it is loaded */
+    for (int i = 1; i < argc; i++) {
+        if (i + 1 >= argc)
+            return usage();
+        if (strcmp(argv[i], "--kind") == 0)
+            options.kind = argv[++i];
+        else if (strcmp(argv[i], "--preset") == 0)
+            options.preset = argv[++i];
+        else if (strcmp(argv[i], "--kernels") == 0)
+            options.kernels = argv[++i];
+        else if (strcmp(argv[i], "--out") == 0)
+            options.out = argv[++i];
+        else if (strcmp(argv[i], "--threads") == 0)
+            options.threads = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--seconds") == 0)
+            options.seconds = atof(argv[++i]);
+        else if (strcmp(argv[i], "--set") == 0)
+            i++;
+        else
+            return usage();
+    }
+    const struct method *method = method_find(options.kind);
+    if (!method)
+        return usage();
+    struct watch watch = {.began = now(), .out = options.out};
+    void *config = calloc(1, method->config.struct_bytes);
+    enum status status = config ? configure(method, options.preset, argc, argv, config, &err) : STATUS_NO_MEMORY;
+    if (status) {
+        free(config);
+        return complain(&err);
+    }
+    status = host_open(&host, options.threads, options.kernels, &err);
+    host.watcher = &watch;
+    host.metric = on_metric;
+    host.artifact = on_artifact;
+    if (!status)
+        status = drive(method, config, &host, &options, &err);
+    host_close(&host);
+    free(config);
+    return status ? complain(&err) : 0;
+}

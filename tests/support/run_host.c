@@ -1,0 +1,175 @@
+#include "tests/support/run_host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/kernels/kernels.h"
+
+static enum status write_bytes(void *context, const void *bytes, size_t count, struct error *err)
+{
+    struct host_bytes *to = context;
+    if (to->count + count > to->room) {
+        size_t room = (to->count + count) * 2;
+        char *data = realloc(to->data, room);
+        if (!data)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a checkpoint");
+        to->data = data;
+        to->room = room;
+    }
+    memcpy(to->data + to->count, bytes, count);
+    to->count += count;
+    return STATUS_OK;
+}
+
+static enum status read_bytes(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+{
+    const struct host_bytes *from = context;
+    if (offset > from->count || count > from->count - offset)
+        return error_set(err, STATUS_CORRUPT, NULL, "read past the end");
+    memcpy(bytes, from->data + offset, count);
+    return STATUS_OK;
+}
+
+struct pack_reader host_reader(struct host_bytes *bytes)
+{
+    return (struct pack_reader){bytes, bytes->count, read_bytes};
+}
+
+void host_bytes_close(struct host_bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (struct host_bytes){0};
+}
+
+enum status host_save(const struct method *method, struct method_run *run, struct host_bytes *bytes,
+                      struct error *err)
+{
+    struct pack_writer to = {bytes, write_bytes};
+    uint64_t written = 0;
+    bytes->count = 0;
+    enum status status = method->save(run, &to, &written, err);
+    if (!status && written != bytes->count)
+        status = error_set(err, STATUS_INTERNAL, NULL, "save() wrote %zu bytes and said %llu", bytes->count,
+                           (unsigned long long)written);
+    return status;
+}
+
+static enum status count_checkpoints(void *context, size_t *count, struct error *err)
+{
+    *count = ((struct run_host *)context)->count;
+    return STATUS_OK;
+}
+
+static enum status describe_checkpoint(void *context, size_t index, struct method_checkpoint *out, struct error *err)
+{
+    const struct run_host *host = context;
+    if (index >= host->count)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no checkpoint %zu", index);
+    *out = host->list[index].info;
+    return STATUS_OK;
+}
+
+static enum status open_checkpoint(void *context, size_t index, struct pack_reader *reader, struct error *err)
+{
+    struct run_host *host = context;
+    if (index >= host->count)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no checkpoint %zu", index);
+    *reader = host_reader(&host->list[index].bytes);
+    return STATUS_OK;
+}
+
+static void on_metric(void *context, const char *name, int64_t step, double value)
+{
+    struct run_host *host = context;
+    if (host->metric)
+        host->metric(host->watcher, name, step, value);
+}
+
+static void on_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
+{
+    struct run_host *host = context;
+    if (host->artifact)
+        host->artifact(host->watcher, name, media_type, bytes, count);
+}
+
+enum status host_open(struct run_host *host, int threads, const char *kernels, struct error *err)
+{
+    *host = (struct run_host){0};
+    host->env = (struct method_env){
+        .kernels = kernels ? kernels_named(kernels) : kernels_best(),
+        .context = host,
+        .metric = on_metric,
+        .artifact = on_artifact,
+        .checkpoints = {host, count_checkpoints, describe_checkpoint, open_checkpoint},
+    };
+    if (!host->env.kernels)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no kernels named %s here", kernels);
+    enum status status = pool_create(threads, &host->pool, err);
+    host->env.pool = host->pool;
+    return status;
+}
+
+void host_close(struct run_host *host)
+{
+    for (size_t i = 0; i < host->count; i++)
+        host_bytes_close(&host->list[i].bytes);
+    free(host->list);
+    pool_destroy(host->pool);
+    *host = (struct run_host){0};
+}
+
+/* Retention of a daemon in small: stage ends stay, of the others the newest. */
+static enum status keep(struct run_host *host, const struct method *method, struct method_run *run, bool stage_end,
+                        struct error *err)
+{
+    struct method_progress progress;
+    if (host->count > 0 && !host->list[host->count - 1].info.stage_end)
+        host_bytes_close(&host->list[--host->count].bytes);
+    struct host_checkpoint *list = realloc(host->list, (host->count + 1) * sizeof *list);
+    if (!list)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for checkpoints");
+    host->list = list;
+    struct host_checkpoint *last = &list[host->count];
+    *last = (struct host_checkpoint){0};
+    method->progress(run, &progress);
+    last->info = (struct method_checkpoint){++host->seq, progress.step, progress.density, stage_end};
+    enum status status = host_save(method, run, &last->bytes, err);
+    if (!status)
+        host->count++;
+    else
+        host_bytes_close(&last->bytes);
+    return status;
+}
+
+enum status host_step(struct run_host *host, const struct method *method, struct method_run *run,
+                      enum method_wish *wish, struct error *err)
+{
+    enum status status = method->step(run, wish, err);
+    if (!status && (*wish == METHOD_CHECKPOINT || *wish == METHOD_STAGE_END))
+        status = keep(host, method, run, *wish == METHOD_STAGE_END, err);
+    return status;
+}
+
+enum status host_weights_hash(struct host_bytes *bytes, char hex[65], struct error *err)
+{
+    struct pack_reader reader = host_reader(bytes);
+    struct pack_entry *entries;
+    size_t count;
+    enum status status = pack_contents(&reader, &entries, &count, err);
+    if (status)
+        return status;
+    uint64_t first = UINT64_MAX, end = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].role != PACK_WEIGHT)
+            continue;
+        first = entries[i].offset < first ? entries[i].offset : first;
+        end = entries[i].offset + entries[i].bytes > end ? entries[i].offset + entries[i].bytes : end;
+    }
+    free(entries);
+    unsigned char digest[HASH_BYTES];
+    hash_bytes(bytes->data + first, (size_t)(end - first), digest);
+    hash_hex(digest, hex);
+    return STATUS_OK;
+}

@@ -1,0 +1,275 @@
+/* The networks: sizes, decoding against teacher forcing, caps, what a map's density is. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/kernels/kernels.h"
+#include "core/methods/sparling/batch.h"
+#include "core/methods/sparling/decode.h"
+#include "core/methods/sparling/reading.h"
+
+#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+
+static const struct config_setting tiny[] = {
+    {"image_size", "48"},  {"classes", "4"},    {"min_symbols", "1"}, {"max_symbols", "3"}, {"shift", "1"},
+    {"min_radius", "6"},   {"width", "8"},      {"units", "1"},       {"motifs", "4"},      {"channels", "16"},
+    {"layers", "1"},       {"heads", "2"},      {"feed_forward", "32"}, {"batch", "4"},     {"dropout", "0"},
+    {NULL, NULL}};
+
+struct setup {
+    struct sparling_config config;
+    struct network *network;
+    struct pool *pool;
+    struct arena arena;
+    struct exec exec;
+    struct batch_source *source;
+};
+
+static void open_setup(struct setup *s, const struct config_setting *more)
+{
+    struct error err = {0};
+    memset(s, 0, sizeof *s);
+    assert_int_equal(config_defaults(&sparling_config_table, &s->config, &err), STATUS_OK);
+    assert_int_equal(config_apply(&sparling_config_table, &s->config, tiny, &err), STATUS_OK);
+    if (more)
+        assert_int_equal(config_apply(&sparling_config_table, &s->config, more, &err), STATUS_OK);
+    assert_int_equal(network_create(&s->config, true, &s->network, &err), STATUS_OK);
+    assert_int_equal(pool_create(1, &s->pool, &err), STATUS_OK);
+    assert_int_equal(batch_source_create(&s->config, 8, &s->source, &err), STATUS_OK);
+    arena_init(&s->arena, 1 << 20, 0);
+    exec_init(&s->exec, kernels_best(), s->pool, &s->arena, 1);
+}
+
+static void close_setup(struct setup *s)
+{
+    batch_source_destroy(s->source);
+    network_destroy(s->network);
+    arena_close(&s->arena);
+    pool_destroy(s->pool);
+}
+
+static void parameters_match_the_estimate(void **state)
+{
+    static const struct config_setting variants[][4] = {
+        {{NULL, NULL}},
+        {{"head_norm", "pre"}, {"positions", "learned"}, {"lstm", "false"}, {NULL, NULL}},
+        {{"batch_norm", "plain"}, {"positions", "grid"}, {"embed_order", "pool-then-embed"}, {NULL, NULL}},
+        {{"batch_norm", "none"}, {"layers", "3"}, {"units", "2"}, {NULL, NULL}},
+    };
+    for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
+        struct setup s;
+        open_setup(&s, variants[i]);
+        assert_int_equal(params_count(s.network->params), sparling_parameters_g(&s.config) +
+                                                              sparling_parameters_sparse(&s.config) +
+                                                              sparling_parameters_h(&s.config));
+        close_setup(&s);
+    }
+}
+
+static void paper_network_has_46030634_parameters(void **state)
+{
+    struct sparling_config config;
+    struct network *network;
+    struct error err = {0};
+    memset(&config, 0, sizeof config);
+    assert_int_equal(config_defaults(&sparling_config_table, &config, &err), STATUS_OK);
+    assert_int_equal(config_apply(&sparling_config_table, &config, sparling_presets[2].settings, &err), STATUS_OK);
+    assert_int_equal(network_create(&config, false, &network, &err), STATUS_OK);
+    int64_t g = 0, h = 0;
+    for (size_t i = 0; i < params_arrays(network->params); i++) {
+        const char *name = params_name(network->params, i);
+        int64_t count = (int64_t)params_array(network->params, i)->count;
+        g += strncmp(name, "g.", 2) == 0 ? count : 0;
+        h += strncmp(name, "h.", 2) == 0 ? count : 0;
+    }
+    assert_int_equal(g, 297226);
+    assert_int_equal(h, 45733388);
+    assert_int_equal(params_count(network->params), 46030634);
+    network_destroy(network);
+}
+
+/* Greedy decoding with caches, against one pass over the true prefixes: equal where both are right, and a
+ * label is decoded exactly if and only if every position of the pass is right. Biases towards a fixed
+ * answer make some samples come out right in an untrained network. */
+static void decoding_agrees_with_teacher_forcing(void **state)
+{
+    struct setup s;
+    struct error err = {0};
+    open_setup(&s, (const struct config_setting[]){{"seed", "5"}, {NULL, NULL}});
+    int exact = 0, vocabulary = sparling_vocabulary(&s.config);
+    for (int round = 0; round < 40; round++) {
+        struct batch_request request = {1, 8 * round, 8, false};
+        const struct batch *batch = batch_source_take(s.source, &request, NULL);
+        struct decoded decoded[8];
+        exec_begin(&s.exec, false, 0);
+        struct tensor *motifs = network_motifs(&s.exec, s.network, batch->images, 8, 1);
+        struct tensor *memory = network_memory(&s.exec, s.network, motifs);
+        assert_int_equal(decode_greedy(&s.exec, s.network, memory, 8, 5, decoded, &err), STATUS_OK);
+        /* Make what was decoded the label of half the samples, so that both answers occur. */
+        int32_t inputs[8 * 6], targets[8 * 6];
+        int length = 6;
+        for (int i = 0; i < 8; i++)
+            for (int j = 0; j < length; j++) {
+                bool own = i % 2 == 0 && j < 5;
+                int32_t token = own ? decoded[i].tokens[j] : (int32_t)((i + j) % vocabulary);
+                targets[i * length + j] = token;
+                if (j + 1 < length)
+                    inputs[i * length + j + 1] = token;
+                if (j == 0)
+                    inputs[i * length] = TOKEN_START;
+            }
+        struct tensor *logits = network_logits(&s.exec, s.network, memory, inputs, 8, length);
+        assert_non_null(logits);
+        for (int i = 0; i < 8; i++) {
+            int steps = decoded[i].length + (decoded[i].ended ? 1 : 0);
+            bool all = true;
+            for (int j = 0; j < steps; j++) {
+                const real *row = logits->data + (i * length + j) * vocabulary;
+                int best = 0;
+                for (int k = 1; k < vocabulary; k++)
+                    best = row[k] > row[best] ? k : best;
+                bool prefix = all; /* the prefix so far is what decoding saw */
+                if (prefix)
+                    assert_int_equal(best, decoded[i].tokens[j]);
+                all = all && targets[i * length + j] == decoded[i].tokens[j];
+            }
+            exact += all;
+        }
+    }
+    assert_true(exact >= 160); /* the even samples, at least */
+    close_setup(&s);
+}
+
+static void set_bias(struct setup *s, int token, real value)
+{
+    struct weight *bias = s->network->out.b;
+    memset(s->network->out.w->value, 0, s->network->out.w->count * sizeof(real));
+    for (size_t i = 0; i < bias->count; i++)
+        bias->value[i] = 0;
+    bias->value[token] = value;
+}
+
+static void decoding_stops_at_end_or_cap(void **state)
+{
+    struct setup s;
+    struct error err = {0};
+    struct decoded decoded[4];
+    open_setup(&s, NULL);
+    struct batch_request request = {1, 0, 4, false};
+    const struct batch *batch = batch_source_take(s.source, &request, NULL);
+    exec_begin(&s.exec, false, 0);
+    struct tensor *memory =
+        network_memory(&s.exec, s.network, network_motifs(&s.exec, s.network, batch->images, 4, 1));
+
+    set_bias(&s, TOKEN_END, 3);
+    assert_int_equal(decode_greedy(&s.exec, s.network, memory, 4, 5, decoded, &err), STATUS_OK);
+    assert_true(decoded[0].ended);
+    assert_int_equal(decoded[0].length, 0);
+    /* One token of exp(3) against five of 1. */
+    assert_near(decoded[0].probability[0], exp(3) / (exp(3) + 5), 1e-6);
+    assert_false(decoded_equals(&decoded[0], (const int[]){1}, 1));
+    assert_true(decoded_equals(&decoded[0], NULL, 0));
+
+    set_bias(&s, TOKEN_FIRST + 2, 3);
+    assert_int_equal(decode_greedy(&s.exec, s.network, memory, 4, 5, decoded, &err), STATUS_OK);
+    assert_false(decoded[3].ended);
+    assert_int_equal(decoded[3].length, 5);
+    for (int i = 0; i < 5; i++)
+        assert_int_equal(decoded[3].tokens[i], TOKEN_FIRST + 2);
+    /* Without END it is no label, whatever the digits. */
+    assert_false(decoded_equals(&decoded[3], (const int[]){2, 2, 2, 2, 2}, 5));
+
+    set_bias(&s, TOKEN_START, 3); /* an ordinary token here */
+    assert_int_equal(decode_greedy(&s.exec, s.network, memory, 4, 2, decoded, &err), STATUS_OK);
+    assert_int_equal(decoded[1].length, 2);
+    assert_int_equal(decode_greedy(&s.exec, s.network, memory, 4, 79, decoded, &err), STATUS_INTERNAL);
+    close_setup(&s);
+}
+
+static void batches_carry_their_labels(void **state)
+{
+    struct setup s;
+    open_setup(&s, NULL);
+    struct batch_request first = {3, 0, 6, false}, second = {3, 6, 6, false}, far = {3, 600, 2, true};
+    const struct batch *batch = batch_source_take(s.source, &first, &second);
+    assert_true(batch->length >= 2 && batch->length <= 4);
+    int counted = 0;
+    for (int i = 0; i < 6; i++) {
+        const struct digitcircle_truth *truth = &batch->truths[i];
+        const int32_t *in = batch->inputs + i * batch->length, *out = batch->targets + i * batch->length;
+        assert_int_equal(in[0], TOKEN_START);
+        for (int j = 0; j < batch->length; j++) {
+            if (j + 1 < batch->length && j < truth->count)
+                assert_int_equal(in[j + 1], TOKEN_FIRST + truth->label[j]);
+            int32_t want = j < truth->count ? TOKEN_FIRST + truth->label[j] : j == truth->count ? TOKEN_END : -1;
+            assert_int_equal(out[j], want);
+        }
+        counted += truth->count + 1;
+    }
+    assert_int_equal(batch->counted, counted);
+
+    /* Drawn ahead or at once, in order or not: the same picture. */
+    float direct[48 * 48];
+    struct digitcircle domain = sparling_domain(&s.config);
+    batch = batch_source_take(s.source, &second, NULL);
+    digitcircle_sample(&domain, 3, 7, direct, NULL);
+    assert_memory_equal(batch->images + 48 * 48, direct, sizeof direct);
+    batch = batch_source_take(s.source, &far, &first);
+    digitcircle_draw(&domain, 601, direct, NULL);
+    assert_memory_equal(batch->images + 48 * 48, direct, sizeof direct);
+    batch = batch_source_take(s.source, &second, NULL); /* another than what was begun */
+    digitcircle_sample(&domain, 3, 6, direct, NULL);
+    assert_memory_equal(batch->images, direct, sizeof direct);
+    close_setup(&s);
+}
+
+static void reading_lists_and_marks_motifs(void **state)
+{
+    struct setup s;
+    struct error err = {0};
+    struct reading reading;
+    open_setup(&s, NULL);
+    float image[48 * 48];
+    struct digitcircle_truth truth;
+    struct digitcircle domain = sparling_domain(&s.config);
+    digitcircle_draw(&domain, 7, image, &truth);
+    /* Untrained, about half of all elements are active: more than are listed. */
+    assert_int_equal(reading_make(&s.exec, s.network, image, &truth, &reading, &err), STATUS_OK);
+    exec_begin(&s.exec, false, 0);
+    struct tensor *motifs = network_motifs(&s.exec, s.network, image, 1, 1);
+    double active = network_density(motifs) * 4 * 48 * 48;
+    assert_near(active, reading.total, 0.01);
+    assert_true(reading.total > 0 && reading.count <= READING_MOTIFS);
+    int maximal = 0;
+    for (int i = 0; i < reading.count; i++) {
+        const struct read_motif *a = &reading.motifs[i];
+        maximal += a->maximal;
+        assert_true(a->maximal || !a->starred);
+        for (int j = 0; a->maximal && j < reading.count; j++) {
+            const struct motif *b = &reading.motifs[j].at;
+            if (abs(a->at.row - b->row) <= 5 && abs(a->at.col - b->col) <= 5)
+                assert_true(b->value <= a->at.value);
+        }
+    }
+    assert_true(maximal > 0 && maximal < reading.count);
+    reading_close(&reading);
+    close_setup(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parameters_match_the_estimate),
+        cmocka_unit_test(paper_network_has_46030634_parameters),
+        cmocka_unit_test(decoding_agrees_with_teacher_forcing),
+        cmocka_unit_test(decoding_stops_at_end_or_cap),
+        cmocka_unit_test(batches_carry_their_labels),
+        cmocka_unit_test(reading_lists_and_marks_motifs),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,432 @@
+/* Runs: exact resume, stage ends, evaluation, warm start, broken numbers, queries. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/methods/sparling/reading.h"
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+#include "core/metrics/edit_distance.h"
+#include "tests/support/run_host.h"
+
+#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+#define assert_ok(call)                                                    \
+    do {                                                                   \
+        struct error err_ = {0}, *err = &err_;                             \
+        if ((call) != STATUS_OK)                                           \
+            fail_msg("%s: %s %s", #call, err->pointer, err->message);      \
+    } while (0)
+
+static const struct method *const method = &sparling_method;
+
+/* Validations of five pieces, a stage end at every second one (the plateau rule with an unreachable
+ * gain), dropout on, three stages in all; then an evaluation of all three. */
+static const struct config_setting tiny[] = {
+    {"image_size", "48"},          {"classes", "4"},           {"min_symbols", "1"},
+    {"max_symbols", "3"},          {"shift", "1"},             {"min_radius", "6"},
+    {"width", "8"},                {"units", "1"},             {"motifs", "4"},
+    {"channels", "16"},            {"layers", "1"},            {"heads", "2"},
+    {"feed_forward", "32"},        {"batch", "4"},             {"dropout", "0.1"},
+    {"learning_rate", "1e-3"},     {"validation_every", "20"}, {"validation_samples", "18"},
+    {"checkpoint_every", "12"},    {"total_samples", "1000"},  {"density_start", "0.4"},
+    {"density_factor", "0.5"},     {"density_final", "0.09"},  {"plateau_validations", "1"},
+    {"plateau_gain", "0.99"},      {"plateau_density", "1e-9"}, {"motif_samples", "10"},
+    {"test_samples", "9"},         {"stage_samples", "6"},     {"warm_up", "5"},
+    {"clip_norm", "1"},            {"schedule", "cosine"},     {NULL, NULL}};
+
+static void configure(struct sparling_config *config, const struct config_setting *more)
+{
+    memset(config, 0, sizeof *config);
+    assert_ok(config_defaults(&sparling_config_table, config, err));
+    assert_ok(config_apply(&sparling_config_table, config, tiny, err));
+    if (more)
+        assert_ok(config_apply(&sparling_config_table, config, more, err));
+}
+
+static struct method_run *start(struct run_host *host, const struct sparling_config *config)
+{
+    struct method_run *run = NULL;
+    assert_ok(method->create(config, &host->env, &run, err));
+    run->step_seconds = 0; /* one update or piece a step */
+    return run;
+}
+
+struct outcome {
+    char hash[65];
+    struct evaluation_row row[EVALUATION_MAX];
+    int64_t rows, steps, updates, confusion[25];
+};
+
+static void conclude(struct method_run *run, struct outcome *out)
+{
+    struct host_bytes bytes = {0};
+    assert_ok(host_save(method, run, &bytes, err));
+    assert_ok(host_weights_hash(&bytes, out->hash, err));
+    host_bytes_close(&bytes);
+    memcpy(out->row, run->evaluation.row, sizeof out->row);
+    memcpy(out->confusion, run->evaluation.errors.boxes, sizeof out->confusion);
+    out->rows = run->evaluation.rows;
+    out->updates = run->updates;
+}
+
+/* Runs to the end. With `every`, the run is saved, destroyed, created anew and loaded at every
+ * every-th step boundary, wherever that falls: in training, validation or evaluation. */
+static void run_through(const struct config_setting *more, int threads, int every, struct outcome *out)
+{
+    struct run_host host;
+    struct sparling_config config;
+    enum method_wish wish = METHOD_CONTINUE;
+    memset(out, 0, sizeof *out);
+    configure(&config, more);
+    assert_ok(host_open(&host, threads, NULL, err));
+    struct method_run *run = start(&host, &config);
+    for (; wish != METHOD_DONE; out->steps++) {
+        assert_true(out->steps < 2000);
+        assert_ok(host_step(&host, method, run, &wish, err));
+        if (every && out->steps % every == every - 1 && wish != METHOD_DONE) {
+            struct host_bytes bytes = {0};
+            assert_ok(host_save(method, run, &bytes, err));
+            method->destroy(run);
+            run = start(&host, &config);
+            struct pack_reader reader = host_reader(&bytes);
+            assert_ok(method->load(run, &reader, err));
+            host_bytes_close(&bytes);
+        }
+    }
+    conclude(run, out);
+    method->destroy(run);
+    host_close(&host);
+}
+
+static void assert_same(const struct outcome *a, const struct outcome *b)
+{
+    assert_string_equal(a->hash, b->hash);
+    assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->updates, b->updates);
+    assert_memory_equal(a->row, b->row, sizeof a->row[0] * (size_t)a->rows);
+    assert_memory_equal(a->confusion, b->confusion, sizeof a->confusion);
+}
+
+static void threads_do_not_change_a_bit(void **state)
+{
+    struct outcome one, other;
+    run_through(NULL, 1, 0, &one);
+    assert_true(one.updates >= 30);
+    for (int threads = 2; threads <= 3; threads++) {
+        run_through(NULL, threads, 0, &other);
+        assert_same(&one, &other);
+    }
+}
+
+static void resuming_does_not_change_a_bit(void **state)
+{
+    static const int every[] = {1, 3, 7};
+    struct outcome whole, pieces;
+    run_through(NULL, 2, 0, &whole);
+    for (size_t i = 0; i < 3; i++) {
+        run_through(NULL, 1 + (int)i, every[i], &pieces);
+        assert_same(&whole, &pieces);
+    }
+}
+
+/* Batches collected towards the next threshold are part of the state. */
+static void accumulated_thresholds_resume(void **state)
+{
+    static const struct config_setting accumulate[] = {
+        {"accumulate_motifs", "9000"}, {"batch_norm", "plain"}, {"total_samples", "60"}, {NULL, NULL}};
+    static const struct config_setting single[] = {
+        {"sparsity", "single"}, {"quantile", "interpolated"}, {"total_samples", "60"}, {NULL, NULL}};
+    static const struct config_setting relu[] = {{"sparsity", "none"}, {"total_samples", "40"}, {NULL, NULL}};
+    const struct config_setting *const variants[] = {accumulate, single, relu};
+    struct outcome whole, pieces;
+    for (size_t i = 0; i < 3; i++) {
+        run_through(variants[i], 2, 0, &whole);
+        run_through(variants[i], 2, 2, &pieces);
+        assert_same(&whole, &pieces);
+    }
+}
+
+static void seeds_differ(void **state)
+{
+    struct outcome one, other;
+    static const struct config_setting second[] = {{"seed", "2"}, {NULL, NULL}};
+    run_through(NULL, 1, 0, &one);
+    run_through(second, 1, 0, &other);
+    assert_string_not_equal(one.hash, other.hash);
+}
+
+/* The snapshot of a stage is taken before the density is multiplied, also across save and load. */
+static void stage_end_comes_before_the_next_density(void **state)
+{
+    struct run_host host;
+    struct sparling_config config;
+    struct method_progress progress;
+    double density = 0.4;
+    int stages = 0;
+    configure(&config, NULL);
+    assert_ok(host_open(&host, 1, NULL, err));
+    struct method_run *run = start(&host, &config);
+    for (enum method_wish wish = METHOD_CONTINUE; wish != METHOD_DONE;) {
+        assert_ok(host_step(&host, method, run, &wish, err));
+        method->progress(run, &progress);
+        assert_near(progress.density, density, 0);
+        if (wish != METHOD_STAGE_END)
+            continue;
+        stages++;
+        assert_int_equal(run->annealer.pending, 1);
+        assert_near(host.list[host.count - 1].info.density, density, 0);
+        assert_true(host.list[host.count - 1].info.stage_end);
+        struct pack_reader reader = host_reader(&host.list[host.count - 1].bytes);
+        struct method_run *copy = start(&host, &config);
+        assert_ok(method->load(copy, &reader, err));
+        method->progress(copy, &progress);
+        assert_near(progress.density, density, 0);
+        assert_int_equal(copy->annealer.pending, 1);
+        method->destroy(copy);
+        if (density * 0.5 >= 0.09)
+            density *= 0.5;
+        else
+            assert_true(annealer_last(&run->annealer, &run->rule));
+        /* What follows is at the next density, or is the evaluation. */
+        assert_ok(host_step(&host, method, run, &wish, err));
+        if (stages == 3)
+            assert_int_equal(run->phase, PHASE_EVALUATE);
+    }
+    assert_int_equal(stages, 3);
+    assert_near(density, 0.1, 0);
+    assert_int_equal(run->evaluation.rows, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_near(run->evaluation.row[i].density, 0.4 * pow(0.5, i), 0);
+        assert_int_equal(run->evaluation.row[i].motif_samples, i < 2 ? 6 : 10);
+        assert_int_equal(run->evaluation.row[i].test_samples, i < 2 ? 6 : 9);
+        assert_true(run->evaluation.row[i].checkpoint > 0);
+        assert_true(isfinite(run->evaluation.row[i].fpe) && isfinite(run->evaluation.row[i].e2ee));
+    }
+    method->destroy(run);
+    host_close(&host);
+}
+
+/* The evaluation's figures against sums taken here, one picture at a time. */
+static void evaluation_is_what_it_says(void **state)
+{
+    struct run_host host;
+    struct sparling_config config;
+    static const struct config_setting short_run[] = {
+        {"total_samples", "8"}, {"stage_samples", "0"}, {"motif_samples", "13"}, {"test_samples", "11"}, {NULL, NULL}};
+    configure(&config, short_run);
+    assert_ok(host_open(&host, 2, NULL, err));
+    struct method_run *run = start(&host, &config);
+    for (enum method_wish wish = METHOD_CONTINUE; wish != METHOD_DONE;)
+        assert_ok(host_step(&host, method, run, &wish, err));
+    const struct evaluation_row *row = &run->evaluation.row[0];
+    assert_int_equal(run->evaluation.rows, 1);
+
+    struct digitcircle domain = sparling_domain(&config);
+    struct digitcircle_truth truth;
+    struct motif_errors errors;
+    struct motif_report report;
+    float image[48 * 48];
+    double edits = 0;
+    int64_t active = 0;
+    assert_ok(motif_errors_init(&errors, 4, 4, 4, err));
+    for (uint32_t i = 0; i < 13; i++) { /* raw generator seeds */
+        static float planes[4 * 48 * 48];
+        digitcircle_draw(&domain, i, image, &truth);
+        exec_begin(&run->exec, false, 0);
+        tensor_to_planes(network_motifs(&run->exec, run->network, image, 1, 1), planes);
+        for (size_t j = 0; j < sizeof planes / sizeof planes[0]; j++)
+            active += planes[j] > 0;
+        assert_ok(motif_errors_add_map(&errors, planes, 48, 48, truth.boxes, truth.count, err));
+    }
+    for (int i = 0; i < 11; i++) { /* the test set */
+        struct reading reading;
+        int wanted[10];
+        digitcircle_sample(&domain, -2, i, image, &truth);
+        assert_ok(reading_make(&run->exec, run->network, image, &truth, &reading, err));
+        for (int j = 0; j < truth.count; j++)
+            wanted[j] = TOKEN_FIRST + truth.label[j];
+        edits += edit_error(wanted, truth.count, (const int *)reading.decoded.tokens, reading.decoded.length);
+        reading_close(&reading);
+    }
+    assert_ok(motif_errors_report(&errors, MOTIF_BOXES, &report, err));
+    assert_near(row->fne, report.fne, 0);
+    assert_near(row->fpe, report.fpe, 0);
+    assert_near(row->ce, report.ce_assignment, 0);
+    assert_near(row->ce_majority, report.ce_majority, 0);
+    assert_near(row->achieved, (double)active / (13.0 * 48 * 48 * 4), 1e-15);
+    assert_near(row->e2ee, edits / 11, 1e-15);
+    assert_memory_equal(errors.boxes, run->evaluation.errors.boxes, 25 * sizeof(int64_t));
+    motif_errors_close(&errors);
+    method->destroy(run);
+    host_close(&host);
+}
+
+/* Trains some steps and leaves the saved run in `bytes`. */
+static void some_checkpoint(const struct sparling_config *config, struct run_host *host, struct host_bytes *bytes)
+{
+    enum method_wish wish;
+    struct method_run *run = start(host, config);
+    for (int i = 0; i < 4; i++)
+        assert_ok(host_step(host, method, run, &wish, err));
+    assert_ok(host_save(method, run, bytes, err));
+    method->destroy(run);
+}
+
+static void warm_start_takes_weights_only(void **state)
+{
+    struct run_host host;
+    struct sparling_config config;
+    struct host_bytes bytes = {0}, copy = {0};
+    char from[65], to[65];
+    configure(&config, NULL);
+    assert_ok(host_open(&host, 1, NULL, err));
+    some_checkpoint(&config, &host, &bytes);
+    config.seed = 9;
+    config.density_start = 0.3;
+    struct method_run *run = start(&host, &config);
+    struct pack_reader reader = host_reader(&bytes);
+    assert_ok(method->warm_start(run, &reader, err));
+    assert_int_equal(run->updates, 0);
+    assert_int_equal(run->samples, 0);
+    assert_near(run->annealer.density, 0.3, 0);
+    assert_ok(host_save(method, run, &copy, err));
+    assert_ok(host_weights_hash(&bytes, from, err));
+    assert_ok(host_weights_hash(&copy, to, err));
+    assert_string_equal(from, to);
+    method->destroy(run);
+    host_bytes_close(&bytes);
+    host_bytes_close(&copy);
+    host_close(&host);
+}
+
+/* An evaluation of its own: another set, the density of the checkpoint. */
+static void evaluation_job_uses_its_seed(void **state)
+{
+    struct run_host host;
+    struct sparling_config config;
+    struct host_bytes bytes = {0};
+    struct method_evaluation what = {7, -1};
+    configure(&config, NULL);
+    assert_ok(host_open(&host, 1, NULL, err));
+    some_checkpoint(&config, &host, &bytes);
+    struct method_run *run = start(&host, &config);
+    struct pack_reader reader = host_reader(&bytes);
+    assert_ok(method->load(run, &reader, err));
+    int64_t updates = run->updates;
+    assert_ok(method->begin_evaluation(run, &what, err));
+    for (enum method_wish wish = METHOD_CONTINUE; wish != METHOD_DONE;)
+        assert_ok(host_step(&host, method, run, &wish, err));
+    assert_int_equal(run->updates, updates);
+    assert_int_equal(run->evaluation.rows, 1);
+    assert_int_equal(run->evaluation.row[0].motif_samples, 7);
+    assert_int_equal(run->evaluation.errors.samples, 7);
+    int64_t truths = 0, drawn = 0;
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 5; j++)
+            truths += run->evaluation.errors.boxes[i * 5 + j];
+    struct digitcircle domain = sparling_domain(&config);
+    for (int i = 0; i < 7; i++) {
+        float image[48 * 48];
+        struct digitcircle_truth truth;
+        digitcircle_sample(&domain, -1, i, image, &truth);
+        drawn += truth.count;
+    }
+    assert_int_equal(truths, drawn);
+    method->destroy(run);
+    host_bytes_close(&bytes);
+    host_close(&host);
+}
+
+static void poison(struct host_bytes *bytes, const char *name)
+{
+    struct pack_entry *entries;
+    size_t count;
+    struct pack_reader reader = host_reader(bytes);
+    assert_ok(pack_contents(&reader, &entries, &count, err));
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(entries[i].name, name) == 0) {
+            float nan = NAN;
+            memcpy(bytes->data + entries[i].offset + 4, &nan, sizeof nan);
+            found = true;
+        }
+    assert_true(found);
+    free(entries);
+}
+
+static void broken_numbers_stop_the_run(void **state)
+{
+    struct run_host host;
+    struct sparling_config config;
+    struct host_bytes bytes = {0}, again = {0};
+    struct error err = {0};
+    enum method_wish wish;
+    configure(&config, NULL);
+    assert_int_equal(host_open(&host, 1, NULL, &err), STATUS_OK);
+    some_checkpoint(&config, &host, &bytes);
+    poison(&bytes, "h.out.bias");
+    struct method_run *run = start(&host, &config);
+    struct pack_reader reader = host_reader(&bytes);
+    assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
+    /* What is broken is not saved over what is good. */
+    assert_int_equal(host_save(method, run, &again, &err), STATUS_NUMERIC);
+    error_clear(&err);
+    assert_int_equal(method->step(run, &wish, &err), STATUS_NUMERIC);
+    assert_non_null(strstr(err.message, "step 4"));
+    assert_non_null(strstr(err.message, "h.out.bias"));
+    char good[64];
+    snprintf(good, sizeof good, "checkpoint is %lld", (long long)host.list[host.count - 1].info.seq);
+    assert_non_null(strstr(err.message, good));
+    method->destroy(run);
+    host_bytes_close(&bytes);
+    host_bytes_close(&again);
+    host_close(&host);
+}
+
+static void bad_streams_are_refused(void **state)
+{
+    struct run_host host;
+    struct sparling_config config, wider;
+    struct host_bytes bytes = {0};
+    struct error err = {0};
+    configure(&config, NULL);
+    assert_int_equal(host_open(&host, 1, NULL, &err), STATUS_OK);
+    some_checkpoint(&config, &host, &bytes);
+    wider = config;
+    wider.width = 12;
+    struct method_run *run = start(&host, &wider);
+    struct pack_reader reader = host_reader(&bytes);
+    assert_int_equal(method->load(run, &reader, &err), STATUS_CORRUPT);
+    method->destroy(run);
+    error_clear(&err);
+    bytes.count /= 2;
+    run = start(&host, &config);
+    reader = host_reader(&bytes);
+    assert_int_equal(method->load(run, &reader, &err), STATUS_CORRUPT);
+    method->destroy(run);
+    host_bytes_close(&bytes);
+    host_close(&host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(resuming_does_not_change_a_bit),
+        cmocka_unit_test(accumulated_thresholds_resume),
+        cmocka_unit_test(seeds_differ),
+        cmocka_unit_test(stage_end_comes_before_the_next_density),
+        cmocka_unit_test(evaluation_is_what_it_says),
+        cmocka_unit_test(warm_start_takes_weights_only),
+        cmocka_unit_test(evaluation_job_uses_its_seed),
+        cmocka_unit_test(broken_numbers_stop_the_run),
+        cmocka_unit_test(bad_streams_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
