@@ -1,0 +1,144 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/metrics/assignment.h"
+#include "fault.h"
+
+#define MOST 7
+
+/* The best sum over all ways to give rows columns, or leave them out: plain recursion. */
+static double brute(const double *score, int rows, int cols, int row, unsigned used, int left)
+{
+    if (left == 0) {
+        return 0.0;
+    }
+    if (row == rows) {
+        return -INFINITY;
+    }
+    double best = brute(score, rows, cols, row + 1, used, left); /* this row stays without */
+    for (int col = 0; col < cols; col++) {
+        if ((used >> col & 1U) == 0) {
+            double sum = score[row * cols + col] + brute(score, rows, cols, row + 1, used | 1U << col, left - 1);
+            best = sum > best ? sum : best;
+        }
+    }
+    return best;
+}
+
+static void expect_valid(const double *score, int rows, int cols, const int *column_of, double total)
+{
+    unsigned used = 0;
+    int matched = 0;
+    double sum = 0.0;
+    for (int row = 0; row < rows; row++) {
+        if (column_of[row] >= 0) {
+            assert_in_range(column_of[row], 0, (unsigned)cols - 1);
+            assert_int_equal(used >> column_of[row] & 1U, 0);
+            used |= 1U << column_of[row];
+            sum += score[row * cols + column_of[row]];
+            matched++;
+        }
+    }
+    assert_int_equal(matched, rows < cols ? rows : cols);
+    assert_true(fabs(sum - total) < 1e-9);
+}
+
+/* Small integers (many ties), negative numbers, and reals, in all shapes up to 7 x 7. */
+static void equals_brute_force(void **state)
+{
+    srand(3);
+    for (int trial = 0; trial < 1500; trial++) {
+        int rows = 1 + rand() % MOST, cols = 1 + rand() % MOST, kind = trial % 3;
+        if (rows * cols > 36) {
+            continue;
+        }
+        double score[MOST * MOST], total;
+        int column_of[MOST];
+        for (int i = 0; i < rows * cols; i++) {
+            score[i] = kind == 0 ? rand() % 4 : kind == 1 ? rand() % 100 - 50 : (double)rand() / RAND_MAX;
+        }
+        assert_int_equal(assignment_best(score, rows, cols, column_of, &total, NULL), STATUS_OK);
+        expect_valid(score, rows, cols, column_of, total);
+        double best = brute(score, rows, cols, 0, 0, rows < cols ? rows : cols);
+        assert_true(fabs(total - best) < 1e-9);
+    }
+}
+
+/* Greed takes 10 and is left with 1; 9 and 8 are better. */
+static void greed_does_not_pay(void **state)
+{
+    const double score[4] = {10, 9, 8, 1};
+    int column_of[2];
+    double total;
+    assert_int_equal(assignment_best(score, 2, 2, column_of, &total, NULL), STATUS_OK);
+    assert_true(total == 17.0);
+    assert_int_equal(column_of[0], 1);
+    assert_int_equal(column_of[1], 0);
+}
+
+/* A hidden permutation in a large matrix is found. */
+static void hidden_permutation(void **state)
+{
+    enum { COUNT = 80 };
+    static double score[COUNT * COUNT];
+    int hidden[COUNT], column_of[COUNT];
+    srand(5);
+    for (int i = 0; i < COUNT; i++) {
+        hidden[i] = i;
+    }
+    for (int i = COUNT - 1; i > 0; i--) {
+        int j = rand() % (i + 1), kept = hidden[i];
+        hidden[i] = hidden[j];
+        hidden[j] = kept;
+    }
+    for (int i = 0; i < COUNT * COUNT; i++) {
+        score[i] = rand() % 1000;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        score[i * COUNT + hidden[i]] = 1000 + rand() % 10;
+    }
+    assert_int_equal(assignment_best(score, COUNT, COUNT, column_of, NULL, NULL), STATUS_OK);
+    assert_memory_equal(column_of, hidden, sizeof hidden);
+}
+
+static void edges_and_faults(void **state)
+{
+    double score[6] = {1, 2, 3, 4, 5, NAN}, total = 1.0;
+    int column_of[3] = {7, 7, 7};
+    assert_int_equal(assignment_best(score, 2, 3, column_of, NULL, NULL), STATUS_NUMERIC);
+    score[5] = INFINITY;
+    assert_int_equal(assignment_best(score, 3, 2, column_of, NULL, NULL), STATUS_NUMERIC);
+    assert_int_equal(assignment_best(score, -1, 2, column_of, NULL, NULL), STATUS_INVALID);
+    assert_int_equal(assignment_best(score, 3, 0, column_of, &total, NULL), STATUS_OK);
+    assert_true(total == 0.0 && column_of[0] == -1 && column_of[2] == -1);
+    assert_int_equal(assignment_best(score, 0, 3, column_of, &total, NULL), STATUS_OK);
+    score[5] = 6;
+    for (int n = 0;; n++) {
+        fault_after(n);
+        enum status status = assignment_best(score, 3, 2, column_of, &total, NULL);
+        if (!fault_happened()) {
+            assert_int_equal(status, STATUS_OK);
+            assert_int_equal(n, 3);
+            break;
+        }
+        assert_int_equal(status, STATUS_NO_MEMORY);
+    }
+    assert_true(total == 9.0); /* of {1 2, 3 4, 5 6}: 3 + 6 or 4 + 5 */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equals_brute_force),
+        cmocka_unit_test(greed_does_not_pay),
+        cmocka_unit_test(hidden_permutation),
+        cmocka_unit_test(edges_and_faults),
+    };
+    return cmocka_run_group_tests_name("assignment", tests, NULL, NULL);
+}
