@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "core/kernels/blas.h"
 #include "core/kernels/kernels.h"
 #include "tests/support/run_host.h"
 
@@ -165,8 +166,8 @@ static enum status drive(const struct method *method, const void *config, struct
                               put_number, put_integer, put_boolean, put_text,  put_null};
     enum status status = method->estimate(config, &estimate, err);
     if (!status)
-        printf("%lld parameters, %.1f MFLOP a sample, about %.0f MB, kernels %s\n", (long long)estimate.parameters,
-               estimate.flops_per_sample / 1e6, (double)estimate.memory_bytes / 1e6, host->env.kernels->name);
+        printf("%lld parameters, %.1f MFLOP a sample, about %.0f MB, kernels %s, BLAS %s\n", (long long)estimate.parameters,
+               estimate.flops_per_sample / 1e6, (double)estimate.memory_bytes / 1e6, host->env.kernels->name, blas_core());
     if (!status)
         status = method->create(config, &host->env, &run, err);
     while (!status && wish != METHOD_DONE) {
@@ -193,7 +194,8 @@ int main(int argc, char **argv)
     struct options options = {.kind = "sparling", .threads = 2};
     struct error err = {0};
     struct run_host host;
-    if (!getenv("OPENBLAS_CORETYPE") && setenv("OPENBLAS_CORETYPE", "SkylakeX", 1) == 0)
+    const char *core = blas_best_core();
+    if (core && !getenv("OPENBLAS_CORETYPE") && setenv("OPENBLAS_CORETYPE", core, 1) == 0)
         execv("/proc/self/exe", argv); /* the library reads it when it is loaded */
     for (int i = 1; i < argc; i++) {
         if (i + 1 >= argc)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/kernels/blas.h"
 #include "core/kernels/kernels.h"
 
 static enum status write_bytes(void *context, const void *bytes, size_t count, struct error *err)
@@ -96,6 +97,7 @@ static void on_artifact(void *context, const char *name, const char *media_type,
 
 enum status host_open(struct run_host *host, int threads, const char *kernels, struct error *err)
 {
+    blas_init();
     *host = (struct run_host){0};
     host->env = (struct method_env){
         .kernels = kernels ? kernels_named(kernels) : kernels_best(),
