@@ -1,0 +1,120 @@
+#include "bench/bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "bench/bench_int.h"
+#include "core/kernels/blas.h"
+
+static const struct bench table[] = {
+    {"peak", "multiply-add and copy rates of this machine: the ceiling for all others", bench_peak},
+    {"conv3x3", "3x3 convolutions at 16, 32 and 64 channels, each pass, as a share of the peak", bench_conv3x3},
+    {"gemm", "matrix products of the shapes that the head uses", bench_gemm},
+    {"passes", "batch norm, sparse layer, quantile and pooling: bytes moved a second", bench_passes},
+    {NULL, NULL, NULL},
+};
+
+const struct bench *bench_list(void)
+{
+    return table;
+}
+
+static void write_machine(const struct sink *sink, const struct bench_options *options)
+{
+    struct error ignored = {0};
+    const struct kernels *kernels = bench_kernels(options, &ignored);
+    sink_begin_object(sink, "machine");
+    sink_text(sink, "kernels", kernels ? kernels->name : "unknown");
+    sink_text(sink, "blas_core", blas_core());
+    sink_text(sink, "blas_config", blas_config());
+    sink_end_object(sink);
+}
+
+enum status bench_run(const char *name, const struct bench_options *options, const struct sink *sink,
+                      struct error *err)
+{
+    const struct bench *bench = table;
+    if (options->threads < 0 || options->threads > 256)
+        return error_set(err, STATUS_INVALID, "/threads", "must be in [0, 256]; got %d", options->threads);
+    if (options->batch < 0 || options->batch > 1024)
+        return error_set(err, STATUS_INVALID, "/batch", "must be in [0, 1024]; got %d", options->batch);
+    if (!(options->density >= 0 && options->density <= 1))
+        return error_set(err, STATUS_INVALID, "/density", "must be in [0, 1]; got %g", options->density);
+    if (!(options->seconds >= 0 && options->seconds <= 3600))
+        return error_set(err, STATUS_INVALID, "/seconds", "must be in [0, 3600]; got %g", options->seconds);
+    while (bench->name && strcmp(bench->name, name) != 0)
+        bench++;
+    if (!bench->name)
+        return error_set(err, STATUS_NOT_FOUND, "/name", "no benchmark is called %.40s", name);
+    blas_init();
+    sink_begin_object(sink, NULL);
+    sink_text(sink, "benchmark", bench->name);
+    write_machine(sink, options);
+    enum status status = bench->run(options, sink, err);
+    sink_end_object(sink);
+    return status;
+}
+
+double bench_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct bench_timing bench_time(void (*work)(void *context), void *context, double seconds)
+{
+    enum { MOST = 4096 };
+    double took[MOST], end;
+    struct bench_timing timing = {0};
+    work(context);
+    end = bench_now() + seconds;
+    while (timing.calls < MOST && (timing.calls < 3 || bench_now() < end)) {
+        double before = bench_now();
+        work(context);
+        took[timing.calls++] = bench_now() - before;
+    }
+    qsort(took, (size_t)timing.calls, sizeof *took, by_size);
+    timing.best = took[0];
+    timing.median = took[timing.calls / 2];
+    return timing;
+}
+
+void bench_write_timing(const struct sink *sink, const char *key, struct bench_timing timing, double flops,
+                        double bytes)
+{
+    sink_begin_object(sink, key);
+    sink_number(sink, "best_ms", timing.best * 1e3);
+    sink_number(sink, "median_ms", timing.median * 1e3);
+    if (flops > 0)
+        sink_number(sink, "gflops", flops / timing.best * 1e-9);
+    if (bytes > 0)
+        sink_number(sink, "gb_per_second", bytes / timing.best * 1e-9);
+    sink_end_object(sink);
+}
+
+const struct kernels *bench_kernels(const struct bench_options *options, struct error *err)
+{
+    const struct kernels *kernels = options->kernels ? kernels_named(options->kernels) : kernels_best();
+    if (!kernels)
+        error_set(err, STATUS_INVALID, "/kernels", "this processor does not run kernels called %.20s", options->kernels);
+    return kernels;
+}
+
+real *bench_reals(size_t count, real value, struct error *err)
+{
+    size_t bytes = (count * sizeof(real) + 63) / 64 * 64;
+    real *x = aligned_alloc(64, bytes);
+    if (!x)
+        error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu numbers", count);
+    for (size_t i = 0; x && i < count; i++)
+        x[i] = value;
+    return x;
+}

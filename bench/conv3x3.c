@@ -1,0 +1,128 @@
+/* The three passes of a 3x3 convolution over a batch of 100x100 maps, an image a chunk. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "bench/bench_int.h"
+
+enum { SIZE = 100 };
+
+struct conv {
+    const struct kernels *kernels;
+    struct pool *pool;
+    struct map_shape shape;
+    int pass;
+    real *x, *y, *weights, *bias, *partials;
+    size_t packed;
+    double *moments;
+};
+
+static void conv_task(void *context, int image, int worker)
+{
+    struct conv *c = context;
+    int blocks = map_blocks(c->shape.channels);
+    struct map_strip x = map_strip_at(&c->shape, c->x, image, 0), y = map_strip_at(&c->shape, c->y, image, 0);
+    if (c->pass == 2) {
+        struct conv_gradient_call call = {blocks, blocks, 3, 3, SIZE, SIZE, x, y, c->partials + (size_t)image * c->packed, NULL};
+        c->kernels->conv_gradient(&call);
+    } else {
+        struct conv_call call = {blocks, blocks, 3, 3, SIZE, SIZE, x, y, {NULL, 0, 0}, c->weights, c->bias, NULL};
+        if (c->pass == 0)
+            call.moments = c->moments + (ptrdiff_t)image * 2 * blocks * MAP_LANES; /* for the batch norm that follows */
+        c->kernels->conv_forward(&call);
+    }
+}
+
+static void conv_work(void *context)
+{
+    struct conv *c = context;
+    pool_run(c->pool, conv_task, c, c->shape.images);
+}
+
+static void conv_close(struct conv *c)
+{
+    free(c->x);
+    free(c->y);
+    free(c->weights);
+    free(c->bias);
+    free(c->partials);
+    free(c->moments);
+}
+
+static enum status conv_open(struct conv *c, int batch, int channels, struct error *err)
+{
+    c->shape = (struct map_shape){batch, channels, SIZE, SIZE, 1, 1};
+    c->packed = conv_packed_size(channels, channels, 3, 3);
+    size_t padded = (size_t)map_padded(channels);
+    c->moments = calloc((size_t)batch * 2 * padded, sizeof *c->moments);
+    if (!(c->x = bench_reals(map_size(&c->shape), 0, err)) || !(c->y = bench_reals(map_size(&c->shape), 0, err)) ||
+        !(c->weights = bench_reals(c->packed, R(0.01), err)) || !(c->bias = bench_reals(padded, R(0.1), err)) ||
+        !(c->partials = bench_reals((size_t)batch * c->packed, 0, err)) || !c->moments)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the maps");
+    for (int n = 0; n < batch; n++)
+        for (int b = 0; b < map_blocks(channels); b++)
+            for (int i = 0; i < SIZE * SIZE * MAP_LANES; i++) {
+                ptrdiff_t at = map_offset(&c->shape, n, b, i / MAP_LANES / SIZE, i / MAP_LANES % SIZE) + i % MAP_LANES;
+                c->x[at] = real_fabs((real)sin((double)(i % 997)));
+                c->y[at] = (real)cos((double)(i % 991));
+            }
+    return STATUS_OK;
+}
+
+static void conv_measure(struct conv *c, double peak, double seconds, int threads, const struct sink *sink)
+{
+    static const char *const names[] = {"forward", "backward_data", "backward_weights"};
+    int channels = c->shape.channels;
+    double flops = 2.0 * 9 * channels * channels * SIZE * SIZE * c->shape.images;
+    for (c->pass = 0; c->pass < 3; c->pass++) {
+        struct bench_timing t = bench_time(conv_work, c, seconds);
+        double other = bench_dnnl_conv(c->pass, c->shape.images, channels, SIZE, threads, seconds);
+        sink_begin_object(sink, NULL);
+        sink_integer(sink, "threads", threads);
+        sink_integer(sink, "channels", channels);
+        sink_text(sink, "pass", names[c->pass]);
+        sink_number(sink, "best_ms", t.best * 1e3);
+        sink_number(sink, "median_ms", t.median * 1e3);
+        sink_number(sink, "gflops", flops / t.best * 1e-9);
+        sink_number(sink, "share_of_peak", flops / t.best * 1e-9 / peak);
+        if (other > 0) {
+            sink_number(sink, "dnnl_ms", other * 1e3);
+            sink_number(sink, "against_dnnl", other / t.best);
+        }
+        sink_end_object(sink);
+    }
+}
+
+static enum status conv_threads(const struct bench_options *options, int threads, const struct sink *sink,
+                                struct error *err)
+{
+    static const int channels[] = {16, 32, 64};
+    double seconds = options->seconds > 0 ? options->seconds : 0.5;
+    struct pool *pool;
+    const struct kernels *kernels = bench_kernels(options, err);
+    if (!kernels)
+        return STATUS_INVALID;
+    enum status status = pool_create(threads, &pool, err);
+    if (status != STATUS_OK)
+        return status;
+    double peak = bench_fma_peak(pool, seconds);
+    for (size_t i = 0; i < 3 && status == STATUS_OK; i++) {
+        struct conv c = {.kernels = kernels, .pool = pool};
+        status = conv_open(&c, options->batch ? options->batch : 10, channels[i], err);
+        if (status == STATUS_OK)
+            conv_measure(&c, peak, seconds, threads, sink);
+        conv_close(&c);
+    }
+    pool_destroy(pool);
+    return status;
+}
+
+enum status bench_conv3x3(const struct bench_options *options, const struct sink *sink, struct error *err)
+{
+    int first = options->threads ? options->threads : 1, last = options->threads ? options->threads : 2;
+    enum status status = STATUS_OK;
+    sink_begin_list(sink, "results");
+    for (int threads = first; threads <= last && status == STATUS_OK; threads++)
+        status = conv_threads(options, threads, sink, err);
+    sink_end_list(sink);
+    return status;
+}
