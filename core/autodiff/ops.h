@@ -49,6 +49,17 @@ struct tensor *op_embed_pool(struct exec *e, struct tensor *x, struct weight *w,
 /* Every position a row: [images * height * width][channels]. */
 struct tensor *op_map_rows(struct exec *e, struct tensor *x);
 
+/* Cells of ph x pw positions in which any channel of a motif map is above zero, in scan order. Step memory. */
+struct active_cells {
+    int images, cells; /* cells: of one image, all of them */
+    int capacity;      /* the most active cells of an image */
+    int *lengths;      /* [images] active cells; at least 1: an image without any keeps its first */
+    int *index;        /* [images][cells]: which they are, `lengths[i]` of each row */
+};
+struct active_cells *op_active_cells(struct exec *e, const struct tensor *motifs, int ph, int pw);
+/* Rows [images * cells] of x to [images * capacity]: those of the active cells first, zeros behind them. */
+struct tensor *op_gather_cells(struct exec *e, struct tensor *x, const struct active_cells *active);
+
 /* --- rows ------------------------------------------------------------------------------------- */
 
 /* y = dropout(act(x w' + b)). w: [out][in]; b: [out] or NULL. Dropout only together with ReLU. */

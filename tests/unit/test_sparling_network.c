@@ -108,8 +108,8 @@ static void decoding_agrees_with_teacher_forcing(void **state)
         struct decoded decoded[8];
         exec_begin(&s.exec, false, 0);
         struct tensor *motifs = network_motifs(&s.exec, s.network, batch->images, 8, 1);
-        struct tensor *memory = network_memory(&s.exec, s.network, motifs);
-        assert_int_equal(decode_greedy(&s.exec, s.network, memory, 8, 5, decoded, &err), STATUS_OK);
+        struct network_memory memory = network_memory(&s.exec, s.network, motifs);
+        assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 8, 5, decoded, &err), STATUS_OK);
         /* Make what was decoded the label of half the samples, so that both answers occur. */
         int32_t inputs[8 * 6], targets[8 * 6];
         int length = 6;
@@ -123,7 +123,7 @@ static void decoding_agrees_with_teacher_forcing(void **state)
                 if (j == 0)
                     inputs[i * length] = TOKEN_START;
             }
-        struct tensor *logits = network_logits(&s.exec, s.network, memory, inputs, 8, length);
+        struct tensor *logits = network_logits(&s.exec, s.network, &memory, inputs, 8, length);
         assert_non_null(logits);
         for (int i = 0; i < 8; i++) {
             int steps = decoded[i].length + (decoded[i].ended ? 1 : 0);
@@ -163,11 +163,11 @@ static void decoding_stops_at_end_or_cap(void **state)
     struct batch_request request = {1, 0, 4, false};
     const struct batch *batch = batch_source_take(s.source, &request, NULL);
     exec_begin(&s.exec, false, 0);
-    struct tensor *memory =
+    struct network_memory memory =
         network_memory(&s.exec, s.network, network_motifs(&s.exec, s.network, batch->images, 4, 1));
 
     set_bias(&s, TOKEN_END, 3);
-    assert_int_equal(decode_greedy(&s.exec, s.network, memory, 4, 5, decoded, &err), STATUS_OK);
+    assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 4, 5, decoded, &err), STATUS_OK);
     assert_true(decoded[0].ended);
     assert_int_equal(decoded[0].length, 0);
     /* One token of exp(3) against five of 1. */
@@ -176,7 +176,7 @@ static void decoding_stops_at_end_or_cap(void **state)
     assert_true(decoded_equals(&decoded[0], NULL, 0));
 
     set_bias(&s, TOKEN_FIRST + 2, 3);
-    assert_int_equal(decode_greedy(&s.exec, s.network, memory, 4, 5, decoded, &err), STATUS_OK);
+    assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 4, 5, decoded, &err), STATUS_OK);
     assert_false(decoded[3].ended);
     assert_int_equal(decoded[3].length, 5);
     for (int i = 0; i < 5; i++)
@@ -185,9 +185,9 @@ static void decoding_stops_at_end_or_cap(void **state)
     assert_false(decoded_equals(&decoded[3], (const int[]){2, 2, 2, 2, 2}, 5));
 
     set_bias(&s, TOKEN_START, 3); /* an ordinary token here */
-    assert_int_equal(decode_greedy(&s.exec, s.network, memory, 4, 2, decoded, &err), STATUS_OK);
+    assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 4, 2, decoded, &err), STATUS_OK);
     assert_int_equal(decoded[1].length, 2);
-    assert_int_equal(decode_greedy(&s.exec, s.network, memory, 4, 79, decoded, &err), STATUS_INTERNAL);
+    assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 4, 79, decoded, &err), STATUS_INTERNAL);
     close_setup(&s);
 }
 

@@ -11,6 +11,7 @@ static const char *const quantile_names[] = {"kth", "interpolated", NULL};
 static const char *const backward_names[] = {"dense", "auto", NULL};
 static const char *const head_norm_names[] = {"post", "pre", NULL};
 static const char *const positions_names[] = {"row", "grid", "learned", NULL};
+static const char *const attend_names[] = {"all", "active", NULL};
 static const char *const embed_order_names[] = {"embed-then-pool", "pool-then-embed", NULL};
 static const char *const schedule_names[] = {"constant", "cosine", "linear", NULL};
 static const char *const initialisation_names[] = {"uniform", "he", NULL};
@@ -73,6 +74,7 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(feed_forward, "2048", 1, 16384, "channels", "width inside the transformer's feed-forward blocks"),
     INTEGER(pool, "8", 1, 64, "px", "side of the max-pooling window between motif map and head"),
     CHOICE(embed_order, "embed-then-pool", "order of the 1x1 embedding and the pooling of the motif map"),
+    CHOICE(attend, "all", "cells the head attends to: all (the paper), or only those that hold a motif"),
     FLAG(lstm, "true", "read each row of the pooled map with a bidirectional LSTM first"),
     CHOICE(positions, "row", "positions of the encoder: sines of the row, of row and column, or learned tables"),
     REAL_IN(position_scale, "0.25", 0, 100, false, false, "", "standard deviation of learned positions at first"),

@@ -18,6 +18,7 @@ enum sparling_quantile { QUANTILE_KTH, QUANTILE_INTERPOLATED };
 enum sparling_backward { BACKWARD_DENSE, BACKWARD_AUTO };
 enum sparling_head_norm { HEAD_NORM_POST, HEAD_NORM_PRE };
 enum sparling_positions { POSITIONS_ROW, POSITIONS_GRID, POSITIONS_LEARNED };
+enum sparling_attend { ATTEND_ALL, ATTEND_ACTIVE };
 enum sparling_embed_order { EMBED_THEN_POOL, POOL_THEN_EMBED };
 enum sparling_schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_LINEAR };
 enum sparling_initialisation { INITIALISATION_UNIFORM, INITIALISATION_HE };
@@ -45,7 +46,7 @@ struct sparling_config {
 
     /* Head h. */
     int64_t channels, layers, heads, feed_forward, pool;
-    int head_norm, positions, embed_order;
+    int head_norm, positions, embed_order, attend;
     bool lstm, identical_layers;
     double dropout, position_scale;
 
@@ -59,7 +60,7 @@ struct sparling_config {
     int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
 };
 
-enum { SPARLING_FIELDS = 63, SPARLING_PRESETS = 3 };
+enum { SPARLING_FIELDS = 64, SPARLING_PRESETS = 3 };
 extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];

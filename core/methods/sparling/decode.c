@@ -28,11 +28,11 @@ static void take(struct decoded *out, int step, int32_t token, float probability
         out->length = step + 1;
 }
 
-enum status decode_greedy(struct exec *e, struct network *n, struct tensor *memory, int count, int steps,
-                          struct decoded *out, struct error *err)
+enum status decode_greedy(struct exec *e, struct network *n, const struct network_memory *memory, int count,
+                          int steps, struct decoded *out, struct error *err)
 {
     struct decode_cache cache;
-    int vocabulary = sparling_vocabulary(&n->config), keys = n->grid * n->grid, width = (int)n->config.channels;
+    int vocabulary = sparling_vocabulary(&n->config), width = (int)n->config.channels;
     if (steps > n->longest || steps > DECODE_TOKENS)
         return error_set(err, STATUS_INTERNAL, NULL, "%d decoding steps, room for %d", steps, n->longest);
     int32_t *next = arena_zalloc(e->arena, (size_t)count, sizeof *next); /* START is 0 */
@@ -40,7 +40,7 @@ enum status decode_greedy(struct exec *e, struct network *n, struct tensor *memo
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to decode");
     for (int i = 0; i < count; i++)
         out[i] = (struct decoded){0};
-    if (!memory || !decode_begin(e, &cache, &n->decoder, memory, count, keys, steps, NULL))
+    if (!memory->rows || !decode_begin(e, &cache, &n->decoder, memory->rows, count, memory->keys, steps, memory->lengths))
         return exec_status(e, err);
     int open = count;
     for (int step = 0; step < steps && open > 0; step++) {

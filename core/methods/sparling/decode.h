@@ -13,11 +13,11 @@ struct decoded {
     float probability[DECODE_TOKENS];     /* softmax of each */
 };
 
-/* memory: encoder output of `count` samples. `steps` tokens are decoded for each (at most
+/* memory: of `count` samples. `steps` tokens are decoded for each (at most
  * DECODE_TOKENS), the most probable every time, lowest index on a tie; what follows END is dropped.
  * START counts as an ordinary token. Evaluation only. out: [count]. */
-enum status decode_greedy(struct exec *e, struct network *network, struct tensor *memory, int count, int steps,
-                          struct decoded *out, struct error *err);
+enum status decode_greedy(struct exec *e, struct network *network, const struct network_memory *memory, int count,
+                          int steps, struct decoded *out, struct error *err);
 
 /* Whether the decoded tokens are exactly the `length` symbols (0-based digits) of a label. */
 bool decoded_equals(const struct decoded *decoded, const int *symbols, int length);

@@ -174,8 +174,8 @@ static enum status add_predictions(struct method_run *run, struct network *netwo
     if (!decoded)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
     struct tensor *motifs = network_motifs(e, network, batch->images, count, 1);
-    struct tensor *memory = network_memory(e, network, motifs);
-    enum status status = decode_greedy(e, network, memory, count, steps, decoded, err);
+    struct network_memory memory = network_memory(e, network, motifs);
+    enum status status = decode_greedy(e, network, &memory, count, steps, decoded, err);
     for (int i = 0; !status && i < count; i++) {
         const struct digitcircle_truth *truth = &batch->truths[i];
         int wanted[DIGITCIRCLE_CLASSES], got[DECODE_TOKENS];

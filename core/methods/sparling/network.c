@@ -176,11 +176,12 @@ static struct tensor *add_positions(struct exec *e, struct network *n, struct te
     return op_add_rows(e, x, n->column_positions, 1, grid, dropout);
 }
 
-struct tensor *network_memory(struct exec *e, struct network *n, struct tensor *motifs)
+struct network_memory network_memory(struct exec *e, struct network *n, struct tensor *motifs)
 {
     int pool = (int)n->config.pool, grid = n->grid;
+    struct network_memory memory = {.keys = grid * grid};
     if (!motifs)
-        return NULL;
+        return memory;
     int images = motifs->map.images;
     struct tensor *x;
     if (n->config.embed_order == EMBED_THEN_POOL) {
@@ -192,20 +193,28 @@ struct tensor *network_memory(struct exec *e, struct network *n, struct tensor *
     if (n->config.lstm)
         x = bilstm_forward(e, &n->rows, x, images * grid, grid);
     x = add_positions(e, n, x);
-    return encoder_forward(e, &n->encoder, x, images, grid * grid, NULL);
+    if (n->config.attend == ATTEND_ACTIVE) {
+        struct active_cells *active = op_active_cells(e, motifs, pool, pool);
+        if (!active)
+            return memory;
+        x = op_gather_cells(e, x, active);
+        memory.keys = active->capacity;
+        memory.lengths = active->lengths;
+    }
+    memory.rows = encoder_forward(e, &n->encoder, x, images, memory.keys, memory.lengths);
+    return memory;
 }
 
-struct tensor *network_logits(struct exec *e, struct network *n, struct tensor *memory, const int32_t *tokens,
-                              int count, int length)
+struct tensor *network_logits(struct exec *e, struct network *n, const struct network_memory *memory,
+                              const int32_t *tokens, int count, int length)
 {
-    int keys = n->grid * n->grid;
     if (length > n->longest) {
         error_set(&e->error, STATUS_INTERNAL, NULL, "%d target tokens, room for %d", length, n->longest);
         return NULL;
     }
     struct tensor *y = op_embedding(e, tokens, count * length, n->tokens);
     y = op_add_rows(e, y, &n->target_sines, 1, length, n->config.dropout);
-    y = decoder_forward(e, &n->decoder, y, memory, count, length, keys, NULL);
+    y = decoder_forward(e, &n->decoder, y, memory->rows, count, length, memory->keys, memory->lengths);
     return linear_forward(e, &n->out, y, false, 0);
 }
 

@@ -49,11 +49,17 @@ void network_destroy(struct network *network);
  * training the thresholds move towards `density` first. */
 struct tensor *network_motifs(struct exec *e, struct network *network, const real *images, int count,
                               double density);
-/* Encoder output: [count * grid * grid][channels]. */
-struct tensor *network_memory(struct exec *e, struct network *network, struct tensor *motifs);
+/* What the decoder attends to: the encoder's output for each cell of the pooled map, or, with attend
+ * "active", for the cells that hold a motif. Step memory. */
+struct network_memory {
+    struct tensor *rows; /* [count * keys][channels]; NULL after a failure */
+    int keys;
+    const int *lengths;  /* [count] keys that exist, or NULL for all */
+};
+struct network_memory network_memory(struct exec *e, struct network *network, struct tensor *motifs);
 /* Teacher forcing. tokens: [count][length] beginning with START; gives [count * length][vocabulary]. */
-struct tensor *network_logits(struct exec *e, struct network *network, struct tensor *memory, const int32_t *tokens,
-                              int count, int length);
+struct tensor *network_logits(struct exec *e, struct network *network, const struct network_memory *memory,
+                              const int32_t *tokens, int count, int length);
 
 /* Mean of the thresholds; 0 without any. */
 double network_threshold_mean(const struct network *network);

@@ -80,8 +80,8 @@ enum status reading_make(struct exec *e, struct network *network, const float *i
     tensor_to_planes(motifs, planes);
     status = list_motifs(planes, reading, err);
     if (!status) {
-        struct tensor *memory = network_memory(e, network, motifs);
-        status = decode_greedy(e, network, memory, 1, (int)(c->max_symbols + c->decode_extra), &reading->decoded, err);
+        struct network_memory memory = network_memory(e, network, motifs);
+        status = decode_greedy(e, network, &memory, 1, (int)(c->max_symbols + c->decode_extra), &reading->decoded, err);
     }
     if (status)
         reading_close(reading);

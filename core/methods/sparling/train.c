@@ -70,8 +70,8 @@ enum status run_update(struct method_run *run, struct error *err)
     params_begin_step(run->network->params);
     exec_begin(e, true, (uint64_t)run->updates);
     struct tensor *motifs = network_motifs(e, run->network, batch->images, now.count, run->annealer.density);
-    struct tensor *memory = network_memory(e, run->network, motifs);
-    struct tensor *logits = network_logits(e, run->network, memory, batch->inputs, now.count, batch->length);
+    struct network_memory memory = network_memory(e, run->network, motifs);
+    struct tensor *logits = network_logits(e, run->network, &memory, batch->inputs, now.count, batch->length);
     struct tensor *loss = op_cross_entropy(e, logits, batch->targets);
     enum status status = exec_status(e, err);
     if (status)
@@ -135,8 +135,8 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
 
     exec_begin(e, false, (uint64_t)run->updates);
     struct tensor *motifs = network_motifs(e, run->network, batch->images, now.count, run->annealer.density);
-    struct tensor *memory = network_memory(e, run->network, motifs);
-    struct tensor *logits = network_logits(e, run->network, memory, batch->inputs, now.count, batch->length);
+    struct network_memory memory = network_memory(e, run->network, motifs);
+    struct tensor *logits = network_logits(e, run->network, &memory, batch->inputs, now.count, batch->length);
     struct tensor *loss = op_cross_entropy(e, logits, batch->targets);
     enum status status = exec_status(e, err);
     if (status)
