@@ -133,7 +133,8 @@ bool api_admit(struct api *api, const struct api_request *request, struct api_re
 void api_handle(struct api *api, const struct api_request *request, struct api_response *response);
 
 /* A problem of the adapter's own (400 framing, 408, 413, 429 with Retry-After, 431, 503): `title` and
- * `detail` are for the client. retry_after: seconds, or 0 for none. */
+ * `detail` are for the client. retry_after: seconds, or 0 for none. Method and target of the request may be
+ * NULL when they never arrived. */
 void api_refuse(struct api *api, const struct api_request *request, int status, const char *title,
                 const char *detail, int retry_after, struct api_response *response);
 

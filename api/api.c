@@ -1,0 +1,345 @@
+/* The path of a request: match, admit (scope, media type, size), check the query, hand to the handler, add what every
+ * response carries, count. */
+#include <sodium/randombytes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "api/api_int.h"
+#include "api/model_cache.h"
+#include "core/base/hash.h"
+
+#define MODEL_CACHE_BYTES (1ull << 30)
+#define REQUEST_ARENA_BYTES (32u << 10)
+#define REQUEST_ARENA_LIMIT (512u << 20)
+
+enum status api_create(const struct api_options *options, struct api **out, struct error *err)
+{
+    *out = NULL;
+    struct api *api = calloc(1, sizeof *api);
+    if (api == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the api");
+    }
+    api->options = *options;
+    if (api->options.model_cache_bytes == 0) {
+        api->options.model_cache_bytes = MODEL_CACHE_BYTES;
+    }
+    if (api->options.threads_max == 0) {
+        api->options.threads_max = 256;
+    }
+    if (api->options.queries_at_once == 0) {
+        api->options.queries_at_once = 4;
+    }
+    buf_init(&api->openapi, 8u << 20);
+    enum status status = counters_create(&api->counters, err);
+    if (status == STATUS_OK) {
+        status = model_cache_create(api->options.storage, api->options.kernels, api->options.model_cache_bytes,
+                                    &api->models, err);
+    }
+    if (status == STATUS_OK) {
+        status = openapi_build(api, &api->openapi, err);
+    }
+    if (status != STATUS_OK) {
+        api_destroy(api);
+        return status;
+    }
+    *out = api;
+    return STATUS_OK;
+}
+
+void api_destroy(struct api *api)
+{
+    if (api == NULL) {
+        return;
+    }
+    model_cache_destroy(api->models);
+    counters_destroy(api->counters);
+    buf_close(&api->openapi);
+    free(api);
+}
+
+void api_facts(const struct api *api, struct api_system *system)
+{
+    *system = (struct api_system){.version = "", .build = "", .compiler = "", .cpu = "", .cpu_features = "",
+                                  .kernels = "", .blas = "", .blas_core = ""};
+    if (api->options.host.system != NULL) {
+        api->options.host.system(api->options.host.context, system);
+    }
+}
+
+bool api_draining(const struct api *api)
+{
+    return api->options.host.draining != NULL && api->options.host.draining(api->options.host.context);
+}
+
+const struct method *api_method(const struct api *api, const char *kind)
+{
+    for (size_t i = 0; i < api->options.method_count; i++) {
+        if (strcmp(api->options.methods[i]->kind, kind) == 0) {
+            return api->options.methods[i];
+        }
+    }
+    return NULL;
+}
+
+static double seconds_since(const struct timespec *start)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)(now.tv_sec - start->tv_sec) + (double)(now.tv_nsec - start->tv_nsec) * 1e-9;
+}
+
+static void begin(struct exchange *x, struct api *api, const struct api_request *request, struct api_response *response)
+{
+    x->api = api;
+    x->request = request;
+    x->response = response;
+    x->query.count = 0;
+    response_init(response, request);
+    if (response->id[0] == '\0') {
+        unsigned char random[12];
+        randombytes_buf(random, sizeof random);
+        for (size_t i = 0; i < sizeof random; i++) {
+            (void)snprintf(response->id + 2 * i, 3, "%02x", random[i]);
+        }
+    }
+    arena_init(&x->arena, REQUEST_ARENA_BYTES, REQUEST_ARENA_LIMIT);
+    json_sink_init(&x->json, &response->body);
+    x->out = &x->json.sink;
+    route_match(request->method != NULL ? request->method : "", request->target != NULL ? request->target : "/",
+                &x->match);
+    response->route = x->match.route != NULL ? x->match.route->pattern : "";
+}
+
+/* An answer that can be kept gets a tag of its bytes unless the handler gave it one. */
+static void tag_body(struct exchange *x)
+{
+    struct api_response *response = x->response;
+    if (response->status != 200 || response->read != NULL || strcmp(x->match.route->method, "GET") != 0 ||
+        api_response_header(response, "ETag") != NULL || api_response_header(response, "Cache-Control") != NULL) {
+        return;
+    }
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT], etag[40];
+    hash_bytes(response->body.data != NULL ? response->body.data : "", response->body.size, digest);
+    hash_hex(digest, hex);
+    (void)snprintf(etag, sizeof etag, "\"%.32s\"", hex);
+    (void)respond_not_modified(x, etag);
+}
+
+static void finish(struct exchange *x, const struct timespec *start)
+{
+    struct api_response *response = x->response;
+    if (x->match.route != NULL) {
+        tag_body(x);
+    }
+    response_header(response, "X-Request-Id", "%s", response->id);
+    response_header(response, "X-Content-Type-Options", "nosniff");
+    response_header(response, "Referrer-Policy", "no-referrer");
+    response_header(response, "Cross-Origin-Resource-Policy", "same-origin");
+    if (api_response_header(response, "Content-Security-Policy") == NULL) {
+        response_header(response, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
+    }
+    if (api_response_header(response, "Cache-Control") == NULL) {
+        response_header(response, "Cache-Control", "%s", api_response_header(response, "ETag") != NULL ? "no-cache" : "no-store");
+    }
+    response->seconds = seconds_since(start);
+    bool head = x->request->method != NULL && strcmp(x->request->method, "HEAD") == 0;
+    counters_add(x->api->counters, x->match.route, head, response->status, response->seconds);
+    arena_close(&x->arena);
+}
+
+static bool admit_scope(struct exchange *x)
+{
+    static const char *const names[] = {"", "read", "submit", "admin"};
+    const struct api_route *route = x->match.route;
+    if (x->request->scope >= route->scope) {
+        return true;
+    }
+    if (x->request->scope == API_SCOPE_NONE) {
+        bool shown = exchange_header(x, "Authorization") != NULL;
+        respond_problem(x, PROBLEM_UNAUTHORISED, "%s",
+                        shown ? "The token is not known, has expired or was revoked."
+                              : "Send a token as 'Authorization: Bearer TOKEN'.");
+        response_header(x->response, "WWW-Authenticate", "Bearer realm=\"motifd\"%s",
+                        shown ? ", error=\"invalid_token\"" : "");
+    } else {
+        respond_problem(x, PROBLEM_FORBIDDEN, "This needs a token with the scope '%s'.", names[route->scope]);
+        response_header(x->response, "WWW-Authenticate",
+                        "Bearer realm=\"motifd\", error=\"insufficient_scope\", scope=\"%s\"", names[route->scope]);
+    }
+    return false;
+}
+
+/* Size and media type, as far as the headers tell. */
+static bool admit_body(struct exchange *x)
+{
+    const struct api_route *route = x->match.route;
+    const char *length = exchange_header(x, "Content-Length"), *type = exchange_header(x, "Content-Type");
+    const char *coding = exchange_header(x, "Content-Encoding");
+    int64_t bytes = (int64_t)x->request->body_bytes;
+    if (length != NULL && (!text_integer(length, &bytes) || bytes < 0)) {
+        respond_problem(x, PROBLEM_BAD_REQUEST, "Content-Length is not a number.");
+        return false;
+    }
+    bytes = bytes > (int64_t)x->request->body_bytes ? bytes : (int64_t)x->request->body_bytes;
+    if ((uint64_t)bytes > route->body_limit) {
+        respond_problem(x, PROBLEM_TOO_LARGE, "%s %s takes %s%zu bytes.", route->method, route->pattern,
+                        route->body_limit > 0 ? "at most " : "no body, not even of ",
+                        route->body_limit > 0 ? route->body_limit : (size_t)bytes);
+        return false;
+    }
+    bool has_body = bytes > 0 || exchange_header(x, "Transfer-Encoding") != NULL;
+    if (!has_body || route->body_limit == 0) {
+        return true;
+    }
+    if (coding != NULL && strcasecmp(coding, "identity") != 0) {
+        respond_problem(x, PROBLEM_MEDIA_TYPE, "Content-Encoding is not taken; send the bytes as they are.");
+        return false;
+    }
+    if (!api_route_takes(route, type)) {
+        char taken[256] = "";
+        for (const char *const *each = route->media_types; each != NULL && *each != NULL; each++) {
+            size_t used = strlen(taken);
+            (void)snprintf(taken + used, sizeof taken - used, "%s%s", used > 0 ? ", " : "", *each);
+        }
+        respond_problem(x, PROBLEM_MEDIA_TYPE, "The Content-Type must be %s%s.",
+                        strchr(taken, ',') != NULL ? "one of " : "", taken);
+        response_header(x->response, strcmp(route->method, "PATCH") == 0 ? "Accept-Patch" : "Accept-Post", "%s", taken);
+        return false;
+    }
+    return true;
+}
+
+static bool admit(struct exchange *x)
+{
+    const struct route_match *match = &x->match;
+    if (match->route == NULL) {
+        if (match->status == 400) {
+            respond_problem(x, PROBLEM_BAD_REQUEST, "The request target is malformed: %s.", match->err.message);
+        } else if (match->status == 405) {
+            respond_problem(x, PROBLEM_METHOD, "The path exists, but not for this method. Allowed: %s.", match->allow);
+            response_header(x->response, "Allow", "%s", match->allow);
+        } else if (match->status == 414) {
+            respond_problem(x, PROBLEM_TARGET_TOO_LONG, "At most %d bytes.", API_TARGET_MAX);
+        } else {
+            respond_problem(x, PROBLEM_NOT_FOUND, "Nothing is served at this path; /openapi.json lists what is.");
+        }
+        return false;
+    }
+    return admit_scope(x) && admit_body(x);
+}
+
+static void check_parameter(const struct api_parameter *p, const char *value, struct api_faults *faults)
+{
+    int64_t integer;
+    switch (p->type) {
+    case PARAMETER_INTEGER:
+        if (!text_integer(value, &integer) || integer < p->min || integer > p->max) {
+            api_faults_add(faults, p->name, "must be an integer in [%lld, %lld]; got '%.40s'", (long long)p->min,
+                           (long long)p->max, value);
+        }
+        break;
+    case PARAMETER_FLAG:
+        if (strcmp(value, "0") != 0 && strcmp(value, "1") != 0 && strcmp(value, "true") != 0 &&
+            strcmp(value, "false") != 0) {
+            api_faults_add(faults, p->name, "must be 0 or 1; got '%.40s'", value);
+        }
+        break;
+    case PARAMETER_CHOICE:
+        for (const char *const *choice = p->choices; *choice != NULL; choice++) {
+            if (strcmp(*choice, value) == 0) {
+                return;
+            }
+        }
+        api_faults_add(faults, p->name, "is not among what is allowed; got '%.40s'", value);
+        break;
+    default:
+        if (value[0] == '\0' || strlen(value) > (size_t)p->max) {
+            api_faults_add(faults, p->name, "must be 1 to %lld bytes of text", (long long)p->max);
+        }
+        break;
+    }
+}
+
+static bool check_query(struct exchange *x)
+{
+    struct error err;
+    error_clear(&err);
+    if (query_parse(x->match.query, &x->query, &err) != STATUS_OK) {
+        respond_problem(x, PROBLEM_BAD_QUERY, "%s.", err.message);
+        return false;
+    }
+    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+    if (faults == NULL) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+        return false;
+    }
+    for (size_t i = 0; i < x->query.count; i++) {
+        const struct api_parameter *p = x->match.route->query;
+        while (p != NULL && p->type != PARAMETER_END && strcmp(p->name, x->query.pairs[i].name) != 0) {
+            p++;
+        }
+        if (p == NULL || p->type == PARAMETER_END) {
+            api_faults_add(faults, x->query.pairs[i].name, "is not a parameter of this path");
+        } else {
+            check_parameter(p, x->query.pairs[i].value, faults);
+        }
+    }
+    if (faults->count > 0) {
+        respond_faults(x, PROBLEM_BAD_QUERY, "parameter", faults);
+        return false;
+    }
+    return true;
+}
+
+bool api_admit(struct api *api, const struct api_request *request, struct api_response *response, size_t *body_limit)
+{
+    struct timespec start;
+    (void)clock_gettime(CLOCK_MONOTONIC, &start);
+    struct exchange x;
+    begin(&x, api, request, response);
+    *body_limit = 0;
+    if (!admit(&x)) {
+        finish(&x, &start);
+        return false;
+    }
+    *body_limit = x.match.route->body_limit;
+    arena_close(&x.arena);
+    api_response_close(response);
+    return true;
+}
+
+void api_handle(struct api *api, const struct api_request *request, struct api_response *response)
+{
+    struct timespec start;
+    (void)clock_gettime(CLOCK_MONOTONIC, &start);
+    struct exchange x;
+    begin(&x, api, request, response);
+    if (admit(&x) && check_query(&x)) {
+        if (x.match.route->body_limit > 0 && !x.match.route->body_optional && request->body_bytes == 0) {
+            respond_problem(&x, PROBLEM_BAD_REQUEST, "A body is needed.");
+        } else {
+            x.match.route->handle(&x);
+        }
+    }
+    finish(&x, &start);
+}
+
+void api_refuse(struct api *api, const struct api_request *request, int status, const char *title, const char *detail,
+                int retry_after, struct api_response *response)
+{
+    struct timespec start;
+    (void)clock_gettime(CLOCK_MONOTONIC, &start);
+    struct exchange x;
+    begin(&x, api, request, response);
+    problem_write(&response->body, problem_of_status(status), status, title, detail, response->id, "", NULL);
+    response->status = status;
+    response_header(response, "Content-Type", "application/problem+json");
+    if (retry_after > 0) {
+        response_header(response, "Retry-After", "%d", retry_after);
+    }
+    finish(&x, &start);
+}

@@ -1,0 +1,257 @@
+#include "api/inputs.h"
+
+#include <math.h>
+#include <sodium/utils.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/config_json_int.h"
+#include "core/data/npy.h"
+#include "core/data/png.h"
+
+const char *const input_media_types[] = {"image/png", "application/x-npy", NULL};
+
+void inputs_close(struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        free(inputs->owned[i]);
+    }
+    inputs->count = 0;
+}
+
+/* Takes the values. */
+static void add_array(struct inputs *inputs, int rank, const int64_t *dim, float *values)
+{
+    struct method_input *input = &inputs->items[inputs->count];
+    *input = (struct method_input){.kind = METHOD_INPUT_ARRAY, .rank = rank, .values = values};
+    for (int d = 0; d < rank; d++) {
+        input->dim[d] = dim[d];
+    }
+    inputs->owned[inputs->count++] = values;
+}
+
+enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
+                             struct inputs *inputs, struct error *err)
+{
+    struct error inner;
+    error_clear(&inner);
+    enum status status;
+    if (media_is(media_type, "image/png")) {
+        float *values;
+        int rows, cols;
+        status = png_decode_grey(bytes, count, PNG_MAX_SIDE, &values, &rows, &cols, &inner);
+        if (status == STATUS_OK) {
+            add_array(inputs, 2, (const int64_t[]){rows, cols}, values);
+        }
+    } else if (media_is(media_type, "application/x-npy")) {
+        struct npy array;
+        status = npy_read(bytes, count, INPUT_NUMBERS_MAX, &array, &inner);
+        if (status == STATUS_OK) {
+            add_array(inputs, array.rank, array.dim, array.values);
+        }
+    } else {
+        status = error_set(&inner, STATUS_INVALID, NULL, "must be image/png or application/x-npy; got '%.60s'", media_type);
+    }
+    if (status == STATUS_CORRUPT || status == STATUS_LIMIT) {
+        status = STATUS_INVALID; /* of the client's own bytes */
+    }
+    return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
+}
+
+struct nested { /* reading a list of lists of numbers */
+    int64_t dim[4];
+    int rank;
+    float *values;
+    size_t count, room;
+    const char *pointer;
+    struct error *err;
+};
+
+static enum status nested_fault(struct nested *n, const char *what)
+{
+    return error_set(n->err, STATUS_INVALID, n->pointer, "%s", what);
+}
+
+static enum status read_nested(struct nested *n, const cJSON *list, int depth)
+{
+    if (depth == 4) {
+        return nested_fault(n, "must have at most four dimensions");
+    }
+    int64_t size = 0;
+    const cJSON *item;
+    cJSON_ArrayForEach(item, list)
+    {
+        size++;
+        if (cJSON_IsArray(item)) {
+            enum status status = read_nested(n, item, depth + 1);
+            if (status != STATUS_OK) {
+                return status;
+            }
+        } else if (!cJSON_IsNumber(item)) {
+            return nested_fault(n, "must hold numbers only");
+        } else if (n->rank != depth + 1) {
+            return nested_fault(n, "must be rectangular: numbers and lists are mixed");
+        } else if (n->count == n->room || !(fabs(item->valuedouble) <= 3.4028234e38)) {
+            return nested_fault(n, n->count == n->room ? "must be rectangular" : "has a number beyond what a float holds");
+        } else {
+            n->values[n->count++] = (float)item->valuedouble;
+        }
+    }
+    return size == n->dim[depth] ? STATUS_OK : nested_fault(n, "must be rectangular: lists differ in length");
+}
+
+/* The first element of each level gives the shape; everything else must agree with it. */
+static enum status read_array(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err)
+{
+    struct nested n = {.pointer = pointer, .err = err};
+    size_t room = 1;
+    const cJSON *level = list;
+    for (; cJSON_IsArray(level) && n.rank < 4; level = level->child, n.rank++) {
+        n.dim[n.rank] = cJSON_GetArraySize(level);
+        room *= n.dim[n.rank] > 0 ? (size_t)n.dim[n.rank] : 1;
+        if (n.dim[n.rank] == 0) {
+            return nested_fault(&n, "must not be empty");
+        }
+        if (room > INPUT_NUMBERS_MAX) {
+            return nested_fault(&n, "has too many numbers");
+        }
+    }
+    if (n.rank == 0) {
+        return nested_fault(&n, "must be a list of numbers, or of lists of them");
+    }
+    n.room = room;
+    n.values = malloc(room * sizeof *n.values);
+    if (n.values == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, pointer, "no memory for an input");
+    }
+    enum status status = read_nested(&n, list, 0);
+    if (status != STATUS_OK) {
+        free(n.values);
+        return status;
+    }
+    add_array(inputs, n.rank, n.dim, n.values);
+    return STATUS_OK;
+}
+
+static enum status read_data(const cJSON *data, const cJSON *type, const char *pointer, struct inputs *inputs,
+                             struct error *err)
+{
+    char at[160];
+    if (!cJSON_IsString(data) || !cJSON_IsString(type)) {
+        (void)snprintf(at, sizeof at, "%s/%s", pointer, cJSON_IsString(data) ? "type" : "data");
+        return error_set(err, STATUS_INVALID, at, "%s", cJSON_IsString(data) ? "must name the media type of data" : "must be base64 text");
+    }
+    size_t length = strlen(data->valuestring), size = length / 4 * 3 + 3, count;
+    unsigned char *bytes = malloc(size);
+    if (bytes == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, pointer, "no memory for an input");
+    }
+    (void)snprintf(at, sizeof at, "%s/data", pointer);
+    enum status status;
+    if (sodium_base642bin(bytes, size, data->valuestring, length, " \r\n", &count, NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
+        status = error_set(err, STATUS_INVALID, at, "is not base64 (with padding)");
+    } else {
+        status = input_from_bytes(type->valuestring, bytes, count, at, inputs, err);
+    }
+    free(bytes);
+    return status;
+}
+
+static enum status read_sample(const cJSON *sample, const char *pointer, struct inputs *inputs, struct error *err)
+{
+    char at[160];
+    const cJSON *seed = cJSON_GetObjectItemCaseSensitive(sample, "seed");
+    (void)snprintf(at, sizeof at, "%s/sample", pointer);
+    if (!cJSON_IsObject(sample) || cJSON_GetArraySize(sample) != 1 || seed == NULL) {
+        return error_set(err, STATUS_INVALID, at, "must be an object with seed alone");
+    }
+    (void)snprintf(at, sizeof at, "%s/sample/seed", pointer);
+    if (!cJSON_IsNumber(seed) || seed->valuedouble != floor(seed->valuedouble) || fabs(seed->valuedouble) > JSON_INTEGER) {
+        return error_set(err, STATUS_INVALID, at, "must be an integer");
+    }
+    inputs->items[inputs->count] =
+        (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = (int64_t)seed->valuedouble};
+    inputs->owned[inputs->count++] = NULL;
+    return STATUS_OK;
+}
+
+static enum status read_input(const cJSON *item, const char *pointer, struct inputs *inputs, struct error *err)
+{
+    const cJSON *sample = cJSON_GetObjectItemCaseSensitive(item, "sample");
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(item, "array");
+    const cJSON *data = cJSON_GetObjectItemCaseSensitive(item, "data");
+    const cJSON *type = cJSON_GetObjectItemCaseSensitive(item, "type");
+    int forms = (sample != NULL) + (array != NULL) + (data != NULL || type != NULL);
+    int members = (sample != NULL) + (array != NULL) + (data != NULL) + (type != NULL);
+    if (!cJSON_IsObject(item) || forms != 1 || members != cJSON_GetArraySize(item)) {
+        return error_set(err, STATUS_INVALID, pointer,
+                         "must be {\"sample\":{\"seed\":N}}, {\"array\":[...]} or {\"data\":base64,\"type\":media type}");
+    }
+    if (sample != NULL) {
+        return read_sample(sample, pointer, inputs, err);
+    }
+    if (array != NULL) {
+        char at[160];
+        (void)snprintf(at, sizeof at, "%s/array", pointer);
+        return read_array(array, at, inputs, err);
+    }
+    return read_data(data, type, pointer, inputs, err);
+}
+
+static enum status read_list(const cJSON *list, struct inputs *inputs, struct api_faults *faults, struct error *err)
+{
+    if (!cJSON_IsArray(list) || list->child == NULL) {
+        api_faults_add(faults, "/inputs", "must be a list with 1 to %d inputs", INPUTS_MAX);
+        return STATUS_OK;
+    }
+    if (cJSON_GetArraySize(list) > INPUTS_MAX) {
+        api_faults_add(faults, "/inputs", "must have at most %d inputs; got %d", INPUTS_MAX, cJSON_GetArraySize(list));
+        return STATUS_OK;
+    }
+    const cJSON *item;
+    int index = 0;
+    cJSON_ArrayForEach(item, list)
+    {
+        char pointer[40];
+        struct error fault;
+        error_clear(&fault);
+        (void)snprintf(pointer, sizeof pointer, "/inputs/%d", index++);
+        enum status status = read_input(item, pointer, inputs, &fault);
+        if (status == STATUS_INVALID) {
+            api_faults_add(faults, fault.pointer, "%s", fault.message);
+        } else if (status != STATUS_OK) {
+            return error_set(err, status, fault.pointer, "%s", fault.message);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
+                             struct api_faults *faults, struct error *err)
+{
+    const cJSON *item, *list = NULL;
+    cJSON_ArrayForEach(item, body)
+    {
+        if (strcmp(item->string, "inputs") == 0) {
+            list = item;
+        } else if (strcmp(item->string, "checkpoint") == 0) {
+            if (!checkpoint_pick_json(item, pick)) {
+                api_faults_add(faults, "/checkpoint", CHECKPOINT_PICK_RULE);
+            }
+        } else {
+            char pointer[128];
+            fault_pointer(pointer, "", item->string);
+            struct name_guess guess = {.given = item->string};
+            name_guess_offer(&guess, "inputs");
+            name_guess_offer(&guess, "checkpoint");
+            name_guess_fault(&guess, "a member of a query", pointer, faults);
+        }
+    }
+    enum status status = read_list(list, inputs, faults, err);
+    if (status == STATUS_OK && faults->count > 0) {
+        status = error_set(err, STATUS_INVALID, "", "the query has %zu faults", faults->count);
+    }
+    return status;
+}

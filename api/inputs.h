@@ -1,0 +1,31 @@
+/* The inputs of a query, from any of the forms in which clients send them. */
+#ifndef MOTIF_API_INPUTS_H
+#define MOTIF_API_INPUTS_H
+
+#include "api/json.h"
+#include "core/base/error.h"
+#include "core/methods/method.h"
+#include "storage/storage.h"
+
+struct api_faults;
+
+#define INPUTS_MAX 256
+#define INPUT_NUMBERS_MAX (4u << 20) /* of one array */
+
+struct inputs {
+    size_t count;
+    struct method_input items[INPUTS_MAX];
+    float *owned[INPUTS_MAX]; /* what items[i].values points at, or NULL */
+};
+void inputs_close(struct inputs *inputs);
+
+/* {"inputs":[...], "checkpoint"?}. All faults are found. *pick is left alone without "checkpoint". */
+enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
+                             struct api_faults *faults, struct error *err);
+/* One input: the bytes of a file. `pointer` names it in errors. */
+enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
+                             struct inputs *inputs, struct error *err);
+
+extern const char *const input_media_types[]; /* that files may have; NULL-terminated */
+
+#endif

@@ -1,0 +1,84 @@
+/* GET /v1/jobs/{id}/metrics. */
+#include <string.h>
+
+#include "api/api_int.h"
+
+#define NAMES_MAX 64
+#define POINTS_DEFAULT 1500 /* about as many as a chart has columns */
+
+/* "a,b": cuts a copy at its commas. False: too many or an empty one. */
+static bool cut_names(struct exchange *x, const char *text, const char **names, size_t *count)
+{
+    char *copy = arena_strdup(&x->arena, text);
+    *count = 0;
+    while (copy != NULL) {
+        char *comma = strchr(copy, ',');
+        if (comma != NULL) {
+            *comma = '\0';
+        }
+        if (copy[0] == '\0' || *count == NAMES_MAX) {
+            return false;
+        }
+        size_t twin = 0;
+        while (twin < *count && strcmp(names[twin], copy) != 0) {
+            twin++;
+        }
+        names[twin] = copy;
+        *count += twin == *count;
+        copy = comma != NULL ? comma + 1 : NULL;
+    }
+    return *count > 0;
+}
+
+static void write_series(struct exchange *x, const struct storage_series *series)
+{
+    sink_begin_list(x->out, series->name);
+    for (size_t i = 0; i < series->count; i++) {
+        sink_begin_list(x->out, NULL);
+        sink_integer(x->out, NULL, series->points[i].step);
+        sink_number(x->out, NULL, series->points[i].value);
+        sink_end_list(x->out);
+    }
+    sink_end_list(x->out);
+}
+
+void metrics_read(struct exchange *x)
+{
+    struct error err;
+    error_clear(&err);
+    struct storage_job job;
+    const char *names[NAMES_MAX], *asked = exchange_query(x, "name");
+    struct storage_metric_query query = {
+        .since = exchange_query_integer(x, "since", INT64_MIN),
+        .max_points = exchange_query_integer(x, "max_points", POINTS_DEFAULT),
+    };
+    if (asked != NULL) {
+        if (!cut_names(x, asked, names, &query.name_count)) {
+            respond_problem(x, PROBLEM_BAD_QUERY, "name: must be 1 to %d names with commas between them.", NAMES_MAX);
+            return;
+        }
+        query.names = names;
+    }
+    if (!exchange_job(x, &job)) {
+        return;
+    }
+    struct storage_series *series;
+    size_t count;
+    if (storage_metric_read(x->api->options.storage, job.id, &query, &x->arena, &series, &count, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    sink_begin_object(x->out, NULL);
+    sink_begin_object(x->out, "series");
+    for (size_t i = 0; i < count; i++) {
+        write_series(x, &series[i]);
+    }
+    sink_end_object(x->out);
+    sink_begin_object(x->out, "points"); /* that exist, of which the series may show a part */
+    for (size_t i = 0; i < count; i++) {
+        sink_integer(x->out, series[i].name, series[i].total);
+    }
+    sink_end_object(x->out);
+    sink_end_object(x->out);
+    respond_json(x, 200);
+}

@@ -1,0 +1,142 @@
+/* Every route there is. Streams of events and uploads of datasets will be further rows. */
+#include "api/api_int.h"
+#include "api/route.h"
+
+#define JSON "application/json"
+#define COUNT_LIMIT 1000
+#define INTEGER_MAX 9007199254740991
+
+static const char *const json_types[] = {JSON, NULL};
+static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
+static const char *const query_types[] = {JSON, "image/png", "application/x-npy", NULL};
+static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
+
+static const struct api_parameter submit_query[] = {
+    {PARAMETER_FLAG, "dry_run", 0, 0, NULL, "1: validate and estimate only; nothing is stored"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+static const struct api_parameter list_query[] = {
+    {PARAMETER_CHOICE, "state", 0, 0, states, "only jobs in this state"},
+    {PARAMETER_TEXT, "kind", 0, 40, NULL, "only jobs of this kind"},
+    {PARAMETER_INTEGER, "limit", 1, COUNT_LIMIT, NULL, "jobs on a page (50)"},
+    {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the page before"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+static const struct api_parameter metrics_query[] = {
+    {PARAMETER_TEXT, "name", 0, 2000, NULL, "names of series with commas between them; all without it"},
+    {PARAMETER_INTEGER, "since", 0, INTEGER_MAX, NULL, "only points after this step"},
+    {PARAMETER_INTEGER, "max_points", 3, 100000, NULL,
+     "most points of a series (1500); when more exist, each bucket gives its min, max and last in step order"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+static const struct api_parameter ask_query[] = {
+    {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER; for bodies that are files"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+
+#define PROBLEM(status, meaning) {status, "application/problem+json", "Problem", meaning}
+#define END {0, NULL, NULL, NULL}
+
+static const struct api_answer submit_answers[] = {
+    {201, JSON, "Job", "The job is on disk. Location is its address."},
+    {200, JSON, "Estimate", "dry_run: what the job would cost."},
+    PROBLEM(400, "The body is not JSON."), PROBLEM(422, "Fields are invalid, or the key belongs to another request."),
+    PROBLEM(503, "The queue is full or the daemon is shutting down."), END};
+static const struct api_answer list_answers[] = {
+    {200, JSON, "JobList", "Newest first."}, PROBLEM(400, "A query parameter is wrong."), END};
+static const struct api_answer show_answers[] = {{200, JSON, "Job", "The job, with an ETag."},
+                                                 {304, NULL, NULL, "If-None-Match names the present ETag."},
+                                                 PROBLEM(404, "There is no such job."), END};
+static const struct api_answer patch_answers[] = {{200, JSON, "Job", "The changed job."},
+                                                  PROBLEM(404, "There is no such job."),
+                                                  PROBLEM(412, "If-Match names another version."),
+                                                  PROBLEM(422, "Fields are invalid."), END};
+static const struct api_answer action_answers[] = {{202, JSON, "Job", "It will happen at the next step boundary."},
+                                                   PROBLEM(404, "There is no such job."),
+                                                   PROBLEM(409, "The state of the job does not allow it."), END};
+static const struct api_answer delete_answers[] = {{204, NULL, NULL, "Gone."}, PROBLEM(404, "There is no such job."),
+                                                   PROBLEM(409, "The job is not finished."),
+                                                   PROBLEM(412, "If-Match names another version."), END};
+static const struct api_answer metrics_answers[] = {{200, JSON, "Metrics", "Series of [step, value]."},
+                                                    PROBLEM(404, "There is no such job."), END};
+static const struct api_answer checkpoints_answers[] = {{200, JSON, "CheckpointList", "Oldest first."},
+                                                        PROBLEM(404, "There is no such job."), END};
+static const struct api_answer checkpoint_answers[] = {
+    {200, "application/octet-stream", NULL, "The weights as a safetensors file, with a strong ETag."},
+    {206, "application/octet-stream", NULL, "The part that Range names."},
+    {304, NULL, NULL, "If-None-Match names the present ETag."},
+    PROBLEM(404, "There is no such job or checkpoint."), PROBLEM(416, "The range lies outside the file."), END};
+static const struct api_answer ask_answers[] = {
+    {200, JSON, "Answers", "One answer for each input."},
+    {200, "image/png", NULL, "With Accept: image/png, the one input with its answer drawn over it."},
+    PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(406, "No such representation."),
+    PROBLEM(409, "The job has no checkpoint yet."), PROBLEM(422, "Inputs are invalid."),
+    PROBLEM(503, "Too many queries compute already."), END};
+static const struct api_answer evaluation_answers[] = {
+    {200, JSON, "Evaluation", "The result of the newest evaluation, or of the job itself."},
+    PROBLEM(404, "There is no such job, or no evaluation yet."), END};
+static const struct api_answer evaluate_answers[] = {
+    {201, JSON, "Job", "The evaluation is a job of its own. Location is its address."},
+    PROBLEM(404, "There is no such job."), PROBLEM(409, "The job has no checkpoint yet."),
+    PROBLEM(422, "Fields are invalid, or the key belongs to another request."), PROBLEM(503, "The queue is full."), END};
+static const struct api_answer artifacts_answers[] = {{200, JSON, "ArtifactList", "By name."},
+                                                      PROBLEM(404, "There is no such job."), END};
+static const struct api_answer artifact_answers[] = {{200, "*/*", NULL, "The file, with its own media type."},
+                                                     PROBLEM(404, "There is no such job or artifact."), END};
+static const struct api_answer kinds_answers[] = {{200, JSON, "KindList", "Every method of this build."}, END};
+static const struct api_answer kind_answers[] = {{200, JSON, "Kind", "The method."},
+                                                 PROBLEM(404, "There is no such method."), END};
+static const struct api_answer system_answers[] = {{200, JSON, "System", "This daemon."}, END};
+static const struct api_answer live_answers[] = {{200, JSON, "Health", "The process answers."}, END};
+static const struct api_answer ready_answers[] = {
+    {200, JSON, "Health", "Jobs are taken."}, PROBLEM(503, "It is shutting down, or the database is unwritable."), END};
+static const struct api_answer prometheus_answers[] = {{200, "text/plain", NULL, "Prometheus text format."}, END};
+static const struct api_answer openapi_answers[] = {{200, JSON, "OpenApi", "This document."}, END};
+static const struct api_answer root_answers[] = {{200, "text/plain", NULL, "Where to go."}, END};
+
+#define GET(pattern, name, scope, query, answers, handle, summary) \
+    {"GET", pattern, name, summary, scope, 0, false, NULL, NULL, query, answers, handle}
+#define ACT(verb, handle, summary)                                                                                  \
+    {"POST", "/v1/jobs/{id}/" verb, verb "Job", summary, API_SCOPE_SUBMIT, 0, false, NULL, NULL, NULL, action_answers, \
+     handle}
+
+const struct api_route api_routes[] = {
+    {"POST", "/v1/jobs", "submitJob", "Submit a job", API_SCOPE_SUBMIT, API_JSON_MAX, false, json_types, "NewJob",
+     submit_query, submit_answers, jobs_submit},
+    GET("/v1/jobs", "listJobs", API_SCOPE_READ, list_query, list_answers, jobs_list, "List jobs, newest first"),
+    GET("/v1/jobs/{id}", "showJob", API_SCOPE_READ, NULL, show_answers, jobs_show, "Show a job"),
+    {"PATCH", "/v1/jobs/{id}", "changeJob", "Change the name or priority of a job", API_SCOPE_SUBMIT, API_JSON_MAX, false,
+     patch_types, "JobPatch", NULL, patch_answers, jobs_patch},
+    {"DELETE", "/v1/jobs/{id}", "deleteJob", "Delete a finished job and all that belongs to it", API_SCOPE_ADMIN, 0, false,
+     NULL, NULL, NULL, delete_answers, jobs_delete},
+    ACT("cancel", jobs_cancel, "Cancel a job; a running one stops at its next step boundary"),
+    ACT("pause", jobs_pause, "Pause a job; a running one saves a checkpoint and frees its worker"),
+    ACT("resume", jobs_resume, "Let a paused job go on from where it stopped"),
+    GET("/v1/jobs/{id}/metrics", "readMetrics", API_SCOPE_READ, metrics_query, metrics_answers, metrics_read,
+        "Time series of a job"),
+    GET("/v1/jobs/{id}/checkpoints", "listCheckpoints", API_SCOPE_READ, NULL, checkpoints_answers, checkpoints_list,
+        "Checkpoints that a job keeps"),
+    GET("/v1/jobs/{id}/checkpoints/{seq}", "getCheckpoint", API_SCOPE_READ, NULL, checkpoint_answers, checkpoints_get,
+        "Weights of a checkpoint as safetensors; ranges allowed"),
+    {"POST", "/v1/jobs/{id}/motifs", "queryMotifs", "Where a trained model finds motifs in inputs", API_SCOPE_READ,
+     API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_motifs},
+    {"POST", "/v1/jobs/{id}/predict", "queryPredict", "What a trained model makes of inputs, end to end", API_SCOPE_READ,
+     API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_predict},
+    GET("/v1/jobs/{id}/evaluation", "readEvaluation", API_SCOPE_READ, NULL, evaluation_answers, evaluation_read,
+        "The newest evaluation of a job"),
+    {"POST", "/v1/jobs/{id}/evaluation", "submitEvaluation", "Evaluate a checkpoint of a job", API_SCOPE_SUBMIT,
+     API_JSON_MAX, true, json_types, "NewEvaluation", NULL, evaluate_answers, evaluation_submit},
+    GET("/v1/jobs/{id}/artifacts", "listArtifacts", API_SCOPE_READ, NULL, artifacts_answers, artifacts_list,
+        "Pictures and tables that a job made"),
+    GET("/v1/jobs/{id}/artifacts/{name}", "getArtifact", API_SCOPE_READ, NULL, artifact_answers, artifacts_get,
+        "One picture or table"),
+    GET("/v1/kinds", "listKinds", API_SCOPE_READ, NULL, kinds_answers, kinds_list, "Methods, with fields and presets"),
+    GET("/v1/kinds/{kind}", "showKind", API_SCOPE_READ, NULL, kind_answers, kinds_show, "One method"),
+    GET("/v1/system", "showSystem", API_SCOPE_READ, NULL, system_answers, system_show, "Version, machine, load, sizes"),
+    GET("/healthz", "live", API_SCOPE_NONE, NULL, live_answers, health_live, "Does the process answer?"),
+    GET("/readyz", "ready", API_SCOPE_NONE, NULL, ready_answers, health_ready, "Does it take jobs?"),
+    GET("/metrics", "metrics", API_SCOPE_READ, NULL, prometheus_answers, health_metrics, "Metrics for Prometheus"),
+    GET("/openapi.json", "openapi", API_SCOPE_NONE, NULL, openapi_answers, openapi_show, "This description"),
+    GET("/", "root", API_SCOPE_NONE, NULL, root_answers, root_show, "The front page"),
+};
+const size_t api_route_count = sizeof api_routes / sizeof api_routes[0];

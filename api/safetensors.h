@@ -1,0 +1,35 @@
+/* The weights of a checkpoint as a safetensors file, read on demand at any offset.
+ *
+ *   u64 N, little endian | N bytes of JSON, padded with spaces so that 8 + N is a multiple of 8 | tensors
+ *
+ * The JSON has for each tensor {"dtype","shape","data_offsets":[begin,end)} and in "__metadata__" texts about where
+ * it comes from. Tensors follow each other without gaps, as readers of the format demand; in the stored stream
+ * they lie at 64-byte boundaries, so a table maps one to the other. The same checkpoint always gives the same
+ * bytes. One thread at a time. */
+#ifndef MOTIF_API_SAFETENSORS_H
+#define MOTIF_API_SAFETENSORS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/error.h"
+#include "core/base/pack.h"
+
+struct safetensors;
+
+struct safetensors_note { /* an entry of __metadata__ */
+    const char *name, *value;
+};
+
+/* `from` is borrowed and must stay valid. STATUS_CORRUPT when the stream is none, or a weight has a type that the
+ * format does not know. */
+enum status safetensors_open(const struct pack_reader *from, const struct safetensors_note *notes, size_t note_count,
+                             struct safetensors **out, struct error *err);
+void safetensors_close(struct safetensors *file); /* NULL is fine */
+
+uint64_t safetensors_bytes(const struct safetensors *file);
+/* Exactly `count` bytes from `offset`; both must lie within the file. */
+enum status safetensors_read(struct safetensors *file, uint64_t offset, void *to, size_t count, struct error *err);
+
+#endif
