@@ -1,0 +1,195 @@
+/* One SPARLING training step on DigitCircle shapes: forward, backward, Adam, thresholds; dropout on, no
+ * data generation and no validation in the timed region.
+ *
+ *   small   g 16 wide, h 64 wide, 2 + 2 layers, 4 heads, feed-forward 256
+ *   paper   the published network: g 64 wide, h 512 wide, 6 + 6 layers, 8 heads, feed-forward 2048
+ *
+ * Pictures are 100 x 100 with a tenth of the pixels ink, labels 7 tokens long. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/bench_int.h"
+#include "core/methods/sparling/network.h"
+#include "core/nn/adam.h"
+
+enum { LENGTH = 7 };
+
+static const struct config_setting small[] = {{"width", "16"}, {"channels", "64"},      {"layers", "2"},
+                                              {"heads", "4"},  {"feed_forward", "256"}, {NULL, NULL}};
+static const struct config_setting paper[] = {{NULL, NULL}};
+
+struct step {
+    struct sparling_config config;
+    struct network *network;
+    struct adam *adam;
+    struct pool *pool;
+    struct arena arena;
+    struct exec exec;
+    struct exec_profile profile;
+    float *images;
+    int32_t *inputs, *targets;
+    double density;
+    uint64_t updates;
+    enum status status;
+    struct error error;
+};
+
+/* A small generator of its own: the data only has to look like data. */
+static uint32_t draw(uint64_t *state)
+{
+    *state = *state * 6364136223846793005ull + 1442695040888963407ull;
+    return (uint32_t)(*state >> 33);
+}
+
+static enum status make_data(struct step *s, struct error *err)
+{
+    size_t count = (size_t)s->config.batch, pixels = count * 100 * 100;
+    uint32_t vocabulary = (uint32_t)sparling_vocabulary(&s->config);
+    uint64_t state = 1;
+    s->images = malloc(pixels * sizeof *s->images);
+    s->inputs = malloc(count * LENGTH * sizeof *s->inputs);
+    s->targets = malloc(count * LENGTH * sizeof *s->targets);
+    if (!s->images || !s->inputs || !s->targets)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %zu", count);
+    for (size_t i = 0; i < pixels; i++)
+        s->images[i] = draw(&state) % 10 == 0 ? 1.0f : 0.0f;
+    for (size_t i = 0; i < count * LENGTH; i++) {
+        s->inputs[i] = (int32_t)(draw(&state) % vocabulary);
+        s->targets[i] = (int32_t)(draw(&state) % vocabulary);
+    }
+    return STATUS_OK;
+}
+
+static enum status configure(struct step *s, const struct bench_options *options, struct error *err)
+{
+    const char *name = options->preset ? options->preset : "small";
+    const struct config_setting *settings = strcmp(name, "small") == 0   ? small
+                                            : strcmp(name, "paper") == 0 ? paper
+                                                                         : NULL;
+    if (!settings)
+        return error_set(err, STATUS_INVALID, "/preset", "must be small or paper; got %.40s", name);
+    enum status status = config_defaults(&sparling_config_table, &s->config, err);
+    if (!status)
+        status = config_apply(&sparling_config_table, &s->config, settings, err);
+    s->config.batch = options->batch ? options->batch : 10;
+    s->density = options->density > 0 ? options->density : 0.5;
+    return status;
+}
+
+static void close_step(struct step *s)
+{
+    adam_destroy(s->adam);
+    network_destroy(s->network);
+    arena_close(&s->arena);
+    pool_destroy(s->pool);
+    free(s->images);
+    free(s->inputs);
+    free(s->targets);
+}
+
+static enum status open_step(struct step *s, const struct bench_options *options, struct error *err)
+{
+    struct adam_config adam = ADAM_DEFAULT;
+    const struct kernels *kernels = bench_kernels(options, err);
+    memset(s, 0, sizeof *s);
+    arena_init(&s->arena, (size_t)16 << 20, 0);
+    enum status status = kernels ? configure(s, options, err) : STATUS_INVALID;
+    if (!status)
+        status = pool_create(options->threads ? options->threads : 2, &s->pool, err);
+    if (!status)
+        status = network_create(&s->config, true, &s->network, err);
+    if (!status)
+        status = adam_create(s->network->params, &adam, &s->adam, err);
+    if (!status)
+        status = make_data(s, err);
+    if (!status)
+        exec_init(&s->exec, kernels, s->pool, &s->arena, 1);
+    return status;
+}
+
+static void take_step(void *context)
+{
+    struct step *s = context;
+    struct exec *e = &s->exec;
+    int count = (int)s->config.batch;
+    if (s->status)
+        return;
+    params_begin_step(s->network->params);
+    exec_begin(e, true, s->updates++);
+    struct tensor *motifs = network_motifs(e, s->network, s->images, count, s->density);
+    struct network_memory memory = network_memory(e, s->network, motifs);
+    struct tensor *logits = network_logits(e, s->network, &memory, s->inputs, count, LENGTH);
+    struct tensor *loss = op_cross_entropy(e, logits, s->targets);
+    s->status = exec_status(e, &s->error);
+    if (!s->status)
+        s->status = tape_backward(e, loss, NULL, &s->error);
+    if (!s->status)
+        s->status = adam_step(s->adam, e, s->config.learning_rate, NULL, &s->error);
+}
+
+static void write_shape(const struct step *s, const struct sink *sink)
+{
+    sink_integer(sink, "threads", pool_threads(s->pool));
+    sink_integer(sink, "batch", s->config.batch);
+    sink_number(sink, "density", s->density);
+    sink_integer(sink, "parameters", params_count(s->network->params));
+}
+
+enum status bench_sparling_step(const struct bench_options *options, const struct sink *sink, struct error *err)
+{
+    struct step s;
+    enum status status = open_step(&s, options, err);
+    if (!status) {
+        struct bench_timing timing = bench_time(take_step, &s, options->seconds > 0 ? options->seconds : 20);
+        double flops = 6 * sparling_macs(&s.config, LENGTH) * (double)s.config.batch;
+        status = s.status ? error_set(err, s.status, NULL, "%s", s.error.message) : STATUS_OK;
+        sink_text(sink, "preset", options->preset ? options->preset : "small");
+        write_shape(&s, sink);
+        sink_integer(sink, "steps", timing.calls);
+        sink_number(sink, "step_ms_median", timing.median * 1e3);
+        sink_number(sink, "step_ms_best", timing.best * 1e3);
+        sink_number(sink, "images_per_second", (double)s.config.batch / timing.median);
+        sink_number(sink, "gflops", flops / timing.median * 1e-9);
+        sink_number(sink, "activation_mb", (double)s.arena.peak_bytes * 1e-6);
+        sink_number(sink, "weights_mb", (double)params_bytes(s.network->params) * 1e-6);
+    }
+    close_step(&s);
+    return status;
+}
+
+static int by_time(const void *a, const void *b)
+{
+    const struct exec_profile_entry *x = a, *y = b;
+    double p = x->forward_seconds + x->backward_seconds, q = y->forward_seconds + y->backward_seconds;
+    return (p < q) - (p > q);
+}
+
+enum status bench_step_breakdown(const struct bench_options *options, const struct sink *sink, struct error *err)
+{
+    struct step s;
+    enum status status = open_step(&s, options, err);
+    if (!status) {
+        take_step(&s);
+        s.exec.profile = &s.profile;
+        struct bench_timing timing = bench_time(take_step, &s, options->seconds > 0 ? options->seconds : 20);
+        double steps = timing.calls + 1;
+        status = s.status ? error_set(err, s.status, NULL, "%s", s.error.message) : STATUS_OK;
+        sink_text(sink, "preset", options->preset ? options->preset : "small");
+        write_shape(&s, sink);
+        sink_number(sink, "step_ms_median", timing.median * 1e3);
+        qsort(s.profile.entries, (size_t)s.profile.count, sizeof s.profile.entries[0], by_time);
+        sink_begin_list(sink, "operations");
+        for (int i = 0; i < s.profile.count; i++) {
+            const struct exec_profile_entry *entry = &s.profile.entries[i];
+            sink_begin_object(sink, NULL);
+            sink_text(sink, "operation", entry->name);
+            sink_number(sink, "calls_per_step", (double)entry->calls / steps);
+            sink_number(sink, "forward_ms", entry->forward_seconds / steps * 1e3);
+            sink_number(sink, "backward_ms", entry->backward_seconds / steps * 1e3);
+            sink_end_object(sink);
+        }
+        sink_end_list(sink);
+    }
+    close_step(&s);
+    return status;
+}
