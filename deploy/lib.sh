@@ -54,13 +54,15 @@ install_packages() {
     [ "$status" = 0 ] || die "apt-get could not install: $(echo $missing)"
 }
 
-# build_tree DIR CC [meson options]: configures once, then compiles.
+# build_tree DIR CC [meson options]: configures once (options may change later), then compiles.
 build_tree() {
     local dir=$1 compiler=$2
     shift 2
     if [ ! -f "$dir/build.ninja" ]; then
         rm -rf "$dir"
         CC=$compiler meson setup "$dir" "$@" || { rm -rf "$dir"; return 1; }
+    else
+        [ $# -eq 0 ] || meson configure "$dir" "$@" >/dev/null || return 1
     fi
     ninja -C "$dir"
 }
