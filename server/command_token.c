@@ -1,0 +1,137 @@
+/* motifd token create|list|revoke: works on the database of a daemon that is not running. */
+#include "server/commands.h"
+
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/arena.h"
+#include "server/auth.h"
+#include "server/daemon.h"
+#include "server/settings.h"
+#include "storage/storage.h"
+
+static const char usage[] =
+    "usage: motifd token create --name NAME [--scope read|submit|admin] [--days N] [--db FILE]\n"
+    "       motifd token list [--db FILE]\n"
+    "       motifd token revoke --name NAME [--db FILE]\n"
+    "\n"
+    "A token is shown once, when it is made; the database keeps only its hash. A daemon whose database\n"
+    "holds a live token asks for one with every request (Authorization: Bearer TOKEN).\n"
+    "  read    look at jobs, metrics, motifs        submit  that, and start, pause, cancel jobs\n"
+    "  admin   that, and delete\n"
+    "The daemon reads the list when it starts: stop it first.\n";
+
+struct token_options {
+    struct settings settings; /* for --db and its twins */
+    const char *name;
+    enum api_scope scope;
+    int days; /* 0: for ever */
+};
+
+static int create_token(struct storage *storage, const struct token_options *options, struct error *err)
+{
+    char secret[AUTH_SECRET];
+    int64_t expires = options->days > 0 ? ((int64_t)time(NULL) + (int64_t)options->days * 86400) * 1000 : 0;
+    if (options->name == NULL) {
+        (void)error_set(err, STATUS_INVALID, NULL, "--name is needed");
+        return EXIT_USAGE;
+    }
+    if (auth_create(storage, options->name, options->scope, expires, secret, err) != STATUS_OK) {
+        return EXIT_FAULT;
+    }
+    (void)printf("%s\n", secret);
+    return EXIT_OK;
+}
+
+static void print_day(int64_t ms, const char *none)
+{
+    char text[16];
+    struct tm utc;
+    time_t seconds = (time_t)(ms / 1000);
+    (void)gmtime_r(&seconds, &utc);
+    (void)strftime(text, sizeof text, "%Y-%m-%d", &utc);
+    (void)printf("  %-12s", ms == 0 ? none : text);
+}
+
+static int list_tokens(struct storage *storage, struct error *err)
+{
+    struct arena arena;
+    struct storage_token *tokens = NULL;
+    size_t count = 0;
+    arena_init(&arena, 4096, 0);
+    enum status status = storage_token_list(storage, &arena, &tokens, &count, err);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        (void)printf("%-24s %-8s", tokens[i].name, auth_scope_name((enum api_scope)tokens[i].scope));
+        print_day(tokens[i].created_at, "");
+        print_day(tokens[i].expires_at, "for ever");
+        (void)printf("%s\n", tokens[i].revoked ? "revoked" : "");
+    }
+    arena_close(&arena);
+    return status == STATUS_OK ? EXIT_OK : EXIT_FAULT;
+}
+
+/* False after saying what is wrong. */
+static bool read_options(struct token_options *options, int argc, char **argv)
+{
+    static const struct option flags[] = {{"db", required_argument, NULL, 'd'},
+                                          {"name", required_argument, NULL, 'n'},
+                                          {"scope", required_argument, NULL, 's'},
+                                          {"days", required_argument, NULL, 'D'},
+                                          {NULL, 0, NULL, 0}};
+    const char *db = getenv("MOTIFD_DB");
+    settings_defaults(&options->settings);
+    options->scope = API_SCOPE_SUBMIT;
+    optind = 1;
+    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
+        char *end = NULL;
+        if (flag == 'd') {
+            db = optarg;
+        } else if (flag == 'n') {
+            options->name = optarg;
+        } else if (flag == 's') {
+            options->scope = auth_scope_parse(optarg);
+        } else if (flag == 'D') {
+            options->days = (int)strtol(optarg, &end, 10);
+        }
+        if (flag == '?' || options->scope == API_SCOPE_NONE || (end != NULL && (*end != '\0' || options->days < 1))) {
+            return false;
+        }
+    }
+    if (db != NULL && db[0] != '\0' && strlen(db) < sizeof options->settings.db) {
+        memcpy(options->settings.db, db, strlen(db) + 1);
+    }
+    return optind == argc;
+}
+
+int command_token(int argc, char **argv)
+{
+    struct token_options options = {.name = NULL};
+    struct storage *storage = NULL;
+    struct error err = {0};
+    const char *verb = argc > 1 ? argv[1] : "";
+    bool create = strcmp(verb, "create") == 0, list = strcmp(verb, "list") == 0, revoke = strcmp(verb, "revoke") == 0;
+    if (!(create || list || revoke) || !read_options(&options, argc - 1, argv + 1)) {
+        (void)fputs(usage, strcmp(verb, "--help") == 0 ? stdout : stderr);
+        return strcmp(verb, "--help") == 0 ? EXIT_OK : EXIT_USAGE;
+    }
+    int code = EXIT_FAULT;
+    if (storage_open(&(struct storage_options){.path = options.settings.db}, &storage, &err) == STATUS_OK) {
+        if (create) {
+            code = create_token(storage, &options, &err);
+        } else if (list) {
+            code = list_tokens(storage, &err);
+        } else {
+            code = storage_token_revoke(storage, options.name != NULL ? options.name : "", &err) == STATUS_OK
+                       ? EXIT_OK
+                       : EXIT_FAULT;
+        }
+    }
+    if (code != EXIT_OK) {
+        (void)fprintf(stderr, "motifd token: %s\n", err.message);
+    }
+    storage_close(storage);
+    return code;
+}

@@ -1,0 +1,9 @@
+/* The commands besides `serve`: each reads argv after its own name and returns an exit code. */
+#ifndef MOTIF_SERVER_COMMANDS_H
+#define MOTIF_SERVER_COMMANDS_H
+
+int command_bench(int argc, char **argv);
+int command_check_config(int argc, char **argv);
+int command_token(int argc, char **argv);
+
+#endif

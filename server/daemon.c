@@ -1,0 +1,234 @@
+#include "server/daemon_int.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/kernels/blas.h"
+#include "server/notify.h"
+
+#define LAST_REQUESTS_MS 1000
+#define THREADS_MAX 256 /* of one job: what pool_create() takes */
+
+static void log_lower_rooms(void *context, enum log_level level, const char *text)
+{
+    journal_line(context, level, JOURNAL_SERVER, NULL, NULL, "%s", text);
+}
+
+/* ---- start --------------------------------------------------------------------------------------------- */
+
+static const struct kernels *choose_kernels(const char *name)
+{
+    return strcmp(name, "best") == 0 ? kernels_best() : kernels_named(name);
+}
+
+static enum status start_core(struct daemon *daemon, struct error *err)
+{
+    const struct settings *settings = daemon->settings;
+    const struct kernels *kernels = choose_kernels(settings->kernels);
+    size_t method_count = 0;
+    const struct method *const *methods = methods_all(&method_count);
+    if (kernels == NULL) {
+        return error_set(err, STATUS_INVALID, NULL, "--kernels %.40s: not known or not for this processor",
+                         settings->kernels);
+    }
+    blas_init();
+    facts_fill(&daemon->facts, kernels);
+    int share = daemon->facts.cores / (int)settings->workers;
+    daemon->threads_per_job = settings->threads_per_job > 0 ? (int)settings->threads_per_job : share > 0 ? share : 1;
+    struct executor_options executor = {
+        .storage = daemon->storage,
+        .journal = daemon->journal,
+        .methods = methods,
+        .method_count = method_count,
+        .kernels = kernels,
+        .threads_default = daemon->threads_per_job,
+        .threads_max = THREADS_MAX,
+        .build = daemon->facts.build,
+        .cpu = daemon->facts.cpu,
+        .blas_core = daemon->facts.blas_core,
+    };
+    executor_init(&daemon->executor, &executor);
+    struct api_options api = {
+        .storage = daemon->storage,
+        .methods = methods,
+        .method_count = method_count,
+        .kernels = kernels,
+        .log = {.context = daemon->journal, .line = log_lower_rooms},
+        .host = host_table(daemon),
+        .threads_max = THREADS_MAX,
+        /* The other half of the crew stays free for what is quick. */
+        .queries_at_once = settings->handler_threads > 1 ? (int)settings->handler_threads / 2 : 1,
+    };
+    return api_create(&api, &daemon->api, err);
+}
+
+static enum status start_storage(struct daemon *daemon, struct error *err)
+{
+    struct storage_options options = {
+        .path = daemon->settings->db,
+        .queue_limit = daemon->settings->queue_limit,
+        .log = {.context = daemon->journal, .line = log_lower_rooms},
+    };
+    enum status status = storage_open(&options, &daemon->storage, err);
+    return status != STATUS_OK ? status
+                               : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
+}
+
+static enum status start_http(struct daemon *daemon, struct error *err)
+{
+    const struct settings *settings = daemon->settings;
+    struct http_options options = {
+        .host = daemon->host,
+        .port = daemon->port,
+        .loopback = daemon->loopback,
+        .allow_host = settings->allow_host,
+        .threads = (int)settings->http_threads,
+        .handlers = (int)settings->handler_threads,
+        .connections = (int)settings->connections,
+        .connections_per_address = (int)settings->connections_per_address,
+        .deadlines = {.idle_ms = settings->idle_timeout_ms,
+                      .header_ms = settings->header_timeout_ms,
+                      .grace_ms = settings->body_grace_ms,
+                      .rate = settings->body_rate},
+        .api = daemon->api,
+        .auth = &daemon->auth,
+        .journal = daemon->journal,
+    };
+    return http_start(&options, &daemon->http, err);
+}
+
+static enum status start(struct daemon *daemon, struct error *err)
+{
+    int level = journal_level(daemon->settings->log_level);
+    enum status status = journal_open(&daemon->journal, STDERR_FILENO, level >= 0 ? (enum log_level)level : LOG_LEVEL_INFO, err);
+    if (status == STATUS_OK) {
+        status = settings_address(daemon->settings->listen, daemon->host, sizeof daemon->host, &daemon->port,
+                                  &daemon->loopback, err);
+    }
+    if (status == STATUS_OK) {
+        status = start_storage(daemon, err);
+    }
+    if (status == STATUS_OK) {
+        status = start_core(daemon, err);
+    }
+    if (status == STATUS_OK) {
+        struct scheduler_options options = {
+            .storage = daemon->storage,
+            .journal = daemon->journal,
+            .workers = (int)daemon->settings->workers,
+            .run = executor_run,
+            .context = &daemon->executor,
+        };
+        status = scheduler_start(&options, &daemon->scheduler, err);
+    }
+    return status == STATUS_OK ? start_http(daemon, err) : status;
+}
+
+static void say_listening(const struct daemon *daemon)
+{
+    bool v6 = strchr(daemon->host, ':') != NULL;
+    (void)printf("listening on http://%s%s%s:%d\n", v6 ? "[" : "", daemon->host, v6 ? "]" : "",
+                 http_port(daemon->http));
+    (void)fflush(stdout);
+    journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL,
+                 "%s on %s (%d cores, kernels %s, BLAS core %s): %d workers of %d threads, tokens %s", daemon->facts.build,
+                 daemon->facts.cpu, daemon->facts.cores, daemon->facts.kernels, daemon->facts.blas_core,
+                 (int)daemon->settings->workers, daemon->threads_per_job,
+                 daemon->auth.required ? "required" : "not required");
+    notify_manager("READY=1\nSTATUS=serving");
+}
+
+/* ---- run and end ------------------------------------------------------------------------------------------ */
+
+/* Waits for one of the blocked signals; 0 when none came in time. */
+static int wait_signal(const sigset_t *signals, int ms)
+{
+    struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    int signal = sigtimedwait(signals, NULL, &limit);
+    return signal > 0 ? signal : 0;
+}
+
+static void serve_until_signal(struct daemon *daemon, const sigset_t *signals)
+{
+    int watchdog_ms = notify_watchdog_ms(), tick = watchdog_ms > 0 && watchdog_ms < 1000 ? watchdog_ms : 1000;
+    bool writable = true;
+    for (;;) {
+        int signal = wait_signal(signals, tick);
+        if (signal != 0) {
+            journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL, "%s: draining", strsignal(signal));
+            return;
+        }
+        struct error err = {0};
+        bool now = storage_writable(daemon->storage, &err) == STATUS_OK;
+        if (now != writable) {
+            writable = now;
+            journal_line(daemon->journal, now ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
+                         "the database %s%s", now ? "accepts writes again" : "accepts no writes: ", now ? "" : err.message);
+        }
+        if (watchdog_ms > 0) {
+            notify_manager("WATCHDOG=1");
+        }
+    }
+}
+
+/* Everything acknowledged is on disk whatever happens here; what is at stake is work since the last
+ * checkpoint. */
+static void drain(struct daemon *daemon, const sigset_t *signals)
+{
+    atomic_store(&daemon->draining, true);
+    notify_manager("STOPPING=1\nSTATUS=draining");
+    scheduler_drain(daemon->scheduler);
+    for (int64_t waited = 0; !scheduler_drained(daemon->scheduler, 20); waited += 20) {
+        if (wait_signal(signals, 0) != 0) {
+            journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL, "second signal: ending at once");
+            _exit(EXIT_FAULT);
+        }
+        if (waited > daemon->settings->drain_ms) {
+            struct error err = {0};
+            journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
+                         "a step did not end in time: its job goes on from its last checkpoint");
+            (void)storage_flush(daemon->storage, &err);
+            _exit(EXIT_OK);
+        }
+    }
+}
+
+static void stop(struct daemon *daemon)
+{
+    http_stop(daemon->http, LAST_REQUESTS_MS);
+    daemon->http = NULL;
+    scheduler_stop(daemon->scheduler);
+    daemon->scheduler = NULL;
+    api_destroy(daemon->api);
+    storage_close(daemon->storage);
+    journal_close(daemon->journal);
+}
+
+int daemon_serve(const struct settings *settings)
+{
+    struct daemon daemon = {.settings = settings};
+    struct error err = {0};
+    sigset_t signals;
+    (void)sigemptyset(&signals);
+    (void)sigaddset(&signals, SIGTERM);
+    (void)sigaddset(&signals, SIGINT);
+    /* Before the first thread, so that every thread inherits it and only wait_signal() takes them. */
+    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    enum status status = start(&daemon, &err);
+    if (status != STATUS_OK) {
+        (void)fprintf(stderr, "motifd: %s\n", err.message);
+        stop(&daemon);
+        return status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAULT;
+    }
+    say_listening(&daemon);
+    serve_until_signal(&daemon, &signals);
+    drain(&daemon, &signals);
+    journal_line(daemon.journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL, "drained: ending");
+    stop(&daemon);
+    return EXIT_OK;
+}

@@ -1,0 +1,37 @@
+/* Private to daemon.c and host.c. */
+#ifndef MOTIF_SERVER_DAEMON_INT_H
+#define MOTIF_SERVER_DAEMON_INT_H
+
+#include <stdatomic.h>
+
+#include "api/api.h"
+#include "server/auth.h"
+#include "server/daemon.h"
+#include "server/executor.h"
+#include "server/facts.h"
+#include "server/http.h"
+#include "server/journal.h"
+#include "server/scheduler.h"
+#include "storage/storage.h"
+
+struct daemon {
+    const struct settings *settings;
+    struct journal *journal;
+    struct storage *storage;
+    struct auth auth;
+    struct facts facts;
+    struct executor executor;
+    struct api *api;
+    struct scheduler *scheduler;
+    struct http *http;
+    char host[128];
+    uint16_t port;
+    bool loopback;
+    int threads_per_job;
+    atomic_bool draining;
+};
+
+/* host.c: what the api may call. `daemon` must outlive the api. */
+struct api_host host_table(struct daemon *daemon);
+
+#endif

@@ -1,0 +1,46 @@
+/* Runs one job to its end inside this process: the only room that calls a method's create, step,
+ * save and load.
+ *
+ *   config → create → load the latest checkpoint (or start from another job's model)
+ *   → step, step, ... with metrics, progress and checkpoints between → result → succeeded
+ *
+ * Between two steps it looks at the job's control (scheduler.h): a pause, a cancel or the end of the
+ * process saves a checkpoint and yields, and what the job becomes is storage's business. A step that
+ * fails, or a store that does, fails the job with a document that says where. executor_run() is
+ * called on a worker's thread; any number may run at the same time, each with its own thread pool. */
+#ifndef MOTIF_SERVER_EXECUTOR_H
+#define MOTIF_SERVER_EXECUTOR_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/methods/method.h"
+#include "server/journal.h"
+#include "server/scheduler.h"
+#include "storage/storage.h"
+
+struct executor_options { /* all borrowed */
+    struct storage *storage;
+    struct journal *journal;
+    const struct method *const *methods;
+    size_t method_count;
+    const struct kernels *kernels;
+    int threads_default, threads_max;
+    const char *build, *cpu, *blas_core; /* said in every result */
+};
+
+struct executor {
+    struct executor_options options;
+    /* Of this process, for the service's own metrics. */
+    _Atomic uint64_t steps, samples, checkpoints;
+    _Atomic uint64_t jobs_succeeded, jobs_failed, jobs_yielded;
+    _Atomic double step_seconds_max, gflops_per_thread;
+};
+
+void executor_init(struct executor *executor, const struct executor_options *options);
+
+/* The `run` of struct scheduler_options; `context` is the executor. */
+void executor_run(void *context, const char *job, struct job_control *control);
+
+#endif

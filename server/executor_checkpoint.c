@@ -1,0 +1,255 @@
+#include "server/executor_int.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/hash.h"
+
+#define SAVE_TRIES 3
+#define HASH_BLOCK (256u * 1024u)
+
+static struct storage *store_of(const struct job_run *run)
+{
+    return run->executor->options.storage;
+}
+
+/* ---- saving ------------------------------------------------------------------------------------------ */
+
+static enum status save_once(struct job_run *run, const struct storage_checkpoint_new *what, struct error *err)
+{
+    struct storage_checkpoint_writer *writer = NULL;
+    uint64_t bytes = 0;
+    int64_t seq = 0;
+    double begun = executor_now();
+    enum status status = storage_checkpoint_begin(store_of(run), run->job.id, what, &writer, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    struct pack_writer to = {.context = writer, .write = storage_checkpoint_write};
+    status = run->method->save(run->run, &to, &bytes, err);
+    if (status != STATUS_OK) {
+        storage_checkpoint_abandon(writer);
+        return status;
+    }
+    status = storage_checkpoint_commit(writer, &seq, err);
+    if (status == STATUS_OK) {
+        run->last_checkpoint = seq;
+        run->saved_step = what->step;
+        run->executor->checkpoints++;
+        journal_line(run->executor->options.journal, LOG_LEVEL_DEBUG, JOURNAL_EXECUTOR, NULL, run->job.id,
+                     "checkpoint %lld at step %lld: %llu bytes in %.0f ms", (long long)seq, (long long)what->step,
+                     (unsigned long long)bytes, (executor_now() - begun) * 1e3);
+    }
+    return status;
+}
+
+enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *err)
+{
+    struct storage_checkpoint_new what = {
+        .step = run->progress.step,
+        .samples = run->progress.samples,
+        .density = run->progress.density,
+        .accuracy = run->progress.accuracy,
+        .stage_end = stage_end,
+    };
+    enum status status = STATUS_OK;
+    for (int attempt = 1; attempt <= SAVE_TRIES; attempt++) {
+        struct error failure = {0};
+        status = save_once(run, &what, &failure);
+        /* Only what may pass by itself (a full disk, a full queue) is worth another try. */
+        if (status != STATUS_IO && status != STATUS_UNAVAILABLE) {
+            return status == STATUS_OK ? status : error_set(err, status, failure.pointer, "%s", failure.message);
+        }
+        journal_line(run->executor->options.journal, LOG_LEVEL_WARN, JOURNAL_EXECUTOR, NULL, run->job.id,
+                     "checkpoint not saved (%d of %d): %s", attempt, SAVE_TRIES, failure.message);
+        if (attempt == SAVE_TRIES || atomic_load(&run->control->drain)) {
+            return error_set(err, status, failure.pointer, "the checkpoint could not be saved: %s", failure.message);
+        }
+        (void)nanosleep(&(struct timespec){.tv_sec = attempt}, NULL);
+    }
+    return status;
+}
+
+/* ---- restoring --------------------------------------------------------------------------------------- */
+
+typedef enum status load_function(struct method_run *run, const struct pack_reader *from, struct error *err);
+
+static enum status load_from(struct job_run *run, const char *job, struct storage_checkpoint_pick pick,
+                             load_function *load, struct storage_checkpoint *info, struct error *err)
+{
+    struct storage_checkpoint_reader *reader = NULL;
+    enum status status = storage_checkpoint_open(store_of(run), job, pick, &reader, info, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    struct pack_reader from = {
+        .context = reader, .total_bytes = (uint64_t)info->bytes, .read = storage_checkpoint_read};
+    status = load(run->run, &from, err);
+    storage_checkpoint_close(reader);
+    return status;
+}
+
+static struct storage_checkpoint_pick source_pick(const struct job_run *run)
+{
+    return run->job.source_checkpoint > 0
+               ? (struct storage_checkpoint_pick){.by = STORAGE_SEQ, .seq = run->job.source_checkpoint}
+               : (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
+}
+
+enum status checkpoint_restore(struct job_run *run, struct error *err)
+{
+    struct storage_checkpoint info = {0};
+    struct error none = {0};
+    bool evaluate = run->job.task == JOB_EVALUATE;
+    run->seconds_before = report_seconds_before(run->job.progress);
+    if (evaluate) {
+        return load_from(run, run->job.source_job, source_pick(run), run->method->load, &info, err);
+    }
+    enum status status = load_from(run, run->job.id, (struct storage_checkpoint_pick){.by = STORAGE_LATEST},
+                                   run->method->load, &info, &none);
+    if (status == STATUS_OK) {
+        run->last_checkpoint = info.seq;
+        run->saved_step = info.step;
+        run->reported_samples = info.samples;
+        return storage_job_rewind(store_of(run), run->job.id, info.samples, err);
+    }
+    if (status != STATUS_NOT_FOUND) {
+        return error_set(err, status, none.pointer, "checkpoint %lld: %s", (long long)info.seq, none.message);
+    }
+    /* From the start: what an earlier attempt without a checkpoint measured will be measured again. */
+    status = storage_job_rewind(store_of(run), run->job.id, -1, err);
+    if (status == STATUS_OK && run->job.source_job[0] != '\0') {
+        status = load_from(run, run->job.source_job, source_pick(run), run->method->warm_start, &info, err);
+    }
+    return status;
+}
+
+/* ---- what a method sees of its job's checkpoints ----------------------------------------------------- */
+
+static enum status table_count(void *context, size_t *count, struct error *err)
+{
+    struct job_run *run = context;
+    /* An evaluation looks at the checkpoints of the job that it evaluates. */
+    const char *job = run->job.task == JOB_EVALUATE ? run->job.source_job : run->job.id;
+    arena_reset(&run->list_arena);
+    run->list_valid = false;
+    enum status status =
+        storage_checkpoint_list(store_of(run), job, &run->list_arena, &run->list, &run->list_count, err);
+    if (status == STATUS_OK) {
+        run->list_valid = true;
+        *count = run->list_count;
+    }
+    return status;
+}
+
+static enum status table_entry(struct job_run *run, size_t index, struct error *err)
+{
+    size_t count = 0;
+    enum status status = run->list_valid ? STATUS_OK : table_count(run, &count, err);
+    if (status == STATUS_OK && index >= run->list_count) {
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "there is no checkpoint at index %zu", index);
+    }
+    return status;
+}
+
+static enum status table_describe(void *context, size_t index, struct method_checkpoint *out, struct error *err)
+{
+    struct job_run *run = context;
+    enum status status = table_entry(run, index, err);
+    if (status == STATUS_OK) {
+        const struct storage_checkpoint *entry = &run->list[index];
+        *out = (struct method_checkpoint){
+            .seq = entry->seq, .step = entry->step, .density = entry->density, .stage_end = entry->stage_end};
+    }
+    return status;
+}
+
+static enum status table_open(void *context, size_t index, struct pack_reader *reader, struct error *err)
+{
+    struct job_run *run = context;
+    const char *job = run->job.task == JOB_EVALUATE ? run->job.source_job : run->job.id;
+    enum status status = table_entry(run, index, err);
+    storage_checkpoint_close(run->reader);
+    run->reader = NULL;
+    if (status != STATUS_OK) {
+        return status;
+    }
+    struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = run->list[index].seq};
+    status = storage_checkpoint_open(store_of(run), job, pick, &run->reader, NULL, err);
+    if (status == STATUS_OK) {
+        *reader = (struct pack_reader){
+            .context = run->reader,
+            .total_bytes = (uint64_t)run->list[index].bytes,
+            .read = storage_checkpoint_read,
+        };
+    }
+    return status;
+}
+
+struct method_checkpoints checkpoint_table(struct job_run *run)
+{
+    return (struct method_checkpoints){
+        .context = run, .count = table_count, .describe = table_describe, .open = table_open};
+}
+
+void checkpoint_table_close(struct job_run *run)
+{
+    storage_checkpoint_close(run->reader);
+    run->reader = NULL;
+    run->list_valid = false;
+}
+
+/* ---- the weights' hash ---------------------------------------------------------------------------------- */
+
+/* The weights lie together at the front of the data (pack.h). */
+static enum status hash_weights(const struct pack_reader *from, unsigned char digest[HASH_BYTES], struct error *err)
+{
+    struct pack_entry *entries = NULL;
+    size_t count = 0;
+    struct hash hash;
+    unsigned char *block = malloc(HASH_BLOCK);
+    enum status status = block != NULL ? pack_contents(from, &entries, &count, err)
+                                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to hash the weights");
+    hash_init(&hash);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        uint64_t left = entries[i].role == PACK_WEIGHT ? entries[i].bytes : 0, at = entries[i].offset;
+        while (status == STATUS_OK && left > 0) {
+            size_t piece = left < HASH_BLOCK ? (size_t)left : HASH_BLOCK;
+            status = from->read(from->context, at, block, piece, err);
+            if (status == STATUS_OK) {
+                hash_add(&hash, block, piece);
+                at += piece;
+                left -= piece;
+            }
+        }
+    }
+    hash_finish(&hash, digest);
+    free(entries);
+    free(block);
+    return status;
+}
+
+enum status checkpoint_weights(struct job_run *run, char text[65], struct error *err)
+{
+    struct storage_checkpoint_reader *reader = NULL;
+    struct storage_checkpoint info = {0};
+    unsigned char digest[HASH_BYTES];
+    bool evaluate = run->job.task == JOB_EVALUATE;
+    struct storage_checkpoint_pick pick =
+        evaluate ? source_pick(run) : (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
+    enum status status = storage_checkpoint_open(store_of(run), evaluate ? run->job.source_job : run->job.id, pick,
+                                                 &reader, &info, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    struct pack_reader from = {
+        .context = reader, .total_bytes = (uint64_t)info.bytes, .read = storage_checkpoint_read};
+    status = hash_weights(&from, digest, err);
+    storage_checkpoint_close(reader);
+    if (status == STATUS_OK) {
+        hash_hex(digest, text);
+    }
+    return status;
+}

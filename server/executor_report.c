@@ -1,0 +1,233 @@
+#include "server/executor_int.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json.h"
+#include "api/json_sink.h"
+#include "core/base/hash.h"
+
+#define REPORT_SECONDS 0.5     /* between two progress documents */
+#define RATE_SECONDS 10.0      /* time constant of the smoothed rate */
+#define DOCUMENT_BYTES (4u << 20)
+
+double report_seconds(const struct job_run *run)
+{
+    return run->seconds_before + (executor_now() - run->begun);
+}
+
+double report_seconds_before(const char *progress)
+{
+    cJSON *root = NULL;
+    double seconds = 0.0;
+    if (progress != NULL && json_parse(progress, strlen(progress), &root, NULL) == STATUS_OK) {
+        const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, "seconds");
+        seconds = cJSON_IsNumber(item) && item->valuedouble > 0.0 ? item->valuedouble : 0.0;
+        cJSON_Delete(root);
+    }
+    return seconds;
+}
+
+/* ---- series and files --------------------------------------------------------------------------------- */
+
+enum status report_flush(struct job_run *run, struct error *err)
+{
+    size_t count = run->metric_count;
+    run->metric_count = 0;
+    return count == 0 ? STATUS_OK
+                      : storage_metric_append(run->executor->options.storage, run->job.id, run->metrics, count, err);
+}
+
+void report_metric(void *context, const char *name, int64_t step, double value)
+{
+    struct job_run *run = context;
+    size_t length = strlen(name);
+    if (length >= RUN_NAME) {
+        (void)error_set(&run->fault, STATUS_INTERNAL, NULL, "the name of a series has %zu bytes", length);
+        return;
+    }
+    if (run->metric_count == RUN_METRICS) {
+        (void)report_flush(run, &run->fault);
+    }
+    size_t at = run->metric_count++;
+    memcpy(run->metric_names[at], name, length + 1);
+    run->metrics[at] =
+        (struct storage_metric){.name = run->metric_names[at], .point = {.step = step, .value = value}};
+}
+
+void report_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
+{
+    struct job_run *run = context;
+    (void)storage_artifact_put(run->executor->options.storage, run->job.id, name, media_type, bytes, count,
+                               &run->fault);
+}
+
+/* ---- progress -------------------------------------------------------------------------------------------- */
+
+/* Exponential smoothing over time, so that the ETA does not jump; an evaluation, which sees no new
+ * samples, leaves the rate as it was. */
+static void update_rate(struct job_run *run, int64_t samples, double elapsed)
+{
+    int64_t seen = samples - run->reported_samples;
+    if (seen <= 0 || elapsed <= 0.0) {
+        return;
+    }
+    double rate = (double)seen / elapsed;
+    run->rate = run->rate > 0.0 ? run->rate + (1.0 - exp(-elapsed / RATE_SECONDS)) * (rate - run->rate) : rate;
+}
+
+static void write_progress(struct job_run *run, struct buf *out)
+{
+    const struct method_progress *progress = &run->progress;
+    struct json_sink json;
+    json_sink_init(&json, out);
+    const struct sink *to = &json.sink;
+    double eta = run->rate > 0.0 ? progress->eta_samples / run->rate : NAN;
+    sink_begin_object(to, NULL);
+    sink_integer(to, "step", progress->step);
+    sink_integer(to, "samples", progress->samples);
+    sink_number(to, "fraction", progress->fraction);
+    sink_number(to, "samples_per_second", run->rate > 0.0 ? run->rate : NAN);
+    sink_number(to, "eta_seconds", eta);
+    sink_number(to, "density", progress->density);
+    sink_number(to, "target_accuracy", progress->target_accuracy);
+    sink_number(to, "accuracy", progress->accuracy);
+    sink_text(to, "stage", progress->stage != NULL ? progress->stage : "");
+    sink_number(to, "seconds", report_seconds(run));
+    sink_end_object(to);
+}
+
+enum status report_progress(struct job_run *run, bool now, struct error *err)
+{
+    double time = executor_now(), elapsed = time - run->reported;
+    if (!now && elapsed < REPORT_SECONDS) {
+        return STATUS_OK;
+    }
+    struct buf out;
+    buf_init(&out, DOCUMENT_BYTES);
+    update_rate(run, run->progress.samples, elapsed);
+    run->reported = time;
+    run->reported_samples = run->progress.samples;
+    write_progress(run, &out);
+    enum status status = out.failed
+                             ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the progress")
+                             : storage_job_progress(run->executor->options.storage, run->job.id, out.data, err);
+    buf_close(&out);
+    return status;
+}
+
+/* ---- the last documents ---------------------------------------------------------------------------------- */
+
+/* A member of the result that the method has not written itself. */
+static bool is_missing(const cJSON *written, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(written, key) == NULL;
+}
+
+static void add_number(struct buf *out, const cJSON *written, const char *key, double value)
+{
+    if (is_missing(written, key)) {
+        buf_format(out, ",\"%s\":", key);
+        json_write_number(out, value);
+    }
+}
+
+static void add_text(struct buf *out, const cJSON *written, const char *key, const char *value)
+{
+    if (is_missing(written, key)) {
+        buf_format(out, ",\"%s\":", key);
+        json_write_text(out, value);
+    }
+}
+
+/* What every result carries, whatever the method. `out` holds the method's object, whose end is moved. */
+static enum status add_common(struct job_run *run, struct buf *out, struct error *err)
+{
+    const struct executor_options *options = &run->executor->options;
+    const struct config_field *seed = config_find(&run->method->config, "seed");
+    char weights[HASH_TEXT];
+    cJSON *written = NULL;
+    enum status status = json_parse(out->data, out->size, &written, err);
+    if (status == STATUS_OK) {
+        status = checkpoint_weights(run, weights, err);
+    }
+    if (status == STATUS_OK) {
+        bool empty = written->child == NULL;
+        out->data[--out->size] = '\0'; /* the closing brace */
+        buf_text(out, empty ? "\"kind\":" : ",\"kind\":");
+        json_write_text(out, run->method->kind);
+        add_number(out, written, "seed", seed != NULL ? config_number(seed, run->config) : 0.0);
+        add_number(out, written, "samples", (double)run->progress.samples);
+        add_number(out, written, "seconds", report_seconds(run));
+        add_number(out, written, "threads", run->threads);
+        add_text(out, written, "build", options->build);
+        add_text(out, written, "cpu", options->cpu);
+        add_text(out, written, "blas_core", options->blas_core);
+        add_text(out, written, "weights_sha256", weights);
+        buf_text(out, "}");
+        status = out->failed ? error_set(err, STATUS_LIMIT, NULL, "the result is too large") : STATUS_OK;
+    }
+    cJSON_Delete(written);
+    return status;
+}
+
+char *report_result(struct job_run *run, struct error *err)
+{
+    struct json_sink json;
+    struct buf out;
+    size_t bytes = 0;
+    buf_init(&out, DOCUMENT_BYTES);
+    json_sink_init(&json, &out);
+    sink_begin_object(&json.sink, NULL);
+    enum status status = run->method->result(run->run, &json.sink, err);
+    sink_end_object(&json.sink);
+    if (status == STATUS_OK && !json_sink_done(&json)) {
+        status = error_set(err, STATUS_INTERNAL, NULL, "the method wrote a result that is no document");
+    }
+    if (status == STATUS_OK) {
+        status = add_common(run, &out, err);
+    }
+    if (status != STATUS_OK) {
+        buf_close(&out);
+        return NULL;
+    }
+    return buf_take(&out, &bytes);
+}
+
+char *report_error(struct job_run *run, const struct error *failure)
+{
+    struct json_sink json;
+    struct buf out;
+    char code[32];
+    size_t bytes = 0;
+    (void)snprintf(code, sizeof code, "%s", status_name(failure->code));
+    for (char *at = strchr(code, ' '); at != NULL; at = strchr(at, ' ')) {
+        *at = '-';
+    }
+    buf_init(&out, DOCUMENT_BYTES);
+    json_sink_init(&json, &out);
+    const struct sink *to = &json.sink;
+    sink_begin_object(to, NULL);
+    sink_text(to, "code", code);
+    sink_text(to, "detail", failure->message);
+    if (failure->pointer[0] != '\0') {
+        sink_text(to, "pointer", failure->pointer);
+    }
+    if (run->run != NULL) {
+        sink_integer(to, "step", run->progress.step);
+        sink_integer(to, "samples", run->progress.samples);
+    }
+    if (run->last_checkpoint > 0) {
+        sink_integer(to, "checkpoint", run->last_checkpoint);
+    } else {
+        sink_null(to, "checkpoint");
+    }
+    sink_end_object(to);
+    if (!json_sink_done(&json)) {
+        buf_close(&out);
+        return NULL;
+    }
+    return buf_take(&out, &bytes);
+}

@@ -1,0 +1,128 @@
+#include "server/facts.h"
+
+#include <cpuid.h>
+#include <dirent.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "core/kernels/blas.h"
+#include "server/build.h"
+
+#define REEXEC_GUARD "MOTIFD_REEXEC"
+
+static void read_cpu(char *out, size_t out_bytes)
+{
+    unsigned brand[12] = {0}, a = 0, b = 0, c = 0, d = 0;
+    (void)snprintf(out, out_bytes, "unknown");
+    if (__get_cpuid(0x80000000U, &a, &b, &c, &d) == 0 || a < 0x80000004U) {
+        return;
+    }
+    for (unsigned i = 0; i < 3; i++) {
+        (void)__get_cpuid(0x80000002U + i, &brand[4 * i], &brand[4 * i + 1], &brand[4 * i + 2], &brand[4 * i + 3]);
+    }
+    char text[sizeof brand + 1] = {0};
+    memcpy(text, brand, sizeof brand);
+    size_t length = strlen(text);
+    while (length > 0 && text[length - 1] == ' ') {
+        text[--length] = '\0';
+    }
+    (void)snprintf(out, out_bytes, "%s", text + strspn(text, " "));
+}
+
+static void read_features(char *out, size_t out_bytes)
+{
+    size_t used = 0;
+    out[0] = '\0';
+    __builtin_cpu_init();
+    const struct {
+        const char *name;
+        int present;
+    } features[] = {
+        {"sse4.2", __builtin_cpu_supports("sse4.2")},     {"avx", __builtin_cpu_supports("avx")},
+        {"avx2", __builtin_cpu_supports("avx2")},         {"fma", __builtin_cpu_supports("fma")},
+        {"avx512f", __builtin_cpu_supports("avx512f")},   {"avx512dq", __builtin_cpu_supports("avx512dq")},
+        {"avx512bw", __builtin_cpu_supports("avx512bw")}, {"avx512vl", __builtin_cpu_supports("avx512vl")},
+    };
+    for (size_t i = 0; i < sizeof features / sizeof features[0]; i++) {
+        if (features[i].present && used < out_bytes) {
+            used += (size_t)snprintf(out + used, out_bytes - used, "%s%s", used > 0 ? " " : "", features[i].name);
+        }
+    }
+}
+
+void facts_fill(struct facts *facts, const struct kernels *kernels)
+{
+    cpu_set_t set;
+    struct timespec now;
+    memset(facts, 0, sizeof *facts);
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    facts->started_at = (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    (void)snprintf(facts->version, sizeof facts->version, "%s", BUILD_VERSION);
+#ifdef __clang__
+    (void)snprintf(facts->compiler, sizeof facts->compiler, "clang %s", __clang_version__);
+#else
+    (void)snprintf(facts->compiler, sizeof facts->compiler, "gcc %s", __VERSION__);
+#endif
+    (void)snprintf(facts->build, sizeof facts->build, "%s %s %s", BUILD_VERSION, BUILD_TYPE, facts->compiler);
+    read_cpu(facts->cpu, sizeof facts->cpu);
+    read_features(facts->cpu_features, sizeof facts->cpu_features);
+    facts->kernels = kernels->name;
+    const char *config = blas_config(), *space = strchr(config, ' ');
+    size_t name = space != NULL ? (size_t)(space - config) + 1 + strcspn(space + 1, " ") : strlen(config);
+    (void)snprintf(facts->blas, sizeof facts->blas, "%.*s", (int)name, config); /* "OpenBLAS 0.3.21" */
+    (void)snprintf(facts->blas_core, sizeof facts->blas_core, "%s", blas_core());
+    CPU_ZERO(&set);
+    facts->cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+uint64_t facts_memory(void)
+{
+    unsigned long long pages = 0, resident = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (file != NULL) {
+        if (fscanf(file, "%llu %llu", &pages, &resident) != 2) {
+            resident = 0;
+        }
+        (void)fclose(file);
+    }
+    return resident * (unsigned long long)sysconf(_SC_PAGESIZE);
+}
+
+double facts_cpu_seconds(void)
+{
+    struct timespec used = {0};
+    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+    return (double)used.tv_sec + (double)used.tv_nsec * 1e-9;
+}
+
+int facts_descriptors(void)
+{
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    if (folder == NULL) {
+        return -1;
+    }
+    for (const struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        count += entry->d_name[0] != '.';
+    }
+    (void)closedir(folder);
+    return count - 1; /* without the one that looked */
+}
+
+void facts_choose_blas(char **argv)
+{
+    const char *best = blas_best_core();
+    if (best == NULL || strcasecmp(best, blas_core()) == 0 || getenv("OPENBLAS_CORETYPE") != NULL ||
+        getenv(REEXEC_GUARD) != NULL) {
+        return;
+    }
+    if (setenv("OPENBLAS_CORETYPE", best, 1) == 0 && setenv(REEXEC_GUARD, "1", 1) == 0) {
+        (void)execv("/proc/self/exe", argv);
+    }
+    (void)unsetenv("OPENBLAS_CORETYPE"); /* it did not start again: go on with what there is */
+}

@@ -1,0 +1,488 @@
+/* The life of one request is `struct exchange`, moved through its stages by libmicrohttpd's callbacks:
+ *
+ *   on_target (made) → on_request, head → on_request, body pieces → on_request, body complete:
+ *   suspend, crew works, resume → on_request: queue the answer → on_completed (freed)
+ *
+ * An exchange belongs to its network thread, except between suspend and resume, when it belongs to one
+ * crew thread; the crew's lock and libmicrohttpd's own order the two. Header names and values are
+ * borrowed from libmicrohttpd, which keeps them until on_completed. */
+#include "server/http.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/crew.h"
+#include "server/guard.h"
+
+#define HEADERS_MAX 100
+#define HEADER_BYTES_MAX (16u * 1024u)
+#define CONNECTION_MEMORY (64u * 1024u)
+#define QUEUE_MAX 256
+#define READ_BLOCK (256u * 1024u)
+/* A body that is too large and whose length was not announced is thrown away up to here, so that the
+ * client can read why; after that the connection is broken off. */
+#define DISCARD_MAX (1024u * 1024u)
+
+enum stage { STAGE_HEAD, STAGE_BODY, STAGE_WORKING, STAGE_ANSWERED, STAGE_SENT };
+
+struct http {
+    struct http_options options;
+    struct guard_rules rules;
+    struct MHD_Daemon *daemon;
+    struct crew *crew;
+    struct reaper *reaper;
+    int listener;
+    bool quiesced;
+    uint16_t port;
+    uint64_t salt; /* of request ids */
+    _Atomic uint64_t requests, in_progress, refused_full;
+};
+
+struct exchange {
+    struct http *http;
+    struct MHD_Connection *connection;
+    struct reaper_watch *watch;
+    enum stage stage;
+    char *target;
+    struct guard_header headers[HEADERS_MAX];
+    struct guard_request head;
+    bool too_many_headers, close, has_response;
+    struct buf body;
+    size_t body_limit, discarded;
+    bool overflow;
+    struct api_request request;
+    struct api_response response;
+    struct timespec started;
+};
+
+static const char *header_of(void *context, const char *name)
+{
+    const struct exchange *exchange = context;
+    return guard_header(&exchange->head, name);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------- */
+
+static void refuse(struct exchange *exchange, int status, const char *title, const char *detail, int retry_after)
+{
+    if (exchange->has_response) {
+        api_response_close(&exchange->response);
+    }
+    api_refuse(exchange->http->options.api, &exchange->request, status, title, detail, retry_after,
+               &exchange->response);
+    exchange->has_response = true;
+}
+
+static ssize_t read_body(void *context, uint64_t offset, char *to, size_t count)
+{
+    struct exchange *exchange = context;
+    size_t got = exchange->response.read(exchange->response.read_context, offset, to, count);
+    return got > 0 ? (ssize_t)got : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static enum MHD_Result send_response(struct exchange *exchange)
+{
+    struct api_response *response = &exchange->response;
+    struct MHD_Response *out;
+    if (response->read != NULL) {
+        out = MHD_create_response_from_callback(response->read_bytes, READ_BLOCK, read_body, exchange, NULL);
+    } else { /* the bytes live until on_completed */
+        out = MHD_create_response_from_buffer(response->body.size, response->body.data, MHD_RESPMEM_PERSISTENT);
+    }
+    if (out == NULL) {
+        return MHD_NO;
+    }
+    bool ok = true;
+    for (size_t i = 0; i < response->header_count; i++) {
+        ok = ok && MHD_add_response_header(out, response->headers[i].name, response->headers[i].value) == MHD_YES;
+    }
+    if (exchange->close) {
+        ok = ok && MHD_add_response_header(out, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
+    }
+    exchange->stage = STAGE_SENT;
+    reaper_enter(exchange->http->reaper, exchange->watch, REAPER_SENDING);
+    enum MHD_Result result =
+        ok ? MHD_queue_response(exchange->connection, (unsigned)response->status, out) : MHD_NO;
+    MHD_destroy_response(out);
+    return result;
+}
+
+/* ---- a request's stages -------------------------------------------------------------------------- */
+
+static enum MHD_Result collect_header(void *context, enum MHD_ValueKind kind, const char *name, size_t name_bytes,
+                                      const char *value, size_t value_bytes)
+{
+    struct exchange *exchange = context;
+    if (exchange->head.header_count == HEADERS_MAX) {
+        exchange->too_many_headers = true;
+        return MHD_NO;
+    }
+    exchange->headers[exchange->head.header_count++] = (struct guard_header){
+        .name = name,
+        .value = value != NULL ? value : "",
+        .name_bytes = name_bytes,
+        .value_bytes = value != NULL ? value_bytes : 0,
+    };
+    return MHD_YES;
+}
+
+static void name_request(struct exchange *exchange)
+{
+    uint64_t number = exchange->http->requests++;
+    (void)snprintf(exchange->request.id, sizeof exchange->request.id, "%012llx-%llx",
+                   (unsigned long long)(exchange->http->salt & 0xFFFFFFFFFFFFULL), (unsigned long long)number);
+}
+
+/* The head is complete. False: the exchange holds a refusal. */
+static bool admit(struct exchange *exchange, const char *method, const char *version)
+{
+    struct http *http = exchange->http;
+    struct guard_verdict verdict;
+    uint64_t body_bytes = 0;
+    exchange->head = (struct guard_request){
+        .method = method, .version = version, .target = exchange->target, .headers = exchange->headers};
+    (void)MHD_get_connection_values_n(exchange->connection, MHD_HEADER_KIND, collect_header, exchange);
+    exchange->request.method = method;
+    exchange->request.target = exchange->target;
+    exchange->request.header = header_of;
+    exchange->request.header_context = exchange;
+    if (exchange->too_many_headers) {
+        exchange->close = true;
+        refuse(exchange, 431, "Request header fields too large", "there are more than 100 header fields", 0);
+        return false;
+    }
+    if (!guard_check(&http->rules, &exchange->head, &verdict)) {
+        exchange->close = verdict.close || guard_body(&exchange->head, &body_bytes);
+        refuse(exchange, verdict.status, verdict.title, verdict.detail, 0);
+        return false;
+    }
+    bool has_body = guard_body(&exchange->head, &body_bytes);
+    exchange->request.scope = auth_scope(http->options.auth, guard_header(&exchange->head, "Authorization"));
+    if (!api_admit(http->options.api, &exchange->request, &exchange->response, &exchange->body_limit)) {
+        exchange->has_response = true;
+        exchange->close = has_body; /* it was not read */
+        return false;
+    }
+    if (has_body && body_bytes != UINT64_MAX && body_bytes > exchange->body_limit) {
+        exchange->close = true;
+        refuse(exchange, 413, "Content too large", "the body is larger than this route takes", 0);
+        return false;
+    }
+    buf_init(&exchange->body, exchange->body_limit);
+    reaper_enter(http->reaper, exchange->watch, REAPER_BODY);
+    return true;
+}
+
+/* A piece of the body. MHD_NO breaks the connection off. */
+static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t count)
+{
+    if (!exchange->overflow && exchange->body.size + count <= exchange->body_limit) {
+        buf_append(&exchange->body, bytes, count);
+        exchange->overflow = exchange->body.failed;
+        return MHD_YES;
+    }
+    exchange->overflow = true;
+    exchange->discarded += count;
+    return exchange->discarded <= DISCARD_MAX ? MHD_YES : MHD_NO;
+}
+
+static void work(void *item)
+{
+    struct exchange *exchange = item;
+    api_handle(exchange->http->options.api, &exchange->request, &exchange->response);
+    exchange->has_response = true;
+    exchange->stage = STAGE_ANSWERED;
+    MHD_resume_connection(exchange->connection);
+}
+
+static bool answers_at_once(const struct exchange *exchange)
+{
+    return strcmp(exchange->target, "/healthz") == 0 || strcmp(exchange->target, "/readyz") == 0;
+}
+
+/* The request is complete. */
+static enum MHD_Result answer(struct exchange *exchange)
+{
+    struct http *http = exchange->http;
+    if (exchange->overflow) {
+        exchange->close = true;
+        refuse(exchange, 413, "Content too large", "the body is larger than this route takes", 0);
+        return send_response(exchange);
+    }
+    exchange->request.body = exchange->body.size > 0 ? exchange->body.data : NULL;
+    exchange->request.body_bytes = exchange->body.size;
+    reaper_enter(http->reaper, exchange->watch, REAPER_ANSWERING);
+    if (answers_at_once(exchange)) {
+        api_handle(http->options.api, &exchange->request, &exchange->response);
+        exchange->has_response = true;
+        return send_response(exchange);
+    }
+    exchange->stage = STAGE_WORKING;
+    MHD_suspend_connection(exchange->connection);
+    if (!crew_submit(http->crew, exchange)) {
+        http->refused_full++;
+        refuse(exchange, 503, "Service unavailable", "too many requests are waiting", 1);
+        exchange->stage = STAGE_ANSWERED;
+        MHD_resume_connection(exchange->connection);
+    }
+    return MHD_YES;
+}
+
+/* ---- libmicrohttpd's callbacks --------------------------------------------------------------------- */
+
+static void *on_target(void *context, const char *target, struct MHD_Connection *connection)
+{
+    struct http *http = context;
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    char *copy = strdup(target);
+    if (exchange == NULL || copy == NULL) {
+        free(exchange);
+        free(copy);
+        return NULL;
+    }
+    exchange->http = http;
+    exchange->connection = connection;
+    exchange->target = copy;
+    (void)clock_gettime(CLOCK_MONOTONIC, &exchange->started);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    exchange->watch = info != NULL ? info->socket_context : NULL;
+    name_request(exchange);
+    http->in_progress++;
+    return exchange;
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                  const char *method, const char *version, const char *upload, size_t *upload_bytes,
+                                  void **state)
+{
+    struct exchange *exchange = *state;
+    if (exchange == NULL) {
+        return MHD_NO;
+    }
+    switch (exchange->stage) {
+    case STAGE_HEAD:
+        exchange->stage = STAGE_BODY;
+        return admit(exchange, method, version) ? MHD_YES : send_response(exchange);
+    case STAGE_BODY:
+        if (*upload_bytes > 0) {
+            enum MHD_Result result = take_body(exchange, upload, *upload_bytes);
+            *upload_bytes = 0;
+            return result;
+        }
+        return answer(exchange);
+    case STAGE_ANSWERED:
+        return send_response(exchange);
+    case STAGE_WORKING: /* resumed for another reason than ours: cannot be */
+    case STAGE_SENT:
+        break;
+    }
+    *upload_bytes = 0; /* the rest of a body that was refused */
+    return MHD_YES;
+}
+
+static void on_completed(void *context, struct MHD_Connection *connection, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct exchange *exchange = *state;
+    if (exchange == NULL) {
+        return;
+    }
+    struct http *http = exchange->http;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    double ms = (double)(now.tv_sec - exchange->started.tv_sec) * 1e3 +
+                (double)(now.tv_nsec - exchange->started.tv_nsec) * 1e-6;
+    if (exchange->has_response) {
+        int status = exchange->response.status;
+        bool quiet = status < 400 && exchange->head.method != NULL &&
+                     (strcmp(exchange->head.method, "GET") == 0 || strcmp(exchange->head.method, "HEAD") == 0);
+        journal_line(http->options.journal, quiet ? LOG_LEVEL_DEBUG : status >= 500 ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+                     JOURNAL_HTTP, exchange->request.id, NULL, "%s %s %d in %.1f ms%s", exchange->head.method,
+                     exchange->target, status, ms, code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", not completed");
+        api_response_close(&exchange->response);
+    }
+    buf_close(&exchange->body);
+    reaper_enter(http->reaper, exchange->watch, REAPER_IDLE);
+    free(exchange->target);
+    free(exchange);
+    *state = NULL;
+    http->in_progress--;
+}
+
+static void on_connection(void *context, struct MHD_Connection *connection, void **state,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *state = info != NULL ? reaper_watch(http->reaper, info->connect_fd) : NULL;
+    } else {
+        reaper_forget(http->reaper, *state);
+        *state = NULL;
+    }
+}
+
+/* api decodes the target itself, strictly; here nothing is touched. */
+static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text)
+{
+    return strlen(text);
+}
+
+static void on_library_error(void *context, const char *format, va_list args)
+{
+    struct http *http = context;
+    char line[256];
+    (void)vsnprintf(line, sizeof line, format, args);
+    line[strcspn(line, "\n")] = '\0';
+    journal_line(http->options.journal, LOG_LEVEL_DEBUG, JOURNAL_HTTP, NULL, NULL, "libmicrohttpd: %s", line);
+}
+
+/* ---- start and stop -------------------------------------------------------------------------------- */
+
+static enum status open_listener(struct http *http, bool *v6, struct error *err)
+{
+    struct sockaddr_storage address = {0};
+    struct sockaddr_in *v4_address = (struct sockaddr_in *)(void *)&address;
+    struct sockaddr_in6 *v6_address = (struct sockaddr_in6 *)(void *)&address;
+    socklen_t bytes = sizeof *v4_address;
+    *v6 = inet_pton(AF_INET6, http->options.host, &v6_address->sin6_addr) == 1;
+    if (*v6) {
+        v6_address->sin6_family = AF_INET6;
+        v6_address->sin6_port = htons(http->options.port);
+        bytes = sizeof *v6_address;
+    } else if (memset(&address, 0, sizeof address),
+               inet_pton(AF_INET, http->options.host, &v4_address->sin_addr) == 1) {
+        v4_address->sin_family = AF_INET;
+        v4_address->sin_port = htons(http->options.port);
+    } else {
+        return error_set(err, STATUS_INVALID, NULL, "not a numeric address: %s", http->options.host);
+    }
+    int one = 1;
+    http->listener = socket(address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (http->listener < 0 || setsockopt(http->listener, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one) != 0 ||
+        bind(http->listener, (struct sockaddr *)&address, bytes) != 0 || listen(http->listener, 511) != 0) {
+        return error_set(err, STATUS_IO, NULL, "cannot listen on %s port %d: %s", http->options.host,
+                         http->options.port, strerror(errno));
+    }
+    bytes = sizeof address;
+    if (getsockname(http->listener, (struct sockaddr *)&address, &bytes) != 0) {
+        return error_set(err, STATUS_IO, NULL, "cannot tell the port: %s", strerror(errno));
+    }
+    http->port = ntohs(*v6 ? v6_address->sin6_port : v4_address->sin_port);
+    return STATUS_OK;
+}
+
+static enum status start_daemon(struct http *http, bool v6, struct error *err)
+{
+    unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
+                     MHD_USE_PEDANTIC_CHECKS | (v6 ? (unsigned)MHD_USE_IPv6 : 0u);
+    unsigned threads = http->options.threads > 1 ? (unsigned)http->options.threads : 0;
+    http->daemon = MHD_start_daemon(
+        flags, http->port, NULL, NULL, on_request, http,
+        /* the logger first: it is used while the other options are read */
+        MHD_OPTION_EXTERNAL_LOGGER, on_library_error, http,
+        MHD_OPTION_LISTEN_SOCKET, http->listener,
+        MHD_OPTION_THREAD_POOL_SIZE, threads,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+        MHD_OPTION_CONNECTION_LIMIT, (unsigned)http->options.connections,
+        MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)http->options.connections_per_address,
+        MHD_OPTION_URI_LOG_CALLBACK, on_target, http,
+        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, http,
+        MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+        MHD_OPTION_END);
+    if (http->daemon == NULL) {
+        return error_set(err, STATUS_IO, NULL, "the HTTP server does not start");
+    }
+    return STATUS_OK;
+}
+
+enum status http_start(const struct http_options *options, struct http **http, struct error *err)
+{
+    struct http *made = calloc(1, sizeof *made);
+    bool v6 = false;
+    if (made == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the HTTP server");
+    }
+    made->options = *options;
+    made->listener = -1;
+    made->rules = (struct guard_rules){
+        .loopback = options->loopback,
+        .allow_host = options->allow_host,
+        .target_max = API_TARGET_MAX,
+        .headers_max = HEADER_BYTES_MAX,
+    };
+    randombytes_buf(&made->salt, sizeof made->salt);
+    enum status status = reaper_create(&options->deadlines, &made->reaper, err);
+    if (status == STATUS_OK) {
+        status = crew_create(options->handlers, QUEUE_MAX, work, &made->crew, err);
+    }
+    if (status == STATUS_OK) {
+        status = open_listener(made, &v6, err);
+    }
+    if (status == STATUS_OK) {
+        status = start_daemon(made, v6, err);
+    }
+    if (status != STATUS_OK) {
+        http_stop(made, 0);
+        return status;
+    }
+    *http = made;
+    return STATUS_OK;
+}
+
+uint16_t http_port(const struct http *http)
+{
+    return http->port;
+}
+
+void http_quiesce(struct http *http)
+{
+    if (http->daemon != NULL && !http->quiesced) {
+        http->quiesced = true;
+        (void)MHD_quiesce_daemon(http->daemon);
+        /* The descriptor is ours again: closing it makes the kernel refuse newcomers. */
+        (void)close(http->listener);
+        http->listener = -1;
+    }
+}
+
+void http_stop(struct http *http, int wait_ms)
+{
+    if (http == NULL) {
+        return;
+    }
+    http_quiesce(http);
+    for (int waited = 0; waited < wait_ms && http->in_progress > 0; waited += 5) {
+        (void)usleep(5000);
+    }
+    /* The crew first: it resumes what it holds, and nothing may be suspended when the daemon stops. */
+    if (http->crew != NULL) {
+        crew_stop(http->crew);
+    }
+    if (http->daemon != NULL) {
+        MHD_stop_daemon(http->daemon);
+    } else if (http->listener >= 0) {
+        (void)close(http->listener);
+    }
+    crew_destroy(http->crew);
+    reaper_destroy(http->reaper);
+    free(http);
+}
+
+void http_stats_read(struct http *http, struct http_stats *out)
+{
+    reaper_stats_read(http->reaper, &out->connections);
+    out->refused_full = http->refused_full;
+}

@@ -1,0 +1,50 @@
+/* HTTP/1.1 on libmicrohttpd, and nothing of its own: what a request means is api/'s business.
+ *
+ *   target seen → head complete: guard (guard.h), scope (auth.h), api_admit() → body into a bounded buffer
+ *   → suspended, a crew thread calls api_handle() → resumed, the answer goes out
+ *
+ * A refusal is sent before the body is read. Health answers come straight from the network thread, so
+ * that they never queue behind a slow query. Deadlines are the reaper's. */
+#ifndef MOTIF_SERVER_HTTP_H
+#define MOTIF_SERVER_HTTP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "api/api.h"
+#include "core/base/error.h"
+#include "server/auth.h"
+#include "server/journal.h"
+#include "server/reaper.h"
+
+struct http;
+
+struct http_options {
+    const char *host; /* numeric */
+    uint16_t port;    /* 0: a free one */
+    bool loopback;
+    const char *allow_host;
+    int threads, handlers;
+    int connections, connections_per_address;
+    struct reaper_limits deadlines;
+    struct api *api;        /* borrowed, outlive the server */
+    struct auth *auth;
+    struct journal *journal;
+};
+
+enum status http_start(const struct http_options *options, struct http **http, struct error *err);
+uint16_t http_port(const struct http *http);
+
+/* No new connections from now on; those that are open go on. */
+void http_quiesce(struct http *http);
+/* Waits until the requests in progress are answered, at most `wait_ms`, then closes every
+ * connection. NULL is fine. */
+void http_stop(struct http *http, int wait_ms);
+
+struct http_stats {
+    struct reaper_stats connections;
+    uint64_t refused_full; /* requests answered 503 because the crew's queue was full */
+};
+void http_stats_read(struct http *http, struct http_stats *out);
+
+#endif

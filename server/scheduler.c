@@ -1,0 +1,179 @@
+#include "server/scheduler.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define LOOK_SECONDS 5 /* an idle worker looks at the queue this often without being woken */
+#define PAUSE_SECONDS 1 /* after the store failed */
+
+struct worker {
+    struct scheduler *scheduler;
+    pthread_t thread;
+    bool started;
+    char job[STORAGE_ID]; /* "" when idle; guarded by the scheduler's lock */
+    struct job_control control;
+};
+
+struct scheduler {
+    struct scheduler_options options;
+    pthread_mutex_t lock;
+    pthread_cond_t woken; /* work, or the end */
+    pthread_cond_t left;  /* a worker has put its job down */
+    uint64_t wakes;       /* counts wake-ups: one that comes during a claim is not lost */
+    bool draining;
+    int count, busy;
+    struct worker workers[];
+};
+
+static struct timespec after_ms(int64_t ms)
+{
+    struct timespec until;
+    (void)clock_gettime(CLOCK_MONOTONIC, &until);
+    int64_t nanoseconds = until.tv_nsec + ms % 1000 * 1000000;
+    until.tv_sec += ms / 1000 + nanoseconds / 1000000000;
+    until.tv_nsec = nanoseconds % 1000000000;
+    return until;
+}
+
+/* Called and returns with the lock held. */
+static void run_job(struct worker *worker, const char *job)
+{
+    struct scheduler *scheduler = worker->scheduler;
+    memcpy(worker->job, job, STORAGE_ID);
+    /* A wish may have been recorded between the claim and this line: let the job look at once. */
+    atomic_store(&worker->control.look, true);
+    atomic_store(&worker->control.drain, scheduler->draining);
+    scheduler->busy++;
+    (void)pthread_mutex_unlock(&scheduler->lock);
+    scheduler->options.run(scheduler->options.context, job, &worker->control);
+    (void)pthread_mutex_lock(&scheduler->lock);
+    worker->job[0] = '\0';
+    scheduler->busy--;
+    (void)pthread_cond_broadcast(&scheduler->left);
+}
+
+static void *work(void *context)
+{
+    struct worker *worker = context;
+    struct scheduler *scheduler = worker->scheduler;
+    (void)pthread_mutex_lock(&scheduler->lock);
+    while (!scheduler->draining) {
+        char job[STORAGE_ID];
+        struct error err = {0};
+        uint64_t wakes = scheduler->wakes;
+        (void)pthread_mutex_unlock(&scheduler->lock);
+        enum status status = storage_job_claim(scheduler->options.storage, job, &err);
+        (void)pthread_mutex_lock(&scheduler->lock);
+        if (status == STATUS_OK) {
+            run_job(worker, job); /* also when a drain began meanwhile: it yields before its first step */
+            continue;
+        }
+        if (status != STATUS_NOT_FOUND) {
+            journal_line(scheduler->options.journal, LOG_LEVEL_ERROR, JOURNAL_SCHEDULER, NULL, NULL,
+                         "cannot claim a job: %s", err.message);
+        }
+        struct timespec until = after_ms(status == STATUS_NOT_FOUND ? LOOK_SECONDS * 1000 : PAUSE_SECONDS * 1000);
+        if (!scheduler->draining && (wakes == scheduler->wakes || status != STATUS_NOT_FOUND)) {
+            (void)pthread_cond_timedwait(&scheduler->woken, &scheduler->lock, &until);
+        }
+    }
+    (void)pthread_mutex_unlock(&scheduler->lock);
+    return NULL;
+}
+
+enum status scheduler_start(const struct scheduler_options *options, struct scheduler **scheduler, struct error *err)
+{
+    size_t workers = (size_t)options->workers;
+    struct scheduler *made = calloc(1, sizeof *made + workers * sizeof made->workers[0]);
+    pthread_condattr_t monotonic;
+    if (made == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the scheduler");
+    }
+    made->options = *options;
+    made->count = options->workers;
+    (void)pthread_mutex_init(&made->lock, NULL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&made->woken, &monotonic);
+    (void)pthread_cond_init(&made->left, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    for (int i = 0; i < made->count; i++) {
+        struct worker *worker = &made->workers[i];
+        worker->scheduler = made;
+        worker->started = pthread_create(&worker->thread, NULL, work, worker) == 0;
+        if (!worker->started) {
+            scheduler_stop(made);
+            return error_set(err, STATUS_UNAVAILABLE, NULL, "only %d of %zu workers could be started", i, workers);
+        }
+    }
+    *scheduler = made;
+    return STATUS_OK;
+}
+
+void scheduler_wake(struct scheduler *scheduler)
+{
+    (void)pthread_mutex_lock(&scheduler->lock);
+    scheduler->wakes++;
+    (void)pthread_cond_broadcast(&scheduler->woken);
+    (void)pthread_mutex_unlock(&scheduler->lock);
+}
+
+void scheduler_poke(struct scheduler *scheduler, const char *job)
+{
+    (void)pthread_mutex_lock(&scheduler->lock);
+    for (int i = 0; i < scheduler->count; i++) {
+        if (strcmp(scheduler->workers[i].job, job) == 0) {
+            atomic_store(&scheduler->workers[i].control.look, true);
+        }
+    }
+    (void)pthread_mutex_unlock(&scheduler->lock);
+}
+
+int scheduler_busy(struct scheduler *scheduler)
+{
+    (void)pthread_mutex_lock(&scheduler->lock);
+    int busy = scheduler->busy;
+    (void)pthread_mutex_unlock(&scheduler->lock);
+    return busy;
+}
+
+void scheduler_drain(struct scheduler *scheduler)
+{
+    (void)pthread_mutex_lock(&scheduler->lock);
+    scheduler->draining = true;
+    for (int i = 0; i < scheduler->count; i++) {
+        atomic_store(&scheduler->workers[i].control.drain, true);
+    }
+    (void)pthread_cond_broadcast(&scheduler->woken);
+    (void)pthread_mutex_unlock(&scheduler->lock);
+}
+
+bool scheduler_drained(struct scheduler *scheduler, int wait_ms)
+{
+    struct timespec until = after_ms(wait_ms);
+    (void)pthread_mutex_lock(&scheduler->lock);
+    while (scheduler->busy > 0 && pthread_cond_timedwait(&scheduler->left, &scheduler->lock, &until) == 0) {
+    }
+    bool drained = scheduler->busy == 0;
+    (void)pthread_mutex_unlock(&scheduler->lock);
+    return drained;
+}
+
+void scheduler_stop(struct scheduler *scheduler)
+{
+    if (scheduler == NULL) {
+        return;
+    }
+    scheduler_drain(scheduler);
+    for (int i = 0; i < scheduler->count; i++) {
+        if (scheduler->workers[i].started) {
+            (void)pthread_join(scheduler->workers[i].thread, NULL);
+        }
+    }
+    (void)pthread_cond_destroy(&scheduler->woken);
+    (void)pthread_cond_destroy(&scheduler->left);
+    (void)pthread_mutex_destroy(&scheduler->lock);
+    free(scheduler);
+}

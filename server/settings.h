@@ -1,0 +1,56 @@
+/* How the daemon is set up: one table gives every setting its flag, its environment twin, its key in
+ * the configuration file, its default, its range and the sentence in `--help`.
+ *
+ * Sources, strongest first: flags, environment, file, defaults. `--db FILE` is MOTIFD_DB in the
+ * environment and "db" in the file; `--threads-per-job N` is MOTIFD_THREADS_PER_JOB and
+ * "threads_per_job". Every fault is reported, not only the first. One thread, before others start. */
+#ifndef MOTIF_SERVER_SETTINGS_H
+#define MOTIF_SERVER_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "core/base/error.h"
+
+#define SETTINGS_TEXT 1024
+
+struct settings {
+    char config[SETTINGS_TEXT]; /* configuration file, "" for none */
+    char listen[SETTINGS_TEXT]; /* ADDR:PORT */
+    char db[SETTINGS_TEXT];
+    char token[SETTINGS_TEXT];       /* a bearer token with every scope, "" for none */
+    char allow_host[SETTINGS_TEXT];  /* names accepted in Host besides loopback, comma separated */
+    char log_level[SETTINGS_TEXT];
+    char kernels[SETTINGS_TEXT];     /* "best" or the name of a kernel table */
+    int64_t workers, threads_per_job, queue_limit;
+    int64_t http_threads, handler_threads, connections, connections_per_address;
+    int64_t header_timeout_ms, idle_timeout_ms, body_grace_ms, body_rate;
+    int64_t drain_ms;
+};
+
+/* Told once for each fault; `setting` is the flag's name without dashes. */
+struct settings_faults {
+    void *context;
+    void (*add)(void *context, const char *setting, const char *source, const char *detail);
+};
+
+void settings_defaults(struct settings *settings);
+
+/* Reads argv[1..] after the command, then the environment, then the file that --config or
+ * MOTIFD_CONFIG names. STATUS_INVALID when there was a fault. *help is set by --help. */
+enum status settings_read(struct settings *settings, int argc, char **argv, const struct settings_faults *faults,
+                          bool *help);
+
+/* The file alone, for check-config: `text` is its JSON. Only fills what is not `taken` (NULL: all). */
+enum status settings_read_json(struct settings *settings, const char *text, size_t size, const bool *taken,
+                               const struct settings_faults *faults);
+
+/* The table as help text. */
+void settings_help(FILE *to);
+
+/* ADDR:PORT, [ADDR]:PORT or PORT alone; the address must be numeric or "localhost". */
+enum status settings_address(const char *listen, char *host, size_t host_bytes, uint16_t *port, bool *loopback,
+                             struct error *err);
+
+#endif

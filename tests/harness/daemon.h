@@ -1,0 +1,39 @@
+/* A real motifd as a child process, for tests over the wire. */
+#ifndef MOTIF_TESTS_HARNESS_DAEMON_H
+#define MOTIF_TESTS_HARNESS_DAEMON_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define DAEMON_ARGS 24
+
+struct daemon_process {
+    char folder[64]; /* of its own: database and log */
+    char db[96], log[96];
+    pid_t pid; /* 0: not running */
+    int port;
+    char url[64]; /* http://127.0.0.1:PORT */
+};
+
+/* A fresh folder under TMPDIR. The binary is that of the environment variable MOTIFD. */
+void daemon_init(struct daemon_process *daemon);
+/* Starts `motifd serve` with further arguments (NULL-terminated, NULL for none) and waits for the line
+ * that says the port. False when it ended before (its exit code is then in *exit_code, if not NULL). */
+bool daemon_start(struct daemon_process *daemon, const char *const *args, int *exit_code);
+/* Sends a signal. */
+void daemon_signal(const struct daemon_process *daemon, int signal);
+/* Waits for the end; -1 when it takes longer than `ms`, else the exit code, or 128 + signal. */
+int daemon_wait(struct daemon_process *daemon, int ms);
+/* SIGTERM and daemon_wait(). */
+int daemon_stop(struct daemon_process *daemon);
+void daemon_kill(struct daemon_process *daemon); /* SIGKILL */
+/* Removes the folder; kills what still runs. The log is printed when `show_log`. */
+void daemon_close(struct daemon_process *daemon, bool show_log);
+
+/* Runs `motifd ARGS...` to its end: exit code, and what it wrote (malloc'ed; NULL: not wanted). */
+int motifd_run(const char *const *args, char **out, char **errors);
+
+void sleep_ms(int ms);
+double now_seconds(void);
+
+#endif

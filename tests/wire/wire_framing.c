@@ -1,0 +1,355 @@
+/* Bytes that a well-behaved client never sends: contradictory framing, slow drips, half connections. */
+#include "tests/wire/wire.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct daemon_process served;
+static bool failed;
+
+static int setup(void **state)
+{
+    static const char *const args[] = {"--header-timeout-ms", "700", "--idle-timeout-ms", "1500", "--body-grace-ms",
+                                       "500",                 "--connections-per-address", "40", NULL};
+    daemon_init(&served);
+    return daemon_start(&served, args, NULL) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    int code = daemon_stop(&served);
+    daemon_close(&served, failed || code != 0);
+    return code;
+}
+
+#define HOST "Host: localhost\r\n"
+#define STATUS(request) raw_status(served.port, request, sizeof request - 1, NULL, 0)
+
+/* The daemon still answers others. */
+static void assert_alive(void)
+{
+    struct reply reply;
+    get(served.url, "/healthz", &reply);
+    assert_int_equal(reply.status, 200);
+    reply_close(&reply);
+}
+
+static void heads(void **state)
+{
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "\r\n"), 200);
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n\r\n"), 400);                              /* no Host */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421);        /* rebinding */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n"), 400);
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "Host: 127.0.0.1\r\n\r\n"), 400);  /* two hosts */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X Y: 1\r\n\r\n"), 400);
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X: a\0b\r\n\r\n"), 400);
+    assert_int_equal(STATUS("GET /a%00b HTTP/1.1\r\n" HOST "\r\n"), 400);
+    assert_int_equal(STATUS("GET /v1/jobs/%zz HTTP/1.1\r\n" HOST "\r\n"), 400);
+    assert_int_equal(STATUS("BREW /healthz HTTP/1.1\r\n" HOST "\r\n"), 501);
+    assert_int_equal(STATUS("OPTIONS /healthz HTTP/1.1\r\n" HOST "\r\n"), 405);
+    assert_int_equal(STATUS("TRACE /v1/jobs HTTP/1.1\r\n" HOST "\r\n"), 405);
+    assert_alive();
+}
+
+static void contradictions(void **state)
+{
+    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"), 400);
+    assert_int_equal(
+        STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400);
+    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"), 501);
+    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length : 5\r\n\r\nhello"), 400);
+    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: -1\r\n\r\n"), 400);
+    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: +5\r\n\r\nhello"), 400);
+    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5, 5\r\n\r\nhello"), 400);
+    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Expect: miracles\r\nContent-Length: 5\r\n\r\nhello"), 417);
+    int overflow = STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 99999999999999999999999\r\n\r\n");
+    assert_true(overflow == 400 || overflow == 413);
+    assert_alive();
+}
+
+/* After doubtful framing what follows on the connection must not be taken for a request. */
+static void nothing_is_smuggled(void **state)
+{
+    static const char request[] = "POST /v1/jobs HTTP/1.1\r\n" HOST
+                                  "Content-Length: 4\r\nContent-Length: 44\r\n\r\nabcd"
+                                  "GET /v1/system HTTP/1.1\r\n" HOST "\r\n";
+    char text[16384];
+    int fd = raw_connect(served.port);
+    assert_true(raw_send(fd, request, sizeof request - 1));
+    (void)raw_read(fd, text, sizeof text, 2000);
+    assert_non_null(strstr(text, "HTTP/1.1 400"));
+    assert_non_null(strstr(text, "onnection: close"));
+    assert_null(strstr(text, "HTTP/1.1 200"));
+    assert_true(raw_closed(fd, 2000));
+    (void)close(fd);
+}
+
+static void too_long(void **state)
+{
+    static char request[80000], text[16384];
+    int size = snprintf(request, sizeof request, "GET /%0*d HTTP/1.1\r\n" HOST "\r\n", 5000, 0);
+    assert_int_equal(raw_status(served.port, request, (size_t)size, text, sizeof text), 414);
+    assert_non_null(strstr(text, "application/problem+json"));
+    size = snprintf(request, sizeof request, "GET /healthz HTTP/1.1\r\n" HOST "X: %0*d\r\n\r\n", 17000, 0);
+    assert_int_equal(raw_status(served.port, request, (size_t)size, text, sizeof text), 431);
+    assert_non_null(strstr(text, "application/problem+json"));
+    size = snprintf(request, sizeof request, "GET /healthz HTTP/1.1\r\n" HOST);
+    for (int i = 0; i < 120; i++) {
+        size += snprintf(request + size, sizeof request - (size_t)size, "X-%d: 1\r\n", i);
+    }
+    size += snprintf(request + size, sizeof request - (size_t)size, "\r\n");
+    assert_int_equal(raw_status(served.port, request, (size_t)size, text, sizeof text), 431);
+    /* Beyond the connection's memory the parser itself refuses. */
+    size = snprintf(request, sizeof request, "GET /healthz HTTP/1.1\r\n" HOST "X: %0*d\r\n\r\n", 70000, 0);
+    int status = raw_status(served.port, request, (size_t)size, text, sizeof text);
+    assert_true(status == 431 || status == 413);
+    assert_alive();
+}
+
+/* The refusal must come before the body, and be readable though the body is still on its way. */
+static void bodies_are_refused_early(void **state)
+{
+    static const char head[] = "POST /v1/jobs HTTP/1.1\r\n" HOST
+                               "Content-Type: application/json\r\nContent-Length: 100000000\r\n\r\n";
+    static const char expects[] = "POST /v1/jobs HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+                                  "Content-Type: application/json\r\nContent-Length: 100000000\r\n\r\n";
+    static const char typed[] = "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: text/html\r\nContent-Length: 10\r\n\r\n";
+    static char text[16384];
+    assert_int_equal(raw_status(served.port, head, sizeof head - 1, text, sizeof text), 413);
+    assert_non_null(strstr(text, "onnection: close"));
+    assert_int_equal(raw_status(served.port, expects, sizeof expects - 1, text, sizeof text), 413);
+    assert_null(strstr(text, "100 Continue"));
+    assert_int_equal(raw_status(served.port, typed, sizeof typed - 1, text, sizeof text), 415);
+
+    /* A chunked body does not say its length: it is cut off when it has become too long. */
+    int fd = raw_connect(served.port);
+    static const char chunked[] = "POST /v1/jobs HTTP/1.1\r\n" HOST
+                                  "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    static char chunk[65536 + 16];
+    int size = snprintf(chunk, sizeof chunk, "10000\r\n%065536d\r\n", 0);
+    bool open = raw_send(fd, chunked, sizeof chunked - 1);
+    int chunks = 0;
+    for (; open && chunks < 64; chunks++) {
+        open = raw_send(fd, chunk, (size_t)size);
+    }
+    assert_false(open); /* 4 MiB were not taken */
+    (void)close(fd);
+    assert_alive();
+}
+
+static void chunked_bodies_work(void **state)
+{
+    static const char good[] = "POST /v1/jobs?dry_run=1 HTTP/1.1\r\n" HOST
+                               "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+                               "10\r\n{\"kind\":\"sparlin\r\n3\r\ng\"}\r\n0\r\n\r\n";
+    static const char bad[] = "POST /v1/jobs HTTP/1.1\r\n" HOST
+                              "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n";
+    int status = STATUS(good);
+    assert_int_equal(status, 200);
+    assert_int_equal(STATUS(bad), 400);
+    assert_alive();
+}
+
+static void expect_continue(void **state)
+{
+    static const char head[] = "POST /v1/jobs?dry_run=1 HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
+                               "Content-Type: application/json\r\nContent-Length: 19\r\n\r\n";
+    char text[32768];
+    int fd = raw_connect(served.port);
+    assert_true(raw_send(fd, head, sizeof head - 1));
+    (void)raw_read(fd, text, sizeof text, 300);
+    assert_non_null(strstr(text, "100 Continue"));
+    assert_true(raw_send(fd, "{\"kind\":\"sparling\"}", 19));
+    (void)raw_read(fd, text, sizeof text, 300);
+    assert_non_null(strstr(text, "HTTP/1.1 200"));
+    (void)close(fd);
+}
+
+static void pipelining(void **state)
+{
+    static const char two[] = "GET /healthz HTTP/1.1\r\n" HOST "\r\nGET /v1/kinds HTTP/1.1\r\n" HOST
+                              "\r\nGET /nowhere HTTP/1.1\r\n" HOST "Connection: close\r\n\r\n";
+    static char text[262144];
+    int fd = raw_connect(served.port);
+    assert_true(raw_send(fd, two, sizeof two - 1));
+    (void)raw_read(fd, text, sizeof text, 2000);
+    const char *first = strstr(text, "HTTP/1.1 200"), *second = strstr(first + 1, "HTTP/1.1 200");
+    assert_non_null(second);
+    assert_non_null(strstr(second, "HTTP/1.1 404"));
+    (void)close(fd);
+}
+
+static void half_close(void **state)
+{
+    static const char request[] = "GET /v1/kinds HTTP/1.1\r\n" HOST "\r\n";
+    static char text[262144];
+    int fd = raw_connect(served.port);
+    assert_true(raw_send(fd, request, sizeof request - 1));
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    (void)raw_read(fd, text, sizeof text, 2000);
+    /* Either the answer, or nothing: never a broken one. */
+    assert_true(text[0] == '\0' || strstr(text, "HTTP/1.1 200") == text);
+    (void)close(fd);
+    assert_alive();
+}
+
+static void early_close(void **state)
+{
+    static const char *const pieces[] = {
+        "", "GET", "GET /v1/jobs HTTP/1.1\r\nHo", "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"ki",
+        "GET /v1/kinds HTTP/1.1\r\n" HOST "\r\n", "GET /openapi.json HTTP/1.1\r\n" HOST "\r\n"};
+    for (int round = 0; round < 20; round++) {
+        for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+            int fd = raw_connect(served.port);
+            assert_true(fd >= 0);
+            (void)raw_send(fd, pieces[i], strlen(pieces[i]));
+            (void)close(fd); /* answers go nowhere */
+        }
+    }
+    assert_alive();
+}
+
+/* ---- slow clients ------------------------------------------------------------------------------------ */
+
+/* Sends one byte after the other until the server has had enough; seconds that took. */
+static double drip(const char *start, const char *piece, int gap_ms, double limit)
+{
+    int fd = raw_connect(served.port);
+    double begun = now_seconds();
+    bool open = raw_send(fd, start, strlen(start));
+    for (size_t i = 0; open && now_seconds() - begun < limit; i++) {
+        open = raw_send(fd, &piece[i % strlen(piece)], 1) && !raw_closed(fd, gap_ms);
+    }
+    (void)close(fd);
+    return now_seconds() - begun;
+}
+
+static void slow_heads(void **state)
+{
+    double took = drip("GET /healthz HTTP/1.1\r\n" HOST "X: ", "a", 50, 5.0);
+    assert_true(took > 0.6 && took < 2.0);
+    took = drip("", "G", 50, 5.0);
+    assert_true(took > 0.6 && took < 2.0);
+    /* The deadline counts anew for the second request of a connection, from its first byte. */
+    took = drip("GET /healthz HTTP/1.1\r\n" HOST "\r\nGET /hea", "l", 50, 5.0);
+    assert_true(took > 0.6 && took < 2.5);
+    assert_alive();
+}
+
+static void slow_bodies(void **state)
+{
+    static const char head[] = "POST /v1/jobs HTTP/1.1\r\n" HOST
+                               "Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n";
+    double took = drip(head, " ", 50, 8.0); /* 20 bytes a second */
+    assert_true(took > 0.4 && took < 3.0);
+    assert_alive();
+}
+
+static void slow_readers(void **state)
+{
+    /* Asks for much and never reads: the answer does not fit the socket's buffers. */
+    static char request[65536];
+    int size = 0, small = 2048, fd = raw_connect(served.port);
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    for (int i = 0; i < 1200; i++) {
+        size += snprintf(request + size, sizeof request - (size_t)size, "GET /openapi.json HTTP/1.1\r\n" HOST "\r\n");
+    }
+    (void)raw_send(fd, request, (size_t)size);
+    double begun = now_seconds();
+    bool cut = false;
+    while (!cut && now_seconds() - begun < 10.0) {
+        cut = send(fd, "\r\n", 2, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && now_seconds() - begun > 0.2;
+        sleep_ms(50);
+    }
+    (void)close(fd);
+    assert_true(cut);
+    assert_alive();
+}
+
+static void idle_connections(void **state)
+{
+    char text[4096];
+    int fresh = raw_connect(served.port), used = raw_connect(served.port);
+    double begun = now_seconds();
+    static const char request[] = "GET /healthz HTTP/1.1\r\n" HOST "\r\n";
+    assert_true(raw_send(used, request, sizeof request - 1));
+    (void)raw_read(used, text, sizeof text, 200);
+    assert_non_null(strstr(text, "200"));
+    assert_true(raw_closed(fresh, 5000));
+    assert_true(now_seconds() - begun < 2.0);
+    assert_true(raw_closed(used, 5000));
+    double took = now_seconds() - begun;
+    assert_true(took > 1.2 && took < 4.0);
+    (void)close(fresh);
+    (void)close(used);
+}
+
+/* Many drips at once: the others are answered at once, and all drips are gone in time. */
+static void many_slow_clients(void **state)
+{
+    enum { COUNT = 30 };
+    int fds[COUNT];
+    double begun = now_seconds(), worst = 0;
+    for (int i = 0; i < COUNT; i++) {
+        fds[i] = raw_connect(served.port);
+        (void)raw_send(fds[i], "GET /", 5);
+    }
+    for (int i = 0; i < 20; i++) {
+        double asked = now_seconds();
+        assert_alive();
+        worst = now_seconds() - asked > worst ? now_seconds() - asked : worst;
+    }
+    assert_true(worst < 0.5);
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(raw_closed(fds[i], 4000));
+        (void)close(fds[i]);
+    }
+    assert_true(now_seconds() - begun < 4.0);
+}
+
+static void connections_per_address(void **state)
+{
+    enum { COUNT = 60 };
+    int fds[COUNT], refused = 0;
+    sleep_ms(300);
+    for (int i = 0; i < COUNT; i++) {
+        fds[i] = raw_connect(served.port);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        refused += fds[i] < 0 || raw_closed(fds[i], 20);
+    }
+    for (int i = 0; i < COUNT; i++) {
+        (void)close(fds[i]);
+    }
+    assert_true(refused >= COUNT - 40 && refused < COUNT);
+    sleep_ms(300);
+    assert_alive();
+}
+
+static int note_failure(void **state)
+{
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(heads),
+        cmocka_unit_test(contradictions),
+        cmocka_unit_test(nothing_is_smuggled),
+        cmocka_unit_test(too_long),
+        cmocka_unit_test(bodies_are_refused_early),
+        cmocka_unit_test(chunked_bodies_work),
+        cmocka_unit_test(expect_continue),
+        cmocka_unit_test(pipelining),
+        cmocka_unit_test(half_close),
+        cmocka_unit_test(early_close),
+        cmocka_unit_test(slow_heads),
+        cmocka_unit_test(slow_bodies),
+        cmocka_unit_test(slow_readers),
+        cmocka_unit_test(idle_connections),
+        cmocka_unit_test(many_slow_clients),
+        cmocka_unit_test_teardown(connections_per_address, note_failure),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

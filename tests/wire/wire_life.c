@@ -1,0 +1,274 @@
+/* The life of jobs and of the daemon: pause, resume, cancel, priorities, drain, restart, one owner. */
+#include <signal.h>
+
+#include "tests/wire/wire.h"
+
+#define LONG_RUN 4000000L
+
+static struct daemon_process served;
+
+static int setup(void **state)
+{
+    daemon_init(&served);
+    return daemon_start(&served, NULL, NULL) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    daemon_close(&served, false);
+    return 0;
+}
+
+static int act(const char *id, const char *verb, char state[16])
+{
+    char path[128], rest[32];
+    struct reply reply;
+    (void)snprintf(rest, sizeof rest, "/%s", verb);
+    job_path(path, id, rest);
+    call_server(served.url, &(struct call){.method = "POST", .path = path}, &reply);
+    int status = reply.status;
+    if (status >= 400) {
+        assert_problem(&reply, status);
+    }
+    (void)snprintf(state, 16, "%s", json_text(reply.json, "state"));
+    reply_close(&reply);
+    return status;
+}
+
+static double step_of(const char *id)
+{
+    char path[128];
+    struct reply reply;
+    job_path(path, id, "");
+    get(served.url, path, &reply);
+    double step = json_number(cJSON_GetObjectItemCaseSensitive(reply.json, "progress"), "step");
+    reply_close(&reply);
+    return step;
+}
+
+static void remove_job(const char *id)
+{
+    char path[128];
+    struct reply reply;
+    job_path(path, id, "");
+    call_server(served.url, &(struct call){.method = "DELETE", .path = path}, &reply);
+    assert_int_equal(reply.status, 204);
+    reply_close(&reply);
+    get(served.url, path, &reply);
+    assert_problem(&reply, 404);
+    reply_close(&reply);
+}
+
+static void pause_resume_cancel(void **state)
+{
+    char id[JOB_ID], now[16];
+    submit_tiny(served.url, LONG_RUN, "", id);
+    await_state(served.url, id, "running", 10);
+    sleep_ms(700);
+    assert_int_equal(act(id, "resume", now), 409);
+    double asked = now_seconds();
+    assert_int_equal(act(id, "pause", now), 202);
+    await_state(served.url, id, "paused", 10);
+    assert_true(now_seconds() - asked < 3.0); /* prompt */
+    assert_int_equal(act(id, "pause", now), 409);
+    double before = step_of(id);
+    sleep_ms(300);
+    assert_true(step_of(id) == before); /* it really stands */
+    char path[128];
+    struct reply reply;
+    job_path(path, id, "");
+    call_server(served.url, &(struct call){.method = "DELETE", .path = path}, &reply);
+    assert_problem(&reply, 409); /* only a finished job */
+    reply_close(&reply);
+    assert_int_equal(act(id, "resume", now), 202);
+    await_state(served.url, id, "running", 10);
+    sleep_ms(700);
+    assert_true(step_of(id) > before);
+    assert_int_equal(act(id, "cancel", now), 202);
+    await_state(served.url, id, "cancelled", 10);
+    assert_int_equal(act(id, "cancel", now), 409);
+    assert_int_equal(act(id, "resume", now), 409);
+    remove_job(id);
+}
+
+/* One worker: what waits can be put in another order, paused and cancelled without ever running. */
+static void waiting_jobs(void **state)
+{
+    char first[JOB_ID], second[JOB_ID], third[JOB_ID], now[16], path[128];
+    struct reply reply;
+    submit_tiny(served.url, LONG_RUN, "", first);
+    await_state(served.url, first, "running", 10);
+    submit_tiny(served.url, LONG_RUN, "", second);
+    submit_tiny(served.url, LONG_RUN, ",\"priority\":1", third);
+    job_state(served.url, third, now);
+    assert_string_equal(now, "queued");
+    job_path(path, second, "");
+    call_server(served.url, &(struct call){.method = "PATCH", .path = path, .body = "{\"priority\":5,\"name\":\"soon\"}"},
+                &reply);
+    assert_int_equal(reply.status, 200);
+    assert_string_equal(json_text(reply.json, "name"), "soon");
+    reply_close(&reply);
+    assert_int_equal(act(first, "cancel", now), 202);
+    await_state(served.url, second, "running", 10);
+    job_state(served.url, third, now);
+    assert_string_equal(now, "queued");
+    assert_int_equal(act(third, "pause", now), 202);
+    assert_string_equal(now, "paused");
+    assert_int_equal(act(third, "cancel", now), 202);
+    assert_string_equal(now, "cancelled");
+    assert_int_equal(act(second, "cancel", now), 202);
+    await_state(served.url, second, "cancelled", 10);
+    remove_job(first);
+    remove_job(second);
+    remove_job(third);
+}
+
+static int ready_status(void)
+{
+    struct reply reply;
+    get(served.url, "/readyz", &reply);
+    int status = reply.status;
+    reply_close(&reply);
+    return status;
+}
+
+/* SIGTERM while a job runs: exit 0 in time, the job is queued on disk and goes on. */
+static void drain(void **state)
+{
+    char id[JOB_ID], now[16];
+    submit_tiny(served.url, LONG_RUN, "", id);
+    await_state(served.url, id, "running", 10);
+    sleep_ms(1000);
+    assert_int_equal(ready_status(), 200);
+    double asked = now_seconds();
+    daemon_signal(&served, SIGTERM);
+    /* From the first moment on: not ready (or already gone), but never ready. */
+    int seen = 0;
+    while (now_seconds() - asked < 0.1 || (seen = ready_status()) == 200) {
+        if (now_seconds() - asked > 0.15) {
+            break;
+        }
+    }
+    assert_true(seen == 503 || seen == 0);
+    assert_int_equal(daemon_wait(&served, 10000), 0);
+    assert_true(daemon_start(&served, NULL, NULL));
+    await_state(served.url, id, "running", 10);
+    assert_true(step_of(id) > 0); /* not from the start */
+    assert_int_equal(act(id, "cancel", now), 202);
+    await_state(served.url, id, "cancelled", 10);
+    remove_job(id);
+}
+
+static void interrupt_ends_too(void **state)
+{
+    daemon_signal(&served, SIGINT);
+    assert_int_equal(daemon_wait(&served, 10000), 0);
+    assert_true(daemon_start(&served, NULL, NULL));
+}
+
+/* A database has one owner: a second daemon must not touch it. */
+static void one_owner(void **state)
+{
+    char *errors = NULL;
+    const char *const args[] = {"serve", "--listen", "127.0.0.1:0", "--db", served.db, NULL};
+    assert_int_equal(motifd_run(args, NULL, &errors), 1);
+    assert_null(strstr(errors, served.folder));
+    free(errors);
+    struct reply reply;
+    get(served.url, "/readyz", &reply);
+    assert_int_equal(reply.status, 200);
+    reply_close(&reply);
+}
+
+/* The port is taken. */
+static void port_in_use(void **state)
+{
+    char listen[32], *errors = NULL;
+    struct daemon_process other;
+    daemon_init(&other);
+    (void)snprintf(listen, sizeof listen, "127.0.0.1:%d", served.port);
+    const char *const args[] = {"serve", "--listen", listen, "--db", other.db, NULL};
+    assert_int_equal(motifd_run(args, NULL, &errors), 1);
+    assert_non_null(strstr(errors, "cannot listen"));
+    free(errors);
+    daemon_close(&other, false);
+}
+
+/* SIGKILL while it runs: the same job goes on by itself. */
+static void killed_and_restarted(void **state)
+{
+    char id[JOB_ID], now[16];
+    submit_tiny(served.url, LONG_RUN, "", id);
+    await_state(served.url, id, "running", 10);
+    sleep_ms(1500);
+    daemon_kill(&served);
+    assert_true(daemon_start(&served, NULL, NULL));
+    await_state(served.url, id, "running", 10);
+    sleep_ms(700);
+    assert_true(step_of(id) > 0);
+    assert_int_equal(act(id, "cancel", now), 202);
+    await_state(served.url, id, "cancelled", 10);
+}
+
+static void full_queue(void **state)
+{
+    struct daemon_process other;
+    char id[JOB_ID], value[256];
+    struct reply reply;
+    static const char *const args[] = {"--queue-limit", "2", NULL};
+    daemon_init(&other);
+    assert_true(daemon_start(&other, args, NULL));
+    submit_tiny(other.url, LONG_RUN, "", id);
+    await_state(other.url, id, "running", 10);
+    submit_tiny(other.url, LONG_RUN, "", id);
+    submit_tiny(other.url, LONG_RUN, "", id);
+    post(other.url, "/v1/jobs", "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}", &reply);
+    assert_problem(&reply, 503);
+    assert_true(atoi(reply_header(&reply, "Retry-After", value)) > 0);
+    reply_close(&reply);
+    assert_int_equal(daemon_stop(&other), 0);
+    daemon_close(&other, false);
+}
+
+static void check_config(void **state)
+{
+    char path[128], *out = NULL;
+    (void)snprintf(path, sizeof path, "%s/check.json", served.folder);
+    const char *const args[] = {"check-config", path, NULL};
+    static const struct {
+        const char *text;
+        int code;
+        const char *says[3];
+    } cases[] = {
+        {"{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}", 0, {"no fault"}},
+        {"{\"kind\":\"sparling\",\"config\":{\"batch\":0,\"density_start\":3,\"nonsense\":1}}", 1,
+         {"/config/batch", "/config/density_start", "/config/nonsense"}},
+        {"{\"kind\":\"what\"}", 1, {"/kind"}},
+        {"{\"workers\":2,\"listen\":\"127.0.0.1:0\"}", 0, {"no fault"}},
+        {"{\"workers\":0,\"lisden\":1}", 1, {"/workers", "/lisden"}},
+        {"{", 1, {""}},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        FILE *file = fopen(path, "we");
+        assert_non_null(file);
+        (void)fputs(cases[i].text, file);
+        (void)fclose(file);
+        assert_int_equal(motifd_run(args, &out, NULL), cases[i].code);
+        for (int s = 0; s < 3 && cases[i].says[s] != NULL; s++) {
+            assert_non_null(strstr(out, cases[i].says[s]));
+        }
+        free(out);
+    }
+    (void)remove(path);
+    assert_int_equal(motifd_run((const char *const[]){"check-config", "/nonexistent", NULL}, NULL, NULL), 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pause_resume_cancel), cmocka_unit_test(waiting_jobs), cmocka_unit_test(drain),
+        cmocka_unit_test(interrupt_ends_too),  cmocka_unit_test(one_owner),    cmocka_unit_test(port_in_use),
+        cmocka_unit_test(killed_and_restarted), cmocka_unit_test(full_queue),  cmocka_unit_test(check_config),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

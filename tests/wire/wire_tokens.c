@@ -1,0 +1,200 @@
+/* Tokens: made on the command line, asked for over the wire, three scopes, revoked, never stored. */
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/wire/wire.h"
+
+static struct daemon_process served;
+
+static int setup(void **state)
+{
+    daemon_init(&served);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    daemon_close(&served, false);
+    return 0;
+}
+
+static void make_token(const char *name, const char *scope, char secret[128])
+{
+    char *out = NULL;
+    const char *const args[] = {"token", "create", "--name", name, "--scope", scope, "--db", served.db, NULL};
+    assert_int_equal(motifd_run(args, &out, NULL), 0);
+    assert_int_equal(strncmp(out, "motif_", 6), 0);
+    (void)snprintf(secret, 128, "%.*s", (int)strcspn(out, "\n"), out);
+    assert_true(strlen(secret) > 40);
+    free(out);
+}
+
+/* Status of a request with a token (NULL: none). */
+static int as(const char *token, const char *method, const char *path, const char *body, struct reply *reply)
+{
+    char line[256];
+    const char *headers[] = {line, NULL};
+    (void)snprintf(line, sizeof line, "Authorization: Bearer %s", token != NULL ? token : "");
+    struct call call = {.method = method, .path = path, .body = body, .headers = token != NULL ? headers : NULL};
+    call_server(served.url, &call, reply);
+    return reply->status;
+}
+
+static int status_as(const char *token, const char *method, const char *path, const char *body)
+{
+    struct reply reply;
+    int status = as(token, method, path, body, &reply);
+    reply_close(&reply);
+    return status;
+}
+
+static bool file_contains(const char *path, const char *text)
+{
+    static char bytes[1 << 20];
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return false;
+    }
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    (void)fclose(file);
+    return memmem(bytes, size, text, strlen(text)) != NULL;
+}
+
+static void scopes(void **state)
+{
+    char read[128], submit[128], admin[128], value[256];
+    struct reply reply;
+    static const char job[] = "{\"kind\":\"sparling\",\"config\":{" TINY ",\"total_samples\":40}}";
+    make_token("reader", "read", read);
+    make_token("submitter", "submit", submit);
+    make_token("chief", "admin", admin);
+    assert_true(daemon_start(&served, NULL, NULL));
+
+    assert_int_equal(as(NULL, "GET", "/v1/jobs", NULL, &reply), 401);
+    assert_problem(&reply, 401);
+    assert_int_equal(strncmp(reply_header(&reply, "WWW-Authenticate", value), "Bearer", 6), 0);
+    reply_close(&reply);
+    assert_int_equal(status_as("motif_wrong", "GET", "/v1/jobs", NULL), 401);
+    assert_int_equal(status_as("", "GET", "/v1/jobs", NULL), 401);
+    assert_int_equal(status_as(NULL, "GET", "/healthz", NULL), 200); /* probes have no token */
+    assert_int_equal(status_as(NULL, "GET", "/readyz", NULL), 200);
+
+    assert_int_equal(status_as(read, "GET", "/v1/jobs", NULL), 200);
+    assert_int_equal(as(read, "POST", "/v1/jobs", job, &reply), 403);
+    assert_problem(&reply, 403);
+    reply_close(&reply);
+    assert_int_equal(as(submit, "POST", "/v1/jobs", job, &reply), 201);
+    char path[128];
+    job_path(path, json_text(reply.json, "id"), "");
+    reply_close(&reply);
+    assert_int_equal(status_as(submit, "GET", path, NULL), 200);
+    for (int waited = 0; waited < 30000; waited += 50) {
+        (void)as(read, "GET", path, NULL, &reply);
+        bool done = strcmp(json_text(reply.json, "state"), "succeeded") == 0;
+        reply_close(&reply);
+        if (done) {
+            break;
+        }
+        sleep_ms(50);
+    }
+    assert_int_equal(status_as(read, "DELETE", path, NULL), 403);
+    assert_int_equal(status_as(admin, "DELETE", path, NULL), 204);
+
+    /* Refused before the body: nothing of 900 KB need be read. */
+    static char large[900000];
+    memset(large, ' ', sizeof large - 1);
+    double begun = now_seconds();
+    assert_int_equal(status_as("motif_wrong", "POST", "/v1/jobs", large), 401);
+    assert_true(now_seconds() - begun < 2.0);
+
+    assert_int_equal(daemon_stop(&served), 0);
+    assert_false(file_contains(served.db, read));
+    assert_false(file_contains(served.db, admin));
+    assert_false(file_contains(served.log, admin));
+}
+
+static void revoked_and_listed(void **state)
+{
+    char secret[128], *out = NULL;
+    make_token("guest", "read", secret);
+    const char *const list[] = {"token", "list", "--db", served.db, NULL};
+    assert_int_equal(motifd_run(list, &out, NULL), 0);
+    assert_non_null(strstr(out, "guest"));
+    assert_null(strstr(out, secret));
+    free(out);
+    const char *const twice[] = {"token", "create", "--name", "guest", "--db", served.db, NULL};
+    assert_int_equal(motifd_run(twice, NULL, NULL), 1);
+    const char *const revoke[] = {"token", "revoke", "--name", "guest", "--db", served.db, NULL};
+    assert_int_equal(motifd_run(revoke, NULL, NULL), 0);
+    assert_int_equal(motifd_run(revoke, NULL, NULL), 1);
+    assert_true(daemon_start(&served, NULL, NULL));
+    assert_int_equal(status_as(secret, "GET", "/v1/jobs", NULL), 401);
+    assert_int_equal(daemon_stop(&served), 0);
+}
+
+static void token_of_the_environment(void **state)
+{
+    struct daemon_process other;
+    struct reply reply;
+    const char *headers[] = {"Authorization: Bearer 0123456789abcdef", NULL};
+    daemon_init(&other);
+    assert_int_equal(setenv("MOTIFD_TOKEN", "0123456789abcdef", 1), 0);
+    assert_true(daemon_start(&other, NULL, NULL));
+    assert_int_equal(unsetenv("MOTIFD_TOKEN"), 0);
+    get(other.url, "/v1/system", &reply);
+    assert_problem(&reply, 401);
+    reply_close(&reply);
+    call_server(other.url, &(struct call){.method = "GET", .path = "/v1/system", .headers = headers}, &reply);
+    assert_int_equal(reply.status, 200);
+    reply_close(&reply);
+    assert_int_equal(daemon_stop(&other), 0);
+    daemon_close(&other, false);
+}
+
+static void beyond_loopback(void **state)
+{
+    struct daemon_process other;
+    char *errors = NULL;
+    daemon_init(&other);
+    const char *const args[] = {"serve", "--listen", "0.0.0.0:0", "--db", other.db, NULL};
+    assert_int_equal(motifd_run(args, NULL, &errors), 2);
+    assert_non_null(strstr(errors, "token"));
+    free(errors);
+    daemon_close(&other, false);
+}
+
+static void wrong_usage(void **state)
+{
+    static const char *const cases[][8] = {
+        {"token", NULL},
+        {"token", "forge", NULL},
+        {"token", "create", "--scope", "god", "--name", "x", NULL},
+        {"token", "create", "--days", "-1", "--name", "x", NULL},
+        {"token", "create", NULL},
+        {"serve", "--workers", "0", NULL},
+        {"serve", "--listen", "somewhere", NULL},
+        {"serve", "--token", "short", NULL},
+        {"juggle", NULL},
+        {NULL},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char db[96];
+        (void)snprintf(db, sizeof db, "%s/usage.db", served.folder);
+        assert_int_equal(setenv("MOTIFD_DB", db, 1), 0);
+        assert_int_equal(motifd_run(cases[i], NULL, NULL), 2);
+        (void)unlink(db);
+    }
+    (void)unsetenv("MOTIFD_DB");
+    assert_int_equal(motifd_run((const char *const[]){"help", NULL}, NULL, NULL), 0);
+    assert_int_equal(motifd_run((const char *const[]){"version", NULL}, NULL, NULL), 0);
+    assert_int_equal(motifd_run((const char *const[]){"serve", "--help", NULL}, NULL, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scopes),          cmocka_unit_test(revoked_and_listed), cmocka_unit_test(token_of_the_environment),
+        cmocka_unit_test(beyond_loopback), cmocka_unit_test(wrong_usage),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
