@@ -24,7 +24,8 @@ static inline uint32_t twisted(uint32_t upper, uint32_t lower)
     return (both >> 1) ^ ((0U - (both & 1U)) & 0x9908b0dfU);
 }
 
-static void twist(struct mt19937 *rng)
+/* The next 624 words at once. Both loops have no branches, so that the compiler makes them vectors. */
+static void refill(struct mt19937 *rng)
 {
     uint32_t *s = rng->state;
     int i = 0;
@@ -35,26 +36,55 @@ static void twist(struct mt19937 *rng)
         s[i] = s[i + MIDDLE - WORDS] ^ twisted(s[i], s[i + 1]);
     }
     s[WORDS - 1] = s[MIDDLE - 1] ^ twisted(s[WORDS - 1], s[0]);
+    for (i = 0; i < WORDS; i++) {
+        uint32_t word = s[i];
+        word ^= word >> 11;
+        word ^= (word << 7) & 0x9d2c5680U;
+        word ^= (word << 15) & 0xefc60000U;
+        rng->words[i] = word ^ (word >> 18);
+    }
     rng->next = 0;
+}
+
+static inline uint32_t next_word(struct mt19937 *rng)
+{
+    if (rng->next >= WORDS) {
+        refill(rng);
+    }
+    return rng->words[rng->next++];
+}
+
+static inline double uniform_of(uint32_t high, uint32_t low)
+{
+    return ((double)(high >> 5) * 67108864.0 + (double)(low >> 6)) / 9007199254740992.0;
 }
 
 uint32_t mt19937_u32(struct mt19937 *rng)
 {
-    if (rng->next >= WORDS) {
-        twist(rng);
-    }
-    uint32_t word = rng->state[rng->next++];
-    word ^= word >> 11;
-    word ^= (word << 7) & 0x9d2c5680U;
-    word ^= (word << 15) & 0xefc60000U;
-    return word ^ (word >> 18);
+    return next_word(rng);
 }
 
 double mt19937_uniform(struct mt19937 *rng)
 {
-    uint32_t high = mt19937_u32(rng) >> 5;
-    uint32_t low = mt19937_u32(rng) >> 6;
-    return ((double)high * 67108864.0 + (double)low) / 9007199254740992.0;
+    uint32_t high = next_word(rng), low = next_word(rng);
+    return uniform_of(high, low);
+}
+
+void mt19937_uniforms(struct mt19937 *rng, double *out, int count)
+{
+    for (int i = 0; i < count;) {
+        int pairs = (WORDS - rng->next) / 2;
+        pairs = pairs < count - i ? pairs : count - i;
+        const uint32_t *words = rng->words + rng->next;
+        for (int k = 0; k < pairs; k++) {
+            out[i + k] = uniform_of(words[2 * k], words[2 * k + 1]);
+        }
+        rng->next += 2 * pairs;
+        i += pairs;
+        if (i < count) { /* one word left, or none */
+            out[i++] = mt19937_uniform(rng);
+        }
+    }
 }
 
 int64_t mt19937_integer(struct mt19937 *rng, int64_t low, int64_t high)
@@ -69,7 +99,7 @@ int64_t mt19937_integer(struct mt19937 *rng, int64_t low, int64_t high)
     }
     uint32_t value;
     do {
-        value = mt19937_u32(rng) & mask;
+        value = next_word(rng) & mask;
     } while (value > range);
     return low + (int64_t)value;
 }

@@ -8,13 +8,16 @@
 
 struct mt19937 {
     uint32_t state[624];
-    int next; /* the next word of state to be tempered; 624: twist first */
+    uint32_t words[624]; /* the state, tempered: what is handed out */
+    int next;            /* the next of words; 624: all are used up */
 };
 
 void mt19937_init(struct mt19937 *rng, uint32_t seed);
 uint32_t mt19937_u32(struct mt19937 *rng);
 /* In [0, 1), 53 bits, two words. */
 double mt19937_uniform(struct mt19937 *rng);
+/* The next `count` of them: the same values, faster. */
+void mt19937_uniforms(struct mt19937 *rng, double *out, int count);
 /* In [low, high), by masking and rejection; no draw when there is one value only.
  * Requires low < high and high - low <= 2^32. */
 int64_t mt19937_integer(struct mt19937 *rng, int64_t low, int64_t high);

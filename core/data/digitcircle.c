@@ -193,10 +193,15 @@ static double mean_ink(void)
 
 static void flip(struct mt19937 *rng, double share, float *image, int pixels)
 {
-    for (int i = 0; i < pixels; i++) {
-        if (mt19937_uniform(rng) < share) {
-            image[i] = 1.0F - image[i];
+    double drawn[256];
+    for (int done = 0; done < pixels;) {
+        int count = pixels - done < 256 ? pixels - done : 256;
+        mt19937_uniforms(rng, drawn, count);
+        for (int i = 0; i < count; i++) {
+            float pixel = image[done + i];
+            image[done + i] = drawn[i] < share ? 1.0F - pixel : pixel;
         }
+        done += count;
     }
 }
 

@@ -61,6 +61,23 @@ static void draws_in_sequence(void **state)
     assert_true(mt19937_uniform(&rng) == 0.26455561210462697);
 }
 
+/* Any mixture of single draws and bulk, at every distance from the end of a block of words. */
+static void bulk_equals_single_draws(void **state)
+{
+    struct mt19937 one, bulk;
+    double drawn[700];
+    mt19937_init(&one, 9);
+    mt19937_init(&bulk, 9);
+    for (int count = 0; count < 700; count = count * 5 / 4 + 1) {
+        assert_int_equal(mt19937_u32(&one), mt19937_u32(&bulk)); /* turns odd and even about */
+        mt19937_uniforms(&bulk, drawn, count);
+        for (int i = 0; i < count; i++) {
+            assert_true(mt19937_uniform(&one) == drawn[i]);
+        }
+    }
+    assert_int_equal(mt19937_u32(&one), mt19937_u32(&bulk));
+}
+
 /* The order of the 60 AudioMNIST speakers under seed 0. */
 static void shuffle(void **state)
 {
@@ -111,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(words),        cmocka_unit_test(draws_in_sequence),          cmocka_unit_test(shuffle),
         cmocka_unit_test(sample_seeds), cmocka_unit_test(integers_cover_their_range),
+        cmocka_unit_test(bulk_equals_single_draws),
     };
     return cmocka_run_group_tests_name("mt19937", tests, NULL, NULL);
 }
