@@ -155,7 +155,7 @@ void FAST(conv_forward)(const struct conv_call *c)
 {
     for (int y = 0; y < c->rows; y++) {
         for (int ob = 0; ob < c->out_blocks;) {
-            int blocks = PAIRED && c->out_blocks - ob >= 2 ? 2 : 1;
+            int blocks = PAIRED > 0 && c->out_blocks - ob >= 2 ? 2 : 1;
             conv_row(c, y, ob, blocks);
             ob += blocks;
         }

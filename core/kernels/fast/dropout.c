@@ -13,7 +13,6 @@ typedef __m512i vl;
 INLINE vl l_all(uint32_t x) { return _mm512_set1_epi64((int64_t)(uint64_t)x); }
 INLINE vl l_product(vl a, vl b) { return _mm512_mul_epu32(a, b); }
 INLINE vl l_high(vl a) { return _mm512_srli_epi64(a, 32); }
-INLINE vl l_xor(vl a, vl b) { return _mm512_xor_si512(a, b); }
 INLINE vl l_xor3(vl a, vl b, vl c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
 INLINE vl l_count(uint64_t from)
 {
