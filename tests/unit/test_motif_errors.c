@@ -86,6 +86,11 @@ static void windows_that_overlap(void **state)
     assert_true(report.fne == 0.0 && report.fpe == 0.0);
     assert_int_equal(report.truths, 2);
     assert_int_equal(report.predictions, 3);
+
+    const struct motif between = {10, 12, 3, 1.0F}; /* as near to one as to the other: the first has it */
+    motif_errors_clear(&errors);
+    assert_int_equal(motif_errors_add(&errors, &between, 1, boxes, 2, NULL), STATUS_OK);
+    assert_int_equal(at(&errors, MOTIF_WINDOWS, 0, 3), 1);
     motif_errors_close(&errors);
 }
 
