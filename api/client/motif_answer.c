@@ -9,6 +9,7 @@
 
 #define SIDE_MAX 4096
 #define CHANNELS_MAX 4096
+#define CROWD 20 /* more motifs than a pixel in this many: only maximal ones are drawn, or the input is hidden */
 
 static double number_at(const cJSON *list, int index)
 {
@@ -193,7 +194,17 @@ void motif_answer_draw(const struct motif_answer *answer, int columns, bool colo
 {
     struct draw_image image = {answer->rows, answer->columns, answer->grey};
     int shrink = draw_shrink(answer->columns, columns);
-    draw_motif_map(out, &image, answer->motifs, answer->motif_count, columns, colour);
+    struct draw_motif *shown = calloc(answer->motif_count + 1, sizeof(*shown));
+    size_t count = 0, room = (size_t)answer->rows * (size_t)answer->columns / CROWD;
+    if (!shown)
+        return;
+    for (size_t i = 0; i < answer->motif_count; i++)
+        if (answer->motifs[i].maximal || answer->motif_count <= room)
+            shown[count++] = answer->motifs[i];
+    draw_motif_map(out, &image, shown, count, columns, colour);
+    free(shown);
+    if (count < answer->motif_count)
+        buf_format(out, "  (%zu weaker motifs are not drawn)\n", answer->motif_count - count);
     if (shrink > 1)
         buf_format(out, "  (shrunk %d times to fit %d columns)\n", shrink, columns);
     for (int channel = 0; channel < answer->channels; channel++)

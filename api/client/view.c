@@ -45,6 +45,23 @@ void view_scalar(const cJSON *value, char *out, size_t bytes)
         snprintf(out, bytes, "-");
 }
 
+static bool ends_with(const char *text, const char *end)
+{
+    size_t length = strlen(text), tail = strlen(end);
+    return length >= tail && strcmp(text + length - tail, end) == 0;
+}
+
+/* A member by what its name says it is. */
+static void view_named(const cJSON *member, char *out, size_t bytes)
+{
+    if (cJSON_IsNumber(member) && ends_with(member->string, "bytes"))
+        term_bytes(out, bytes, member->valuedouble);
+    else if (cJSON_IsNumber(member) && (ends_with(member->string, "_seconds") || strcmp(member->string, "seconds") == 0))
+        term_duration(out, bytes, member->valuedouble);
+    else
+        view_scalar(member, out, bytes);
+}
+
 void view_object(struct buf *out, const cJSON *object, bool colour)
 {
     struct table table;
@@ -55,7 +72,7 @@ void view_object(struct buf *out, const cJSON *object, bool colour)
         char text[256];
         if (cJSON_IsObject(member) || cJSON_IsArray(member))
             continue;
-        view_scalar(member, text, sizeof(text));
+        view_named(member, text, sizeof(text));
         table_add_styled(&table, member->string, STYLE_DIM);
         table_add(&table, text);
     }
@@ -111,7 +128,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     const cJSON *member = NULL;
     if (!cJSON_IsObject(result))
         return;
-    table_init(&table, "RESULT|>VALUE");
+    table_init(&table, "RESULT|");
     for (size_t i = 0; i < ERRORS; i++) {
         char text[64];
         if (!cJSON_IsNumber(json_member(result, errors[i].name)))
@@ -125,11 +142,8 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
         char text[128];
         if (cJSON_IsObject(member) || cJSON_IsArray(member) || cJSON_IsNull(member) || is_error_name(member->string))
             continue;
-        if (strcmp(member->string, "seconds") == 0)
-            term_duration(text, sizeof(text), member->valuedouble);
-        else
-            view_scalar(member, text, sizeof(text));
-        table_add(&table, member->string);
+        view_named(member, text, sizeof(text));
+        table_add_styled(&table, member->string, STYLE_DIM);
         table_add(&table, text);
     }
     table_write(&table, colour, out);

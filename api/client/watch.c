@@ -40,7 +40,7 @@ struct watch {
     cJSON *job, *errors;
     bool drawn;          /* a live line is on the terminal */
     double plain_at;     /* when the last plain line was written */
-    char plain_key[160]; /* stage and density of it */
+    char plain_key[96];  /* state and density of it */
     double errors_at;
 };
 
@@ -71,7 +71,7 @@ static void refresh_errors(struct watch *watch)
 {
     struct http_request request = {.method = "GET", .path = watch->errors_path};
     struct http_answer answer;
-    if (now() - watch->errors_at < 5 && watch->errors)
+    if (watch->errors_at > 0 && now() - watch->errors_at < 5)
         return;
     watch->errors_at = now();
     if (http_call(watch->ctl->http, &request, &answer, NULL) == STATUS_OK && answer.status == 200) {
@@ -94,14 +94,14 @@ static void draw_live(struct watch *watch)
     watch->drawn = true;
 }
 
-/* Off a terminal: a line when the stage or the density changes, and every ten seconds. */
+/* Off a terminal: a line when the state or the density changes, and every ten seconds. */
 static void draw_plain(struct watch *watch)
 {
     struct buf out;
     char key[sizeof(watch->plain_key)];
-    const cJSON *progress = json_member(watch->job, "progress");
-    const char *state = json_string(watch->job, "state"), *stage = json_string(progress, "stage");
-    snprintf(key, sizeof(key), "%s %s %.6g", state ? state : "", stage ? stage : "", json_number(progress, "density"));
+    const char *state = json_string(watch->job, "state");
+    snprintf(key, sizeof(key), "%s %.6g", state ? state : "",
+             json_number(json_member(watch->job, "progress"), "density"));
     if (strcmp(key, watch->plain_key) == 0 && now() - watch->plain_at < 10)
         return;
     snprintf(watch->plain_key, sizeof(watch->plain_key), "%s", key);
@@ -232,7 +232,7 @@ int watch_job(struct ctl *ctl, const char *id, double interval, double patience)
     struct watch watch = {.ctl = ctl};
     struct sigaction action = {.sa_handler = on_interrupt}, before;
     snprintf(watch.job_path, sizeof(watch.job_path), "/v1/jobs/%s", id);
-    snprintf(watch.errors_path, sizeof(watch.errors_path), "/v1/jobs/%s/metrics?name=fpe,fne,ce&max_points=1", id);
+    snprintf(watch.errors_path, sizeof(watch.errors_path), "/v1/jobs/%s/metrics?name=fpe,fne,ce&max_points=3", id);
     interrupted = 0;
     sigaction(SIGINT, &action, &before);
     int code = follow(&watch, interval, patience);

@@ -176,7 +176,7 @@ static void run(struct outcome *outcome, int port, const char *format, ...)
 #define SUCCEEDED                                                                                             \
     "{\"id\":\"" JOB "\",\"kind\":\"sparling\",\"state\":\"succeeded\",\"progress\":{\"fraction\":1},"        \
     "\"result\":{\"fpe\":0.0125,\"fne\":0.004,\"ce\":0.01,\"e2ee\":0.02,\"samples\":2000}}"
-#define METRICS "GET /v1/jobs/" JOB "/metrics?name=fpe,fne,ce&max_points=1 "
+#define METRICS "GET /v1/jobs/" JOB "/metrics?name=fpe,fne,ce&max_points=3 "
 #define LOOK "GET /v1/jobs/" JOB " "
 #define NO_SERIES HEAD("200 OK", "") "{\"series\":{}}"
 
