@@ -43,15 +43,15 @@ static inline void submit_tiny(const char *url, long total, const char *further,
     reply_close(&reply);
 }
 
-static inline void job_path(char path[128], const char *id, const char *rest)
+static inline void job_path(char path[256], const char *id, const char *rest)
 {
-    (void)snprintf(path, 128, "/v1/jobs/%s%s", id, rest);
+    (void)snprintf(path, 256, "/v1/jobs/%s%s", id, rest);
 }
 
 /* The job's state, copied. */
 static inline void job_state(const char *url, const char *id, char state[16])
 {
-    char path[128];
+    char path[256];
     struct reply reply;
     job_path(path, id, "");
     get(url, path, &reply);

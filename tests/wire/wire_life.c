@@ -21,7 +21,7 @@ static int teardown(void **state)
 
 static int act(const char *id, const char *verb, char state[16])
 {
-    char path[128], rest[32];
+    char path[256], rest[32];
     struct reply reply;
     (void)snprintf(rest, sizeof rest, "/%s", verb);
     job_path(path, id, rest);
@@ -37,7 +37,7 @@ static int act(const char *id, const char *verb, char state[16])
 
 static double step_of(const char *id)
 {
-    char path[128];
+    char path[256];
     struct reply reply;
     job_path(path, id, "");
     get(served.url, path, &reply);
@@ -48,7 +48,7 @@ static double step_of(const char *id)
 
 static void remove_job(const char *id)
 {
-    char path[128];
+    char path[256];
     struct reply reply;
     job_path(path, id, "");
     call_server(served.url, &(struct call){.method = "DELETE", .path = path}, &reply);
@@ -74,7 +74,7 @@ static void pause_resume_cancel(void **state)
     double before = step_of(id);
     sleep_ms(300);
     assert_true(step_of(id) == before); /* it really stands */
-    char path[128];
+    char path[256];
     struct reply reply;
     job_path(path, id, "");
     call_server(served.url, &(struct call){.method = "DELETE", .path = path}, &reply);
@@ -94,7 +94,7 @@ static void pause_resume_cancel(void **state)
 /* One worker: what waits can be put in another order, paused and cancelled without ever running. */
 static void waiting_jobs(void **state)
 {
-    char first[JOB_ID], second[JOB_ID], third[JOB_ID], now[16], path[128];
+    char first[JOB_ID], second[JOB_ID], third[JOB_ID], now[16], path[256];
     struct reply reply;
     submit_tiny(served.url, LONG_RUN, "", first);
     await_state(served.url, first, "running", 10);
@@ -232,7 +232,7 @@ static void full_queue(void **state)
 
 static void check_config(void **state)
 {
-    char path[128], *out = NULL;
+    char path[256], *out = NULL;
     (void)snprintf(path, sizeof path, "%s/check.json", served.folder);
     const char *const args[] = {"check-config", path, NULL};
     static const struct {

@@ -84,7 +84,7 @@ static void scopes(void **state)
     assert_problem(&reply, 403);
     reply_close(&reply);
     assert_int_equal(as(submit, "POST", "/v1/jobs", job, &reply), 201);
-    char path[128];
+    char path[256];
     job_path(path, json_text(reply.json, "id"), "");
     reply_close(&reply);
     assert_int_equal(status_as(submit, "GET", path, NULL), 200);
