@@ -90,7 +90,7 @@ static enum status set_pragmas(struct db *db, struct error *err)
     /* The first two only matter while the file is empty. secure_delete would write zeros over every
      * page of a deleted checkpoint. */
     enum status status = db_exec(db,
-                                 "PRAGMA page_size=4096;"
+                                 "PRAGMA page_size=8192;"
                                  "PRAGMA auto_vacuum=INCREMENTAL;"
                                  "PRAGMA secure_delete=OFF;"
                                  "PRAGMA foreign_keys=ON;"

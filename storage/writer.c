@@ -22,7 +22,7 @@
 #define DEPTH_MAX 4096                      /* commands that may wait */
 #define LAZY_BYTES_MAX ((size_t)8 << 20)    /* memory of the lazy ones that wait */
 #define LAZY_MS 900                         /* age at which lazy ones go: within a second with the commit */
-#define WAL_PORTION 512                     /* frames after which the log is copied back */
+#define WAL_PORTION 128                     /* frames after which the log is copied back: a MiB */
 #define WAL_LARGE (WAL_PORTION * 32)        /* frames at which readers are asked to step aside */
 #define QUIET_MS 2000                       /* without commands: time to truncate the log */
 #define RESTART_WAIT_MS 20
@@ -351,18 +351,16 @@ static struct command *take_bulk(struct writer *w)
 static int on_commit(void *context, sqlite3 *handle, const char *name, int frames)
 {
     struct writer *w = context;
+    if (frames < w->wal_frames)
+        w->wal_next = WAL_PORTION; /* the log has started over */
     w->wal_frames = frames;
     return SQLITE_OK;
 }
 
-/* Copies the log back when it has grown by a portion. */
-static void copy_back(struct storage *storage, bool somebody_waits)
+/* Copies the log back. */
+static void copy_back(struct storage *storage)
 {
     struct writer *w = &storage->writer;
-    if (w->wal_frames < WAL_PORTION)
-        w->wal_next = WAL_PORTION; /* the log has started over */
-    if (w->wal_frames < w->wal_next || (somebody_waits && w->wal_frames < w->wal_next + 2 * WAL_PORTION))
-        return;
     int in_log = 0, copied = 0;
     w->db.last_code = SQLITE_OK;
     int code = sqlite3_wal_checkpoint_v2(w->db.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
@@ -406,7 +404,7 @@ static enum status sweep_command(struct storage *storage, struct db *db, struct 
 }
 
 /* What there is to do next. */
-enum task { TASK_NONE, TASK_MAIN, TASK_BULK, TASK_SWEEP, TASK_TIDY, TASK_END };
+enum task { TASK_NONE, TASK_MAIN, TASK_BULK, TASK_COPY, TASK_SWEEP, TASK_TIDY, TASK_END };
 
 static bool main_is_due(const struct writer *w)
 {
@@ -414,10 +412,15 @@ static bool main_is_due(const struct writer *w)
                                w->depth >= DEPTH_MAX / 2 || clock_monotonic_ms() >= w->lazy_due);
 }
 
-static enum task choose(struct writer *w, bool bulk_turn, int64_t quiet_at)
+/* The main queue and the slow pieces (copying back, bulk) take turns when both have something. */
+static enum task choose(struct writer *w, bool slow_turn, int64_t quiet_at)
 {
     bool due = main_is_due(w);
-    if (w->bulk_head != NULL && (bulk_turn || !due))
+    if (due && !slow_turn)
+        return TASK_MAIN;
+    if (w->wal_frames >= w->wal_next && !atomic_load(&w->failed))
+        return TASK_COPY;
+    if (w->bulk_head != NULL)
         return TASK_BULK;
     if (due)
         return TASK_MAIN;
@@ -458,15 +461,25 @@ static void commit_list(struct storage *storage, struct command *list, int synch
     finish_group(storage, list, synchronous == 2, clock_seconds() - start);
 }
 
+static void run_task(struct storage *storage, enum task task, struct command *list)
+{
+    if (task == TASK_COPY)
+        copy_back(storage);
+    else if (task == TASK_TIDY)
+        truncate_log(storage);
+    else
+        commit_list(storage, list, task == TASK_MAIN ? 2 : 1);
+}
+
 static void *writer_main(void *argument)
 {
     struct storage *storage = argument;
     struct writer *w = &storage->writer;
-    bool bulk_turn = false;
+    bool slow_turn = false;
     int64_t quiet_at = 0;
     pthread_mutex_lock(&w->lock);
     for (;;) {
-        enum task task = choose(w, bulk_turn, quiet_at);
+        enum task task = choose(w, slow_turn, quiet_at);
         if (task == TASK_END)
             break;
         if (task == TASK_NONE) {
@@ -475,20 +488,13 @@ static void *writer_main(void *argument)
         }
         struct command sweep = {.run = sweep_command, .manner = MANNER_BULK};
         struct command *list = task == TASK_MAIN ? take_main(w) : task == TASK_BULK ? take_bulk(w) : &sweep;
-        bulk_turn = task == TASK_MAIN;
+        slow_turn = task == TASK_MAIN;
         if (task == TASK_SWEEP)
             w->sweep = false; /* before the step: whoever dooms something during it sets it again */
         if (task == TASK_TIDY)
             w->tidy = false;
-        bool waiting = w->urgent > 0;
         pthread_mutex_unlock(&w->lock);
-        if (task == TASK_TIDY) {
-            truncate_log(storage);
-        } else {
-            commit_list(storage, list, task == TASK_MAIN ? 2 : 1);
-            if (!atomic_load(&w->failed))
-                copy_back(storage, waiting);
-        }
+        run_task(storage, task, list);
         pthread_mutex_lock(&w->lock);
         if (task != TASK_TIDY) {
             quiet_at = clock_monotonic_ms() + QUIET_MS;
