@@ -360,6 +360,38 @@ static void poison(struct host_bytes *bytes, const char *name)
     free(entries);
 }
 
+/* What a dry run promises, against what a run holds after an update. */
+static void memory_is_near_the_estimate(void **state)
+{
+    static const struct config_setting light[] = {{NULL, NULL}};
+    static const struct config_setting heavy[] = {{"image_size", "80"}, {"min_radius", "12"}, {"width", "24"},
+                                                  {"units", "3"},       {"layers", "3"},      {"channels", "96"},
+                                                  {"pool", "4"},        {"batch", "6"},       {NULL, NULL}};
+    const struct config_setting *const variants[] = {light, heavy};
+    for (int i = 0; i < 2; i++) {
+        struct run_host host;
+        struct sparling_config config;
+        struct method_estimate estimate;
+        struct host_bytes bytes = {0};
+        enum method_wish wish;
+        configure(&config, variants[i]);
+        assert_ok(method->estimate(&config, &estimate, err));
+        assert_ok(host_open(&host, 1, NULL, err));
+        struct method_run *run = start(&host, &config);
+        for (int j = 0; j < 2; j++)
+            assert_ok(host_step(&host, method, run, &wish, err));
+        double held = (double)run->arena.peak_bytes + 16.0 * (double)params_count(run->network->params);
+        double promised = (double)estimate.memory_bytes, constant = 16 << 20;
+        if (held > 1.1 * promised || promised - constant > 1.6 * held)
+            fail_msg("variant %d: %.1f MB promised, %.1f MB held", i, promised / 1e6, held / 1e6);
+        assert_ok(host_save(method, run, &bytes, err));
+        assert_near((double)estimate.checkpoint_bytes / (double)bytes.count, 1, 0.3);
+        host_bytes_close(&bytes);
+        method->destroy(run);
+        host_close(&host);
+    }
+}
+
 static void broken_numbers_stop_the_run(void **state)
 {
     struct run_host host;
@@ -425,6 +457,7 @@ int main(void)
         cmocka_unit_test(evaluation_is_what_it_says),
         cmocka_unit_test(warm_start_takes_weights_only),
         cmocka_unit_test(evaluation_job_uses_its_seed),
+        cmocka_unit_test(memory_is_near_the_estimate),
         cmocka_unit_test(broken_numbers_stop_the_run),
         cmocka_unit_test(bad_streams_are_refused),
     };

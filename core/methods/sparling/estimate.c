@@ -51,20 +51,19 @@ double sparling_macs(const struct sparling_config *c, int tokens)
 
 static double padded(double channels) { return 16 * ceil(channels / 16); }
 
-/* Floats that one image keeps alive between forward and backward. */
+/* Floats that one image keeps alive between forward and backward, and the gradients on the way back.
+ * Four maps a residual unit; the gradient of a map gives its buffer to the next, so three are enough. */
 static double activation_floats(const struct sparling_config *c)
 {
     double side = (double)c->image_size + 2, map = side * side;
     double w = padded((double)c->width), m = padded((double)c->channels_motif), d = (double)c->channels;
     double f = (double)c->feed_forward, grid = sparling_grid(c), n = grid * grid;
     double t = (double)c->max_symbols + 1, layers = (double)c->layers, heads = (double)c->heads;
-    double maps = map * (16 + w * (1 + 5 * (double)c->units) + 3 * m);
-    double collapse = c->embed_order == EMBED_THEN_POOL ? map * padded(d) : 0;
+    double maps = map * (w * (1 + 4 * (double)c->units + 3) + 3 * m);
     double lstm = c->lstm ? n * 8 * d : 0;
     double encoder = layers * (n * (12 * d + 2 * f) + 2 * heads * n * n);
     double decoder = layers * (t * (20 * d + 2 * f) + n * 2 * d + 2 * heads * t * (t + n));
-    /* Each value has a gradient of the same size. */
-    return 2 * (maps + collapse + lstm + encoder + decoder);
+    return maps + lstm + encoder + decoder;
 }
 
 enum status sparling_estimate(const void *config, struct method_estimate *out, struct error *err)
