@@ -1,0 +1,404 @@
+/* motifctl as a person uses it, against a real daemon: every command, the exit codes, a restart in the middle. */
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/wire/wire.h"
+
+#define TEXT (256 * 1024)
+#define LONG_RUN 4000000L
+#define WORDS 96
+
+static struct daemon_process served;
+static char done[JOB_ID]; /* a job that has succeeded */
+
+struct outcome {
+    int code;
+    char out[TEXT], err[TEXT];
+};
+static struct outcome got;
+
+static void slurp(const char *path, char *out, size_t bytes)
+{
+    FILE *file = fopen(path, "rb");
+    size_t count = file != NULL ? fread(out, 1, bytes - 1, file) : 0;
+    out[count] = '\0';
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+}
+
+static void in_folder(const char *name, char out[128])
+{
+    (void)snprintf(out, 128, "%s/%s", served.folder, name);
+}
+
+/* Starts motifctl with words split at blanks, in the daemon's folder. */
+static pid_t start(const char *line)
+{
+    char words_text[2048], out[128], err[128], *words[WORDS] = {0};
+    size_t count = 0;
+    const char *program = getenv("MOTIFCTL");
+    assert_non_null(program);
+    (void)snprintf(words_text, sizeof words_text, "motifctl %s", line);
+    for (char *word = strtok(words_text, " "); word != NULL && count < WORDS - 1; word = strtok(NULL, " ")) {
+        words[count++] = word;
+    }
+    in_folder("ctl.out", out);
+    in_folder("ctl.err", err);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        (void)setenv("MOTIFD_SERVER", served.url, 1);
+        if (freopen(out, "wb", stdout) == NULL || freopen(err, "wb", stderr) == NULL || chdir(served.folder) != 0) {
+            _exit(126);
+        }
+        (void)execv(program, words);
+        _exit(127);
+    }
+    return child;
+}
+
+static void finish(pid_t child)
+{
+    char path[128];
+    int status = 0;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    got.code = WEXITSTATUS(status);
+    in_folder("ctl.out", path);
+    slurp(path, got.out, sizeof got.out);
+    in_folder("ctl.err", path);
+    slurp(path, got.err, sizeof got.err);
+}
+
+static void ctl(const char *format, ...)
+{
+    char line[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    finish(start(line));
+}
+
+static void expect(int code)
+{
+    if (got.code != code) {
+        print_error("exit code %d, wanted %d\nout: %s\nerr: %s\n", got.code, code, got.out, got.err);
+    }
+    assert_int_equal(got.code, code);
+}
+
+static void shows(const char *text)
+{
+    if (strstr(got.out, text) == NULL) {
+        print_error("no \"%s\" in: %s\n", text, got.out);
+        fail();
+    }
+}
+
+static cJSON *document(void)
+{
+    cJSON *json = cJSON_Parse(got.out);
+    assert_non_null(json);
+    return json;
+}
+
+#define TINY_FLAGS                                                                                                      \
+    "--preset digitcircle-quick --set image_size=32 --set classes=3 --set min_symbols=1 --set max_symbols=2 "           \
+    "--set shift=1 --set margin=8 --set min_radius=5 --set width=16 --set motifs=3 --set units=1 --set channels=16 "    \
+    "--set layers=1 --set heads=2 --set feed_forward=32 --set batch=4 --set validation_every=40 "                       \
+    "--set validation_samples=8 --set checkpoint_every=20"
+
+static int setup(void **state)
+{
+    daemon_init(&served);
+    if (!daemon_start(&served, NULL, NULL)) {
+        return -1;
+    }
+    submit_tiny(served.url, 120, ",\"name\":\"first\"", done);
+    await_state(served.url, done, "succeeded", 60);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    daemon_close(&served, false);
+    return 0;
+}
+
+static void submitting_and_watching(void **state)
+{
+    ctl("submit " TINY_FLAGS " --set test_samples=8 --set motif_samples=8 --set total_samples=40 --name second --watch");
+    expect(0);
+    shows("submitted second as ");
+    shows("second ");
+    shows("succeeded\n");
+    shows("false positive error (FPE)");
+    shows("DENSITY");
+}
+
+static void the_same_key_is_the_same_job(void **state)
+{
+    char first[64];
+    for (int i = 0; i < 2; i++) {
+        ctl("submit " TINY_FLAGS " --set total_samples=4 --key twice --json");
+        expect(0);
+        cJSON *job = document();
+        if (i == 0) {
+            (void)snprintf(first, sizeof first, "%s", json_text(job, "id"));
+        } else {
+            assert_string_equal(json_text(job, "id"), first);
+        }
+        cJSON_Delete(job);
+    }
+    await_state(served.url, first, "succeeded", 60);
+}
+
+static void faults_of_a_submission_are_usage_errors(void **state)
+{
+    ctl("submit --preset digitcircle-quick --set width=0 --set wdth=3 --set sparsity=some --dry-run");
+    expect(2);
+    assert_non_null(strstr(got.err, "/config/width"));
+    assert_non_null(strstr(got.err, "/config/wdth"));
+    assert_non_null(strstr(got.err, "/config/sparsity"));
+    ctl("submit --preset no-such");
+    expect(2);
+    ctl("show 01AAAAAAAAAAAAAAAAAAAAAAAA");
+    expect(2);
+    ctl("submit --preset digitcircle-quick --dry-run");
+    expect(0);
+    shows("predicted time");
+    shows("nothing was stored");
+}
+
+static void a_configuration_file_is_taken(void **state)
+{
+    char path[128];
+    in_folder("job.json", path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("{\"preset\":\"digitcircle-quick\",\"name\":\"filed\",\"config\":{\"seed\":5}}", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    ctl("submit --config job.json --set batch=2 --dry-run --json");
+    expect(0);
+    cJSON *answer = document();
+    const cJSON *config = cJSON_GetObjectItemCaseSensitive(answer, "config");
+    assert_true(json_number(config, "seed") == 5 && json_number(config, "batch") == 2);
+    assert_string_equal(json_text(answer, "name"), "filed");
+    cJSON_Delete(answer);
+}
+
+static void jobs_are_listed_and_shown(void **state)
+{
+    ctl("list --state succeeded");
+    expect(0);
+    shows("ID ");
+    shows(done);
+    shows("first");
+    ctl("list --json --limit 1");
+    expect(0);
+    cJSON *page = document();
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(page, "jobs")), 1);
+    cJSON_Delete(page);
+    ctl("list --state sleeping");
+    expect(2);
+    ctl("show %s --config --confusion", done);
+    expect(0);
+    shows("image_size");
+    shows("confusion matrix");
+    shows("weights_sha256");
+    ctl("show %.25s --json", done);
+    expect(0);
+    ctl("show %.2s --json", done); /* the clock's first letters: all jobs have them */
+    expect(2);
+}
+
+static void series_are_listed_and_drawn(void **state)
+{
+    ctl("metrics %s", done);
+    expect(0);
+    shows("validation_loss");
+    ctl("metrics %s --name accuracy --csv", done);
+    expect(0);
+    shows("name,step,value\naccuracy,");
+    ctl("plot %s validation_loss,density --height 8", done);
+    expect(0);
+    shows("validation_loss\n");
+    shows("┤");
+}
+
+static bool is_png(const char *name)
+{
+    char path[128];
+    unsigned char head[8] = {0};
+    in_folder(name, path);
+    FILE *file = fopen(path, "rb");
+    size_t count = file != NULL ? fread(head, 1, sizeof head, file) : 0;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return count == 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0;
+}
+
+static void motifs_are_drawn(void **state)
+{
+    ctl("motifs %s --seed 3 --png three.png", done);
+    expect(0);
+    shows("sample 3\n");
+    shows("prediction");
+    shows("truth");
+    assert_true(is_png("three.png"));
+    int ink = 0;
+    for (const char *at = got.out; *at != '\0'; at++) {
+        ink += *at == '@' || *at == '+';
+    }
+    assert_true(ink > 10); /* the picture itself came along */
+    ctl("motifs %s --count 2 --seed 7 --png some.png --json", done);
+    expect(0);
+    assert_true(is_png("some-7.png") && is_png("some-8.png"));
+    ctl("motifs %s --checkpoint 99", done);
+    expect(2);
+}
+
+static void models_are_evaluated(void **state)
+{
+    ctl("evaluate %s --samples 16", done);
+    expect(0);
+    shows("false negative error (FNE)");
+    shows("confusion matrix");
+    ctl("evaluate %s --last --json", done);
+    expect(0);
+    cJSON *evaluation = document();
+    assert_true(json_number(evaluation, "samples") == 16);
+    cJSON_Delete(evaluation);
+    ctl("evaluate %s --samples 0", done);
+    expect(2);
+}
+
+static void checkpoints_are_exported(void **state)
+{
+    char path[128];
+    struct stat whole, part;
+    ctl("checkpoints %s", done);
+    expect(0);
+    shows("SEQ");
+    ctl("export %s w.safetensors", done);
+    expect(0);
+    in_folder("w.safetensors", path);
+    assert_int_equal(stat(path, &whole), 0);
+    unsigned char head[9] = {0};
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fread(head, 1, 9, file), 9);
+    assert_int_equal(fclose(file), 0);
+    assert_int_equal(head[8], '{'); /* eight bytes of length, then JSON */
+    ctl("export %s other.safetensors --json", done);
+    expect(0);
+    in_folder("other.safetensors", path);
+    assert_int_equal(stat(path, &part), 0);
+    assert_int_equal(whole.st_size, part.st_size);
+    ctl("export %s x.safetensors --checkpoint 99", done);
+    expect(2);
+    in_folder("x.safetensors", path);
+    assert_int_not_equal(access(path, F_OK), 0);
+    ctl("artifacts %s motifs.png --output four.png", done);
+    expect(0);
+    assert_true(is_png("four.png"));
+}
+
+static void jobs_are_steered(void **state)
+{
+    char id[JOB_ID];
+    submit_tiny(served.url, LONG_RUN, "", id);
+    await_state(served.url, id, "running", 30);
+    ctl("pause %s", id);
+    expect(0);
+    await_state(served.url, id, "paused", 30);
+    ctl("resume %s", id);
+    expect(0);
+    await_state(served.url, id, "running", 30);
+    ctl("delete %s", id);
+    expect(1);
+    pid_t watcher = start("watch latest --interval 20");
+    sleep_ms(300);
+    char path[128];
+    struct reply reply;
+    job_path(path, id, "/cancel");
+    call_server(served.url, &(struct call){.method = "POST", .path = path}, &reply);
+    assert_int_equal(reply.status, 202);
+    reply_close(&reply);
+    finish(watcher);
+    expect(1);
+    shows("cancelled\n");
+    ctl("cancel %s", id);
+    expect(1); /* it has ended */
+    ctl("delete %s", id);
+    expect(0);
+    ctl("show %s", id);
+    expect(2);
+}
+
+static void a_watch_outlives_the_daemon(void **state)
+{
+    char id[JOB_ID], listen[32];
+    submit_tiny(served.url, 4000, "", id);
+    await_state(served.url, id, "running", 30);
+    (void)snprintf(listen, sizeof listen, "127.0.0.1:%d", served.port);
+    char line[128];
+    (void)snprintf(line, sizeof line, "watch %s --interval 20", id);
+    pid_t watcher = start(line);
+    sleep_ms(300);
+    daemon_kill(&served);
+    sleep_ms(700);
+    assert_true(daemon_start(&served, (const char *const[]){"--listen", listen, NULL}, NULL));
+    finish(watcher);
+    expect(0);
+    assert_non_null(strstr(got.err, "server not reachable"));
+    assert_non_null(strstr(got.err, "server is back"));
+    shows("succeeded\n");
+}
+
+static void the_server_describes_itself(void **state)
+{
+    ctl("kinds");
+    expect(0);
+    shows("digitcircle-quick");
+    ctl("kinds sparling");
+    expect(0);
+    shows("density_start");
+    shows("PRESET");
+    ctl("kinds sparling --markdown");
+    expect(0);
+    shows("| density_start | ");
+    ctl("kinds nonsense");
+    expect(2);
+    ctl("system");
+    expect(0);
+    shows("blas_core");
+    ctl("health");
+    expect(0);
+    ctl("--server http://127.0.0.1:1 health");
+    expect(3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(submitting_and_watching),
+        cmocka_unit_test(the_same_key_is_the_same_job),
+        cmocka_unit_test(faults_of_a_submission_are_usage_errors),
+        cmocka_unit_test(a_configuration_file_is_taken),
+        cmocka_unit_test(jobs_are_listed_and_shown),
+        cmocka_unit_test(series_are_listed_and_drawn),
+        cmocka_unit_test(motifs_are_drawn),
+        cmocka_unit_test(models_are_evaluated),
+        cmocka_unit_test(checkpoints_are_exported),
+        cmocka_unit_test(jobs_are_steered),
+        cmocka_unit_test(a_watch_outlives_the_daemon),
+        cmocka_unit_test(the_server_describes_itself),
+    };
+    return cmocka_run_group_tests_name("wire_motifctl", tests, setup, teardown);
+}
