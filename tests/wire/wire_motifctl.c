@@ -324,7 +324,7 @@ static void jobs_are_steered(void **state)
     expect(1);
     pid_t watcher = start("watch latest --interval 20");
     sleep_ms(300);
-    char path[128];
+    char path[256];
     struct reply reply;
     job_path(path, id, "/cancel");
     call_server(served.url, &(struct call){.method = "POST", .path = path}, &reply);
