@@ -21,7 +21,7 @@ struct options {
 };
 
 struct watch {
-    double began, loss, validation_loss, accuracy, density, achieved, norm, speed;
+    double began, loss, validation_loss, accuracy, density, achieved, norm, speed, fpe, fne, ce;
     const char *out;
 };
 
@@ -38,7 +38,8 @@ static void on_metric(void *context, const char *name, int64_t step, double valu
     const struct {
         const char *name;
         double *at;
-    } kept[] = {{"loss", &w->loss},         {"validation_loss", &w->validation_loss}, {"accuracy", &w->accuracy},
+    } kept[] = {{"loss", &w->loss}, {"fpe", &w->fpe}, {"fne", &w->fne}, {"ce", &w->ce},
+                {"validation_loss", &w->validation_loss}, {"accuracy", &w->accuracy},
                 {"density", &w->density},   {"achieved_density", &w->achieved},       {"gradient_norm", &w->norm},
                 {"samples_per_second", &w->speed}};
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
@@ -47,9 +48,9 @@ static void on_metric(void *context, const char *name, int64_t step, double valu
     /* The last metric of a validation. */
     if (strcmp(name, "target_accuracy") == 0) {
         printf("%7.1f s %8lld samples  loss %.4f  validation %.4f  accuracy %.4f (target %.4f)  density %.3e "
-               "(%.3e)  norm %.2f  %.0f/s\n",
+               "(%.3e)  fpe %.3f fne %.3f ce %.3f  norm %.2f  %.0f/s\n",
                now() - w->began, (long long)step, w->loss, w->validation_loss, w->accuracy, value, w->density,
-               w->achieved, w->norm, w->speed);
+               w->achieved, w->fpe, w->fne, w->ce, w->norm, w->speed);
         fflush(stdout);
     }
 }

@@ -144,11 +144,10 @@ static struct batch_request request_at(const struct method_run *run, int64_t fir
     return request;
 }
 
-static enum status add_motifs(struct method_run *run, struct network *network, const struct batch *batch,
-                              struct error *err)
+enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
+                             struct error *err)
 {
     struct exec *e = &run->exec;
-    struct tensor *motifs = network_motifs(e, network, batch->images, batch->request.count, 1);
     enum status status = exec_status(e, err);
     if (status)
         return status;
@@ -162,6 +161,13 @@ static enum status add_motifs(struct method_run *run, struct network *network, c
         status = motif_errors_add_map(&run->evaluation.errors, planes + (size_t)i * map, shape->height, shape->width,
                                       batch->truths[i].boxes, batch->truths[i].count, err);
     return status;
+}
+
+static enum status add_motifs(struct method_run *run, struct network *network, const struct batch *batch,
+                              struct error *err)
+{
+    return evaluation_count(run, network_motifs(&run->exec, network, batch->images, batch->request.count, 1), batch,
+                            err);
 }
 
 static enum status add_predictions(struct method_run *run, struct network *network, const struct batch *batch,

@@ -117,6 +117,7 @@ static enum status train(struct method_run *run, enum method_wish *wish, struct 
         run->phase = PHASE_VALIDATE;
         run->validation_position = run->validation_correct = run->validation_counted = 0;
         run->validation_loss = 0;
+        motif_errors_clear(&run->evaluation.errors);
     } else if (run->checkpoint_due) {
         run->checkpoint_due = 0;
         *wish = METHOD_CHECKPOINT;
@@ -137,6 +138,13 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
     run_metric(run, "accuracy", run->accuracy);
     run_metric(run, "validation_loss", loss);
     run_metric(run, "density", run->annealer.density);
+    struct motif_report motifs;
+    status = motif_errors_report(&run->evaluation.errors, MOTIF_BOXES, &motifs, err);
+    if (status)
+        return status;
+    run_metric(run, "fpe", motifs.fpe);
+    run_metric(run, "fne", motifs.fne);
+    run_metric(run, "ce", motifs.ce_assignment);
     status = annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, &ended, err);
     if (status)
         return status;

@@ -42,7 +42,7 @@ struct evaluation {
     int64_t seed;                              /* of the test set */
     double edit_sum;
     int64_t exact;
-    struct motif_errors errors;                /* of the row; after the last row: of the final model */
+    struct motif_errors errors;                /* of a validation; of the row; at last, of the final model */
     struct network *other;                     /* holds a row's checkpoint; NULL until needed */
     int64_t loaded;                            /* seq in `other`; -1: none */
 };
@@ -88,6 +88,10 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err);
 enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif_samples, int64_t test_samples,
                              bool stages, struct error *err);
 enum status evaluation_piece(struct method_run *run, bool *done, struct error *err);
+/* Counts the motif errors of a batch's maps into run->evaluation.errors: of the validation in
+ * progress while the run trains, of the row being evaluated afterwards. */
+enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
+                             struct error *err);
 double evaluation_fraction(const struct method_run *run);
 
 /* artifacts.c: pictures and tables of a finished evaluation, handed to the environment. */

@@ -144,6 +144,9 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     double value = (double)loss->data[0];
     if (!isfinite(value))
         return not_finite(run, "validation loss", err);
+    status = evaluation_count(run, motifs, batch, err);
+    if (status)
+        return status;
     run->validation_correct += count_exact(batch, logits->data, sparling_vocabulary(&run->config));
     run->validation_loss += value * batch->counted;
     run->validation_counted += batch->counted;
