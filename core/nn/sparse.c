@@ -239,7 +239,7 @@ static void update(struct exec *e, struct sparse *s, const struct tensor *z, dou
     if (s->config.mode == SPARSE_SINGLE)
         task.batch *= z->map.channels;
     /* The counts may come from a stream, and select memory. */
-    bool sound = s->kept >= 0 && s->kept <= s->keep && s->kept <= s->collected;
+    bool sound = s->kept >= 0 && s->kept <= s->keep && s->kept <= s->collected && s->collected < INT64_C(1) << 53;
     if (!sound || density > s->density)
         s->collected = s->kept = 0;
     s->density = density;

@@ -8,7 +8,7 @@
 
 #include "core/autodiff/ops.h"
 
-enum { PROBE_WEIGHTS = 64, PROBE_INPUTS = 4 };
+enum { PROBE_WEIGHTS = 96, PROBE_INPUTS = 4 };
 
 struct probe_input {
     real *value, *grad;

@@ -1,0 +1,365 @@
+/* The sparse layer: quantile rules against sorting, momentum, collection, and the behaviour its authors' package
+ * promises on Gaussian data. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/philox.h"
+#include "core/nn/sparse.h"
+
+struct layer {
+    struct arena arena;
+    struct pool *pool;
+    struct exec exec;
+    struct params *params;
+    struct sparse *sparse;
+    struct map_shape shape;
+    real *planes;
+    size_t count, plane;
+    uint32_t drawn;
+};
+
+static void layer_open(struct layer *l, const struct sparse_config *config, struct map_shape shape)
+{
+    *l = (struct layer){.shape = shape};
+    l->plane = (size_t)shape.height * (size_t)shape.width;
+    l->count = l->plane * (size_t)shape.channels * (size_t)shape.images;
+    l->planes = calloc(l->count, sizeof(real));
+    arena_init(&l->arena, 1 << 20, 0);
+    assert_int_equal(pool_create(2, &l->pool, NULL), STATUS_OK);
+    exec_init(&l->exec, kernels_best(), l->pool, &l->arena, 1);
+    assert_int_equal(params_create(&l->params, NULL), STATUS_OK);
+    assert_int_equal(sparse_create(&l->sparse, l->params, "sparse", config, NULL), STATUS_OK);
+    assert_int_equal(params_seal(l->params, true, NULL), STATUS_OK);
+    params_init(l->params, 1);
+}
+
+static void layer_close(struct layer *l)
+{
+    sparse_destroy(l->sparse);
+    params_destroy(l->params);
+    pool_destroy(l->pool);
+    arena_close(&l->arena);
+    free(l->planes);
+}
+
+/* Normal values; channel c has mean `spread` * c. */
+static void draw(struct layer *l, double spread)
+{
+    struct philox from = philox_stream(3, l->drawn++, 0);
+    for (size_t i = 0; i < l->count; i++) {
+        size_t channel = i / l->plane % (size_t)l->shape.channels;
+        l->planes[i] = (real)(philox_normal(&from, i) + spread * (double)channel);
+    }
+}
+
+static struct tensor *pass(struct layer *l, bool training, double density, bool raw)
+{
+    exec_begin(&l->exec, training, 0);
+    struct tensor *z = tensor_from_planes(&l->exec, l->planes, &l->shape, true);
+    struct tensor *m = sparse_forward(&l->exec, l->sparse, z, density, raw);
+    struct error err = {0};
+    if (exec_status(&l->exec, &err) != STATUS_OK)
+        fail_msg("%s", err.message);
+    return m;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    real x = *(const real *)a, y = *(const real *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorted values of one channel, or (-1) of all, of `batches` batches that lie one after another. */
+static size_t sorted(const struct layer *l, const real *batches, size_t number, int channel, real *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < number * l->count; i++)
+        if (channel < 0 || (int)(i % l->count / l->plane % (size_t)l->shape.channels) == channel)
+            out[n++] = batches[i];
+    qsort(out, n, sizeof(real), ascending);
+    return n;
+}
+
+static void kth_value(void **state)
+{
+    real values[200], sorted_values[200];
+    struct philox from = philox_stream(1, 0, 0);
+    for (int round = 0; round < 50; round++) {
+        size_t n = 1 + philox_u32(&from, (uint64_t)round) % 200;
+        for (size_t i = 0; i < n; i++) /* many ties in every other round */
+            values[i] = (real)(philox_u32(&from, 1000 + (uint64_t)round * 200 + i) % (round % 2 == 0 ? 5 : 100000));
+        memcpy(sorted_values, values, n * sizeof(real));
+        qsort(sorted_values, n, sizeof(real), ascending);
+        for (size_t k = 1; k <= n; k++)
+            assert_true(select_kth(values, n, k) == sorted_values[k - 1]);
+    }
+}
+
+/* k = max(1, trunc(N (1 - density))); t moves a tenth of the way, before it is used. */
+static void check_rule(enum sparse_mode mode, double density)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = mode, .channels = 19, .momentum = 0.9};
+    layer_open(&l, &config, (struct map_shape){2, 19, 7, 9, 1, 1});
+    draw(&l, 0.1);
+    real *values = malloc(l.count * sizeof(real));
+    struct tensor *m = pass(&l, true, density, false);
+    real *out = malloc(l.count * sizeof(real));
+    tensor_to_planes(m, out);
+    for (int c = 0; c < 19; c++) {
+        size_t n = sorted(&l, l.planes, 1, mode == SPARSE_SINGLE ? -1 : c, values);
+        size_t k = (size_t)((double)n * (1.0 - density));
+        real t = sparse_thresholds(l.sparse)[c];
+        assert_true(fabs((double)t - 0.1 * (double)values[(k < 1 ? 1 : k) - 1]) < 1e-7);
+        int64_t active = 0;
+        for (int image = 0; image < 2; image++)
+            for (size_t i = 0; i < l.plane; i++) {
+                size_t at = ((size_t)image * 19 + (size_t)c) * l.plane + i;
+                real wanted = l.planes[at] > t ? l.planes[at] - t : R(0.0);
+                assert_true(out[at] == wanted);
+                active += wanted > R(0.0);
+            }
+        assert_int_equal(sparse_active(l.sparse)[c], active);
+    }
+    free(values);
+    free(out);
+    layer_close(&l);
+}
+
+static void quantile_rules(void **state)
+{
+    check_rule(SPARSE_PER_CHANNEL, 0.5);
+    check_rule(SPARSE_PER_CHANNEL, 0.004);
+    check_rule(SPARSE_PER_CHANNEL, 1.0);
+    check_rule(SPARSE_SINGLE, 0.3);
+    check_rule(SPARSE_SINGLE, 1e-4);
+}
+
+static void interpolated(void **state)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 1, .momentum = 0.0, .interpolate = true};
+    layer_open(&l, &config, (struct map_shape){1, 1, 1, 5, 0, 1});
+    const real values[5] = {R(4.0), R(0.0), R(3.0), R(1.0), R(10.0)};
+    memcpy(l.planes, values, sizeof(values));
+    pass(&l, true, 0.1, false); /* place 0.9 * 4 = 3.6: 4 + 0.6 * (10 - 4) */
+    assert_true(fabs((double)sparse_thresholds(l.sparse)[0] - 7.6) < 1e-5);
+    pass(&l, true, 0.5, false);
+    assert_true(fabs((double)sparse_thresholds(l.sparse)[0] - 3.0) < 1e-5);
+    layer_close(&l);
+}
+
+static void frozen_in_evaluation(void **state)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 2, .momentum = 0.9};
+    layer_open(&l, &config, (struct map_shape){1, 2, 10, 10, 1, 1});
+    draw(&l, 1.0);
+    pass(&l, true, 0.2, false);
+    real t[2] = {sparse_thresholds(l.sparse)[0], sparse_thresholds(l.sparse)[1]};
+    struct tensor *one = pass(&l, false, 0.2, false);
+    real before = one->data[map_offset(&l.shape, 0, 0, 4, 4)];
+    struct tensor *other = pass(&l, false, 0.9, false);
+    assert_true(other->data[map_offset(&l.shape, 0, 0, 4, 4)] == before);
+    assert_memory_equal(t, sparse_thresholds(l.sparse), sizeof(t));
+    struct tensor *raw = pass(&l, false, 0.2, true);
+    assert_true(raw->data[map_offset(&l.shape, 0, 0, 4, 4)] == l.planes[44] - t[0]);
+    layer_close(&l);
+}
+
+/* One update from several batches is the one from all their values; between updates nothing moves. */
+static void check_collected(enum sparse_mode mode, bool interpolate)
+{
+    enum { BATCHES = 4, CHANNELS = 3 };
+    struct layer l;
+    struct sparse_config config = {.mode = mode, .channels = CHANNELS, .momentum = 0.9, .accumulate = 10.0,
+                                   .interpolate = interpolate};
+    layer_open(&l, &config, (struct map_shape){1, CHANNELS, 20, 25, 1, 1});
+    size_t n = mode == SPARSE_SINGLE ? 1500 : 500;
+    double density = 10.0 / (3.5 * (double)n); /* reached with the fourth batch */
+    real *batches = malloc(BATCHES * l.count * sizeof(real)), *values = malloc(BATCHES * l.count * sizeof(real));
+    for (int b = 0; b < BATCHES; b++) {
+        assert_true(sparse_thresholds(l.sparse)[0] == R(0.0));
+        draw(&l, 0.5);
+        memcpy(batches + (size_t)b * l.count, l.planes, l.count * sizeof(real));
+        pass(&l, true, density, false);
+    }
+    for (int c = 0; c < CHANNELS; c++) {
+        size_t total = sorted(&l, batches, BATCHES, mode == SPARSE_SINGLE ? -1 : c, values);
+        double place = (1.0 - density) * (double)(total - 1);
+        size_t k = interpolate ? (size_t)place + 1 : (size_t)((double)total * (1.0 - density));
+        double q = (double)values[k - 1];
+        if (interpolate)
+            q += (place - (double)(k - 1)) * ((double)values[k] - q);
+        assert_true(fabs((double)sparse_thresholds(l.sparse)[c] - 0.1 * q) < 1e-6);
+    }
+    free(batches);
+    free(values);
+    layer_close(&l);
+}
+
+static void collected(void **state)
+{
+    check_collected(SPARSE_PER_CHANNEL, false);
+    check_collected(SPARSE_PER_CHANNEL, true);
+    check_collected(SPARSE_SINGLE, false);
+}
+
+/* A density that rises drops what was collected at a lower one. */
+static void density_rises(void **state)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 2, .momentum = 0.9, .accumulate = 10.0};
+    layer_open(&l, &config, (struct map_shape){1, 2, 10, 10, 1, 1});
+    draw(&l, 0.0);
+    pass(&l, true, 0.01, false);
+    assert_true(sparse_thresholds(l.sparse)[0] == R(0.0));
+    pass(&l, true, 0.06, false); /* 100 values are left, and 100 * 0.06 < 10 */
+    assert_true(sparse_thresholds(l.sparse)[0] == R(0.0));
+    pass(&l, true, 0.06, false);
+    assert_true(sparse_thresholds(l.sparse)[0] != R(0.0));
+    layer_close(&l);
+}
+
+struct bytes {
+    char at[4096];
+    size_t size;
+};
+
+static enum status write_bytes(void *context, const void *bytes, size_t count, struct error *err)
+{
+    struct bytes *b = context;
+    assert_true(count <= sizeof(b->at) - b->size);
+    memcpy(b->at + b->size, bytes, count);
+    b->size += count;
+    return STATUS_OK;
+}
+
+static enum status read_bytes(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+{
+    memcpy(bytes, ((const struct bytes *)context)->at + offset, count);
+    return STATUS_OK;
+}
+
+static struct pack *declare(struct layer *l)
+{
+    struct pack *pack;
+    assert_int_equal(pack_create(&pack, NULL), STATUS_OK);
+    assert_int_equal(sparse_pack(l->sparse, pack, NULL), STATUS_OK);
+    return pack;
+}
+
+/* What has been collected survives saving; counts that a hostile stream brings do not select memory. */
+static void collected_and_saved(void **state)
+{
+    struct layer l, other;
+    struct bytes bytes = {.size = 0};
+    struct pack_writer to = {&bytes, write_bytes};
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 2, .momentum = 0.9, .accumulate = 10.0};
+    layer_open(&l, &config, (struct map_shape){1, 2, 10, 10, 1, 1});
+    layer_open(&other, &config, l.shape);
+    draw(&l, 0.0);
+    pass(&l, true, 0.06, false);
+    struct pack *out = declare(&l), *in = declare(&other);
+    assert_int_equal(pack_write(out, &to, NULL), STATUS_OK);
+    struct pack_reader from = {&bytes, bytes.size, read_bytes};
+    assert_int_equal(pack_read(in, &from, 1u << PACK_STATE, NULL), STATUS_OK);
+    draw(&l, 0.0);
+    memcpy(other.planes, l.planes, l.count * sizeof(real));
+    pass(&l, true, 0.06, false);
+    pass(&other, true, 0.06, false);
+    assert_true(sparse_thresholds(l.sparse)[0] != R(0.0));
+    assert_memory_equal(sparse_thresholds(l.sparse), sparse_thresholds(other.sparse), 2 * sizeof(real));
+
+    struct pack_entry *entries;
+    size_t count, changed = 0;
+    assert_int_equal(pack_contents(&from, &entries, &count, NULL), STATUS_OK);
+    for (size_t i = 0; i < count; i++) {
+        int64_t many = INT64_C(1) << 40;
+        if (entries[i].type == PACK_I64) {
+            memcpy(bytes.at + entries[i].offset, &many, sizeof(many));
+            changed++;
+        }
+    }
+    assert_int_equal(changed, 2);
+    free(entries);
+    assert_int_equal(pack_read(in, &from, 1u << PACK_STATE, NULL), STATUS_OK);
+    pass(&other, true, 0.06, false);
+    pass(&other, true, 0.06, false);
+    assert_true(fabs((double)sparse_thresholds(other.sparse)[0]) < 10.0);
+    pack_destroy(out);
+    pack_destroy(in);
+    layer_close(&l);
+    layer_close(&other);
+}
+
+/* After 100 batches of normal values, thresholds and activity match the normal quantile. */
+static void check_gaussian(enum sparse_mode mode, double density, double quantile, double spread)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = mode, .channels = 5, .momentum = 0.9};
+    layer_open(&l, &config, (struct map_shape){4, 5, 20, 20, 1, 1});
+    int64_t active = 0;
+    for (int b = 0; b < 100; b++) {
+        draw(&l, spread);
+        pass(&l, true, density, false);
+    }
+    for (int c = 0; c < 5; c++) {
+        active += sparse_active(l.sparse)[c];
+        assert_true(fabs((double)sparse_thresholds(l.sparse)[c] - quantile - spread * c) < 0.1);
+        if (mode == SPARSE_PER_CHANNEL)
+            assert_true(fabs((double)sparse_active(l.sparse)[c] / 1600.0 - density) < 0.03);
+    }
+    assert_true(fabs((double)active / 8000.0 - density) < 0.03);
+    layer_close(&l);
+}
+
+static void gaussian(void **state)
+{
+    check_gaussian(SPARSE_PER_CHANNEL, 0.7, -0.5244, 0.0);
+    check_gaussian(SPARSE_PER_CHANNEL, 0.5, 0.0, 1.0);
+    check_gaussian(SPARSE_PER_CHANNEL, 0.05, 1.6449, -0.5);
+    check_gaussian(SPARSE_SINGLE, 0.1, 1.2816, 0.0);
+}
+
+static void other_modes(void **state)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = SPARSE_L1, .channels = 2};
+    layer_open(&l, &config, (struct map_shape){1, 2, 1, 2, 1, 1});
+    const real values[4] = {R(1.0), R(-2.0), R(3.0), R(-4.0)};
+    memcpy(l.planes, values, sizeof(values));
+    struct tensor *m = pass(&l, true, 0.5, false);
+    struct tensor *penalty = sparse_penalty(&l.exec, l.sparse, m, 2.0);
+    assert_true(penalty->data[0] == R(2.0)); /* 2 * (1 + 3) / 4 */
+    assert_null(sparse_thresholds(l.sparse));
+    layer_close(&l);
+    config.mode = SPARSE_NONE;
+    layer_open(&l, &config, (struct map_shape){1, 2, 1, 2, 1, 1});
+    exec_begin(&l.exec, true, 0);
+    struct tensor *z = tensor_from_planes(&l.exec, l.planes, &l.shape, true);
+    assert_ptr_equal(sparse_forward(&l.exec, l.sparse, z, 0.5, false), z);
+    layer_close(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kth_value),
+        cmocka_unit_test(quantile_rules),
+        cmocka_unit_test(interpolated),
+        cmocka_unit_test(frozen_in_evaluation),
+        cmocka_unit_test(collected),
+        cmocka_unit_test(density_rises),
+        cmocka_unit_test(collected_and_saved),
+        cmocka_unit_test(gaussian),
+        cmocka_unit_test(other_modes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
