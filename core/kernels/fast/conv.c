@@ -153,6 +153,11 @@ static void conv_row(const struct conv_call *c, int y, int ob, int blocks)
 
 void FAST(conv_forward)(const struct conv_call *c)
 {
+    if (c->kernel_h == 3 && c->kernel_w == 3 && c->rows > 1 && c->width > 1 && c->in_blocks <= WINOGRAD_BLOCKS &&
+        c->out_blocks <= WINOGRAD_BLOCKS) {
+        fast_winograd_forward(c);
+        return;
+    }
     for (int y = 0; y < c->rows; y++) {
         for (int ob = 0; ob < c->out_blocks;) {
             int blocks = PAIRED > 0 && c->out_blocks - ob >= 2 ? 2 : 1;
@@ -214,6 +219,12 @@ static void gradient_taps(const struct conv_gradient_call *c, int rows, const fl
 
 void FAST(conv_gradient)(const struct conv_gradient_call *c)
 {
+    if (c->kernel_h == 3 && c->kernel_w == 3 && c->rows > 1 && c->width > 1) {
+        for (int ob = 0; ob < c->out_blocks && c->dbias; ob++)
+            fast_row_sums(c->rows, c->width, c->dout.at + ob * c->dout.block, c->dout.row, c->dbias + ob * L);
+        fast_winograd_gradient(c);
+        return;
+    }
     enum { ROWS = 8 }; /* rows of two blocks that stay in the second cache while the taps pass */
     ptrdiff_t per_row = (ptrdiff_t)c->kernel_w * TILE;
     for (int y = 0; y < c->rows; y += ROWS) {

@@ -1,8 +1,8 @@
 /* The k-th smallest value in one pass over the data.
  *
  * A sample of a few thousand values gives a bracket that holds the k-th smallest almost surely (four
- * standard deviations of its rank on either side). One pass counts what lies below the bracket and collects
- * what lies in it; the answer is then a selection among the collected. The counts prove that the bracket was
+ * standard deviations of its rank on either side). One pass counts what lies below the bracket and at its ends, and
+ * collects what lies inside; the answer is then a selection among the collected. The counts prove that the bracket was
  * right; when it was not, or too much was collected, the plain histogram kernel answers instead.
  * Either way the result is the exact k-th smallest. */
 #include <math.h>
@@ -24,8 +24,8 @@ struct search {
     bool together;
     int lanes; /* in use in a block */
     float low[L], high[L];
-    int64_t below[L];
-    int collected[L];
+    int64_t below[L], low_or_below[L], high_or_below[L];
+    int collected[L]; /* between the ends, both excluded: so many equal values cost nothing */
     uint32_t *list[L]; /* keys, CAPACITY each (L * CAPACITY when together) */
 };
 
@@ -93,8 +93,13 @@ static void bracket(uint32_t *sample, int n, int64_t k, int64_t total, float *lo
     *high = rank + margin < n ? key_value(select_key(sample, n, rank + margin)) : INFINITY;
 }
 
+/* Lanes of one image: below the low end, up to it, up to the high end. */
+struct counts {
+    vi below[PV], low[PV], high[PV];
+};
+
 /* Counts and collects over one row of a block. */
-INLINE void search_row(struct search *s, const float *at, int width, vi *below)
+INLINE void search_row(struct search *s, const float *at, int width, struct counts *n)
 {
     vf low[PV], high[PV];
     for (int g = 0; g < PV; g++) {
@@ -104,10 +109,11 @@ INLINE void search_row(struct search *s, const float *at, int width, vi *below)
     for (int x = 0; x < width; x++, at += L) {
         for (int g = 0; g < PV; g++) {
             vf v = v_load(at + g * V);
-            vm less = v_lt(v, low[g]);
-            below[g] = vi_count(below[g], less);
-            unsigned bits = ~(v_bits(less) | v_bits(v_gt(v, high[g]))) & ((1u << V) - 1);
-            for (; bits; bits &= bits - 1) {
+            vm above = v_gt(v, low[g]), below = v_lt(v, high[g]);
+            n->below[g] = vi_count(n->below[g], v_lt(v, low[g]));
+            n->low[g] = vi_count(n->low[g], v_le(v, low[g]));
+            n->high[g] = vi_count(n->high[g], v_le(v, high[g]));
+            for (unsigned bits = v_bits(above) & v_bits(below); bits; bits &= bits - 1) {
                 int lane = g * V + __builtin_ctz(bits), slot = s->together ? 0 : lane;
                 int limit = s->together ? L * CAPACITY : CAPACITY;
                 if (s->collected[slot] < limit)
@@ -118,21 +124,46 @@ INLINE void search_row(struct search *s, const float *at, int width, vi *below)
     }
 }
 
+static void add_counts(const struct search *s, int64_t *to, const vi *from)
+{
+    int32_t lanes[L];
+    for (int g = 0; g < PV; g++)
+        vi_store(lanes + g * V, from[g]);
+    for (int l = 0; l < L; l++)
+        to[s->together ? 0 : l] += lanes[l];
+}
+
 static void search_block(struct search *s, int block)
 {
     const struct kth_set *set = s->set;
     for (int n = 0; n < set->images; n++) {
-        vi below[PV];
-        int32_t counts[L];
+        struct counts counts;
         for (int g = 0; g < PV; g++)
-            below[g] = vi_zero();
+            counts.below[g] = counts.low[g] = counts.high[g] = vi_zero();
         for (int y = 0; y < set->height; y++)
-            search_row(s, set->at + n * set->image + block * set->block + y * set->row, set->width, below);
-        for (int g = 0; g < PV; g++)
-            vi_store(counts + g * V, below[g]);
-        for (int l = 0; l < L; l++)
-            s->below[s->together ? 0 : l] += counts[l];
+            search_row(s, set->at + n * set->image + block * set->block + y * set->row, set->width, &counts);
+        add_counts(s, s->below, counts.below);
+        add_counts(s, s->low_or_below, counts.low);
+        add_counts(s, s->high_or_below, counts.high);
     }
+}
+
+/* The value of 1-based rank k from what was found; false when the bracket does not hold it. */
+static bool found(struct search *s, int slot, float low, float high, int64_t k, float *value)
+{
+    int64_t rank = k - 1, inside = rank - s->low_or_below[slot];
+    int limit = s->together ? L * CAPACITY : CAPACITY;
+    if (rank < s->below[slot] || rank >= s->high_or_below[slot])
+        return false;
+    if (inside < 0)
+        *value = low;
+    else if (inside >= s->collected[slot])
+        *value = high;
+    else if (s->collected[slot] <= limit)
+        *value = key_value(select_key(s->list[slot], s->collected[slot], (int)inside));
+    else
+        return false;
+    return true;
 }
 
 /* Lanes past `lanes` get a bracket that holds nothing and has nothing below it. */
@@ -165,15 +196,11 @@ void FAST(kth_block)(const struct kth_set *set, int block, int64_t k, real *out,
         s.list[l] = (uint32_t *)scratch + l * CAPACITY;
     close_lanes(&s, lanes);
     search_block(&s, block);
+    bool missed[L];
+    for (int l = 0; l < lanes; l++)
+        missed[l] = !found(&s, l, s.low[l], s.high[l], k, &out[l]);
     for (int l = 0; l < lanes; l++) {
-        int64_t rank = k - 1 - s.below[l];
-        if (rank >= 0 && rank < s.collected[l] && s.collected[l] <= CAPACITY)
-            out[l] = key_value(select_key(s.list[l], s.collected[l], (int)rank));
-        else
-            s.below[l] = -1;
-    }
-    for (int l = 0; l < lanes; l++) {
-        if (s.below[l] == -1) {
+        if (missed[l]) {
             struct kth_set one = *set;
             one.at = set->at + block * set->block + l;
             one.channels = 1;
@@ -206,8 +233,7 @@ real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch)
         close_lanes(&s, set->channels - b * L < L ? set->channels - b * L : L);
         search_block(&s, b);
     }
-    int64_t rank = k - 1 - s.below[0];
-    if (rank >= 0 && rank < s.collected[0] && s.collected[0] <= L * CAPACITY)
-        return key_value(select_key(s.list[0], s.collected[0], (int)rank));
-    return ref_kth_all(set, k, scratch);
+    /* closed lanes were counted as nothing: every value is above minus infinity */
+    float value;
+    return found(&s, 0, low, high, k, &value) ? value : ref_kth_all(set, k, scratch);
 }

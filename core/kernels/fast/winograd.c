@@ -1,0 +1,340 @@
+/* 3x3 convolutions by Winograd's minimal filtering F(2x2, 3x3) (Lavin and Gray, CVPR 2016): 16 products
+ * where the sum itself takes 36, for every 2x2 tile of outputs and pair of channels.
+ *
+ *     Y = A' [ (G g G') . (B' d B) ] A        d: 4x4 inputs, g: 3x3 weights, Y: 2x2 outputs
+ *
+ * Transforming inputs and outputs takes additions only; they are shared by all channels on the other side, and
+ * run beside the multiply-adds on processors that add elsewhere. For each of the 16 positions the middle is a
+ * product of matrices, [tiles][in] x [in][16 out], with the accumulators of a dozen tiles in registers.
+ * F(2x2) has coefficients 0, 1 and 1/2: its rounding is that of the plain sum within a factor of two or so.
+ * Larger tiles multiply less still, at ten times the rounding.
+ *
+ * The gradient of the weights is the same algebra, F(3x3, 2x2): g' = G' [ sum over tiles (A dY A') . (B' d B) ] G.
+ *
+ * Everything of a call lives on the stack (below 600 KiB); the weights are transformed anew in each call, which is
+ * nothing beside an image. Pixels that a tile has and the strip has not are read as zeros and not written. */
+#include <string.h>
+
+#include "core/kernels/fast/fast.h"
+#include "core/kernels/fast/simd.h"
+
+enum {
+    L = MAP_LANES,
+    TILE = L * L,
+    SPOTS = 16,                /* positions of a transformed tile */
+    MOST = V_WIDE ? 14 : 6,    /* tiles that go through the product together */
+    GROUP = WINOGRAD_BLOCKS,   /* channel blocks of one side */
+    ROW = 28                   /* tiles of the gradient that are transformed together */
+};
+
+/* Four values of a line to four: the rows of B'. */
+INLINE void input_line(vf d0, vf d1, vf d2, vf d3, vf out[4])
+{
+    out[0] = v_sub(d0, d2);
+    out[1] = v_add(d1, d2);
+    out[2] = v_sub(d2, d1);
+    out[3] = v_sub(d1, d3);
+}
+
+/* One column of four pixels, transformed downwards; zeros where a row or the column is not there. */
+INLINE void input_column(const float *const row[4], ptrdiff_t at, bool there, vf out[4])
+{
+    vf d[4];
+    UNROLL for (int r = 0; r < 4; r++) d[r] = there && row[r] ? v_load(row[r] + at) : v_zero();
+    input_line(d[0], d[1], d[2], d[3], out);
+}
+
+/* B' d B of `tiles` neighbouring tiles of one register column; to: [16][stride] pixels. `row`: the four rows, at the
+ * column left of the first tile; `columns`: how many columns from there on may be read. */
+static void transform_input(const float *const row[4], int columns, int tiles, float *to, ptrdiff_t stride)
+{
+    vf c[4][4];
+    input_column(row, 0, true, c[0]);
+    input_column(row, L, columns > 1, c[1]);
+    for (int t = 0; t < tiles; t++) {
+        input_column(row, (ptrdiff_t)(2 * t + 2) * L, 2 * t + 2 < columns, c[2]);
+        input_column(row, (ptrdiff_t)(2 * t + 3) * L, 2 * t + 3 < columns, c[3]);
+        UNROLL for (int r = 0; r < 4; r++)
+        {
+            vf v[4];
+            input_line(c[0][r], c[1][r], c[2][r], c[3][r], v);
+            UNROLL for (int k = 0; k < 4; k++) v_store(to + (r * 4 + k) * stride + t * L, v[k]);
+            c[0][r] = c[2][r];
+            c[1][r] = c[3][r];
+        }
+    }
+}
+
+/* The four rows of inputs under the tile row at output row y, from column `x` - 1 on. */
+static void input_rows(const float *row[4], const float *in, ptrdiff_t stride, int y, int rows, int x)
+{
+    for (int r = 0; r < 4; r++)
+        row[r] = y - 1 + r <= rows ? in + (y - 1 + r) * stride + (ptrdiff_t)(x - 1) * L : NULL;
+}
+
+/* G g G' of one pair of blocks: from [9][16 in][16 out] to [16] matrices `stride` apart. */
+static void transform_weights(const float *from, float *to, ptrdiff_t stride)
+{
+    vf half = v_all(0.5f);
+    for (int at = 0; at < TILE; at += V) {
+        vf rows[4][3];
+        for (int x = 0; x < 3; x++) {
+            vf a = v_load(from + x * TILE + at), b = v_load(from + (3 + x) * TILE + at), c = v_load(from + (6 + x) * TILE + at);
+            vf ends = v_mul(half, v_add(a, c)), middle = v_mul(half, b);
+            rows[0][x] = a;
+            rows[1][x] = v_add(ends, middle);
+            rows[2][x] = v_sub(ends, middle);
+            rows[3][x] = c;
+        }
+        for (int r = 0; r < 4; r++) {
+            vf ends = v_mul(half, v_add(rows[r][0], rows[r][2])), middle = v_mul(half, rows[r][1]);
+            v_store(to + (r * 4 + 0) * stride + at, rows[r][0]);
+            v_store(to + (r * 4 + 1) * stride + at, v_add(ends, middle));
+            v_store(to + (r * 4 + 2) * stride + at, v_sub(ends, middle));
+            v_store(to + (r * 4 + 3) * stride + at, rows[r][2]);
+        }
+    }
+}
+
+/* to[n tiles][16 out] = from[blocks][n tiles][16 in] x weights[blocks][16 in][16 out]; n a constant. */
+INLINE void product(const int n, int blocks, const float *from, ptrdiff_t block, const float *weights, float *to)
+{
+    vf acc[MOST * PV];
+    UNROLL for (int a = 0; a < n * PV; a++) acc[a] = v_zero();
+    for (int b = 0; b < blocks; b++, from += block) {
+        for (int i = 0; i < L; i++, weights += L) {
+            vf w[PV];
+            UNROLL for (int g = 0; g < PV; g++) w[g] = v_load(weights + g * V);
+            UNROLL for (int t = 0; t < n; t++)
+            {
+                vf x = v_all(from[t * L + i]);
+                UNROLL for (int g = 0; g < PV; g++) acc[t * PV + g] = v_fma(x, w[g], acc[t * PV + g]);
+            }
+        }
+    }
+    UNROLL for (int a = 0; a < n * PV; a++) v_store(to + a * V, acc[a]);
+}
+
+#define PRODUCT(n)                                                                                                     \
+    case n:                                                                                                            \
+        for (int s = 0; s < SPOTS; s++)                                                                                \
+            product(n, blocks, from + s * spot, block, weights + s * blocks * TILE, to + s * MOST * L);               \
+        break;
+
+static void products(int n, int blocks, const float *from, ptrdiff_t spot, ptrdiff_t block, const float *weights,
+                     float *to)
+{
+    switch (n) {
+        PRODUCT(1)
+        PRODUCT(2)
+        PRODUCT(3)
+        PRODUCT(4)
+        PRODUCT(5)
+        PRODUCT(6)
+#if V_WIDE
+        PRODUCT(7)
+        PRODUCT(8)
+        PRODUCT(9)
+        PRODUCT(10)
+        PRODUCT(11)
+        PRODUCT(12)
+        PRODUCT(13)
+        PRODUCT(14)
+#endif
+    }
+}
+
+/* A' M A of `tiles` tiles, + bias + add, to the two output rows; `across` and `down`: pixels that exist. */
+static void transform_output(const float *from, int tiles, int across, int down, const float *bias, const float *add,
+                             ptrdiff_t add_row, float *out, ptrdiff_t out_row)
+{
+    for (int g = 0; g < PV; g++) {
+        vf shift = bias ? v_load(bias + g * V) : v_zero();
+        for (int t = 0; t < tiles; t++) {
+            vf z[4][2];
+            UNROLL for (int r = 0; r < 4; r++)
+            {
+                const float *m = from + (ptrdiff_t)(r * 4) * MOST * L + t * L + g * V;
+                vf m1 = v_load(m + MOST * L), m2 = v_load(m + 2 * MOST * L);
+                z[r][0] = v_add(v_add(v_load(m), m1), m2);
+                z[r][1] = v_sub(v_sub(m1, m2), v_load(m + 3 * MOST * L));
+            }
+            UNROLL for (int x = 0; x < 2; x++)
+            {
+                ptrdiff_t at = (ptrdiff_t)(2 * t + x) * L + g * V;
+                vf y0 = v_add(v_add(v_add(z[0][x], z[1][x]), z[2][x]), shift);
+                vf y1 = v_add(v_sub(v_sub(z[1][x], z[2][x]), z[3][x]), shift);
+                if (2 * t + x >= across)
+                    continue;
+                v_store(out + at, add ? v_add(y0, v_load(add + at)) : y0);
+                if (down > 1)
+                    v_store(out + out_row + at, add ? v_add(y1, v_load(add + add_row + at)) : y1);
+            }
+        }
+    }
+}
+
+/* One group of tiles of one tile row, all output blocks. */
+static void forward_group(const struct conv_call *c, int y, int x, int tiles, const float *weights, float *inputs,
+                          float *products_)
+{
+    ptrdiff_t block = (ptrdiff_t)tiles * L, spot = c->in_blocks * block;
+    int down = c->rows - y, across = c->width - x;
+    for (int ib = 0; ib < c->in_blocks; ib++) {
+        const float *row[4];
+        for (int g = 0; g < PV; g++) {
+            input_rows(row, c->in.at + ib * c->in.block + g * V, c->in.row, y, c->rows, x);
+            transform_input(row, across + 2, tiles, inputs + ib * block + g * V, spot);
+        }
+    }
+    for (int ob = 0; ob < c->out_blocks; ob++) {
+        ptrdiff_t out = ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L;
+        const float *add = c->add.at ? c->add.at + ob * c->add.block + y * c->add.row + (ptrdiff_t)x * L : NULL;
+        products(tiles, c->in_blocks, inputs, spot, block, weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE, products_);
+        transform_output(products_, tiles, across, down, c->bias ? c->bias + ob * L : NULL, add, c->add.row,
+                         c->out.at + out, c->out.row);
+    }
+}
+
+void fast_winograd_forward(const struct conv_call *c)
+{
+    _Alignas(64) float weights[GROUP * GROUP * SPOTS * TILE], inputs[GROUP * SPOTS * MOST * L], middle[SPOTS * MOST * L];
+    int across = (c->width + 1) / 2, groups = (across + MOST - 1) / MOST;
+    for (int ob = 0; ob < c->out_blocks; ob++)
+        for (int ib = 0; ib < c->in_blocks; ib++)
+            transform_weights(c->weights + (ptrdiff_t)(ob * c->in_blocks + ib) * 9 * TILE,
+                              weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE + ib * TILE, c->in_blocks * TILE);
+    for (int y = 0; y < c->rows; y += 2) {
+        for (int g = 0, x = 0; g < groups; g++) {
+            int tiles = across / groups + (g < across % groups);
+            forward_group(c, y, x, tiles, weights, inputs, middle);
+            x += 2 * tiles;
+        }
+        for (int r = y; r < y + 2 && r < c->rows && c->moments; r++)
+            fast_row_moments(c->out_blocks, c->width, c->out.at + r * c->out.row, c->out.block, c->moments, r);
+    }
+}
+
+/* A dY A' of `tiles` tiles of one register column; `at`: the first pixel of two rows. */
+static void transform_dout(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to, ptrdiff_t stride)
+{
+    for (int t = 0; t < tiles; t++) {
+        vf z[4][2];
+        UNROLL for (int x = 0; x < 2; x++)
+        {
+            const float *p = at + (ptrdiff_t)(2 * t + x) * L;
+            bool there = 2 * t + x < across;
+            vf a = there ? v_load(p) : v_zero(), b = there && down > 1 ? v_load(p + row) : v_zero();
+            z[0][x] = a;
+            z[1][x] = v_add(a, b);
+            z[2][x] = v_sub(a, b);
+            z[3][x] = v_sub(v_zero(), b);
+        }
+        UNROLL for (int r = 0; r < 4; r++)
+        {
+            float *spot = to + (ptrdiff_t)(r * 4) * stride + t * L;
+            v_store(spot, z[r][0]);
+            v_store(spot + stride, v_add(z[r][0], z[r][1]));
+            v_store(spot + 2 * stride, v_sub(z[r][0], z[r][1]));
+            v_store(spot + 3 * stride, v_sub(v_zero(), z[r][1]));
+        }
+    }
+}
+
+/* sums[16 in][16 out] += inputs[tiles][16 in] ' x douts[tiles][16 out], `n` inputs at a time (a constant). */
+INLINE void outer(const int n, int tiles, const float *inputs, const float *douts, float *sums)
+{
+    vf acc[16];
+    UNROLL for (int a = 0; a < n * PV; a++) acc[a] = v_load(sums + a * V);
+    for (int t = 0; t < tiles; t++, inputs += L, douts += L) {
+        vf d[PV];
+        UNROLL for (int g = 0; g < PV; g++) d[g] = v_load(douts + g * V);
+        UNROLL for (int i = 0; i < n; i++)
+        {
+            vf x = v_all(inputs[i]);
+            UNROLL for (int g = 0; g < PV; g++) acc[i * PV + g] = v_fma(x, d[g], acc[i * PV + g]);
+        }
+    }
+    UNROLL for (int a = 0; a < n * PV; a++) v_store(sums + a * V, acc[a]);
+}
+
+/* dweights[9][16][16] += G' sums G of one pair of blocks, sums: [16][16 in][16 out]. */
+static void untransform_weights(const float *sums, float *dweights)
+{
+    vf half = v_all(0.5f);
+    for (int at = 0; at < TILE; at += V) {
+        vf z[3][4];
+        for (int x = 0; x < 4; x++) {
+            const float *s = sums + x * TILE + at;
+            vf a = v_load(s), b = v_load(s + 4 * TILE), c = v_load(s + 8 * TILE), d = v_load(s + 12 * TILE);
+            z[0][x] = v_fma(half, v_add(b, c), a);
+            z[1][x] = v_mul(half, v_sub(b, c));
+            z[2][x] = v_fma(half, v_add(b, c), d);
+        }
+        for (int y = 0; y < 3; y++) {
+            float *to = dweights + y * 3 * TILE + at;
+            vf sum = v_add(z[y][1], z[y][2]), difference = v_sub(z[y][1], z[y][2]);
+            v_store(to, v_add(v_load(to), v_fma(half, sum, z[y][0])));
+            v_store(to + TILE, v_fma(half, difference, v_load(to + TILE)));
+            v_store(to + 2 * TILE, v_add(v_load(to + 2 * TILE), v_fma(half, sum, z[y][3])));
+        }
+    }
+}
+
+struct gradient_scratch {
+    _Alignas(64) float sums[GROUP * GROUP * SPOTS * TILE]; /* [out block][in block][16][16 in][16 out] */
+    _Alignas(64) float inputs[GROUP * SPOTS * ROW * L];    /* [in block][16][tiles][16] */
+    _Alignas(64) float douts[GROUP * SPOTS * ROW * L];
+};
+
+/* One group of tiles, all pairs of the group of blocks that begins at (ob, ib). */
+static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x, int tiles,
+                           struct gradient_scratch *s)
+{
+    ptrdiff_t stride = (ptrdiff_t)tiles * L;
+    int across = c->width - x, down = c->rows - y;
+    for (int b = 0; b < ins * PV; b++) {
+        const float *row[4];
+        input_rows(row, c->in.at + (ib + b / PV) * c->in.block + b % PV * V, c->in.row, y, c->rows, x);
+        transform_input(row, across + 2, tiles, s->inputs + b / PV * SPOTS * stride + b % PV * V, stride);
+    }
+    for (int b = 0; b < outs * PV; b++)
+        transform_dout(c->dout.at + (ob + b / PV) * c->dout.block + y * c->dout.row + (ptrdiff_t)x * L + b % PV * V,
+                       c->dout.row, across, down, tiles, s->douts + b / PV * SPOTS * stride + b % PV * V, stride);
+    for (int pair = 0; pair < outs * ins; pair++) {
+        const float *inputs = s->inputs + pair % ins * SPOTS * stride, *douts = s->douts + pair / ins * SPOTS * stride;
+        float *sums = s->sums + (ptrdiff_t)pair * SPOTS * TILE;
+        for (int spot = 0; spot < SPOTS; spot++, inputs += stride, douts += stride, sums += TILE) {
+#if V_WIDE
+            outer(16, tiles, inputs, douts, sums);
+#else
+            outer(6, tiles, inputs, douts, sums);
+            outer(5, tiles, inputs + 6, douts, sums + 6 * L);
+            outer(5, tiles, inputs + 11, douts, sums + 11 * L);
+#endif
+        }
+    }
+}
+
+void fast_winograd_gradient(const struct conv_gradient_call *c)
+{
+    struct gradient_scratch s;
+    int across = (c->width + 1) / 2, groups = (across + ROW - 1) / ROW;
+    for (int ob = 0; ob < c->out_blocks; ob += GROUP) {
+        for (int ib = 0; ib < c->in_blocks; ib += GROUP) {
+            int outs = c->out_blocks - ob < GROUP ? c->out_blocks - ob : GROUP;
+            int ins = c->in_blocks - ib < GROUP ? c->in_blocks - ib : GROUP;
+            memset(s.sums, 0, (size_t)(outs * ins * SPOTS * TILE) * sizeof *s.sums);
+            for (int y = 0; y < c->rows; y += 2) {
+                for (int g = 0, x = 0; g < groups; g++) {
+                    int tiles = across / groups + (g < across % groups);
+                    gradient_group(c, ob, ib, outs, ins, y, x, tiles, &s);
+                    x += 2 * tiles;
+                }
+            }
+            for (int pair = 0; pair < outs * ins; pair++)
+                untransform_weights(s.sums + (ptrdiff_t)pair * SPOTS * TILE,
+                                    c->dweights + (ptrdiff_t)((ob + pair / ins) * c->in_blocks + ib + pair % ins) * 9 * TILE);
+        }
+    }
+}
