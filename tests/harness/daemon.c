@@ -67,11 +67,9 @@ static _Noreturn void become_daemon(const struct daemon_process *daemon, const c
     _exit(127);
 }
 
-bool daemon_start(struct daemon_process *daemon, const char *const *args, int *exit_code)
+void daemon_spawn(struct daemon_process *daemon, const char *const *args)
 {
     int ends[2];
-    char line[128];
-    size_t used = 0;
     if (pipe2(ends, O_CLOEXEC) != 0) {
         abort();
     }
@@ -80,17 +78,25 @@ bool daemon_start(struct daemon_process *daemon, const char *const *args, int *e
         become_daemon(daemon, args, ends[1]);
     }
     (void)close(ends[1]);
+    daemon->out = ends[0];
+}
+
+bool daemon_await(struct daemon_process *daemon, int *exit_code)
+{
+    char line[128];
+    size_t used = 0;
     double until = now_seconds() + START_MS * 1e-3;
     while (used < sizeof line - 1 && memchr(line, '\n', used) == NULL && now_seconds() < until) {
-        struct pollfd ready = {.fd = ends[0], .events = POLLIN};
-        ssize_t got = poll(&ready, 1, 100) == 1 ? read(ends[0], line + used, sizeof line - 1 - used) : -1;
+        struct pollfd ready = {.fd = daemon->out, .events = POLLIN};
+        ssize_t got = poll(&ready, 1, 100) == 1 ? read(daemon->out, line + used, sizeof line - 1 - used) : -1;
         if (got == 0) {
             break;
         }
         used += got > 0 ? (size_t)got : 0;
     }
     line[used] = '\0';
-    (void)close(ends[0]);
+    (void)close(daemon->out);
+    daemon->out = -1;
     if (sscanf(line, "listening on http://127.0.0.1:%d\n", &daemon->port) == 1) {
         (void)snprintf(daemon->url, sizeof daemon->url, "http://127.0.0.1:%d", daemon->port);
         return true;
@@ -101,6 +107,12 @@ bool daemon_start(struct daemon_process *daemon, const char *const *args, int *e
     }
     daemon_kill(daemon);
     return false;
+}
+
+bool daemon_start(struct daemon_process *daemon, const char *const *args, int *exit_code)
+{
+    daemon_spawn(daemon, args);
+    return daemon_await(daemon, exit_code);
 }
 
 void daemon_signal(const struct daemon_process *daemon, int signal)
@@ -138,6 +150,10 @@ void daemon_kill(struct daemon_process *daemon)
         (void)kill(daemon->pid, SIGKILL);
         (void)waitpid(daemon->pid, NULL, 0);
         daemon->pid = 0;
+    }
+    if (daemon->out > 0) {
+        (void)close(daemon->out);
+        daemon->out = -1;
     }
 }
 

@@ -11,6 +11,7 @@ struct daemon_process {
     char folder[64]; /* of its own: database and log */
     char db[96], log[96];
     pid_t pid; /* 0: not running */
+    int out; /* its standard output while it starts */
     int port;
     char url[64]; /* http://127.0.0.1:PORT */
 };
@@ -20,6 +21,9 @@ void daemon_init(struct daemon_process *daemon);
 /* Starts `motifd serve` with further arguments (NULL-terminated, NULL for none) and waits for the line
  * that says the port. False when it ended before (its exit code is then in *exit_code, if not NULL). */
 bool daemon_start(struct daemon_process *daemon, const char *const *args, int *exit_code);
+/* The two halves of daemon_start(), for tests that kill it between them. */
+void daemon_spawn(struct daemon_process *daemon, const char *const *args);
+bool daemon_await(struct daemon_process *daemon, int *exit_code);
 /* Sends a signal. */
 void daemon_signal(const struct daemon_process *daemon, int signal);
 /* Waits for the end; -1 when it takes longer than `ms`, else the exit code, or 128 + signal. */
