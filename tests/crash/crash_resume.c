@@ -29,8 +29,10 @@
 /* 400 updates that pass many densities, with dropout and both kinds of sequence layers. */
 #define JOB                                                                                                             \
     "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"priority\":10,\"threads\":%d,\"config\":{"              \
+    "\"image_size\":40,\"classes\":4,\"max_symbols\":3,\"margin\":9,\"min_radius\":5,\"motifs\":4,\"units\":2,"         \
+    "\"channels\":32,\"feed_forward\":64,\"dropout\":0.1,\"lstm\":true,"                                               \
     "\"batch\":8,\"total_samples\":3200,\"checkpoint_every\":80,\"validation_every\":80,\"validation_samples\":16,"     \
-    "\"density_factor\":0.9,\"density_final\":0.005,\"target_decay\":0.002,\"dropout\":0.1,\"lstm\":true,"             \
+    "\"density_factor\":0.9,\"density_final\":0.005,\"target_decay\":0.002,"                                           \
     "\"test_samples\":16,\"motif_samples\":16,\"stage_samples\":4}}"
 
 #define SMALL_JOB                                                                                                       \
@@ -202,7 +204,7 @@ static void *hammer(void *context)
             }
             (void)pthread_mutex_unlock(&test.lock);
             reply_close(&reply);
-            sleep_ms(done ? 10 : 5);
+            sleep_ms(done ? 30 : 10);
         }
     }
     return NULL;
