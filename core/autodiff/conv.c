@@ -102,7 +102,7 @@ static void conv_backward(struct exec *e, struct node *node)
     int in_blocks = map_blocks(in->channels), out_blocks = map_blocks(out->channels);
     struct conv_back task = {.kernels = e->kernels, .x = c->x, .out = node->out, .split = map_split(out, 8)};
     /* About a quarter of a megabyte of dy and as much of x and dx. */
-    task.strip = (int)(65536 / (map_row_stride(out) * out_blocks)) + 1;
+    task.strip = ((int)(65536 / (map_row_stride(out) * out_blocks)) + 2) / 2 * 2; /* even: the kernels take rows in pairs */
     if (weight_wants(e, c->w) || weight_wants(e, c->b)) {
         task.packed = conv_packed_size(out->channels, in->channels, c->kh, c->kw);
         task.partial = task.packed + (size_t)map_padded(out->channels);
