@@ -446,6 +446,45 @@ static void bad_streams_are_refused(void **state)
     host_close(&host);
 }
 
+/* States that no run writes, in streams that are otherwise whole. */
+static void senseless_states_are_refused(void **state)
+{
+    struct run_host host;
+    struct sparling_config config;
+    struct error err = {0};
+    configure(&config, NULL);
+    assert_int_equal(host_open(&host, 1, NULL, &err), STATUS_OK);
+    for (int i = 0; i < 9; i++) {
+        struct host_bytes bytes = {0};
+        struct method_run *run = start(&host, &config), *copy = start(&host, &config);
+        struct evaluation *e = &run->evaluation;
+        run->phase = PHASE_EVALUATE;
+        e->rows = 2;
+        for (int j = 0; j < 2; j++)
+            e->row[j] = (struct evaluation_row){.motif_samples = 5, .test_samples = 5, .checkpoint = -1};
+        switch (i) {
+        case 0: break; /* sound */
+        case 1: run->phase = 7; break;
+        case 2: e->rows = EVALUATION_MAX + 1; break;
+        case 3: e->at = 2; break;
+        case 4: e->part = 3; break;
+        case 5: e->position = 5; break;
+        case 6: e->row[1].test_samples = NAN; break;
+        case 7: run->annealer.density = NAN; break;
+        case 8: run->phase = PHASE_VALIDATE, run->validation_position = -4; break;
+        }
+        assert_int_equal(host_save(method, run, &bytes, &err), STATUS_OK);
+        struct pack_reader reader = host_reader(&bytes);
+        error_clear(&err);
+        assert_int_equal(method->load(copy, &reader, &err), i == 0 ? STATUS_OK : STATUS_CORRUPT);
+        error_clear(&err);
+        host_bytes_close(&bytes);
+        method->destroy(run);
+        method->destroy(copy);
+    }
+    host_close(&host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +499,7 @@ int main(void)
         cmocka_unit_test(memory_is_near_the_estimate),
         cmocka_unit_test(broken_numbers_stop_the_run),
         cmocka_unit_test(bad_streams_are_refused),
+        cmocka_unit_test(senseless_states_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

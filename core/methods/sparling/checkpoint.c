@@ -95,17 +95,38 @@ enum status sparling_save(struct method_run *run, const struct pack_writer *to, 
     return status;
 }
 
-/* What comes from a stream is not trusted where it selects memory or code. */
+/* A row that is still to be evaluated counts samples up to here. */
+static bool sound_row(const struct evaluation_row *row)
+{
+    const double most = 1e7;
+    return row->motif_samples >= 1 && row->motif_samples <= most && row->test_samples >= 1 &&
+           row->test_samples <= most && row->checkpoint >= -1 && row->checkpoint <= CONFIG_INT_MAX;
+}
+
+static bool sound_evaluation(const struct evaluation *e)
+{
+    if (e->rows < 1 || e->rows > EVALUATION_MAX || e->at < 0 || e->at >= e->rows)
+        return false;
+    if (e->part != PART_MOTIFS && e->part != PART_TEST)
+        return false;
+    for (int64_t i = 0; i < e->rows; i++)
+        if (!sound_row(&e->row[i]))
+            return false;
+    const struct evaluation_row *row = &e->row[e->at];
+    return e->position >= 0 && (double)e->position < (e->part == PART_MOTIFS ? row->motif_samples : row->test_samples);
+}
+
+/* What comes from a stream is not trusted where it selects memory or work. */
 static enum status check_loaded(const struct method_run *run, struct error *err)
 {
-    const struct evaluation *e = &run->evaluation;
     bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_DONE && run->updates >= 0 && run->samples >= 0 &&
-                 run->validation_position >= 0 && run->validation_position <= run->config.validation_samples &&
-                 run->annealer.density > 0 && run->annealer.density <= 1 && e->rows >= 0 &&
-                 e->rows <= EVALUATION_MAX && e->at >= 0 && e->at <= e->rows && e->position >= 0 &&
-                 (e->part == PART_MOTIFS || e->part == PART_TEST);
-    if (run->phase == PHASE_EVALUATE)
-        sound = sound && e->at < e->rows;
+                 (double)run->samples <= CONFIG_INT_MAX && run->annealer.density > 0 && run->annealer.density <= 1;
+    if (sound && run->phase == PHASE_VALIDATE)
+        sound = run->validation_position >= 0 && run->validation_position < run->config.validation_samples;
+    if (sound && run->phase == PHASE_EVALUATE)
+        sound = sound_evaluation(&run->evaluation);
+    if (sound && run->phase == PHASE_DONE)
+        sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
 }
 
