@@ -273,6 +273,70 @@ static struct tensor *build_composed(struct probe *p, const void *context)
     return op_pool_rows(&p->exec, op_conv(&p->exec, probe_input(p, 0), c->w, c->b, NULL), c->ph, c->pw);
 }
 
+/* A sparse map: one active element in `stride`, and an image without any. */
+static struct tensor *sparse_map(struct probe *p, const struct map_shape *shape, int stride)
+{
+    static real planes[4096];
+    size_t image = (size_t)shape->channels * (size_t)shape->height * (size_t)shape->width;
+    for (size_t i = 0; i < image * (size_t)shape->images; i++)
+        planes[i] = i >= image && i % (size_t)stride == 0 ? R(1.0) : R(0.0);
+    return tensor_from_planes(&p->exec, planes, shape, false);
+}
+
+static struct tensor *build_gather(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    struct active_cells *active = op_active_cells(&p->exec, sparse_map(p, &c->in, 23), c->ph, c->pw);
+    struct tensor *x = probe_input(p, 0);
+    /* Twice, so that the second gradient is added to the first. */
+    return op_add(&p->exec, op_gather_cells(&p->exec, x, active), op_gather_cells(&p->exec, x, active));
+}
+
+static void gathered_cells_are_the_active_ones(void **state)
+{
+    const struct map_case c = {.in = {3, 5, 9, 7, 1, 1}, .ph = 2, .pw = 3};
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    const int cells = 4 * 2, cols = 3;
+    probe_rows(&p, c.in.images * cells, cols, 1.0);
+    probe_check(&p, build_gather, &c, TOLERANCE);
+
+    exec_begin(&p.exec, true, 0);
+    struct tensor *motifs = sparse_map(&p, &c.in, 23);
+    struct active_cells *active = op_active_cells(&p.exec, motifs, c.ph, c.pw);
+    struct tensor *x = probe_input(&p, 0), *y = op_gather_cells(&p.exec, x, active);
+    assert_non_null(y);
+    assert_int_equal(active->cells, cells);
+    assert_int_equal(active->lengths[0], 1); /* nothing active: the first cell stands in */
+    assert_int_equal(active->index[0], 0);
+    int most = 0;
+    for (int n = 0; n < c.in.images; n++) {
+        int count = 0;
+        for (int cell = 0; cell < cells; cell++) {
+            bool any = false;
+            for (int ch = 0; ch < c.in.channels; ch++)
+                for (int k = 0; k < c.ph * c.pw; k++) {
+                    int row = cell / 2 * c.ph + k / c.pw, col = cell % 2 * c.pw + k % c.pw;
+                    any |= motifs->data[map_offset(&c.in, n, 0, row, col) + ch] > 0;
+                }
+            if (!any && !(n == 0 && cell == 0))
+                continue;
+            assert_true(count < active->lengths[n]);
+            assert_int_equal(active->index[n * cells + count], cell);
+            for (int j = 0; j < cols; j++)
+                assert_true(y->data[(n * active->capacity + count) * cols + j] == x->data[(n * cells + cell) * cols + j]);
+            count++;
+        }
+        assert_int_equal(count, active->lengths[n]);
+        most = count > most ? count : most;
+        for (int i = count * cols; i < active->capacity * cols; i++)
+            assert_true(y->data[n * active->capacity * cols + i] == 0);
+    }
+    assert_int_equal(active->capacity, most);
+    assert_true(most > 1 && most < cells);
+    probe_close(&p);
+}
+
 static struct tensor *build_rows(struct probe *p, const void *context)
 {
     struct tensor *x = probe_input(p, 0);
@@ -420,6 +484,7 @@ int main(void)
         cmocka_unit_test(point_gradients),
         cmocka_unit_test(threshold_values),
         cmocka_unit_test(pool_gradients),
+        cmocka_unit_test(gathered_cells_are_the_active_ones),
         cmocka_unit_test(map_rows_gradients),
         cmocka_unit_test(embed_gradients),
         cmocka_unit_test(embed_of_a_sparse_map),
