@@ -54,15 +54,19 @@ install_packages() {
     [ "$status" = 0 ] || die "apt-get could not install: $(echo $missing)"
 }
 
-# build_tree DIR CC [meson options]: configures once (options may change later), then compiles.
-build_tree() {
+# configure_tree DIR CC [meson options]: once; the options may change later.
+configure_tree() {
     local dir=$1 compiler=$2
     shift 2
     if [ ! -f "$dir/build.ninja" ]; then
         rm -rf "$dir"
         CC=$compiler meson setup "$dir" "$@" || { rm -rf "$dir"; return 1; }
-    else
-        [ $# -eq 0 ] || meson configure "$dir" "$@" >/dev/null || return 1
+    elif [ $# -gt 0 ]; then
+        meson configure "$dir" "$@" >/dev/null
     fi
-    ninja -C "$dir"
+}
+
+# The same, and compiles everything.
+build_tree() {
+    configure_tree "$@" && ninja -C "$1"
 }
