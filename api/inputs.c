@@ -48,7 +48,10 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
     } else if (media_is(media_type, "application/x-npy")) {
         struct npy array;
         status = npy_read(bytes, count, INPUT_NUMBERS_MAX, &array, &inner);
-        if (status == STATUS_OK) {
+        if (status == STATUS_OK && array.count == 0) {
+            free(array.values);
+            status = error_set(&inner, STATUS_INVALID, NULL, "must not be empty");
+        } else if (status == STATUS_OK) {
             add_array(inputs, array.rank, array.dim, array.values);
         }
     } else {

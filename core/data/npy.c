@@ -170,12 +170,12 @@ static enum status read_values(const unsigned char *at, size_t left, size_t max_
     size_t count = 1;
     for (int d = 0; d < h->rank; d++) {
         out->dim[d] = h->dim[d];
-        if (h->dim[d] != 0 && count > max_count / (size_t)h->dim[d]) {
+        if ((size_t)h->dim[d] > max_count || (h->dim[d] != 0 && count > max_count / (size_t)h->dim[d])) {
             return error_set(err, STATUS_LIMIT, NULL, "an array may have %zu numbers at most", max_count);
         }
         count *= (size_t)h->dim[d];
     }
-    if (count > max_count) {
+    if (count > max_count) { /* rank 0 and max_count 0 */
         return error_set(err, STATUS_LIMIT, NULL, "an array may have %zu numbers at most", max_count);
     }
     if (left != count * size) {

@@ -1,0 +1,29 @@
+/* What a fuzz target offers: the entry that libFuzzer calls, and good inputs to start from (used by random.c; a corpus
+ * folder serves libFuzzer). A target ends the process when something that must hold does not. */
+#ifndef MOTIF_TESTS_FUZZ_H
+#define MOTIF_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+struct fuzz_seed {
+    const char *bytes;
+    size_t size;
+};
+#define FUZZ_SEED(text) {(text), sizeof(text) - 1}
+extern const struct fuzz_seed fuzz_seeds[];
+extern const size_t fuzz_seed_count;
+
+#define FUZZ_CHECK(condition)                                                        \
+    do {                                                                             \
+        if (!(condition)) {                                                          \
+            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);    \
+            abort();                                                                 \
+        }                                                                            \
+    } while (0)
+
+#endif

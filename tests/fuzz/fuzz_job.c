@@ -1,0 +1,67 @@
+/* The body of a job: what is refused names at least one fault, what is taken round-trips. */
+#include "tests/fuzz/fuzz.h"
+
+#include <string.h>
+
+#include "api/config_json.h"
+#include "api/json.h"
+
+const struct fuzz_seed fuzz_seeds[] = {
+    FUZZ_SEED("{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}"),
+    FUZZ_SEED("{\"kind\":\"sparling\",\"config\":{\"density_start\":0.5,\"seed\":9007199254740991,\"lstm\":true},\"threads\":2}"),
+    FUZZ_SEED("{\"kind\":\"sparling\",\"config\":{\"batch\":1e1,\"backward\":\"auto\",\"dropout\":NaN},\"priority\":-3}"),
+    FUZZ_SEED("{\"kind\":\"sparling\",\"name\":\"\\u00e4\\ud83d\\ude00\",\"from\":{\"job\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\","
+              "\"checkpoint\":\"density:5.0e-5\"},\"ranks\":1}"),
+    FUZZ_SEED("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"),
+    FUZZ_SEED("{\"a\":{\"a\":[1,2,{\"a\":null}],\"a\":1},\"b\":\"\xc3\xa4\"}"),
+};
+const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
+
+static void check_json(const char *text, size_t size)
+{
+    struct error err = {0};
+    cJSON *root;
+    enum status status = json_parse(text, size, &root, &err);
+    FUZZ_CHECK((status == STATUS_OK) == (root != NULL));
+    FUZZ_CHECK(status == STATUS_OK || err.message[0] != '\0');
+    FUZZ_CHECK(utf8_valid(err.pointer, strlen(err.pointer)));
+    if (root == NULL) {
+        return;
+    }
+    struct buf once, twice;
+    buf_init(&once, 1u << 20);
+    buf_init(&twice, 1u << 20);
+    json_canonical(root, &once);
+    cJSON_Delete(root);
+    FUZZ_CHECK(json_parse(once.data, once.size, &root, NULL) == STATUS_OK);
+    json_canonical(root, &twice);
+    FUZZ_CHECK(once.size == twice.size && memcmp(once.data, twice.data, once.size) == 0);
+    cJSON_Delete(root);
+    buf_close(&once);
+    buf_close(&twice);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct api_faults faults;
+    const char *text = (const char *)data;
+    check_json(text, size);
+    struct api_job_rules rules = {.threads_max = 64};
+    struct api_job_spec spec;
+    struct error err = {0};
+    rules.methods = methods_all(&rules.method_count);
+    faults.count = faults.more = 0;
+    enum status status = api_job_parse(&rules, text, size, &spec, &faults, &err);
+    FUZZ_CHECK((status == STATUS_OK) == (faults.count == 0));
+    if (status == STATUS_OK) {
+        char *written = api_config_write(&spec.method->config, spec.config);
+        void *again;
+        FUZZ_CHECK(written != NULL);
+        FUZZ_CHECK(api_config_parse(spec.method, NULL, written, strlen(written), "/config", &again, &faults, NULL) == STATUS_OK);
+        FUZZ_CHECK(memcmp(again, spec.config, spec.method->config.struct_bytes) == 0);
+        free(again);
+        free(written);
+        api_job_spec_close(&spec);
+    }
+    return 0;
+}

@@ -1,0 +1,84 @@
+/* Drives a fuzz target without libFuzzer: the seeds, then changed, cut, joined and wholly random bytes from a fixed
+ * generator. FUZZ_ROUNDS in the environment sets how many (20000). */
+#include "tests/fuzz/fuzz.h"
+
+#include <string.h>
+
+#define BYTES 2048
+
+static uint64_t state = 0x9E3779B97F4A7C15u;
+
+static uint32_t draw(uint32_t below)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (uint32_t)(state >> 32) % below;
+}
+
+static size_t make(uint8_t *out)
+{
+    static const char interesting[] = "{}[]\":,\\%&=?/+-.eE0123456789 \t\n\0\x7f\x80\xff'()<>|u";
+    if (draw(20) == 0) {
+        size_t size = draw(200);
+        for (size_t i = 0; i < size; i++) {
+            out[i] = (uint8_t)draw(256);
+        }
+        return size;
+    }
+    const struct fuzz_seed *seed = &fuzz_seeds[draw((uint32_t)fuzz_seed_count)];
+    size_t size = seed->size < BYTES / 2 ? seed->size : BYTES / 2;
+    memcpy(out, seed->bytes, size);
+    for (uint32_t change = draw(6); change > 0 && size > 0; change--) {
+        size_t at = draw((uint32_t)size);
+        switch (draw(6)) {
+        case 0:
+            out[at] = (uint8_t)draw(256);
+            break;
+        case 1:
+            out[at] = (uint8_t)interesting[draw(sizeof interesting)];
+            break;
+        case 2: /* cut out */
+            memmove(out + at, out + at + 1, size - at - 1);
+            size--;
+            break;
+        case 3: /* put in */
+            if (size < BYTES - 1) {
+                memmove(out + at + 1, out + at, size - at);
+                out[at] = (uint8_t)interesting[draw(sizeof interesting)];
+                size++;
+            }
+            break;
+        case 4: /* say something again */
+            if (size < BYTES / 2) {
+                size_t length = draw((uint32_t)(size - at)) + 1;
+                memmove(out + at + length, out + at, size - at);
+                size += length;
+            }
+            break;
+        default:
+            size = at + 1;
+            break;
+        }
+    }
+    return size;
+}
+
+int main(void)
+{
+    const char *wanted = getenv("FUZZ_ROUNDS");
+    long rounds = wanted != NULL ? strtol(wanted, NULL, 10) : 20000;
+    uint8_t scratch[BYTES * 2];
+    for (size_t i = 0; i < fuzz_seed_count; i++) {
+        (void)LLVMFuzzerTestOneInput((const uint8_t *)fuzz_seeds[i].bytes, fuzz_seeds[i].size);
+    }
+    for (long round = 0; round < rounds; round++) {
+        size_t size = make(scratch);
+        uint8_t *exact = malloc(size > 0 ? size : 1); /* so that a sanitizer sees every byte beyond */
+        FUZZ_CHECK(exact != NULL);
+        memcpy(exact, scratch, size);
+        (void)LLVMFuzzerTestOneInput(exact, size);
+        free(exact);
+    }
+    return 0;
+}
