@@ -87,6 +87,15 @@ struct notation {
     bool wrong;
 };
 
+#define NAME 48
+
+static void copy_word(char out[NAME], const char *at, size_t length)
+{
+    length = length < NAME ? length : NAME - 1;
+    memcpy(out, at, length);
+    out[length] = '\0';
+}
+
 static size_t word(const struct notation *n)
 {
     size_t length = 0;
@@ -113,8 +122,8 @@ static void write_word(const struct sink *out, struct notation *n, size_t length
         const char *name, *type, *format;
     } plain[] = {{"text", "string", NULL},  {"integer", "integer", NULL}, {"number", "number", NULL},
                  {"flag", "boolean", NULL}, {"object", "object", NULL},   {"time", "string", "date-time"}};
-    char name[48];
-    (void)snprintf(name, sizeof name, "%.*s", (int)length, n->at);
+    char name[NAME];
+    copy_word(name, n->at, length);
     n->at += length;
     if (isupper((unsigned char)name[0])) {
         char path[96];
@@ -192,8 +201,8 @@ static void write_required(const struct sink *out, const char *shape)
     sink_begin_list(out, "required");
     for (const char *at = shape; *at != '\0';) {
         at += strspn(at, " ,");
-        char name[48];
-        (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
+        char name[NAME];
+        copy_word(name, at, strcspn(at, " "));
         if (name[0] != '*') {
             sink_text(out, NULL, name);
         }
@@ -214,10 +223,10 @@ static enum status write_shape(struct json_sink *json, const struct openapi_sche
     }
     sink_begin_object(out, "properties");
     while (!n.wrong && *n.at != '\0') {
-        char name[48];
+        char name[NAME];
         (void)take(&n, '*');
         size_t length = word(&n);
-        (void)snprintf(name, sizeof name, "%.*s", (int)length, n.at);
+        copy_word(name, n.at, length);
         n.at += length;
         n.wrong = length == 0 || *n.at != ' ';
         write_type(out, name, &n, 0);
