@@ -1,14 +1,12 @@
 #include "server/daemon_int.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "core/kernels/blas.h"
 #include "server/notify.h"
+#include "server/signals.h"
 
 #define LAST_REQUESTS_MS 1000
 #define THREADS_MAX 256 /* of one job: what pool_create() takes */
@@ -144,30 +142,35 @@ static void say_listening(const struct daemon *daemon)
 
 /* ---- run and end ------------------------------------------------------------------------------------------ */
 
-/* Waits for one of the blocked signals; 0 when none came in time. */
-static int wait_signal(const sigset_t *signals, int ms)
+/* False when the store refuses writes for good (a failed fsync: nobody knows what reached the disk). A full
+ * disk is not that: it may pass. Says every change in the log. */
+static bool store_lives(struct daemon *daemon, bool *writable)
 {
-    struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
-    int signal = sigtimedwait(signals, NULL, &limit);
-    return signal > 0 ? signal : 0;
+    struct error err = {0};
+    bool now = storage_writable(daemon->storage, &err) == STATUS_OK;
+    if (now != *writable) {
+        *writable = now;
+        journal_line(daemon->journal, now ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
+                     "the database %s%s", now ? "accepts writes again" : "accepts no writes: ", now ? "" : err.message);
+    }
+    return now || storage_flush(daemon->storage, NULL) == STATUS_OK;
 }
 
-static void serve_until_signal(struct daemon *daemon, const sigset_t *signals)
+/* Returns what the process will exit with. */
+static int serve_until_signal(struct daemon *daemon)
 {
     int watchdog_ms = notify_watchdog_ms(), tick = watchdog_ms > 0 && watchdog_ms < 1000 ? watchdog_ms : 1000;
     bool writable = true;
     for (;;) {
-        int signal = wait_signal(signals, tick);
+        int signal = signals_wait(tick);
         if (signal != 0) {
             journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL, "%s: draining", strsignal(signal));
-            return;
+            return EXIT_OK;
         }
-        struct error err = {0};
-        bool now = storage_writable(daemon->storage, &err) == STATUS_OK;
-        if (now != writable) {
-            writable = now;
-            journal_line(daemon->journal, now ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
-                         "the database %s%s", now ? "accepts writes again" : "accepts no writes: ", now ? "" : err.message);
+        if (!store_lives(daemon, &writable)) {
+            journal_line(daemon->journal, LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
+                         "ending: only a new start can tell what is on disk");
+            return EXIT_FAULT;
         }
         if (watchdog_ms > 0) {
             notify_manager("WATCHDOG=1");
@@ -177,13 +180,13 @@ static void serve_until_signal(struct daemon *daemon, const sigset_t *signals)
 
 /* Everything acknowledged is on disk whatever happens here; what is at stake is work since the last
  * checkpoint. */
-static void drain(struct daemon *daemon, const sigset_t *signals)
+static void drain(struct daemon *daemon)
 {
     atomic_store(&daemon->draining, true);
     notify_manager("STOPPING=1\nSTATUS=draining");
     scheduler_drain(daemon->scheduler);
     for (int64_t waited = 0; !scheduler_drained(daemon->scheduler, 20); waited += 20) {
-        if (wait_signal(signals, 0) != 0) {
+        if (signals_wait(0) != 0) {
             journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL, "second signal: ending at once");
             _exit(EXIT_FAULT);
         }
@@ -212,23 +215,19 @@ int daemon_serve(const struct settings *settings)
 {
     struct daemon daemon = {.settings = settings};
     struct error err = {0};
-    sigset_t signals;
-    (void)sigemptyset(&signals);
-    (void)sigaddset(&signals, SIGTERM);
-    (void)sigaddset(&signals, SIGINT);
-    /* Before the first thread, so that every thread inherits it and only wait_signal() takes them. */
-    (void)pthread_sigmask(SIG_BLOCK, &signals, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    enum status status = start(&daemon, &err);
+    enum status status = signals_catch(&err);
+    if (status == STATUS_OK) {
+        status = start(&daemon, &err);
+    }
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "motifd: %s\n", err.message);
         stop(&daemon);
         return status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAULT;
     }
     say_listening(&daemon);
-    serve_until_signal(&daemon, &signals);
-    drain(&daemon, &signals);
+    int code = serve_until_signal(&daemon);
+    drain(&daemon);
     journal_line(daemon.journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL, "drained: ending");
     stop(&daemon);
-    return EXIT_OK;
+    return code;
 }

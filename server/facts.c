@@ -121,6 +121,7 @@ void facts_choose_blas(char **argv)
         getenv(REEXEC_GUARD) != NULL) {
         return;
     }
+    (void)setenv("OPENBLAS_NUM_THREADS", "1", 0); /* its own threads would only stand about */
     if (setenv("OPENBLAS_CORETYPE", best, 1) == 0 && setenv(REEXEC_GUARD, "1", 1) == 0) {
         (void)execv("/proc/self/exe", argv);
     }

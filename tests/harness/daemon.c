@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #define START_MS 60000
+#define RUN_SECONDS 120
 
 void sleep_ms(int ms)
 {
@@ -117,7 +118,9 @@ bool daemon_start(struct daemon_process *daemon, const char *const *args, int *e
 
 void daemon_signal(const struct daemon_process *daemon, int signal)
 {
-    (void)kill(daemon->pid, signal);
+    if (daemon->pid > 0) { /* 0 would be the test's own process group */
+        (void)kill(daemon->pid, signal);
+    }
 }
 
 static int code_of(int status)
@@ -217,6 +220,8 @@ int motifd_run(const char *const *args, char **out, char **errors)
     (void)unlink(name);
     pid_t pid = fork();
     if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        (void)alarm(RUN_SECONDS); /* a command that should end and does not is ended; exec keeps the alarm */
         (void)dup2(ends[1], STDOUT_FILENO);
         (void)dup2(error_file, STDERR_FILENO);
         (void)execv(binary(), argv);
