@@ -8,7 +8,7 @@
 #include "core/kernels/kernels.h"
 
 struct facts {
-    char version[32], build[96], compiler[64];
+    char version[32], build[160], compiler[64];
     char cpu[64], cpu_features[160];
     char blas[64], blas_core[32];
     const char *kernels;
