@@ -6,7 +6,8 @@ static const int widths[] = {1, 2, 7, 12, 15, 16, 17, 31, 64, 100, 257};
 
 static void gemm_matches(void **state)
 {
-    static const int sizes[][3] = {{1, 1, 1}, {2, 12, 64}, {13, 11, 17}, {144, 144, 16}, {64, 100, 33}, {7, 256, 1}};
+    static const int sizes[][3] = {{1, 1, 1}, {2, 12, 64}, {13, 11, 17}, {144, 144, 16}, {64, 100, 33}, {7, 256, 1},
+                                  {5, 9, 5}, {29, 33, 700}, {300, 40, 70}, {15, 600, 257}, {260, 530, 4}};
     FOR_EACH_TABLE(fast)
         for (size_t n = 0; n < COUNT(sizes) * 8; n++) {
             int m = sizes[n / 8][0], w = sizes[n / 8][1], k = sizes[n / 8][2];

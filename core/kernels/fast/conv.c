@@ -18,8 +18,8 @@
 enum {
     L = MAP_LANES,
     TILE = L * L,
-    NARROW = V_WIDE ? 28 : 6, /* pixels of a tile of one output block */
-    PAIRED = V_WIDE ? 14 : 0  /* of two; 0: never paired */
+    NARROW = V_TILE(V_WIDE ? 28 : 6), /* pixels of a tile of one output block */
+    PAIRED = V_TILE(V_WIDE ? 14 : 0)  /* of two; 0: never paired */
 };
 
 /* One tile. `n` pixels, `groups` registers of output channels across `groups / PV` blocks; constants
@@ -75,9 +75,11 @@ static void narrow_tile(int n, const struct conv_call *c, const float *in, const
         NARROW_TILE(2)
         NARROW_TILE(3)
         NARROW_TILE(4)
+#ifndef MOTIF_SMALL_TILES
         NARROW_TILE(5)
         NARROW_TILE(6)
-#if V_WIDE
+#endif
+#if V_WIDE && !defined(MOTIF_SMALL_TILES)
         NARROW_TILE(7)
         NARROW_TILE(8)
         NARROW_TILE(9)
@@ -113,6 +115,7 @@ static void paired_tile(int n, const struct conv_call *c, const float *in, const
         PAIRED_TILE(2)
         PAIRED_TILE(3)
         PAIRED_TILE(4)
+#ifndef MOTIF_SMALL_TILES
         PAIRED_TILE(5)
         PAIRED_TILE(6)
         PAIRED_TILE(7)
@@ -123,6 +126,7 @@ static void paired_tile(int n, const struct conv_call *c, const float *in, const
         PAIRED_TILE(12)
         PAIRED_TILE(13)
         PAIRED_TILE(14)
+#endif
     }
 }
 #endif

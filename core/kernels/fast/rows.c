@@ -1,7 +1,6 @@
 /* Tables of rows: element-wise maps, sums, softmax, layer norm. */
 #include <string.h>
 
-#include "core/kernels/blas.h"
 #include "core/kernels/fast/fast.h"
 #include "core/kernels/fast/math.h"
 
@@ -184,9 +183,4 @@ void FAST(scatter_add)(int rows, int columns, const int32_t *index, const real *
     for (int r = 0; r < rows; r++)
         if (index[r] >= 0)
             FAST(add)((size_t)columns, dy + r * ld_dy, dtable + (ptrdiff_t)index[r] * columns);
-}
-
-void FAST(gemm)(const struct gemm_call *c)
-{
-    blas_gemm(c);
 }

@@ -23,9 +23,14 @@
 #endif
 
 #define INLINE static inline __attribute__((always_inline))
-#ifdef __clang__
+#ifdef MOTIF_SMALL_TILES
+#define V_TILE(full) ((full) > 4 ? 4 : (full)) /* instrumented builds, core/meson.build */
+#define UNROLL
+#elif defined(__clang__)
+#define V_TILE(full) (full)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
+#define V_TILE(full) (full)
 #define UNROLL _Pragma("GCC unroll 32")
 #endif
 

@@ -22,7 +22,7 @@ enum {
     L = MAP_LANES,
     TILE = L * L,
     SPOTS = 16,                /* positions of a transformed tile */
-    MOST = V_WIDE ? 14 : 6,    /* tiles that go through the product together */
+    MOST = V_TILE(V_WIDE ? 14 : 6), /* tiles that go through the product together */
     GROUP = WINOGRAD_BLOCKS,   /* channel blocks of one side */
     ROW = 28                   /* tiles of the gradient that are transformed together */
 };
@@ -129,9 +129,11 @@ static void products(int n, int blocks, const float *from, ptrdiff_t spot, ptrdi
         PRODUCT(2)
         PRODUCT(3)
         PRODUCT(4)
+#ifndef MOTIF_SMALL_TILES
         PRODUCT(5)
         PRODUCT(6)
-#if V_WIDE
+#endif
+#if V_WIDE && !defined(MOTIF_SMALL_TILES)
         PRODUCT(7)
         PRODUCT(8)
         PRODUCT(9)
