@@ -331,7 +331,7 @@ static void run_with_kills(int kills, char sha[SHA])
         daemon_kill(&test.daemon);
         inspect();
         daemon_spawn(&test.daemon, arguments);
-        if (random_in(0, 3) == 0) { /* once more, while it starts: recovery is interrupted too */
+        if (i % 4 == 1) { /* once more, while it starts: recovery is interrupted too */
             sleep_ms(random_in(0, 60));
             daemon_kill(&test.daemon);
             inspect();
