@@ -272,6 +272,9 @@ static bool check_query(struct exchange *x)
         respond_problem(x, PROBLEM_BAD_QUERY, "%s.", err.message);
         return false;
     }
+    if (x->query.count == 0) {
+        return true;
+    }
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     if (faults == NULL) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");

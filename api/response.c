@@ -198,6 +198,11 @@ void respond_faults(struct exchange *x, enum problem problem, const char *member
 void respond_error(struct exchange *x, const struct error *err)
 {
     enum problem problem = problem_of_error(err->code);
+    bool told = problem_tells(err->code);
+    if (problem == PROBLEM_INVALID && x->request->body_bytes == 0) {
+        problem = PROBLEM_INTERNAL; /* there is nothing of the client's that could be invalid: it was our own */
+        told = false;
+    }
     if (problem == PROBLEM_INVALID) {
         struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
         if (faults != NULL) {
@@ -206,7 +211,7 @@ void respond_error(struct exchange *x, const struct error *err)
             return;
         }
     }
-    if (problem_tells(err->code)) {
+    if (told) {
         respond_problem(x, problem, "%s", err->message);
         return;
     }

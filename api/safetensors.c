@@ -79,7 +79,7 @@ static enum status build(struct safetensors *file, const struct pack_entry *entr
     }
     sink_end_object(out);
     if (!json_sink_done(&json)) {
-        return error_set(err, STATUS_LIMIT, NULL, "the table of tensors is too large");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no room for a table of tensors");
     }
     while (file->header.size % 8 != 0) {
         buf_append(&file->header, " ", 1);

@@ -60,17 +60,25 @@ static enum status open_model(const void *config, const struct kernels *kernels,
         return error_set(err, STATUS_CORRUPT, NULL, "SELECT bytes FROM /var/lib/secret went wrong");
     }
     struct method_model *model = calloc(1, sizeof *model);
-    struct pack *pack;
-    enum status status = pack_create(&pack, err);
+    struct pack *pack = NULL;
+    enum status status = model != NULL ? pack_create(&pack, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
     if (status == STATUS_OK) {
-        (void)pack_add(pack, PACK_WEIGHT, PACK_F32, "conv.weight", 2, (const uint64_t[]){3, 5}, model->weights, err);
-        (void)pack_add(pack, PACK_WEIGHT, PACK_F32, "bias", 1, (const uint64_t[]){7}, model->bias, err);
+        status = pack_add(pack, PACK_WEIGHT, PACK_F32, "conv.weight", 2, (const uint64_t[]){3, 5}, model->weights, err);
+    }
+    if (status == STATUS_OK) {
+        status = pack_add(pack, PACK_WEIGHT, PACK_F32, "bias", 1, (const uint64_t[]){7}, model->bias, err);
+    }
+    if (status == STATUS_OK) {
         status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
     }
     pack_destroy(pack);
+    if (status != STATUS_OK) {
+        free(model);
+        return status;
+    }
     atomic_fetch_add(&echo_opened, 1);
     *out = model;
-    return status;
+    return STATUS_OK;
 }
 
 static void close_model(struct method_model *model)
