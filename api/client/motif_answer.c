@@ -176,16 +176,22 @@ static void legend_line(const struct motif_answer *answer, int channel, bool col
     buf_format(out, "  channel %-3d %2d motif%s", channel, maximal, maximal == 1 ? " " : "s");
     if (count > maximal)
         buf_format(out, " and %d weaker", count - maximal);
-    if (answer->has_truth) {
+    if (answer->has_truth && maximal > 0) {
+        int nowhere = 0;
         const char *join = "  on ";
         for (size_t i = 0; i < answer->motif_count; i++) {
             const struct draw_motif *motif = &answer->motifs[i];
             if (motif->channel != channel || !motif->maximal)
                 continue;
             const struct motif_box *box = box_of(answer, motif);
-            buf_format(out, "%s%s", join, box ? box->symbol : "nothing");
-            join = ", ";
+            if (box)
+                buf_format(out, "%s%s", join, box->symbol);
+            else
+                nowhere++;
+            join = box ? ", " : join;
         }
+        if (nowhere > 0)
+            buf_format(out, "%s%d on no symbol", join[0] == ',' ? ", " : "  ", nowhere);
     }
     buf_text(out, "\n");
 }

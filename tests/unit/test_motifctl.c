@@ -397,7 +397,7 @@ static void a_motif_answer_is_read_and_drawn(void **state)
     assert_string_equal(text(), " 3+ \n"
                                 " ++0\n"
                                 "  (1 weaker motifs are not drawn)\n"
-                                "  0  channel 0    1 motif   on nothing\n"
+                                "  0  channel 0    1 motif   1 on no symbol\n"
                                 "  3  channel 3    1 motif  and 1 weaker  on 7\n"
                                 "  prediction  7 0\n"
                                 "  truth       7  wrong\n");
