@@ -117,16 +117,35 @@ static bool read_options(struct bench_command *command, int argc, char **argv)
         double number = 0.0;
         good = good && flag != '?' && (strchr("tbds", flag) == NULL || read_number(optarg, &number));
         switch (flag) {
-        case 'p': options->preset = optarg; break;
-        case 'k': options->kernels = optarg; break;
-        case 't': options->threads = (int)number; break;
-        case 'b': options->batch = (int)number; break;
-        case 'd': options->density = number; break;
-        case 's': options->seconds = number; break;
-        case 'j': command->json = true; break;
-        case 'l': command->list = true; break;
-        case 'h': command->help = true; break;
-        default: break;
+        case 'p':
+            options->preset = optarg;
+            break;
+        case 'k':
+            options->kernels = optarg;
+            break;
+        case 't':
+            options->threads = (int)number;
+            break;
+        case 'b':
+            options->batch = (int)number;
+            break;
+        case 'd':
+            options->density = number;
+            break;
+        case 's':
+            options->seconds = number;
+            break;
+        case 'j':
+            command->json = true;
+            break;
+        case 'l':
+            command->list = true;
+            break;
+        case 'h':
+            command->help = true;
+            break;
+        default:
+            break;
         }
     }
     command->name = optind < argc ? argv[optind] : NULL;
@@ -175,7 +194,9 @@ static int run(const struct bench_command *command)
     }
     cJSON_Delete(root);
     buf_close(&out);
-    return status == STATUS_OK ? EXIT_OK : status == STATUS_INVALID || status == STATUS_NOT_FOUND ? EXIT_USAGE : EXIT_FAULT;
+    return status == STATUS_OK                                      ? EXIT_OK
+           : status == STATUS_INVALID || status == STATUS_NOT_FOUND ? EXIT_USAGE
+                                                                    : EXIT_FAULT;
 }
 
 int command_bench(int argc, char **argv)

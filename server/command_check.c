@@ -65,10 +65,11 @@ int command_check_config(int argc, char **argv)
     cJSON *root = NULL;
     size_t size = 0;
     if (argc != 2 || strcmp(argv[1], "--help") == 0) {
-        (void)fputs("usage: motifd check-config FILE\n\nFILE (- for standard input) is JSON: a job, as POST /v1/jobs takes "
-                    "it, or settings of the daemon.\nEvery fault is printed with the place it is at; exit code 1 when there "
-                    "is one.\n",
-                    argc == 2 ? stdout : stderr);
+        (void)fputs(
+            "usage: motifd check-config FILE\n\nFILE (- for standard input) is JSON: a job, as POST /v1/jobs takes "
+            "it, or settings of the daemon.\nEvery fault is printed with the place it is at; exit code 1 when there "
+            "is one.\n",
+            argc == 2 ? stdout : stderr);
         return argc == 2 ? EXIT_OK : EXIT_USAGE;
     }
     char *text = file_read(argv[1], FILE_MAX, &size, &err);

@@ -56,7 +56,8 @@ enum status crew_create(int threads, size_t queue_limit, void (*work)(void *item
     for (int i = 0; i < threads; i++) {
         if (pthread_create(&made->thread[i], NULL, run, made) != 0) {
             crew_destroy(made);
-            return error_set(err, STATUS_UNAVAILABLE, NULL, "only %d of %d answering threads could be started", i, threads);
+            return error_set(err, STATUS_UNAVAILABLE, NULL, "only %d of %d answering threads could be started", i,
+                             threads);
         }
         made->threads = i + 1;
     }

@@ -72,8 +72,9 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
         .log = {.context = daemon->journal, .line = log_lower_rooms},
     };
     enum status status = storage_open(&options, &daemon->storage, err);
-    return status != STATUS_OK ? status
-                               : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
+    return status != STATUS_OK
+               ? status
+               : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
 }
 
 static enum status start_http(struct daemon *daemon, struct error *err)
@@ -102,7 +103,8 @@ static enum status start_http(struct daemon *daemon, struct error *err)
 static enum status start(struct daemon *daemon, struct error *err)
 {
     int level = journal_level(daemon->settings->log_level);
-    enum status status = journal_open(&daemon->journal, STDERR_FILENO, level >= 0 ? (enum log_level)level : LOG_LEVEL_INFO, err);
+    enum status status =
+        journal_open(&daemon->journal, STDERR_FILENO, level >= 0 ? (enum log_level)level : LOG_LEVEL_INFO, err);
     if (status == STATUS_OK) {
         status = settings_address(daemon->settings->listen, daemon->host, sizeof daemon->host, &daemon->port,
                                   &daemon->loopback, err);
@@ -133,9 +135,9 @@ static void say_listening(const struct daemon *daemon)
                  http_port(daemon->http));
     (void)fflush(stdout);
     journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL,
-                 "%s on %s (%d cores, kernels %s, BLAS core %s): %d workers of %d threads, tokens %s", daemon->facts.build,
-                 daemon->facts.cpu, daemon->facts.cores, daemon->facts.kernels, daemon->facts.blas_core,
-                 (int)daemon->settings->workers, daemon->threads_per_job,
+                 "%s on %s (%d cores, kernels %s, BLAS core %s): %d workers of %d threads, tokens %s",
+                 daemon->facts.build, daemon->facts.cpu, daemon->facts.cores, daemon->facts.kernels,
+                 daemon->facts.blas_core, (int)daemon->settings->workers, daemon->threads_per_job,
                  daemon->auth.required ? "required" : "not required");
     notify_manager("READY=1\nSTATUS=serving");
 }
@@ -151,7 +153,8 @@ static bool store_lives(struct daemon *daemon, bool *writable)
     if (now != *writable) {
         *writable = now;
         journal_line(daemon->journal, now ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
-                     "the database %s%s", now ? "accepts writes again" : "accepts no writes: ", now ? "" : err.message);
+                     "the database %s%s",
+                     now ? "accepts writes again" : "accepts no writes: ", now ? "" : err.message);
     }
     return now || storage_flush(daemon->storage, NULL) == STATUS_OK;
 }
@@ -164,7 +167,8 @@ static int serve_until_signal(struct daemon *daemon)
     for (;;) {
         int signal = signals_wait(tick);
         if (signal != 0) {
-            journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL, "%s: draining", strsignal(signal));
+            journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL, "%s: draining",
+                         strsignal(signal));
             return EXIT_OK;
         }
         if (!store_lives(daemon, &writable)) {
@@ -187,7 +191,8 @@ static void drain(struct daemon *daemon)
     scheduler_drain(daemon->scheduler);
     for (int64_t waited = 0; !scheduler_drained(daemon->scheduler, 20); waited += 20) {
         if (signals_wait(0) != 0) {
-            journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL, "second signal: ending at once");
+            journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
+                         "second signal: ending at once");
             _exit(EXIT_FAULT);
         }
         if (waited > daemon->settings->drain_ms) {

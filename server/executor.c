@@ -72,7 +72,8 @@ static enum status begin_evaluation(struct job_run *run, struct error *err)
     if (!cJSON_IsNumber(samples) || !cJSON_IsNumber(seed)) {
         status = error_set(err, STATUS_CORRUPT, "/params", "an evaluation needs samples and seed");
     } else {
-        struct method_evaluation what = {.samples = (int64_t)samples->valuedouble, .seed = (int64_t)seed->valuedouble};
+        struct method_evaluation what = {.samples = (int64_t)samples->valuedouble,
+                                         .seed = (int64_t)seed->valuedouble};
         status = run->method->begin_evaluation(run->run, &what, err);
     }
     cJSON_Delete(params);
@@ -278,7 +279,8 @@ void executor_run(void *context, const char *job, struct job_control *control)
     struct error err = {0};
     struct job_run *run = calloc(1, sizeof *run);
     if (run == NULL) {
-        journal_line(executor->options.journal, LOG_LEVEL_ERROR, JOURNAL_EXECUTOR, NULL, job, "no memory for the job");
+        journal_line(executor->options.journal, LOG_LEVEL_ERROR, JOURNAL_EXECUTOR, NULL, job,
+                     "no memory for the job");
         (void)storage_job_leave(executor->options.storage, job, JOB_EVENT_FAIL, NULL, "{\"code\":\"out-of-memory\"}",
                                 NULL, &err);
         return;

@@ -12,7 +12,7 @@
 struct job_run {
     struct executor *executor;
     struct job_control *control;
-    struct arena arena;       /* of the job: its row, its texts */
+    struct arena arena; /* of the job: its row, its texts */
     struct storage_job job;
     const struct method *method;
     void *config;
@@ -22,7 +22,7 @@ struct job_run {
     struct method_run *run;
     double flops_per_sample;
 
-    struct arena list_arena;  /* of the list that the method sees during a step */
+    struct arena list_arena; /* of the list that the method sees during a step */
     struct storage_checkpoint *list;
     size_t list_count;
     bool list_valid;
@@ -31,16 +31,16 @@ struct job_run {
     struct storage_metric metrics[RUN_METRICS];
     char metric_names[RUN_METRICS][RUN_NAME];
     size_t metric_count;
-    struct error fault;       /* the first failure inside a callback */
+    struct error fault; /* the first failure inside a callback */
 
     struct method_progress progress; /* after the last step that succeeded */
-    double begun;             /* monotonic seconds */
-    double seconds_before;    /* of earlier runs of this job, from its progress */
-    double reported;          /* when progress was last written */
+    double begun;                    /* monotonic seconds */
+    double seconds_before;           /* of earlier runs of this job, from its progress */
+    double reported;                 /* when progress was last written */
     int64_t reported_samples;
-    double rate;              /* samples a second, smoothed; 0: not known */
-    int64_t last_checkpoint;  /* seq, 0: none */
-    int64_t saved_step;       /* step of that checkpoint, -1: none */
+    double rate;             /* samples a second, smoothed; 0: not known */
+    int64_t last_checkpoint; /* seq, 0: none */
+    int64_t saved_step;      /* step of that checkpoint, -1: none */
 };
 
 double executor_now(void); /* monotonic seconds */

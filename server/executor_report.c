@@ -9,8 +9,8 @@
 #include "api/json_sink.h"
 #include "core/base/hash.h"
 
-#define REPORT_SECONDS 0.5     /* between two progress documents */
-#define RATE_SECONDS 10.0      /* time constant of the smoothed rate */
+#define REPORT_SECONDS 0.5 /* between two progress documents */
+#define RATE_SECONDS 10.0  /* time constant of the smoothed rate */
 #define DOCUMENT_BYTES (4u << 20)
 
 double report_seconds(const struct job_run *run)

@@ -5,12 +5,12 @@
 
 /* A header of which a second one, unless it says the same, cannot be obeyed. */
 static const char *const single_headers[] = {
-    "Host", "Content-Length", "Content-Type", "Authorization", "Idempotency-Key", "Transfer-Encoding",
-    "Expect", "Origin", "Range", "If-Range",
+    "Host",   "Content-Length", "Content-Type", "Authorization", "Idempotency-Key", "Transfer-Encoding",
+    "Expect", "Origin",         "Range",        "If-Range",
 };
 
-static const char *const known_methods[] = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE",
-                                            "CONNECT"};
+static const char *const known_methods[] = {"GET",    "HEAD",    "POST",  "PUT",    "PATCH",
+                                            "DELETE", "OPTIONS", "TRACE", "CONNECT"};
 
 static bool refuse(struct guard_verdict *verdict, int status, const char *title, const char *detail, bool close)
 {
@@ -102,7 +102,8 @@ static bool parse_length(const char *text, uint64_t *out)
 
 static bool check_framing(const struct guard_request *request, struct guard_verdict *verdict)
 {
-    const char *length = guard_header(request, "Content-Length"), *coding = guard_header(request, "Transfer-Encoding");
+    const char *length = guard_header(request, "Content-Length"),
+               *coding = guard_header(request, "Transfer-Encoding");
     const char *expect = guard_header(request, "Expect");
     uint64_t bytes;
     if (length != NULL && !parse_length(length, &bytes)) {
@@ -193,8 +194,8 @@ static bool check_host(const struct guard_rules *rules, const struct guard_reque
         return bad(verdict, "the Host header is not a host name with an optional port");
     }
     bool own = host_is(host, length, "localhost") || host_is(host, length, "::1") || host_loopback_v4(host, length);
-    bool allowed = host_listed(host, length, rules->allow_host) ||
-                   (rules->loopback ? own : own || rules->allow_host[0] == '\0');
+    bool allowed =
+        host_listed(host, length, rules->allow_host) || (rules->loopback ? own : own || rules->allow_host[0] == '\0');
     return allowed || refuse(verdict, 421, "Misdirected request",
                              "this daemon does not answer to that Host; --allow-host adds names", false);
 }
@@ -218,8 +219,7 @@ bool guard_check(const struct guard_rules *rules, const struct guard_request *re
         known = known || strcmp(request->method, known_methods[i]) == 0;
     }
     if (!check_fields(rules, request, verdict) || !check_singles(request, verdict) ||
-        !check_framing(request, verdict) || !check_host(rules, request, verdict) ||
-        !check_origin(request, verdict)) {
+        !check_framing(request, verdict) || !check_host(rules, request, verdict) || !check_origin(request, verdict)) {
         return false;
     }
     if (!known) {

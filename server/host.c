@@ -66,7 +66,8 @@ static void process_metrics(void *context, struct buf *out)
            (double)executor->checkpoints);
     family(out, "motifd_step_seconds_max", "gauge", "Longest training step since the start: what a pause may wait.",
            executor->step_seconds_max);
-    buf_text(out, "# HELP motifd_runs_total How runs of jobs ended in this process.\n# TYPE motifd_runs_total counter\n");
+    buf_text(out,
+             "# HELP motifd_runs_total How runs of jobs ended in this process.\n# TYPE motifd_runs_total counter\n");
     buf_format(out, "motifd_runs_total{end=\"succeeded\"} %llu\n", (unsigned long long)executor->jobs_succeeded);
     buf_format(out, "motifd_runs_total{end=\"failed\"} %llu\n", (unsigned long long)executor->jobs_failed);
     buf_format(out, "motifd_runs_total{end=\"yielded\"} %llu\n", (unsigned long long)executor->jobs_yielded);
@@ -76,7 +77,8 @@ static void process_metrics(void *context, struct buf *out)
     struct http_stats stats;
     http_stats_read(daemon->http, &stats);
     family(out, "motifd_http_connections", "gauge", "Open connections.", (double)stats.connections.open);
-    family(out, "motifd_http_connections_total", "counter", "Connections accepted.", (double)stats.connections.opened);
+    family(out, "motifd_http_connections_total", "counter", "Connections accepted.",
+           (double)stats.connections.opened);
     family(out, "motifd_http_refused_full_total", "counter", "Requests refused because too many waited.",
            (double)stats.refused_full);
     buf_text(out, "# HELP motifd_http_cut_total Connections cut because they were late in a phase.\n"

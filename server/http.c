@@ -114,8 +114,7 @@ static enum MHD_Result send_response(struct exchange *exchange)
     }
     exchange->stage = STAGE_SENT;
     reaper_enter(exchange->http->reaper, exchange->watch, REAPER_SENDING);
-    enum MHD_Result result =
-        ok ? MHD_queue_response(exchange->connection, (unsigned)response->status, out) : MHD_NO;
+    enum MHD_Result result = ok ? MHD_queue_response(exchange->connection, (unsigned)response->status, out) : MHD_NO;
     MHD_destroy_response(out);
     return result;
 }
@@ -340,9 +339,13 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         int status = exchange->response.status;
         bool quiet = status < 400 && exchange->head.method != NULL &&
                      (strcmp(exchange->head.method, "GET") == 0 || strcmp(exchange->head.method, "HEAD") == 0);
-        journal_line(http->options.journal, quiet ? LOG_LEVEL_DEBUG : status >= 500 ? LOG_LEVEL_WARN : LOG_LEVEL_INFO,
+        journal_line(http->options.journal,
+                     quiet           ? LOG_LEVEL_DEBUG
+                     : status >= 500 ? LOG_LEVEL_WARN
+                                     : LOG_LEVEL_INFO,
                      JOURNAL_HTTP, exchange->request.id, NULL, "%s %s %d in %.1f ms%s", exchange->head.method,
-                     exchange->target, status, ms, code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", not completed");
+                     exchange->target, status, ms,
+                     code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", not completed");
         api_response_close(&exchange->response);
     }
     buf_close(&exchange->body);
@@ -421,10 +424,10 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
                      MHD_USE_PEDANTIC_CHECKS | (v6 ? (unsigned)MHD_USE_IPv6 : 0u);
     unsigned threads = http->options.threads > 1 ? (unsigned)http->options.threads : 0;
+    /* clang-format off: an option a line */
     http->daemon = MHD_start_daemon(
         flags, http->port, NULL, NULL, on_request, http,
-        /* the logger first: it is used while the other options are read */
-        MHD_OPTION_EXTERNAL_LOGGER, on_library_error, http,
+        MHD_OPTION_EXTERNAL_LOGGER, on_library_error, http, /* first: it is used while the others are read */
         MHD_OPTION_LISTEN_SOCKET, http->listener,
         MHD_OPTION_THREAD_POOL_SIZE, threads,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
@@ -435,6 +438,7 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
         MHD_OPTION_END);
+    /* clang-format on */
     if (http->daemon == NULL) {
         return error_set(err, STATUS_IO, NULL, "the HTTP server does not start");
     }

@@ -27,7 +27,7 @@ struct http_options {
     int threads, handlers;
     int connections, connections_per_address;
     struct reaper_limits deadlines;
-    struct api *api;        /* borrowed, outlive the server */
+    struct api *api; /* borrowed, outlive the server */
     struct auth *auth;
     struct journal *journal;
 };

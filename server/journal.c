@@ -165,8 +165,8 @@ static size_t start_line(char *line, enum log_level level, enum journal_componen
     return used;
 }
 
-void journal_line(struct journal *journal, enum log_level level, enum journal_component component, const char *request,
-                  const char *job, const char *format, ...)
+void journal_line(struct journal *journal, enum log_level level, enum journal_component component,
+                  const char *request, const char *job, const char *format, ...)
 {
     if (journal == NULL || level < journal->least) {
         return;

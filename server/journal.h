@@ -21,8 +21,9 @@ enum status journal_open(struct journal **journal, int fd, enum log_level least,
 void journal_close(struct journal *journal); /* does not close the descriptor */
 
 /* `request` or `job` may be NULL. */
-void journal_line(struct journal *journal, enum log_level level, enum journal_component component, const char *request,
-                  const char *job, const char *format, ...) __attribute__((format(printf, 6, 7)));
+void journal_line(struct journal *journal, enum log_level level, enum journal_component component,
+                  const char *request, const char *job, const char *format, ...)
+    __attribute__((format(printf, 6, 7)));
 
 /* -1 when there is no such level. */
 int journal_level(const char *name);

@@ -10,17 +10,18 @@
 
 static void help(FILE *to)
 {
-    (void)fputs("motifd trains models that explain themselves, and answers questions about them over HTTP.\n"
-                "\n"
-                "  motifd serve [settings]            the daemon; try: motifd serve --listen 127.0.0.1:8080 --db motifd.db\n"
-                "  motifd bench NAME | --list         a benchmark on this machine\n"
-                "  motifd check-config FILE           every fault of a job or of settings\n"
-                "  motifd token create|list|revoke    who may do what\n"
-                "  motifd version\n"
-                "\n"
-                "Settings, each also an environment variable and a key of the --config file (listen, db, ...);\n"
-                "a flag beats the environment, which beats the file:\n",
-                to);
+    (void)fputs(
+        "motifd trains models that explain themselves, and answers questions about them over HTTP.\n"
+        "\n"
+        "  motifd serve [settings]            the daemon; try: motifd serve --listen 127.0.0.1:8080 --db motifd.db\n"
+        "  motifd bench NAME | --list         a benchmark on this machine\n"
+        "  motifd check-config FILE           every fault of a job or of settings\n"
+        "  motifd token create|list|revoke    who may do what\n"
+        "  motifd version\n"
+        "\n"
+        "Settings, each also an environment variable and a key of the --config file (listen, db, ...);\n"
+        "a flag beats the environment, which beats the file:\n",
+        to);
     settings_help(to);
     (void)fputs("\nExit codes: 0 good, 1 a fault, 2 wrong usage or settings.\n", to);
 }
@@ -68,7 +69,8 @@ int main(int argc, char **argv)
         (void)printf("motifd %s (%s)\n", BUILD_VERSION, BUILD_TYPE);
         return EXIT_OK;
     }
-    bool asked = argc > 1 && (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0);
+    bool asked =
+        argc > 1 && (strcmp(command, "help") == 0 || strcmp(command, "--help") == 0 || strcmp(command, "-h") == 0);
     help(asked ? stdout : stderr);
     return asked ? EXIT_OK : EXIT_USAGE;
 }

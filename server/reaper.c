@@ -57,7 +57,8 @@ static void enter(struct reaper_watch *watch, enum reaper_phase phase, int64_t n
 
 static bool too_slow(const struct reaper_limits *limits, int64_t elapsed, uint64_t moved)
 {
-    return elapsed > limits->grace_ms && (double)moved * 1000.0 < (double)(elapsed - limits->grace_ms) * (double)limits->rate;
+    return elapsed > limits->grace_ms &&
+           (double)moved * 1000.0 < (double)(elapsed - limits->grace_ms) * (double)limits->rate;
 }
 
 /* True when the connection is late. Moves an idle one to HEAD at its next byte. */

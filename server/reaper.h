@@ -39,8 +39,8 @@ void reaper_forget(struct reaper *reaper, struct reaper_watch *watch); /* NULL i
 void reaper_enter(struct reaper *reaper, struct reaper_watch *watch, enum reaper_phase phase);
 
 struct reaper_stats {
-    int64_t open;   /* now */
-    uint64_t opened; /* since the start */
+    int64_t open;             /* now */
+    uint64_t opened;          /* since the start */
     uint64_t cut[REAPER_CUT]; /* by the phase they were late in */
 };
 void reaper_stats_read(struct reaper *reaper, struct reaper_stats *out);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#define LOOK_SECONDS 5 /* an idle worker looks at the queue this often without being woken */
+#define LOOK_SECONDS 5  /* an idle worker looks at the queue this often without being woken */
 #define PAUSE_SECONDS 1 /* after the store failed */
 
 struct worker {

@@ -13,10 +13,12 @@
 
 /* The order is the order of `--help`. */
 const struct setting settings_table[] = {
-    {"config", SETTING_TEXT, FIELD(config), "", 0, 0, "FILE", "JSON file with any of these settings as keys (\"listen\", ...)"},
+    {"config", SETTING_TEXT, FIELD(config), "", 0, 0, "FILE",
+     "JSON file with any of these settings as keys (\"listen\", ...)"},
     {"listen", SETTING_TEXT, FIELD(listen), "127.0.0.1:8080", 0, 0, "ADDR:PORT",
      "where to answer; port 0 takes a free one and prints it; off loopback, bearer tokens are required"},
-    {"db", SETTING_TEXT, FIELD(db), "motifd.db", 0, 0, "FILE", "SQLite file with jobs, metrics and checkpoints; made if missing"},
+    {"db", SETTING_TEXT, FIELD(db), "motifd.db", 0, 0, "FILE",
+     "SQLite file with jobs, metrics and checkpoints; made if missing"},
     {"workers", SETTING_INT, FIELD(workers), "1", 1, 64, "N", "jobs that run at the same time"},
     {"threads-per-job", SETTING_INT, FIELD(threads_per_job), "0", 0, 256, "N",
      "threads of a job that does not ask; 0: the cores divided by the workers"},
@@ -24,7 +26,8 @@ const struct setting settings_table[] = {
      "a bearer token with every scope; others see flags, so prefer MOTIFD_TOKEN or `motifd token create`"},
     {"allow-host", SETTING_TEXT, FIELD(allow_host), "", 0, 0, "NAMES",
      "names accepted in Host, comma separated; on loopback only its own names are accepted by default"},
-    {"queue-limit", SETTING_INT, FIELD(queue_limit), "1000", 1, 1000000, "N", "jobs that may wait; more are answered 503"},
+    {"queue-limit", SETTING_INT, FIELD(queue_limit), "1000", 1, 1000000, "N",
+     "jobs that may wait; more are answered 503"},
     {"kernels", SETTING_TEXT, FIELD(kernels), "best", 0, 0, "NAME", "best, ref, avx2 or avx512"},
     {"log-level", SETTING_TEXT, FIELD(log_level), "info", 0, 0, "LEVEL", "debug, info, warn or error"},
     {"http-threads", SETTING_INT, FIELD(http_threads), "2", 1, 64, "N", "threads that move bytes"},

@@ -19,10 +19,10 @@ struct settings {
     char config[SETTINGS_TEXT]; /* configuration file, "" for none */
     char listen[SETTINGS_TEXT]; /* ADDR:PORT */
     char db[SETTINGS_TEXT];
-    char token[SETTINGS_TEXT];       /* a bearer token with every scope, "" for none */
-    char allow_host[SETTINGS_TEXT];  /* names accepted in Host besides loopback, comma separated */
+    char token[SETTINGS_TEXT];      /* a bearer token with every scope, "" for none */
+    char allow_host[SETTINGS_TEXT]; /* names accepted in Host besides loopback, comma separated */
     char log_level[SETTINGS_TEXT];
-    char kernels[SETTINGS_TEXT];     /* "best" or the name of a kernel table */
+    char kernels[SETTINGS_TEXT]; /* "best" or the name of a kernel table */
     int64_t workers, threads_per_job, queue_limit;
     int64_t http_threads, handler_threads, connections, connections_per_address;
     int64_t header_timeout_ms, idle_timeout_ms, body_grace_ms, body_rate;

@@ -30,7 +30,8 @@ static size_t read_flags(struct settings *settings, int argc, char **argv, bool 
     char detail[160];
     size_t count = 0;
     for (size_t i = 0; i < settings_count; i++) {
-        options[i] = (struct option){.name = settings_table[i].name, .has_arg = required_argument, .val = (int)i + 256};
+        options[i] =
+            (struct option){.name = settings_table[i].name, .has_arg = required_argument, .val = (int)i + 256};
     }
     options[settings_count] = (struct option){.name = "help", .has_arg = no_argument, .val = 'h'};
     optind = 1;

@@ -1,8 +1,8 @@
 /* SIGTERM and SIGINT as something to wait for.
  *
- * They are caught, not blocked: a library may have started threads before main() (OpenBLAS does), which block nothing,
- * and the kernel gives a blocked process signal to any thread that takes it, where the default is death. The handler
- * writes the number into a pipe; one thread reads it. There is one pipe in a process. */
+ * They are caught, not blocked: a library may have started threads before main() (OpenBLAS does), which block
+ * nothing, and the kernel gives a blocked process signal to any thread that takes it, where the default is death. The
+ * handler writes the number into a pipe; one thread reads it. There is one pipe in a process. */
 #ifndef MOTIF_SERVER_SIGNALS_H
 #define MOTIF_SERVER_SIGNALS_H
 

@@ -27,16 +27,17 @@
 #define SHA 65
 
 /* 400 updates that pass many densities, with dropout and both kinds of sequence layers. */
-#define JOB                                                                                                             \
-    "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"priority\":10,\"threads\":%d,\"config\":{"              \
-    "\"image_size\":40,\"classes\":4,\"max_symbols\":3,\"margin\":9,\"min_radius\":5,\"motifs\":4,\"units\":2,"         \
-    "\"channels\":32,\"feed_forward\":64,\"dropout\":0.1,\"lstm\":true,"                                               \
-    "\"batch\":8,\"total_samples\":3200,\"checkpoint_every\":80,\"validation_every\":80,\"validation_samples\":16,"     \
-    "\"density_factor\":0.9,\"density_final\":0.005,\"target_decay\":0.002,"                                           \
+#define JOB                                                                                                          \
+    "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"priority\":10,\"threads\":%d,\"config\":{"            \
+    "\"image_size\":40,\"classes\":4,\"max_symbols\":3,\"margin\":9,\"min_radius\":5,\"motifs\":4,\"units\":2,"      \
+    "\"channels\":32,\"feed_forward\":64,\"dropout\":0.1,\"lstm\":true,"                                             \
+    "\"batch\":8,\"total_samples\":3200,\"checkpoint_every\":80,\"validation_every\":80,\"validation_samples\":16,"  \
+    "\"density_factor\":0.9,\"density_final\":0.005,\"target_decay\":0.002,"                                         \
     "\"test_samples\":16,\"motif_samples\":16,\"stage_samples\":4}}"
 
-#define SMALL_JOB                                                                                                       \
-    "{\"kind\":\"sparling\",\"name\":\"%s\",\"priority\":-100,\"preset\":\"digitcircle-quick\",\"config\":{\"total_samples\":16}}"
+#define SMALL_JOB                                                                                                    \
+    "{\"kind\":\"sparling\",\"name\":\"%s\",\"priority\":-100,\"preset\":\"digitcircle-quick\",\"config\":{\"total_" \
+    "samples\":16}}"
 
 struct acknowledged {
     char id[32], name[32];
@@ -44,7 +45,7 @@ struct acknowledged {
 
 static struct {
     struct daemon_process daemon;
-    pthread_mutex_t lock;          /* of url and the list */
+    pthread_mutex_t lock; /* of url and the list */
     char url[64];
     struct acknowledged list[ACKNOWLEDGED_MAX];
     size_t count;
@@ -193,7 +194,8 @@ static void *hammer(void *context)
             (void)pthread_mutex_lock(&test.lock);
             memcpy(url, test.url, sizeof url);
             (void)pthread_mutex_unlock(&test.lock);
-            call_server(url, &(struct call){.method = "POST", .path = "/v1/jobs", .body = body, .headers = headers}, &reply);
+            call_server(url, &(struct call){.method = "POST", .path = "/v1/jobs", .body = body, .headers = headers},
+                        &reply);
             const char *id = json_text(reply.json, "id");
             done = (reply.status == 201 || reply.status == 200) && strlen(id) == 26;
             (void)pthread_mutex_lock(&test.lock);
@@ -258,7 +260,8 @@ static void inspect(void)
         die("the copy does not open");
     }
     expect_text(db, "PRAGMA integrity_check", "ok", "the database is damaged");
-    expect_text(db, "SELECT count(*) - count(DISTINCT name) FROM job WHERE name LIKE 'client-%'", "0", "a job was stored twice");
+    expect_text(db, "SELECT count(*) - count(DISTINCT name) FROM job WHERE name LIKE 'client-%'", "0",
+                "a job was stored twice");
     if (sqlite3_prepare_v2(db, "SELECT id FROM job WHERE name = ?", -1, &find, NULL) != SQLITE_OK) {
         die("the copy cannot be asked");
     }

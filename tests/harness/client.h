@@ -7,19 +7,19 @@
 #include <stddef.h>
 
 struct reply {
-    int status;          /* 0: no answer */
-    char *headers;       /* raw head */
+    int status;    /* 0: no answer */
+    char *headers; /* raw head */
     char *body;
     size_t body_bytes;
-    cJSON *json;         /* the body, when it is JSON */
+    cJSON *json; /* the body, when it is JSON */
 };
 
 struct call {
     const char *method, *path;
-    const char *body;            /* NULL: none */
-    size_t body_bytes;           /* 0: strlen(body) */
-    const char *type;            /* Content-Type; NULL: application/json where there is a body */
-    const char *const *headers;  /* further "Name: value" lines, NULL-terminated, or NULL */
+    const char *body;           /* NULL: none */
+    size_t body_bytes;          /* 0: strlen(body) */
+    const char *type;           /* Content-Type; NULL: application/json where there is a body */
+    const char *const *headers; /* further "Name: value" lines, NULL-terminated, or NULL */
 };
 
 /* Fills `reply`, which reply_close() empties. status 0 when the connection failed. Any thread. */

@@ -11,7 +11,7 @@ struct daemon_process {
     char folder[64]; /* of its own: database and log */
     char db[96], log[96];
     pid_t pid; /* 0: not running */
-    int out; /* its standard output while it starts */
+    int out;   /* its standard output while it starts */
     int port;
     char url[64]; /* http://127.0.0.1:PORT */
 };

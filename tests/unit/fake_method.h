@@ -16,8 +16,10 @@ struct fake_config {
     bool numeric;
 };
 
-#define FAKE_INT(name, preset)                                                                                          \
-    {#name, FIELD_INT, offsetof(struct fake_config, name), preset, 0, 1e6, false, false, NULL, "", "for tests"}
+#define FAKE_INT(name, preset)                                                                                       \
+    {                                                                                                                \
+#name, FIELD_INT, offsetof(struct fake_config, name), preset, 0, 1e6, false, false, NULL, "", "for tests"    \
+    }
 static const struct config_field fake_fields[] = {
     FAKE_INT(seed, "1"),
     FAKE_INT(steps, "20"),
@@ -25,7 +27,8 @@ static const struct config_field fake_fields[] = {
     FAKE_INT(checkpoint_every, "5"),
     FAKE_INT(stage_every, "0"),
     FAKE_INT(fail_at, "0"),
-    {"numeric", FIELD_BOOL, offsetof(struct fake_config, numeric), "false", 0, 1, false, false, NULL, "", "for tests"},
+    {"numeric", FIELD_BOOL, offsetof(struct fake_config, numeric), "false", 0, 1, false, false, NULL, "",
+     "for tests"},
 };
 
 struct method_run {
@@ -45,9 +48,7 @@ static uint64_t fake_mix(uint64_t x)
     return x * 0xc4ceb9fe1a85ec53ULL + 1;
 }
 
-static void fake_check(const void *config, const struct method_faults *faults)
-{
-}
+static void fake_check(const void *config, const struct method_faults *faults) {}
 
 static enum status fake_estimate(const void *config, struct method_estimate *out, struct error *err)
 {
@@ -146,7 +147,8 @@ static enum status fake_save(struct method_run *run, const struct pack_writer *t
     return status;
 }
 
-static enum status fake_read(struct method_run *run, const struct pack_reader *from, unsigned roles, struct error *err)
+static enum status fake_read(struct method_run *run, const struct pack_reader *from, unsigned roles,
+                             struct error *err)
 {
     struct pack *pack = NULL;
     enum status status = fake_declare(run, &pack, err);

@@ -9,7 +9,10 @@
 
 #include "server/guard.h"
 
-#define H(name, value) {name, value, sizeof name - 1, sizeof value - 1}
+#define H(name, value)                                                                                               \
+    {                                                                                                                \
+        name, value, sizeof name - 1, sizeof value - 1                                                               \
+    }
 
 static const struct guard_rules loopback = {
     .loopback = true, .allow_host = "motif.example,other", .target_max = 4096, .headers_max = 16384};
@@ -25,8 +28,8 @@ static int check(const struct guard_rules *rules, const char *method, const char
     return guard_check(rules, &request, &verdict) ? 0 : verdict.status;
 }
 
-#define CHECK(rules, method, ...)                                                                                      \
-    check(rules, method, "HTTP/1.1", (const struct guard_header[]){__VA_ARGS__},                                       \
+#define CHECK(rules, method, ...)                                                                                    \
+    check(rules, method, "HTTP/1.1", (const struct guard_header[]){__VA_ARGS__},                                     \
           sizeof((const struct guard_header[]){__VA_ARGS__}) / sizeof(struct guard_header))
 
 static void hosts(void **state)
@@ -59,7 +62,8 @@ static void framing(void **state)
     assert_int_equal(CHECK(&loopback, "POST", host, H("Transfer-Encoding", "Chunked")), 0);
     assert_int_equal(CHECK(&loopback, "POST", host, H("Content-Length", "5"), H("content-length", "6")), 400);
     assert_int_equal(CHECK(&loopback, "POST", host, H("Content-Length", "5"), H("Content-Length", "5")), 0);
-    assert_int_equal(CHECK(&loopback, "POST", host, H("Content-Length", "5"), H("Transfer-Encoding", "chunked")), 400);
+    assert_int_equal(CHECK(&loopback, "POST", host, H("Content-Length", "5"), H("Transfer-Encoding", "chunked")),
+                     400);
     assert_int_equal(CHECK(&loopback, "POST", host, H("Transfer-Encoding", "xchunked")), 501);
     assert_int_equal(CHECK(&loopback, "POST", host, H("Transfer-Encoding", "gzip, chunked")), 501);
     assert_int_equal(CHECK(&loopback, "POST", host, H("Content-Length", "-1")), 400);
@@ -135,8 +139,9 @@ static void bodies(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hosts),   cmocka_unit_test(framing), cmocka_unit_test(fields),
-        cmocka_unit_test(methods_and_targets), cmocka_unit_test(origins), cmocka_unit_test(bodies),
+        cmocka_unit_test(hosts),   cmocka_unit_test(framing),
+        cmocka_unit_test(fields),  cmocka_unit_test(methods_and_targets),
+        cmocka_unit_test(origins), cmocka_unit_test(bodies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -180,8 +180,7 @@ static void priorities(void **state)
     submit(bench, "{}", 0, first);
     submit(bench, "{}", 0, second);
     submit(bench, "{}", 9, high);
-    struct scheduler_options options = {
-        .storage = bench->storage, .workers = 1, .run = note_run, .context = &order};
+    struct scheduler_options options = {.storage = bench->storage, .workers = 1, .run = note_run, .context = &order};
     assert_int_equal(scheduler_start(&options, &bench->scheduler, NULL), STATUS_OK);
     await(bench, low, JOB_SUCCEEDED);
     assert_string_equal(order.ids[0], high);
@@ -198,8 +197,7 @@ static void workers_run_together(void **state)
     struct bench *bench = *state;
     struct order order = {.storage = bench->storage};
     char ids[6][STORAGE_ID];
-    struct scheduler_options options = {
-        .storage = bench->storage, .workers = 3, .run = note_run, .context = &order};
+    struct scheduler_options options = {.storage = bench->storage, .workers = 3, .run = note_run, .context = &order};
     assert_int_equal(scheduler_start(&options, &bench->scheduler, NULL), STATUS_OK);
     for (int i = 0; i < 6; i++) {
         submit(bench, "{}", 0, ids[i]);
@@ -223,9 +221,15 @@ static void result_is_complete(void **state)
     submit(bench, "{\"seed\":7,\"steps\":12}", 0, id);
     await(bench, id, JOB_SUCCEEDED);
     document(bench, id, text, sizeof text);
-    static const char *const members[] = {"\"hash\":", "\"seed\":7",         "\"samples\":120",  "\"seconds\":",
-                                          "\"threads\":2", "\"build\":\"test\"", "\"cpu\":\"a processor\"",
-                                          "\"blas_core\":\"none\"", "\"weights_sha256\":\""};
+    static const char *const members[] = {"\"hash\":",
+                                          "\"seed\":7",
+                                          "\"samples\":120",
+                                          "\"seconds\":",
+                                          "\"threads\":2",
+                                          "\"build\":\"test\"",
+                                          "\"cpu\":\"a processor\"",
+                                          "\"blas_core\":\"none\"",
+                                          "\"weights_sha256\":\""};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         assert_non_null(strstr(text, members[i]));
     }
@@ -406,9 +410,15 @@ static void evaluation_and_warm_start(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(priorities),       TEST(workers_run_together), TEST(result_is_complete),
-        TEST(checkpoints_are_kept), TEST(pause_and_resume), TEST(cancel),
-        TEST(drain_and_restart), TEST(failures),            TEST(evaluation_and_warm_start),
+        TEST(priorities),
+        TEST(workers_run_together),
+        TEST(result_is_complete),
+        TEST(checkpoints_are_kept),
+        TEST(pause_and_resume),
+        TEST(cancel),
+        TEST(drain_and_restart),
+        TEST(failures),
+        TEST(evaluation_and_warm_start),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

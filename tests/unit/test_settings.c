@@ -68,7 +68,8 @@ static void every_fault(void **state)
     struct settings settings;
     struct seen seen;
     char path[32];
-    write_file(path, "{\"workers\": 1.5, \"nonsense\": 1, \"db\": 3, \"header_timeout_ms\": 1, \"listen\": \"nowhere\"}");
+    write_file(path,
+               "{\"workers\": 1.5, \"nonsense\": 1, \"db\": 3, \"header_timeout_ms\": 1, \"listen\": \"nowhere\"}");
     char *argv[] = {"serve", "--connections", "many", "--what", "--config", path, "extra", NULL};
     assert_int_equal(setenv("MOTIFD_LOG_LEVEL", "loud", 1), 0);
     assert_int_equal(read_with(&settings, &seen, 7, argv), STATUS_INVALID);
@@ -104,11 +105,21 @@ static void addresses(void **state)
         const char *listen, *host;
         int port, loopback; /* -1: refused */
     } cases[] = {
-        {"127.0.0.1:8080", "127.0.0.1", 8080, 1}, {"127.5.5.5:0", "127.5.5.5", 0, 1}, {"0.0.0.0:80", "0.0.0.0", 80, 0},
-        {"[::1]:80", "::1", 80, 1},               {"[::]:80", "::", 80, 0},           {"localhost:1", "127.0.0.1", 1, 1},
-        {"9000", "127.0.0.1", 9000, 1},           {":9000", "127.0.0.1", 9000, 1},    {"::1:80", "", 0, -1},
-        {"127.0.0.1", "", 0, -1},                 {"127.0.0.1:", "", 0, -1},          {"127.0.0.1:65536", "", 0, -1},
-        {"127.0.0.1:-1", "", 0, -1},              {"example.org:80", "", 0, -1},      {"127.0.0.1:80x", "", 0, -1},
+        {"127.0.0.1:8080", "127.0.0.1", 8080, 1},
+        {"127.5.5.5:0", "127.5.5.5", 0, 1},
+        {"0.0.0.0:80", "0.0.0.0", 80, 0},
+        {"[::1]:80", "::1", 80, 1},
+        {"[::]:80", "::", 80, 0},
+        {"localhost:1", "127.0.0.1", 1, 1},
+        {"9000", "127.0.0.1", 9000, 1},
+        {":9000", "127.0.0.1", 9000, 1},
+        {"::1:80", "", 0, -1},
+        {"127.0.0.1", "", 0, -1},
+        {"127.0.0.1:", "", 0, -1},
+        {"127.0.0.1:65536", "", 0, -1},
+        {"127.0.0.1:-1", "", 0, -1},
+        {"example.org:80", "", 0, -1},
+        {"127.0.0.1:80x", "", 0, -1},
         {"", "", 0, -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

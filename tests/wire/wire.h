@@ -18,10 +18,10 @@
 #define JOB_ID 27
 
 /* A whole SPARLING run in well under a second of one core. */
-#define TINY                                                                                                           \
-    "\"image_size\":32,\"classes\":3,\"min_symbols\":1,\"max_symbols\":2,\"shift\":1,\"margin\":8,\"min_radius\":5,"    \
-    "\"width\":16,\"motifs\":3,\"units\":1,\"channels\":16,\"layers\":1,\"heads\":2,\"feed_forward\":32,"               \
-    "\"batch\":4,\"validation_every\":40,\"validation_samples\":8,\"checkpoint_every\":20,\"test_samples\":8,"         \
+#define TINY                                                                                                         \
+    "\"image_size\":32,\"classes\":3,\"min_symbols\":1,\"max_symbols\":2,\"shift\":1,\"margin\":8,\"min_radius\":5," \
+    "\"width\":16,\"motifs\":3,\"units\":1,\"channels\":16,\"layers\":1,\"heads\":2,\"feed_forward\":32,"            \
+    "\"batch\":4,\"validation_every\":40,\"validation_samples\":8,\"checkpoint_every\":20,\"test_samples\":8,"       \
     "\"motif_samples\":8,\"stage_samples\":4"
 
 /* Submits a job of preset digitcircle-quick with the tiny network, `total` samples and further fields
@@ -31,7 +31,8 @@ static inline void submit_tiny(const char *url, long total, const char *further,
     char body[1024];
     struct reply reply;
     (void)snprintf(body, sizeof body,
-                   "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"config\":{" TINY ",\"total_samples\":%ld}%s}",
+                   "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"config\":{" TINY
+                   ",\"total_samples\":%ld}%s}",
                    total, further);
     post(url, "/v1/jobs", body, &reply);
     if (reply.status != 201) {

@@ -32,10 +32,19 @@ static void paths_and_methods(void **state)
 {
     char allow[256];
     struct reply reply;
-    static const char *const nowhere[] = {"/nowhere", "/v1", "/v1/", "/v1/jobs/", "/v2/jobs", "/v1/jobs/a/b/c/d/e/f/g/h/i",
-                                          "/v1/kinds/none", "/v1/jobs/00000000000000000000000000",
-                                          "/v1/jobs/00000000000000000000000000/metrics", "/../etc/passwd", "//v1/jobs",
-                                          "/v1/jobs/%2e%2e", "/v1/jobs;x"};
+    static const char *const nowhere[] = {"/nowhere",
+                                          "/v1",
+                                          "/v1/",
+                                          "/v1/jobs/",
+                                          "/v2/jobs",
+                                          "/v1/jobs/a/b/c/d/e/f/g/h/i",
+                                          "/v1/kinds/none",
+                                          "/v1/jobs/00000000000000000000000000",
+                                          "/v1/jobs/00000000000000000000000000/metrics",
+                                          "/../etc/passwd",
+                                          "//v1/jobs",
+                                          "/v1/jobs/%2e%2e",
+                                          "/v1/jobs;x"};
     for (size_t i = 0; i < sizeof nowhere / sizeof nowhere[0]; i++) {
         refused(404, "GET", nowhere[i], NULL, NULL);
     }
@@ -176,7 +185,8 @@ static void every_fault_at_once(void **state)
 {
     struct reply reply;
     post(served.url, "/v1/jobs",
-         "{\"kind\":\"sparling\",\"priority\":\"high\",\"config\":{\"batch\":0,\"width\":\"x\",\"nonsense\":1,\"density_final\":2}}",
+         "{\"kind\":\"sparling\",\"priority\":\"high\",\"config\":{\"batch\":0,\"width\":\"x\",\"nonsense\":1,"
+         "\"density_final\":2}}",
          &reply);
     assert_problem(&reply, 422);
     const cJSON *errors = cJSON_GetObjectItem(reply.json, "errors");
@@ -210,9 +220,11 @@ static void states(void **state)
     refused(422, "POST", path, NULL, "{\"inputs\":[{\"data\":\"!!\",\"type\":\"image/png\"}]}");
     refused(415, "POST", path, "audio/ogg", "x");
     const char *const accept[] = {"Accept: image/gif", NULL};
-    call_server(served.url,
-                &(struct call){.method = "POST", .path = path, .body = "{\"inputs\":[{\"sample\":{\"seed\":1}}]}", .headers = accept},
-                &reply);
+    call_server(
+        served.url,
+        &(struct call){
+            .method = "POST", .path = path, .body = "{\"inputs\":[{\"sample\":{\"seed\":1}}]}", .headers = accept},
+        &reply);
     assert_problem(&reply, 406);
     reply_close(&reply);
     post(served.url, path, "{\"checkpoint\":\"density:0.001\",\"inputs\":[{\"sample\":{\"seed\":1}}]}", &reply);
@@ -225,8 +237,10 @@ static void foreign_pages(void **state)
 {
     struct reply reply;
     const char *const origin[] = {"Origin: https://evil.example", NULL};
-    call_server(served.url,
-                &(struct call){.method = "POST", .path = "/v1/jobs", .body = "{\"kind\":\"sparling\"}", .headers = origin}, &reply);
+    call_server(
+        served.url,
+        &(struct call){.method = "POST", .path = "/v1/jobs", .body = "{\"kind\":\"sparling\"}", .headers = origin},
+        &reply);
     assert_problem(&reply, 403);
     reply_close(&reply);
     const char *const host[] = {"Host: evil.example", NULL};
@@ -238,9 +252,14 @@ static void foreign_pages(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_and_methods), cmocka_unit_test(bodies),           cmocka_unit_test(query_parameters),
-        cmocka_unit_test(configurations),    cmocka_unit_test(treacherous_json), cmocka_unit_test(every_fault_at_once),
-        cmocka_unit_test(states),            cmocka_unit_test(foreign_pages),
+        cmocka_unit_test(paths_and_methods),
+        cmocka_unit_test(bodies),
+        cmocka_unit_test(query_parameters),
+        cmocka_unit_test(configurations),
+        cmocka_unit_test(treacherous_json),
+        cmocka_unit_test(every_fault_at_once),
+        cmocka_unit_test(states),
+        cmocka_unit_test(foreign_pages),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -5,12 +5,11 @@
 #include <unistd.h>
 
 static struct daemon_process served;
-static bool failed;
 
 static int setup(void **state)
 {
-    static const char *const args[] = {"--header-timeout-ms", "700", "--idle-timeout-ms", "1500", "--body-grace-ms",
-                                       "500",                 "--connections-per-address", "40", NULL};
+    static const char *const args[] = {
+        "--header-timeout-ms", "700", "--idle-timeout-ms", "1500", "--body-grace-ms", "500", NULL};
     daemon_init(&served);
     return daemon_start(&served, args, NULL) ? 0 : -1;
 }
@@ -18,12 +17,25 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     int code = daemon_stop(&served);
-    daemon_close(&served, failed || code != 0);
+    daemon_close(&served, code != 0);
     return code;
 }
 
 #define HOST "Host: localhost\r\n"
 #define STATUS(request) raw_status(served.port, request, sizeof request - 1, NULL, 0)
+
+/* The connections of a test that is over are gone when the daemon has seen their ends: on a busy machine that takes a
+ * while, and until then they count against this address. */
+static void await_quiet(void)
+{
+    static const char request[] = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    for (double until = now_seconds() + 20; now_seconds() < until; sleep_ms(20)) {
+        if (raw_status(served.port, request, sizeof request - 1, NULL, 0) == 200) {
+            return;
+        }
+    }
+    fail_msg("the daemon answers nobody");
+}
 
 /* The daemon still answers others. */
 static void assert_alive(void)
@@ -37,15 +49,15 @@ static void assert_alive(void)
 static void heads(void **state)
 {
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "\r\n"), 200);
-    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n\r\n"), 400);                              /* no Host */
-    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421);        /* rebinding */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n\r\n"), 400);                       /* no Host */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\nHost: evil.example\r\n\r\n"), 421); /* rebinding */
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\nHost: a b\r\n\r\n"), 400);
-    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "Host: 127.0.0.1\r\n\r\n"), 400);  /* two hosts */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "Host: 127.0.0.1\r\n\r\n"), 400); /* two hosts */
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X Y: 1\r\n\r\n"), 400);
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X: a\0b\r\n\r\n"), 400);
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X: \0b\r\n\r\n"), 400);
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X: a\r\n b\r\nY: c\r\n\r\n"), 400); /* folded */
-    assert_int_equal(STATUS("GET /healthz HTTP/1.1\nHost: localhost\nX: a\n\n"), 400);          /* bare LF */
+    assert_int_equal(STATUS("GET /healthz HTTP/1.1\nHost: localhost\nX: a\n\n"), 400);            /* bare LF */
     assert_int_equal(STATUS("GET /healthz HTTP/1.1\r\n" HOST "X:\r\nY:  c \r\nZ:\td\r\n\r\n"), 200);
     assert_int_equal(STATUS("GET /a%00b HTTP/1.1\r\n" HOST "\r\n"), 400);
     assert_int_equal(STATUS("GET /v1/jobs/%zz HTTP/1.1\r\n" HOST "\r\n"), 400);
@@ -57,15 +69,18 @@ static void heads(void **state)
 
 static void contradictions(void **state)
 {
-    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"), 400);
+    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!"),
+                     400);
     assert_int_equal(
-        STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"), 400);
+        STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
+        400);
     assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"), 501);
     assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length : 5\r\n\r\nhello"), 400);
     assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: -1\r\n\r\n"), 400);
     assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: +5\r\n\r\nhello"), 400);
     assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5, 5\r\n\r\nhello"), 400);
-    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Expect: miracles\r\nContent-Length: 5\r\n\r\nhello"), 417);
+    assert_int_equal(STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Expect: miracles\r\nContent-Length: 5\r\n\r\nhello"),
+                     417);
     int overflow = STATUS("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 99999999999999999999999\r\n\r\n");
     assert_true(overflow == 400 || overflow == 413);
     assert_alive();
@@ -74,9 +89,9 @@ static void contradictions(void **state)
 /* After doubtful framing what follows on the connection must not be taken for a request. */
 static void nothing_is_smuggled(void **state)
 {
-    static const char request[] = "POST /v1/jobs HTTP/1.1\r\n" HOST
-                                  "Content-Length: 4\r\nContent-Length: 44\r\n\r\nabcd"
-                                  "GET /v1/system HTTP/1.1\r\n" HOST "\r\n";
+    static const char request[] =
+        "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 4\r\nContent-Length: 44\r\n\r\nabcd"
+        "GET /v1/system HTTP/1.1\r\n" HOST "\r\n";
     char text[16384];
     int fd = raw_connect(served.port);
     assert_true(raw_send(fd, request, sizeof request - 1));
@@ -113,11 +128,12 @@ static void too_long(void **state)
 /* The refusal must come before the body, and be readable though the body is still on its way. */
 static void bodies_are_refused_early(void **state)
 {
-    static const char head[] = "POST /v1/jobs HTTP/1.1\r\n" HOST
-                               "Content-Type: application/json\r\nContent-Length: 100000000\r\n\r\n";
+    static const char head[] =
+        "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nContent-Length: 100000000\r\n\r\n";
     static const char expects[] = "POST /v1/jobs HTTP/1.1\r\n" HOST "Expect: 100-continue\r\n"
                                   "Content-Type: application/json\r\nContent-Length: 100000000\r\n\r\n";
-    static const char typed[] = "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: text/html\r\nContent-Length: 10\r\n\r\n";
+    static const char typed[] =
+        "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: text/html\r\nContent-Length: 10\r\n\r\n";
     static char text[16384];
     assert_int_equal(raw_status(served.port, head, sizeof head - 1, text, sizeof text), 413);
     assert_non_null(strstr(text, "onnection: close"));
@@ -127,8 +143,8 @@ static void bodies_are_refused_early(void **state)
 
     /* A chunked body does not say its length: it is cut off when it has become too long. */
     int fd = raw_connect(served.port);
-    static const char chunked[] = "POST /v1/jobs HTTP/1.1\r\n" HOST
-                                  "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
+    static const char chunked[] =
+        "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
     static char chunk[65536 + 16];
     int size = snprintf(chunk, sizeof chunk, "10000\r\n%065536d\r\n", 0);
     bool open = raw_send(fd, chunked, sizeof chunked - 1);
@@ -146,8 +162,9 @@ static void chunked_bodies_work(void **state)
     static const char good[] = "POST /v1/jobs?dry_run=1 HTTP/1.1\r\n" HOST
                                "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
                                "10\r\n{\"kind\":\"sparlin\r\n3\r\ng\"}\r\n0\r\n\r\n";
-    static const char bad[] = "POST /v1/jobs HTTP/1.1\r\n" HOST
-                              "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n";
+    static const char bad[] =
+        "POST /v1/jobs HTTP/1.1\r\n" HOST
+        "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nhello\r\n0\r\n\r\n";
     int status = STATUS(good);
     assert_int_equal(status, 200);
     assert_int_equal(STATUS(bad), 400);
@@ -199,9 +216,13 @@ static void half_close(void **state)
 
 static void early_close(void **state)
 {
-    static const char *const pieces[] = {
-        "", "GET", "GET /v1/jobs HTTP/1.1\r\nHo", "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"ki",
-        "GET /v1/kinds HTTP/1.1\r\n" HOST "\r\n", "GET /openapi.json HTTP/1.1\r\n" HOST "\r\n"};
+    static const char *const pieces[] = {"",
+                                         "GET",
+                                         "GET /v1/jobs HTTP/1.1\r\nHo",
+                                         "POST /v1/jobs HTTP/1.1\r\n" HOST
+                                         "Content-Type: application/json\r\nContent-Length: 50\r\n\r\n{\"ki",
+                                         "GET /v1/kinds HTTP/1.1\r\n" HOST "\r\n",
+                                         "GET /openapi.json HTTP/1.1\r\n" HOST "\r\n"};
     for (int round = 0; round < 20; round++) {
         for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
             int fd = raw_connect(served.port);
@@ -209,9 +230,8 @@ static void early_close(void **state)
             (void)raw_send(fd, pieces[i], strlen(pieces[i]));
             (void)close(fd); /* answers go nowhere */
         }
-        sleep_ms(5);
+        await_quiet();
     }
-    sleep_ms(300);
     assert_alive();
 }
 
@@ -233,21 +253,21 @@ static double drip(const char *start, const char *piece, int gap_ms, double limi
 static void slow_heads(void **state)
 {
     double took = drip("GET /healthz HTTP/1.1\r\n" HOST "X: ", "a", 50, 5.0);
-    assert_true(took > 0.6 && took < 2.0);
+    assert_true(took > 0.6 && took < 4.5);
     took = drip("", "G", 50, 5.0);
-    assert_true(took > 0.6 && took < 2.0);
+    assert_true(took > 0.6 && took < 4.5);
     /* The deadline counts anew for the second request of a connection, from its first byte. */
     took = drip("GET /healthz HTTP/1.1\r\n" HOST "\r\nGET /hea", "l", 50, 5.0);
-    assert_true(took > 0.6 && took < 2.5);
+    assert_true(took > 0.6 && took < 4.5);
     assert_alive();
 }
 
 static void slow_bodies(void **state)
 {
-    static const char head[] = "POST /v1/jobs HTTP/1.1\r\n" HOST
-                               "Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n";
+    static const char head[] =
+        "POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n";
     double took = drip(head, " ", 50, 8.0); /* 20 bytes a second */
-    assert_true(took > 0.4 && took < 3.0);
+    assert_true(took > 0.4 && took < 7.0);
     assert_alive();
 }
 
@@ -282,10 +302,10 @@ static void idle_connections(void **state)
     (void)raw_read(used, text, sizeof text, 200);
     assert_non_null(strstr(text, "200"));
     assert_true(raw_closed(fresh, 5000));
-    assert_true(now_seconds() - begun < 2.0);
+    assert_true(now_seconds() - begun < 4.5);
     assert_true(raw_closed(used, 5000));
     double took = now_seconds() - begun;
-    assert_true(took > 1.2 && took < 4.0);
+    assert_true(took > 1.2 && took < 6.0);
     (void)close(fresh);
     (void)close(used);
 }
@@ -293,48 +313,47 @@ static void idle_connections(void **state)
 /* Many drips at once: the others are answered at once, and all drips are gone in time. */
 static void many_slow_clients(void **state)
 {
-    enum { COUNT = 30 };
-    int fds[COUNT];
-    double begun = now_seconds(), worst = 0;
+    enum { COUNT = 100, ASKED = 21, QUICK_MS = 100 };
+    int fds[COUNT], quick = 0;
+    double begun = now_seconds();
     for (int i = 0; i < COUNT; i++) {
         fds[i] = raw_connect(served.port);
         (void)raw_send(fds[i], "GET /", 5);
     }
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < ASKED; i++) {
         double asked = now_seconds();
         assert_alive();
-        worst = now_seconds() - asked > worst ? now_seconds() - asked : worst;
+        quick += now_seconds() - asked < QUICK_MS * 1e-3;
     }
-    assert_true(worst < 0.5);
+    assert_true(quick > ASKED / 2); /* the median: a busy machine may be late now and then */
     for (int i = 0; i < COUNT; i++) {
-        assert_true(raw_closed(fds[i], 4000));
+        assert_true(raw_closed(fds[i], 6000));
         (void)close(fds[i]);
     }
-    assert_true(now_seconds() - begun < 4.0);
+    assert_true(now_seconds() - begun < 10.0);
 }
 
 static void connections_per_address(void **state)
 {
-    enum { COUNT = 60 };
+    enum { COUNT = 60, LIMIT = 40 };
+    static const char *const args[] = {"--connections-per-address", "40", NULL};
+    struct daemon_process other;
     int fds[COUNT], refused = 0;
-    sleep_ms(300);
+    daemon_init(&other);
+    assert_true(daemon_start(&other, args, NULL));
     for (int i = 0; i < COUNT; i++) {
-        fds[i] = raw_connect(served.port);
+        fds[i] = raw_connect(other.port);
     }
+    sleep_ms(200);
     for (int i = 0; i < COUNT; i++) {
         refused += fds[i] < 0 || raw_closed(fds[i], 20);
     }
     for (int i = 0; i < COUNT; i++) {
         (void)close(fds[i]);
     }
-    assert_true(refused >= COUNT - 40 && refused < COUNT);
-    sleep_ms(300);
-    assert_alive();
-}
-
-static int note_failure(void **state)
-{
-    return 0;
+    assert_int_equal(refused, COUNT - LIMIT);
+    assert_int_equal(daemon_stop(&other), 0);
+    daemon_close(&other, false);
 }
 
 int main(void)
@@ -355,7 +374,7 @@ int main(void)
         cmocka_unit_test(slow_readers),
         cmocka_unit_test(idle_connections),
         cmocka_unit_test(many_slow_clients),
-        cmocka_unit_test_teardown(connections_per_address, note_failure),
+        cmocka_unit_test(connections_per_address),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -132,7 +132,8 @@ static void waiting_jobs(void **state)
     job_state(served.url, third, now);
     assert_string_equal(now, "queued");
     job_path(path, second, "");
-    call_server(served.url, &(struct call){.method = "PATCH", .path = path, .body = "{\"priority\":5,\"name\":\"soon\"}"},
+    call_server(served.url,
+                &(struct call){.method = "PATCH", .path = path, .body = "{\"priority\":5,\"name\":\"soon\"}"},
                 &reply);
     assert_int_equal(reply.status, 200);
     assert_string_equal(json_text(reply.json, "name"), "soon");
@@ -284,7 +285,8 @@ static void check_config(void **state)
         const char *says[3];
     } cases[] = {
         {"{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}", 0, {"no fault"}},
-        {"{\"kind\":\"sparling\",\"config\":{\"batch\":0,\"density_start\":3,\"nonsense\":1}}", 1,
+        {"{\"kind\":\"sparling\",\"config\":{\"batch\":0,\"density_start\":3,\"nonsense\":1}}",
+         1,
          {"/config/batch", "/config/density_start", "/config/nonsense"}},
         {"{\"kind\":\"what\"}", 1, {"/kind"}},
         {"{\"workers\":2,\"listen\":\"127.0.0.1:0\"}", 0, {"no fault"}},
@@ -309,10 +311,16 @@ static void check_config(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pause_resume_cancel), cmocka_unit_test(waiting_jobs), cmocka_unit_test(drain),
-        cmocka_unit_test(interrupt_ends_too),  cmocka_unit_test(terminated_at_any_moment),
-        cmocka_unit_test(one_owner),    cmocka_unit_test(port_in_use),
-        cmocka_unit_test(killed_and_restarted), cmocka_unit_test(full_queue),  cmocka_unit_test(check_config),
+        cmocka_unit_test(pause_resume_cancel),
+        cmocka_unit_test(waiting_jobs),
+        cmocka_unit_test(drain),
+        cmocka_unit_test(interrupt_ends_too),
+        cmocka_unit_test(terminated_at_any_moment),
+        cmocka_unit_test(one_owner),
+        cmocka_unit_test(port_in_use),
+        cmocka_unit_test(killed_and_restarted),
+        cmocka_unit_test(full_queue),
+        cmocka_unit_test(check_config),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

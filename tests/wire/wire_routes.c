@@ -43,12 +43,15 @@ static const cJSON *member(const cJSON *object, const char *name)
 
 static void a_job_is_complete(void **state)
 {
-    static const char *const members[] = {"id", "kind", "preset", "name", "state", "priority", "config", "progress",
-                                          "result", "error", "created_at", "started_at", "finished_at", "links"};
-    static const char *const progress[] = {"step", "samples", "fraction", "samples_per_second", "eta_seconds",
-                                           "density", "target_accuracy", "accuracy", "stage"};
-    static const char *const result[] = {"density", "fpe", "fne", "ce", "e2ee", "exact", "by_density", "confusion",
-                                         "seed", "samples", "seconds", "threads", "build", "cpu", "blas_core"};
+    static const char *const members[] = {"id",         "kind",       "preset",      "name",   "state",
+                                          "priority",   "config",     "progress",    "result", "error",
+                                          "created_at", "started_at", "finished_at", "links"};
+    static const char *const progress[] = {"step",        "samples", "fraction",        "samples_per_second",
+                                           "eta_seconds", "density", "target_accuracy", "accuracy",
+                                           "stage"};
+    static const char *const result[] = {"density", "fpe",        "fne",       "ce",   "e2ee",
+                                         "exact",   "by_density", "confusion", "seed", "samples",
+                                         "seconds", "threads",    "build",     "cpu",  "blas_core"};
     char path[256];
     struct reply reply;
     job_path(path, done_job, "");
@@ -199,7 +202,8 @@ static void metrics(void **state)
     accuracy = member(series, "accuracy");
     assert_in_range(cJSON_GetArraySize(accuracy), 1, 3);
     assert_true(cJSON_GetArrayItem(cJSON_GetArrayItem(accuracy, 0), 0)->valuedouble > 200);
-    assert_int_equal(cJSON_GetArrayItem(cJSON_GetArrayItem(accuracy, cJSON_GetArraySize(accuracy) - 1), 0)->valuedouble, last);
+    assert_int_equal(
+        cJSON_GetArrayItem(cJSON_GetArrayItem(accuracy, cJSON_GetArraySize(accuracy) - 1), 0)->valuedouble, last);
     reply_close(&reply);
 }
 
@@ -209,7 +213,8 @@ static void checkpoints(void **state)
     struct reply reply, part;
     job_path(path, done_job, "/checkpoints");
     get(served.url, path, &reply);
-    const cJSON *list = member(reply.json, "checkpoints"), *last = cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
+    const cJSON *list = member(reply.json, "checkpoints"),
+                *last = cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1);
     static const char *const members[] = {"seq", "step", "density", "accuracy", "bytes", "created_at", "pinned"};
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         (void)member(last, members[i]);
@@ -280,7 +285,8 @@ static void queries(void **state)
     for (int row = 0; row < 32; row++) {
         size += snprintf(array + size, sizeof array - (size_t)size, "%s[", row > 0 ? "," : "");
         for (int column = 0; column < 32; column++) {
-            size += snprintf(array + size, sizeof array - (size_t)size, "%s%d", column > 0 ? "," : "", (row ^ column) & 1);
+            size += snprintf(array + size, sizeof array - (size_t)size, "%s%d", column > 0 ? "," : "",
+                             (row ^ column) & 1);
         }
         size += snprintf(array + size, sizeof array - (size_t)size, "]");
     }
@@ -321,7 +327,8 @@ static void queries(void **state)
     assert_string_equal(reply_header(&reply, "Content-Type", type), "image/png");
     assert_memory_equal(reply.body, "\x89PNG\r\n\x1a\n", 8);
     /* What it drew can be asked about in turn, as raw bytes: too large here, and said so. */
-    struct call call = {.method = "POST", .path = path, .body = reply.body, .body_bytes = reply.body_bytes, .type = "image/png"};
+    struct call call = {
+        .method = "POST", .path = path, .body = reply.body, .body_bytes = reply.body_bytes, .type = "image/png"};
     struct reply second;
     call_server(served.url, &call, &second);
     assert_problem(&second, 422);
@@ -397,8 +404,8 @@ static void kinds_and_system(void **state)
     (void)member(reply.json, "metrics");
     (void)member(reply.json, "queries");
     reply_close(&reply);
-    static const char *const facts[] = {"version", "build", "cpu", "cpu_features", "kernels", "blas_core", "workers",
-                                        "queue_depth", "database_bytes", "uptime_seconds"};
+    static const char *const facts[] = {"version",   "build",   "cpu",         "cpu_features",   "kernels",
+                                        "blas_core", "workers", "queue_depth", "database_bytes", "uptime_seconds"};
     get(served.url, "/v1/system", &reply);
     for (size_t i = 0; i < sizeof facts / sizeof facts[0]; i++) {
         (void)member(reply.json, facts[i]);
@@ -429,9 +436,11 @@ static void openapi_is_true(void **state)
     cJSON_ArrayForEach(entry, member(document.json, "paths"))
     {
         const char *brace = strchr(entry->string, '{');
-        (void)snprintf(path, sizeof path, "%.*s%s%s", (int)(brace != NULL ? brace - entry->string : (long)strlen(entry->string)),
-                       entry->string,
-                       brace == NULL ? "" : strncmp(brace, "{kind}", 6) == 0 ? "sparling" : id,
+        (void)snprintf(path, sizeof path, "%.*s%s%s",
+                       (int)(brace != NULL ? brace - entry->string : (long)strlen(entry->string)), entry->string,
+                       brace == NULL                      ? ""
+                       : strncmp(brace, "{kind}", 6) == 0 ? "sparling"
+                                                          : id,
                        brace == NULL ? "" : strchr(brace, '}') + 1);
         char *again = strchr(path, '{');
         if (again != NULL) { /* {seq}, {name} */

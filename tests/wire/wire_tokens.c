@@ -193,8 +193,11 @@ static void wrong_usage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(scopes),          cmocka_unit_test(revoked_and_listed), cmocka_unit_test(token_of_the_environment),
-        cmocka_unit_test(beyond_loopback), cmocka_unit_test(wrong_usage),
+        cmocka_unit_test(scopes),
+        cmocka_unit_test(revoked_and_listed),
+        cmocka_unit_test(token_of_the_environment),
+        cmocka_unit_test(beyond_loopback),
+        cmocka_unit_test(wrong_usage),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
