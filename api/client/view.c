@@ -131,7 +131,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
     table_init(&table, "RESULT|");
     for (size_t i = 0; i < ERRORS; i++) {
         char text[64];
-        if (!cJSON_IsNumber(json_member(result, errors[i].name)))
+        if (!json_member(result, errors[i].name)) /* null, "nothing counted", is shown */
             continue;
         term_percent(text, sizeof(text), json_number(result, errors[i].name));
         table_add(&table, errors[i].title);
