@@ -2,7 +2,7 @@
  *
  * The backward pass recomputes the ReLU mask from x, scale and shift, so nothing but x is kept. It needs
  * two passes (sums, then dx) when the statistics are those of the batch; with held statistics dx
- * needs no sums. dx takes the place of dy. */
+ * needs no sums. A convolution behind it takes the sums along while it writes dy. dx takes the place of dy. */
 #include <math.h>
 
 #include "core/autodiff/tape_int.h"
@@ -13,6 +13,7 @@ struct norm_node {
     struct batch_norm *norm;
     bool relu, batch; /* batch: statistics of the batch */
     real *mean, *inv_std, *scale, *shift; /* [padded] each */
+    struct norm_sums sums;                /* of the backward pass, if somebody else takes them */
 };
 
 struct norm_task {
@@ -145,11 +146,11 @@ static bool norm_statistics(struct exec *e, struct norm_node *n)
 }
 
 /* Adds up the chunks' sums into the first, and takes the gradients of gain and bias from them. */
-static void norm_collect(struct exec *e, struct norm_node *n, struct norm_task *task)
+static void norm_collect(struct exec *e, struct norm_node *n, struct norm_task *task, int chunks)
 {
     int padded = map_padded(task->shape->channels), channels = task->shape->channels;
     double *total = task->sums;
-    for (int chunk = 1; chunk < task->split.chunks; chunk++)
+    for (int chunk = 1; chunk < chunks; chunk++)
         for (int i = 0; i < 2 * padded; i++)
             total[i] += task_sums(task, chunk)[i];
     bool add;
@@ -195,15 +196,16 @@ static void norm_backward(struct exec *e, struct node *node)
     struct norm_node *n = (struct norm_node *)node;
     const struct map_shape *shape = &n->x->map;
     struct norm_task task = {.kernels = e->kernels, .split = map_split(shape, 16), .shape = shape, .x = n->x->data,
-                             .dy = node->out->grad};
-    task.norm = (struct norm_call){.blocks = map_blocks(shape->channels), .width = shape->width, .relu = n->relu,
-                                   .scale = n->scale, .shift = n->shift, .mean = n->mean, .inv_std = n->inv_std};
+                             .dy = node->out->grad, .norm = n->sums.call};
     if (n->batch || weight_wants(e, n->norm->gain) || weight_wants(e, n->norm->bias)) {
-        task.sums = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)map_padded(shape->channels));
+        bool taken = n->sums.sums != NULL && n->sums.writers == 1;
+        task.sums = taken ? n->sums.sums
+                          : op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)map_padded(shape->channels));
         if (task.sums == NULL)
             return;
-        pool_run(e->pool, sums_task, &task, task.split.chunks);
-        norm_collect(e, n, &task);
+        if (!taken)
+            pool_run(e->pool, sums_task, &task, task.split.chunks);
+        norm_collect(e, n, &task, taken ? n->sums.chunks : task.split.chunks);
     }
     if (n->x->wants_grad)
         norm_dx(e, n, &task);
@@ -231,5 +233,10 @@ struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm
     task.affine = (struct affine_call){.blocks = map_blocks(x->map.channels), .width = x->map.width, .relu = relu,
                                        .scale = n->scale, .shift = n->shift};
     pool_run(e->pool, affine_task, &task, task.split.chunks);
+    n->sums.x = x;
+    n->sums.call = (struct norm_call){.blocks = map_blocks(x->map.channels), .width = x->map.width, .relu = relu,
+                                      .scale = n->scale, .shift = n->shift, .mean = n->mean, .inv_std = n->inv_std};
+    if (n->batch || weight_wants(e, norm->gain) || weight_wants(e, norm->bias))
+        out->norm = &n->sums;
     return op_done(e, &n->node, "batch_norm", norm_backward, out, since);
 }

@@ -48,7 +48,24 @@ struct conv_back {
     real *partials;     /* [chunks][partial] */
     size_t partial, packed;
     int strip;
+    struct norm_sums *norm; /* x is the result of a batch norm that wants sums over dx; or NULL */
+    double *norm_room;      /* [workers][2][padded] */
 };
+
+/* Sums over a strip of dx just written, added to the chunk's. */
+static void take_norm_sums(const struct conv_back *task, const struct map_piece *strip, int chunk, int worker)
+{
+    size_t count = 2 * (size_t)map_padded(task->x->map.channels);
+    struct norm_call call = task->norm->call;
+    call.rows = strip->rows;
+    call.x = map_strip_at(&task->x->map, task->norm->x->data, strip->image, strip->row);
+    call.dy = map_strip_at(&task->x->map, task->dx, strip->image, strip->row);
+    call.sums = task->norm_room + (size_t)worker * count;
+    task->kernels->norm_sums(&call);
+    double *sums = task->norm->sums + (size_t)chunk * count;
+    for (size_t i = 0; i < count; i++)
+        sums[i] += call.sums[i];
+}
 
 static void conv_backward_task(void *context, int chunk, int worker)
 {
@@ -75,6 +92,8 @@ static void conv_backward_task(void *context, int chunk, int worker)
             if (task->add)
                 input.add = input.out;
             task->kernels->conv_forward(&input);
+            if (task->norm != NULL)
+                take_norm_sums(task, &(struct map_piece){piece.image, row, input.rows}, chunk, worker);
         }
     }
 }
@@ -95,14 +114,28 @@ static void conv_collect(const struct conv_node *c, const struct conv_back *task
                        out->channels);
 }
 
+/* Room for the sums, if x comes from a batch norm and nobody has written to its gradient. */
+static bool prepare_norm_sums(struct exec *e, struct conv_back *task)
+{
+    struct norm_sums *norm = task->x->norm;
+    if (norm == NULL || task->add)
+        return true;
+    size_t count = 2 * (size_t)map_padded(task->x->map.channels);
+    norm->sums = op_doubles(e, (size_t)task->split.chunks * count);
+    norm->chunks = task->split.chunks;
+    task->norm_room = op_doubles(e, (size_t)pool_threads(e->pool) * count);
+    task->norm = norm;
+    return norm->sums != NULL && task->norm_room != NULL;
+}
+
 static void conv_backward(struct exec *e, struct node *node)
 {
     struct conv_node *c = (struct conv_node *)node;
     const struct map_shape *in = &c->x->map, *out = &node->out->map;
     int in_blocks = map_blocks(in->channels), out_blocks = map_blocks(out->channels);
     struct conv_back task = {.kernels = e->kernels, .x = c->x, .out = node->out, .split = map_split(out, 8)};
-    /* About a quarter of a megabyte of dy and as much of x and dx. */
-    task.strip = ((int)(65536 / (map_row_stride(out) * out_blocks)) + 2) / 2 * 2; /* even: the kernels take rows in pairs */
+    /* About an eighth of a megabyte of dy and as much of x and dx. */
+    task.strip = ((int)(32768 / (map_row_stride(out) * out_blocks)) + 2) / 2 * 2; /* even: the kernels take rows in pairs */
     if (weight_wants(e, c->w) || weight_wants(e, c->b)) {
         task.packed = conv_packed_size(out->channels, in->channels, c->kh, c->kw);
         task.partial = task.packed + (size_t)map_padded(out->channels);
@@ -115,7 +148,7 @@ static void conv_backward(struct exec *e, struct node *node)
     if (c->x->wants_grad) {
         real *packed = op_reals(e, conv_packed_size(in->channels, out->channels, c->kh, c->kw));
         task.dx = packed == NULL ? NULL : grad_open(e, c->x, &task.add);
-        if (task.dx == NULL)
+        if (task.dx == NULL || !prepare_norm_sums(e, &task))
             return;
         conv_pack_transposed(c->w->value, out->channels, in->channels, c->kh, c->kw, packed);
         task.input = (struct conv_call){.in_blocks = out_blocks, .out_blocks = in_blocks, .kernel_h = c->kh,

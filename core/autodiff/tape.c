@@ -192,6 +192,8 @@ void grad_release(struct exec *e, real *at, size_t count)
 real *grad_open(struct exec *e, struct tensor *x, bool *add)
 {
     *add = x->grad_ready;
+    if (x->norm != NULL)
+        x->norm->writers++;
     if (x->grad == NULL)
         x->grad = grad_buffer(e, x);
     x->grad_ready = x->grad != NULL;
@@ -200,6 +202,8 @@ real *grad_open(struct exec *e, struct tensor *x, bool *add)
 
 void grad_give(struct exec *e, struct tensor *x, real *buffer)
 {
+    if (x->norm != NULL)
+        x->norm->writers++;
     if (!x->grad_ready) {
         x->grad = buffer;
         x->grad_ready = true;

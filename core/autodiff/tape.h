@@ -37,6 +37,8 @@ struct weight {
     size_t count;
 };
 
+struct norm_sums; /* private to the operations */
+
 enum tensor_kind {
     TENSOR_ROWS, /* data: [rows][cols], row-major */
     TENSOR_MAP   /* data: the blocked layout of kernels/map.h */
@@ -53,6 +55,7 @@ struct tensor {
     size_t count;         /* numbers in `data`, halo and padding included */
     double *moments;      /* of a map just written by a convolution: per piece [2][padded channels], or NULL */
     int moment_pieces;    /* how it was cut */
+    struct norm_sums *norm; /* of a map made by a batch norm: what its backward pass will want to know */
 };
 
 /* Time by operation, for `bench` and for whoever tunes; off unless exec.profile is set. */

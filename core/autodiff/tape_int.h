@@ -66,6 +66,16 @@ void grad_give(struct exec *e, struct tensor *x, real *buffer);
  * something to be added to. */
 real *weight_open(struct weight *w, bool zero, bool *add);
 
+/* The backward pass of a batch norm begins with two sums over the gradient of its result. An operation that writes
+ * this gradient may take them along while a strip is in cache: it fills `sums`, and they count if nobody
+ * else wrote. */
+struct norm_sums {
+    struct norm_call call; /* all but strips, rows and sums */
+    const struct tensor *x;
+    double *sums;          /* [chunks][2][padded channels], or NULL */
+    int chunks, writers;   /* writers: of the gradient, so far */
+};
+
 /* --- splitting ---------------------------------------------------------------------------------- */
 
 /* Images of a map cut into strips of rows, so that there are about `least` pieces or more. */
