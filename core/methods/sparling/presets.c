@@ -27,8 +27,8 @@ static const struct config_setting quick[] = {
     {"positions", "grid"},    {"embed_order", "pool-then-embed"}, {"attend", "active"},
     {"lstm", "false"},        {"dropout", "0"},            {"identical_layers", "false"},
     {"batch", "8"},           {"learning_rate", "1e-3"},   {"warm_up", "200"},
-    {"clip_norm", "1"},       {"density_start", "1.12e-3"}, {"density_final", "1.465e-4"},
-    {"target_start", "0.48"}, {"target_max", "0.48"},      {"target_decay", "5e-6"},
+    {"clip_norm", "1"},       {"density_start", "2e-3"}, {"density_final", "1.465e-4"},
+    {"target_start", "0.48"}, {"target_max", "0.48"},      {"target_decay", "2e-6"},
     {"validation_every", "1500"}, {"validation_samples", "500"}, {"total_samples", "80000"},
     {"checkpoint_every", "5000"}, {"test_samples", "2000"}, {"motif_samples", "2000"},
     {"stage_samples", "500"}, {NULL, NULL}};
