@@ -159,6 +159,30 @@ static void unit_gradients(void **state)
     probe_close(&p);
 }
 
+/* A norm whose result has two readers: the convolution that writes its gradient first does not see all of it. */
+static struct tensor *build_two_readers(struct probe *p, const void *context)
+{
+    struct map_case *c = (struct map_case *)context;
+    struct tensor *y = op_batch_norm(&p->exec, probe_input(p, 0), &c->norm, true);
+    struct tensor *half = op_scale(&p->exec, y, 0.5);
+    return op_conv(&p->exec, y, c->w, c->b, c->residual ? y : half);
+}
+
+static void norm_with_two_readers(void **state)
+{
+    for (int residual = 0; residual < 2; residual++) {
+        struct probe p;
+        probe_open(&p, 2, "ref");
+        struct map_case c = {.in = {2, 5, 20, 6, 1, 1}, .affine = true, .residual = residual};
+        probe_map(&p, &c.in, 1.0);
+        c.w = probe_weight(&p, 4, (int[]){5, 5, 3, 3}, 0.3);
+        c.b = probe_vector(&p, 5, 0.5);
+        open_norm(&p, &c, 5);
+        probe_check(&p, build_two_readers, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
 /* Running statistics: mean by 0.1, variance with n / (n - 1), unless held or evaluating. */
 static void norm_running(void **state)
 {
@@ -480,6 +504,7 @@ int main(void)
         cmocka_unit_test(planar_gradients),
         cmocka_unit_test(norm_gradients),
         cmocka_unit_test(unit_gradients),
+        cmocka_unit_test(norm_with_two_readers),
         cmocka_unit_test(norm_running),
         cmocka_unit_test(point_gradients),
         cmocka_unit_test(threshold_values),
