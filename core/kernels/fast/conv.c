@@ -1,4 +1,4 @@
-/* Direct convolutions on blocked maps.
+/* Direct convolutions on blocked maps: 1x1, 1x3, and what winograd.c and winograd4.c do not take.
  *
  * Forward: a tile of N neighbouring output pixels by one or two blocks of output channels stays in
  * registers while all input channels and taps pass: a register of weights (16 outputs) is loaded and
@@ -159,7 +159,7 @@ void FAST(conv_forward)(const struct conv_call *c)
 {
     if (c->kernel_h == 3 && c->kernel_w == 3 && c->rows > 1 && c->width > 1 && c->in_blocks <= WINOGRAD_BLOCKS &&
         c->out_blocks <= WINOGRAD_BLOCKS) {
-        fast_winograd_forward(c);
+        (c->rows > 3 && c->width > 3 ? fast_winograd4_forward : fast_winograd_forward)(c);
         return;
     }
     for (int y = 0; y < c->rows; y++) {
@@ -226,7 +226,7 @@ void FAST(conv_gradient)(const struct conv_gradient_call *c)
     if (c->kernel_h == 3 && c->kernel_w == 3 && c->rows > 1 && c->width > 1) {
         for (int ob = 0; ob < c->out_blocks && c->dbias; ob++)
             fast_row_sums(c->rows, c->width, c->dout.at + ob * c->dout.block, c->dout.row, c->dbias + ob * L);
-        fast_winograd_gradient(c);
+        (c->rows > 3 && c->width > 3 ? fast_winograd4_gradient : fast_winograd_gradient)(c);
         return;
     }
     enum { ROWS = 8 }; /* rows of two blocks that stay in the second cache while the taps pass */

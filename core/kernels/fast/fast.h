@@ -62,13 +62,18 @@ void fast_row_moments(int blocks, int width, const float *row, ptrdiff_t block, 
 #define fast_row_sums FAST(row_sums)
 void fast_row_sums(int rows, int width, const float *at, ptrdiff_t row, float *sums);
 
-/* 3x3 convolutions with fewer products (winograd.c): forward for at most WINOGRAD_BLOCKS blocks on either side, the
+/* 3x3 convolutions with fewer products (winograd.c, tiles of 2x2): forward for at most WINOGRAD_BLOCKS blocks on either side, the
  * gradient of the weights (without bias) for any number. */
 enum { WINOGRAD_BLOCKS = 4 };
 #define fast_winograd_forward FAST(winograd_forward)
 void fast_winograd_forward(const struct conv_call *call);
 #define fast_winograd_gradient FAST(winograd_gradient)
 void fast_winograd_gradient(const struct conv_gradient_call *call);
+/* The same in larger tiles (winograd4.c). */
+#define fast_winograd4_forward FAST(winograd4_forward)
+void fast_winograd4_forward(const struct conv_call *call);
+#define fast_winograd4_gradient FAST(winograd4_gradient)
+void fast_winograd4_gradient(const struct conv_gradient_call *call);
 
 extern const struct kernels FAST(kernels);
 

@@ -17,12 +17,13 @@
 
 #include "core/kernels/fast/fast.h"
 #include "core/kernels/fast/simd.h"
+#include "core/kernels/fast/winograd.h"
 
 enum {
     L = MAP_LANES,
     TILE = L * L,
     SPOTS = 16,                /* positions of a transformed tile */
-    MOST = V_TILE(V_WIDE ? 14 : 6), /* tiles that go through the product together */
+    MOST = WINOGRAD_TILES,
     GROUP = WINOGRAD_BLOCKS,   /* channel blocks of one side */
     ROW = 28                   /* tiles of the gradient that are transformed together */
 };
@@ -96,56 +97,6 @@ static void transform_weights(const float *from, float *to, ptrdiff_t stride)
     }
 }
 
-/* to[n tiles][16 out] = from[blocks][n tiles][16 in] x weights[blocks][16 in][16 out]; n a constant. */
-INLINE void product(const int n, int blocks, const float *from, ptrdiff_t block, const float *weights, float *to)
-{
-    vf acc[MOST * PV];
-    UNROLL for (int a = 0; a < n * PV; a++) acc[a] = v_zero();
-    for (int b = 0; b < blocks; b++, from += block) {
-        for (int i = 0; i < L; i++, weights += L) {
-            vf w[PV];
-            UNROLL for (int g = 0; g < PV; g++) w[g] = v_load(weights + g * V);
-            UNROLL for (int t = 0; t < n; t++)
-            {
-                vf x = v_all(from[t * L + i]);
-                UNROLL for (int g = 0; g < PV; g++) acc[t * PV + g] = v_fma(x, w[g], acc[t * PV + g]);
-            }
-        }
-    }
-    UNROLL for (int a = 0; a < n * PV; a++) v_store(to + a * V, acc[a]);
-}
-
-#define PRODUCT(n)                                                                                                     \
-    case n:                                                                                                            \
-        for (int s = 0; s < SPOTS; s++)                                                                                \
-            product(n, blocks, from + s * spot, block, weights + s * blocks * TILE, to + s * MOST * L);               \
-        break;
-
-static void products(int n, int blocks, const float *from, ptrdiff_t spot, ptrdiff_t block, const float *weights,
-                     float *to)
-{
-    switch (n) {
-        PRODUCT(1)
-        PRODUCT(2)
-        PRODUCT(3)
-        PRODUCT(4)
-#ifndef MOTIF_SMALL_TILES
-        PRODUCT(5)
-        PRODUCT(6)
-#endif
-#if V_WIDE && !defined(MOTIF_SMALL_TILES)
-        PRODUCT(7)
-        PRODUCT(8)
-        PRODUCT(9)
-        PRODUCT(10)
-        PRODUCT(11)
-        PRODUCT(12)
-        PRODUCT(13)
-        PRODUCT(14)
-#endif
-    }
-}
-
 /* A' M A of `tiles` tiles, + bias + add, to the two output rows; `across` and `down`: pixels that exist. */
 static void transform_output(const float *from, int tiles, int across, int down, const float *bias, const float *add,
                              ptrdiff_t add_row, float *out, ptrdiff_t out_row)
@@ -192,7 +143,7 @@ static void forward_group(const struct conv_call *c, int y, int x, int tiles, co
     for (int ob = 0; ob < c->out_blocks; ob++) {
         ptrdiff_t out = ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L;
         const float *add = c->add.at ? c->add.at + ob * c->add.block + y * c->add.row + (ptrdiff_t)x * L : NULL;
-        products(tiles, c->in_blocks, inputs, spot, block, weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE, products_);
+        winograd_products(SPOTS, tiles, c->in_blocks, inputs, spot, block, weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE, products_);
         transform_output(products_, tiles, across, down, c->bias ? c->bias + ob * L : NULL, add, c->add.row,
                          c->out.at + out, c->out.row);
     }
@@ -243,23 +194,6 @@ static void transform_dout(const float *at, ptrdiff_t row, int across, int down,
     }
 }
 
-/* sums[16 in][16 out] += inputs[tiles][16 in] ' x douts[tiles][16 out], `n` inputs at a time (a constant). */
-INLINE void outer(const int n, int tiles, const float *inputs, const float *douts, float *sums)
-{
-    vf acc[16];
-    UNROLL for (int a = 0; a < n * PV; a++) acc[a] = v_load(sums + a * V);
-    for (int t = 0; t < tiles; t++, inputs += L, douts += L) {
-        vf d[PV];
-        UNROLL for (int g = 0; g < PV; g++) d[g] = v_load(douts + g * V);
-        UNROLL for (int i = 0; i < n; i++)
-        {
-            vf x = v_all(inputs[i]);
-            UNROLL for (int g = 0; g < PV; g++) acc[i * PV + g] = v_fma(x, d[g], acc[i * PV + g]);
-        }
-    }
-    UNROLL for (int a = 0; a < n * PV; a++) v_store(sums + a * V, acc[a]);
-}
-
 /* dweights[9][16][16] += G' sums G of one pair of blocks, sums: [16][16 in][16 out]. */
 static void untransform_weights(const float *sums, float *dweights)
 {
@@ -307,13 +241,7 @@ static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, i
         const float *inputs = s->inputs + pair % ins * SPOTS * stride, *douts = s->douts + pair / ins * SPOTS * stride;
         float *sums = s->sums + (ptrdiff_t)pair * SPOTS * TILE;
         for (int spot = 0; spot < SPOTS; spot++, inputs += stride, douts += stride, sums += TILE) {
-#if V_WIDE
-            outer(16, tiles, inputs, douts, sums);
-#else
-            outer(6, tiles, inputs, douts, sums);
-            outer(5, tiles, inputs + 6, douts, sums + 6 * L);
-            outer(5, tiles, inputs + 11, douts, sums + 11 * L);
-#endif
+            winograd_outer(tiles, inputs, douts, sums);
         }
     }
 }

@@ -1,0 +1,299 @@
+/* 3x3 convolutions by F(4x4, 3x3): 36 products for 16 outputs, where F(2x2) (winograd.c) takes 64 and the sum 144.
+ *
+ * The points of interpolation are 0, 1, -1, 1/2, -2 and infinity. They round about three times better than the
+ * customary 0, 1, -1, 2, -2 (largest error at 64 channels 2e-6 of the largest output, the plain sum 7e-7; found
+ * by experiment), and since 1/2 and -2 have the product -1, the rows of B' share most of their terms:
+ *
+ *     with e = d4 - d2, o = d3 - d1
+ *     0:  e + 3/2 o - (d2 - d0)        infinity:  (d5 - d3) + 3/2 e - o
+ *     1:  e + o + 3/2 (d2 + d3)        -1:  e - o + 3/2 (d3 - d2)
+ *     1/2:  e + 2 o                    -2:  e - 1/2 o
+ *
+ * All coefficients of A and B are exact in binary; G divides by 3, 15/16 and 15. Pixels that a tile has and the
+ * strip has not are read as zeros and not written. Everything lives on the stack (below 900 KiB). */
+#include <string.h>
+
+#include "core/kernels/fast/fast.h"
+#include "core/kernels/fast/simd.h"
+#include "core/kernels/fast/winograd.h"
+
+enum {
+    L = MAP_LANES,
+    TILE = L * L,
+    SIDE = 6,
+    SPOTS = SIDE * SIDE,
+    MOST = WINOGRAD_TILES,
+    GROUP = WINOGRAD_BLOCKS,
+    ROW = 25 /* tiles of the gradient that are transformed together */
+};
+
+/* G: rows of a point p are (1, p, p^2) over the product of its distances to the other points. */
+static const float g_rows[SIDE][3] = {
+    {1, 0, 0},
+    {1 / 3.0f, 1 / 3.0f, 1 / 3.0f},
+    {-1 / 3.0f, 1 / 3.0f, -1 / 3.0f},
+    {-16 / 15.0f, -8 / 15.0f, -4 / 15.0f},
+    {1 / 15.0f, -2 / 15.0f, 4 / 15.0f},
+    {0, 0, 1},
+};
+
+/* B' of a line. */
+INLINE void input_line(const vf d[6], vf out[6])
+{
+    vf e = v_sub(d[4], d[2]), o = v_sub(d[3], d[1]), half3 = v_all(1.5f);
+    out[0] = v_sub(v_fma(half3, o, e), v_sub(d[2], d[0]));
+    out[1] = v_fma(half3, v_add(d[2], d[3]), v_add(e, o));
+    out[2] = v_fma(half3, v_sub(d[3], d[2]), v_sub(e, o));
+    out[3] = v_fma(v_all(2.0f), o, e);
+    out[4] = v_fma(v_all(-0.5f), o, e);
+    out[5] = v_sub(v_fma(half3, e, v_sub(d[5], d[3])), o);
+}
+
+/* A' of a line. */
+INLINE void output_line(const vf m[6], vf out[4])
+{
+    vf s = v_add(m[1], m[2]), t = v_sub(m[1], m[2]);
+    out[0] = v_add(v_add(m[0], s), v_add(m[3], m[4]));
+    out[1] = v_fma(v_all(0.5f), m[3], v_fma(v_all(-2.0f), m[4], t));
+    out[2] = v_fma(v_all(0.25f), m[3], v_fma(v_all(4.0f), m[4], s));
+    out[3] = v_add(v_fma(v_all(0.125f), m[3], v_fma(v_all(-8.0f), m[4], t)), m[5]);
+}
+
+/* A of a line. */
+INLINE void dout_line(const vf y[4], vf out[6])
+{
+    vf even = v_add(y[0], y[2]), odd = v_add(y[1], y[3]);
+    out[0] = y[0];
+    out[1] = v_add(even, odd);
+    out[2] = v_sub(even, odd);
+    out[3] = v_fma(v_all(0.5f), v_fma(v_all(0.5f), v_fma(v_all(0.5f), y[3], y[2]), y[1]), y[0]);
+    out[4] = v_fma(v_all(-2.0f), v_fma(v_all(-2.0f), v_fma(v_all(-2.0f), y[3], y[2]), y[1]), y[0]);
+    out[5] = y[3];
+}
+
+/* B' d B of `tiles` neighbouring tiles of one register column: columns of the tile row are transformed downwards into
+ * a buffer first, where neighbouring tiles share two of six. `row`: the six rows, at the column left of the first tile,
+ * NULL where there is none; `columns`: how many from there on exist. to: [36] `stride` apart of [tiles][16]. */
+static void transform_input(const float *const row[SIDE], int columns, int tiles, float *to, ptrdiff_t stride)
+{
+    _Alignas(64) float down[4 * ROW + 2][SIDE * V];
+    for (int x = 0; x < 4 * tiles + 2; x++) {
+        vf d[SIDE], z[SIDE];
+        UNROLL for (int r = 0; r < SIDE; r++) d[r] = x < columns && row[r] ? v_load(row[r] + (ptrdiff_t)x * L) : v_zero();
+        input_line(d, z);
+        UNROLL for (int r = 0; r < SIDE; r++) v_store(down[x] + r * V, z[r]);
+    }
+    for (int t = 0; t < tiles; t++) {
+        UNROLL for (int r = 0; r < SIDE; r++)
+        {
+            vf d[SIDE], z[SIDE];
+            UNROLL for (int x = 0; x < SIDE; x++) d[x] = v_load(down[4 * t + x] + r * V);
+            input_line(d, z);
+            UNROLL for (int x = 0; x < SIDE; x++) v_store(to + (r * SIDE + x) * stride + t * L, z[x]);
+        }
+    }
+}
+
+static void input_rows(const float *row[SIDE], const float *in, ptrdiff_t stride, int y, int rows, int x)
+{
+    for (int r = 0; r < SIDE; r++)
+        row[r] = y - 1 + r <= rows ? in + (y - 1 + r) * stride + (ptrdiff_t)(x - 1) * L : NULL;
+}
+
+/* G g G' of one pair of blocks: from [9][16 in][16 out] to [36] matrices `stride` apart. */
+static void transform_weights(const float *from, float *to, ptrdiff_t stride)
+{
+    for (int at = 0; at < TILE; at += V) {
+        vf down[SIDE][3];
+        for (int r = 0; r < SIDE; r++)
+            for (int x = 0; x < 3; x++) {
+                vf sum = v_mul(v_all(g_rows[r][0]), v_load(from + x * TILE + at));
+                sum = v_fma(v_all(g_rows[r][1]), v_load(from + (3 + x) * TILE + at), sum);
+                down[r][x] = v_fma(v_all(g_rows[r][2]), v_load(from + (6 + x) * TILE + at), sum);
+            }
+        for (int r = 0; r < SIDE; r++)
+            for (int x = 0; x < SIDE; x++) {
+                vf sum = v_mul(v_all(g_rows[x][0]), down[r][0]);
+                sum = v_fma(v_all(g_rows[x][1]), down[r][1], sum);
+                v_store(to + (r * SIDE + x) * stride + at, v_fma(v_all(g_rows[x][2]), down[r][2], sum));
+            }
+    }
+}
+
+/* Where the outputs of a group of tiles go. `across` and `down`: pixels that exist. */
+struct outlet {
+    int across, down;
+    const float *bias, *add;
+    ptrdiff_t add_row;
+    float *out;
+    ptrdiff_t out_row;
+};
+
+/* A' M A of `tiles` tiles, + bias + add. */
+static void transform_output(const float *from, int tiles, const struct outlet *o)
+{
+    for (int g = 0; g < PV; g++) {
+        vf shift = o->bias ? v_load(o->bias + g * V) : v_zero();
+        for (int t = 0; t < tiles; t++) {
+            vf across[SIDE][4];
+            int rows = o->down < 4 ? o->down : 4, columns = o->across - 4 * t < 4 ? o->across - 4 * t : 4;
+            UNROLL for (int r = 0; r < SIDE; r++)
+            {
+                vf m[SIDE];
+                UNROLL for (int x = 0; x < SIDE; x++) m[x] = v_load(from + (ptrdiff_t)((r * SIDE + x) * MOST + t) * L + g * V);
+                output_line(m, across[r]);
+            }
+            UNROLL for (int x = 0; x < 4; x++)
+            {
+                vf m[SIDE], y[4];
+                ptrdiff_t at = (ptrdiff_t)(4 * t + x) * L + g * V;
+                UNROLL for (int r = 0; r < SIDE; r++) m[r] = across[r][x];
+                output_line(m, y);
+                UNROLL for (int r = 0; r < 4; r++)
+                {
+                    vf v = v_add(y[r], shift);
+                    if (r >= rows || x >= columns)
+                        continue;
+                    v_store(o->out + r * o->out_row + at, o->add ? v_add(v, v_load(o->add + r * o->add_row + at)) : v);
+                }
+            }
+        }
+    }
+}
+
+/* One group of tiles of one tile row, all output blocks. */
+static void forward_group(const struct conv_call *c, int y, int x, int tiles, const float *weights, float *inputs,
+                          float *middle)
+{
+    ptrdiff_t block = (ptrdiff_t)tiles * L, spot = c->in_blocks * block;
+    for (int b = 0; b < c->in_blocks * PV; b++) {
+        const float *row[SIDE];
+        input_rows(row, c->in.at + b / PV * c->in.block + b % PV * V, c->in.row, y, c->rows, x);
+        transform_input(row, c->width - x + 2, tiles, inputs + b / PV * block + b % PV * V, spot);
+    }
+    for (int ob = 0; ob < c->out_blocks; ob++) {
+        struct outlet o = {c->width - x, c->rows - y, c->bias ? c->bias + ob * L : NULL, NULL, c->add.row,
+                           c->out.at + ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L, c->out.row};
+        if (c->add.at)
+            o.add = c->add.at + ob * c->add.block + y * c->add.row + (ptrdiff_t)x * L;
+        winograd_products(SPOTS, tiles, c->in_blocks, inputs, spot, block,
+                          weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE, middle);
+        transform_output(middle, tiles, &o);
+    }
+}
+
+void fast_winograd4_forward(const struct conv_call *c)
+{
+    _Alignas(64) float weights[GROUP * GROUP * SPOTS * TILE], inputs[GROUP * SPOTS * MOST * L], middle[SPOTS * MOST * L];
+    int across = (c->width + 3) / 4, groups = (across + MOST - 1) / MOST;
+    for (int pair = 0; pair < c->out_blocks * c->in_blocks; pair++) {
+        int ob = pair / c->in_blocks, ib = pair % c->in_blocks;
+        transform_weights(c->weights + (ptrdiff_t)pair * 9 * TILE,
+                          weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE + ib * TILE, c->in_blocks * TILE);
+    }
+    for (int y = 0; y < c->rows; y += 4) {
+        for (int g = 0, x = 0; g < groups; g++) {
+            int tiles = across / groups + (g < across % groups);
+            forward_group(c, y, x, tiles, weights, inputs, middle);
+            x += 4 * tiles;
+        }
+        for (int r = y; r < y + 4 && r < c->rows && c->moments; r++)
+            fast_row_moments(c->out_blocks, c->width, c->out.at + r * c->out.row, c->out.block, c->moments, r);
+    }
+}
+
+/* A dY A' of `tiles` tiles of one register column; `at`: the first pixel of four rows. */
+static void transform_dout(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to, ptrdiff_t stride)
+{
+    for (int t = 0; t < tiles; t++) {
+        vf z[4][SIDE];
+        UNROLL for (int x = 0; x < 4; x++)
+        {
+            vf d[4];
+            UNROLL for (int r = 0; r < 4; r++) d[r] =
+                4 * t + x < across && r < down ? v_load(at + r * row + (ptrdiff_t)(4 * t + x) * L) : v_zero();
+            dout_line(d, z[x]);
+        }
+        UNROLL for (int r = 0; r < SIDE; r++)
+        {
+            vf d[4], out[SIDE];
+            UNROLL for (int x = 0; x < 4; x++) d[x] = z[x][r];
+            dout_line(d, out);
+            UNROLL for (int x = 0; x < SIDE; x++) v_store(to + (r * SIDE + x) * stride + t * L, out[x]);
+        }
+    }
+}
+
+/* dweights[9][16][16] += G' sums G of one pair of blocks, sums: [36][16 in][16 out]. */
+static void untransform_weights(const float *sums, float *dweights)
+{
+    for (int at = 0; at < TILE; at += V) {
+        vf down[3][SIDE];
+        for (int y = 0; y < 3; y++)
+            for (int x = 0; x < SIDE; x++) {
+                down[y][x] = v_zero();
+                for (int r = 0; r < SIDE; r++)
+                    down[y][x] = v_fma(v_all(g_rows[r][y]), v_load(sums + (r * SIDE + x) * TILE + at), down[y][x]);
+            }
+        for (int y = 0; y < 3; y++)
+            for (int x = 0; x < 3; x++) {
+                float *to = dweights + (y * 3 + x) * TILE + at;
+                vf sum = v_zero();
+                for (int k = 0; k < SIDE; k++)
+                    sum = v_fma(v_all(g_rows[k][x]), down[y][k], sum);
+                v_store(to, v_add(v_load(to), sum));
+            }
+    }
+}
+
+struct gradient_scratch {
+    _Alignas(64) float sums[GROUP * GROUP * SPOTS * TILE]; /* [out block][in block][36][16 in][16 out] */
+    _Alignas(64) float inputs[GROUP * SPOTS * ROW * L];    /* [in block][36][tiles][16] */
+    _Alignas(64) float douts[SPOTS * ROW * L];             /* one block at a time */
+};
+
+/* One group of tiles, all pairs of the group of blocks that begins at (ob, ib). */
+static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x, int tiles,
+                           struct gradient_scratch *s)
+{
+    ptrdiff_t stride = (ptrdiff_t)tiles * L;
+    for (int b = 0; b < ins * PV; b++) {
+        const float *row[SIDE];
+        input_rows(row, c->in.at + (ib + b / PV) * c->in.block + b % PV * V, c->in.row, y, c->rows, x);
+        transform_input(row, c->width - x + 2, tiles, s->inputs + b / PV * SPOTS * stride + b % PV * V, stride);
+    }
+    for (int o = 0; o < outs; o++) {
+        const float *dout = c->dout.at + (ob + o) * c->dout.block + y * c->dout.row + (ptrdiff_t)x * L;
+        for (int g = 0; g < PV; g++)
+            transform_dout(dout + g * V, c->dout.row, c->width - x, c->rows - y, tiles, s->douts + g * V, stride);
+        for (int i = 0; i < ins; i++) {
+            const float *inputs = s->inputs + i * SPOTS * stride;
+            float *sums = s->sums + (ptrdiff_t)(o * ins + i) * SPOTS * TILE;
+            for (int spot = 0; spot < SPOTS; spot++)
+                winograd_outer(tiles, inputs + spot * stride, s->douts + spot * stride, sums + spot * TILE);
+        }
+    }
+}
+
+void fast_winograd4_gradient(const struct conv_gradient_call *c)
+{
+    struct gradient_scratch s;
+    int across = (c->width + 3) / 4, groups = (across + ROW - 1) / ROW;
+    for (int ob = 0; ob < c->out_blocks; ob += GROUP) {
+        for (int ib = 0; ib < c->in_blocks; ib += GROUP) {
+            int outs = c->out_blocks - ob < GROUP ? c->out_blocks - ob : GROUP;
+            int ins = c->in_blocks - ib < GROUP ? c->in_blocks - ib : GROUP;
+            memset(s.sums, 0, (size_t)(outs * ins * SPOTS * TILE) * sizeof *s.sums);
+            for (int y = 0; y < c->rows; y += 4) {
+                for (int g = 0, x = 0; g < groups; g++) {
+                    int tiles = across / groups + (g < across % groups);
+                    gradient_group(c, ob, ib, outs, ins, y, x, tiles, &s);
+                    x += 4 * tiles;
+                }
+            }
+            for (int pair = 0; pair < outs * ins; pair++)
+                untransform_weights(s.sums + (ptrdiff_t)pair * SPOTS * TILE,
+                                    c->dweights + (ptrdiff_t)((ob + pair / ins) * c->in_blocks + ib + pair % ins) * 9 * TILE);
+        }
+    }
+}
