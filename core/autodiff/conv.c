@@ -135,7 +135,7 @@ static void conv_backward(struct exec *e, struct node *node)
     int in_blocks = map_blocks(in->channels), out_blocks = map_blocks(out->channels);
     struct conv_back task = {.kernels = e->kernels, .x = c->x, .out = node->out, .split = map_split(out, 8)};
     /* About an eighth of a megabyte of dy and as much of x and dx. */
-    task.strip = ((int)(32768 / (map_row_stride(out) * out_blocks)) + 2) / 2 * 2; /* even: the kernels take rows in pairs */
+    task.strip = ((int)(65536 / (map_row_stride(out) * out_blocks)) + 4) / 4 * 4; /* the kernels work in tiles of 4 rows */
     if (weight_wants(e, c->w) || weight_wants(e, c->b)) {
         task.packed = conv_packed_size(out->channels, in->channels, c->kh, c->kw);
         task.partial = task.packed + (size_t)map_padded(out->channels);

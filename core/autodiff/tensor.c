@@ -134,7 +134,7 @@ struct map_split map_split(const struct map_shape *shape, int least)
     int most = (shape->height + 7) / 8;
     if (strips > most)
         strips = most;
-    int rows = (shape->height + strips - 1) / strips;
+    int rows = ((shape->height + strips - 1) / strips + 3) / 4 * 4; /* convolutions work in tiles of 4 rows */
     strips = (shape->height + rows - 1) / rows;
     return (struct map_split){.strips = strips, .rows = rows, .chunks = shape->images * strips};
 }
