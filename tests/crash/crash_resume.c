@@ -32,7 +32,8 @@
     "\"image_size\":40,\"classes\":4,\"max_symbols\":3,\"margin\":9,\"min_radius\":5,\"motifs\":4,\"units\":2,"      \
     "\"channels\":32,\"feed_forward\":64,\"dropout\":0.1,\"lstm\":true,"                                             \
     "\"batch\":8,\"total_samples\":3200,\"checkpoint_every\":80,\"validation_every\":80,\"validation_samples\":16,"  \
-    "\"density_factor\":0.9,\"density_final\":0.005,\"target_decay\":0.002,"                                         \
+    "\"density_start\":0.5,\"density_factor\":0.9,\"density_final\":0.005,\"target_start\":1,\"target_max\":1,"       \
+    "\"target_decay\":0.002,"                                                                                        \
     "\"test_samples\":16,\"motif_samples\":16,\"stage_samples\":4}}"
 
 #define SMALL_JOB                                                                                                    \
