@@ -17,6 +17,7 @@ struct bench_options {
     int threads;         /* 0: 1 and 2 where a benchmark reports several, else 2 */
     int batch;           /* 0: 10 */
     double density;      /* of the motif map; 0: 0.5 */
+    const char *backward; /* of whole steps: "dense" (NULL: that), with batch statistics; "sparse" or "auto", with held ones */
     double seconds;      /* for each measured thing; 0: what the benchmark thinks enough */
 };
 

@@ -4,7 +4,9 @@
  *   small   g 16 wide, h 64 wide, 2 + 2 layers, 4 heads, feed-forward 256
  *   paper   the published network: g 64 wide, h 512 wide, 6 + 6 layers, 8 heads, feed-forward 2048
  *
- * Pictures are 100 x 100 with a tenth of the pixels ink, labels 7 tokens long. */
+ * Pictures are 100 x 100 with a tenth of the pixels ink, labels 7 tokens long. Thresholds move all the way to the quantile at
+ * each step, so that the motif map has the density that was asked for. With backward sparse or auto the statistics of
+ * batch norm are those of the first batch, held. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +31,7 @@ struct step {
     float *images;
     int32_t *inputs, *targets;
     double density;
+    struct tensor *active; /* the last step's motif map */
     uint64_t updates;
     enum status status;
     struct error error;
@@ -71,6 +74,12 @@ static enum status configure(struct step *s, const struct bench_options *options
     enum status status = config_defaults(&sparling_config_table, &s->config, err);
     if (!status)
         status = config_apply(&sparling_config_table, &s->config, settings, err);
+    if (!status && options->backward)
+        status = config_apply(&sparling_config_table, &s->config,
+                              (const struct config_setting[]){{"backward", options->backward}, {NULL, NULL}}, err);
+    if (!options->backward)
+        s->config.backward = BACKWARD_DENSE;
+    s->config.momentum = 0;
     s->config.batch = options->batch ? options->batch : 10;
     s->density = options->density > 0 ? options->density : 0.5;
     return status;
@@ -85,6 +94,28 @@ static void close_step(struct step *s)
     free(s->images);
     free(s->inputs);
     free(s->targets);
+}
+
+static void set_momentum(struct network *n, double momentum)
+{
+    for (int i = 0; i < (int)n->config.units; i++)
+        n->unit[i].norm1.momentum = n->unit[i].norm2.momentum = momentum;
+    n->norm.momentum = momentum;
+}
+
+/* One forward pass that sets the running statistics to the batch's; from then on they are held, unless dense. */
+static enum status hold_statistics(struct step *s, struct error *err)
+{
+    double momentum = s->network->norm.momentum;
+    if (s->config.backward == BACKWARD_DENSE)
+        return STATUS_OK;
+    set_momentum(s->network, 1);
+    exec_begin(&s->exec, true, 0);
+    network_motifs(&s->exec, s->network, s->images, (int)s->config.batch, s->density);
+    set_momentum(s->network, momentum);
+    s->exec.hold = true;
+    s->exec.sparse = s->config.backward == BACKWARD_SPARSE ? EXEC_SPARSE : EXEC_SPARSE_AUTO;
+    return exec_status(&s->exec, err);
 }
 
 static enum status open_step(struct step *s, const struct bench_options *options, struct error *err)
@@ -104,6 +135,8 @@ static enum status open_step(struct step *s, const struct bench_options *options
         status = make_data(s, err);
     if (!status)
         exec_init(&s->exec, kernels, s->pool, &s->arena, 1);
+    if (!status)
+        status = hold_statistics(s, err);
     return status;
 }
 
@@ -120,6 +153,7 @@ static void take_step(void *context)
     struct network_memory memory = network_memory(e, s->network, motifs);
     struct tensor *logits = network_logits(e, s->network, &memory, s->inputs, count, LENGTH);
     struct tensor *loss = op_cross_entropy(e, logits, s->targets);
+    s->active = motifs;
     s->status = exec_status(e, &s->error);
     if (!s->status)
         s->status = tape_backward(e, loss, NULL, &s->error);
@@ -132,6 +166,10 @@ static void write_shape(const struct step *s, const struct sink *sink)
     sink_integer(sink, "threads", pool_threads(s->pool));
     sink_integer(sink, "batch", s->config.batch);
     sink_number(sink, "density", s->density);
+    if (s->active)
+        sink_number(sink, "density_achieved", network_density(s->active));
+    sink_text(sink, "backward", config_text(config_find(&sparling_config_table, "backward"), &s->config));
+    sink_boolean(sink, "statistics_held", s->exec.hold);
     sink_integer(sink, "parameters", params_count(s->network->params));
 }
 

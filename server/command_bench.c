@@ -17,7 +17,7 @@
 
 static const char usage[] =
     "usage: motifd bench NAME [--preset P] [--kernels ref|avx2|avx512] [--threads N] [--batch N] [--density D]\n"
-    "                         [--seconds S] [--json]\n"
+    "                         [--backward dense|sparse|auto] [--seconds S] [--json]\n"
     "       motifd bench --list\n"
     "\n"
     "--json prints exactly one JSON object. Two numbers of a measurement are its best and its median.\n";
@@ -108,6 +108,7 @@ static bool read_options(struct bench_command *command, int argc, char **argv)
         {"preset", required_argument, NULL, 'p'},  {"kernels", required_argument, NULL, 'k'},
         {"threads", required_argument, NULL, 't'}, {"batch", required_argument, NULL, 'b'},
         {"density", required_argument, NULL, 'd'}, {"seconds", required_argument, NULL, 's'},
+        {"backward", required_argument, NULL, 'B'},
         {"json", no_argument, NULL, 'j'},          {"list", no_argument, NULL, 'l'},
         {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
     struct bench_options *options = &command->options;
@@ -134,6 +135,9 @@ static bool read_options(struct bench_command *command, int argc, char **argv)
             break;
         case 's':
             options->seconds = number;
+            break;
+        case 'B':
+            options->backward = optarg;
             break;
         case 'j':
             command->json = true;

@@ -5,6 +5,7 @@
  * needs no sums. A convolution behind it takes the sums along while it writes dy. dx takes the place of dy. */
 #include <math.h>
 
+#include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
 struct norm_node {
@@ -183,6 +184,7 @@ static void norm_dx(struct exec *e, struct norm_node *n, struct norm_task *task)
     task->norm.a = a;
     task->norm.b = n->batch ? a + padded : NULL;
     task->norm.c = n->batch ? a + 2 * padded : NULL;
+    grad_fill(e, x);
     task->add = x->grad_ready;
     task->dx = x->grad_ready ? x->grad : out->grad;
     task->sums = NULL;
@@ -195,6 +197,11 @@ static void norm_backward(struct exec *e, struct node *node)
 {
     struct norm_node *n = (struct norm_node *)node;
     const struct map_shape *shape = &n->x->map;
+    struct norm_back_region part = {n->x, node->out, n->norm, &n->sums.call};
+    if (node->out->where != NULL) {
+        norm_backward_region(e, &part);
+        return;
+    }
     struct norm_task task = {.kernels = e->kernels, .split = map_split(shape, 16), .shape = shape, .x = n->x->data,
                              .dy = node->out->grad, .norm = n->sums.call};
     if (n->batch || weight_wants(e, n->norm->gain) || weight_wants(e, n->norm->bias)) {
@@ -225,7 +232,8 @@ struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm
     struct norm_node *n = op_alloc(e, sizeof(*n));
     if (out == NULL || n == NULL)
         return NULL;
-    *n = (struct norm_node){.x = x, .norm = norm, .relu = relu, .batch = e->training && !norm->hold};
+    *n = (struct norm_node){.x = x, .norm = norm, .relu = relu, .batch = e->training && !norm->hold && !e->hold};
+    n->node.regions = !n->batch;
     if (!norm_statistics(e, n))
         return NULL;
     struct norm_task task = {.kernels = e->kernels, .split = map_split(&x->map, 16), .shape = &x->map, .x = x->data,

@@ -4,6 +4,7 @@
  * batch norm that follows needs no pass of its own. Backward: one chunk is some rows of an image; it
  * goes through them in thin strips, and for each takes the weights' share and the input's
  * gradient while the strip of dy is in cache. */
+#include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
 struct conv_node {
@@ -132,6 +133,9 @@ static void conv_backward(struct exec *e, struct node *node)
 {
     struct conv_node *c = (struct conv_node *)node;
     const struct map_shape *in = &c->x->map, *out = &node->out->map;
+    struct conv_back_region part = {c->x, node->out, c->residual, c->w, c->b};
+    if (node->out->where != NULL && conv_backward_region(e, &part))
+        return;
     int in_blocks = map_blocks(in->channels), out_blocks = map_blocks(out->channels);
     struct conv_back task = {.kernels = e->kernels, .x = c->x, .out = node->out, .split = map_split(out, 8)};
     /* About an eighth of a megabyte of dy and as much of x and dx. */
@@ -200,11 +204,11 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
     task.call = (struct conv_call){.in_blocks = map_blocks(x->map.channels), .out_blocks = map_blocks(shape.channels),
                                    .kernel_h = kh, .kernel_w = kw, .width = shape.width, .weights = packed,
                                    .bias = bias};
-    if (e->training)
+    if (e->training && !e->hold)
         task.moments = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
     pool_run(e->pool, conv_forward_task, &task, task.split.chunks);
     out->moments = task.moments;
     out->moment_pieces = 16;
-    *c = (struct conv_node){.x = x, .residual = residual, .w = w, .b = b, .kh = kh, .kw = kw};
+    *c = (struct conv_node){.node.regions = true, .x = x, .residual = residual, .w = w, .b = b, .kh = kh, .kw = kw};
     return op_done(e, &c->node, "conv", conv_backward, out, since);
 }

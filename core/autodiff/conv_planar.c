@@ -1,4 +1,5 @@
 /* The first convolution: 1x1 over planes as the data room makes them, into the blocked layout. */
+#include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
 struct planar_node {
@@ -16,6 +17,8 @@ struct planar_task {
     struct tensor *out;
     double *moments;
     real *partials; /* backward: [chunks][padded][in + 1] */
+    const struct region *region; /* backward: where the gradient lies, or NULL */
+    struct region_cut cut;
 };
 
 static void planar_task(void *context, int chunk, int worker)
@@ -39,6 +42,25 @@ static void planar_task(void *context, int chunk, int worker)
     task->kernels->planar_gradient(&call);
 }
 
+/* The share of some boxes of the region. */
+static void planar_region_task(void *context, int piece, int worker)
+{
+    const struct planar_task *task = context;
+    const struct map_shape *shape = &task->out->map;
+    struct planar_call call = task->call;
+    size_t padded = (size_t)map_padded(shape->channels), in = (size_t)call.channels;
+    call.dweights = task->partials + (size_t)piece * padded * (in + 1);
+    call.dbias = call.dweights + padded * in;
+    for (int i = task->cut.cut[piece]; i < task->cut.cut[piece + 1]; i++) {
+        const struct box *box = &task->region->box[i];
+        call.rows = box->rows;
+        call.width = box->cols;
+        call.in = task->planes + (ptrdiff_t)box->image * call.channels * call.in_plane + box->row * call.in_row + box->col;
+        call.out = region_strip(shape, task->out->grad, box);
+        task->kernels->planar_gradient(&call);
+    }
+}
+
 static struct planar_task planar_prepare(struct exec *e, const real *planes, int in, struct tensor *out)
 {
     const struct map_shape *s = &out->map;
@@ -54,14 +76,20 @@ static void planar_backward(struct exec *e, struct node *node)
     struct tensor *out = node->out;
     size_t padded = (size_t)map_padded(out->map.channels), in = (size_t)p->in;
     struct planar_task task = planar_prepare(e, p->planes, p->in, out);
-    task.partials = op_zeros(e, (size_t)task.split.chunks * padded * (in + 1));
-    if (task.partials == NULL)
+    int chunks = task.split.chunks;
+    task.region = out->where;
+    if (task.region != NULL) {
+        task.cut = region_cut(e, task.region, 1024, task.split.chunks);
+        chunks = task.cut.pieces;
+    }
+    task.partials = op_zeros(e, (size_t)chunks * padded * (in + 1));
+    if (task.partials == NULL || (task.region != NULL && task.cut.cut == NULL))
         return;
-    pool_run(e->pool, planar_task, &task, task.split.chunks);
+    pool_run(e->pool, task.region != NULL ? planar_region_task : planar_task, &task, chunks);
     bool add;
     real *dw = weight_wants(e, p->w) ? weight_open(p->w, true, &add) : NULL;
     real *db = weight_wants(e, p->b) ? weight_open(p->b, true, &add) : NULL;
-    for (int chunk = 0; chunk < task.split.chunks; chunk++) {
+    for (int chunk = 0; chunk < chunks; chunk++) {
         const real *partial = task.partials + (size_t)chunk * padded * (in + 1);
         if (dw != NULL)
             unpad_rows_add(partial, p->in, dw, out->map.channels, p->in);
@@ -92,11 +120,11 @@ struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, in
     struct planar_task task = planar_prepare(e, planes, in, out);
     task.call.weights = weights;
     task.call.bias = bias;
-    if (e->training)
+    if (e->training && !e->hold)
         task.moments = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
     pool_run(e->pool, planar_task, &task, task.split.chunks);
     out->moments = task.moments;
     out->moment_pieces = 16;
-    *p = (struct planar_node){.planes = planes, .in = in, .w = w, .b = b};
+    *p = (struct planar_node){.node.regions = true, .planes = planes, .in = in, .w = w, .b = b};
     return op_done(e, &p->node, "conv_planar", planar_backward, out, since);
 }

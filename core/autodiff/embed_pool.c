@@ -1,4 +1,10 @@
-/* Embedding of the motif map and max-pooling in one pass (the collapse of SPARLING's aggregator). */
+/* Embedding of the motif map and max-pooling in one pass (the collapse of SPARLING's aggregator).
+ *
+ * Where it is known which positions are active, the other windows are not looked at: their tokens are the bias, and the
+ * gradient that would go to one of their positions is dropped by the map's maker. */
+#include <string.h>
+
+#include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
 struct embed_node {
@@ -8,6 +14,7 @@ struct embed_node {
     int ph, pw;
     real *packed;
     uint16_t *arg; /* [tokens][features] */
+    bool *active;  /* [tokens] windows that hold an active position; NULL: not known */
 };
 
 struct embed_job {
@@ -16,10 +23,44 @@ struct embed_job {
     struct map_split split; /* of the token grid */
     struct map_shape grid;
     int features;
+    bool part; /* backward: active positions only */
     real *tokens;
     const real *dtokens;
     real *dx, *partials; /* partials: [chunks][features][padded + 1], NULL: forward */
 };
+
+/* Some rows of tokens, of which only active windows meet a kernel, one by one. */
+static void active_windows(const struct embed_job *job, const struct embed_call *all, const bool *active)
+{
+    const struct embed_node *n = job->node;
+    size_t features = (size_t)job->features;
+    struct embed_call call = *all;
+    call.rows = call.width = 1;
+    call.din_rows = n->ph;
+    call.din_width = n->pw;
+    call.dbias = NULL;
+    for (int window = 0; window < all->rows * all->width; window++) {
+        size_t at = (size_t)window * features;
+        ptrdiff_t row = (ptrdiff_t)(window / all->width) * n->ph, col = (ptrdiff_t)(window % all->width) * n->pw * MAP_LANES;
+        if (!active[window]) {
+            if (job->partials == NULL)
+                memcpy(all->tokens + at, all->bias, features * sizeof(real));
+            continue;
+        }
+        call.arg = all->arg + at;
+        call.in.at = all->in.at + row * all->in.row + col;
+        if (job->partials == NULL) {
+            call.tokens = all->tokens + at;
+            job->kernels->embed_pool_forward(&call);
+        } else {
+            call.dtokens = all->dtokens + at;
+            call.din.at = all->din.at + row * all->din.row + col;
+            job->kernels->embed_pool_backward(&call);
+        }
+    }
+    if (job->partials != NULL)
+        job->kernels->column_sums(all->rows * all->width, job->features, all->dtokens, job->features, all->dbias);
+}
 
 static void embed_task(void *context, int chunk, int worker)
 {
@@ -36,7 +77,10 @@ static void embed_task(void *context, int chunk, int worker)
                               .bias = n->b->value, .ld_tokens = job->features, .arg = n->arg + at};
     if (job->partials == NULL) {
         call.tokens = job->tokens + at;
-        job->kernels->embed_pool_forward(&call);
+        if (n->active != NULL)
+            active_windows(job, &call, n->active + token);
+        else
+            job->kernels->embed_pool_forward(&call);
         return;
     }
     bool last = piece.row + piece.rows == job->grid.height;
@@ -46,7 +90,10 @@ static void embed_task(void *context, int chunk, int worker)
     call.din_width = in->width;
     call.dweights = job->partials + (size_t)chunk * (size_t)job->features * (padded + 1);
     call.dbias = call.dweights + (size_t)job->features * padded;
-    job->kernels->embed_pool_backward(&call);
+    if (n->active != NULL && job->part)
+        active_windows(job, &call, n->active + token);
+    else
+        job->kernels->embed_pool_backward(&call);
 }
 
 static struct embed_job embed_prepare(struct exec *e, const struct embed_node *n, int features)
@@ -68,6 +115,7 @@ static void embed_backward(struct exec *e, struct node *node)
     job.dtokens = node->out->grad;
     job.partials = op_zeros(e, partial * (size_t)job.split.chunks);
     job.dx = grad_buffer(e, x);
+    job.part = x->active != NULL && e->sparse != EXEC_DENSE;
     if (job.partials == NULL || job.dx == NULL)
         return;
     pool_run(e->pool, embed_task, &job, job.split.chunks);
@@ -81,10 +129,14 @@ static void embed_backward(struct exec *e, struct node *node)
         if (db != NULL)
             unpad_rows_add(from + (size_t)features * (size_t)padded, features, db, 1, features);
     }
-    if (x->wants_grad)
-        grad_give(e, x, job.dx);
-    else
+    if (job.part)
+        region_clear_rest(x->active, n->ph, n->pw, &x->map, job.dx);
+    if (!x->wants_grad)
         grad_release(e, job.dx, x->count);
+    else if (job.part)
+        grad_give_region(e, x, job.dx, x->active);
+    else
+        grad_give(e, x, job.dx);
 }
 
 struct tensor *op_embed_pool(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int ph, int pw)
@@ -108,6 +160,8 @@ struct tensor *op_embed_pool(struct exec *e, struct tensor *x, struct weight *w,
         return NULL;
     embed_pack(w->value, features, x->map.channels, packed);
     *n = (struct embed_node){.x = x, .w = w, .b = b, .ph = ph, .pw = pw, .packed = packed, .arg = arg};
+    if (x->active != NULL)
+        n->active = region_cells(e, x->active, ph, pw);
     struct embed_job job = embed_prepare(e, n, features);
     job.tokens = out->data;
     pool_run(e->pool, embed_task, &job, job.split.chunks);

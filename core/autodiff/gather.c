@@ -3,6 +3,7 @@
  * A sparse motif map leaves most cells of the pooled grid empty. A head that attends to the others
  * alone learns the order of the motifs several times sooner than one that must first find them among
  * empty cells, and its cost falls with the density. */
+#include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
 #include <string.h>
@@ -25,6 +26,7 @@ struct active_job {
     const struct tensor *motifs;
     struct active_cells *active;
     int ph, pw;
+    const bool *cells; /* [images][cells] which are active, when that is known */
 };
 
 static bool cell_active(const struct tensor *motifs, int image, int row, int col, int ph, int pw)
@@ -47,7 +49,8 @@ static void active_task(void *context, int image, int worker)
     int gw = job->motifs->map.width / job->pw, count = 0;
     int *index = a->index + (size_t)image * (size_t)a->cells;
     for (int cell = 0; cell < a->cells; cell++)
-        if (cell_active(job->motifs, image, cell / gw * job->ph, cell % gw * job->pw, job->ph, job->pw))
+        if (job->cells != NULL ? job->cells[image * a->cells + cell]
+                               : cell_active(job->motifs, image, cell / gw * job->ph, cell % gw * job->pw, job->ph, job->pw))
             index[count++] = cell;
     if (count == 0)
         index[count++] = 0;
@@ -70,7 +73,9 @@ struct active_cells *op_active_cells(struct exec *e, const struct tensor *motifs
     if (a == NULL || lengths == NULL || index == NULL)
         return NULL;
     *a = (struct active_cells){.images = s->images, .cells = cells, .lengths = lengths, .index = index};
-    struct active_job job = {motifs, a, ph, pw};
+    struct active_job job = {motifs, a, ph, pw, NULL};
+    if (motifs->active != NULL)
+        job.cells = region_cells(e, motifs->active, ph, pw);
     pool_run(e->pool, active_task, &job, s->images);
     for (int i = 0; i < s->images; i++)
         a->capacity = lengths[i] > a->capacity ? lengths[i] : a->capacity;

@@ -22,7 +22,8 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
 
 /* y = gain (x - mean) / sqrt(var + epsilon) + bias, then ReLU if asked. In training the statistics
  * are those of the batch (biased variance) and the running ones move towards them by `momentum`
- * (with the unbiased variance); in evaluation, or with `hold`, the running ones are used. */
+ * (with the unbiased variance); in evaluation, or with `hold` (here or in the exec), the
+ * running ones are used. */
 struct batch_norm {
     struct weight *gain, *bias;    /* [channels]; both NULL: plain */
     struct weight *mean, *variance; /* running statistics, [channels], no gradient */

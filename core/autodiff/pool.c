@@ -1,4 +1,8 @@
-/* Max-pooling of a map, to a map or to rows, and a map as rows. */
+/* Max-pooling of a map, to a map or to rows, and a map as rows. Of a map whose active positions are known, only the
+ * windows that hold some are looked at: the others pool to 0. */
+#include <string.h>
+
+#include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
 struct pool_node {
@@ -7,6 +11,7 @@ struct pool_node {
     struct map_shape pooled;
     int ph, pw;
     uint16_t *arg; /* [images][blocks][rows][cols][16] */
+    bool *active;  /* [images][rows][cols] windows that hold an active position; NULL: not known */
 };
 
 struct pool_job {
@@ -15,7 +20,7 @@ struct pool_job {
     const real *x, *rows_in;
     real *pooled; /* map of the pooled shape: result, or in backward its gradient */
     real *rows, *dx;
-    int cols;
+    bool part; /* backward: active positions only */
 };
 
 static struct pool_call pool_image(const struct pool_job *job, int image)
@@ -29,13 +34,44 @@ static struct pool_call pool_image(const struct pool_job *job, int image)
                               .din_width = p->x->map.width};
 }
 
+/* The active windows of an image, one block of one window at a time. */
+static void active_windows(const struct pool_job *job, int image, const real *data,
+                           void (*kernel)(const struct pool_call *call))
+{
+    const struct pool_node *p = job->node;
+    const struct map_shape *s = &p->pooled;
+    int windows = s->height * s->width;
+    struct pool_call call = pool_image(job, image);
+    struct map_strip in = map_strip_at(&p->x->map, data, image, 0), out = call.out;
+    uint16_t *arg = call.arg;
+    call.rows = call.width = call.blocks = 1;
+    call.din_rows = p->ph;
+    call.din_width = p->pw;
+    for (int window = 0; window < windows; window++) {
+        int row = window / s->width, col = window % s->width;
+        for (int block = 0; block < map_blocks(s->channels) && p->active[image * windows + window]; block++) {
+            call.arg = arg + ((ptrdiff_t)block * windows + window) * MAP_LANES;
+            call.in = in;
+            call.in.at += block * in.block + (ptrdiff_t)row * p->ph * in.row + (ptrdiff_t)col * p->pw * MAP_LANES;
+            call.out = out;
+            call.out.at += block * out.block + row * out.row + (ptrdiff_t)col * MAP_LANES;
+            kernel(&call);
+        }
+    }
+}
+
 static void pool_forward_task(void *context, int image, int worker)
 {
     const struct pool_job *job = context;
     const struct map_shape *s = &job->node->pooled;
     struct pool_call call = pool_image(job, image);
     call.in = map_strip_at(&job->node->x->map, job->x, image, 0);
-    job->kernels->pool_forward(&call);
+    if (job->node->active != NULL) {
+        memset(job->pooled + image * map_image_stride(s), 0, (size_t)map_image_stride(s) * sizeof *job->pooled);
+        active_windows(job, image, job->x, job->kernels->pool_forward);
+    } else {
+        job->kernels->pool_forward(&call);
+    }
     if (job->rows != NULL)
         map_to_rows(s, job->pooled, job->rows + (ptrdiff_t)image * s->height * s->width * s->channels, s->channels,
                     image);
@@ -48,6 +84,10 @@ static void pool_backward_task(void *context, int image, int worker)
     if (job->rows_in != NULL)
         map_from_rows(s, job->rows_in + (ptrdiff_t)image * s->height * s->width * s->channels, s->channels,
                       job->pooled, image);
+    if (job->part) {
+        active_windows(job, image, job->dx, job->kernels->pool_backward);
+        return;
+    }
     struct pool_call call = pool_image(job, image);
     call.in = map_strip_at(&job->node->x->map, job->dx, image, 0);
     job->kernels->pool_backward(&call);
@@ -65,8 +105,14 @@ static void pool_backward(struct exec *e, struct node *node)
     job.dx = grad_buffer(e, p->x);
     if (job.pooled == NULL || job.dx == NULL)
         return;
+    job.part = p->active != NULL && e->sparse != EXEC_DENSE;
     pool_run(e->pool, pool_backward_task, &job, p->pooled.images);
-    grad_give(e, p->x, job.dx);
+    if (!job.part) {
+        grad_give(e, p->x, job.dx);
+        return;
+    }
+    region_clear_rest(p->x->active, p->ph, p->pw, &p->x->map, job.dx);
+    grad_give_region(e, p->x, job.dx, p->x->active);
 }
 
 static struct tensor *pool_op(struct exec *e, struct tensor *x, int ph, int pw, bool rows)
@@ -89,6 +135,8 @@ static struct tensor *pool_op(struct exec *e, struct tensor *x, int ph, int pw, 
     if (p == NULL || arg == NULL || map == NULL || out == NULL)
         return NULL;
     *p = (struct pool_node){.x = x, .pooled = s, .ph = ph, .pw = pw, .arg = arg};
+    if (x->active != NULL)
+        p->active = region_cells(e, x->active, ph, pw);
     struct pool_job job = {.kernels = e->kernels, .node = p, .x = x->data, .pooled = map->data,
                            .rows = rows ? out->data : NULL};
     pool_run(e->pool, pool_forward_task, &job, s.images);

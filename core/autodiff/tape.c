@@ -9,6 +9,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
 void exec_init(struct exec *exec, const struct kernels *kernels, struct pool *pool, struct arena *arena,
@@ -125,11 +126,14 @@ static void backward_node(struct exec *e, struct node *node)
     if (!out->grad_ready)
         return;
     double since = op_clock(e);
+    if (!node->regions)
+        grad_fill(e, out);
     node->backward(e, node);
     if (out->grad != NULL)
         grad_release(e, out->grad, out->count);
     out->grad = NULL;
     out->grad_ready = false;
+    out->where = NULL;
     if (e->profile != NULL)
         profile_entry(e->profile, node->name)->backward_seconds += op_clock(e) - since;
 }
@@ -196,6 +200,7 @@ real *grad_open(struct exec *e, struct tensor *x, bool *add)
         x->norm->writers++;
     if (x->grad == NULL)
         x->grad = grad_buffer(e, x);
+    grad_fill(e, x);
     x->grad_ready = x->grad != NULL;
     return x->grad;
 }
@@ -209,6 +214,7 @@ void grad_give(struct exec *e, struct tensor *x, real *buffer)
         x->grad_ready = true;
         return;
     }
+    grad_fill(e, x);
     flat_add(e, x->count, buffer, x->grad);
     grad_release(e, buffer, x->count);
 }
@@ -217,6 +223,9 @@ void grad_pass(struct exec *e, struct tensor *from, struct tensor *to)
 {
     if (to == NULL || !to->wants_grad)
         return;
+    if (to->grad_ready)
+        grad_fill(e, from);
+    to->where = to->grad_ready ? to->where : from->where;
     real *buffer = from->grad;
     from->grad = NULL;
     grad_give(e, to, buffer);

@@ -38,6 +38,7 @@ struct weight {
 };
 
 struct norm_sums; /* private to the operations */
+struct region;    /* likewise: some positions of a map */
 
 enum tensor_kind {
     TENSOR_ROWS, /* data: [rows][cols], row-major */
@@ -56,6 +57,9 @@ struct tensor {
     double *moments;      /* of a map just written by a convolution: per piece [2][padded channels], or NULL */
     int moment_pieces;    /* how it was cut */
     struct norm_sums *norm; /* of a map made by a batch norm: what its backward pass will want to know */
+    struct region *active;  /* of a map made by a threshold: where it is not zero; NULL when those are too many. Elsewhere
+                               its maker drops whatever gradient arrives */
+    struct region *where;   /* positions outside which the gradient is zero (and `grad` undefined); NULL: all may differ */
 };
 
 /* Time by operation, for `bench` and for whoever tunes; off unless exec.profile is set. */
@@ -70,11 +74,17 @@ struct exec_profile {
 
 struct tape; /* nodes of the step, free gradient buffers */
 
+/* Whether backward passes follow the active positions behind a threshold alone: never, always, or wherever that
+ * is predicted to be faster (from the positions, so that results do not depend on clocks or threads). */
+enum exec_sparse { EXEC_DENSE, EXEC_SPARSE, EXEC_SPARSE_AUTO };
+
 struct exec {
     const struct kernels *kernels;
     struct pool *pool;
     struct arena *arena; /* the step arena; exec_begin() resets it */
     uint64_t seed;       /* of dropout */
+    enum exec_sparse sparse;
+    bool hold;           /* batch norms use their running statistics in training too, and leave them as they are */
     /* Set by exec_begin(). */
     bool training;       /* record; dropout on; batch statistics; thresholds move */
     uint64_t step;       /* counts optimiser updates: a dropout mask is a function of (seed, stream, step, index) */

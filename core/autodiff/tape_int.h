@@ -11,6 +11,7 @@ struct node {
     void (*backward)(struct exec *e, struct node *node);
     struct tensor *out;
     struct node *before;
+    bool regions; /* its backward pass knows gradients that are there in a region only (region.h) */
 };
 
 enum { TAPE_SPARES = 64 };

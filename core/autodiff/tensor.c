@@ -1,6 +1,7 @@
 /* Making tensors, and cutting them into pieces of work. */
 #include <string.h>
 
+#include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
 static struct tensor *make(struct exec *e, real *data, size_t count)
@@ -92,6 +93,8 @@ void tensor_grad_to_planes(const struct tensor *map, real *planes)
         to_planes(s, map->grad, planes);
     else
         memset(planes, 0, sizeof(real) * (size_t)s->images * (size_t)s->channels * (size_t)s->height * (size_t)s->width);
+    if (map->where != NULL)
+        region_clear_planes(map->where, s->channels, planes);
 }
 
 struct tensor *op_out_rows(struct exec *e, int rows, int cols, bool wants)

@@ -1,4 +1,7 @@
 /* Pointwise operations: the sparse layer's threshold, ReLU and sigmoid. */
+#include <string.h>
+
+#include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
 struct point_node {
@@ -60,6 +63,119 @@ static void mask_backward(struct exec *e, struct node *node)
     grad_pass(e, out, ((struct point_node *)node)->x);
 }
 
+/* --- active positions ---------------------------------------------------------------------------- */
+
+enum { ACTIVE_SHARE = 8 }; /* more than one in so many positions are not worth a list */
+
+struct active_task {
+    const struct map_shape *shape;
+    struct map_split split;
+    const real *y;
+    const int64_t *counts; /* [chunks] active elements, hence positions at most */
+    struct span *span;     /* each chunk's at the sum of the counts before it */
+    int *made;             /* [images * height] spans of each row */
+};
+
+static bool position_active(const struct map_shape *s, const real *at)
+{
+    bool active = false;
+    for (int block = 0; block < map_blocks(s->channels); block++, at += map_block_stride(s))
+        for (int lane = 0; lane < MAP_LANES; lane++)
+            active |= at[lane] > 0;
+    return active;
+}
+
+static void active_task(void *context, int chunk, int worker)
+{
+    const struct active_task *t = context;
+    const struct map_shape *s = t->shape;
+    struct map_piece piece = map_piece(&t->split, s, chunk);
+    struct span *to = t->span;
+    for (int i = 0; i < chunk; i++)
+        to += t->counts[i];
+    for (int row = piece.row; row < piece.row + piece.rows && t->counts[chunk] > 0; row++) {
+        const real *at = t->y + map_offset(s, piece.image, 0, row, 0);
+        int *made = &t->made[piece.image * s->height + row];
+        for (int col = 0; col < s->width; col++, at += MAP_LANES) {
+            if (!position_active(s, at))
+                continue;
+            if (*made > 0 && to[-1].to == col)
+                to[-1].to++;
+            else {
+                *to++ = (struct span){col, col + 1};
+                ++*made;
+            }
+        }
+    }
+}
+
+/* Where y is above zero, from the counts of each chunk and channel. */
+static struct region *active_region(struct exec *e, const struct tensor *y, const struct point_task *task)
+{
+    const struct map_shape *s = &y->map;
+    int padded = map_padded(s->channels), chunks = task->split.chunks, rows = s->images * s->height;
+    int64_t total = 0, *counts = op_alloc(e, sizeof *counts * (size_t)chunks);
+    for (int i = 0; counts != NULL && i < chunks * padded; i++) {
+        counts[i / padded] += task->active[i];
+        total += task->active[i];
+    }
+    if (counts == NULL || (e->sparse != EXEC_SPARSE && total > (int64_t)rows * s->width / ACTIVE_SHARE))
+        return NULL;
+    struct active_task find = {s, task->split, y->data, counts, NULL, NULL};
+    find.span = op_alloc(e, ((size_t)total + 1) * sizeof *find.span);
+    find.made = op_alloc(e, (size_t)rows * sizeof *find.made);
+    int *first = op_alloc(e, ((size_t)rows + 1) * sizeof *first);
+    if (find.span == NULL || find.made == NULL || first == NULL)
+        return NULL;
+    pool_run(e->pool, active_task, &find, chunks);
+    struct span *from = find.span;
+    for (int chunk = 0; chunk < chunks; from += counts[chunk++]) {
+        struct map_piece piece = map_piece(&task->split, s, chunk);
+        const struct span *next = from;
+        for (int row = piece.image * s->height + piece.row, end = row + piece.rows; row < end; row++) {
+            memmove(find.span + first[row], next, (size_t)find.made[row] * sizeof *next);
+            next += find.made[row];
+            first[row + 1] = first[row] + find.made[row];
+        }
+    }
+    return region_make(e, s, find.span, first);
+}
+
+struct active_mask {
+    const struct kernels *kernels;
+    const struct tensor *out;
+    struct region_cut cut;
+};
+
+static void active_mask_task(void *context, int piece, int worker)
+{
+    const struct active_mask *t = context;
+    const struct map_shape *s = &t->out->map;
+    for (int i = t->cut.cut[piece]; i < t->cut.cut[piece + 1]; i++) {
+        const struct box *box = &t->out->active->box[i];
+        struct map_strip dy = region_strip(s, t->out->grad, box);
+        t->kernels->map_mask(map_blocks(s->channels), box->rows, box->cols, region_strip(s, t->out->data, box), dy, dy);
+    }
+}
+
+static void threshold_backward(struct exec *e, struct node *node)
+{
+    struct tensor *out = node->out;
+    if (out->active == NULL || e->sparse == EXEC_DENSE) {
+        grad_fill(e, out);
+        mask_backward(e, node);
+        return;
+    }
+    struct active_mask task = {e->kernels, out, region_cut(e, out->active, 1024, 8)};
+    if (task.cut.cut == NULL)
+        return;
+    if (out->where != out->active)
+        grad_fill(e, out);
+    pool_run(e->pool, active_mask_task, &task, task.cut.pieces);
+    out->where = out->active;
+    grad_pass(e, out, ((struct point_node *)node)->x);
+}
+
 static void pass_backward(struct exec *e, struct node *node)
 {
     grad_pass(e, node->out, ((struct point_node *)node)->x);
@@ -88,7 +204,7 @@ struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, boo
     struct point_task task = {.kernels = e->kernels, .shape = &x->map, .split = map_split(&x->map, 16), .x = x->data,
                               .y = out->data};
     real *vectors = op_zeros(e, 2 * (size_t)padded);
-    if (active != NULL && relu)
+    if (relu)
         task.active = op_alloc(e, sizeof(int64_t) * (size_t)task.split.chunks * (size_t)padded);
     if (vectors == NULL || e->error.code != STATUS_OK)
         return NULL;
@@ -99,12 +215,15 @@ struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, boo
     task.threshold = vectors;
     task.scale = vectors + padded;
     pool_run(e->pool, relu ? threshold_task : shift_task, &task, task.split.chunks);
-    for (int c = 0; c < channels && task.active != NULL; c++) {
+    for (int c = 0; c < channels && active != NULL && relu; c++) {
         active[c] = 0;
         for (int chunk = 0; chunk < task.split.chunks; chunk++)
             active[c] += task.active[(size_t)chunk * (size_t)padded + (size_t)c];
     }
-    return op_done(e, &p->node, "threshold", relu ? mask_backward : pass_backward, out, since);
+    if (relu)
+        out->active = active_region(e, out, &task);
+    p->node.regions = true;
+    return op_done(e, &p->node, "threshold", relu ? threshold_backward : pass_backward, out, since);
 }
 
 /* --- flat: maps with their halo, or rows -------------------------------------------------------- */

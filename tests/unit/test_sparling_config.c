@@ -124,6 +124,7 @@ static void expect_fault(const char *field, const char *value, const char *at)
 
 static void cross_field_faults_name_their_field(void **state)
 {
+    struct sparling_config config;
     expect_fault("heads", "7", "heads");
     expect_fault("min_symbols", "9", "min_symbols");
     expect_fault("max_symbols", "2", "min_symbols");
@@ -131,6 +132,11 @@ static void cross_field_faults_name_their_field(void **state)
     expect_fault("min_radius", "35", "min_radius");
     expect_fault("shift", "20", "min_radius");
     expect_fault("density_final", "0.9", "density_final");
+    expect_fault("backward", "sparse", "hold_below");
+    make(&config, (const struct config_setting[]){{"hold_below", "0.6"}, {"hold_refresh", "0"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "hold_refresh");
+    make(&config, (const struct config_setting[]){{"hold_below", "0.4"}, {"backward", "sparse"}, {NULL, NULL}});
+    assert_int_equal(faults_of(&config).count, 0);
 }
 
 static void all_faults_are_reported(void **state)

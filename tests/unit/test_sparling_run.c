@@ -175,6 +175,57 @@ static void accumulated_thresholds_resume(void **state)
     }
 }
 
+/* Statistics held in all stages but the first, after two updates each; motifs sparse enough for patches. */
+static void held_statistics_resume(void **state)
+{
+    static const struct config_setting variants[][8] = {
+        {{"hold_below", "0.3"}, {"hold_refresh", "2"}, {"backward", "sparse"}, {NULL, NULL}},
+        {{"hold_below", "0.009"}, {"hold_refresh", "3"}, {"backward", "auto"}, {"density_start", "0.01"},
+         {"density_final", "0.002"}, {"embed_order", "pool-then-embed"}, {"attend", "active"}, {NULL, NULL}},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome whole, pieces, free_running;
+        struct config_setting without[8];
+        memcpy(without, variants[i], sizeof without);
+        without[0].value = "0";
+        without[2].value = "dense";
+        run_through(variants[i], 1, 0, &whole);
+        run_through(variants[i], 3, 3, &pieces);
+        assert_same(&whole, &pieces);
+        run_through(without, 2, 0, &free_running);
+        assert_int_equal(free_running.updates, whole.updates);
+        assert_string_not_equal(free_running.hash, whole.hash);
+    }
+}
+
+/* Held from hold_refresh updates into a stage on, and then not a bit of the statistics moves. */
+static void statistics_are_held_below_a_density(void **state)
+{
+    struct run_host host;
+    struct sparling_config config;
+    int held = 0, moving = 0;
+    configure(&config, (const struct config_setting[]){{"hold_below", "0.3"}, {"hold_refresh", "2"}, {NULL, NULL}});
+    assert_ok(host_open(&host, 1, NULL, err));
+    struct method_run *run = start(&host, &config);
+    for (enum method_wish wish = METHOD_CONTINUE; run->phase < PHASE_EVALUATE;) {
+        const struct batch_norm *norm = &run->network->unit[0].norm2;
+        real before = norm->variance->value[1];
+        int64_t updates = run->updates, in_stage = run->annealer.pending ? 0 : run->stage_updates;
+        double density = run->annealer.pending ? run->annealer.density * 0.5 : run->annealer.density;
+        assert_ok(host_step(&host, method, run, &wish, err));
+        if (run->updates == updates)
+            continue;
+        bool hold = density < 0.3 && in_stage >= 2;
+        assert_true((norm->variance->value[1] == before) == hold);
+        held += hold;
+        moving += density < 0.3 && !hold;
+    }
+    assert_int_equal(moving, 2 * 2);
+    assert_true(held > 5);
+    method->destroy(run);
+    host_close(&host);
+}
+
 static void seeds_differ(void **state)
 {
     struct outcome one, other;
@@ -514,6 +565,8 @@ int main(void)
         cmocka_unit_test(threads_do_not_change_a_bit),
         cmocka_unit_test(resuming_does_not_change_a_bit),
         cmocka_unit_test(accumulated_thresholds_resume),
+        cmocka_unit_test(held_statistics_resume),
+        cmocka_unit_test(statistics_are_held_below_a_density),
         cmocka_unit_test(seeds_differ),
         cmocka_unit_test(stage_end_comes_before_the_next_density),
         cmocka_unit_test(evaluation_is_what_it_says),

@@ -17,6 +17,7 @@ static enum status add_course(struct method_run *run, struct pack *pack, struct 
     const struct named_integer integers[] = {
         {"run.phase", &run->phase},
         {"run.updates", &run->updates},
+        {"run.stage_updates", &run->stage_updates},
         {"run.samples", &run->samples},
         {"run.checkpoint_due", &run->checkpoint_due},
         {"run.loss_count", &run->loss_count},
@@ -119,7 +120,8 @@ static bool sound_evaluation(const struct evaluation *e)
 /* What comes from a stream is not trusted where it selects memory or work. */
 static enum status check_loaded(const struct method_run *run, struct error *err)
 {
-    bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_DONE && run->updates >= 0 && run->samples >= 0 &&
+    bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_DONE && run->updates >= 0 && run->stage_updates >= 0 &&
+                 run->samples >= 0 &&
                  (double)run->samples <= CONFIG_INT_MAX && run->annealer.density > 0 && run->annealer.density <= 1;
     if (sound && run->phase == PHASE_VALIDATE)
         sound = run->validation_position >= 0 && run->validation_position < run->config.validation_samples;

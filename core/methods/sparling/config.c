@@ -8,7 +8,7 @@
 static const char *const sparsity_names[] = {"per-channel", "single", "none", NULL};
 static const char *const batch_norm_names[] = {"affine", "plain", "none", NULL};
 static const char *const quantile_names[] = {"kth", "interpolated", NULL};
-static const char *const backward_names[] = {"dense", "auto", NULL};
+static const char *const backward_names[] = {"dense", "sparse", "auto", NULL};
 static const char *const head_norm_names[] = {"post", "pre", NULL};
 static const char *const positions_names[] = {"row", "grid", "learned", NULL};
 static const char *const attend_names[] = {"all", "active", NULL};
@@ -50,7 +50,10 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     CHOICE(sparsity, "per-channel", "one threshold a motif channel, one for all channels, or a plain ReLU"),
     CHOICE(batch_norm, "affine", "batch norm before the sparse layer: with scale and shift, without, or none"),
     CHOICE(quantile, "kth", "threshold target: the k-th smallest value, or interpolated between neighbours"),
-    CHOICE(backward, "auto", "backward pass of g: dense, or the fastest that is exact (auto)"),
+    CHOICE(backward, "auto",
+           "backward pass of g: over whole maps, over patches around motifs where statistics are held, or what is faster"),
+    CLOSED(hold_below, "0", 0, 1, "", "below this density g's batch norm is held at its running statistics; 0: never"),
+    INTEGER(hold_refresh, "50", 0, CONFIG_INT_MAX, "updates", "a stage's first updates still move the statistics"),
     REAL_IN(momentum, "0.9", 0, 1, false, true, "", "share of its old value that a threshold keeps at an update"),
     CLOSED(accumulate_motifs, "0", 0, 1e6, "motifs",
            "collect batches until a channel expects this many motifs before a threshold moves; 0: every batch"),
@@ -152,6 +155,12 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if (c->total_samples < c->batch)
         fault(faults, "total_samples", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
               (double)c->total_samples);
+    if (c->backward == BACKWARD_SPARSE && c->hold_below <= 0)
+        fault(faults, "hold_below", "must be above 0 with backward sparse, which needs held statistics; got %g%.0s",
+              c->hold_below, 0);
+    if (c->hold_below > c->density_start && c->hold_refresh == 0)
+        fault(faults, "hold_refresh", "must be at least 1 when hold_below (%g) is above density_start (%g)", c->hold_below,
+              c->density_start);
     if (c->accumulate_motifs > 0 && c->sparsity == SPARSITY_NONE)
         fault(faults, "accumulate_motifs", "has no meaning without thresholds (sparsity none); got %g%.0s",
               c->accumulate_motifs, 0);

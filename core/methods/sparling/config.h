@@ -15,7 +15,7 @@
 enum sparling_sparsity { SPARSITY_PER_CHANNEL, SPARSITY_SINGLE, SPARSITY_NONE };
 enum sparling_batch_norm { BATCH_NORM_AFFINE, BATCH_NORM_PLAIN, BATCH_NORM_NONE };
 enum sparling_quantile { QUANTILE_KTH, QUANTILE_INTERPOLATED };
-enum sparling_backward { BACKWARD_DENSE, BACKWARD_AUTO };
+enum sparling_backward { BACKWARD_DENSE, BACKWARD_SPARSE, BACKWARD_AUTO };
 enum sparling_head_norm { HEAD_NORM_POST, HEAD_NORM_PRE };
 enum sparling_positions { POSITIONS_ROW, POSITIONS_GRID, POSITIONS_LEARNED };
 enum sparling_attend { ATTEND_ALL, ATTEND_ACTIVE };
@@ -36,7 +36,8 @@ struct sparling_config {
 
     /* Sparse layer. */
     int sparsity, batch_norm, quantile, backward;
-    double momentum, accumulate_motifs;
+    double momentum, accumulate_motifs, hold_below;
+    int64_t hold_refresh;
 
     /* Annealing. */
     double density_start, density_final, density_factor;
@@ -60,7 +61,7 @@ struct sparling_config {
     int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
 };
 
-enum { SPARLING_FIELDS = 64, SPARLING_PRESETS = 3 };
+enum { SPARLING_FIELDS = 66, SPARLING_PRESETS = 3 };
 extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];

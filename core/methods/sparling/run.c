@@ -161,6 +161,8 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
 static enum status settle(struct method_run *run, struct error *err)
 {
     bool last = annealer_last(&run->annealer, &run->rule);
+    if (run->annealer.pending)
+        run->stage_updates = 0;
     if (!last)
         annealer_advance(&run->annealer, &run->rule);
     if (!last && run->samples < run->config.total_samples)

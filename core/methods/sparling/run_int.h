@@ -61,6 +61,7 @@ struct method_run {
 
     /* Saved. */
     int64_t phase, updates, samples, checkpoint_due;
+    int64_t stage_updates; /* of this stage */
     struct annealer annealer;
     int64_t validation_position, validation_correct, validation_counted;
     double validation_loss; /* sum over counted tokens */

@@ -59,6 +59,16 @@ static void report(struct method_run *run, const struct tensor *motifs, double r
     run->busy_samples = 0;
 }
 
+/* Statistics are held at low densities, where few positions carry gradient; each stage first brings them up to date. */
+static void choose_backward(const struct method_run *run, struct exec *e)
+{
+    const struct sparling_config *c = &run->config;
+    e->hold = run->annealer.density < c->hold_below && run->stage_updates >= c->hold_refresh;
+    e->sparse = c->backward == BACKWARD_AUTO               ? EXEC_SPARSE_AUTO
+                : c->backward == BACKWARD_SPARSE && e->hold ? EXEC_SPARSE
+                                                            : EXEC_DENSE;
+}
+
 enum status run_update(struct method_run *run, struct error *err)
 {
     double began = run_clock();
@@ -68,6 +78,7 @@ enum status run_update(struct method_run *run, struct error *err)
     struct exec *e = &run->exec;
 
     params_begin_step(run->network->params);
+    choose_backward(run, e);
     exec_begin(e, true, (uint64_t)run->updates);
     struct tensor *motifs = network_motifs(e, run->network, batch->images, now.count, run->annealer.density);
     struct network_memory memory = network_memory(e, run->network, motifs);
@@ -89,6 +100,7 @@ enum status run_update(struct method_run *run, struct error *err)
 
     run->samples += now.count;
     run->updates++;
+    run->stage_updates++;
     run->loss_sum += value;
     run->norm_sum += norm;
     run->loss_count++;

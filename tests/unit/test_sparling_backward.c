@@ -1,0 +1,160 @@
+/* The whole network with held statistics: gradients through patches against gradients through whole maps, to 1e-5 of the
+ * length of each array for each table of kernels, and the same bits for any number of threads. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/kernels/blas.h"
+#include "core/methods/sparling/batch.h"
+#include "core/methods/sparling/network.h"
+
+enum { BATCH = 3 };
+
+static const struct config_setting base[] = {
+    {"image_size", "44"},   {"classes", "4"}, {"min_symbols", "1"},   {"max_symbols", "3"}, {"shift", "1"}, {"min_radius", "6"},
+    {"units", "2"},         {"motifs", "5"},  {"channels", "16"},     {"layers", "1"},      {"heads", "2"},
+    {"feed_forward", "32"}, {"dropout", "0"}, {"momentum", "0"},      {NULL, NULL}};
+
+struct model {
+    struct sparling_config config;
+    struct network *network;
+    struct pool *pool;
+    struct arena arena;
+    struct exec exec;
+    struct batch_source *source;
+    const struct batch *batch;
+};
+
+static void set_momentum(struct network *n, double momentum)
+{
+    for (int i = 0; i < (int)n->config.units; i++)
+        n->unit[i].norm1.momentum = n->unit[i].norm2.momentum = momentum;
+    n->norm.momentum = momentum;
+}
+
+/* With the statistics of its batch, held. */
+static void open_model(struct model *m, const struct config_setting *more, const char *kernels, int threads, double density)
+{
+    struct error err = {0};
+    struct batch_request request = {7, 0, BATCH, false};
+    memset(m, 0, sizeof *m);
+    assert_int_equal(config_defaults(&sparling_config_table, &m->config, &err), STATUS_OK);
+    assert_int_equal(config_apply(&sparling_config_table, &m->config, base, &err), STATUS_OK);
+    assert_int_equal(config_apply(&sparling_config_table, &m->config, more, &err), STATUS_OK);
+    assert_int_equal(network_create(&m->config, true, &m->network, &err), STATUS_OK);
+    assert_int_equal(pool_create(threads, &m->pool, &err), STATUS_OK);
+    assert_int_equal(batch_source_create(&m->config, BATCH, &m->source, &err), STATUS_OK);
+    m->batch = batch_source_take(m->source, &request, NULL);
+    arena_init(&m->arena, 1 << 20, 0);
+    exec_init(&m->exec, kernels_named(kernels), m->pool, &m->arena, 1);
+    set_momentum(m->network, 1);
+    exec_begin(&m->exec, true, 0);
+    assert_non_null(network_motifs(&m->exec, m->network, m->batch->images, BATCH, density));
+    m->exec.hold = true;
+}
+
+static void close_model(struct model *m)
+{
+    batch_source_destroy(m->source);
+    network_destroy(m->network);
+    arena_close(&m->arena);
+    pool_destroy(m->pool);
+}
+
+/* All gradients one after another, in the caller's memory; returns the loss. */
+static double gradients(struct model *m, enum exec_sparse sparse, double density, real *to)
+{
+    struct error err = {0};
+    struct exec *e = &m->exec;
+    params_begin_step(m->network->params);
+    e->sparse = sparse;
+    exec_begin(e, true, 1);
+    struct tensor *motifs = network_motifs(e, m->network, m->batch->images, BATCH, density);
+    struct network_memory memory = network_memory(e, m->network, motifs);
+    struct tensor *logits = network_logits(e, m->network, &memory, m->batch->inputs, BATCH, m->batch->length);
+    struct tensor *loss = op_cross_entropy(e, logits, m->batch->targets);
+    assert_non_null(loss);
+    double value = (double)loss->data[0];
+    assert_int_equal(tape_backward(e, loss, NULL, &err), STATUS_OK);
+    for (size_t i = 0; i < params_arrays(m->network->params); i++) {
+        const struct weight *w = params_array(m->network->params, i);
+        assert_true(w->grad_ready);
+        memcpy(to, w->grad, w->count * sizeof *to);
+        to += w->count;
+    }
+    return value;
+}
+
+static void compare(const struct model *m, const real *dense, const real *sparse, const char *mode)
+{
+    for (size_t i = 0; i < params_arrays(m->network->params); i++) {
+        const struct weight *w = params_array(m->network->params, i);
+        double size = 0, off = 0;
+        for (size_t j = 0; j < w->count; j++) {
+            double d = (double)dense[j], s = (double)sparse[j];
+            size += d * d;
+            off += (d - s) * (d - s);
+        }
+        if (!(sqrt(off) <= 1e-5 * sqrt(size) + 1e-12))
+            fail_msg("%s, %s, %s: off by %.3g of %.3g", m->exec.kernels->name, mode, params_name(m->network->params, i),
+                     sqrt(off), sqrt(size));
+        dense += w->count;
+        sparse += w->count;
+    }
+}
+
+static void check(const struct config_setting *more, double density)
+{
+    static const char *const tables[] = {"ref", "avx2", "avx512"};
+    for (int t = 0; t < 3; t++) {
+        struct model m;
+        if (kernels_named(tables[t]) == NULL)
+            continue;
+        open_model(&m, more, tables[t], 2, density);
+        size_t count = (size_t)params_count(m.network->params), bytes = count * sizeof(real);
+        real *dense = malloc(bytes), *sparse = malloc(bytes), *again = malloc(bytes);
+        assert_true(dense && sparse && again);
+        double wanted = gradients(&m, EXEC_DENSE, density, dense);
+        for (int mode = EXEC_SPARSE; mode <= EXEC_SPARSE_AUTO; mode++) {
+            double got = gradients(&m, (enum exec_sparse)mode, density, sparse);
+            assert_true(got == wanted);
+            compare(&m, dense, sparse, mode == EXEC_SPARSE ? "sparse" : "auto");
+            struct pool *two = m.pool;
+            assert_int_equal(pool_create(3, &m.pool, NULL), STATUS_OK);
+            m.exec.pool = m.pool;
+            gradients(&m, (enum exec_sparse)mode, density, again);
+            assert_memory_equal(sparse, again, bytes);
+            pool_destroy(m.pool);
+            m.exec.pool = m.pool = two;
+        }
+        free(dense);
+        free(sparse);
+        free(again);
+        close_model(&m);
+    }
+}
+
+static void patches_give_the_same_gradients(void **state)
+{
+    static const double densities[] = {1e-9, 3e-4, 2e-3, 2e-2};
+    for (int i = 0; i < 4; i++) {
+        check((const struct config_setting[]){{"width", "16"}, {NULL, NULL}}, densities[i]);
+        check((const struct config_setting[]){{"width", "20"}, {"embed_order", "pool-then-embed"}, {"attend", "active"},
+                                              {"batch_norm", "plain"}, {"lstm", "false"}, {NULL, NULL}},
+              densities[i]);
+    }
+    check((const struct config_setting[]){{"width", "64"}, {"sparsity", "single"}, {NULL, NULL}}, 1e-3);
+    check((const struct config_setting[]){{"width", "8"}, {"motifs", "1"}, {"batch_norm", "none"}, {NULL, NULL}}, 1e-3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patches_give_the_same_gradients)};
+    blas_init();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
