@@ -9,18 +9,19 @@
 FROM debian:bookworm-slim AS build
 WORKDIR /source
 COPY deploy/packages deploy/lib.sh deploy/
-RUN bash -c '. deploy/lib.sh && install_packages build' && rm -rf /var/lib/apt/lists/*
+RUN bash -c '. deploy/lib.sh && install_packages build'
 COPY . .
 RUN meson setup build -Dtests=false && ninja -C build motifd motifctl && strip build/motifd build/motifctl
 
 FROM debian:bookworm-slim
 COPY deploy/packages deploy/lib.sh deploy/
 RUN bash -c '. deploy/lib.sh && install_packages runtime' \
-    && rm -rf /var/lib/apt/lists/* deploy \
-    && useradd --system --uid 10001 --no-create-home --home-dir /var/lib/motifd --shell /usr/sbin/nologin motifd \
+    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* deploy \
+    && groupadd --gid 10001 motifd \
+    && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /var/lib/motifd --shell /usr/sbin/nologin motifd \
     && install -d -o motifd -g motifd -m 700 /var/lib/motifd
 COPY --from=build /source/build/motifd /source/build/motifctl /usr/local/bin/
-USER 10001
+USER 10001:10001
 WORKDIR /var/lib/motifd
 ENV MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db
 VOLUME /var/lib/motifd
