@@ -18,7 +18,8 @@ enum status adam_create(struct params *params, const struct adam_config *config,
 void adam_destroy(struct adam *adam);
 
 /* One update of every array that is not frozen, on the exec's pool. grad_norm (may be NULL) gets the
- * norm before clipping; asking for it, or clipping, costs one more pass over the gradients. */
+ * norm before clipping; asking for it, or clipping, costs one more pass over the gradients, and
+ * STATUS_NUMERIC comes back, nothing updated, when it is not finite. */
 enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate, double *grad_norm,
                       struct error *err);
 int64_t adam_updates(const struct adam *adam);

@@ -417,7 +417,7 @@ static void evaluation_job_uses_its_seed(void **state)
     host_close(&host);
 }
 
-static void poison(struct host_bytes *bytes, const char *name)
+static void poison(struct host_bytes *bytes, const char *name, float value)
 {
     struct pack_entry *entries;
     size_t count;
@@ -426,8 +426,7 @@ static void poison(struct host_bytes *bytes, const char *name)
     bool found = false;
     for (size_t i = 0; i < count; i++)
         if (strcmp(entries[i].name, name) == 0) {
-            float nan = NAN;
-            memcpy(bytes->data + entries[i].offset + 4, &nan, sizeof nan);
+            memcpy(bytes->data + entries[i].offset + 4, &value, sizeof value);
             found = true;
         }
     assert_true(found);
@@ -476,7 +475,7 @@ static void broken_numbers_stop_the_run(void **state)
     configure(&config, NULL);
     assert_int_equal(host_open(&host, 1, NULL, &err), STATUS_OK);
     some_checkpoint(&config, &host, &bytes);
-    poison(&bytes, "h.out.bias");
+    poison(&bytes, "h.out.bias", NAN);
     struct method_run *run = start(&host, &config);
     struct pack_reader reader = host_reader(&bytes);
     assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
@@ -492,6 +491,29 @@ static void broken_numbers_stop_the_run(void **state)
     method->destroy(run);
     host_bytes_close(&bytes);
     host_bytes_close(&again);
+    host_close(&host);
+}
+
+/* A loss that a float holds, whose gradient none does. */
+static void broken_gradients_stop_the_run(void **state)
+{
+    struct run_host host;
+    struct sparling_config config;
+    struct host_bytes bytes = {0};
+    struct error err = {0};
+    enum method_wish wish;
+    configure(&config, NULL);
+    assert_int_equal(host_open(&host, 1, NULL, &err), STATUS_OK);
+    some_checkpoint(&config, &host, &bytes);
+    poison(&bytes, "h.out.weight", 1e37F);
+    struct method_run *run = start(&host, &config);
+    struct pack_reader reader = host_reader(&bytes);
+    assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
+    assert_int_equal(method->step(run, &wish, &err), STATUS_NUMERIC);
+    assert_non_null(strstr(err.message, "gradient is not finite at step 4"));
+    assert_non_null(strstr(err.message, "checkpoint is "));
+    method->destroy(run);
+    host_bytes_close(&bytes);
     host_close(&host);
 }
 
@@ -574,6 +596,7 @@ int main(void)
         cmocka_unit_test(evaluation_job_uses_its_seed),
         cmocka_unit_test(memory_is_near_the_estimate),
         cmocka_unit_test(broken_numbers_stop_the_run),
+        cmocka_unit_test(broken_gradients_stop_the_run),
         cmocka_unit_test(bad_streams_are_refused),
         cmocka_unit_test(senseless_states_are_refused),
     };

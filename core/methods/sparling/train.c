@@ -31,7 +31,7 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
     if (seq > 0)
         snprintf(good, sizeof good, "the last good checkpoint is %lld", (long long)seq);
     if (params_check(run->network->params, &cause) == STATUS_OK)
-        snprintf(cause.message, sizeof cause.message, "all weights are finite");
+        snprintf(cause.message, sizeof cause.message, "the weights and their gradients are");
     return error_set(err, STATUS_NUMERIC, NULL, "%s is not finite at step %lld (sample %lld): %.120s; %s", what,
                      (long long)run->updates, (long long)run->samples, cause.message, good);
 }
@@ -91,12 +91,14 @@ enum status run_update(struct method_run *run, struct error *err)
     if (!isfinite(value))
         return not_finite(run, "loss", err);
     status = tape_backward(e, loss, NULL, err);
-    if (!status)
-        status = adam_step(run->adam, e, rate, &norm, err);
     if (status)
         return status;
-    if (!isfinite(norm))
+    struct error cause = {0};
+    status = adam_step(run->adam, e, rate, &norm, &cause);
+    if (status == STATUS_NUMERIC)
         return not_finite(run, "gradient", err);
+    if (status)
+        return error_set(err, status, NULL, "%s", cause.message);
 
     run->samples += now.count;
     run->updates++;
