@@ -7,7 +7,7 @@
  *
  * How an adapter uses it, for each request:
  *   1. headers are complete: fill a struct api_request (no body yet) and call api_admit(). False: send
- *      the response, which refuses (404, 405, 401, 403, 413, 415, 411), and read no body.
+ *      the response, which refuses (400, 404, 405, 401, 403, 413, 414, 415), and read no body.
  *      True: read at most *body_limit bytes; when more arrive, call api_refuse(.., 413, ..).
  *   2. call api_handle() with the whole body; send the response; api_response_close().
  *
@@ -116,7 +116,7 @@ struct api_options {
     struct api_host host;
     uint64_t model_cache_bytes;           /* models kept open for queries; 0: 1 GiB */
     int threads_max;                      /* most threads of one job; 0: 256 */
-    int queries_at_once;                  /* motif and predict queries that may compute; 0: 4; more get 503 */
+    int queries_at_once;                  /* motif and predict queries that may compute; 0: 4; more get 429 */
 };
 
 enum status api_create(const struct api_options *options, struct api **api, struct error *err);
@@ -132,7 +132,7 @@ bool api_admit(struct api *api, const struct api_request *request, struct api_re
  * again, so that it is safe alone. */
 void api_handle(struct api *api, const struct api_request *request, struct api_response *response);
 
-/* A problem of the adapter's own (400 framing, 408, 413, 429 with Retry-After, 431, 503): `title` and
+/* A problem of the adapter's own (400 framing, 413, 417, 421, 429 with Retry-After, 431, 503): `title` and
  * `detail` are for the client. retry_after: seconds, or 0 for none. Method and target of the request may be
  * NULL when they never arrived. */
 void api_refuse(struct api *api, const struct api_request *request, int status, const char *title,

@@ -22,14 +22,24 @@ void inputs_close(struct inputs *inputs)
 }
 
 /* Takes the values. */
-static void add_array(struct inputs *inputs, int rank, const int64_t *dim, float *values)
+static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim, float *values, struct error *err)
 {
+    size_t numbers = 1;
+    for (int d = 0; d < rank; d++) {
+        numbers *= (size_t)dim[d];
+    }
+    if (numbers > INPUTS_NUMBERS_MAX - inputs->numbers) {
+        free(values);
+        return error_set(err, STATUS_INVALID, NULL, "is too much: all inputs together may have %u numbers", INPUTS_NUMBERS_MAX);
+    }
+    inputs->numbers += numbers;
     struct method_input *input = &inputs->items[inputs->count];
     *input = (struct method_input){.kind = METHOD_INPUT_ARRAY, .rank = rank, .values = values};
     for (int d = 0; d < rank; d++) {
         input->dim[d] = dim[d];
     }
     inputs->owned[inputs->count++] = values;
+    return STATUS_OK;
 }
 
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
@@ -43,7 +53,7 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
         int rows, cols;
         status = png_decode_grey(bytes, count, PNG_MAX_SIDE, &values, &rows, &cols, &inner);
         if (status == STATUS_OK) {
-            add_array(inputs, 2, (const int64_t[]){rows, cols}, values);
+            status = add_array(inputs, 2, (const int64_t[]){rows, cols}, values, &inner);
         }
     } else if (media_is(media_type, "application/x-npy")) {
         struct npy array;
@@ -52,7 +62,7 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
             free(array.values);
             status = error_set(&inner, STATUS_INVALID, NULL, "must not be empty");
         } else if (status == STATUS_OK) {
-            add_array(inputs, array.rank, array.dim, array.values);
+            status = add_array(inputs, array.rank, array.dim, array.values, &inner);
         }
     } else {
         status = error_set(&inner, STATUS_INVALID, NULL, "must be image/png or application/x-npy; got '%.60s'", media_type);
@@ -134,8 +144,10 @@ static enum status read_array(const cJSON *list, const char *pointer, struct inp
         free(n.values);
         return status;
     }
-    add_array(inputs, n.rank, n.dim, n.values);
-    return STATUS_OK;
+    struct error inner;
+    error_clear(&inner);
+    status = add_array(inputs, n.rank, n.dim, n.values, &inner);
+    return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
 }
 
 static enum status read_data(const cJSON *data, const cJSON *type, const char *pointer, struct inputs *inputs,

@@ -10,16 +10,17 @@
 struct api_faults;
 
 #define INPUTS_MAX 256
-#define INPUT_NUMBERS_MAX (4u << 20) /* of one array */
+#define INPUT_NUMBERS_MAX (4u << 20)   /* of one array */
+#define INPUTS_NUMBERS_MAX (16u << 20) /* of all together: a small file can hold a large picture */
 
 struct inputs {
-    size_t count;
+    size_t count, numbers; /* numbers: values of all arrays */
     struct method_input items[INPUTS_MAX];
     float *owned[INPUTS_MAX]; /* what items[i].values points at, or NULL */
 };
 void inputs_close(struct inputs *inputs);
 
-/* {"inputs":[...], "checkpoint"?}. All faults are found. *pick is left alone without "checkpoint". */
+/* *inputs is zero before. {"inputs":[...], "checkpoint"?}. All faults are found. *pick is left alone without "checkpoint". */
 enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
                              struct api_faults *faults, struct error *err);
 /* One input: the bytes of a file. `pointer` names it in errors. */

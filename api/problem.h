@@ -29,6 +29,8 @@ enum problem {
     PROBLEM_TARGET_TOO_LONG,  /* 414 */
     PROBLEM_MEDIA_TYPE,       /* 415 */
     PROBLEM_RANGE,            /* 416 */
+    PROBLEM_EXPECTATION,      /* 417 */
+    PROBLEM_MISDIRECTED,      /* 421 */
     PROBLEM_INVALID,          /* 422: fields of the body, listed */
     PROBLEM_KEY_REUSED,       /* 422: Idempotency-Key with another request */
     PROBLEM_TOO_MANY,         /* 429 */

@@ -8,7 +8,7 @@
 #include "api/route.h"
 
 static const int statuses[] = {200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 406, 408, 409,
-                               412, 413, 414, 415, 416, 422, 429, 431, 500, 501, 503, 0 /* others */};
+                               412, 413, 414, 415, 416, 417, 421, 422, 429, 431, 500, 501, 503, 0 /* others */};
 #define STATUSES (sizeof statuses / sizeof statuses[0])
 /* Upper bounds in seconds: reads take below a millisecond, submits a disk flush, queries seconds. */
 static const double bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};

@@ -137,7 +137,7 @@ static void compute(struct exchange *x, const struct asking *a)
     error_clear(&err);
     struct model_lease lease;
     if (atomic_fetch_add(&x->api->queries, 1) >= x->api->options.queries_at_once) {
-        respond_problem(x, PROBLEM_UNAVAILABLE, "%d queries compute already; try again.", x->api->options.queries_at_once);
+        respond_problem(x, PROBLEM_TOO_MANY, "%d queries compute already; try again.", x->api->options.queries_at_once);
     } else if (model_cache_get(x->api->models, a->method, &a->job, a->checkpoint.seq, &lease, &err) != STATUS_OK) {
         respond_error(x, &err);
     } else {

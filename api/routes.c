@@ -71,7 +71,7 @@ static const struct api_answer ask_answers[] = {
     {200, "image/png", NULL, "With Accept: image/png, the one input with its answer drawn over it."},
     PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(406, "No such representation."),
     PROBLEM(409, "The job has no checkpoint yet."), PROBLEM(422, "Inputs are invalid."),
-    PROBLEM(503, "Too many queries compute already."), END};
+    PROBLEM(429, "Too many queries compute already."), PROBLEM(503, "Not enough memory at the moment."), END};
 static const struct api_answer evaluation_answers[] = {
     {200, JSON, "Evaluation", "The result of the newest evaluation, or of the job itself."},
     PROBLEM(404, "There is no such job, or no evaluation yet."), END};

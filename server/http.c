@@ -264,7 +264,7 @@ static enum MHD_Result answer(struct exchange *exchange)
     MHD_suspend_connection(exchange->connection);
     if (!crew_submit(http->crew, exchange)) {
         http->refused_full++;
-        refuse(exchange, 503, "Service unavailable", "too many requests are waiting", 1);
+        refuse(exchange, 429, "Too many requests", "too many requests are waiting", 1);
         exchange->stage = STAGE_ANSWERED;
         MHD_resume_connection(exchange->connection);
     }

@@ -43,7 +43,7 @@ void http_stop(struct http *http, int wait_ms);
 
 struct http_stats {
     struct reaper_stats connections;
-    uint64_t refused_full; /* requests answered 503 because the crew's queue was full */
+    uint64_t refused_full; /* requests answered 429 because the crew's queue was full */
 };
 void http_stats_read(struct http *http, struct http_stats *out);
 

@@ -25,12 +25,12 @@ static size_t npy_file(char out[160])
     return 16 + length;
 }
 
-static size_t png_file(struct buf *out)
+static size_t png_file(struct buf *out, int width, int height)
 {
     struct picture *picture;
     struct error err = {0};
     buf_init(out, 1u << 20);
-    assert_int_equal(picture_create(5, 4, (struct colour){255, 255, 255}, &picture, &err), STATUS_OK);
+    assert_int_equal(picture_create(width, height, (struct colour){255, 255, 255}, &picture, &err), STATUS_OK);
     assert_int_equal(png_encode(picture, out, &err), STATUS_OK);
     picture_destroy(picture);
     return out->size;
@@ -42,7 +42,7 @@ static void test_forms_of_input(void **state)
     char id[STORAGE_ID], body[2000], npy[160], base64[400], png64[400];
     struct buf png;
     trained_job(f, id);
-    size_t npy_bytes = npy_file(npy), png_bytes = png_file(&png);
+    size_t npy_bytes = npy_file(npy), png_bytes = png_file(&png, 5, 4);
     (void)sodium_bin2base64(base64, sizeof base64, (unsigned char *)npy, npy_bytes, sodium_base64_VARIANT_ORIGINAL);
     (void)sodium_bin2base64(png64, sizeof png64, (unsigned char *)png.data, png_bytes, sodium_base64_VARIANT_ORIGINAL);
     (void)snprintf(body, sizeof body,
@@ -178,6 +178,28 @@ static void test_refusals(void **state)
     assert_non_null(strstr(answer_header(f, "Accept-Post"), "application/x-npy"));
 }
 
+/* A picture of one colour is small as a file and large as numbers. */
+static void test_inputs_together_are_bounded(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    struct buf png, body;
+    trained_job(f, id);
+    size_t bytes = png_file(&png, 4096, 4096), room = sodium_base64_encoded_len(bytes, sodium_base64_VARIANT_ORIGINAL);
+    char *text = malloc(room);
+    (void)sodium_bin2base64(text, room, (unsigned char *)png.data, bytes, sodium_base64_VARIANT_ORIGINAL);
+    buf_init(&body, 1u << 20);
+    buf_format(&body, "{\"inputs\":[{\"data\":\"%s\",\"type\":\"image/png\"},"
+                      "{\"array\":[[1,2]]},{\"sample\":{\"seed\":1}}]}", text);
+    (void)ask(f, "POST", path_of(id, "/motifs"), body.data);
+    assert_problem(f, 422, "invalid");
+    assert_fault(f, "/inputs/1/array", "16777216 numbers");
+    assert_int_equal(cJSON_GetArraySize(at(f, "/errors")), 1);
+    free(text);
+    buf_close(&body);
+    buf_close(&png);
+}
+
 static void test_pictures(void **state)
 {
     struct api_fixture *f = *state;
@@ -281,7 +303,7 @@ static void test_many_ask_and_one_opens(void **state)
     for (int i = 0; i < 16; i++) {
         (void)pthread_join(threads[i], NULL);
         answered += askers[i].status == 200;
-        refused += askers[i].status == 503;
+        refused += askers[i].status == 429;
     }
     assert_int_equal(answered + refused, 16);
     assert_true(answered >= 6);
@@ -340,6 +362,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_forms_of_input, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_checkpoints, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_refusals, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_inputs_together_are_bounded, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_pictures, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_broken_model, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_many_ask_and_one_opens, api_setup, api_teardown),
