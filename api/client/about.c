@@ -108,7 +108,6 @@ static void view_kind(struct ctl *ctl, const cJSON *kind, bool markdown)
 
 static void view_kinds(struct ctl *ctl, const cJSON *document)
 {
-    struct buf out;
     struct table table;
     const cJSON *kind = NULL, *preset = NULL;
     table_init(&table, "KIND|PRESET|MEANING");
@@ -122,11 +121,7 @@ static void view_kinds(struct ctl *ctl, const cJSON *document)
             table_add(&table, meaning ? meaning : "");
         }
     }
-    buf_init(&out, 4u << 20);
-    table_write(&table, ctl->out.colour, &out);
-    table_close(&table);
-    term_flush(&ctl->out, &out);
-    buf_close(&out);
+    term_table(&ctl->out, &table);
 }
 
 static int kinds_run(struct ctl *ctl, const struct args *args)

@@ -15,7 +15,6 @@ static int list(struct ctl *ctl, const char *id)
     cJSON *document = NULL;
     const cJSON *row = NULL;
     struct table table;
-    struct buf out;
     snprintf(path, sizeof(path), "/v1/jobs/%s/artifacts", id);
     int code = ctl_get(ctl, path, &document);
     if (code != CTL_SUCCESS)
@@ -33,11 +32,7 @@ static int list(struct ctl *ctl, const char *id)
         term_bytes(text, sizeof(text), json_number(row, "bytes"));
         table_add(&table, text);
     }
-    buf_init(&out, 1 << 20);
-    table_write(&table, ctl->out.colour, &out);
-    term_flush(&ctl->out, &out);
-    buf_close(&out);
-    table_close(&table);
+    term_table(&ctl->out, &table);
     cJSON_Delete(document);
     return CTL_SUCCESS;
 }
@@ -48,8 +43,10 @@ static int save(struct ctl *ctl, const char *id, const char *name, const char *f
     buf_init(&path, 4096);
     buf_format(&path, "/v1/jobs/%s/artifacts/", id);
     http_escape(&path, name);
-    if (path.failed)
+    if (path.failed) {
+        buf_close(&path);
         return ctl_usage(ctl, "the name is too long");
+    }
     struct http_request request = {.method = "GET", .path = path.data, .accept = "*/*"};
     struct http_answer answer;
     int code = ctl_call(ctl, &request, &answer, NULL);

@@ -32,7 +32,6 @@ static int checkpoints_run(struct ctl *ctl, const struct args *args)
         ctl_print_json(ctl, document);
     } else {
         struct table table;
-        struct buf out;
         table_init(&table, ">SEQ|>STEP|>DENSITY|>ACCURACY|>SIZE|PINNED|CREATED");
         cJSON_ArrayForEach(row, json_member(document, "checkpoints"))
         {
@@ -51,11 +50,7 @@ static int checkpoints_run(struct ctl *ctl, const struct args *args)
             view_age(json_string(row, "created_at"), text, sizeof(text));
             table_add(&table, text);
         }
-        buf_init(&out, 4u << 20);
-        table_write(&table, ctl->out.colour, &out);
-        term_flush(&ctl->out, &out);
-        buf_close(&out);
-        table_close(&table);
+        term_table(&ctl->out, &table);
     }
     cJSON_Delete(document);
     return CTL_SUCCESS;
@@ -129,6 +124,16 @@ static void write_line(const char *path, const char *text)
     }
 }
 
+/* Whose bytes the part will hold is on disk before they are, so that a part that a killed run leaves can be used. */
+static void begins(void *context, const struct http_answer *answer)
+{
+    const struct export *export = context;
+    if (export->have == 0 && answer->etag[0])
+        write_line(export->part_etag, answer->etag);
+    else if (export->have == 0)
+        unlink(export->part_etag);
+}
+
 /* One try. Returns CTL_SUCCESS when the part is whole, CTL_UNREACHABLE when it broke off and may be tried again. */
 static int fetch(struct export *export, struct error *err)
 {
@@ -136,7 +141,7 @@ static int fetch(struct export *export, struct error *err)
     char etag[128], range[64], condition[160];
     struct http_answer answer;
     struct http_request request = {.method = "GET", .path = export->path, .accept = "*/*",
-                                   .moving = moving, .moving_context = export};
+                                   .begins = begins, .moving = moving, .context = export};
     read_line(export->part_etag, etag, sizeof(etag));
     export->have = etag[0] && stat(export->part, &info) == 0 ? (int64_t)info.st_size : 0;
     request.file = fopen(export->part, export->have > 0 ? "r+b" : "wb");
@@ -167,8 +172,6 @@ static int fetch(struct export *export, struct error *err)
             code = CTL_UNREACHABLE;
         }
     } else if (answer.status == 200 || answer.status == 206) {
-        if (answer.etag[0] && export->have == 0)
-            write_line(export->part_etag, answer.etag);
         code = status == STATUS_OK ? CTL_SUCCESS : CTL_UNREACHABLE;
     } else {
         code = status != STATUS_OK ? CTL_UNREACHABLE : ctl_refused(export->ctl, &answer);

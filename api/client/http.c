@@ -102,6 +102,8 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     long status = 0;
     curl_easy_getinfo(transfer->http->curl, CURLINFO_RESPONSE_CODE, &status);
     if (transfer->request->file && status >= 200 && status < 300) {
+        if (transfer->answer->file_bytes == 0 && transfer->request->begins)
+            transfer->request->begins(transfer->request->context, transfer->answer);
         if (fwrite(bytes, 1, length, transfer->request->file) != length) {
             transfer->write_failed = true;
             return 0;
@@ -118,7 +120,7 @@ static int on_progress(void *context, curl_off_t expected, curl_off_t received, 
     struct transfer *transfer = context;
     (void)to_send;
     (void)sent;
-    return transfer->request->moving(transfer->request->moving_context, received, expected) ? 0 : 1;
+    return transfer->request->moving(transfer->request->context, received, expected) ? 0 : 1;
 }
 
 static struct curl_slist *headers_of(const struct http *http, const struct http_request *request)

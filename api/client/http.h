@@ -12,6 +12,8 @@
 
 struct http;
 
+struct http_answer;
+
 struct http_request {
     const char *method;       /* "GET" */
     const char *path;         /* "/v1/jobs?limit=1" */
@@ -19,9 +21,11 @@ struct http_request {
     const char *accept;       /* NULL: application/json */
     const char *headers[4];   /* further complete header lines, the rest NULL */
     FILE *file;               /* NULL: a body of an answer below 300 goes to the answer's buffer */
+    /* Called before the first byte goes to `file`: the head of the answer is there. May be NULL. */
+    void (*begins)(void *context, const struct http_answer *answer);
     /* Called about every 100 ms while a body arrives; false breaks off. May be NULL. */
     bool (*moving)(void *context, int64_t received, int64_t expected);
-    void *moving_context;
+    void *context;            /* of both */
 };
 
 struct http_answer {

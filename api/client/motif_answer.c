@@ -44,7 +44,7 @@ static enum status read_motifs(const cJSON *list, struct motif_answer *answer, s
         const cJSON *channel = member(item, "channel"), *value = member(item, "value");
         motif->row = number_at(member(item, "position"), 0);
         motif->column = number_at(member(item, "position"), 1);
-        if (!isfinite(motif->row) || !isfinite(motif->column) || !cJSON_IsNumber(channel) ||
+        if (!(fabs(motif->row) <= SIDE_MAX) || !(fabs(motif->column) <= SIDE_MAX) || !cJSON_IsNumber(channel) ||
             !(channel->valuedouble >= 0 && channel->valuedouble < CHANNELS_MAX))
             return malformed(err);
         motif->channel = (int)channel->valuedouble;

@@ -28,15 +28,36 @@ static char *next(struct parts *parts)
     return parts->text[parts->count++];
 }
 
+/* One decimal; what that would round to nothing keeps one digit: "0.03". */
+static void short_percent(char out[16], double fraction)
+{
+    double percent = fraction * 100;
+    snprintf(out, 16, percent == 0 || fabs(percent) >= 0.05 ? "%.1f" : "%.1g", percent);
+}
+
+static void motif_errors(char *out, size_t bytes, const cJSON *errors)
+{
+    static const char *const names[] = {"fpe", "fne", "ce"};
+    char text[3][16];
+    for (int i = 0; i < 3; i++) {
+        double value = last_value(errors, names[i]);
+        if (!isfinite(value)) {
+            out[0] = 0;
+            return;
+        }
+        short_percent(text[i], value);
+    }
+    snprintf(out, bytes, "FPE %s FNE %s CE %s %%", text[0], text[1], text[2]);
+}
+
 /* In the order of worth: the last are dropped first when there is no room. */
 static void collect(struct parts *parts, const cJSON *progress, const cJSON *errors)
 {
     const size_t bytes = sizeof(parts->text[0]);
     double density = json_number(progress, "density"), accuracy = json_number(progress, "accuracy");
     double target = json_number(progress, "target_accuracy"), speed = json_number(progress, "samples_per_second");
-    double eta = json_number(progress, "eta_seconds"), fpe = last_value(errors, "fpe");
-    double fne = last_value(errors, "fne"), ce = last_value(errors, "ce");
-    char text[48];
+    double eta = json_number(progress, "eta_seconds");
+    char text[64];
     parts->count = 0;
     if (isfinite(density)) {
         term_number(text, sizeof(text), density);
@@ -54,8 +75,9 @@ static void collect(struct parts *parts, const cJSON *progress, const cJSON *err
         term_count(text, sizeof(text), speed);
         snprintf(next(parts), bytes, "%s samples/s", text);
     }
-    if (isfinite(fpe) && isfinite(fne) && isfinite(ce))
-        snprintf(next(parts), bytes, "FPE %.1f FNE %.1f CE %.1f %%", fpe * 100, fne * 100, ce * 100);
+    motif_errors(text, sizeof(text), errors);
+    if (text[0])
+        snprintf(next(parts), bytes, "%s", text);
 }
 
 void progress_line(struct buf *out, const cJSON *job, const cJSON *errors, int columns, bool colour)

@@ -7,7 +7,7 @@
 
 #include "core/base/buf.h"
 
-/* "training  ██████▍      47 %  density 0.0013  accuracy 71.2 of 74.0 %  FPE 3.1 FNE 0.4 CE 8.0 %  512/s  3:12 left"
+/* "training  ▕██████▍      ▏ 47 %  density 0.0133  accuracy 71.2 of 74.0 %  3:12 left  512 samples/s  FPE 3.1 FNE 0.03 CE 8.0 %"
  *
  * `job` is a job document, `errors` the metrics document of fpe, fne and ce, or NULL. At most `columns` wide (parts are
  * left out from the right); 0: no bar and no bound, for logs. Pure. */

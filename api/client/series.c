@@ -46,7 +46,6 @@ static const struct option_spec metrics_options[] = {
 static void metrics_table(struct ctl *ctl, const cJSON *series)
 {
     struct table table;
-    struct buf out;
     const cJSON *one = NULL, *point = NULL;
     table_init(&table, "SERIES|>POINTS|>LAST STEP|>LAST|>LEAST|>MOST");
     cJSON_ArrayForEach(one, series)
@@ -70,11 +69,7 @@ static void metrics_table(struct ctl *ctl, const cJSON *series)
             table_add(&table, text);
         }
     }
-    buf_init(&out, 4u << 20);
-    table_write(&table, ctl->out.colour, &out);
-    term_flush(&ctl->out, &out);
-    buf_close(&out);
-    table_close(&table);
+    term_table(&ctl->out, &table);
 }
 
 static int metrics_run(struct ctl *ctl, const struct args *args)

@@ -262,6 +262,16 @@ void table_write(const struct table *table, bool colour, struct buf *out)
         buf_text(out, "\n");
 }
 
+void term_table(const struct term *term, struct table *table)
+{
+    struct buf out;
+    buf_init(&out, 4u << 20);
+    table_write(table, term->colour, &out);
+    term_flush(term, &out);
+    buf_close(&out);
+    table_close(table);
+}
+
 void table_write_markdown(const struct table *table, struct buf *out)
 {
     size_t columns = (size_t)table->columns;

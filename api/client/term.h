@@ -68,7 +68,9 @@ void table_close(struct table *table);
 void table_add(struct table *table, const char *text); /* NULL: "-" */
 void table_add_styled(struct table *table, const char *text, enum term_style style);
 void table_write(const struct table *table, bool colour, struct buf *out);
-/* The same as a Markdown table. */
+/* Writes the table to the terminal and closes it. */
+void term_table(const struct term *term, struct table *table);
+/* The same as table_write(), as a Markdown table. */
 void table_write_markdown(const struct table *table, struct buf *out);
 
 #endif

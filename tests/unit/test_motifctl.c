@@ -412,6 +412,7 @@ static void an_answer_that_is_no_motif_map_is_refused(void **state)
         "{\"shape\":[0,4,5],\"motifs\":[]}", "{\"shape\":[1e9,1e9,5],\"motifs\":[]}",
         "{\"shape\":[4,4,5],\"motifs\":[{}]}", "{\"shape\":[4,4,5],\"motifs\":[{\"position\":[1,2],\"channel\":-1}]}",
         "{\"shape\":[4,4,5],\"motifs\":[{\"position\":[1],\"channel\":1}]}",
+        "{\"shape\":[4,4,5],\"motifs\":[{\"position\":[1,1e300],\"channel\":1}]}",
         "{\"shape\":[4,4,5],\"motifs\":[],\"truth\":[{}]}",
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -437,6 +438,12 @@ static void progress_fits_the_terminal(void **state)
     progress_line(&buf, job, errors, 0, false);
     assert_string_equal(text(), "training   47 %  density 0.0133  accuracy 71.2 of 74.0 %  3:12 left  512 samples/s  "
                                 "FPE 3.1 FNE 0.4 CE 8.0 %");
+    /* What is not nothing does not read as nothing. */
+    cJSON *small = cJSON_Parse("{\"series\":{\"fpe\":[[2,0.0004]],\"fne\":[[2,0]],\"ce\":[[2,0.00000312]]}}");
+    buf_clear(&buf);
+    progress_line(&buf, job, small, 0, false);
+    assert_non_null(strstr(text(), "FPE 0.04 FNE 0.0 CE 0.0003 %"));
+    cJSON_Delete(small);
     for (int columns = 20; columns < 160; columns++) {
         buf_clear(&buf);
         progress_line(&buf, job, errors, columns, true);

@@ -60,6 +60,24 @@ static bool read_request(int fd, char *out, size_t bytes)
     return false;
 }
 
+static char folder[64];
+static const char *awaited; /* file that must be there before the first connection ends; NULL: none */
+
+static void in_folder(const char *name, char *out, size_t bytes)
+{
+    snprintf(out, bytes, "%s/%s", folder, name);
+}
+
+/* Waits for a file for up to 20 s. */
+static bool appears(const char *name)
+{
+    char path[128];
+    in_folder(name, path, sizeof(path));
+    for (int i = 0; i < 2000 && access(path, F_OK) != 0; i++)
+        usleep(10000);
+    return access(path, F_OK) == 0;
+}
+
 static void *play(void *context)
 {
     struct script *script = context;
@@ -75,6 +93,8 @@ static void *play(void *context)
                          step->expect, request);
             if (send(fd, step->answer, strlen(step->answer), MSG_NOSIGNAL) < 0 && step->answer[0])
                 snprintf(script->mismatch, sizeof(script->mismatch), "step %zu: not sent", script->played);
+            if (awaited && script->played == 0 && !appears(awaited))
+                snprintf(script->mismatch, sizeof(script->mismatch), "no %s", awaited);
             script->played++;
         }
         close(fd);
@@ -121,13 +141,6 @@ static void slurp(const char *path, char *out, size_t bytes)
     out[count] = 0;
     if (file)
         fclose(file);
-}
-
-static char folder[64];
-
-static void in_folder(const char *name, char *out, size_t bytes)
-{
-    snprintf(out, bytes, "%s/%s", folder, name);
 }
 
 /* Runs motifctl with words split at blanks, in the test's own folder. */
@@ -421,6 +434,20 @@ static void a_broken_download_goes_on_where_it_stopped(void **state)
     assert_false(file_exists("w.safetensors.part") || file_exists("w.safetensors.part.etag"));
 }
 
+/* Else a run that is killed would leave a part that no later one can use. */
+static void a_part_is_known_while_it_grows(void **state)
+{
+    awaited = "k.part.etag";
+    BEGIN({CHECKPOINT, HEAD("200 OK", "ETag: \"x\"\r\nContent-Length: 10\r\n") "0123"},
+          {CHECKPOINT, HEAD("206 Part", "ETag: \"x\"\r\nContent-Length: 6\r\nContent-Range: bytes 4-9/10\r\n") "456789"});
+    run(&got, script.port, "export " JOB " k --checkpoint 4");
+    end(&script);
+    awaited = NULL;
+    assert_int_equal(got.code, 0);
+    assert_true(file_is("k", "0123456789"));
+    assert_false(file_exists("k.part.etag"));
+}
+
 static void a_part_of_another_checkpoint_is_thrown_away(void **state)
 {
     BEGIN({CHECKPOINT, HEAD("200 OK", "ETag: \"new\"\r\nContent-Length: 3\r\n") "new"},
@@ -499,6 +526,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(watching_gives_up_when_asked_to),
         cmocka_unit_test(a_failed_job_is_exit_code_one_with_its_reason),
         cmocka_unit_test(a_broken_download_goes_on_where_it_stopped),
+        cmocka_unit_test(a_part_is_known_while_it_grows),
         cmocka_unit_test(a_part_of_another_checkpoint_is_thrown_away),
         cmocka_unit_test(a_missing_checkpoint_leaves_no_file),
         cmocka_unit_test(motifs_are_drawn_and_saved),
