@@ -3,7 +3,8 @@
  * A token is "motif_" and 32 random bytes in URL-safe base64. Only its BLAKE2b hash is kept, so a stolen
  * database grants nothing, and looking a token up by its hash compares no secret byte by byte.
  * Tokens are asked for when the daemon listens beyond loopback, when one was given on the command line
- * or in MOTIFD_TOKEN, or when the database holds any that is live. Any thread. */
+ * or in MOTIFD_TOKEN, or when the database holds any that is not revoked: one that expires must not open the
+ * daemon. Any thread. */
 #ifndef MOTIF_SERVER_AUTH_H
 #define MOTIF_SERVER_AUTH_H
 

@@ -14,27 +14,29 @@
 #include "storage/storage.h"
 
 static const char usage[] =
-    "usage: motifd token create --name NAME [--scope read|submit|admin] [--days N] [--db FILE]\n"
+    "usage: motifd token create --name NAME [--scope read|submit|admin] [--days 1..36500] [--db FILE]\n"
     "       motifd token list [--db FILE]\n"
     "       motifd token revoke --name NAME [--db FILE]\n"
     "\n"
     "A token is shown once, when it is made; the database keeps only its hash. A daemon whose database\n"
-    "holds a live token asks for one with every request (Authorization: Bearer TOKEN).\n"
+    "holds a token that is not revoked asks for one with every request (Authorization: Bearer TOKEN).\n"
     "  read    look at jobs, metrics, motifs        submit  that, and start, pause, cancel jobs\n"
     "  admin   that, and delete\n"
     "The daemon reads the list when it starts: stop it first.\n";
+
+#define DAYS_MAX 36500
 
 struct token_options {
     struct settings settings; /* for --db and its twins */
     const char *name;
     enum api_scope scope;
-    int days; /* 0: for ever */
+    long days; /* 0: for ever */
 };
 
 static int create_token(struct storage *storage, const struct token_options *options, struct error *err)
 {
     char secret[AUTH_SECRET];
-    int64_t expires = options->days > 0 ? ((int64_t)time(NULL) + (int64_t)options->days * 86400) * 1000 : 0;
+    int64_t expires = options->days > 0 ? ((int64_t)time(NULL) + options->days * INT64_C(86400)) * 1000 : 0;
     if (options->name == NULL) {
         (void)error_set(err, STATUS_INVALID, NULL, "--name is needed");
         return EXIT_USAGE;
@@ -94,13 +96,16 @@ static bool read_options(struct token_options *options, int argc, char **argv)
         } else if (flag == 's') {
             options->scope = auth_scope_parse(optarg);
         } else if (flag == 'D') {
-            options->days = (int)strtol(optarg, &end, 10);
+            options->days = strtol(optarg, &end, 10);
         }
-        if (flag == '?' || options->scope == API_SCOPE_NONE || (end != NULL && (*end != '\0' || options->days < 1))) {
+        if (flag == '?' || options->scope == API_SCOPE_NONE || (end != NULL && (*end != '\0' || options->days < 1 || options->days > DAYS_MAX))) {
             return false;
         }
     }
-    if (db != NULL && db[0] != '\0' && strlen(db) < sizeof options->settings.db) {
+    if (db != NULL && strlen(db) >= sizeof options->settings.db) {
+        return false;
+    }
+    if (db != NULL && db[0] != '\0') {
         memcpy(options->settings.db, db, strlen(db) + 1);
     }
     return optind == argc;

@@ -97,7 +97,10 @@ static enum status start_http(struct daemon *daemon, struct error *err)
         .auth = &daemon->auth,
         .journal = daemon->journal,
     };
-    return http_start(&options, &daemon->http, err);
+    struct http *http = NULL;
+    enum status status = http_start(&options, &http, err);
+    daemon->http = http;
+    return status;
 }
 
 static enum status start(struct daemon *daemon, struct error *err)

@@ -23,7 +23,7 @@ struct daemon {
     struct executor executor;
     struct api *api;
     struct scheduler *scheduler;
-    struct http *http;
+    struct http *_Atomic http; /* handlers look at it; NULL until the listener is up */
     char host[128];
     uint16_t port;
     bool loopback;

@@ -71,11 +71,12 @@ static void process_metrics(void *context, struct buf *out)
     buf_format(out, "motifd_runs_total{end=\"succeeded\"} %llu\n", (unsigned long long)executor->jobs_succeeded);
     buf_format(out, "motifd_runs_total{end=\"failed\"} %llu\n", (unsigned long long)executor->jobs_failed);
     buf_format(out, "motifd_runs_total{end=\"yielded\"} %llu\n", (unsigned long long)executor->jobs_yielded);
-    if (daemon->http == NULL) {
+    struct http *http = daemon->http;
+    if (http == NULL) {
         return;
     }
     struct http_stats stats;
-    http_stats_read(daemon->http, &stats);
+    http_stats_read(http, &stats);
     family(out, "motifd_http_connections", "gauge", "Open connections.", (double)stats.connections.open);
     family(out, "motifd_http_connections_total", "counter", "Connections accepted.",
            (double)stats.connections.opened);

@@ -47,6 +47,7 @@ const struct setting settings_table[] = {
      "after SIGTERM: how long running jobs have to finish a step and save"},
 };
 const size_t settings_count = sizeof settings_table / sizeof settings_table[0];
+_Static_assert(sizeof settings_table / sizeof settings_table[0] <= SETTINGS_MAX, "SETTINGS_MAX is too small");
 
 static char *text_of(const struct setting *setting, struct settings *settings)
 {

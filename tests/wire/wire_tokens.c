@@ -170,6 +170,7 @@ static void wrong_usage(void **state)
         {"token", "forge", NULL},
         {"token", "create", "--scope", "god", "--name", "x", NULL},
         {"token", "create", "--days", "-1", "--name", "x", NULL},
+        {"token", "create", "--days", "4294967297", "--name", "x", NULL},
         {"token", "create", NULL},
         {"serve", "--workers", "0", NULL},
         {"serve", "--listen", "somewhere", NULL},
