@@ -1,4 +1,4 @@
-/* One SQLite connection with its prepared statements: the only file that knows SQLite's error codes.
+/* One SQLite connection with its prepared statements, and what SQLite's error codes mean here.
  *
  * Statements are kept by the address of their SQL text, which therefore must be a literal. A
  * statement is reset as soon as its last row was taken (db_row() does it), because a statement left

@@ -51,7 +51,7 @@ enum status config_apply(const struct config_table *table, void *config, const s
                          struct error *err);
 
 /* Each sets one field after checking type and range; err->message says what is allowed and what was
- * found, for instance "must be in (0, 1]; got 3". err->pointer is left to the caller ("" here). */
+ * found, for instance "must be a number in (0, 1]; got 3". err->pointer is left to the caller ("" here). */
 enum status config_set_number(const struct config_field *field, void *config, double value, struct error *err);
 enum status config_set_bool(const struct config_field *field, void *config, bool value, struct error *err);
 enum status config_set_text(const struct config_field *field, void *config, const char *value, struct error *err);

@@ -1,6 +1,6 @@
 /* What a configuration costs, from its shapes alone: parameters, multiply-adds, bytes.
  *
- * The counts follow the layers of model.c one by one; the model's own parameter table is held against
+ * The counts follow the layers of network.c one by one; the network's own parameter table is held against
  * them in the tests. Memory is dominated by the maps that the backward pass of g needs. */
 #include "core/methods/sparling/config.h"
 
