@@ -2,10 +2,12 @@
 #include <string.h>
 
 #include "core/methods/method.h"
+#include "core/methods/pathways/pathways.h"
 #include "core/methods/sparling/sparling.h"
 
 static const struct method *const methods[] = {
     &sparling_method,
+    &pathways_method,
 };
 
 const struct method *const *methods_all(size_t *count)

@@ -1,0 +1,108 @@
+/* A run as entries of a pack: the first case's filters as weights, the curves and the position as state. Other cases'
+ * dictionaries are functions of the configuration. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/methods/pathways/run.h"
+#include "core/methods/pathways/run_int.h"
+
+static enum status add_filters(struct method_run *run, struct pack *pack, struct error *err)
+{
+    const struct pathways_case *plan = &run->plan[0];
+    if (plan->family == PATHWAYS_HADAMARD)
+        return pack_add(pack, PACK_WEIGHT, PACK_F32, "hadamard.side", 1, (const uint64_t[4]){1}, &run->side, err);
+    enum status status = STATUS_OK;
+    for (int l = 0; !status && l < plan->layers; l++) {
+        const struct dictionary_shape *s = &plan->shape[l];
+        const uint64_t dim[4] = {(uint64_t)s->filters, (uint64_t)s->extent_h, (uint64_t)s->extent_w, (uint64_t)s->inputs};
+        char name[32];
+        snprintf(name, sizeof name, "layer.%d.filters", l + 1);
+        status = pack_add(pack, PACK_WEIGHT, PACK_F32, name, 4, dim, run->filters[l], err);
+    }
+    return status;
+}
+
+static enum status add_state(struct method_run *run, struct pack *pack, struct error *err)
+{
+    const struct {
+        const char *name;
+        int64_t *at;
+    } integers[] = {
+        {"run.phase", &run->phase},         {"run.case", &run->at_case},        {"run.point", &run->at_point},
+        {"run.code", &run->at_code},        {"run.batches", &run->batches},     {"run.trials", &run->trials},
+        {"run.since_checkpoint", &run->since_checkpoint}, {"run.draw_seed", &run->draw_seed},
+        {"pilot.nonzeros", &run->pilot_nonzeros}, {"pilot.low", &run->pilot_low},
+    };
+    const uint64_t table[2] = {(uint64_t)run->cases, CURVE_COLUMNS};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
+        status = pack_add_i64(pack, integers[i].name, integers[i].at, err);
+    return status ? status : pack_add(pack, PACK_STATE, PACK_F64, "curves", 2, table, run->curves, err);
+}
+
+static enum status declare(struct method_run *run, bool state, struct pack **pack, struct error *err)
+{
+    *pack = NULL;
+    enum status status = pack_create(pack, err);
+    if (!status)
+        status = add_filters(run, *pack, err);
+    return !status && state ? add_state(run, *pack, err) : status;
+}
+
+enum status pathways_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
+{
+    struct pack *pack;
+    enum status status = declare(run, true, &pack, err);
+    if (!status)
+        status = pack_write(pack, to, err);
+    if (!status)
+        *bytes = pack_bytes(pack);
+    pack_destroy(pack);
+    return status;
+}
+
+/* What comes from a stream is not trusted where it selects memory or work. */
+static bool sound(const struct method_run *run)
+{
+    if (run->phase < PHASE_PILOT || run->phase > PHASE_DONE || run->at_case < 0 ||
+        run->at_case > run->cases - (run->phase != PHASE_DONE))
+        return false;
+    for (int64_t i = 0; i < run->cases; i++) {
+        const struct curve *c = &run->curves[i];
+        if (!(c->points >= 0 && c->points <= PATHWAYS_POINTS))
+            return false;
+        for (int j = 0; j < (int)c->points; j++)
+            if (!(c->point[j].nonzeros >= 1 && c->point[j].nonzeros < (double)pathways_columns(&run->plan[i])))
+                return false;
+    }
+    if (run->phase == PHASE_PILOT)
+        return run->pilot_nonzeros >= 0 && run->pilot_nonzeros < pathways_columns(&run->plan[run->at_case]) &&
+               run->pilot_low >= 0 && run->pilot_low <= run->pilot_nonzeros;
+    return run->phase == PHASE_DONE ||
+           (run->at_point >= 0 && run->at_point < (int64_t)run->curves[run->at_case].points && run->at_code >= 0 &&
+            run->at_code < pathways_codes(run));
+}
+
+static enum status read_back(struct method_run *run, const struct pack_reader *from, bool state, struct error *err)
+{
+    struct pack *pack;
+    enum status status = declare(run, state, &pack, err);
+    if (!status)
+        status = pack_read(pack, from, 1u << PACK_WEIGHT | (state ? 1u << PACK_STATE : 0), err);
+    pack_destroy(pack);
+    pathways_close_case(run);
+    return status;
+}
+
+enum status pathways_load(struct method_run *run, const struct pack_reader *from, struct error *err)
+{
+    enum status status = read_back(run, from, true, err);
+    if (!status && !sound(run))
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
+    return status;
+}
+
+enum status pathways_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err)
+{
+    return read_back(run, from, false, err);
+}

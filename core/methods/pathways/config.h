@@ -1,0 +1,77 @@
+/* Configuration of the activation pathways: the struct, its table, its presets, its costs, and the cases of a sweep.
+ *
+ * A run is a list of cases. A case is one dictionary (or one stack of them) with one way to draw signs, magnitudes and
+ * noise and one decoder; its curve says how often the pathway is recovered, against the number of non-zeros. */
+#ifndef MOTIF_CORE_METHODS_PATHWAYS_CONFIG_H
+#define MOTIF_CORE_METHODS_PATHWAYS_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/config.h"
+#include "core/methods/method.h"
+#include "core/methods/pathways/decode.h"
+#include "core/methods/pathways/dictionary.h"
+
+#define PATHWAYS_DEPTH 8
+#define PATHWAYS_CASES 64
+#define PATHWAYS_POINTS 24
+
+/* Indices into the choices of the table; the order must match config.c. The first three families are those of
+ * dictionary.h. */
+enum pathways_family { PATHWAYS_GAUSS, PATHWAYS_SIGNS, PATHWAYS_SPARSE, PATHWAYS_HADAMARD };
+enum pathways_signs { SIGNS_RANDOM, SIGNS_PLUS, SIGNS_ADVERSARIAL };
+enum pathways_support { SUPPORT_ANY, SUPPORT_SPIKES };
+enum pathways_sweep {
+    SWEEP_NONE, SWEEP_SIZES, SWEEP_SIGNS, SWEEP_NOISE, SWEEP_MAGNITUDES, SWEEP_DECODERS, SWEEP_DEEP, SWEEP_REFERENCE
+};
+
+struct pathways_config {
+    int64_t seed, threads;
+    int family;
+    int64_t filters, filter_length, length, filter_nonzeros;
+    int64_t depth, deep_filters, deep_length, deep_nonzeros;
+    int signs, support;
+    double noise, magnitude_ratio;
+    int decoder;
+    double threshold;
+    int64_t iterations;
+    double delta;
+    int sweep;
+    int64_t sizes, dictionaries;
+    char nonzeros[CONFIG_TEXT];
+    int64_t points, trials, draws, bound_codes, checkpoint_every;
+};
+
+enum { PATHWAYS_FIELDS = 28, PATHWAYS_PRESETS = 9 };
+extern const struct config_field pathways_fields[PATHWAYS_FIELDS];
+extern const struct config_table pathways_config_table;
+extern const struct method_preset pathways_presets[PATHWAYS_PRESETS];
+
+void pathways_check(const void *config, const struct method_faults *faults);
+enum status pathways_estimate(const void *config, struct method_estimate *out, struct error *err);
+
+/* One curve to be measured. */
+struct pathways_case {
+    char label[40];          /* what sets it apart within its run: "m=1024 random" */
+    int group;               /* cases of one group lie on one line of log S50 against log 1/mu */
+    int family;
+    int layers;
+    struct dictionary_shape shape[PATHWAYS_DEPTH];
+    int nonzeros[PATHWAYS_DEPTH]; /* of a sparse filter; 0: dense */
+    uint32_t stream;         /* which random filters; equal streams and shapes give equal dictionaries */
+    int signs, support;
+    double noise, ratio;     /* patch norm of the noise and largest magnitude, in units of the smallest magnitude */
+    struct decode_rule rule;
+};
+
+/* The cases of a run in order, the configured one first. Gives their number, at most PATHWAYS_CASES. */
+int pathways_cases(const struct pathways_config *config, struct pathways_case *out);
+/* A name for each group, for legends. */
+const char *pathways_group_name(const struct pathways_config *config, int group);
+/* The list of the field `nonzeros`; 0 for none (the run finds its own), -1 when it is no ascending list. */
+int pathways_nonzeros(const struct pathways_config *config, int64_t out[PATHWAYS_POINTS]);
+/* Columns a code of this case can use. */
+int64_t pathways_columns(const struct pathways_case *c);
+
+#endif

@@ -1,0 +1,411 @@
+/* Stamps: a block of [block_h][block_w * channels] numbers is added to a map of [height][width * channels] at a
+ * position, wrapping at both edges, row by row and in at most two pieces a row. The pieces are long, so the axpy of the
+ * kernel table runs at full speed. */
+#include "core/methods/pathways/dictionary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/philox.h"
+#include "core/methods/pathways/hadamard.h"
+#include "core/methods/pathways/transform.h"
+#include "core/nn/coherence.h"
+
+double dictionary_taps(const struct dictionary_shape *s)
+{
+    return (double)s->filters * s->inputs * s->extent_h * s->extent_w;
+}
+
+static int folded(int extent, int side) { return 2 * extent - 1 < side ? 2 * extent - 1 : side; }
+
+double dictionary_gram_size(const struct dictionary_shape *s)
+{
+    return (double)s->filters * s->filters * folded(s->extent_h, s->height) * folded(s->extent_w, s->width);
+}
+
+size_t dictionary_signal_size(const struct dictionary *d)
+{
+    return (size_t)d->shape.height * (size_t)d->shape.width * (size_t)d->shape.inputs;
+}
+
+size_t dictionary_code_size(const struct dictionary *d)
+{
+    return (size_t)d->shape.height * (size_t)d->shape.width * (size_t)d->shape.filters;
+}
+
+/* ---- making one -------------------------------------------------------------------------------- */
+
+static enum status normalise(struct dictionary *d, struct error *err)
+{
+    size_t taps = (size_t)(dictionary_taps(&d->shape) / d->shape.filters);
+    for (int f = 0; f < d->shape.filters; f++) {
+        float *w = d->filters + (size_t)f * taps;
+        double square = 0;
+        for (size_t i = 0; i < taps; i++)
+            square += (double)w[i] * (double)w[i];
+        if (!(square > 1e-30) || !isfinite(square))
+            return error_set(err, STATUS_INVALID, NULL, "filter %d is %s", f, isfinite(square) ? "zero" : "not finite");
+        double scale = 1 / sqrt(square);
+        for (size_t i = 0; i < taps; i++)
+            w[i] = (float)((double)w[i] * scale);
+    }
+    return STATUS_OK;
+}
+
+static void fill_rows(struct dictionary *d)
+{
+    const struct dictionary_shape *s = &d->shape;
+    size_t in = 0;
+    for (int f = 0; f < s->filters; f++)
+        for (int y = s->extent_h - 1; y >= 0; y--)
+            for (int x = s->extent_w - 1; x >= 0; x--)
+                for (int c = 0; c < s->inputs; c++, in++) {
+                    size_t cell = ((size_t)c * (size_t)s->extent_h + (size_t)y) * (size_t)s->extent_w + (size_t)x;
+                    d->rows[cell * (size_t)s->filters + (size_t)f] = d->filters[in];
+                }
+}
+
+/* From [filters][extent_h][extent_w][inputs] to the layout of a convolution's weights. */
+static void planes(const struct dictionary_shape *s, const float *from, float *to)
+{
+    size_t window = (size_t)s->extent_h * (size_t)s->extent_w, inputs = (size_t)s->inputs;
+    for (size_t f = 0; f < (size_t)s->filters; f++)
+        for (size_t i = 0; i < window; i++)
+            for (size_t c = 0; c < inputs; c++)
+                to[(f * inputs + c) * window + i] = from[(f * window + i) * inputs + c];
+}
+
+/* A spike of filter f at the origin has, against filter g moved by d, the inner product of the bank's table at d. Where
+ * the circle is shorter than two extents, shifts that meet on it are added up. */
+static void fold_gram(struct dictionary *d, const struct filter_bank *bank, const float *table)
+{
+    int rows = 2 * bank->height - 1, columns = 2 * bank->width - 1;
+    size_t filters = (size_t)bank->filters;
+    for (size_t f = 0; f < filters; f++)
+        for (int y = 0; y < rows; y++)
+            for (int x = 0; x < columns; x++) {
+                const float *from = table + ((f * (size_t)rows + (size_t)y) * (size_t)columns + (size_t)x) * filters;
+                float *to = d->gram + ((f * (size_t)d->gram_h + (size_t)(y % d->gram_h)) * (size_t)d->gram_w +
+                                       (size_t)(x % d->gram_w)) * filters;
+                for (size_t g = 0; g < filters; g++)
+                    to[g] += from[g];
+            }
+}
+
+static double largest_off_diagonal(const struct dictionary *d)
+{
+    size_t filters = (size_t)d->shape.filters, window = (size_t)d->gram_h * (size_t)d->gram_w;
+    size_t middle = (size_t)(d->shape.extent_h - 1) % (size_t)d->gram_h * (size_t)d->gram_w +
+                    (size_t)(d->shape.extent_w - 1) % (size_t)d->gram_w;
+    double largest = 0;
+    for (size_t f = 0; f < filters; f++)
+        for (size_t i = 0; i < window; i++)
+            for (size_t g = 0; g < filters; g++)
+                if (!(f == g && i == middle))
+                    largest = fmax(largest, fabs((double)d->gram[(f * window + i) * filters + g]));
+    return largest;
+}
+
+static enum status fill_gram(struct dictionary *d, struct error *err)
+{
+    const struct dictionary_shape *s = &d->shape;
+    struct filter_bank bank = {s->filters, s->inputs, s->extent_h, s->extent_w};
+    float *weights = malloc((size_t)dictionary_taps(s) * sizeof *weights);
+    float *table = malloc(filter_gram_size(&bank) * sizeof *table);
+    enum status status = STATUS_OK;
+    if (!weights || !table) {
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a Gram table");
+    } else {
+        planes(s, d->filters, weights);
+        filter_gram(&bank, weights, table);
+        fold_gram(d, &bank, table);
+        d->coherence = fmin(1, largest_off_diagonal(d));
+    }
+    free(weights);
+    free(table);
+    return status;
+}
+
+enum status dictionary_create(const struct dictionary_shape *shape, const float *filters, const struct kernels *kernels,
+                              struct dictionary *out, struct error *err)
+{
+    struct dictionary *d = out;
+    size_t taps = (size_t)dictionary_taps(shape);
+    memset(d, 0, sizeof *d);
+    d->shape = *shape;
+    d->kernels = kernels;
+    d->gram_h = folded(shape->extent_h, shape->height);
+    d->gram_w = folded(shape->extent_w, shape->width);
+    d->filters = malloc(taps * sizeof *d->filters);
+    d->rows = malloc(taps * sizeof *d->rows);
+    d->gram = calloc((size_t)dictionary_gram_size(shape), sizeof *d->gram);
+    enum status status = STATUS_OK;
+    if (!d->filters || !d->rows || !d->gram)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a dictionary");
+    if (!status) {
+        memcpy(d->filters, filters, taps * sizeof *d->filters);
+        status = normalise(d, err);
+    }
+    if (!status) {
+        fill_rows(d);
+        status = fill_gram(d, err);
+    }
+    if (!status && spectrum_suits(shape) && spectrum_cost(shape) < direct_cost(shape))
+        status = spectrum_create(shape, d->filters, &d->spectrum, err);
+    if (status)
+        dictionary_close(d);
+    return status;
+}
+
+/* `nonzeros` places of `taps`, each equally likely (Floyd), with signs. */
+static void draw_sparse(const struct philox *random, uint64_t first, size_t taps, size_t nonzeros, float *out)
+{
+    memset(out, 0, taps * sizeof *out);
+    for (size_t j = taps - nonzeros, i = 0; j < taps; j++, i++) {
+        uint32_t word = philox_u32(random, first + 2 * i);
+        size_t pick = (size_t)(((uint64_t)word * (j + 1)) >> 32);
+        pick = out[pick] != 0 ? j : pick;
+        out[pick] = philox_u32(random, first + 2 * i + 1) & 1 ? 1.0f : -1.0f;
+    }
+}
+
+enum status dictionary_draw(const struct dictionary_shape *shape, enum dictionary_family family, int nonzeros,
+                            uint64_t seed, uint32_t stream, const struct kernels *kernels, struct dictionary *out,
+                            struct error *err)
+{
+    size_t count = (size_t)dictionary_taps(shape), taps = count / (size_t)shape->filters;
+    struct philox random = philox_stream(seed, stream, 0);
+    float *filters = malloc(count * sizeof *filters);
+    if (!filters)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for filters");
+    for (size_t i = 0; i < count && family != FAMILY_SPARSE; i++)
+        filters[i] = family == FAMILY_GAUSS ? (float)philox_normal(&random, i) : philox_u32(&random, i) & 1 ? 1.0f : -1.0f;
+    for (size_t f = 0; f < (size_t)shape->filters && family == FAMILY_SPARSE; f++)
+        draw_sparse(&random, 2 * taps * f, taps, (size_t)nonzeros < taps ? (size_t)nonzeros : taps, filters + f * taps);
+    enum status status = dictionary_create(shape, filters, kernels, out, err);
+    free(filters);
+    return status;
+}
+
+enum status dictionary_hadamard(int m, const struct kernels *kernels, struct dictionary *out, struct error *err)
+{
+    if (m < 1 || (m & (m - 1)) != 0)
+        return error_set(err, STATUS_INVALID, NULL, "a Hadamard matrix of side %d is not made here", m);
+    *out = (struct dictionary){
+        .shape = {.height = 1, .width = 1, .inputs = m, .filters = 2 * m, .extent_h = 1, .extent_w = 1},
+        .hadamard = true,
+        .gram_h = 1,
+        .gram_w = 1,
+        .coherence = 1 / sqrt((double)m),
+        .kernels = kernels,
+    };
+    return STATUS_OK;
+}
+
+void dictionary_close(struct dictionary *d)
+{
+    free(d->filters);
+    free(d->rows);
+    free(d->gram);
+    spectrum_destroy(d->spectrum);
+    memset(d, 0, sizeof *d);
+}
+
+uint64_t dictionary_bytes(const struct dictionary *d)
+{
+    if (d->hadamard)
+        return 0;
+    double floats = 2 * dictionary_taps(&d->shape) + dictionary_gram_size(&d->shape);
+    return (uint64_t)(4 * floats) + spectrum_bytes(d->spectrum);
+}
+
+/* ---- products ---------------------------------------------------------------------------------- */
+
+struct stamp {
+    int height, width, channels; /* of the map */
+    int block_h, block_w;
+    void (*axpy)(size_t count, real factor, const real *x, real *y);
+};
+
+/* (y, x): where the block's first cell falls, any integers. */
+static void stamp(const struct stamp *s, int y, int x, float factor, const float *block, float *map)
+{
+    size_t channels = (size_t)s->channels, row = (size_t)s->block_w * channels;
+    int left = (x % s->width + s->width) % s->width, room = s->width - left;
+    size_t head = (size_t)(s->block_w < room ? s->block_w : room) * channels;
+    for (int i = 0; i < s->block_h; i++) {
+        int at = ((y + i) % s->height + s->height) % s->height;
+        float *to = map + (size_t)at * (size_t)s->width * channels;
+        const float *from = block + (size_t)i * row;
+        s->axpy(head, factor, from, to + (size_t)left * channels);
+        if (head < row)
+            s->axpy(row - head, factor, from + head, to);
+    }
+}
+
+struct place {
+    int y, x, channel;
+};
+
+static struct place place_of(const struct dictionary_shape *s, int channels, int64_t index)
+{
+    int position = (int)(index / channels);
+    return (struct place){position / s->width, position % s->width, (int)(index % channels)};
+}
+
+/* A Walsh-Hadamard dictionary has no stamps. Its code is [m Dirac][m Hadamard]; the second half goes through one
+ * transform. */
+static void hadamard_synthesise(const struct dictionary *d, const struct spikes *x, float *signal)
+{
+    int m = d->shape.inputs, waves = 0;
+    float scale = (float)(1 / sqrt((double)m));
+    for (int i = 0; i < x->count; i++)
+        if (x->at[i] >= m) {
+            signal[x->at[i] - m] += scale * x->value[i];
+            waves++;
+        }
+    if (waves > 0)
+        walsh_hadamard(signal, m);
+    for (int i = 0; i < x->count; i++)
+        if (x->at[i] < m)
+            signal[x->at[i]] += x->value[i];
+}
+
+static void hadamard_analyse(const struct dictionary *d, const float *signal, float *code)
+{
+    int m = d->shape.inputs;
+    float scale = (float)(1 / sqrt((double)m));
+    memcpy(code, signal, (size_t)m * sizeof *code);
+    memcpy(code + m, signal, (size_t)m * sizeof *code);
+    walsh_hadamard(code + m, m);
+    for (int i = m; i < 2 * m; i++)
+        code[i] *= scale;
+}
+
+void dictionary_synthesise(const struct dictionary *d, const struct spikes *x, float *signal)
+{
+    const struct dictionary_shape *s = &d->shape;
+    memset(signal, 0, dictionary_signal_size(d) * sizeof *signal);
+    if (d->hadamard) {
+        hadamard_synthesise(d, x, signal);
+        return;
+    }
+    struct stamp of = {s->height, s->width, s->inputs, s->extent_h, s->extent_w, d->kernels->axpy};
+    size_t block = (size_t)s->extent_h * (size_t)s->extent_w * (size_t)s->inputs;
+    for (int i = 0; i < x->count; i++) {
+        struct place p = place_of(s, s->filters, x->at[i]);
+        stamp(&of, p.y, p.x, x->value[i], d->filters + (size_t)p.channel * block, signal);
+    }
+}
+
+void dictionary_correlate(const struct dictionary *d, const struct spikes *x, float *code)
+{
+    const struct dictionary_shape *s = &d->shape;
+    struct stamp of = {s->height, s->width, s->filters, d->gram_h, d->gram_w, d->kernels->axpy};
+    size_t block = (size_t)d->gram_h * (size_t)d->gram_w * (size_t)s->filters;
+    for (int i = 0; i < x->count; i++) {
+        struct place p = place_of(s, s->filters, x->at[i]);
+        stamp(&of, p.y - s->extent_h + 1, p.x - s->extent_w + 1, x->value[i], d->gram + (size_t)p.channel * block, code);
+    }
+}
+
+void dictionary_analyse_sparse(const struct dictionary *d, const struct spikes *y, float *code)
+{
+    const struct dictionary_shape *s = &d->shape;
+    struct stamp of = {s->height, s->width, s->filters, s->extent_h, s->extent_w, d->kernels->axpy};
+    size_t block = (size_t)s->extent_h * (size_t)s->extent_w * (size_t)s->filters;
+    for (int i = 0; i < y->count; i++) {
+        struct place p = place_of(s, s->inputs, y->at[i]);
+        stamp(&of, p.y - s->extent_h + 1, p.x - s->extent_w + 1, y->value[i], d->rows + (size_t)p.channel * block, code);
+    }
+}
+
+size_t dictionary_scratch(const struct dictionary *d)
+{
+    return d->spectrum ? spectrum_scratch(&d->shape) : 1;
+}
+
+void dictionary_analyse_directly(const struct dictionary *d, const float *signal, float *code, float *scratch)
+{
+    (void)scratch;
+    if (d->hadamard) {
+        hadamard_analyse(d, signal, code);
+        return;
+    }
+    memset(code, 0, dictionary_code_size(d) * sizeof *code);
+    for (size_t i = 0; i < dictionary_signal_size(d); i++) {
+        int32_t at = (int32_t)i;
+        float value = signal[i];
+        struct spikes one = {1, &at, &value};
+        if (value != 0)
+            dictionary_analyse_sparse(d, &one, code);
+    }
+}
+
+void dictionary_analyse(const struct dictionary *d, const float *signal, float *code, float *scratch)
+{
+    if (d->spectrum)
+        spectrum_analyse(d->spectrum, signal, code, scratch);
+    else
+        dictionary_analyse_directly(d, signal, code, scratch);
+}
+
+double dictionary_inner(const struct dictionary *d, int64_t k, int64_t j)
+{
+    const struct dictionary_shape *s = &d->shape;
+    if (d->hadamard) {
+        int64_t m = s->inputs, low = k < j ? k : j, high = k < j ? j : k;
+        if (k == j)
+            return 1;
+        if (low >= m || high < m)
+            return 0;
+        return (__builtin_parityll((unsigned long long)(low & (high - m))) ? -1 : 1) / sqrt((double)m);
+    }
+    struct place a = place_of(s, s->filters, j), b = place_of(s, s->filters, k);
+    int y = ((b.y - a.y + s->extent_h - 1) % s->height + s->height) % s->height;
+    int x = ((b.x - a.x + s->extent_w - 1) % s->width + s->width) % s->width;
+    if (y >= d->gram_h || x >= d->gram_w)
+        return 0;
+    size_t window = ((size_t)a.channel * (size_t)d->gram_h + (size_t)y) * (size_t)d->gram_w + (size_t)x;
+    return (double)d->gram[window * (size_t)s->filters + (size_t)b.channel];
+}
+
+/* The Dirac half meets the Hadamard half alone, each pair with 1 / sqrt m. */
+static void hadamard_interference(const struct dictionary *d, const struct spikes *x, int power, double *sums)
+{
+    int m = d->shape.inputs;
+    double half[2] = {0, 0}, unit = power == 1 ? 1 / sqrt((double)m) : 1.0 / m;
+    for (int i = 0; i < x->count; i++)
+        half[x->at[i] >= m] += (double)x->value[i];
+    for (int k = 0; k < 2 * m; k++)
+        sums[k] = unit * half[k < m];
+}
+
+void dictionary_interference(const struct dictionary *d, const struct spikes *x, int power, double *sums)
+{
+    const struct dictionary_shape *s = &d->shape;
+    if (d->hadamard) {
+        hadamard_interference(d, x, power, sums);
+        return;
+    }
+    memset(sums, 0, dictionary_code_size(d) * sizeof *sums);
+    for (int i = 0; i < x->count; i++) {
+        struct place p = place_of(s, s->filters, x->at[i]);
+        const float *block = d->gram + (size_t)p.channel * (size_t)d->gram_h * (size_t)d->gram_w * (size_t)s->filters;
+        double weight = (double)x->value[i];
+        for (int y = 0; y < d->gram_h; y++)
+            for (int c = 0; c < d->gram_w; c++) {
+                int row = ((p.y - s->extent_h + 1 + y) % s->height + s->height) % s->height;
+                int column = ((p.x - s->extent_w + 1 + c) % s->width + s->width) % s->width;
+                double *to = sums + ((size_t)row * (size_t)s->width + (size_t)column) * (size_t)s->filters;
+                const float *from = block + ((size_t)y * (size_t)d->gram_w + (size_t)c) * (size_t)s->filters;
+                for (int f = 0; f < s->filters; f++)
+                    to[f] += weight * (power == 1 ? fabs((double)from[f]) : (double)from[f] * (double)from[f]);
+            }
+        double own = dictionary_inner(d, x->at[i], x->at[i]); /* 1, rounded */
+        sums[x->at[i]] -= weight * (power == 1 ? fabs(own) : own * own);
+    }
+    for (int i = 0; i < x->count; i++)
+        sums[x->at[i]] = fmax(0, sums[x->at[i]]);
+}

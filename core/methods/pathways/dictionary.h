@@ -1,0 +1,89 @@
+/* A circulant-banded dictionary A (paper, Definition 2.1): the columns are `filters` local filters at every position of
+ * a circle (or torus) of positions. It is never formed: what is kept are the filters and two tables made of them.
+ *
+ * Layouts. A signal x^(l-1) is a map [height][width][inputs], a code x^(l) a map [height][width][filters]: entry
+ * (position, filter) of a code is the column of A with that filter at that position. The stride s_l = inputs of the
+ * paper is what interleaving does; m_l = inputs * extent. Columns have unit Euclidean norm.
+ *
+ * Every product with A or its transpose is a sum of stamps: a block of numbers times a factor, added to a map with
+ * wrap-around. A spike in a code stamps its filter on the signal (A), its row of the Gram matrix on the code (A^T A),
+ * and an entry of a signal stamps all filters that meet it on the code (A^T). For sparse codes this is the fastest
+ * form by far; dense signals are analysed by FFT or directly, whichever the shape makes cheaper.
+ *
+ * A dictionary is immutable once made: any number of threads may use one. */
+#ifndef MOTIF_CORE_METHODS_PATHWAYS_DICTIONARY_H
+#define MOTIF_CORE_METHODS_PATHWAYS_DICTIONARY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+#include "core/kernels/kernels.h"
+
+struct dictionary_shape {
+    int height, width;     /* positions; one-dimensional: height 1 */
+    int inputs, filters;   /* n_{l-1}, n_l */
+    int extent_h, extent_w; /* of a filter in positions, at most height and width */
+};
+
+struct spectrum; /* transforms of the filters, transform.h */
+
+struct dictionary {
+    struct dictionary_shape shape;
+    bool hadamard;     /* [I, H / sqrt m] at one position: nothing is stored, products are Walsh-Hadamard transforms */
+    float *filters;    /* [filters][extent_h][extent_w][inputs] */
+    float *rows;       /* [inputs][extent_h][extent_w][filters], turned round: what an entry of a signal stamps */
+    float *gram;       /* [filters][gram_h][gram_w][filters]: what a spike stamps on A^T A */
+    int gram_h, gram_w; /* 2 extent - 1, or all positions where that is less (shifts that meet are added up) */
+    struct spectrum *spectrum; /* NULL: direct correlation is as fast, or the length does not suit the FFT */
+    double coherence;  /* mu(A) */
+    const struct kernels *kernels;
+};
+
+enum dictionary_family { FAMILY_GAUSS, FAMILY_SIGNS, FAMILY_SPARSE };
+
+/* Numbers in the filters, and in the Gram table: for limits and estimates. */
+double dictionary_taps(const struct dictionary_shape *shape);
+double dictionary_gram_size(const struct dictionary_shape *shape);
+
+/* filters as in the struct, copied and scaled to unit norm. STATUS_INVALID for a filter that is zero or not finite. */
+enum status dictionary_create(const struct dictionary_shape *shape, const float *filters, const struct kernels *kernels,
+                              struct dictionary *out, struct error *err);
+/* Random filters, a function of (seed, stream): Gaussian, +-1, or `nonzeros` entries +-1 in each. */
+enum status dictionary_draw(const struct dictionary_shape *shape, enum dictionary_family family, int nonzeros,
+                            uint64_t seed, uint32_t stream, const struct kernels *kernels, struct dictionary *out,
+                            struct error *err);
+/* [I, H / sqrt m], m a power of two; mu = 1 / sqrt m. */
+enum status dictionary_hadamard(int m, const struct kernels *kernels, struct dictionary *out, struct error *err);
+void dictionary_close(struct dictionary *dictionary);
+uint64_t dictionary_bytes(const struct dictionary *dictionary);
+
+size_t dictionary_signal_size(const struct dictionary *dictionary); /* inputs * positions */
+size_t dictionary_code_size(const struct dictionary *dictionary);   /* filters * positions */
+
+/* A sparse vector: entries at ascending indices of a map. */
+struct spikes {
+    int count;
+    int32_t *at;
+    float *value;
+};
+
+/* signal = A x. */
+void dictionary_synthesise(const struct dictionary *d, const struct spikes *x, float *signal);
+/* code += A^T A x. */
+void dictionary_correlate(const struct dictionary *d, const struct spikes *x, float *code);
+/* code += A^T y for a sparse signal y. */
+void dictionary_analyse_sparse(const struct dictionary *d, const struct spikes *y, float *code);
+/* code = A^T y for any signal. `scratch`: dictionary_scratch() floats. */
+void dictionary_analyse(const struct dictionary *d, const float *signal, float *code, float *scratch);
+size_t dictionary_scratch(const struct dictionary *d);
+/* The same in the one way or the other, for tests and measurements; by FFT only where there is a spectrum. */
+void dictionary_analyse_directly(const struct dictionary *d, const float *signal, float *code, float *scratch);
+
+/* sums[k] = sum over spikes j other than k of weight_j |<a_k, a_j>|^power, power 1 or 2: what the bounds add up. */
+void dictionary_interference(const struct dictionary *d, const struct spikes *weights, int power, double *sums);
+/* <a_k, a_j> of one pair of columns. */
+double dictionary_inner(const struct dictionary *d, int64_t k, int64_t j);
+
+#endif

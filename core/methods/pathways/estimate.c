@@ -1,0 +1,80 @@
+/* What a configuration costs. The range of non-zeros is not known before the run has looked, so the work of a trial is that
+ * of the middle of the curve by the law S50 = 0.6 / mu^2, with the coherence that random filters are expected to have. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/methods/pathways/config.h"
+#include "core/methods/pathways/trial.h"
+
+/* The largest of `pairs` inner products of random unit vectors in m dimensions, sqrt(2 ln(2 pairs) / m). */
+static double expected_coherence(const struct pathways_case *p)
+{
+    const struct dictionary_shape *s = &p->shape[0];
+    if (p->family == PATHWAYS_HADAMARD)
+        return 1 / sqrt((double)s->inputs);
+    double length = (double)s->inputs * s->extent_h * s->extent_w;
+    double pairs = (double)s->filters * s->filters * s->extent_w;
+    return fmin(1, sqrt(2 * log(fmax(2, pairs)) / length));
+}
+
+static double middle_nonzeros(const struct pathways_config *c, const struct pathways_case *p)
+{
+    int64_t list[PATHWAYS_POINTS];
+    int given = pathways_nonzeros(c, list);
+    double sum = 0;
+    for (int i = 0; i < given; i++)
+        sum += (double)list[i];
+    if (given > 0)
+        return sum / given;
+    const struct dictionary_shape *s = &p->shape[0];
+    double mu = expected_coherence(p), stripe = p->signs == SIGNS_ADVERSARIAL ? 1.5 / mu : 0.6 / (mu * mu);
+    if (p->family == PATHWAYS_HADAMARD)
+        return p->signs == SIGNS_PLUS ? 1 / mu : s->inputs / (2 * log(2.0 * s->inputs));
+    return fmax(1, 0.8 * stripe * s->width / fmin(s->width, 2 * s->extent_w - 1));
+}
+
+/* Operations of one trial. */
+static double trial_flops(const struct pathways_config *c, const struct pathways_case *p)
+{
+    double flops = 0, nonzeros = middle_nonzeros(c, p);
+    for (int l = p->layers - 1; l >= 0; l--) {
+        const struct dictionary_shape *s = &p->shape[l];
+        double atoms = (double)s->filters * s->height * s->width;
+        if (p->family == PATHWAYS_HADAMARD)
+            return atoms * (log2((double)s->inputs) + 8);
+        double block = dictionary_gram_size(s) / s->filters;
+        double analyses = p->rule.decoder == DECODER_PURSUIT ? 2.0 * ((double)p->rule.iterations + 40) : 1;
+        double dense = fmin((double)s->width, 8 * nonzeros) * s->extent_w * s->filters;
+        flops += 2 * nonzeros * block + 6 * atoms * (l == 0 && p->layers == 1 ? 1 : 8);
+        flops += (analyses - 1) * 2 * dense;
+        nonzeros = fmin((double)s->width * s->inputs, nonzeros * (p->nonzeros[l] > 0 ? p->nonzeros[l] : (double)s->extent_w * s->inputs));
+    }
+    return flops;
+}
+
+enum status pathways_estimate(const void *config, struct method_estimate *out, struct error *err)
+{
+    const struct pathways_config *c = config;
+    struct pathways_case *cases = calloc(PATHWAYS_CASES, sizeof *cases);
+    if (!cases)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an estimate");
+    int64_t list[PATHWAYS_POINTS], codes = (c->trials + c->draws - 1) / c->draws;
+    int count = pathways_cases(c, cases), given = pathways_nonzeros(c, list);
+    double points = given > 0 ? given : (double)c->points, trials = 0, flops = 0, bytes = 0, taps = 1;
+    for (int i = 0; i < count; i++) {
+        double draws = cases[i].signs == SIGNS_RANDOM ? (double)c->draws : 1;
+        double own = points * (double)codes * draws;
+        trials += own;
+        flops += own * trial_flops(c, &cases[i]);
+        bytes = fmax(bytes, (double)scenario_bytes(&cases[i]));
+    }
+    for (int l = 0; l < cases[0].layers && cases[0].family != PATHWAYS_HADAMARD; l++)
+        taps += dictionary_taps(&cases[0].shape[l]);
+    out->parameters = (int64_t)taps;
+    out->samples = (int64_t)trials;
+    out->flops_per_sample = flops / trials;
+    out->memory_bytes = (int64_t)bytes + ((int64_t)4 << 20);
+    out->checkpoint_bytes = (int64_t)(4 * taps) + 8192 + 8 * (int64_t)count * (int64_t)sizeof(double) * 32 * PATHWAYS_POINTS / 8;
+    free(cases);
+    return STATUS_OK;
+}

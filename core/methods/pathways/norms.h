@@ -1,0 +1,23 @@
+/* Local norms (paper section 2.2): the largest count of non-zeros (alpha 0) or Euclidean norm (alpha 2) that any window
+ * of a map sees, with wrap-around.
+ *
+ * A stripe is all of a code that meets one column of its own dictionary: 2 extent - 1 positions. A patch is what one
+ * column of the next dictionary covers: its extent in positions. The paper lets windows start at any entry of the vector;
+ * the proofs need those that start at a position ("aligned", Papyan et al.), which give a value at most as large. Both are
+ * here; bounds use aligned ones. A window at least as long as the circle is the whole of it. */
+#ifndef MOTIF_CORE_METHODS_PATHWAYS_NORMS_H
+#define MOTIF_CORE_METHODS_PATHWAYS_NORMS_H
+
+#include <stddef.h>
+
+struct local_window {
+    int height, width, channels; /* of the map */
+    int window_h, window_w;      /* in positions */
+};
+
+/* map: [height][width][channels]. scratch: 2 * height * width doubles. alpha 0 or 2. O(entries). */
+double local_norm(const struct local_window *window, const float *map, int alpha, double *scratch);
+/* Windows of `window` consecutive entries starting at any of `count` entries. */
+double local_norm_literal(const float *map, size_t count, size_t window, int alpha);
+
+#endif

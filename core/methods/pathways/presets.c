@@ -1,0 +1,222 @@
+/* Presets, and what the cases of each sweep are. */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/methods/pathways/config.h"
+
+/* The convolutional single layer: sizes from 64 to 4096, random signs. */
+static const struct config_setting single_layer[] = {
+    {"dictionary", "signs"}, {"filters", "2"},  {"filter_length", "4096"}, {"length", "32768"}, {"sweep", "sizes"},
+    {"sizes", "7"},          {"dictionaries", "3"}, {"points", "8"},       {"trials", "1000"},  {NULL, NULL}};
+
+static const struct config_setting two_layer[] = {
+    {"dictionary", "signs"}, {"filters", "2"},      {"filter_length", "1024"}, {"length", "4096"},
+    {"depth", "2"},          {"deep_filters", "4"}, {"deep_length", "256"},    {"deep_nonzeros", "8"},
+    {"sweep", "deep-length"}, {"sizes", "2"},       {"nonzeros", "1,2,4,6,8,12,16"}, {"trials", "2000"}, {NULL, NULL}};
+
+static const struct config_setting dirac_hadamard[] = {
+    {"dictionary", "dirac-hadamard"}, {"filter_length", "4096"}, {"length", "1"}, {"sweep", "signs"}, {"sizes", "2"},
+    {"nonzeros", "16,32,34,48,64,96,128,160,192,256,320,384"}, {"trials", "2000"}, {NULL, NULL}};
+
+/* Random signs against the worst and against none, over sizes. */
+static const struct config_setting signs[] = {
+    {"dictionary", "signs"}, {"filters", "2"},      {"filter_length", "4096"}, {"length", "32768"}, {"sweep", "signs"},
+    {"sizes", "7"},          {"dictionaries", "3"}, {"points", "8"},           {"trials", "1000"},  {NULL, NULL}};
+
+/* No table of non-zeros: the run finds where recovery falls, from m = 16384 down to 64. */
+static const struct config_setting hadamard_scaling[] = {
+    {"dictionary", "dirac-hadamard"}, {"filter_length", "16384"}, {"length", "1"}, {"sweep", "signs"}, {"sizes", "5"},
+    {"points", "10"}, {"trials", "1000"}, {NULL, NULL}};
+
+static const struct config_setting reference[] = {
+    {"sweep", "reference"}, {"points", "12"}, {"trials", "2000"}, {NULL, NULL}};
+
+static const struct config_setting noise[] = {
+    {"dictionary", "signs"}, {"filters", "4"}, {"filter_length", "256"}, {"length", "2048"}, {"sweep", "noise"},
+    {"points", "12"},        {"trials", "4000"}, {NULL, NULL}};
+static const struct config_setting magnitudes[] = {
+    {"dictionary", "signs"}, {"filters", "4"}, {"filter_length", "256"}, {"length", "2048"}, {"sweep", "magnitudes"},
+    {"points", "12"},        {"trials", "4000"}, {NULL, NULL}};
+static const struct config_setting decoders[] = {
+    {"dictionary", "signs"}, {"filters", "4"}, {"filter_length", "128"}, {"length", "1024"}, {"sweep", "decoders"},
+    {"nonzeros", "2,4,8,12,16,24,32,48,64,96,128"}, {"trials", "400"}, {"threshold", "0.5"}, {NULL, NULL}};
+
+const struct method_preset pathways_presets[PATHWAYS_PRESETS] = {
+    {"single-layer", "design A: random filters of six sizes, random signs; recovery grows with mu^-2", single_layer},
+    {"two-layer", "design C: sparse filters over dense ones; the first layer is the bottleneck", two_layer},
+    {"dirac-hadamard", "design B: spikes and Hadamard rows, m = 4096 and 1024; bound (5) overtakes bound (3)", dirac_hadamard},
+    {"hadamard-scaling", "design B over sizes: the slopes of random and of equal signs without filters' chance", hadamard_scaling},
+    {"signs", "random, all-plus and adversarial signs of the same codes; mu^-2 against mu^-1", signs},
+    {"reference", "design A at the five sizes of the reference table", reference},
+    {"noise", "design D: noise of patch norm 0, 0.1, 0.3 and 0.5 x_min", noise},
+    {"magnitudes", "design D: magnitudes within a factor of 1, 2 and 5", magnitudes},
+    {"decoders", "design D: top-k against hard, soft and ReLU thresholds and basis pursuit", decoders},
+};
+
+/* ---- cases --------------------------------------------------------------------------------------- */
+
+static struct pathways_case configured(const struct pathways_config *c)
+{
+    struct pathways_case p = {
+        .family = c->family,
+        .layers = (int)c->depth,
+        .stream = 0,
+        .signs = c->signs,
+        .support = c->support,
+        .noise = c->noise,
+        .ratio = c->magnitude_ratio,
+        .rule = {(enum decoder)c->decoder, c->threshold, c->iterations},
+    };
+    int width = (int)c->length, inputs = 1;
+    for (int l = 0; l < p.layers; l++) {
+        int filters = (int)(l == 0 ? c->filters : c->deep_filters);
+        int extent = (int)(l == 0 ? c->filter_length : c->deep_length);
+        p.shape[l] = (struct dictionary_shape){1, width, inputs, filters, 1, extent};
+        p.nonzeros[l] = l > 0 ? (int)c->deep_nonzeros : c->family == PATHWAYS_SPARSE ? (int)c->filter_nonzeros : 0;
+        inputs = filters;
+    }
+    if (p.family == PATHWAYS_HADAMARD) {
+        int m = (int)c->filter_length;
+        p.shape[0] = (struct dictionary_shape){1, 1, m, 2 * m, 1, 1};
+    }
+    return p;
+}
+
+static void resize(struct pathways_case *p, int step)
+{
+    if (p->family == PATHWAYS_HADAMARD) {
+        int m = p->shape[0].inputs >> (2 * step);
+        p->shape[0] = (struct dictionary_shape){1, 1, m, 2 * m, 1, 1};
+        return;
+    }
+    for (int l = 0; l < p->layers; l++)
+        p->shape[l].width = p->shape[l].width >> step > 0 ? p->shape[l].width >> step : 1;
+    p->shape[0].extent_w >>= step;
+}
+
+static int length_of(const struct pathways_case *p)
+{
+    return p->family == PATHWAYS_HADAMARD ? p->shape[0].inputs : p->shape[0].extent_w;
+}
+
+/* Each way of signs that belongs to a dictionary, in the order of groups. */
+static const struct {
+    int signs, support;
+    const char *name;
+} ways[2][3] = {
+    {{SIGNS_RANDOM, SUPPORT_ANY, "random signs"}, {SIGNS_PLUS, SUPPORT_ANY, "all plus"},
+     {SIGNS_ADVERSARIAL, SUPPORT_ANY, "adversarial signs"}},
+    {{SIGNS_RANDOM, SUPPORT_SPIKES, "random signs, spikes"}, {SIGNS_RANDOM, SUPPORT_ANY, "random signs, mixed"},
+     {SIGNS_PLUS, SUPPORT_SPIKES, "all plus, spikes"}},
+};
+
+static int size_cases(const struct pathways_config *c, const struct pathways_case *base, bool all_signs, struct pathways_case *out)
+{
+    int count = 0;
+    for (int step = 0; step < (int)c->sizes; step++)
+        for (int copy = 0; copy < (int)c->dictionaries; copy++)
+            for (int way = 0; way < (all_signs ? 3 : 1) && count < PATHWAYS_CASES; way++) {
+                struct pathways_case *p = &out[count++];
+                *p = *base;
+                resize(p, step);
+                p->stream = (uint32_t)(copy + 16 * step);
+                p->group = way;
+                if (all_signs) {
+                    p->signs = ways[base->family == PATHWAYS_HADAMARD][way].signs;
+                    p->support = ways[base->family == PATHWAYS_HADAMARD][way].support;
+                }
+                snprintf(p->label, sizeof p->label, "m=%d %.24s", length_of(p),
+                         all_signs ? ways[base->family == PATHWAYS_HADAMARD][way].name : "");
+            }
+    return count;
+}
+
+/* The five dictionaries that the method's facts give numbers for. */
+static int reference_cases(const struct pathways_case *base, struct pathways_case *out)
+{
+    static const struct {
+        int length, filters, positions, family;
+    } rows[] = {{49, 98, 256, PATHWAYS_GAUSS},  {49, 4, 512, PATHWAYS_GAUSS},   {256, 4, 2048, PATHWAYS_SIGNS},
+                {1024, 4, 8192, PATHWAYS_SIGNS}, {4096, 2, 32768, PATHWAYS_SIGNS}};
+    enum { ROWS = sizeof rows / sizeof rows[0] };
+    for (int i = 0; i < ROWS; i++) {
+        out[i] = *base;
+        out[i].layers = 1;
+        out[i].family = rows[i].family;
+        out[i].nonzeros[0] = 0;
+        out[i].shape[0] = (struct dictionary_shape){1, rows[i].positions, 1, rows[i].filters, 1, rows[i].length};
+        snprintf(out[i].label, sizeof out[i].label, "m=%d n=%d M=%d", rows[i].length, rows[i].filters, rows[i].positions);
+    }
+    return ROWS;
+}
+
+static int deep_cases(const struct pathways_config *c, const struct pathways_case *base, struct pathways_case *out)
+{
+    int count = 0;
+    for (int step = 0; step < (int)c->sizes; step++) {
+        int extent = (int)c->deep_length >> (2 * step);
+        if (extent < 1)
+            break;
+        struct pathways_case *p = &out[count++];
+        *p = *base;
+        p->group = step;
+        for (int l = 1; l < p->layers; l++)
+            p->shape[l].extent_w = extent;
+        snprintf(p->label, sizeof p->label, "k=%d above", extent);
+    }
+    return count;
+}
+
+static int variants(const struct pathways_config *c, const struct pathways_case *base, struct pathways_case *out)
+{
+    static const double levels[] = {0, 0.1, 0.3, 0.5}, ratios[] = {1, 2, 5};
+    static const char *const names[] = {"top-k", "hard", "soft", "ReLU", "pursuit"};
+    int count = c->sweep == SWEEP_NOISE ? 4 : c->sweep == SWEEP_MAGNITUDES ? 3 : 5;
+    for (int i = 0; i < count; i++) {
+        out[i] = *base;
+        out[i].group = i;
+        if (c->sweep == SWEEP_NOISE) {
+            out[i].noise = levels[i];
+            snprintf(out[i].label, sizeof out[i].label, "noise %g x_min", levels[i]);
+        } else if (c->sweep == SWEEP_MAGNITUDES) {
+            out[i].ratio = ratios[i];
+            snprintf(out[i].label, sizeof out[i].label, "x_max / x_min = %g", ratios[i]);
+        } else {
+            out[i].rule.decoder = (enum decoder)i;
+            snprintf(out[i].label, sizeof out[i].label, "%s", names[i]);
+        }
+    }
+    return count;
+}
+
+int pathways_cases(const struct pathways_config *c, struct pathways_case *out)
+{
+    struct pathways_case base = configured(c);
+    switch ((enum pathways_sweep)c->sweep) {
+    case SWEEP_SIZES: return size_cases(c, &base, false, out);
+    case SWEEP_SIGNS: return size_cases(c, &base, true, out);
+    case SWEEP_REFERENCE: return reference_cases(&base, out);
+    case SWEEP_DEEP: return deep_cases(c, &base, out);
+    case SWEEP_NOISE:
+    case SWEEP_MAGNITUDES:
+    case SWEEP_DECODERS: return variants(c, &base, out);
+    case SWEEP_NONE: break;
+    }
+    out[0] = base;
+    snprintf(out[0].label, sizeof out[0].label, "m=%d", length_of(&base));
+    return 1;
+}
+
+const char *pathways_group_name(const struct pathways_config *c, int group)
+{
+    if (c->sweep == SWEEP_SIGNS && group >= 0 && group < 3)
+        return ways[c->family == PATHWAYS_HADAMARD][group].name;
+    return c->signs == SIGNS_RANDOM ? "random signs" : c->signs == SIGNS_PLUS ? "all plus" : "adversarial signs";
+}
+
+int64_t pathways_columns(const struct pathways_case *c)
+{
+    const struct dictionary_shape *s = &c->shape[c->layers - 1];
+    int64_t all = (int64_t)s->filters * s->height * s->width;
+    return c->support == SUPPORT_SPIKES ? all / 2 : all;
+}

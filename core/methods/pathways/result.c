@@ -1,0 +1,124 @@
+/* The fields of a result. */
+#include <math.h>
+
+#include "core/methods/pathways/run.h"
+#include "core/methods/pathways/run_int.h"
+#include "core/nn/coherence.h"
+
+static void write_point(const struct sink *out, const struct method_run *run, int64_t at_case, const struct curve_point *p)
+{
+    const struct pathways_case *plan = &run->plan[at_case];
+    bool bounds = p->bound_codes > 0;
+    sink_begin_object(out, NULL);
+    sink_integer(out, "nonzeros", (int64_t)p->nonzeros);
+    sink_number(out, "stripe", point_stripe(p));
+    sink_number(out, "stripe_literal", p->stripe_literal / p->codes);
+    sink_number(out, "recovered", point_share(p));
+    sink_number(out, "standard_error", point_error(p));
+    sink_integer(out, "trials", (int64_t)p->draws);
+    sink_integer(out, "codes", (int64_t)p->codes);
+    /* Guaranteed probabilities: by (3) for any signs, by Theorem 3.2, by the instance bound; means over codes. */
+    sink_number(out, "uniform_bound", bounds ? p->uniform / p->bound_codes : NAN);
+    sink_number(out, "probabilistic_bound", bounds ? p->theorem / p->bound_codes : NAN);
+    sink_number(out, "instance_bound", bounds ? p->instance / p->bound_codes : NAN);
+    if (plan->layers > 1) {
+        sink_begin_list(out, "layers");
+        for (int l = 0; l < plan->layers; l++) {
+            sink_begin_object(out, NULL);
+            sink_number(out, "recovered", p->layer_recovered[l] / p->draws);
+            sink_number(out, "stripe", p->stripe[l] / p->codes);
+            sink_end_object(out);
+        }
+        sink_end_list(out);
+    }
+    sink_end_object(out);
+}
+
+static void write_curve(const struct sink *out, const struct method_run *run, int64_t at_case)
+{
+    const struct curve *curve = &run->curves[at_case];
+    sink_begin_list(out, "curve");
+    for (int i = 0; i < (int)curve->points; i++)
+        write_point(out, run, at_case, &curve->point[i]);
+    sink_end_list(out);
+}
+
+/* Limits of the first layer's stripe sparsity for the magnitudes and the noise of the case, by the formulas. */
+static void write_limits(const struct sink *out, const struct method_run *run, int64_t at_case)
+{
+    const struct pathways_case *plan = &run->plan[at_case];
+    const struct dictionary_shape *s = &plan->shape[0];
+    double mu = run->curves[at_case].coherence[0], atoms = (double)s->filters * s->height * s->width;
+    sink_number(out, "uniform_limit", bound_uniform(mu, 1, plan->ratio, plan->noise));
+    sink_number(out, "probabilistic_limit", bound_probabilistic(mu, atoms, 1, plan->ratio, plan->noise, run->config.delta));
+    double length = (double)s->inputs * s->extent_h * s->extent_w;
+    sink_number(out, "welch_floor", coherence_floor_welch(length, s->filters));
+    sink_number(out, "convolutional_floor",
+                plan->family == PATHWAYS_HADAMARD ? NAN : coherence_floor_convolutional(s->filters, length));
+}
+
+static void write_case(const struct sink *out, const struct method_run *run, int64_t i)
+{
+    const struct pathways_case *plan = &run->plan[i];
+    const struct dictionary_shape *s = &plan->shape[0];
+    bool hadamard = plan->family == PATHWAYS_HADAMARD;
+    sink_begin_object(out, NULL);
+    sink_text(out, "label", plan->label);
+    sink_integer(out, "filters", s->filters);
+    sink_integer(out, "filter_length", hadamard ? s->inputs : s->extent_w);
+    sink_integer(out, "length", hadamard ? 1 : s->width);
+    sink_begin_list(out, "coherence");
+    for (int l = 0; l < plan->layers; l++)
+        sink_number(out, NULL, run->curves[i].coherence[l]);
+    sink_end_list(out);
+    write_limits(out, run, i);
+    sink_number(out, "stripe_95", curve_crossing(&run->curves[i], 0.95, false));
+    sink_number(out, "stripe_50", curve_crossing(&run->curves[i], 0.5, false));
+    sink_number(out, "nonzeros_50", curve_crossing(&run->curves[i], 0.5, true));
+    write_curve(out, run, i);
+    sink_end_object(out);
+}
+
+static void write_fit(const struct sink *out, const struct method_run *run, int group, enum scaling_of of, const char *name)
+{
+    struct scaling_fit fit = pathways_fit(run, group, of);
+    if (isnan(fit.slope))
+        return;
+    sink_begin_object(out, NULL);
+    sink_text(out, "of", name);
+    sink_integer(out, "sizes", fit.points);
+    sink_number(out, "slope", fit.slope);
+    sink_number(out, "low", fit.low);
+    sink_number(out, "high", fit.high);
+    sink_number(out, "intercept", fit.intercept);
+    sink_end_object(out);
+}
+
+static void write_fits(const struct sink *out, const struct method_run *run)
+{
+    sink_begin_list(out, "fits");
+    for (int g = 0; g < pathways_groups(run); g++)
+        write_fit(out, run, g, SCALING_MEASURED, pathways_group_name(&run->config, g));
+    write_fit(out, run, 0, SCALING_UNIFORM, "limit (3)");
+    write_fit(out, run, 0, SCALING_PROBABILISTIC, "limit (5)");
+    sink_end_list(out);
+}
+
+enum status pathways_result(struct method_run *run, const struct sink *out, struct error *err)
+{
+    if (run->phase != PHASE_DONE)
+        return error_set(err, STATUS_CONFLICT, NULL, "the run has not measured all its curves yet");
+    sink_integer(out, "seed", run->draw_seed);
+    sink_integer(out, "samples", run->trials);
+    sink_number(out, "coherence", run->curves[0].coherence[0]);
+    sink_number(out, "stripe_95", curve_crossing(&run->curves[0], 0.95, false));
+    sink_number(out, "stripe_50", curve_crossing(&run->curves[0], 0.5, false));
+    write_limits(out, run, 0);
+    write_curve(out, run, 0);
+    sink_begin_list(out, "cases");
+    for (int64_t i = 0; i < run->cases; i++)
+        write_case(out, run, i);
+    sink_end_list(out);
+    write_fits(out, run);
+    return STATUS_OK;
+}

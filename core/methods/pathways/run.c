@@ -1,0 +1,359 @@
+/* The course of a run. Case by case: look for the range of non-zeros in which recovery falls (a pilot that doubles, unless
+ * the numbers are given), then measure its points. A unit is one code with its sign draws; a batch of units goes over the
+ * pool, and their counts are added up in order. The pilot depends on counts alone, so it resumes like everything else. */
+#include "core/methods/pathways/run.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/methods/pathways/run_int.h"
+
+static const double STEP_SECONDS = 0.15; /* more only if one batch takes longer */
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void metric(const struct method_run *run, const char *name, double value)
+{
+    if (run->env.metric)
+        run->env.metric(run->env.context, name, run->trials, value);
+}
+
+int64_t pathways_codes(const struct method_run *run)
+{
+    return (run->config.trials + run->config.draws - 1) / run->config.draws;
+}
+
+int pathways_draws(const struct method_run *run, int64_t at_case)
+{
+    return run->plan[at_case].signs == SIGNS_RANDOM ? (int)run->config.draws : 1;
+}
+
+/* ---- beginning and end ----------------------------------------------------------------------------- */
+
+static enum status take_filters(struct method_run *r, struct error *err)
+{
+    const struct pathways_case *plan = &r->plan[0];
+    struct scenario first;
+    enum status status = scenario_open(plan, (uint64_t)r->config.seed, NULL, r->env.kernels, &first, err);
+    if (status)
+        return status;
+    r->side = (float)plan->shape[0].inputs;
+    for (int l = 0; !status && plan->family != PATHWAYS_HADAMARD && l < plan->layers; l++) {
+        size_t taps = (size_t)dictionary_taps(&plan->shape[l]);
+        r->filters[l] = malloc(taps * sizeof(float));
+        if (r->filters[l])
+            memcpy(r->filters[l], first.dictionary[l].filters, taps * sizeof(float));
+        else
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for filters");
+    }
+    scenario_close(&first);
+    return status;
+}
+
+enum status pathways_create(const void *config, const struct method_env *env, struct method_run **run, struct error *err)
+{
+    struct method_run *r = calloc(1, sizeof *r);
+    if (!r)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
+    r->config = *(const struct pathways_config *)config;
+    r->env = *env;
+    r->cases = pathways_cases(&r->config, r->plan);
+    r->opened = -1;
+    r->draw_seed = r->config.seed;
+    r->step_seconds = STEP_SECONDS;
+    r->curves = calloc((size_t)r->cases, sizeof *r->curves);
+    r->spaces = calloc((size_t)pool_threads(env->pool), sizeof *r->spaces);
+    enum status status = STATUS_OK;
+    if (!r->curves || !r->spaces)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for curves");
+    if (!status)
+        status = take_filters(r, err);
+    if (status) {
+        pathways_destroy(r);
+        return status;
+    }
+    *run = r;
+    return STATUS_OK;
+}
+
+void pathways_close_case(struct method_run *run)
+{
+    for (int i = 0; run->spaces && i < pool_threads(run->env.pool); i++) {
+        trial_space_destroy(run->spaces[i]);
+        run->spaces[i] = NULL;
+    }
+    if (run->opened >= 0)
+        scenario_close(&run->scenario);
+    run->opened = -1;
+}
+
+void pathways_destroy(struct method_run *run)
+{
+    if (!run)
+        return;
+    pathways_close_case(run);
+    for (int l = 0; l < PATHWAYS_DEPTH; l++)
+        free(run->filters[l]);
+    free(run->spaces);
+    free(run->curves);
+    free(run);
+}
+
+/* Cases that share shape and stream with the first share its filters, which may have come from another job. */
+static bool same_dictionary(const struct method_run *run, int64_t at)
+{
+    const struct pathways_case *a = &run->plan[0], *b = &run->plan[at];
+    return a->family == b->family && a->layers == b->layers && a->stream == b->stream &&
+           memcmp(a->shape, b->shape, sizeof a->shape) == 0;
+}
+
+static enum status open_case(struct method_run *run, struct error *err)
+{
+    if (run->opened == run->at_case)
+        return STATUS_OK;
+    pathways_close_case(run);
+    bool given = same_dictionary(run, run->at_case) && run->filters[0];
+    enum status status = scenario_open(&run->plan[run->at_case], (uint64_t)run->config.seed,
+                                       given ? (const float *const *)run->filters : NULL, run->env.kernels,
+                                       &run->scenario, err);
+    if (status)
+        return status;
+    run->opened = run->at_case;
+    for (int i = 0; !status && i < pool_threads(run->env.pool); i++)
+        status = trial_space_create(&run->scenario, &run->spaces[i], err);
+    for (int l = 0; l < run->plan[run->at_case].layers; l++)
+        run->curves[run->at_case].coherence[l] = run->scenario.dictionary[l].coherence;
+    return status;
+}
+
+/* ---- a batch ---------------------------------------------------------------------------------------- */
+
+struct batch {
+    struct method_run *run;
+    struct trial_request request[BATCH_CODES];
+    struct trial_outcome outcome[BATCH_CODES];
+    enum status status[BATCH_CODES];
+    struct error error[BATCH_CODES];
+};
+
+static void do_unit(void *context, int chunk, int worker)
+{
+    struct batch *b = context;
+    error_clear(&b->error[chunk]);
+    b->status[chunk] = trial_run(&b->run->scenario, b->run->spaces[worker], &b->request[chunk], &b->outcome[chunk],
+                                 &b->error[chunk]);
+}
+
+static void add_outcome(struct curve_point *p, const struct trial_outcome *o, bool bounds)
+{
+    double share = (double)o->recovered / o->draws;
+    p->codes += 1;
+    p->draws += o->draws;
+    p->recovered += o->recovered;
+    p->share_squares += share * share;
+    for (int l = 0; l < PATHWAYS_DEPTH; l++) {
+        p->layer_recovered[l] += o->layer_recovered[l];
+        p->stripe[l] += o->stripe[l];
+    }
+    p->stripe_literal += o->stripe_literal[0];
+    if (bounds) {
+        p->bound_codes += 1;
+        p->uniform += o->uniform;
+        p->theorem += o->theorem;
+        p->instance += o->instance;
+        p->uniform_limit += o->uniform_limit;
+        p->probabilistic_limit += o->probabilistic_limit;
+    }
+}
+
+/* Codes first .. first + count of a point. */
+static enum status do_batch(struct method_run *run, struct curve_point *point, bool pilot, int64_t first, int count,
+                            struct error *err)
+{
+    struct batch b = {.run = run};
+    int draws = pilot && PILOT_DRAWS < run->config.draws ? PILOT_DRAWS : (int)run->config.draws;
+    for (int i = 0; i < count; i++)
+        b.request[i] = (struct trial_request){
+            .seed = (uint64_t)run->draw_seed,
+            .nonzeros = (int64_t)point->nonzeros,
+            .number = first + i,
+            .draws = draws,
+            .pilot = pilot,
+            .bounds = !pilot && first + i < run->config.bound_codes,
+            .delta = run->config.delta,
+        };
+    pool_run(run->env.pool, do_unit, &b, count);
+    for (int i = 0; i < count; i++) {
+        if (b.status[i])
+            return error_set(err, b.status[i], NULL, "%s", b.error[i].message);
+        add_outcome(point, &b.outcome[i], b.request[i].bounds);
+        run->trials += pilot ? 0 : b.outcome[i].draws;
+        run->since_checkpoint += b.outcome[i].draws;
+    }
+    run->batches++;
+    return STATUS_OK;
+}
+
+/* ---- pilot ------------------------------------------------------------------------------------------ */
+
+static int64_t most_nonzeros(const struct method_run *run)
+{
+    return (pathways_columns(&run->plan[run->at_case]) + 1) / 2;
+}
+
+/* Whole numbers, evenly spaced in the logarithm from low to high. */
+static void make_grid(struct curve *curve, int64_t low, int64_t high, int64_t points)
+{
+    int count = 0;
+    for (int64_t i = 0; i < points; i++) {
+        double at = points > 1 ? (double)i / (double)(points - 1) : 0;
+        double value = floor(0.5 + (double)low * pow((double)high / (double)low, at));
+        if (count == 0 || value > curve->point[count - 1].nonzeros)
+            curve->point[count++].nonzeros = value;
+    }
+    curve->points = count;
+}
+
+static void begin_measuring(struct method_run *run)
+{
+    run->phase = PHASE_MEASURE;
+    run->at_point = run->at_code = 0;
+}
+
+static void begin_case(struct method_run *run)
+{
+    int64_t list[PATHWAYS_POINTS];
+    struct curve *curve = &run->curves[run->at_case];
+    int given = pathways_nonzeros(&run->config, list);
+    run->phase = PHASE_PILOT;
+    run->pilot_nonzeros = run->pilot_low = 1;
+    if (given > 0) {
+        curve->points = given;
+        for (int i = 0; i < given; i++)
+            curve->point[i].nonzeros = (double)list[i];
+        begin_measuring(run);
+    }
+}
+
+static enum status pilot(struct method_run *run, struct error *err)
+{
+    struct curve_point *p = &run->pilot;
+    memset(p, 0, sizeof *p);
+    p->nonzeros = (double)run->pilot_nonzeros;
+    enum status status = do_batch(run, p, true, 0, PILOT_CODES, err);
+    if (status)
+        return status;
+    if (p->recovered == p->draws)
+        run->pilot_low = run->pilot_nonzeros;
+    if (p->recovered == 0 || 2 * run->pilot_nonzeros > most_nonzeros(run)) {
+        make_grid(&run->curves[run->at_case], run->pilot_low, run->pilot_nonzeros, run->config.points);
+        begin_measuring(run);
+    } else {
+        run->pilot_nonzeros *= 2;
+    }
+    return STATUS_OK;
+}
+
+/* ---- measurement ------------------------------------------------------------------------------------- */
+
+static void report_point(struct method_run *run, const struct curve_point *p)
+{
+    metric(run, "nonzeros", p->nonzeros);
+    metric(run, "stripe", point_stripe(p));
+    metric(run, "recovered", point_share(p));
+    metric(run, "coherence", run->curves[run->at_case].coherence[0]);
+}
+
+static enum status measure(struct method_run *run, struct error *err)
+{
+    struct curve *curve = &run->curves[run->at_case];
+    struct curve_point *point = &curve->point[run->at_point];
+    int64_t left = pathways_codes(run) - run->at_code;
+    int count = (int)(left < BATCH_CODES ? left : BATCH_CODES);
+    enum status status = do_batch(run, point, false, run->at_code, count, err);
+    if (status)
+        return status;
+    run->at_code += count;
+    if (run->at_code < pathways_codes(run))
+        return STATUS_OK;
+    report_point(run, point);
+    run->at_code = 0;
+    run->at_point++;
+    if (run->at_point < (int64_t)curve->points)
+        return STATUS_OK;
+    run->at_point = 0;
+    run->at_case++;
+    if (run->at_case == run->cases) {
+        run->phase = PHASE_DONE;
+        return pathways_artifacts(run, err);
+    }
+    begin_case(run);
+    return STATUS_OK;
+}
+
+enum status pathways_step(struct method_run *run, enum method_wish *wish, struct error *err)
+{
+    double began = now_seconds();
+    enum status status = STATUS_OK;
+    *wish = METHOD_CONTINUE;
+    if (run->batches == 0 && run->at_case == 0 && run->phase == PHASE_PILOT && run->pilot_nonzeros == 0)
+        begin_case(run);
+    while (!status && run->phase != PHASE_DONE) {
+        status = open_case(run, err);
+        if (!status)
+            status = run->phase == PHASE_PILOT ? pilot(run, err) : measure(run, err);
+        if (run->since_checkpoint >= run->config.checkpoint_every) {
+            run->since_checkpoint = 0;
+            *wish = METHOD_CHECKPOINT;
+            return status;
+        }
+        if (now_seconds() - began >= run->step_seconds)
+            break;
+    }
+    if (run->phase == PHASE_DONE)
+        *wish = METHOD_DONE;
+    return status;
+}
+
+/* The filters stay; everything is measured again with other codes. */
+enum status pathways_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
+{
+    (void)err;
+    memset(run->curves, 0, (size_t)run->cases * sizeof *run->curves);
+    run->draw_seed = what->seed;
+    run->config.trials = what->samples;
+    run->config.draws = run->config.draws < what->samples ? run->config.draws : what->samples;
+    run->at_case = run->batches = run->trials = 0;
+    begin_case(run);
+    return STATUS_OK;
+}
+
+/* ---- where it stands ----------------------------------------------------------------------------------- */
+
+void pathways_progress(const struct method_run *run, struct method_progress *out)
+{
+    static const char *const stages[] = {"searching", "measuring", "done"};
+    double points = 0, trials = 0;
+    if (run->phase == PHASE_MEASURE) {
+        points = run->curves[run->at_case].points;
+        trials = ((double)run->at_point + (double)run->at_code / (double)pathways_codes(run)) / points;
+    }
+    double fraction = run->phase == PHASE_DONE ? 1 : ((double)run->at_case + trials) / (double)run->cases;
+    *out = (struct method_progress){
+        .step = run->batches,
+        .samples = run->trials,
+        .fraction = fraction,
+        .density = NAN,
+        .target_accuracy = NAN,
+        .accuracy = NAN,
+        .eta_samples = fraction > 0 ? (double)run->trials * (1 / fraction - 1) : NAN,
+        .stage = stages[run->phase],
+    };
+}

@@ -1,0 +1,77 @@
+/* Private: a run and what its files share. */
+#ifndef MOTIF_CORE_METHODS_PATHWAYS_RUN_INT_H
+#define MOTIF_CORE_METHODS_PATHWAYS_RUN_INT_H
+
+#include "core/methods/pathways/config.h"
+#include "core/methods/pathways/run.h"
+#include "core/methods/pathways/trial.h"
+
+enum run_phase { PHASE_PILOT, PHASE_MEASURE, PHASE_DONE };
+enum { BATCH_CODES = 16, PILOT_CODES = 16, PILOT_DRAWS = 4 };
+
+/* Sums over the codes of a point. All doubles, so that a table of them is one entry of a checkpoint. */
+struct curve_point {
+    double nonzeros, codes, draws, recovered;
+    double share_squares; /* sum over codes of (recovered share of its draws)^2: codes, not draws, are independent */
+    double layer_recovered[PATHWAYS_DEPTH];
+    double stripe[PATHWAYS_DEPTH], stripe_literal;
+    double bound_codes, uniform, theorem, instance, uniform_limit, probabilistic_limit;
+};
+enum { POINT_COLUMNS = sizeof(struct curve_point) / sizeof(double) };
+
+struct curve {
+    double points; /* of the grid */
+    double coherence[PATHWAYS_DEPTH];
+    struct curve_point point[PATHWAYS_POINTS];
+};
+enum { CURVE_COLUMNS = sizeof(struct curve) / sizeof(double) };
+
+struct method_run {
+    struct pathways_config config;
+    struct method_env env;
+    struct pathways_case plan[PATHWAYS_CASES];
+    int64_t cases;
+
+    float *filters[PATHWAYS_DEPTH]; /* of the first case: the run's weights */
+    float side;                     /* of dirac-hadamard, which has no filters */
+
+    /* Of the case at hand; made when first needed. */
+    struct scenario scenario;
+    int64_t opened; /* case, or -1 */
+    struct trial_space **spaces;
+
+    struct curve *curves; /* [cases] */
+    int64_t phase, at_case, at_point, at_code;
+    int64_t pilot_nonzeros, pilot_low; /* tried next; the largest number up to which all were recovered */
+    int64_t batches, trials, since_checkpoint;
+    int64_t draw_seed;      /* of everything but filters */
+    double step_seconds;
+    struct curve_point pilot;
+};
+
+/* Codes of a point of the case at hand, and draws of each. */
+int64_t pathways_codes(const struct method_run *run);
+int pathways_draws(const struct method_run *run, int64_t at_case);
+void pathways_close_case(struct method_run *run);
+enum status pathways_artifacts(struct method_run *run, struct error *err);
+
+/* ---- what curves say ------------------------------------------------------------------------------ */
+
+double point_share(const struct curve_point *point);    /* recovered share of the draws */
+double point_error(const struct curve_point *point);    /* its standard error, over codes */
+double point_stripe(const struct curve_point *point);   /* mean stripe sparsity of the first layer */
+/* Stripe sparsity (or, with `columns`, number of non-zeros) at which recovery falls to `share`: from a monotone fit to the
+ * curve, linear in log S between points. NaN where the curve does not reach it. */
+double curve_crossing(const struct curve *curve, double share, bool nonzeros);
+
+/* log S50 (or log of what (3) or (5) allows) against log 1/mu of the cases of a group, by least squares over sizes; low,
+ * high: 95 % interval from Student's t, NaN for two sizes. */
+enum scaling_of { SCALING_MEASURED, SCALING_UNIFORM, SCALING_PROBABILISTIC };
+struct scaling_fit {
+    int points; /* sizes */
+    double slope, low, high, intercept;
+};
+struct scaling_fit pathways_fit(const struct method_run *run, int group, enum scaling_of of);
+int pathways_groups(const struct method_run *run);
+
+#endif

@@ -1,0 +1,30 @@
+/* Circular correlation of a signal with a bank of filters by FFT (kissfft, single precision).
+ *
+ * Two real filters share one complex transform: with F, G the transforms of filters f, g and Y that of the signal,
+ * the inverse transform of Y (conj F + i conj G) holds the correlations with f and g as real and imaginary part. */
+#ifndef MOTIF_CORE_METHODS_PATHWAYS_TRANSFORM_H
+#define MOTIF_CORE_METHODS_PATHWAYS_TRANSFORM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/error.h"
+#include "core/methods/pathways/dictionary.h"
+
+/* Lengths without prime factors above 5 on every axis; others would be slow. */
+bool spectrum_suits(const struct dictionary_shape *shape);
+/* Additions and multiplications of one analysis by FFT, and of a direct one; both in units of the vector kernels, that
+ * is weighed by the speeds that `motifd bench pathways` measures. */
+double spectrum_cost(const struct dictionary_shape *shape);
+double direct_cost(const struct dictionary_shape *shape);
+
+/* filters: [filters][extent_h][extent_w][inputs], unit norm. */
+enum status spectrum_create(const struct dictionary_shape *shape, const float *filters, struct spectrum **spectrum,
+                            struct error *err);
+void spectrum_destroy(struct spectrum *spectrum); /* NULL is fine */
+size_t spectrum_bytes(const struct spectrum *spectrum);
+size_t spectrum_scratch(const struct dictionary_shape *shape); /* floats */
+/* code = A^T signal. Any number of threads may share a spectrum, each with its own scratch. */
+void spectrum_analyse(const struct spectrum *spectrum, const float *signal, float *code, float *scratch);
+
+#endif

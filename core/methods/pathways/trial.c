@@ -1,0 +1,520 @@
+/* Two ways through a trial. One layer with a threshold needs no signal: A^T A D x is the sum of K rows of the Gram
+ * matrix, and whether the largest entries are the right ones is seen without sorting. Everything else goes through the
+ * whole encoder and decoder. Noise is analysed once a code: A^T v does not depend on D. */
+#include "core/methods/pathways/trial.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/philox.h"
+#include "core/methods/pathways/norms.h"
+
+/* The stream of a case, below 1000, is added: cases with equal ones see the same codes. */
+enum { STREAM_FILTERS = 1, STREAM_SUPPORT = 10000, STREAM_MAGNITUDE = 20000, STREAM_NOISE = 30000, STREAM_SIGNS = 40000,
+       STREAM_LAYER = 1000, STREAM_PILOT = 100000 };
+static const double ROUNDING = 1e-6; /* entries of an encoded map below this share of its largest are sums that cancel */
+
+struct trial_space {
+    float *map[PATHWAYS_DEPTH + 1]; /* encoder: signal, then the code of each layer */
+    struct spikes truth[PATHWAYS_DEPTH], found;
+    float *code, *noise, *scratch;
+    double *sums;
+    unsigned char *taken;
+    uint32_t *signs[PATHWAYS_DEPTH];
+};
+
+/* ---- scenarios ---------------------------------------------------------------------------------- */
+
+enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const float *const *filters,
+                          const struct kernels *kernels, struct scenario *out, struct error *err)
+{
+    memset(out, 0, sizeof *out);
+    out->plan = *plan;
+    if (plan->family == PATHWAYS_HADAMARD)
+        return dictionary_hadamard(plan->shape[0].inputs, kernels, &out->dictionary[0], err);
+    enum status status = STATUS_OK;
+    for (int l = 0; !status && l < plan->layers; l++) {
+        if (filters) {
+            status = dictionary_create(&plan->shape[l], filters[l], kernels, &out->dictionary[l], err);
+            continue;
+        }
+        enum dictionary_family family = plan->nonzeros[l] > 0                              ? FAMILY_SPARSE
+                                        : l == 0 && plan->family == PATHWAYS_SIGNS         ? FAMILY_SIGNS
+                                                                                           : FAMILY_GAUSS;
+        uint32_t stream = STREAM_FILTERS + (uint32_t)l + PATHWAYS_DEPTH * plan->stream;
+        status = dictionary_draw(&plan->shape[l], family, plan->nonzeros[l], seed, stream, kernels, &out->dictionary[l], err);
+    }
+    if (status)
+        scenario_close(out);
+    return status;
+}
+
+void scenario_close(struct scenario *s)
+{
+    for (int l = 0; l < PATHWAYS_DEPTH; l++)
+        dictionary_close(&s->dictionary[l]);
+}
+
+uint64_t scenario_bytes(const struct pathways_case *plan)
+{
+    double bytes = 0;
+    for (int l = 0; l < plan->layers; l++) {
+        const struct dictionary_shape *s = &plan->shape[l];
+        double atoms = (double)s->filters * s->height * s->width;
+        bytes += 30 * atoms;
+        if (plan->family != PATHWAYS_HADAMARD)
+            bytes += 8 * dictionary_taps(s) + 8 * dictionary_gram_size(s);
+    }
+    return (uint64_t)bytes;
+}
+
+static size_t code_size(const struct scenario *s, int layer) { return dictionary_code_size(&s->dictionary[layer]); }
+
+static size_t signal_size(const struct scenario *s) { return dictionary_signal_size(&s->dictionary[0]); }
+
+enum status trial_space_create(const struct scenario *s, struct trial_space **space, struct error *err)
+{
+    struct trial_space *t = calloc(1, sizeof *t);
+    size_t most = signal_size(s), scratch = 0;
+    bool whole = t != NULL;
+    for (int l = 0; whole && l < s->plan.layers; l++) {
+        const struct dictionary *d = &s->dictionary[l];
+        size_t atoms = dictionary_code_size(d);
+        size_t need = s->plan.rule.decoder == DECODER_PURSUIT ? decode_pursuit_scratch(d) : dictionary_scratch(d);
+        most = atoms > most ? atoms : most;
+        scratch = need > scratch ? need : scratch;
+        t->map[l + 1] = calloc(atoms, sizeof(float));
+        t->truth[l] = (struct spikes){0, calloc(atoms, sizeof(int32_t)), calloc(atoms, sizeof(float))};
+        t->signs[l] = calloc(atoms / 32 + 1, sizeof(uint32_t));
+        whole = t->map[l + 1] && t->truth[l].at && t->truth[l].value && t->signs[l];
+    }
+    if (whole) {
+        scratch = scratch > most ? scratch : most;
+        t->map[0] = calloc(signal_size(s), sizeof(float));
+        t->found = (struct spikes){0, calloc(most, sizeof(int32_t)), calloc(most, sizeof(float))};
+        t->code = calloc(most, sizeof(float));
+        t->noise = calloc(signal_size(s) + code_size(s, 0), sizeof(float));
+        t->scratch = calloc(scratch, sizeof(float));
+        t->sums = calloc(2 * most, sizeof(double));
+        t->taken = calloc(most, 1);
+        whole = t->map[0] && t->found.at && t->found.value && t->code && t->noise && t->scratch && t->sums && t->taken;
+    }
+    if (!whole) {
+        trial_space_destroy(t);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a trial");
+    }
+    *space = t;
+    return STATUS_OK;
+}
+
+void trial_space_destroy(struct trial_space *t)
+{
+    if (!t)
+        return;
+    free(t->map[0]);
+    for (int l = 0; l < PATHWAYS_DEPTH; l++) {
+        free(t->map[l + 1]);
+        free(t->truth[l].at);
+        free(t->truth[l].value);
+        free(t->signs[l]);
+    }
+    free(t->found.at);
+    free(t->found.value);
+    free(t->code);
+    free(t->noise);
+    free(t->scratch);
+    free(t->sums);
+    free(t->taken);
+    free(t);
+}
+
+/* ---- drawing ------------------------------------------------------------------------------------- */
+
+struct drawing {
+    const struct scenario *s;
+    struct trial_space *t;
+    const struct trial_request *request;
+};
+
+static struct philox stream_of(const struct drawing *w, uint32_t use, int64_t draw)
+{
+    const struct trial_request *r = w->request;
+    uint32_t stream = use + w->s->plan.stream + (r->pilot ? STREAM_PILOT : 0);
+    uint64_t step = (uint64_t)r->nonzeros << 36 | (uint64_t)r->number << 12 | (uint64_t)draw;
+    return philox_stream(r->seed, stream, step);
+}
+
+/* Uniform over supports of the wanted size (Floyd), magnitudes uniform in [1, ratio]. */
+static void draw_code(const struct drawing *w)
+{
+    struct spikes *x = &w->t->truth[w->s->plan.layers - 1];
+    size_t columns = (size_t)pathways_columns(&w->s->plan), count = (size_t)w->request->nonzeros;
+    struct philox support = stream_of(w, STREAM_SUPPORT, 0), magnitude = stream_of(w, STREAM_MAGNITUDE, 0);
+    memset(w->t->taken, 0, columns);
+    for (size_t j = columns - count, i = 0; j < columns; j++, i++) {
+        size_t pick = (size_t)(((uint64_t)philox_u32(&support, i) * (j + 1)) >> 32);
+        w->t->taken[w->t->taken[pick] ? j : pick] = 1;
+    }
+    x->count = 0;
+    for (size_t i = 0; i < columns; i++)
+        if (w->t->taken[i]) {
+            double u = (double)philox_uniform(&magnitude, (uint64_t)x->count);
+            x->at[x->count] = (int32_t)i;
+            x->value[x->count++] = (float)(1 + (w->s->plan.ratio - 1) * u);
+        }
+}
+
+static double patch_norm(const struct drawing *w, const float *signal)
+{
+    const struct dictionary_shape *s = &w->s->dictionary[0].shape;
+    struct local_window patch = {s->height, s->width, s->inputs, s->extent_h, s->extent_w};
+    return local_norm(&patch, signal, 2, w->t->sums);
+}
+
+/* v with its patch norm exactly what was asked for, and A^T v behind it. */
+static void draw_noise(const struct drawing *w)
+{
+    size_t count = signal_size(w->s);
+    float *noise = w->t->noise, *analysed = noise + count;
+    if (w->s->plan.noise == 0)
+        return;
+    struct philox normal = stream_of(w, STREAM_NOISE, 0);
+    for (size_t i = 0; i < count; i++)
+        noise[i] = (float)philox_normal(&normal, i);
+    float scale = (float)(w->s->plan.noise / patch_norm(w, noise));
+    for (size_t i = 0; i < count; i++)
+        noise[i] *= scale;
+    dictionary_analyse(&w->s->dictionary[0], noise, analysed, w->t->scratch);
+}
+
+static void draw_signs(const struct drawing *w, int64_t draw)
+{
+    for (int l = 0; l < w->s->plan.layers; l++) {
+        size_t words = code_size(w->s, l) / 32 + 1;
+        if (w->s->plan.signs != SIGNS_RANDOM) {
+            memset(w->t->signs[l], 0, words * sizeof(uint32_t));
+            continue;
+        }
+        struct philox random = stream_of(w, STREAM_SIGNS + STREAM_LAYER * (uint32_t)l, draw);
+        philox_fill_u32(&random, 0, w->t->signs[l], words);
+    }
+}
+
+static bool minus(const uint32_t *signs, int32_t at) { return signs[at / 32] >> (at % 32) & 1; }
+
+/* out = D x. */
+static void apply_signs(const struct spikes *x, const uint32_t *signs, struct spikes *out)
+{
+    out->count = x->count;
+    for (int i = 0; i < x->count; i++) {
+        out->at[i] = x->at[i];
+        out->value[i] = minus(signs, x->at[i]) ? -x->value[i] : x->value[i];
+    }
+}
+
+static void spread(const struct spikes *x, float *map, size_t count)
+{
+    memset(map, 0, count * sizeof *map);
+    for (int i = 0; i < x->count; i++)
+        map[x->at[i]] = x->value[i];
+}
+
+/* ---- encoder --------------------------------------------------------------------------------------- */
+
+/* The non-zeros of a map; what is left of sums that cancel becomes an exact zero. */
+static void gather(float *map, size_t count, struct spikes *out)
+{
+    float largest = 0;
+    for (size_t i = 0; i < count; i++)
+        largest = fabsf(map[i]) > largest ? fabsf(map[i]) : largest;
+    float least = (float)ROUNDING * largest;
+    out->count = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (fabsf(map[i]) <= least) {
+            map[i] = 0;
+            continue;
+        }
+        out->at[out->count] = (int32_t)i;
+        out->value[out->count++] = map[i];
+    }
+}
+
+/* From x^(L) in truth[L-1] down to truth[0]; `signal`: also x^(0) + v in map[0]. */
+static void encode(const struct drawing *w, bool signal)
+{
+    struct trial_space *t = w->t;
+    for (int l = w->s->plan.layers - 1; l >= 0; l--) {
+        if (l == 0 && !signal)
+            break;
+        size_t count = l == 0 ? signal_size(w->s) : code_size(w->s, l - 1);
+        apply_signs(&t->truth[l], t->signs[l], &t->found);
+        dictionary_synthesise(&w->s->dictionary[l], &t->found, t->map[l]);
+        if (l > 0)
+            gather(t->map[l], count, &t->truth[l - 1]);
+    }
+    for (size_t i = 0; signal && w->s->plan.noise > 0 && i < signal_size(w->s); i++)
+        t->map[0][i] += t->noise[i];
+}
+
+/* ---- decoder --------------------------------------------------------------------------------------- */
+
+/* code = A^T (A D x + v). */
+static void correlate(const struct drawing *w, const struct spikes *signed_code)
+{
+    struct trial_space *t = w->t;
+    const struct dictionary *d = &w->s->dictionary[0];
+    size_t atoms = dictionary_code_size(d);
+    if (d->hadamard) {
+        dictionary_synthesise(d, signed_code, t->map[0]);
+        dictionary_analyse(d, t->map[0], t->code, t->scratch);
+    } else {
+        memset(t->code, 0, atoms * sizeof(float));
+        dictionary_correlate(d, signed_code, t->code);
+    }
+    const float *analysed = t->noise + signal_size(w->s);
+    for (size_t i = 0; w->s->plan.noise > 0 && i < atoms; i++)
+        t->code[i] += analysed[i];
+}
+
+static float largest_magnitude(const float *values, size_t count)
+{
+    float lane[16] = {0}, largest = 0;
+    size_t i = 0;
+    for (; i + 16 <= count; i += 16)
+        for (int j = 0; j < 16; j++) {
+            float v = fabsf(values[i + (size_t)j]);
+            lane[j] = v > lane[j] ? v : lane[j];
+        }
+    for (; i < count; i++)
+        largest = fabsf(values[i]) > largest ? fabsf(values[i]) : largest;
+    for (int j = 0; j < 16; j++)
+        largest = lane[j] > largest ? lane[j] : largest;
+    return largest;
+}
+
+/* Top-k finds the support if and only if all inside are larger than all outside. `inside`: the values there. The code is
+ * left as it was. */
+static bool separated(const struct spikes *x, float *code, size_t count, struct spikes *inside)
+{
+    float least = INFINITY;
+    inside->count = x->count;
+    for (int i = 0; i < x->count; i++) {
+        float *at = &code[x->at[i]], v = fabsf(*at);
+        least = v < least ? v : least;
+        inside->at[i] = x->at[i];
+        inside->value[i] = *at;
+        *at = 0;
+    }
+    bool found = x->count == 0 || least > largest_magnitude(code, count);
+    for (int i = 0; i < x->count; i++)
+        code[x->at[i]] = inside->value[i];
+    return found;
+}
+
+static double smallest(const struct spikes *x)
+{
+    double least = x->count ? INFINITY : 0;
+    for (int i = 0; i < x->count; i++)
+        least = fmin(least, fabs((double)x->value[i]));
+    return least;
+}
+
+static bool same_support(const struct spikes *a, const struct spikes *b)
+{
+    return a->count == b->count && memcmp(a->at, b->at, (size_t)a->count * sizeof *a->at) == 0;
+}
+
+/* Layer l from t->code = A^T input (thresholds) or from the dense input itself (pursuit), to t->found, with D's signs.
+ * True: its support is the true one. */
+static bool decode_layer(const struct drawing *w, int l, const float *input)
+{
+    struct trial_space *t = w->t;
+    const struct decode_rule *rule = &w->s->plan.rule;
+    const struct dictionary *d = &w->s->dictionary[l];
+    size_t atoms = dictionary_code_size(d);
+    double threshold = rule->threshold * smallest(&t->truth[l]);
+    if (rule->decoder == DECODER_PURSUIT)
+        decode_pursuit(d, input, threshold, rule->iterations, t->code, t->scratch);
+    for (size_t i = 0; i < atoms; i++)
+        t->code[i] = minus(t->signs[l], (int32_t)i) ? -t->code[i] : t->code[i];
+    if (rule->decoder == DECODER_TOP_K && separated(&t->truth[l], t->code, atoms, &t->found))
+        return true;
+    if (rule->decoder == DECODER_PURSUIT)
+        decode_threshold(DECODER_HARD, t->code, atoms, 0, 0, &t->found, t->scratch);
+    else
+        decode_threshold(rule->decoder, t->code, atoms, t->truth[l].count, threshold, &t->found, t->scratch);
+    return rule->decoder != DECODER_TOP_K && same_support(&t->found, &t->truth[l]); /* a tie is a miss */
+}
+
+static void count_layers(const struct drawing *w, struct trial_outcome *out)
+{
+    struct trial_space *t = w->t;
+    bool pursuit = w->s->plan.rule.decoder == DECODER_PURSUIT, all = true;
+    if (!pursuit) {
+        apply_signs(&t->truth[0], t->signs[0], &t->found);
+        correlate(w, &t->found);
+    }
+    for (int l = 0; l < w->s->plan.layers; l++) {
+        size_t inputs = dictionary_signal_size(&w->s->dictionary[l]);
+        if (l > 0 && pursuit) {
+            spread(&t->found, t->map[l], inputs);
+        } else if (l > 0) {
+            memset(t->code, 0, code_size(w->s, l) * sizeof(float));
+            dictionary_analyse_sparse(&w->s->dictionary[l], &t->found, t->code);
+        }
+        bool found = decode_layer(w, l, t->map[l]);
+        all = all && found;
+        out->layer_recovered[l] += found;
+    }
+    out->recovered += all;
+}
+
+static bool simple(const struct scenario *s)
+{
+    return s->plan.layers == 1 && s->plan.rule.decoder == DECODER_TOP_K;
+}
+
+static void count_simply(const struct drawing *w, const struct spikes *signed_code, struct trial_outcome *out)
+{
+    correlate(w, signed_code);
+    bool found = separated(&w->t->truth[0], w->t->code, code_size(w->s, 0), &w->t->found);
+    out->recovered += found;
+    out->layer_recovered[0] += found;
+}
+
+/* ---- adversarial signs ------------------------------------------------------------------------------ */
+
+/* The column outside that the code could raise most, and the one inside that it could lower most. */
+static void choose_targets(const struct drawing *w, int64_t *outside, int64_t *inside)
+{
+    const struct spikes *x = &w->t->truth[0];
+    const struct dictionary *d = &w->s->dictionary[0];
+    double least = INFINITY, most = -1;
+    dictionary_interference(d, x, 1, w->t->sums);
+    for (int i = 0; i < x->count; i++) {
+        double left = (double)x->value[i] - w->t->sums[x->at[i]];
+        if (left < least) {
+            least = left;
+            *inside = x->at[i];
+        }
+    }
+    for (int i = 0; i < x->count; i++)
+        w->t->sums[x->at[i]] = -1;
+    for (size_t k = 0; k < dictionary_code_size(d); k++)
+        if (w->t->sums[k] > most) {
+            most = w->t->sums[k];
+            *outside = (int64_t)k;
+        }
+}
+
+/* Three attacks: raise the one, lower the other, and both. Recovery must survive all. */
+static void count_adversarial(const struct drawing *w, struct trial_outcome *out)
+{
+    struct trial_space *t = w->t;
+    const struct dictionary *d = &w->s->dictionary[0];
+    const struct spikes *x = &t->truth[0];
+    int64_t outside = 0, inside = x->at[0];
+    bool survived = true;
+    choose_targets(w, &outside, &inside);
+    for (int attack = 0; attack < 3 && survived; attack++) {
+        t->found.count = x->count;
+        for (int i = 0; i < x->count; i++) {
+            double up = dictionary_inner(d, outside, x->at[i]), down = -dictionary_inner(d, inside, x->at[i]);
+            double gain = attack == 0 ? up : attack == 1 ? down : up + down;
+            bool negative = x->at[i] == inside ? false : gain < 0;
+            if (attack == 0)
+                negative = up < 0;
+            t->found.at[i] = x->at[i];
+            t->found.value[i] = negative ? -x->value[i] : x->value[i];
+        }
+        correlate(w, &t->found);
+        survived = separated(x, t->code, dictionary_code_size(d), &t->found);
+    }
+    out->recovered += survived;
+    out->layer_recovered[0] += survived;
+}
+
+/* ---- a unit ------------------------------------------------------------------------------------------ */
+
+static enum status guarantees(const struct drawing *w, struct trial_outcome *out, struct error *err)
+{
+    const struct dictionary *dictionaries[PATHWAYS_DEPTH];
+    const float *codes[PATHWAYS_DEPTH];
+    struct layer_guarantee layer[PATHWAYS_DEPTH];
+    int layers = w->s->plan.layers;
+    for (int l = 0; l < layers; l++) {
+        dictionaries[l] = &w->s->dictionary[l];
+        codes[l] = w->t->map[l + 1];
+    }
+    enum status status = pathway_guarantee(dictionaries, codes, layers, w->s->plan.noise, w->request->delta, true, layer, err);
+    if (status)
+        return status;
+    struct pathway_verdict verdict = pathway_verdict(layer, layers);
+    out->uniform = verdict.uniform;
+    out->theorem = verdict.theorem;
+    out->instance = verdict.instance;
+    out->uniform_limit = layer[0].uniform_limit;
+    out->probabilistic_limit = layer[0].probabilistic_limit;
+    return STATUS_OK;
+}
+
+/* Stripe sparsities of the present codes; their maps are left in map[1..]. */
+static void measure(const struct drawing *w, struct trial_outcome *out)
+{
+    for (int l = 0; l < w->s->plan.layers; l++) {
+        const struct dictionary_shape *s = &w->s->dictionary[l].shape;
+        struct local_window stripe = {s->height, s->width, s->filters, 2 * s->extent_h - 1, 2 * s->extent_w - 1};
+        spread(&w->t->truth[l], w->t->map[l + 1], code_size(w->s, l));
+        out->stripe[l] = local_norm(&stripe, w->t->map[l + 1], 0, w->t->sums);
+        out->stripe_literal[l] = local_norm_literal(w->t->map[l + 1], code_size(w->s, l),
+                                                    (size_t)(2 * s->extent_w - 1) * (size_t)s->filters, 0);
+    }
+}
+
+enum status trial_run(const struct scenario *s, struct trial_space *t, const struct trial_request *request,
+                      struct trial_outcome *out, struct error *err)
+{
+    struct drawing w = {s, t, request};
+    enum status status = STATUS_OK;
+    memset(out, 0, sizeof *out);
+    out->draws = s->plan.signs == SIGNS_RANDOM ? request->draws : 1;
+    draw_code(&w);
+    draw_noise(&w);
+    for (int64_t draw = 0; !status && draw < out->draws; draw++) {
+        draw_signs(&w, draw);
+        encode(&w, s->plan.rule.decoder == DECODER_PURSUIT);
+        if (draw == 0) {
+            measure(&w, out);
+            if (request->bounds)
+                status = guarantees(&w, out, err);
+        }
+        if (s->plan.signs == SIGNS_ADVERSARIAL) {
+            count_adversarial(&w, out);
+        } else if (simple(s)) {
+            apply_signs(&t->truth[0], t->signs[0], &t->found);
+            count_simply(&w, &t->found, out);
+        } else {
+            count_layers(&w, out);
+        }
+    }
+    return status;
+}
+
+enum status trial_draw(const struct scenario *s, struct trial_space *t, const struct trial_request *request,
+                       struct trial_picture *out, struct error *err)
+{
+    struct drawing w = {s, t, request};
+    (void)err;
+    draw_code(&w);
+    draw_noise(&w);
+    draw_signs(&w, 0);
+    encode(&w, true);
+    out->signal = t->map[0];
+    for (int l = 0; l < s->plan.layers; l++) {
+        spread(&t->truth[l], t->map[l + 1], code_size(s, l));
+        out->codes[l] = t->map[l + 1];
+        out->signs[l] = t->signs[l];
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,62 @@
+/* One code x and its sign draws: the unit of work of the Monte Carlo.
+ *
+ * The probability of the paper is over D alone, so several D are drawn for the same x (support, magnitudes and noise).
+ * Everything is a function of (seed, case, non-zeros, code number, draw), so units may be done in any order by any
+ * thread. A layer counts as recovered when the decoder's support equals the true one; a tie counts as a miss. */
+#ifndef MOTIF_CORE_METHODS_PATHWAYS_TRIAL_H
+#define MOTIF_CORE_METHODS_PATHWAYS_TRIAL_H
+
+#include "core/methods/pathways/bounds.h"
+#include "core/methods/pathways/config.h"
+
+/* A case with its dictionaries made. Immutable; shared by threads. */
+struct scenario {
+    struct pathways_case plan;
+    struct dictionary dictionary[PATHWAYS_DEPTH];
+};
+
+/* filters: of each layer, laid out as in struct dictionary, or NULL: drawn from `seed`. */
+enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const float *const *filters,
+                          const struct kernels *kernels, struct scenario *out, struct error *err);
+void scenario_close(struct scenario *scenario);
+uint64_t scenario_bytes(const struct pathways_case *plan); /* about what it and one space hold */
+
+/* Scratch of one thread. */
+struct trial_space;
+enum status trial_space_create(const struct scenario *scenario, struct trial_space **space, struct error *err);
+void trial_space_destroy(struct trial_space *space);
+
+struct trial_request {
+    uint64_t seed;
+    int64_t nonzeros; /* of the deepest code */
+    int64_t number;   /* which code */
+    int draws;        /* of D; all-plus and adversarial signs take one */
+    bool pilot;       /* other random numbers than the measurement's */
+    bool bounds;      /* work out the guarantees, of the first draw's codes */
+    double delta;
+};
+
+struct trial_outcome {
+    int draws;                           /* that were made */
+    int recovered;                       /* draws whose whole pathway was found */
+    int layer_recovered[PATHWAYS_DEPTH]; /* draws in which that layer's support was found */
+    double stripe[PATHWAYS_DEPTH], stripe_literal[PATHWAYS_DEPTH]; /* of the first draw */
+    /* With `bounds`: certain; lower bounds of the probability; limits of the first layer's stripe sparsity. */
+    bool uniform;
+    double theorem, instance, uniform_limit, probabilistic_limit;
+};
+
+enum status trial_run(const struct scenario *scenario, struct trial_space *space, const struct trial_request *request,
+                      struct trial_outcome *out, struct error *err);
+
+/* The codes of a draw, for queries and tests: codes[l] is the map of x^(l+1) with D^(l+1) applied to the dictionary, that
+ * is the true code; signal the noisy observation [M]. Pointers into the space, valid until its next use. */
+struct trial_picture {
+    const float *codes[PATHWAYS_DEPTH];
+    const float *signal;
+    const uint32_t *signs[PATHWAYS_DEPTH]; /* bit i of word i / 32: D_ii = -1 */
+};
+enum status trial_draw(const struct scenario *scenario, struct trial_space *space, const struct trial_request *request,
+                       struct trial_picture *out, struct error *err);
+
+#endif
