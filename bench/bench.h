@@ -6,6 +6,7 @@
 #ifndef MOTIF_BENCH_BENCH_H
 #define MOTIF_BENCH_BENCH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "core/base/error.h"
@@ -19,6 +20,8 @@ struct bench_options {
     double density;      /* of the motif map; 0: 0.5 */
     const char *backward; /* of whole steps: "dense" (NULL: that), with batch statistics; "sparse" or "auto", with held ones */
     double seconds;      /* for each measured thing; 0: what the benchmark thinks enough */
+    bool processor_time; /* measure time on a processor, of all threads together, instead of wall time: for one thread on
+                            a machine that does other things as well */
 };
 
 struct bench {

@@ -6,7 +6,7 @@
 #include "core/base/pool.h"
 #include "core/kernels/kernels.h"
 
-/* Wall-clock seconds from some fixed moment. */
+/* Seconds from some fixed moment, by the clock of the options. */
 double bench_now(void);
 
 struct bench_timing {

@@ -209,6 +209,7 @@ enum status bench_step_breakdown(const struct bench_options *options, const stru
     if (!status) {
         take_step(&s);
         s.exec.profile = &s.profile;
+        s.profile.processor_time = options->processor_time;
         struct bench_timing timing = bench_time(take_step, &s, options->seconds > 0 ? options->seconds : 20);
         double steps = timing.calls + 1;
         status = s.status ? error_set(err, s.status, NULL, "%s", s.error.message) : STATUS_OK;

@@ -17,10 +17,11 @@
 
 static const char usage[] =
     "usage: motifd bench NAME [--preset P] [--kernels ref|avx2|avx512] [--threads N] [--batch N] [--density D]\n"
-    "                         [--backward dense|sparse|auto] [--seconds S] [--json]\n"
+    "                         [--backward dense|sparse|auto] [--seconds S] [--clock wall|processor] [--json]\n"
     "       motifd bench --list\n"
     "\n"
-    "--json prints exactly one JSON object. Two numbers of a measurement are its best and its median.\n";
+    "--json prints exactly one JSON object. Two numbers of a measurement are its best and its median.\n"
+    "--clock processor counts the time on a processor, of all threads: for one thread on a busy machine.\n";
 
 struct bench_command {
     struct bench_options options;
@@ -110,7 +111,8 @@ static bool read_options(struct bench_command *command, int argc, char **argv)
         {"density", required_argument, NULL, 'd'}, {"seconds", required_argument, NULL, 's'},
         {"backward", required_argument, NULL, 'B'},
         {"json", no_argument, NULL, 'j'},          {"list", no_argument, NULL, 'l'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+        {"help", no_argument, NULL, 'h'},          {"clock", required_argument, NULL, 'c'},
+        {NULL, 0, NULL, 0}};
     struct bench_options *options = &command->options;
     bool good = true;
     optind = 1;
@@ -138,6 +140,10 @@ static bool read_options(struct bench_command *command, int argc, char **argv)
             break;
         case 'B':
             options->backward = optarg;
+            break;
+        case 'c':
+            options->processor_time = strcmp(optarg, "processor") == 0;
+            good = good && (options->processor_time || strcmp(optarg, "wall") == 0);
             break;
         case 'j':
             command->json = true;

@@ -70,6 +70,7 @@ struct exec_profile {
         int64_t calls;
     } entries[48];
     int count;
+    bool processor_time; /* of all threads together, instead of wall time */
 };
 
 struct tape; /* nodes of the step, free gradient buffers */

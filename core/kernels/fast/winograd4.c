@@ -10,7 +10,10 @@
  *     1/2:  e + 2 o                    -2:  e - 1/2 o
  *
  * All coefficients of A and B are exact in binary; G divides by 3, 15/16 and 15. Pixels that a tile has and the
- * strip has not are read as zeros and not written. Everything lives on the stack (below 900 KiB). */
+ * strip has not are read as zeros and not written. Everything lives on the stack (below 900 KiB).
+ *
+ * A row of a map is longer than a page, so the processor does not see where a tile row goes on: the next one's inputs
+ * and outputs are asked for while this one is computed. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"
@@ -73,12 +76,14 @@ INLINE void dout_line(const vf y[4], vf out[6])
 
 /* B' d B of `tiles` neighbouring tiles of one register column: columns of the tile row are transformed downwards into
  * a buffer first, where neighbouring tiles share two of six. `row`: the six rows, at the column left of the first tile,
- * NULL where there is none; `columns`: how many from there on exist. to: [36] `stride` apart of [tiles][16]. */
-static void transform_input(const float *const row[SIDE], int columns, int tiles, float *to, ptrdiff_t stride)
+ * NULL where there is none; `columns`: how many from there on exist; `ahead`: to the tile row below. to: [36] `stride` apart of [tiles][16]. */
+static void transform_input(const float *const row[SIDE], int columns, int tiles, ptrdiff_t ahead, float *to,
+                            ptrdiff_t stride)
 {
     _Alignas(64) float down[4 * ROW + 2][SIDE * V];
     for (int x = 0; x < 4 * tiles + 2; x++) {
         vf d[SIDE], z[SIDE];
+        UNROLL for (int r = 2; r < SIDE; r++) if (row[r]) __builtin_prefetch(row[r] + ahead + (ptrdiff_t)x * L, 0, 2);
         UNROLL for (int r = 0; r < SIDE; r++) d[r] = x < columns && row[r] ? v_load(row[r] + (ptrdiff_t)x * L) : v_zero();
         input_line(d, z);
         UNROLL for (int r = 0; r < SIDE; r++) v_store(down[x] + r * V, z[r]);
@@ -149,6 +154,7 @@ static void transform_output(const float *from, int tiles, const struct outlet *
                 ptrdiff_t at = (ptrdiff_t)(4 * t + x) * L + g * V;
                 UNROLL for (int r = 0; r < SIDE; r++) m[r] = across[r][x];
                 output_line(m, y);
+                UNROLL for (int r = 0; r < 4; r++) __builtin_prefetch(o->out + (r + 4) * o->out_row + at, 1, 2);
                 UNROLL for (int r = 0; r < 4; r++)
                 {
                     vf v = v_add(y[r], shift);
@@ -169,7 +175,7 @@ static void forward_group(const struct conv_call *c, int y, int x, int tiles, co
     for (int b = 0; b < c->in_blocks * PV; b++) {
         const float *row[SIDE];
         input_rows(row, c->in.at + b / PV * c->in.block + b % PV * V, c->in.row, y, c->rows, x);
-        transform_input(row, c->width - x + 2, tiles, inputs + b / PV * block + b % PV * V, spot);
+        transform_input(row, c->width - x + 2, tiles, 4 * c->in.row, inputs + b / PV * block + b % PV * V, spot);
     }
     for (int ob = 0; ob < c->out_blocks; ob++) {
         struct outlet o = {c->width - x, c->rows - y, c->bias ? c->bias + ob * L : NULL, NULL, c->add.row,
@@ -210,6 +216,7 @@ static void transform_dout(const float *at, ptrdiff_t row, int across, int down,
         UNROLL for (int x = 0; x < 4; x++)
         {
             vf d[4];
+            UNROLL for (int r = 0; r < 4; r++) __builtin_prefetch(at + (r + 4) * row + (ptrdiff_t)(4 * t + x) * L, 0, 2);
             UNROLL for (int r = 0; r < 4; r++) d[r] =
                 4 * t + x < across && r < down ? v_load(at + r * row + (ptrdiff_t)(4 * t + x) * L) : v_zero();
             dout_line(d, z[x]);
@@ -260,7 +267,7 @@ static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, i
     for (int b = 0; b < ins * PV; b++) {
         const float *row[SIDE];
         input_rows(row, c->in.at + (ib + b / PV) * c->in.block + b % PV * V, c->in.row, y, c->rows, x);
-        transform_input(row, c->width - x + 2, tiles, s->inputs + b / PV * SPOTS * stride + b % PV * V, stride);
+        transform_input(row, c->width - x + 2, tiles, 4 * c->in.row, s->inputs + b / PV * SPOTS * stride + b % PV * V, stride);
     }
     for (int o = 0; o < outs; o++) {
         const float *dout = c->dout.at + (ob + o) * c->dout.block + y * c->dout.row + (ptrdiff_t)x * L;
