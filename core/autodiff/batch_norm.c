@@ -2,7 +2,9 @@
  *
  * The backward pass recomputes the ReLU mask from x, scale and shift, so nothing but x is kept. It needs
  * two passes (sums, then dx) when the statistics are those of the batch; with held statistics dx
- * needs no sums. A convolution behind it takes the sums along while it writes dy. dx takes the place of dy. */
+ * needs no sums. A convolution behind it takes the sums along while it writes dy. dx takes the place of dy.
+ *
+ * Deferred, it only settles scale and shift; the convolution behind it (op_norm_conv) does the rest. */
 #include <math.h>
 
 #include "core/autodiff/region.h"
@@ -218,7 +220,17 @@ static void norm_backward(struct exec *e, struct node *node)
         norm_dx(e, n, &task);
 }
 
-struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu)
+static void norm_apply(struct exec *e, const struct norm_node *n, struct tensor *out)
+{
+    const struct tensor *x = n->x;
+    struct norm_task task = {.kernels = e->kernels, .split = map_split(&x->map, 16), .shape = &x->map, .x = x->data,
+                             .y = out->data};
+    task.affine = (struct affine_call){.blocks = map_blocks(x->map.channels), .width = x->map.width, .relu = n->relu,
+                                       .scale = n->scale, .shift = n->shift};
+    pool_run(e->pool, affine_task, &task, task.split.chunks);
+}
+
+static struct tensor *norm_op(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu, bool deferred)
 {
     double since = op_clock(e);
     if (x == NULL || e->error.code != STATUS_OK)
@@ -228,7 +240,7 @@ struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm
         return NULL;
     }
     bool wants = x->wants_grad || weight_wants(e, norm->gain) || weight_wants(e, norm->bias);
-    struct tensor *out = op_out_map(e, &x->map, wants);
+    struct tensor *out = (deferred ? op_out_outline : op_out_map)(e, &x->map, wants);
     struct norm_node *n = op_alloc(e, sizeof(*n));
     if (out == NULL || n == NULL)
         return NULL;
@@ -236,15 +248,22 @@ struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm
     n->node.regions = !n->batch;
     if (!norm_statistics(e, n))
         return NULL;
-    struct norm_task task = {.kernels = e->kernels, .split = map_split(&x->map, 16), .shape = &x->map, .x = x->data,
-                             .y = out->data};
-    task.affine = (struct affine_call){.blocks = map_blocks(x->map.channels), .width = x->map.width, .relu = relu,
-                                       .scale = n->scale, .shift = n->shift};
-    pool_run(e->pool, affine_task, &task, task.split.chunks);
+    if (!deferred)
+        norm_apply(e, n, out);
     n->sums.x = x;
     n->sums.call = (struct norm_call){.blocks = map_blocks(x->map.channels), .width = x->map.width, .relu = relu,
                                       .scale = n->scale, .shift = n->shift, .mean = n->mean, .inv_std = n->inv_std};
-    if (n->batch || weight_wants(e, norm->gain) || weight_wants(e, norm->bias))
+    if (deferred || n->batch || weight_wants(e, norm->gain) || weight_wants(e, norm->bias))
         out->norm = &n->sums;
     return op_done(e, &n->node, "batch_norm", norm_backward, out, since);
+}
+
+struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu)
+{
+    return norm_op(e, x, norm, relu, false);
+}
+
+struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm *norm)
+{
+    return norm_op(e, x, norm, true, true);
 }

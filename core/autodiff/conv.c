@@ -23,13 +23,24 @@ struct conv_task {
     double *moments; /* [chunks][2][padded] */
 };
 
+/* What a convolution of x reads: x, or what the norm before it was made from. */
+static struct map_strip input_strip(const struct tensor *x, const struct map_piece *piece, struct conv_norm *norm)
+{
+    *norm = (struct conv_norm){.above = piece->row > 0, .below = piece->row + piece->rows < x->map.height};
+    if (x->data != NULL)
+        return map_strip_at(&x->map, x->data, piece->image, piece->row);
+    norm->scale = x->norm->call.scale;
+    norm->shift = x->norm->call.shift;
+    return map_strip_at(&x->map, x->norm->x->data, piece->image, piece->row);
+}
+
 static void conv_forward_task(void *context, int chunk, int worker)
 {
     const struct conv_task *task = context;
     struct map_piece piece = map_piece(&task->split, &task->out->map, chunk);
     struct conv_call call = task->call;
     call.rows = piece.rows;
-    call.in = map_strip_at(&task->x->map, task->x->data, piece.image, piece.row);
+    call.in = input_strip(task->x, &piece, &call.norm);
     call.out = map_strip_at(&task->out->map, task->out->data, piece.image, piece.row);
     if (task->add != NULL)
         call.add = map_strip_at(&task->add->map, task->add->data, piece.image, piece.row);
@@ -82,10 +93,11 @@ static void conv_backward_task(void *context, int chunk, int worker)
     }
     for (int row = piece.row; row < piece.row + piece.rows; row += task->strip) {
         int left = piece.row + piece.rows - row;
-        weights.rows = input.rows = left < task->strip ? left : task->strip;
+        struct map_piece strip = {piece.image, row, left < task->strip ? left : task->strip};
+        weights.rows = input.rows = strip.rows;
         weights.dout = input.in = map_strip_at(&task->out->map, task->out->grad, piece.image, row);
         if (task->partials != NULL) {
-            weights.in = map_strip_at(&task->x->map, task->x->data, piece.image, row);
+            weights.in = input_strip(task->x, &strip, &weights.norm);
             task->kernels->conv_gradient(&weights);
         }
         if (task->dx != NULL) {
@@ -94,7 +106,7 @@ static void conv_backward_task(void *context, int chunk, int worker)
                 input.add = input.out;
             task->kernels->conv_forward(&input);
             if (task->norm != NULL)
-                take_norm_sums(task, &(struct map_piece){piece.image, row, input.rows}, chunk, worker);
+                take_norm_sums(task, &strip, chunk, worker);
         }
     }
 }
@@ -209,6 +221,20 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
     pool_run(e->pool, conv_forward_task, &task, task.split.chunks);
     out->moments = task.moments;
     out->moment_pieces = 16;
-    *c = (struct conv_node){.node.regions = true, .x = x, .residual = residual, .w = w, .b = b, .kh = kh, .kw = kw};
+    *c = (struct conv_node){.node.regions = x->data != NULL, .x = x, .residual = residual, .w = w, .b = b, .kh = kh, .kw = kw};
     return op_done(e, &c->node, "conv", conv_backward, out, since);
+}
+
+/* Held statistics mean that gradients may come in patches, where the normalised map is looked up. */
+static bool norm_fits(const struct exec *e, const struct tensor *x, const struct batch_norm *norm, const struct weight *w)
+{
+    return x->kind == TENSOR_MAP && w->rank == 4 && w->dim[2] == 3 && w->dim[3] == 3 && !(e->training && (norm->hold || e->hold)) &&
+           map_blocks(w->dim[0]) <= CONV_NORM_BLOCKS && map_blocks(w->dim[1]) <= CONV_NORM_BLOCKS;
+}
+
+struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm *norm, struct weight *w, struct weight *b,
+                            struct tensor *residual)
+{
+    bool deferred = x != NULL && norm_fits(e, x, norm, w);
+    return op_conv(e, deferred ? norm_deferred(e, x, norm) : op_batch_norm(e, x, norm, true), w, b, residual);
 }

@@ -32,6 +32,11 @@ struct batch_norm {
 };
 struct tensor *op_batch_norm(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu);
 
+/* op_conv() of op_batch_norm() with ReLU. With a 3x3 kernel the normalised map is not written: the convolution
+ * normalises what it reads, in both directions. */
+struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm *norm, struct weight *w, struct weight *b,
+                            struct tensor *residual);
+
 /* max(0, x - t), t: [channels] constant; the gradient passes where the result is > 0 (SPARLING §4.1).
  * relu false: x - t as it is. active, or NULL: [channels], overwritten with counts of results > 0 (with
  * ReLU). The policy that moves t is nn/sparse.h. */

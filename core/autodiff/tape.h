@@ -51,7 +51,7 @@ struct tensor {
     bool grad_ready; /* `grad` holds what has arrived so far */
     int rows, cols;       /* TENSOR_ROWS */
     struct map_shape map; /* TENSOR_MAP */
-    real *data;
+    real *data;           /* NULL: a batch norm that its only reader computes on the way in, from `norm` */
     real *grad;           /* NULL until the backward pass reaches it */
     size_t count;         /* numbers in `data`, halo and padding included */
     double *moments;      /* of a map just written by a convolution: per piece [2][padded channels], or NULL */

@@ -43,6 +43,8 @@ struct tensor *op_done(struct exec *e, struct node *node, const char *name,
 /* New result tensors that want a gradient if `wants`. */
 struct tensor *op_out_rows(struct exec *e, int rows, int cols, bool wants);
 struct tensor *op_out_map(struct exec *e, const struct map_shape *shape, bool wants);
+/* A map without data: what stands for it is elsewhere. */
+struct tensor *op_out_outline(struct exec *e, const struct map_shape *shape, bool wants);
 struct tensor *op_out_like(struct exec *e, const struct tensor *x, bool wants);
 /* Same kind and sizes. */
 bool tensor_same(const struct tensor *x, const struct tensor *y);
@@ -76,6 +78,10 @@ struct norm_sums {
     double *sums;          /* [chunks][2][padded channels], or NULL */
     int chunks, writers;   /* writers: of the gradient, so far */
 };
+
+/* Batch norm with ReLU for the one operation that reads it by way of `norm` (conv_norm in kernels.h): its result has no
+ * data. */
+struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm *norm);
 
 /* --- splitting ---------------------------------------------------------------------------------- */
 

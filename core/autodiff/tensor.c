@@ -113,6 +113,14 @@ struct tensor *op_out_map(struct exec *e, const struct map_shape *shape, bool wa
     return out;
 }
 
+struct tensor *op_out_outline(struct exec *e, const struct map_shape *shape, bool wants)
+{
+    struct tensor *x = e->error.code == STATUS_OK ? op_alloc(e, sizeof(*x)) : NULL;
+    if (x != NULL)
+        *x = (struct tensor){.kind = TENSOR_MAP, .map = *shape, .count = map_size(shape), .wants_grad = wants && e->training};
+    return x;
+}
+
 struct tensor *op_out_like(struct exec *e, const struct tensor *x, bool wants)
 {
     return x->kind == TENSOR_MAP ? op_out_map(e, &x->map, wants) : op_out_rows(e, x->rows, x->cols, wants);

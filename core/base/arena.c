@@ -10,8 +10,10 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define ALIGNMENT 64
+#define HUGE_PAGE ((size_t)2 << 20)
 #define DEFAULT_BLOCK ((size_t)64 * 1024)
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -66,6 +68,18 @@ static bool round_up(size_t bytes, size_t *out)
     return true;
 }
 
+/* Large blocks lie on huge pages where the system has some: maps of megabytes would wear out the page table. */
+static void *get_block(size_t bytes)
+{
+    if (bytes < 2 * HUGE_PAGE)
+        return aligned_alloc(ALIGNMENT, bytes);
+    bytes = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    void *at = aligned_alloc(HUGE_PAGE, bytes);
+    if (at != NULL)
+        (void)madvise(at, bytes, MADV_HUGEPAGE);
+    return at;
+}
+
 /* A new block behind the current one; it becomes the current. */
 static struct arena_block *add_block(struct arena *arena, size_t needed)
 {
@@ -80,7 +94,7 @@ static struct arena_block *add_block(struct arena *arena, size_t needed)
             return NULL;
         }
     }
-    struct arena_block *block = aligned_alloc(ALIGNMENT, sizeof *block + bytes);
+    struct arena_block *block = get_block(sizeof *block + bytes);
     if (block == NULL) {
         return NULL;
     }

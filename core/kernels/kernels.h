@@ -26,6 +26,15 @@
 
 /* ---- maps: convolution ------------------------------------------------------------------------- */
 
+/* Batch norm and ReLU on the way into a 3x3 convolution: each pixel of the image counts as max(0, in * scale + shift), the
+ * halo as 0. Columns -1 and `width` of such a strip are halo; `above` and `below` say whether rows -1 and `rows` are
+ * of the image. scale NULL: the input as it is. For at most CONV_NORM_BLOCKS blocks on either side. */
+enum { CONV_NORM_BLOCKS = 4 };
+struct conv_norm {
+    const real *scale, *shift; /* [16 in_blocks] */
+    bool above, below;
+};
+
 /* Stride-1 "same" convolution of a strip: `rows` x `width` output pixels. kernel_h and kernel_w are
  * 1 or 3. The input strip stands at the pixel under the centre tap of output pixel (0, 0); the pixels
  * one around it must be readable (a halo, or neighbouring rows).
@@ -43,6 +52,7 @@ struct conv_call {
     struct map_strip in, out, add;
     const real *weights, *bias;
     double *moments;
+    struct conv_norm norm;
 };
 
 /* Gradient of the weights over a strip: dweights[o][i][kh][kw] += sum of dout[o] * in[i] shifted.
@@ -51,6 +61,7 @@ struct conv_gradient_call {
     int in_blocks, out_blocks, kernel_h, kernel_w, rows, width;
     struct map_strip in, dout;
     real *dweights, *dbias;
+    struct conv_norm norm;
 };
 
 /* 1x1 convolution of a planar input of few channels: out[o] = bias[o] + sum_c weights[o][c] in[c].

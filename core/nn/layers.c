@@ -87,10 +87,8 @@ void residual_unit_build(struct residual_unit *unit, struct params *params, cons
 
 struct tensor *residual_unit_forward(struct exec *e, struct residual_unit *unit, struct tensor *x)
 {
-    struct tensor *y = op_batch_norm(e, x, &unit->norm1, true);
-    y = conv_forward(e, &unit->conv1, y, NULL);
-    y = op_batch_norm(e, y, &unit->norm2, true);
-    return conv_forward(e, &unit->conv2, y, x);
+    struct tensor *y = op_norm_conv(e, x, &unit->norm1, unit->conv1.w, unit->conv1.b, NULL);
+    return op_norm_conv(e, y, &unit->norm2, unit->conv2.w, unit->conv2.b, x);
 }
 
 /* --- LSTM --------------------------------------------------------------------------------------- */

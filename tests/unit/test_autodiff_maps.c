@@ -159,6 +159,36 @@ static void unit_gradients(void **state)
     probe_close(&p);
 }
 
+/* By way of op_norm_conv, where the normalised map is not written; with 66 channels, 1x1 or held statistics it is. */
+static struct tensor *build_norm_conv(struct probe *p, const void *context)
+{
+    struct map_case *c = (struct map_case *)context;
+    struct tensor *x = probe_input(p, 0);
+    return op_norm_conv(&p->exec, x, &c->norm, c->w, c->b, c->residual ? x : NULL);
+}
+
+static void norm_conv_gradients(void **state)
+{
+    static const struct map_case cases[] = {
+        {.in = {2, 5, 20, 6, 1, 1}, .out = 5, .kh = 3, .kw = 3, .affine = true, .residual = true},
+        {.in = {1, 3, 9, 1, 1, 1}, .out = 18, .kh = 3, .kw = 3},
+        {.in = {2, 4, 5, 3, 1, 1}, .out = 3, .kh = 3, .kw = 3, .affine = true, .hold = true},
+        {.in = {2, 66, 3, 2, 1, 1}, .out = 2, .kh = 3, .kw = 3, .affine = true},
+        {.in = {2, 5, 6, 4, 1, 1}, .out = 4, .kh = 1, .kw = 1, .affine = true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct probe p;
+        struct map_case c = cases[i];
+        probe_open(&p, 2, "ref");
+        probe_map(&p, &c.in, 1.0);
+        c.w = probe_weight(&p, 4, (int[]){c.out, c.in.channels, c.kh, c.kw}, 0.3);
+        c.b = probe_vector(&p, c.out, 0.5);
+        open_norm(&p, &c, c.in.channels);
+        probe_check(&p, build_norm_conv, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
 /* A norm whose result has two readers: the convolution that writes its gradient first does not see all of it. */
 static struct tensor *build_two_readers(struct probe *p, const void *context)
 {
@@ -503,7 +533,7 @@ int main(void)
         cmocka_unit_test(conv_residual_of_itself),
         cmocka_unit_test(planar_gradients),
         cmocka_unit_test(norm_gradients),
-        cmocka_unit_test(unit_gradients),
+        cmocka_unit_test(unit_gradients), cmocka_unit_test(norm_conv_gradients),
         cmocka_unit_test(norm_with_two_readers),
         cmocka_unit_test(norm_running),
         cmocka_unit_test(point_gradients),

@@ -62,7 +62,7 @@ static void ref_forward_is_the_sum(void **state)
         float *x = empty_map(&in), *y = empty_map(&out), *p = packed_weights(s, w, false);
         map_from_planar(&in, planar, x, 0);
         struct conv_call call = {map_blocks(s->in), map_blocks(s->out), s->kernel_h, s->kernel_w, s->height, s->width,
-                                 map_strip_at(&in, x, 0, 0), map_strip_at(&out, y, 0, 0), {NULL, 0, 0}, p, NULL, NULL};
+                                 map_strip_at(&in, x, 0, 0), map_strip_at(&out, y, 0, 0), {NULL, 0, 0}, p, NULL, NULL, {0}};
         ref->conv_forward(&call);
         for (int o = 0; o < s->out; o += 3)
             for (int yy = 0; yy < s->height; yy += 2)
@@ -98,7 +98,8 @@ static void forward_matches(const struct kernels *fast, const struct shape *s, b
                                      map_strip_at(&out, add, 0, 0),
                                      p,
                                      variant & 2 ? bias : NULL,
-                                     moments[k]};
+                                     moments[k],
+                                     {0}};
             if (!(variant & 1))
                 call.add.at = NULL;
             (k ? fast : ref)->conv_forward(&call);
@@ -140,9 +141,9 @@ static void passes_are_adjoint(void **state)
         struct map_strip xs = map_strip_at(&in, x, 0, 0), dys = map_strip_at(&out, dy, 0, 0), none = {NULL, 0, 0};
         struct map_strip ys = map_strip_at(&out, y, 0, 0), dxs = map_strip_at(&in, dx, 0, 0);
         int ib = map_blocks(s->in), ob = map_blocks(s->out);
-        struct conv_call forward = {ib, ob, s->kernel_h, s->kernel_w, s->height, s->width, xs, ys, none, p, NULL, NULL};
-        struct conv_call back = {ob, ib, s->kernel_h, s->kernel_w, s->height, s->width, dys, dxs, none, pt, NULL, NULL};
-        struct conv_gradient_call gradient = {ib, ob, s->kernel_h, s->kernel_w, s->height, s->width, xs, dys, dp, NULL};
+        struct conv_call forward = {ib, ob, s->kernel_h, s->kernel_w, s->height, s->width, xs, ys, none, p, NULL, NULL, {0}};
+        struct conv_call back = {ob, ib, s->kernel_h, s->kernel_w, s->height, s->width, dys, dxs, none, pt, NULL, NULL, {0}};
+        struct conv_gradient_call gradient = {ib, ob, s->kernel_h, s->kernel_w, s->height, s->width, xs, dys, dp, NULL, {0}};
         double a = 0, b = 0, g = 0;
         ref->conv_forward(&forward);
         ref->conv_forward(&back);
@@ -189,7 +190,8 @@ static void fast_gradient_matches_ref(void **state)
                                                   map_strip_at(&in, x, 0, 0),
                                                   map_strip_at(&out, dy, 0, 0),
                                                   dw[k],
-                                                  db[k]};
+                                                  db[k],
+                                                  {0}};
                 (k ? fast : ref)->conv_gradient(&call);
             }
             CHECK_CLOSE("conv_gradient weights", fast, dw[0], dw[1], packed);
@@ -201,6 +203,64 @@ static void fast_gradient_matches_ref(void **state)
             free(x);
             free(dy);
             free(start);
+        }
+}
+
+/* Strips that norm and ReLU on the way in: at either end of the image, in its middle, all of it. The plain table is
+ * held against a map that was normalised first. */
+static void normed_strip(const struct kernels *fast, const struct shape *s, int first, int rows)
+{
+    struct map_shape in = map_of(s, s->in), out = map_of(s, s->out);
+    size_t packed = conv_packed_size(s->out, s->in, 3, 3);
+    float *w = random_floats(2, weight_count(s)), *p = packed_weights(s, w, false), *x = random_map(3, &in), *z = empty_map(&in);
+    float *scale = padded(6, s->in), *shift = padded(7, s->in), *dy = random_map(4, &out), *y[3], *dw[3];
+    struct affine_call affine = {map_blocks(s->in), s->height, s->width, true, map_strip_at(&in, x, 0, 0),
+                                 map_strip_at(&in, z, 0, 0), scale, shift};
+    ref->map_affine(&affine);
+    for (int k = 0; k < 3; k++) { /* plain on what was normalised, plain, fast */
+        const struct kernels *table = k < 2 ? ref : fast;
+        struct conv_norm norm = {k ? scale : NULL, shift, first > 0, first + rows < s->height};
+        struct map_strip from = map_strip_at(&in, k ? x : z, 0, first);
+        y[k] = empty_map(&out);
+        dw[k] = random_floats(5, packed);
+        struct conv_call forward = {map_blocks(s->in), map_blocks(s->out), 3, 3, rows, s->width, from,
+                                    map_strip_at(&out, y[k], 0, first), {NULL, 0, 0}, p, NULL, NULL, norm};
+        struct conv_gradient_call gradient = {map_blocks(s->in), map_blocks(s->out), 3, 3, rows, s->width, from,
+                                              map_strip_at(&out, dy, 0, first), dw[k], NULL, norm};
+        table->conv_forward(&forward);
+        table->conv_gradient(&gradient);
+    }
+    for (int k = 1; k < 3; k++) {
+        CHECK_CLOSE("conv_forward behind a norm", k == 1 ? ref : fast, y[0], y[k], map_size(&out));
+        CHECK_CLOSE("conv_gradient behind a norm", k == 1 ? ref : fast, dw[0], dw[k], packed);
+    }
+    for (int k = 0; k < 3; k++) {
+        free(y[k]);
+        free(dw[k]);
+    }
+    free(w);
+    free(p);
+    free(x);
+    free(z);
+    free(scale);
+    free(shift);
+    free(dy);
+}
+
+static void norm_on_the_way_in(void **state)
+{
+    FOR_EACH_TABLE(fast)
+        for (size_t n = 0; n < COUNT(shapes); n++) {
+            const struct shape *s = &shapes[n];
+            if (s->kernel_h != 3 || map_blocks(s->in) > CONV_NORM_BLOCKS || map_blocks(s->out) > CONV_NORM_BLOCKS)
+                continue;
+            normed_strip(fast, s, 0, s->height);
+            if (s->height > 2)
+                normed_strip(fast, s, 1, s->height - 2);
+            if (s->height > 1) {
+                normed_strip(fast, s, 0, s->height - 1);
+                normed_strip(fast, s, s->height - 1, 1);
+            }
         }
 }
 
@@ -247,7 +307,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ref_forward_is_the_sum),    cmocka_unit_test(fast_forward_matches_ref),
         cmocka_unit_test(passes_are_adjoint),        cmocka_unit_test(fast_gradient_matches_ref),
-        cmocka_unit_test(fast_planar_matches_ref),
+        cmocka_unit_test(norm_on_the_way_in), cmocka_unit_test(fast_planar_matches_ref),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -157,6 +157,10 @@ static void conv_row(const struct conv_call *c, int y, int ob, int blocks)
 
 void FAST(conv_forward)(const struct conv_call *c)
 {
+    if (c->norm.scale) {
+        fast_winograd4_forward(c);
+        return;
+    }
     if (c->kernel_h == 3 && c->kernel_w == 3 && c->rows > 1 && c->width > 1 && c->in_blocks <= WINOGRAD_BLOCKS &&
         c->out_blocks <= WINOGRAD_BLOCKS) {
         (c->rows > 3 && c->width > 3 ? fast_winograd4_forward : fast_winograd_forward)(c);
@@ -223,10 +227,10 @@ static void gradient_taps(const struct conv_gradient_call *c, int rows, const fl
 
 void FAST(conv_gradient)(const struct conv_gradient_call *c)
 {
-    if (c->kernel_h == 3 && c->kernel_w == 3 && c->rows > 1 && c->width > 1) {
+    if (c->norm.scale || (c->kernel_h == 3 && c->kernel_w == 3 && c->rows > 1 && c->width > 1)) {
         for (int ob = 0; ob < c->out_blocks && c->dbias; ob++)
             fast_row_sums(c->rows, c->width, c->dout.at + ob * c->dout.block, c->dout.row, c->dbias + ob * L);
-        (c->rows > 3 && c->width > 3 ? fast_winograd4_gradient : fast_winograd_gradient)(c);
+        (c->norm.scale || (c->rows > 3 && c->width > 3) ? fast_winograd4_gradient : fast_winograd_gradient)(c);
         return;
     }
     enum { ROWS = 8 }; /* rows of two blocks that stay in the second cache while the taps pass */

@@ -64,7 +64,7 @@ void fast_row_sums(int rows, int width, const float *at, ptrdiff_t row, float *s
 
 /* 3x3 convolutions with fewer products (winograd.c, tiles of 2x2): forward for at most WINOGRAD_BLOCKS blocks on either side, the
  * gradient of the weights (without bias) for any number. */
-enum { WINOGRAD_BLOCKS = 4 };
+enum { WINOGRAD_BLOCKS = CONV_NORM_BLOCKS };
 #define fast_winograd_forward FAST(winograd_forward)
 void fast_winograd_forward(const struct conv_call *call);
 #define fast_winograd_gradient FAST(winograd_gradient)

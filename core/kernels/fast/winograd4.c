@@ -74,19 +74,64 @@ INLINE void dout_line(const vf y[4], vf out[6])
     out[5] = y[3];
 }
 
+/* Where the inputs of a group of tiles come from: one register column of six rows, at the column left of the first tile. */
+struct inlet {
+    const float *row[SIDE]; /* NULL: not there */
+    int first, end;         /* columns that are there */
+    ptrdiff_t ahead;        /* to the tile row below */
+    const float *scale, *shift;
+};
+
+static struct inlet inlet(const struct conv_norm *n, const struct map_strip *in, int rows, int width, int lane, int y, int x)
+{
+    const float *at = in->at + lane / L * in->block + lane % L;
+    struct inlet i = {.end = width - x + 2, .ahead = 4 * in->row};
+    for (int r = 0; r < SIDE; r++)
+        i.row[r] = y - 1 + r <= rows ? at + (y - 1 + r) * in->row + (ptrdiff_t)(x - 1) * L : NULL;
+    if (!n->scale)
+        return i;
+    i.scale = n->scale + lane;
+    i.shift = n->shift + lane;
+    i.first = x == 0;
+    i.end--;
+    if (y == 0 && !n->above)
+        i.row[0] = NULL;
+    if (y - 1 + SIDE > rows && !n->below)
+        i.row[rows - y + 1] = NULL;
+    return i;
+}
+
+/* One column of tiles downwards, 6 registers. */
+INLINE void input_column(const bool normed, const struct inlet *in, vf scale, vf shift, int x, float *down)
+{
+    vf d[SIDE], z[SIDE];
+    bool there = x >= in->first && x < in->end;
+    UNROLL for (int r = 2; r < SIDE; r++) if (in->row[r]) __builtin_prefetch(in->row[r] + in->ahead + (ptrdiff_t)x * L, 0, 2);
+    UNROLL for (int r = 0; r < SIDE; r++)
+    {
+        d[r] = v_zero();
+        if (there && in->row[r]) {
+            d[r] = v_load(in->row[r] + (ptrdiff_t)x * L);
+            if (normed)
+                d[r] = v_relu(v_fma(d[r], scale, shift));
+        }
+    }
+    input_line(d, z);
+    UNROLL for (int r = 0; r < SIDE; r++) v_store(down + r * V, z[r]);
+}
+
 /* B' d B of `tiles` neighbouring tiles of one register column: columns of the tile row are transformed downwards into
- * a buffer first, where neighbouring tiles share two of six. `row`: the six rows, at the column left of the first tile,
- * NULL where there is none; `columns`: how many from there on exist; `ahead`: to the tile row below. to: [36] `stride` apart of [tiles][16]. */
-static void transform_input(const float *const row[SIDE], int columns, int tiles, ptrdiff_t ahead, float *to,
-                            ptrdiff_t stride)
+ * a buffer first, where neighbouring tiles share two of six. to: [36] `stride` apart of [tiles][16]. */
+static void transform_input(const struct inlet *in, int tiles, float *to, ptrdiff_t stride)
 {
     _Alignas(64) float down[4 * ROW + 2][SIDE * V];
-    for (int x = 0; x < 4 * tiles + 2; x++) {
-        vf d[SIDE], z[SIDE];
-        UNROLL for (int r = 2; r < SIDE; r++) if (row[r]) __builtin_prefetch(row[r] + ahead + (ptrdiff_t)x * L, 0, 2);
-        UNROLL for (int r = 0; r < SIDE; r++) d[r] = x < columns && row[r] ? v_load(row[r] + (ptrdiff_t)x * L) : v_zero();
-        input_line(d, z);
-        UNROLL for (int r = 0; r < SIDE; r++) v_store(down[x] + r * V, z[r]);
+    if (in->scale) {
+        vf scale = v_load(in->scale), shift = v_load(in->shift);
+        for (int x = 0; x < 4 * tiles + 2; x++)
+            input_column(true, in, scale, shift, x, down[x]);
+    } else {
+        for (int x = 0; x < 4 * tiles + 2; x++)
+            input_column(false, in, v_zero(), v_zero(), x, down[x]);
     }
     for (int t = 0; t < tiles; t++) {
         UNROLL for (int r = 0; r < SIDE; r++)
@@ -97,12 +142,6 @@ static void transform_input(const float *const row[SIDE], int columns, int tiles
             UNROLL for (int x = 0; x < SIDE; x++) v_store(to + (r * SIDE + x) * stride + t * L, z[x]);
         }
     }
-}
-
-static void input_rows(const float *row[SIDE], const float *in, ptrdiff_t stride, int y, int rows, int x)
-{
-    for (int r = 0; r < SIDE; r++)
-        row[r] = y - 1 + r <= rows ? in + (y - 1 + r) * stride + (ptrdiff_t)(x - 1) * L : NULL;
 }
 
 /* G g G' of one pair of blocks: from [9][16 in][16 out] to [36] matrices `stride` apart. */
@@ -173,9 +212,8 @@ static void forward_group(const struct conv_call *c, int y, int x, int tiles, co
 {
     ptrdiff_t block = (ptrdiff_t)tiles * L, spot = c->in_blocks * block;
     for (int b = 0; b < c->in_blocks * PV; b++) {
-        const float *row[SIDE];
-        input_rows(row, c->in.at + b / PV * c->in.block + b % PV * V, c->in.row, y, c->rows, x);
-        transform_input(row, c->width - x + 2, tiles, 4 * c->in.row, inputs + b / PV * block + b % PV * V, spot);
+        struct inlet in = inlet(&c->norm, &c->in, c->rows, c->width, b * V, y, x);
+        transform_input(&in, tiles, inputs + b / PV * block + b % PV * V, spot);
     }
     for (int ob = 0; ob < c->out_blocks; ob++) {
         struct outlet o = {c->width - x, c->rows - y, c->bias ? c->bias + ob * L : NULL, NULL, c->add.row,
@@ -265,9 +303,8 @@ static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, i
 {
     ptrdiff_t stride = (ptrdiff_t)tiles * L;
     for (int b = 0; b < ins * PV; b++) {
-        const float *row[SIDE];
-        input_rows(row, c->in.at + (ib + b / PV) * c->in.block + b % PV * V, c->in.row, y, c->rows, x);
-        transform_input(row, c->width - x + 2, tiles, 4 * c->in.row, s->inputs + b / PV * SPOTS * stride + b % PV * V, stride);
+        struct inlet in = inlet(&c->norm, &c->in, c->rows, c->width, ib * L + b * V, y, x);
+        transform_input(&in, tiles, s->inputs + b / PV * SPOTS * stride + b % PV * V, stride);
     }
     for (int o = 0; o < outs; o++) {
         const float *dout = c->dout.at + (ob + o) * c->dout.block + y * c->dout.row + (ptrdiff_t)x * L;

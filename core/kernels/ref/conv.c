@@ -5,14 +5,30 @@
 
 enum { L = MAP_LANES, TILE = L * L };
 
-/* acc[o] += sum over taps and inputs of one output pixel; `in` at the pixel under the centre tap. */
-static void conv_pixel(const struct conv_call *c, const real *in, const real *weights, real acc[L])
+/* Pixel (y, x) of one block of the input as the convolution sees it, in `room` if it is not there as such. */
+static const real *input_pixel(const struct conv_norm *n, const struct map_strip *in, int rows, int width, int ib, int y,
+                               int x, real room[L])
 {
+    const real *p = in->at + ib * in->block + y * in->row + (ptrdiff_t)x * L;
+    if (!n->scale)
+        return p;
+    bool inside = x >= 0 && x < width && (y >= 0 || n->above) && (y < rows || n->below);
+    for (int i = 0; i < L; i++) {
+        real v = inside ? p[i] * n->scale[ib * L + i] + n->shift[ib * L + i] : 0;
+        room[i] = v > 0 ? v : 0;
+    }
+    return room;
+}
+
+/* acc[o] += sum over taps and inputs of output pixel (y, x). */
+static void conv_pixel(const struct conv_call *c, int y, int x, const real *weights, real acc[L])
+{
+    real room[L];
     for (int ib = 0; ib < c->in_blocks; ib++) {
         for (int ky = 0; ky < c->kernel_h; ky++) {
             for (int kx = 0; kx < c->kernel_w; kx++, weights += TILE) {
-                const real *p = in + ib * c->in.block + (ky - c->kernel_h / 2) * c->in.row +
-                                (kx - c->kernel_w / 2) * L;
+                const real *p = input_pixel(&c->norm, &c->in, c->rows, c->width, ib, y + ky - c->kernel_h / 2,
+                                            x + kx - c->kernel_w / 2, room);
                 for (int i = 0; i < L; i++)
                     for (int o = 0; o < L; o++)
                         acc[o] += p[i] * weights[i * L + o];
@@ -30,7 +46,7 @@ void ref_conv_forward(const struct conv_call *c)
                 real acc[L];
                 for (int o = 0; o < L; o++)
                     acc[o] = c->bias ? c->bias[ob * L + o] : 0;
-                conv_pixel(c, c->in.at + y * c->in.row + (ptrdiff_t)x * L, c->weights + (size_t)ob * per_block, acc);
+                conv_pixel(c, y, x, c->weights + (size_t)ob * per_block, acc);
                 if (c->add.at) {
                     const real *add = c->add.at + ob * c->add.block + y * c->add.row + (ptrdiff_t)x * L;
                     for (int o = 0; o < L; o++)
@@ -44,12 +60,15 @@ void ref_conv_forward(const struct conv_call *c)
         ref_map_moments(c->out_blocks, c->rows, c->width, c->out, c->moments);
 }
 
-/* One tap of one pair of blocks, over the strip. */
-static void gradient_tap(const struct conv_gradient_call *c, const real *in, const real *dout, real *dweights)
+/* Tap (ky, kx) of one pair of blocks, over the strip. */
+static void gradient_tap(const struct conv_gradient_call *c, int ib, int ky, int kx, const real *dout, real *dweights)
 {
+    real room[L];
     for (int y = 0; y < c->rows; y++) {
         for (int x = 0; x < c->width; x++) {
-            const real *p = in + y * c->in.row + (ptrdiff_t)x * L, *d = dout + y * c->dout.row + (ptrdiff_t)x * L;
+            const real *p = input_pixel(&c->norm, &c->in, c->rows, c->width, ib, y + ky - c->kernel_h / 2,
+                                        x + kx - c->kernel_w / 2, room);
+            const real *d = dout + y * c->dout.row + (ptrdiff_t)x * L;
             for (int i = 0; i < L; i++)
                 for (int o = 0; o < L; o++)
                     dweights[i * L + o] += p[i] * d[o];
@@ -64,11 +83,8 @@ void ref_conv_gradient(const struct conv_gradient_call *c)
         const real *dout = c->dout.at + ob * c->dout.block;
         for (int ib = 0; ib < c->in_blocks; ib++) {
             for (int ky = 0; ky < c->kernel_h; ky++) {
-                for (int kx = 0; kx < c->kernel_w; kx++, dweights += TILE) {
-                    const real *in = c->in.at + ib * c->in.block + (ky - c->kernel_h / 2) * c->in.row +
-                                     (kx - c->kernel_w / 2) * L;
-                    gradient_tap(c, in, dout, dweights);
-                }
+                for (int kx = 0; kx < c->kernel_w; kx++, dweights += TILE)
+                    gradient_tap(c, ib, ky, kx, dout, dweights);
             }
         }
         if (!c->dbias)
