@@ -170,6 +170,18 @@ struct gemm_call {
     ptrdiff_t lda, ldb, ldc;
 };
 
+/* C = S T, or C += S T with `add`, where S is sparse: its row r holds value[i] in column index[i] for the count[r]
+ * indices i from start[r] on. T: [.][columns]. Products are added in the order of i. */
+struct sparse_call {
+    int rows, columns;
+    bool add;
+    const int *start, *count;
+    const int32_t *index;
+    const real *value, *t;
+    real *c;
+    ptrdiff_t ld_t, ld_c;
+};
+
 /* Softmax over columns [0, n_r) of each row, n_r = min(limit, causal ? r + 1 + offset : columns);
  * the rest of the row becomes 0. `x` is multiplied by `scale` first. y may be x.
  * Backward: dx = scale * y * (dy - sum y dy); dx may be dy. A row with n_r <= 0 becomes all 0. */
@@ -286,6 +298,9 @@ struct kernels {
     void (*embed_pool_backward)(const struct embed_call *call);
 
     void (*gemm)(const struct gemm_call *call);
+    void (*sparse_gemm)(const struct sparse_call *call);
+    /* Where x is not zero: index (ascending, counted from `first`) and value, `count` of room each. Returns how many. */
+    int (*nonzeros)(int count, const real *x, int32_t first, int32_t *index, real *value);
     /* x[r][j] += bias[j]; bias_relu then takes max(0, .). ReLU anywhere here lets NaN pass. */
     void (*bias_add)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
     void (*bias_relu)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
@@ -315,6 +330,12 @@ struct kernels {
     void (*vector_exp)(size_t count, const real *x, real *y); /* y may be x in these three */
     void (*vector_tanh)(size_t count, const real *x, real *y);
     void (*vector_sigmoid)(size_t count, const real *x, real *y);
+
+    void (*multiply)(size_t count, const real *x, real *y);                     /* y *= x */
+    /* Walsh-Hadamard transforms in Sylvester's order, not scaled: y_i = sum_j (-1)^popcount(i AND j) x_j, in place, n a
+     * power of two. Of `rows` vectors of n reals, ld apart; and down the columns of x [n][columns]. */
+    void (*hadamard_rows)(int rows, int n, real *x, ptrdiff_t ld);
+    void (*hadamard_columns)(int n, int columns, real *x, ptrdiff_t ld);
 
     void (*adam)(const struct adam_call *call);
     double (*sum_squares)(size_t count, const real *x);

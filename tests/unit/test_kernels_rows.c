@@ -29,6 +29,44 @@ static void gemm_matches(void **state)
         }
 }
 
+static void sparse_products_match(void **state)
+{
+    static const int columns[] = {1, 7, 16, 48, 96, 100, 112, 128, 130, 257};
+    enum { ROWS = 23, DEEP = 40 };
+    float *dense = random_floats(1, ROWS * DEEP), *t = random_floats(2, DEEP * 300), *start_c = random_floats(3, ROWS * 300);
+    for (int i = 0; i < ROWS * DEEP; i++)
+        if (fabsf(dense[i]) > 0.15f || i / DEEP == 5) /* a row of zeros, too */
+            dense[i] = 0;
+    FOR_EACH_TABLE(fast)
+        for (size_t n = 0; n < COUNT(columns) * 2; n++) {
+            int w = columns[n / 2], start[2][ROWS + 1] = {{0}}, count[2][ROWS], index[2][ROWS * DEEP];
+            float value[2][ROWS * DEEP], *c[2], *plain = copy_floats(start_c, ROWS * 300);
+            for (int k = 0; k < 2; k++) {
+                const struct kernels *table = k ? fast : ref;
+                for (int r = 0; r < ROWS; r++) {
+                    count[k][r] = table->nonzeros(DEEP, dense + r * DEEP, 0, index[k] + start[k][r], value[k] + start[k][r]);
+                    start[k][r + 1] = start[k][r] + count[k][r];
+                }
+                c[k] = copy_floats(start_c, ROWS * 300);
+                struct sparse_call call = {ROWS, w, n % 2 != 0, start[k], count[k], index[k], value[k], t, c[k], 300, w + 2};
+                table->sparse_gemm(&call);
+            }
+            assert_memory_equal(start[0], start[1], sizeof start[0]);
+            assert_memory_equal(index[0], index[1], (size_t)start[0][ROWS] * sizeof(int));
+            assert_memory_equal(value[0], value[1], (size_t)start[0][ROWS] * sizeof(float));
+            CHECK_CLOSE("sparse_gemm", fast, c[0], c[1], ROWS * 300);
+            struct gemm_call gemm = {false, false, ROWS, w, DEEP, 1, (float)(n % 2), dense, t, plain, DEEP, 300, w + 2};
+            ref->gemm(&gemm);
+            CHECK_CLOSE("sparse_gemm", ref, plain, c[0], ROWS * 300);
+            free(plain);
+            free(c[0]);
+            free(c[1]);
+        }
+    free(dense);
+    free(t);
+    free(start_c);
+}
+
 static void elementwise_match(void **state)
 {
     FOR_EACH_TABLE(fast)
@@ -362,6 +400,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm_matches),
+        cmocka_unit_test(sparse_products_match),
         cmocka_unit_test(elementwise_match),
         cmocka_unit_test(softmax_matches),
         cmocka_unit_test(layer_norm_matches),

@@ -51,6 +51,12 @@ void FAST(vector_exp)(size_t count, const real *x, real *y);
 void FAST(vector_tanh)(size_t count, const real *x, real *y);
 void FAST(vector_sigmoid)(size_t count, const real *x, real *y);
 
+void FAST(sparse_gemm)(const struct sparse_call *call);
+int FAST(nonzeros)(int count, const real *x, int32_t first, int32_t *index, real *value);
+void FAST(multiply)(size_t count, const real *x, real *y);
+void FAST(hadamard_rows)(int rows, int n, real *x, ptrdiff_t ld);
+void FAST(hadamard_columns)(int n, int columns, real *x, ptrdiff_t ld);
+
 void FAST(adam)(const struct adam_call *call);
 double FAST(sum_squares)(size_t count, const real *x);
 bool FAST(all_finite)(size_t count, const real *x);

@@ -52,6 +52,12 @@ void ref_vector_exp(size_t count, const real *x, real *y);
 void ref_vector_tanh(size_t count, const real *x, real *y);
 void ref_vector_sigmoid(size_t count, const real *x, real *y);
 
+void ref_sparse_gemm(const struct sparse_call *call);
+int ref_nonzeros(int count, const real *x, int32_t first, int32_t *index, real *value);
+void ref_multiply(size_t count, const real *x, real *y);
+void ref_hadamard_rows(int rows, int n, real *x, ptrdiff_t ld);
+void ref_hadamard_columns(int n, int columns, real *x, ptrdiff_t ld);
+
 void ref_adam(const struct adam_call *call);
 double ref_sum_squares(size_t count, const real *x);
 bool ref_all_finite(size_t count, const real *x);

@@ -1,0 +1,200 @@
+/* The superposition method: a training step against a matrix product, and a rug's application.
+ *
+ * superposition-step: at n_s = 2048, n_d = 512, p = 0.044, batch 1024 (--batch N for others). A step's five products are 10
+ * batch n_s n_d operations if all are dense; its rate counts these, whether sparsity spares some or not. It stands beside a
+ * square product of 2048 taken in turns with it; with one thread in processor time, so that a busy machine does not matter.
+ * Drawing the samples and Adam are part of the step.
+ * rug: W x of n_s = 2^20 features and a quarter as many dimensions; tests/bench/rug_numpy.py does the same in NumPy. */
+#include <stdlib.h>
+#include <time.h>
+
+#include "bench/bench_int.h"
+#include "core/kernels/hadamard.h"
+#include "core/methods/superposition/batch.h"
+#include "core/methods/superposition/data.h"
+#include "core/methods/superposition/rug.h"
+#include "core/nn/adam.h"
+
+enum { WIDE = 2048, DEEP = 512, SQUARE = 2048, BLOCK = 512, BATCH = 1024 };
+
+struct bench_step {
+    struct pool *pool;
+    const struct kernels *kernels;
+    struct arena arena;
+    struct exec exec;
+    struct autoencoder *model;
+    struct adam *adam;
+    struct batch *batch[2]; /* with and without sparse products */
+    real *a, *b, *c;
+    int64_t samples;
+    int rows;
+};
+
+static void close_step(struct bench_step *s)
+{
+    batch_destroy(s->batch[0]);
+    batch_destroy(s->batch[1]);
+    adam_destroy(s->adam);
+    autoencoder_destroy(s->model);
+    arena_close(&s->arena);
+    pool_destroy(s->pool);
+    free(s->a);
+    free(s->b);
+    free(s->c);
+}
+
+static enum status open_step(struct bench_step *s, const struct bench_options *options, struct error *err)
+{
+    const struct autoencoder_shape shape = {WIDE, DEEP, false, false, ACTIVATION_RELU, 0, 0};
+    const struct adam_config adam = {0.9, 0.999, 1e-7, 0};
+    size_t square = (size_t)SQUARE * SQUARE;
+    *s = (struct bench_step){.kernels = bench_kernels(options, err), .rows = options->batch ? options->batch : BATCH};
+    arena_init(&s->arena, (size_t)1 << 16, 0);
+    enum status status = s->kernels ? STATUS_OK : STATUS_INVALID;
+    if (!status)
+        status = pool_create(options->threads ? options->threads : 2, &s->pool, err);
+    if (!status)
+        status = autoencoder_create(&shape, true, &s->model, err);
+    if (!status)
+        status = adam_create(s->model->params, &adam, &s->adam, err);
+    for (int i = 0; !status && i < 2; i++)
+        status = batch_create(s->model, s->pool, s->kernels, s->rows, NULL, i == 1, &s->batch[i], err);
+    if (!status && !((s->a = bench_reals(square, R(0.5), err)) && (s->b = bench_reals(square, R(0.25), err)) &&
+                     (s->c = bench_reals(square, 0, err))))
+        status = STATUS_NO_MEMORY;
+    if (!status) {
+        exec_init(&s->exec, s->kernels, s->pool, &s->arena, 1);
+        params_init(s->model->params, 1);
+    }
+    return status;
+}
+
+static enum status take_step(struct bench_step *s, int kind, struct error *err)
+{
+    struct batch_samples samples = {1, STREAM_TRAINING, s->samples, s->rows, 0.044};
+    params_begin_step(s->model->params);
+    batch_run(s->batch[kind], &samples, true);
+    s->samples += s->rows;
+    return adam_step(s->adam, &s->exec, 1e-2 / 45.25, NULL, err);
+}
+
+static void square_task(void *context, int chunk, int worker)
+{
+    const struct bench_step *s = context;
+    ptrdiff_t row = (ptrdiff_t)chunk * BLOCK * SQUARE;
+    struct gemm_call call = {.m = BLOCK, .n = SQUARE, .k = SQUARE, .alpha = 1, .a = s->a + row, .b = s->b, .c = s->c + row,
+                             .lda = SQUARE, .ldb = SQUARE, .ldc = SQUARE};
+    s->kernels->gemm(&call);
+}
+
+static double now(const struct bench_step *s)
+{
+    struct timespec t;
+    clock_gettime(pool_threads(s->pool) == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static double median(double *x, int n)
+{
+    qsort(x, (size_t)n, sizeof *x, by_size);
+    return x[n / 2];
+}
+
+enum status bench_superposition_step(const struct bench_options *options, const struct sink *sink, struct error *err)
+{
+    enum { MOST = 512, SETTLE = 300 };
+    struct bench_step s;
+    double took[3][MOST];
+    int rounds = 0;
+    enum status status = open_step(&s, options, err);
+    /* The model learns first: how sparse a step is depends on it. */
+    for (int i = 0; !status && i < (options->seconds > 0.1 || options->seconds <= 0 ? SETTLE : 1); i++)
+        status = take_step(&s, 0, err);
+    double end = bench_now() + (options->seconds > 0 ? options->seconds : 15);
+    while (!status && rounds < MOST && (rounds < 3 || bench_now() < end)) {
+        for (int kind = 0; !status && kind < 3; kind++) {
+            double began = now(&s);
+            if (kind < 2)
+                status = take_step(&s, kind, err);
+            else
+                pool_run(s.pool, square_task, &s, SQUARE / BLOCK);
+            took[kind][rounds] = now(&s) - began;
+        }
+        rounds++;
+    }
+    if (!status) {
+        static const char *const names[] = {"step", "dense_step", "square_product"};
+        double flops = 10.0 * s.rows * WIDE * DEEP, rate[3];
+        sink_integer(sink, "threads", pool_threads(s.pool));
+        sink_integer(sink, "batch", s.rows);
+        sink_number(sink, "active_outputs", batch_active(s.batch[0]));
+        for (int kind = 0; kind < 3; kind++) {
+            double seconds = median(took[kind], rounds);
+            rate[kind] = (kind < 2 ? flops : 2.0 * SQUARE * SQUARE * SQUARE) / seconds * 1e-9;
+            sink_begin_object(sink, names[kind]);
+            sink_number(sink, "median_ms", seconds * 1e3);
+            sink_number(sink, "gflops", rate[kind]);
+            sink_end_object(sink);
+        }
+        sink_number(sink, "share_of_sgemm", rate[0] / rate[2]);
+        sink_number(sink, "dense_share_of_sgemm", rate[1] / rate[2]);
+    }
+    close_step(&s);
+    return status;
+}
+
+struct bench_rug {
+    struct rug rug;
+    struct pool *pool;
+    const struct kernels *kernels;
+    float *x, *scratch;
+};
+
+static void apply(void *context)
+{
+    struct bench_rug *b = context;
+    rug_apply(&b->rug, b->pool, b->kernels, b->x, b->scratch);
+}
+
+enum status bench_rug(const struct bench_options *options, const struct sink *sink, struct error *err)
+{
+    enum { N = 1 << 20 };
+    struct bench_rug b = {.kernels = bench_kernels(options, err)};
+    enum status status = b.kernels ? rug_create(N, N / 4, 1, 0, &b.rug, err) : STATUS_INVALID;
+    sink_integer(sink, "n_s", N);
+    sink_begin_list(sink, "rows");
+    for (int threads = options->threads ? options->threads : 1; !status && threads <= (options->threads ? options->threads : 2);
+         threads++) {
+        status = pool_create(threads, &b.pool, err);
+        if (status)
+            break;
+        b.x = bench_reals(N, R(0.25), err);
+        b.scratch = bench_reals(hadamard_scratch(b.pool, N), 0, err);
+        if (b.x && b.scratch) {
+            struct bench_timing t = bench_time(apply, &b, options->seconds > 0 ? options->seconds : 3);
+            sink_begin_object(sink, NULL);
+            sink_integer(sink, "threads", threads);
+            sink_number(sink, "best_ms", t.best * 1e3);
+            sink_number(sink, "median_ms", t.median * 1e3);
+            sink_number(sink, "gflops", 2.0 * N * 20 / t.best * 1e-9);
+            sink_number(sink, "gb_per_second", 3 * 2 * 4.0 * N / t.best * 1e-9); /* three trips, there and back */
+            sink_end_object(sink);
+        } else {
+            status = STATUS_NO_MEMORY;
+        }
+        pool_destroy(b.pool);
+        free(b.x);
+        free(b.scratch);
+        b.pool = NULL;
+        b.x = b.scratch = NULL;
+    }
+    sink_end_list(sink);
+    rug_close(&b.rug);
+    return status;
+}

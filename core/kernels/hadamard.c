@@ -1,0 +1,75 @@
+/* Rows of a long vector are transformed where they lie. Columns are gathered in tiles that stay in the first-level cache:
+ * where they lie, their rows are a power of two apart and would fight for the same few cache lines. */
+#include "core/kernels/hadamard.h"
+
+#include <string.h>
+
+enum { TILE_REALS = 8192 };
+
+struct job {
+    const struct kernels *kernels;
+    int rows, cols, tile; /* n = rows x cols; columns of a tile */
+    const real *d;        /* diagonal between two column transforms, or NULL */
+    real *x, *scratch;
+};
+
+static struct job plan(const struct kernels *kernels, int n, const real *d, real *x, real *scratch)
+{
+    struct job j = {.kernels = kernels, .rows = 1, .cols = n, .d = d, .x = x, .scratch = scratch};
+    while (j.cols > HADAMARD_ROW) {
+        j.cols /= 2;
+        j.rows *= 2;
+    }
+    j.tile = j.rows * 16 > TILE_REALS ? 16 : TILE_REALS / j.rows;
+    j.tile = j.tile < j.cols ? j.tile : j.cols;
+    return j;
+}
+
+static void row_task(void *context, int chunk, int worker)
+{
+    const struct job *j = context;
+    j->kernels->hadamard_rows(1, j->cols, j->x + (ptrdiff_t)chunk * j->cols, j->cols);
+}
+
+static void column_task(void *context, int chunk, int worker)
+{
+    const struct job *j = context;
+    size_t bytes = (size_t)j->tile * sizeof(real);
+    ptrdiff_t at = (ptrdiff_t)chunk * j->tile;
+    real *tile = j->scratch + (ptrdiff_t)worker * j->rows * j->tile;
+    for (int r = 0; r < j->rows; r++)
+        memcpy(tile + (ptrdiff_t)r * j->tile, j->x + (ptrdiff_t)r * j->cols + at, bytes);
+    j->kernels->hadamard_columns(j->rows, j->tile, tile, j->tile);
+    if (j->d) {
+        for (int r = 0; r < j->rows; r++)
+            j->kernels->multiply((size_t)j->tile, j->d + (ptrdiff_t)r * j->cols + at, tile + (ptrdiff_t)r * j->tile);
+        j->kernels->hadamard_columns(j->rows, j->tile, tile, j->tile);
+    }
+    for (int r = 0; r < j->rows; r++)
+        memcpy(j->x + (ptrdiff_t)r * j->cols + at, tile + (ptrdiff_t)r * j->tile, bytes);
+}
+
+void hadamard_transform(struct pool *pool, const struct kernels *kernels, int n, real *x, real *scratch)
+{
+    struct job j = plan(kernels, n, NULL, x, scratch);
+    pool_run(pool, row_task, &j, j.rows);
+    if (j.rows > 1)
+        pool_run(pool, column_task, &j, j.cols / j.tile);
+}
+
+void hadamard_sandwich(struct pool *pool, const struct kernels *kernels, int n, const real *d, real *x, real *scratch)
+{
+    struct job j = plan(kernels, n, d, x, scratch);
+    pool_run(pool, row_task, &j, j.rows);
+    if (j.rows > 1)
+        pool_run(pool, column_task, &j, j.cols / j.tile);
+    else
+        kernels->multiply((size_t)n, d, x);
+    pool_run(pool, row_task, &j, j.rows);
+}
+
+size_t hadamard_scratch(const struct pool *pool, int n)
+{
+    struct job j = plan(NULL, n, NULL, NULL, NULL);
+    return j.rows > 1 ? (size_t)pool_threads(pool) * (size_t)j.rows * (size_t)j.tile : 0;
+}
