@@ -12,7 +12,7 @@
 #include "core/methods/method.h"
 
 struct fake_config {
-    int64_t seed, steps, step_ms, checkpoint_every, stage_every, fail_at;
+    int64_t seed, steps, checkpoint_every, stage_every, fail_at;
     bool numeric;
 };
 
@@ -23,7 +23,6 @@ struct fake_config {
 static const struct config_field fake_fields[] = {
     FAKE_INT(seed, "1"),
     FAKE_INT(steps, "20"),
-    FAKE_INT(step_ms, "0"),
     FAKE_INT(checkpoint_every, "5"),
     FAKE_INT(stage_every, "0"),
     FAKE_INT(fail_at, "0"),
@@ -38,7 +37,18 @@ struct method_run {
     int64_t step, evaluating, warm;
 };
 
-static atomic_int fake_steps; /* done by all runs */
+/* How many steps may still begin; what comes after them waits for more. Negative: any number. */
+static atomic_int fake_allowed = -1;
+
+static void fake_await_allowance(void)
+{
+    for (int left = atomic_load(&fake_allowed); left >= 0; left = atomic_load(&fake_allowed)) {
+        if (left > 0 && atomic_compare_exchange_strong(&fake_allowed, &left, left - 1)) {
+            return;
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
 
 static uint64_t fake_mix(uint64_t x)
 {
@@ -79,9 +89,6 @@ static void fake_chunk(void *context, int chunk, int worker)
 
 static enum status fake_step(struct method_run *run, enum method_wish *wish, struct error *err)
 {
-    if (run->config.step_ms > 0) {
-        (void)nanosleep(&(struct timespec){.tv_nsec = (long)run->config.step_ms * 1000000}, NULL);
-    }
     if (run->evaluating > 0) {
         *wish = --run->evaluating == 0 ? METHOD_DONE : METHOD_CONTINUE;
         return STATUS_OK;
@@ -90,12 +97,12 @@ static enum status fake_step(struct method_run *run, enum method_wish *wish, str
         *wish = METHOD_DONE;
         return STATUS_OK;
     }
+    fake_await_allowance();
     pool_run(run->env.pool, fake_chunk, run, 64);
     for (int i = 0; i < 64; i++) {
         run->hash = fake_mix(run->hash + run->weights[i]);
     }
     run->step++;
-    atomic_fetch_add(&fake_steps, 1);
     if (run->config.fail_at > 0 && run->step == run->config.fail_at) {
         return error_set(err, run->config.numeric ? STATUS_NUMERIC : STATUS_INTERNAL, NULL, "step %lld does not work",
                          (long long)run->step);

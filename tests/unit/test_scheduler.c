@@ -111,6 +111,29 @@ static void await(struct bench *bench, const char *id, enum job_state wanted)
     fail_msg("job is %s and not %s", job_state_name(state_of(bench, id)), job_state_name(wanted));
 }
 
+/* Lets all runs together make so many steps more and waits for them: the next step stands still. */
+static void make_steps(struct bench *bench, int count)
+{
+    uint64_t wanted = bench->executor.steps + (uint64_t)count;
+    atomic_store(&fake_allowed, count);
+    for (int waited = 0; bench->executor.steps < wanted; waited += 2) {
+        if (waited > 20000) {
+            fail_msg("the steps are not made");
+        }
+        sleep_ms(2);
+    }
+}
+
+static void hold_steps(void)
+{
+    atomic_store(&fake_allowed, 0);
+}
+
+static void release_steps(void)
+{
+    atomic_store(&fake_allowed, -1);
+}
+
 /* Copies the text of a member out of the job's result or error document. */
 static void document(struct bench *bench, const char *id, char *out, size_t out_bytes)
 {
@@ -156,6 +179,7 @@ static void assert_series(struct bench *bench, const char *id, size_t steps)
 struct order {
     struct storage *storage;
     char ids[8][STORAGE_ID];
+    int together; /* each run waits until so many have been inside at once */
     atomic_int count, inside, most;
 };
 
@@ -166,7 +190,9 @@ static void note_run(void *context, const char *job, struct job_control *control
     for (int most = order->most; inside > most && !atomic_compare_exchange_weak(&order->most, &most, inside);) {
     }
     memcpy(order->ids[atomic_fetch_add(&order->count, 1)], job, STORAGE_ID);
-    sleep_ms(50);
+    for (int waited = 0; order->most < order->together && waited < 20000; waited += 2) {
+        sleep_ms(2);
+    }
     atomic_fetch_sub(&order->inside, 1);
     assert_int_equal(storage_job_leave(order->storage, job, JOB_EVENT_SUCCEED, "{}", NULL, NULL, NULL), STATUS_OK);
 }
@@ -195,7 +221,7 @@ static void priorities(void **state)
 static void workers_run_together(void **state)
 {
     struct bench *bench = *state;
-    struct order order = {.storage = bench->storage};
+    struct order order = {.storage = bench->storage, .together = 3};
     char ids[6][STORAGE_ID];
     struct scheduler_options options = {.storage = bench->storage, .workers = 3, .run = note_run, .context = &order};
     assert_int_equal(scheduler_start(&options, &bench->scheduler, NULL), STATUS_OK);
@@ -276,17 +302,21 @@ static void pause_and_resume(void **state)
     enum job_state now;
     start(bench, 1);
     uninterrupted(bench, "{\"steps\":60,\"checkpoint_every\":7}", once);
-    submit(bench, "{\"steps\":60,\"checkpoint_every\":7,\"step_ms\":3}", 0, id);
+    hold_steps();
+    submit(bench, "{\"steps\":60,\"checkpoint_every\":7}", 0, id);
     for (int round = 0; round < 3; round++) {
         await(bench, id, JOB_RUNNING);
-        sleep_ms(35);
+        make_steps(bench, 11);
         assert_int_equal(storage_job_request(bench->storage, id, JOB_EVENT_PAUSE, &now, NULL, NULL), STATUS_OK);
         scheduler_poke(bench->scheduler, id);
+        release_steps();
         await(bench, id, JOB_PAUSED);
+        hold_steps();
         assert_int_equal(storage_job_request(bench->storage, id, JOB_EVENT_RESUME, &now, NULL, NULL), STATUS_OK);
         assert_int_equal(now, JOB_QUEUED);
         scheduler_wake(bench->scheduler);
     }
+    release_steps();
     await(bench, id, JOB_SUCCEEDED);
     hash_of(bench, id, again);
     assert_string_equal(once, again);
@@ -300,16 +330,18 @@ static void cancel(void **state)
     struct storage_checkpoint latest;
     enum job_state now;
     start(bench, 1);
-    submit(bench, "{\"steps\":100000,\"step_ms\":2,\"checkpoint_every\":100000}", 0, id);
+    hold_steps();
+    submit(bench, "{\"steps\":100000,\"checkpoint_every\":100000}", 0, id);
     await(bench, id, JOB_RUNNING);
-    sleep_ms(30);
+    make_steps(bench, 5);
     assert_int_equal(storage_job_request(bench->storage, id, JOB_EVENT_CANCEL, &now, NULL, NULL), STATUS_OK);
     scheduler_poke(bench->scheduler, id);
+    release_steps();
     await(bench, id, JOB_CANCELLED);
     /* What was trained can still be asked. */
     struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
     assert_int_equal(storage_checkpoint_find(bench->storage, id, pick, &latest, NULL), STATUS_OK);
-    assert_true(latest.step > 0);
+    assert_true(latest.step == 5 || latest.step == 6); /* the request may overtake the sixth */
 }
 
 static void drain_and_restart(void **state)
@@ -318,15 +350,17 @@ static void drain_and_restart(void **state)
     char ids[2][STORAGE_ID], once[17], again[17];
     start(bench, 2);
     uninterrupted(bench, "{\"steps\":50,\"checkpoint_every\":9}", once);
+    hold_steps();
     for (int i = 0; i < 2; i++) {
-        submit(bench, "{\"steps\":50,\"checkpoint_every\":9,\"step_ms\":4}", 0, ids[i]);
+        submit(bench, "{\"steps\":50,\"checkpoint_every\":9}", 0, ids[i]);
     }
     for (int round = 0; round < 3; round++) {
         await(bench, ids[0], JOB_RUNNING);
         await(bench, ids[1], JOB_RUNNING);
-        sleep_ms(30);
+        make_steps(bench, 10);
         scheduler_drain(bench->scheduler);
-        assert_true(scheduler_drained(bench->scheduler, 2000));
+        release_steps();
+        assert_true(scheduler_drained(bench->scheduler, 20000));
         assert_int_equal(scheduler_busy(bench->scheduler), 0);
         assert_int_equal(state_of(bench, ids[0]), JOB_QUEUED);
         assert_int_equal(state_of(bench, ids[1]), JOB_QUEUED);
@@ -334,8 +368,10 @@ static void drain_and_restart(void **state)
         bench->scheduler = NULL;
         storage_close(bench->storage);
         open_store(bench);
+        hold_steps();
         start(bench, 2);
     }
+    release_steps();
     for (int i = 0; i < 2; i++) {
         await(bench, ids[i], JOB_SUCCEEDED);
         hash_of(bench, ids[i], again);

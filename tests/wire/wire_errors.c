@@ -203,7 +203,7 @@ static void states(void **state)
     char id[JOB_ID], path[256];
     struct reply reply;
     submit_tiny(served.url, 8, "", id);
-    await_state(served.url, id, "succeeded", 120);
+    await_state(served.url, id, "succeeded");
     static const char *const verbs[] = {"/cancel", "/pause", "/resume"};
     for (size_t i = 0; i < 3; i++) {
         job_path(path, id, verbs[i]);

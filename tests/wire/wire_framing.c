@@ -344,9 +344,11 @@ static void connections_per_address(void **state)
     for (int i = 0; i < COUNT; i++) {
         fds[i] = raw_connect(other.port);
     }
-    sleep_ms(200);
-    for (int i = 0; i < COUNT; i++) {
-        refused += fds[i] < 0 || raw_closed(fds[i], 20);
+    for (double until = now_seconds() + PATIENCE; refused < COUNT - LIMIT && now_seconds() < until; sleep_ms(20)) {
+        refused = 0;
+        for (int i = 0; i < COUNT; i++) {
+            refused += fds[i] < 0 || raw_closed(fds[i], 0);
+        }
     }
     for (int i = 0; i < COUNT; i++) {
         (void)close(fds[i]);

@@ -49,7 +49,7 @@ static double step_of(const char *id)
 /* The job has gone beyond that step. */
 static void await_step(const char *id, double step)
 {
-    for (double until = now_seconds() + 60; now_seconds() < until; sleep_ms(20)) {
+    for (double until = now_seconds() + PATIENCE; now_seconds() < until; sleep_ms(20)) {
         if (step_of(id) > step) {
             return;
         }
@@ -62,7 +62,7 @@ static double checkpoint_of(const char *id)
 {
     char path[256];
     job_path(path, id, "/checkpoints");
-    for (double until = now_seconds() + 60; now_seconds() < until; sleep_ms(20)) {
+    for (double until = now_seconds() + PATIENCE; now_seconds() < until; sleep_ms(20)) {
         struct reply reply;
         get(served.url, path, &reply);
         const cJSON *list = cJSON_GetObjectItemCaseSensitive(reply.json, "checkpoints");
@@ -94,13 +94,13 @@ static void pause_resume_cancel(void **state)
 {
     char id[JOB_ID], now[16];
     submit_tiny(served.url, LONG_RUN, "", id);
-    await_state(served.url, id, "running", 10);
+    await_state(served.url, id, "running");
     await_step(id, 0);
     assert_int_equal(act(id, "resume", now), 409);
     double asked = now_seconds();
     assert_int_equal(act(id, "pause", now), 202);
-    await_state(served.url, id, "paused", 10);
-    assert_true(now_seconds() - asked < 10.0); /* prompt */
+    await_state(served.url, id, "paused");
+    assert_true(now_seconds() - asked < 10.0 * SLOWED); /* prompt */
     assert_int_equal(act(id, "pause", now), 409);
     double before = step_of(id);
     sleep_ms(300);
@@ -114,7 +114,7 @@ static void pause_resume_cancel(void **state)
     assert_int_equal(act(id, "resume", now), 202);
     await_step(id, before);
     assert_int_equal(act(id, "cancel", now), 202);
-    await_state(served.url, id, "cancelled", 10);
+    await_state(served.url, id, "cancelled");
     assert_int_equal(act(id, "cancel", now), 409);
     assert_int_equal(act(id, "resume", now), 409);
     remove_job(id);
@@ -126,7 +126,7 @@ static void waiting_jobs(void **state)
     char first[JOB_ID], second[JOB_ID], third[JOB_ID], now[16], path[256];
     struct reply reply;
     submit_tiny(served.url, LONG_RUN, "", first);
-    await_state(served.url, first, "running", 10);
+    await_state(served.url, first, "running");
     submit_tiny(served.url, LONG_RUN, "", second);
     submit_tiny(served.url, LONG_RUN, ",\"priority\":1", third);
     job_state(served.url, third, now);
@@ -139,7 +139,7 @@ static void waiting_jobs(void **state)
     assert_string_equal(json_text(reply.json, "name"), "soon");
     reply_close(&reply);
     assert_int_equal(act(first, "cancel", now), 202);
-    await_state(served.url, second, "running", 10);
+    await_state(served.url, second, "running");
     job_state(served.url, third, now);
     assert_string_equal(now, "queued");
     assert_int_equal(act(third, "pause", now), 202);
@@ -147,7 +147,7 @@ static void waiting_jobs(void **state)
     assert_int_equal(act(third, "cancel", now), 202);
     assert_string_equal(now, "cancelled");
     assert_int_equal(act(second, "cancel", now), 202);
-    await_state(served.url, second, "cancelled", 10);
+    await_state(served.url, second, "cancelled");
     remove_job(first);
     remove_job(second);
     remove_job(third);
@@ -167,33 +167,33 @@ static void drain(void **state)
 {
     char id[JOB_ID], now[16];
     submit_tiny(served.url, LONG_RUN, "", id);
-    await_state(served.url, id, "running", 10);
+    await_state(served.url, id, "running");
     await_step(id, 0);
     assert_int_equal(ready_status(), 200);
     double asked = now_seconds();
     daemon_signal(&served, SIGTERM);
     /* Not ready as soon as the signal has been seen, and never ready again; gone in the end. */
     int seen = 200;
-    while (seen == 200 && now_seconds() - asked < 5.0) {
+    while (seen == 200 && now_seconds() - asked < 5.0 * SLOWED) {
         seen = ready_status();
     }
     assert_true(seen == 503 || seen == 0);
     assert_int_not_equal(ready_status(), 200);
-    assert_int_equal(daemon_wait(&served, 10000), 0);
-    assert_true(now_seconds() - asked < 10.0);
+    assert_int_equal(daemon_wait(&served, 10000 * SLOWED), 0);
+    assert_true(now_seconds() - asked < 10.0 * SLOWED);
     assert_true(daemon_start(&served, NULL, NULL));
-    await_state(served.url, id, "running", 10);
+    await_state(served.url, id, "running");
     assert_true(checkpoint_of(id) > 0); /* not from the start */
     await_step(id, checkpoint_of(id));
     assert_int_equal(act(id, "cancel", now), 202);
-    await_state(served.url, id, "cancelled", 10);
+    await_state(served.url, id, "cancelled");
     remove_job(id);
 }
 
 static void interrupt_ends_too(void **state)
 {
     daemon_signal(&served, SIGINT);
-    assert_int_equal(daemon_wait(&served, 10000), 0);
+    assert_int_equal(daemon_wait(&served, 10000 * SLOWED), 0);
     assert_true(daemon_start(&served, NULL, NULL));
 }
 
@@ -243,15 +243,15 @@ static void killed_and_restarted(void **state)
 {
     char id[JOB_ID], now[16];
     submit_tiny(served.url, LONG_RUN, "", id);
-    await_state(served.url, id, "running", 10);
+    await_state(served.url, id, "running");
     double saved = checkpoint_of(id);
     daemon_kill(&served);
     assert_true(daemon_start(&served, NULL, NULL));
-    await_state(served.url, id, "running", 10);
+    await_state(served.url, id, "running");
     assert_true(checkpoint_of(id) >= saved);
     await_step(id, saved);
     assert_int_equal(act(id, "cancel", now), 202);
-    await_state(served.url, id, "cancelled", 10);
+    await_state(served.url, id, "cancelled");
 }
 
 static void full_queue(void **state)
@@ -263,7 +263,7 @@ static void full_queue(void **state)
     daemon_init(&other);
     assert_true(daemon_start(&other, args, NULL));
     submit_tiny(other.url, LONG_RUN, "", id);
-    await_state(other.url, id, "running", 10);
+    await_state(other.url, id, "running");
     submit_tiny(other.url, LONG_RUN, "", id);
     submit_tiny(other.url, LONG_RUN, "", id);
     post(other.url, "/v1/jobs", "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}", &reply);

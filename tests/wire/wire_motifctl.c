@@ -73,6 +73,22 @@ static void finish(pid_t child)
     slurp(path, got.err, sizeof got.err);
 }
 
+/* The motifctl that runs has said that. */
+static void await_words(const char *text)
+{
+    char path[128];
+    for (double until = now_seconds() + PATIENCE; now_seconds() < until; sleep_ms(20)) {
+        in_folder("ctl.out", path);
+        slurp(path, got.out, sizeof got.out);
+        in_folder("ctl.err", path);
+        slurp(path, got.err, sizeof got.err);
+        if (strstr(got.out, text) != NULL || strstr(got.err, text) != NULL) {
+            return;
+        }
+    }
+    fail_msg("nothing is said of \"%s\"", text);
+}
+
 static void ctl(const char *format, ...)
 {
     char line[2048];
@@ -119,7 +135,7 @@ static int setup(void **state)
         return -1;
     }
     submit_tiny(served.url, 120, ",\"name\":\"first\"", done);
-    await_state(served.url, done, "succeeded", 60);
+    await_state(served.url, done, "succeeded");
     return 0;
 }
 
@@ -154,7 +170,7 @@ static void the_same_key_is_the_same_job(void **state)
         }
         cJSON_Delete(job);
     }
-    await_state(served.url, first, "succeeded", 60);
+    await_state(served.url, first, "succeeded");
 }
 
 static void faults_of_a_submission_are_usage_errors(void **state)
@@ -313,17 +329,17 @@ static void jobs_are_steered(void **state)
 {
     char id[JOB_ID];
     submit_tiny(served.url, LONG_RUN, "", id);
-    await_state(served.url, id, "running", 30);
+    await_state(served.url, id, "running");
     ctl("pause %s", id);
     expect(0);
-    await_state(served.url, id, "paused", 30);
+    await_state(served.url, id, "paused");
     ctl("resume %s", id);
     expect(0);
-    await_state(served.url, id, "running", 30);
+    await_state(served.url, id, "running");
     ctl("delete %s", id);
     expect(1);
     pid_t watcher = start("watch latest --interval 20");
-    sleep_ms(300);
+    await_words("%  density");
     char path[256];
     struct reply reply;
     job_path(path, id, "/cancel");
@@ -345,14 +361,14 @@ static void a_watch_outlives_the_daemon(void **state)
 {
     char id[JOB_ID], listen[32];
     submit_tiny(served.url, 4000, "", id);
-    await_state(served.url, id, "running", 30);
+    await_state(served.url, id, "running");
     (void)snprintf(listen, sizeof listen, "127.0.0.1:%d", served.port);
     char line[128];
     (void)snprintf(line, sizeof line, "watch %s --interval 20", id);
     pid_t watcher = start(line);
-    sleep_ms(300);
+    await_words("%  density");
     daemon_kill(&served);
-    sleep_ms(700);
+    await_words("server not reachable");
     assert_true(daemon_start(&served, (const char *const[]){"--listen", listen, NULL}, NULL));
     finish(watcher);
     expect(0);

@@ -14,7 +14,7 @@ static int setup(void **state)
         return -1;
     }
     submit_tiny(served.url, 400, ",\"name\":\"the \\u00e9 one\",\"priority\":3", done_job);
-    await_state(served.url, done_job, "succeeded", 240);
+    await_state(served.url, done_job, "succeeded");
     return 0;
 }
 
@@ -105,7 +105,7 @@ static void submit_idempotent_and_dry(void **state)
     get(served.url, "/v1/jobs?limit=1000", &reply);
     assert_int_equal(cJSON_GetArraySize(member(reply.json, "jobs")), before);
     reply_close(&reply);
-    await_state(served.url, id, "succeeded", 120);
+    await_state(served.url, id, "succeeded");
 }
 
 static void lists_in_pages(void **state)
@@ -116,7 +116,7 @@ static void lists_in_pages(void **state)
         submit_tiny(served.url, 8, "", ids[i]);
     }
     for (int i = 0; i < 5; i++) {
-        await_state(served.url, ids[i], "succeeded", 120);
+        await_state(served.url, ids[i], "succeeded");
     }
     int count = 0;
     (void)snprintf(path, sizeof path, "/v1/jobs?state=succeeded&kind=sparling&limit=2");
@@ -349,7 +349,7 @@ static void evaluations(void **state)
     memcpy(id, json_text(reply.json, "id"), JOB_ID);
     assert_string_not_equal(id, done_job);
     reply_close(&reply);
-    await_state(served.url, id, "succeeded", 120);
+    await_state(served.url, id, "succeeded");
     job_path(path, id, "");
     get(served.url, path, &reply);
     const cJSON *result = member(reply.json, "result");
@@ -427,7 +427,7 @@ static void openapi_is_true(void **state)
     struct reply document, reply, head;
     char length[256], path[256], id[JOB_ID];
     submit_tiny(served.url, 8, "", id);
-    await_state(served.url, id, "succeeded", 120);
+    await_state(served.url, id, "succeeded");
     get(served.url, "/openapi.json", &document);
     assert_int_equal(document.status, 200);
     assert_int_equal(strncmp(json_text(document.json, "openapi"), "3.1", 3), 0);
