@@ -123,6 +123,8 @@ static enum status start(struct daemon *daemon, struct error *err)
             .storage = daemon->storage,
             .journal = daemon->journal,
             .workers = (int)daemon->settings->workers,
+            .evaluators = (int)daemon->settings->evaluators,
+            .nice = (int)daemon->settings->job_nice,
             .run = executor_run,
             .context = &daemon->executor,
         };

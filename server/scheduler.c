@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 
 #define LOOK_SECONDS 5  /* an idle worker looks at the queue this often without being woken */
@@ -11,7 +12,7 @@
 struct worker {
     struct scheduler *scheduler;
     pthread_t thread;
-    bool started;
+    bool started, evaluates; /* evaluates: nothing else */
     char job[STORAGE_ID]; /* "" when idle; guarded by the scheduler's lock */
     struct job_control control;
 };
@@ -23,8 +24,8 @@ struct scheduler {
     pthread_cond_t left;  /* a worker has put its job down */
     uint64_t wakes;       /* counts wake-ups: one that comes during a claim is not lost */
     bool draining;
-    int count, busy;
-    struct worker workers[];
+    int count, busy; /* evaluators too */
+    struct worker workers[]; /* those that take any job first */
 };
 
 static struct timespec after_ms(int64_t ms)
@@ -54,17 +55,35 @@ static void run_job(struct worker *worker, const char *job)
     (void)pthread_cond_broadcast(&scheduler->left);
 }
 
+/* On Linux this is of the thread, and of those that it starts. */
+static void give_way(const struct scheduler *scheduler)
+{
+    int nice = scheduler->options.nice;
+    if (nice > 0 && setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + nice) != 0) {
+        journal_line(scheduler->options.journal, LOG_LEVEL_WARN, JOURNAL_SCHEDULER, NULL, NULL,
+                     "the system does not let a worker be nicer by %d", nice);
+    }
+}
+
+static enum status claim(const struct worker *worker, char job[STORAGE_ID], struct error *err)
+{
+    struct storage *storage = worker->scheduler->options.storage;
+    return worker->evaluates ? storage_job_claim_task(storage, JOB_EVALUATE, job, err)
+                             : storage_job_claim(storage, job, err);
+}
+
 static void *work(void *context)
 {
     struct worker *worker = context;
     struct scheduler *scheduler = worker->scheduler;
+    give_way(scheduler);
     (void)pthread_mutex_lock(&scheduler->lock);
     while (!scheduler->draining) {
         char job[STORAGE_ID];
         struct error err = {0};
         uint64_t wakes = scheduler->wakes;
         (void)pthread_mutex_unlock(&scheduler->lock);
-        enum status status = storage_job_claim(scheduler->options.storage, job, &err);
+        enum status status = claim(worker, job, &err);
         (void)pthread_mutex_lock(&scheduler->lock);
         if (status == STATUS_OK) {
             run_job(worker, job); /* also when a drain began meanwhile: it yields before its first step */
@@ -85,14 +104,14 @@ static void *work(void *context)
 
 enum status scheduler_start(const struct scheduler_options *options, struct scheduler **scheduler, struct error *err)
 {
-    size_t workers = (size_t)options->workers;
+    size_t workers = (size_t)(options->workers + options->evaluators);
     struct scheduler *made = calloc(1, sizeof *made + workers * sizeof made->workers[0]);
     pthread_condattr_t monotonic;
     if (made == NULL) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the scheduler");
     }
     made->options = *options;
-    made->count = options->workers;
+    made->count = (int)workers;
     (void)pthread_mutex_init(&made->lock, NULL);
     (void)pthread_condattr_init(&monotonic);
     (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -102,6 +121,7 @@ enum status scheduler_start(const struct scheduler_options *options, struct sche
     for (int i = 0; i < made->count; i++) {
         struct worker *worker = &made->workers[i];
         worker->scheduler = made;
+        worker->evaluates = i >= options->workers;
         worker->started = pthread_create(&worker->thread, NULL, work, worker) == 0;
         if (!worker->started) {
             scheduler_stop(made);
@@ -134,7 +154,10 @@ void scheduler_poke(struct scheduler *scheduler, const char *job)
 int scheduler_busy(struct scheduler *scheduler)
 {
     (void)pthread_mutex_lock(&scheduler->lock);
-    int busy = scheduler->busy;
+    int busy = 0;
+    for (int i = 0; i < scheduler->options.workers; i++) {
+        busy += scheduler->workers[i].job[0] != '\0';
+    }
     (void)pthread_mutex_unlock(&scheduler->lock);
     return busy;
 }

@@ -1,5 +1,6 @@
 /* Which job runs when: N workers, each of which takes the queued job with the highest priority (the
- * oldest among equals) and runs it until it ends, yields or is told to.
+ * oldest among equals) and runs it until it ends, yields or is told to. Further workers take evaluations
+ * alone: who asks how good a model is need not wait until every training has ended.
  *
  * The queue itself is in the database (storage_job_claim), so there is nothing here that a crash
  * could lose. A worker sleeps until it is woken; it also looks by itself every few seconds, so a
@@ -27,6 +28,8 @@ struct scheduler_options {
     struct storage *storage;
     struct journal *journal;
     int workers;
+    int evaluators; /* workers for evaluations alone, beside the others */
+    int nice; /* added to the nice value of the workers and of the threads they start; 0: left alone */
     /* Runs a claimed job; when it returns the job no longer runs (or storage would not say so, which
      * a restart mends). On a worker's thread. */
     void (*run)(void *context, const char *job, struct job_control *control);
@@ -39,7 +42,7 @@ enum status scheduler_start(const struct scheduler_options *options, struct sche
 void scheduler_wake(struct scheduler *scheduler);
 /* The job, if it runs here, looks at its wish after its present step. Any thread. */
 void scheduler_poke(struct scheduler *scheduler, const char *job);
-int scheduler_busy(struct scheduler *scheduler); /* workers that have a job */
+int scheduler_busy(struct scheduler *scheduler); /* workers that have a job, evaluators left out */
 
 /* No job is claimed from now on, and those that run are told to save and yield. */
 void scheduler_drain(struct scheduler *scheduler);

@@ -26,6 +26,8 @@ struct settings {
     int64_t workers, threads_per_job, queue_limit;
     int64_t http_threads, handler_threads, connections, connections_per_address;
     int64_t header_timeout_ms, idle_timeout_ms, body_grace_ms, body_rate;
+    int64_t evaluators;
+    int64_t job_nice;
     int64_t drain_ms;
 };
 

@@ -246,6 +246,8 @@ struct change {
     struct command base;
     const char *id;
     char *claimed;
+    bool by_task; /* of a claim: only this task */
+    enum job_task task;
     enum job_event event;
     const char *result, *error;
     enum job_state state;
@@ -298,8 +300,9 @@ static enum status claim_run(struct storage *storage, struct db *db, struct comm
     sqlite3_stmt *stmt;
     int64_t job = 0;
     enum status status = db_query(db, &stmt, err,
-                                  "SELECT num, id FROM job WHERE state = 'queued' ORDER BY priority DESC, num LIMIT 1",
-                                  "");
+                                  "SELECT num, id FROM job WHERE state = 'queued' AND (? = 0 OR task = ?)"
+                                  " ORDER BY priority DESC, num LIMIT 1",
+                                  "ii", (int64_t)c->by_task, (int64_t)c->task);
     if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         const char *id = (const char *)sqlite3_column_text(stmt, 1);
         job = id != NULL ? sqlite3_column_int64(stmt, 0) : 0;
@@ -313,14 +316,28 @@ static enum status claim_run(struct storage *storage, struct db *db, struct comm
     return apply_event(db, job, JOB_EVENT_CLAIM, command, &c->state, &c->wish, err);
 }
 
-enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], struct error *err)
+static enum status claim(struct storage *storage, struct change *change, char id[STORAGE_ID], struct error *err)
 {
-    struct change c = {.base = {.run = claim_run}, .claimed = id};
+    change->base.run = claim_run;
+    change->claimed = id;
     id[0] = '\0';
-    enum status status = writer_call(storage, &c.base, err);
+    enum status status = writer_call(storage, &change->base, err);
     if (status != STATUS_OK)
         id[0] = '\0';
     return status;
+}
+
+enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], struct error *err)
+{
+    struct change c = {.by_task = false};
+    return claim(storage, &c, id, err);
+}
+
+enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID],
+                                   struct error *err)
+{
+    struct change c = {.by_task = true, .task = task};
+    return claim(storage, &c, id, err);
 }
 
 /* ---- progress ---------------------------------------------------------------------------------------- */

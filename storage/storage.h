@@ -173,6 +173,9 @@ enum status storage_job_request(struct storage *storage, const char *id, enum jo
 /* The queued job with the highest priority, the oldest among equals, becomes running. NOT_FOUND
  * when nothing is queued. */
 enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], struct error *err);
+/* The same among the queued jobs of one task. */
+enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID],
+                                   struct error *err);
 
 /* What the executor must look at between steps. A read. */
 enum status storage_job_wish(struct storage *storage, const char *id, enum job_wish *wish, struct error *err);

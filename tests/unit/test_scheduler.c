@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -180,7 +181,7 @@ struct order {
     struct storage *storage;
     char ids[8][STORAGE_ID];
     int together; /* each run waits until so many have been inside at once */
-    atomic_int count, inside, most;
+    atomic_int count, inside, most, nice;
 };
 
 static void note_run(void *context, const char *job, struct job_control *control)
@@ -233,6 +234,70 @@ static void workers_run_together(void **state)
     }
     assert_int_equal(order.count, 6);
     assert_int_equal(order.most, 3);
+    scheduler_stop(bench->scheduler);
+    bench->scheduler = NULL;
+}
+
+struct held { /* runs that last until they are released */
+    struct storage *storage;
+    atomic_bool released;
+};
+
+static void hold_run(void *context, const char *job, struct job_control *control)
+{
+    struct held *held = context;
+    while (!held->released) {
+        sleep_ms(1);
+    }
+    assert_int_equal(storage_job_leave(held->storage, job, JOB_EVENT_SUCCEED, "{}", NULL, NULL, NULL), STATUS_OK);
+}
+
+/* One worker, which trains: an evaluation runs all the same, another training does not. */
+static void evaluations_need_not_wait(void **state)
+{
+    struct bench *bench = *state;
+    struct held held = {.storage = bench->storage};
+    char training[STORAGE_ID], waiting[STORAGE_ID], evaluation[STORAGE_ID];
+    enum storage_submit_outcome outcome;
+    struct storage_submit evaluate = {.kind = "fake", .config = "{}", .task = JOB_EVALUATE, .params = "{}"};
+    struct scheduler_options options = {
+        .storage = bench->storage, .workers = 1, .evaluators = 1, .run = hold_run, .context = &held};
+    submit(bench, "{}", 0, training);
+    assert_int_equal(scheduler_start(&options, &bench->scheduler, NULL), STATUS_OK);
+    await(bench, training, JOB_RUNNING);
+    submit(bench, "{}", 0, waiting);
+    assert_int_equal(storage_job_submit(bench->storage, &evaluate, evaluation, &outcome, NULL), STATUS_OK);
+    scheduler_wake(bench->scheduler);
+    await(bench, evaluation, JOB_RUNNING);
+    assert_int_equal(state_of(bench, waiting), JOB_QUEUED);
+    assert_int_equal(scheduler_busy(bench->scheduler), 1);
+    held.released = true;
+    await(bench, evaluation, JOB_SUCCEEDED);
+    await(bench, waiting, JOB_SUCCEEDED);
+    scheduler_stop(bench->scheduler);
+    bench->scheduler = NULL;
+}
+
+static void note_nice(void *context, const char *job, struct job_control *control)
+{
+    struct order *order = context;
+    order->nice = getpriority(PRIO_PROCESS, 0);
+    note_run(context, job, control);
+}
+
+static void workers_are_nice(void **state)
+{
+    struct bench *bench = *state;
+    struct order order = {.storage = bench->storage};
+    char id[STORAGE_ID];
+    int before = getpriority(PRIO_PROCESS, 0);
+    struct scheduler_options options = {
+        .storage = bench->storage, .workers = 1, .nice = 3, .run = note_nice, .context = &order};
+    submit(bench, "{}", 0, id);
+    assert_int_equal(scheduler_start(&options, &bench->scheduler, NULL), STATUS_OK);
+    await(bench, id, JOB_SUCCEEDED);
+    assert_int_equal(order.nice, before + 3 < 19 ? before + 3 : 19);
+    assert_int_equal(getpriority(PRIO_PROCESS, 0), before);
     scheduler_stop(bench->scheduler);
     bench->scheduler = NULL;
 }
@@ -448,6 +513,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(priorities),
         TEST(workers_run_together),
+        TEST(evaluations_need_not_wait),
+        TEST(workers_are_nice),
         TEST(result_is_complete),
         TEST(checkpoints_are_kept),
         TEST(pause_and_resume),

@@ -269,6 +269,23 @@ static void test_claim_order(void **state)
     REFUSED(STATUS_NOT_FOUND, storage_job_claim(f->storage, id, &f->err));
 }
 
+static void test_claim_of_a_task(void **state)
+{
+    struct fixture *f = *state;
+    char train[STORAGE_ID], evaluate[STORAGE_ID], id[STORAGE_ID];
+    enum storage_submit_outcome outcome;
+    submit(f, "sparling", 9, train);
+    REFUSED(STATUS_NOT_FOUND, storage_job_claim_task(f->storage, JOB_EVALUATE, id, &f->err));
+    assert_string_equal(id, "");
+    struct storage_submit what = {.kind = "sparling", .config = "{}", .task = JOB_EVALUATE, .params = "{}"};
+    OK(storage_job_submit(f->storage, &what, evaluate, &outcome, &f->err));
+    OK(storage_job_claim_task(f->storage, JOB_EVALUATE, id, &f->err));
+    assert_string_equal(id, evaluate);
+    REFUSED(STATUS_NOT_FOUND, storage_job_claim_task(f->storage, JOB_EVALUATE, id, &f->err));
+    OK(storage_job_claim_task(f->storage, JOB_TRAIN, id, &f->err));
+    assert_string_equal(id, train);
+}
+
 /* A pause taken back, a pause, a resume, a cancel: with what executor and client see. */
 static void test_requests(void **state)
 {
@@ -435,6 +452,7 @@ int main(void)
         TEST_OPEN(test_submit_and_get), TEST_OPEN(test_ids_sort_by_creation), TEST_OPEN(test_idempotency),
         TEST_OPEN(test_old_keys),       TEST_OPEN(test_queue_limit),          TEST_OPEN(test_list),
         TEST_OPEN(test_source_job),     TEST_OPEN(test_patch),                TEST_OPEN(test_claim_order),
+        TEST_OPEN(test_claim_of_a_task),
         TEST_OPEN(test_requests),       TEST_OPEN(test_leave),                TEST_OPEN(test_progress),
         TEST_OPEN(test_progress_is_timely), TEST_OPEN(test_delete),           TEST_OPEN(test_stats),
     };
