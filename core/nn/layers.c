@@ -115,6 +115,29 @@ struct tensor *bilstm_forward(struct exec *e, struct bilstm *lstm, struct tensor
     return op_bilstm(e, x, sequences, length, lstm->direction);
 }
 
+void rms_scale_build(struct rms_scale *scale, struct params *params, const char *name)
+{
+    *scale = (struct rms_scale){.momentum = 0.99, .epsilon = 1e-6};
+    scale->square = params_add_state(params, part(name, NULL, "running_square", init_constant(0.0)).name, 1, 1.0);
+}
+
+struct tensor *rms_scale_forward(struct exec *e, struct rms_scale *scale, struct tensor *x)
+{
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    real *square = scale->square->value;
+    double sum = 0.0;
+    size_t count = 0;
+    for (size_t i = 0; e->training && i < x->count; i++)
+        if (x->data[i] > R(0.0)) {
+            sum += (double)x->data[i] * (double)x->data[i];
+            count++;
+        }
+    if (count > 0)
+        *square = (real)(scale->momentum * (double)*square + (1.0 - scale->momentum) * sum / (double)count);
+    return op_scale(e, x, 1.0 / sqrt((double)*square + scale->epsilon));
+}
+
 struct weight *embedding_build(struct params *params, const char *name, int tokens, int cols)
 {
     return add_part(params, name, NULL, "weight", 2, (int[]){tokens, cols}, init_normal(1.0));

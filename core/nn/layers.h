@@ -49,6 +49,17 @@ struct bilstm {
 void bilstm_build(struct bilstm *lstm, struct params *params, const char *name, int in, int hidden);
 struct tensor *bilstm_forward(struct exec *e, struct bilstm *lstm, struct tensor *x, int sequences, int length);
 
+/* y = x / sqrt(square + epsilon). `square` follows the mean square of the elements of x above zero: in training it
+ * moves by 1 - momentum towards that of the batch before it is used, unless nothing is above zero. A constant to the
+ * gradient. For maps that are sparse: what is left of them grows by orders of magnitude while they are made
+ * sparser, and would drown what is added to it (positions). x: rows. */
+struct rms_scale {
+    struct weight *square; /* [1], state, 1 at first */
+    double momentum, epsilon; /* 0.99, 1e-6 */
+};
+void rms_scale_build(struct rms_scale *scale, struct params *params, const char *name);
+struct tensor *rms_scale_forward(struct exec *e, struct rms_scale *scale, struct tensor *x);
+
 /* Normal with deviation 1. */
 struct weight *embedding_build(struct params *params, const char *name, int tokens, int cols);
 

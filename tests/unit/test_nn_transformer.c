@@ -152,6 +152,44 @@ static void mlp_gradients(void **state)
     probe_close(&p);
 }
 
+static struct tensor *build_scale(struct probe *p, const void *context)
+{
+    return rms_scale_forward(&p->exec, (struct rms_scale *)context, probe_input(p, 0));
+}
+
+/* Training moves the mean square of what is above zero, and uses it at once; evaluation only uses it. */
+static void rms_scale_follows(void **state)
+{
+    struct probe p;
+    struct params *params;
+    struct rms_scale scale;
+    probe_open(&p, 2, "ref");
+    probe_rows(&p, 9, 7, 3.0);
+    assert_int_equal(params_create(&params, NULL), STATUS_OK);
+    rms_scale_build(&scale, params, "scale");
+    assert_int_equal(params_seal(params, true, NULL), STATUS_OK);
+    params_init(params, 3);
+    real x[4] = {R(3.0), R(-5.0), R(0.0), R(4.0)};
+    exec_begin(&p.exec, true, 0);
+    struct tensor *y = rms_scale_forward(&p.exec, &scale, tensor_wrap_rows(&p.exec, x, 2, 2, false));
+    double square = 0.99 + 0.01 * 12.5;
+    assert_true(fabs((double)*scale.square->value - square) < 1e-12);
+    for (int i = 0; i < 4; i++)
+        assert_true(fabs((double)y->data[i] - (double)x[i] / sqrt(square + 1e-6)) < 1e-12);
+    exec_begin(&p.exec, false, 0);
+    y = rms_scale_forward(&p.exec, &scale, tensor_wrap_rows(&p.exec, x, 2, 2, false));
+    assert_true(fabs((double)*scale.square->value - square) < 1e-12);
+    assert_true(fabs((double)y->data[3] - 4.0 / sqrt(square + 1e-6)) < 1e-12);
+    real none[2] = {R(-1.0), R(0.0)};
+    exec_begin(&p.exec, true, 0);
+    rms_scale_forward(&p.exec, &scale, tensor_wrap_rows(&p.exec, none, 1, 2, false));
+    assert_true(fabs((double)*scale.square->value - square) < 1e-12);
+    scale.momentum = 1.0; /* what it follows is a constant to the gradient */
+    probe_check(&p, build_scale, &scale, 1e-6);
+    params_destroy(params);
+    probe_close(&p);
+}
+
 /* The sines of Vaswani et al. at a few places. */
 static void position_tables(void **state)
 {
@@ -177,6 +215,7 @@ int main(void)
         cmocka_unit_test(cached_equals_uncached),
         cmocka_unit_test(causal_and_padded),
         cmocka_unit_test(mlp_gradients),
+        cmocka_unit_test(rms_scale_follows),
         cmocka_unit_test(position_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,7 @@ static void set_momentum(struct network *n, double momentum)
 static void open_model(struct model *m, const struct config_setting *more, const char *kernels, int threads, double density)
 {
     struct error err = {0};
-    struct batch_request request = {7, 0, BATCH, false};
+    struct batch_request request = {.seed = 7, .count = BATCH};
     memset(m, 0, sizeof *m);
     assert_int_equal(config_defaults(&sparling_config_table, &m->config, &err), STATUS_OK);
     assert_int_equal(config_apply(&sparling_config_table, &m->config, base, &err), STATUS_OK);

@@ -60,6 +60,7 @@ static void parameters_match_the_estimate(void **state)
         {{"head_norm", "pre"}, {"positions", "learned"}, {"lstm", "false"}, {NULL, NULL}},
         {{"batch_norm", "plain"}, {"positions", "grid"}, {"embed_order", "pool-then-embed"}, {NULL, NULL}},
         {{"batch_norm", "none"}, {"layers", "3"}, {"units", "2"}, {NULL, NULL}},
+        {{"motif_scale", "rms"}, {"embed_order", "pool-then-embed"}, {"lstm", "false"}, {NULL, NULL}},
     };
     for (size_t i = 0; i < sizeof variants / sizeof variants[0]; i++) {
         struct setup s;
@@ -103,7 +104,7 @@ static void decoding_agrees_with_teacher_forcing(void **state)
     open_setup(&s, (const struct config_setting[]){{"seed", "5"}, {NULL, NULL}});
     int exact = 0, vocabulary = sparling_vocabulary(&s.config);
     for (int round = 0; round < 40; round++) {
-        struct batch_request request = {1, 8 * round, 8, false};
+        struct batch_request request = {.seed = 1, .first = 8 * round, .count = 8};
         const struct batch *batch = batch_source_take(s.source, &request, NULL);
         struct decoded decoded[8];
         exec_begin(&s.exec, false, 0);
@@ -160,7 +161,7 @@ static void decoding_stops_at_end_or_cap(void **state)
     struct error err = {0};
     struct decoded decoded[4];
     open_setup(&s, NULL);
-    struct batch_request request = {1, 0, 4, false};
+    struct batch_request request = {.seed = 1, .count = 4};
     const struct batch *batch = batch_source_take(s.source, &request, NULL);
     exec_begin(&s.exec, false, 0);
     struct network_memory memory =
@@ -195,7 +196,8 @@ static void batches_carry_their_labels(void **state)
 {
     struct setup s;
     open_setup(&s, NULL);
-    struct batch_request first = {3, 0, 6, false}, second = {3, 6, 6, false}, far = {3, 600, 2, true};
+    struct batch_request first = {.seed = 3, .count = 6}, second = {.seed = 3, .first = 6, .count = 6};
+    struct batch_request far = {.seed = 3, .first = 600, .count = 2, .raw = true};
     const struct batch *batch = batch_source_take(s.source, &first, &second);
     assert_true(batch->length >= 2 && batch->length <= 4);
     int counted = 0;
@@ -224,6 +226,37 @@ static void batches_carry_their_labels(void **state)
     assert_memory_equal(batch->images + 48 * 48, direct, sizeof direct);
     batch = batch_source_take(s.source, &second, NULL); /* another than what was begun */
     digitcircle_sample(&domain, 3, 6, direct, NULL);
+    assert_memory_equal(batch->images, direct, sizeof direct);
+    close_setup(&s);
+}
+
+/* The most digits grow from 1 in equal steps, with pictures without any among them; other sets are as ever. */
+static void curriculum_shows_few_digits_first(void **state)
+{
+    enum { SAMPLES = 600 };
+    static const struct config_setting lessons[] = {
+        {"max_symbols", "3"}, {"min_symbols", "2"}, {"curriculum", "600"}, {NULL, NULL}};
+    struct setup s;
+    open_setup(&s, lessons);
+    int most[4] = {0}, least[4] = {9, 9, 9, 9};
+    for (int64_t first = 0; first < SAMPLES + 200; first += 8) {
+        struct batch_request request = {.seed = 1, .first = first, .count = 8, .training = true};
+        const struct batch *batch = batch_source_take(s.source, &request, NULL);
+        int part = (int)(first * 3 / SAMPLES);
+        for (int i = 0; i < 8; i++) {
+            most[part] = batch->truths[i].count > most[part] ? batch->truths[i].count : most[part];
+            least[part] = batch->truths[i].count < least[part] ? batch->truths[i].count : least[part];
+        }
+    }
+    const int want_most[4] = {1, 2, 3, 3}, want_least[4] = {0, 0, 0, 2};
+    assert_memory_equal(most, want_most, sizeof most);
+    assert_memory_equal(least, want_least, sizeof least);
+
+    float direct[48 * 48];
+    struct digitcircle domain = sparling_domain(&s.config);
+    struct batch_request other = {.seed = 1, .count = 8};
+    const struct batch *batch = batch_source_take(s.source, &other, NULL);
+    digitcircle_sample(&domain, 1, 0, direct, NULL);
     assert_memory_equal(batch->images, direct, sizeof direct);
     close_setup(&s);
 }
@@ -269,6 +302,7 @@ int main(void)
         cmocka_unit_test(decoding_agrees_with_teacher_forcing),
         cmocka_unit_test(decoding_stops_at_end_or_cap),
         cmocka_unit_test(batches_carry_their_labels),
+        cmocka_unit_test(curriculum_shows_few_digits_first),
         cmocka_unit_test(reading_lists_and_marks_motifs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

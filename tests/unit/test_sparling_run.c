@@ -166,9 +166,12 @@ static void accumulated_thresholds_resume(void **state)
     static const struct config_setting single[] = {
         {"sparsity", "single"}, {"quantile", "interpolated"}, {"total_samples", "60"}, {NULL, NULL}};
     static const struct config_setting relu[] = {{"sparsity", "none"}, {"total_samples", "40"}, {NULL, NULL}};
-    const struct config_setting *const variants[] = {accumulate, single, relu};
+    static const struct config_setting recipe[] = {
+        {"motif_scale", "rms"},      {"embed_order", "pool-then-embed"}, {"attend", "active"}, {"curriculum", "40"},
+        {"batch_norm", "plain"},     {"total_samples", "60"},            {NULL, NULL}};
+    const struct config_setting *const variants[] = {accumulate, single, relu, recipe};
     struct outcome whole, pieces;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         run_through(variants[i], 2, 0, &whole);
         run_through(variants[i], 2, 2, &pieces);
         assert_same(&whole, &pieces);

@@ -7,6 +7,7 @@
 
 struct batch_source {
     struct digitcircle domain;
+    int64_t curriculum;
     int max_count, max_length;
     struct batch pair[2];
     int spare;                 /* index of the one the caller does not hold */
@@ -52,12 +53,25 @@ static void write_tokens(struct batch *batch)
     }
 }
 
+/* Few digits first: with 0 or 1 in a picture, whether a digit is there is all there is to tell, and pictures without
+ * any keep one digit from being known by the absence of all others. */
+static struct digitcircle domain_of(const struct batch_source *source, const struct batch_request *r)
+{
+    struct digitcircle domain = source->domain;
+    if (r->training && r->first < source->curriculum) {
+        domain.min_symbols = 0;
+        domain.max_symbols = 1 + (int)(r->first * domain.max_symbols / source->curriculum);
+    }
+    return domain;
+}
+
 static void fill(const struct batch_source *source, struct batch *batch)
 {
     const struct batch_request *r = &batch->request;
     size_t pixels = (size_t)source->domain.image_size * (size_t)source->domain.image_size;
     if (!r->raw) {
-        digitcircle_batch(&source->domain, r->seed, r->first, r->count, batch->images, batch->truths);
+        struct digitcircle domain = domain_of(source, r);
+        digitcircle_batch(&domain, r->seed, r->first, r->count, batch->images, batch->truths);
     } else {
         for (int i = 0; i < r->count; i++)
             digitcircle_draw(&source->domain, (uint32_t)(r->first + i), batch->images + (size_t)i * pixels,
@@ -108,6 +122,7 @@ enum status batch_source_create(const struct sparling_config *config, int max_co
     if (!s)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch source");
     s->domain = sparling_domain(config);
+    s->curriculum = config->curriculum;
     s->max_count = max_count;
     s->max_length = (int)config->max_symbols + 1;
     pthread_mutex_init(&s->mutex, NULL);
@@ -149,7 +164,8 @@ void batch_source_destroy(struct batch_source *source)
 
 static bool same(const struct batch_request *a, const struct batch_request *b)
 {
-    return a->seed == b->seed && a->first == b->first && a->count == b->count && a->raw == b->raw;
+    return a->seed == b->seed && a->first == b->first && a->count == b->count && a->raw == b->raw &&
+           a->training == b->training;
 }
 
 const struct batch *batch_source_take(struct batch_source *source, const struct batch_request *now,

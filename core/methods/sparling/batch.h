@@ -15,6 +15,7 @@ struct batch_request {
     int64_t seed, first; /* samples first .. first + count - 1 of the set `seed` */
     int count;           /* at most what the source was made for */
     bool raw;            /* instead: generator seeds first, first + 1, ... without hashing (facts §3.3) */
+    bool training;       /* the curriculum of the configuration holds */
 };
 
 struct batch {

@@ -13,6 +13,7 @@ static const char *const head_norm_names[] = {"post", "pre", NULL};
 static const char *const positions_names[] = {"row", "grid", "learned", NULL};
 static const char *const attend_names[] = {"all", "active", NULL};
 static const char *const embed_order_names[] = {"embed-then-pool", "pool-then-embed", NULL};
+static const char *const motif_scale_names[] = {"none", "rms", NULL};
 static const char *const schedule_names[] = {"constant", "cosine", "linear", NULL};
 static const char *const initialisation_names[] = {"uniform", "he", NULL};
 
@@ -40,6 +41,8 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(max_radius, "0", 0, 200, "px", "radii stay below this; 0: image_size/2 - shift - margin, what fits"),
     CLOSED(pre_noise, "0.5", 0, 1, "", "noise before the digits are placed, as a share of a digit's ink density"),
     CLOSED(post_noise, "0.05", 0, 1, "", "share of all pixels flipped after the digits are placed"),
+    INTEGER(curriculum, "0", 0, CONFIG_INT_MAX, "samples",
+            "training begins with 0 or 1 digits a picture; the most grow to max_symbols over this many samples"),
 
     INTEGER(width, "64", 1, 1024, "channels", "width of the motif model g"),
     INTEGER(units, "4", 1, 64, "units", "residual units of g; each widens the window by 4 pixels (4: 17x17)"),
@@ -78,6 +81,8 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(pool, "8", 1, 64, "px", "side of the max-pooling window between motif map and head"),
     CHOICE(embed_order, "embed-then-pool", "order of the 1x1 embedding and the pooling of the motif map"),
     CHOICE(attend, "all", "cells the head attends to: all (the paper), or only those that hold a motif"),
+    CHOICE(motif_scale, "none",
+           "motif values reach the head as they are, or divided by their running root mean square"),
     FLAG(lstm, "true", "read each row of the pooled map with a bidirectional LSTM first"),
     CHOICE(positions, "row", "positions of the encoder: sines of the row, of row and column, or learned tables"),
     REAL_IN(position_scale, "0.25", 0, 100, false, false, "", "standard deviation of learned positions at first"),
@@ -135,6 +140,8 @@ static void check_head(const struct sparling_config *c, const struct method_faul
         fault(faults, "channels", "must be even: half of them are sines, half cosines; got %.0f%.0s", (double)c->channels, 0);
     if (c->positions == POSITIONS_GRID && c->channels % 4 != 0)
         fault(faults, "channels", "must be a multiple of 4 with grid positions; got %.0f%.0s", (double)c->channels, 0);
+    if (c->motif_scale == MOTIF_SCALE_RMS && c->embed_order != POOL_THEN_EMBED)
+        fault(faults, "motif_scale", "rms needs embed_order pool-then-embed%.0s%.0s", 0, 0);
     if (c->pool > c->image_size)
         fault(faults, "pool", "must not exceed image_size (%.0f); got %.0f", (double)c->image_size, (double)c->pool);
 }

@@ -20,6 +20,7 @@ enum sparling_head_norm { HEAD_NORM_POST, HEAD_NORM_PRE };
 enum sparling_positions { POSITIONS_ROW, POSITIONS_GRID, POSITIONS_LEARNED };
 enum sparling_attend { ATTEND_ALL, ATTEND_ACTIVE };
 enum sparling_embed_order { EMBED_THEN_POOL, POOL_THEN_EMBED };
+enum sparling_motif_scale { MOTIF_SCALE_NONE, MOTIF_SCALE_RMS };
 enum sparling_schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_LINEAR };
 enum sparling_initialisation { INITIALISATION_UNIFORM, INITIALISATION_HE };
 
@@ -29,6 +30,7 @@ struct sparling_config {
     /* Domain: DigitCircle (core/data/digitcircle.h). */
     int64_t image_size, classes, min_symbols, max_symbols, shift, margin, min_radius, max_radius;
     double pre_noise, post_noise;
+    int64_t curriculum;
 
     /* Motif model g. */
     int64_t width, units, channels_motif;
@@ -47,7 +49,7 @@ struct sparling_config {
 
     /* Head h. */
     int64_t channels, layers, heads, feed_forward, pool;
-    int head_norm, positions, embed_order, attend;
+    int head_norm, positions, embed_order, attend, motif_scale;
     bool lstm, identical_layers;
     double dropout, position_scale;
 
@@ -61,7 +63,7 @@ struct sparling_config {
     int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
 };
 
-enum { SPARLING_FIELDS = 66, SPARLING_PRESETS = 3 };
+enum { SPARLING_FIELDS = 68, SPARLING_PRESETS = 3 };
 extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];

@@ -138,7 +138,8 @@ static struct batch_request request_at(const struct method_run *run, int64_t fir
 {
     const struct evaluation *e = &run->evaluation;
     int64_t left = part_samples(e) - first;
-    struct batch_request request = {e->seed, first, (int)(left < run->piece ? left : run->piece), false};
+    struct batch_request request = {
+        .seed = e->seed, .first = first, .count = (int)(left < run->piece ? left : run->piece)};
     /* Motif errors of the test set are taken over raw generator seeds (facts §3.3). */
     request.raw = e->part == PART_MOTIFS && e->seed == TEST_SEED;
     return request;

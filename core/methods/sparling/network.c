@@ -43,6 +43,8 @@ static void build_h(struct network *n)
         .dropout = c->dropout,
         .identical = c->identical_layers,
     };
+    if (c->motif_scale == MOTIF_SCALE_RMS)
+        rms_scale_build(&n->scale, n->params, "h.scale");
     linear_build(&n->embed, n->params, "h.embed", NULL, (int)c->channels_motif, width);
     if (c->lstm)
         bilstm_build(&n->rows, n->params, "h.rows", width, width / 2);
@@ -188,6 +190,8 @@ struct network_memory network_memory(struct exec *e, struct network *n, struct t
         x = op_embed_pool(e, motifs, n->embed.w, n->embed.b, pool, pool);
     } else {
         x = op_pool_rows(e, motifs, pool, pool);
+        if (n->config.motif_scale == MOTIF_SCALE_RMS)
+            x = rms_scale_forward(e, &n->scale, x);
         x = linear_forward(e, &n->embed, x, false, 0);
     }
     if (n->config.lstm)

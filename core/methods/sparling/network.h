@@ -25,6 +25,7 @@ struct network {
     struct batch_norm norm;        /* before the sparse layer, unless batch_norm is none */
     struct sparse *sparse;
 
+    struct rms_scale scale;        /* of the pooled motif map, with motif_scale rms */
     struct linear embed;           /* motif channels -> head width */
     struct bilstm rows;
     struct weight sines;           /* positions of the encoder's grid: constant */

@@ -38,7 +38,8 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
 
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
-    return (struct batch_request){run->config.seed, first, (int)run->config.batch, false};
+    return (struct batch_request){
+        .seed = run->config.seed, .first = first, .count = (int)run->config.batch, .training = true};
 }
 
 static void report(struct method_run *run, const struct tensor *motifs, double rate)
@@ -135,7 +136,8 @@ static int count_exact(const struct batch *batch, const real *logits, int vocabu
 static struct batch_request validation_request(const struct method_run *run, int64_t first)
 {
     int64_t left = run->config.validation_samples - first;
-    return (struct batch_request){VALIDATION_SEED, first, (int)(left < run->piece ? left : run->piece), false};
+    return (struct batch_request){
+        .seed = VALIDATION_SEED, .first = first, .count = (int)(left < run->piece ? left : run->piece)};
 }
 
 enum status run_validate(struct method_run *run, bool *done, struct error *err)
