@@ -4,9 +4,11 @@
 #include "core/methods/method.h"
 #include "core/methods/pathways/pathways.h"
 #include "core/methods/sparling/sparling.h"
+#include "core/methods/superposition/superposition.h"
 
 static const struct method *const methods[] = {
     &sparling_method,
+    &superposition_method,
     &pathways_method,
 };
 

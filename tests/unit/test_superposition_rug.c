@@ -138,9 +138,9 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(rug_create(64, 0, 1, 0, &rug, NULL), STATUS_INVALID);
     assert_int_equal(rug_create(64, 2, 1, 0, &rug, NULL), STATUS_OK);
     rug.rows[1] = rug.rows[0];
-    assert_int_equal(rug_fill(&rug, 0.5f, NULL), STATUS_CORRUPT);
+    assert_int_equal(rug_fill(&rug, NULL), STATUS_CORRUPT);
     rug.rows[1] = 64;
-    assert_int_equal(rug_fill(&rug, 0.5f, NULL), STATUS_CORRUPT);
+    assert_int_equal(rug_fill(&rug, NULL), STATUS_CORRUPT);
     rug_close(&rug);
 }
 

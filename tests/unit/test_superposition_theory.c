@@ -131,6 +131,23 @@ static void losses_are_in_order(void **state)
         }
 }
 
+/* Two features and one dimension, drawn. */
+static void pairs_lose_the_lesser_when_both_are_on(void **state)
+{
+    enum { N = 400000 };
+    struct philox uniform = philox_stream(3, 1, 0);
+    double sum = 0;
+    for (uint64_t i = 0; i < N; i++) {
+        double x = (philox_uniform(&uniform, 4 * i) < 0.3f) * (double)philox_uniform(&uniform, 4 * i + 1);
+        double y = (philox_uniform(&uniform, 4 * i + 2) < 0.3f) * (double)philox_uniform(&uniform, 4 * i + 3);
+        sum += pow(x - fmax(0, x - y), 2) + pow(y - fmax(0, y - x), 2);
+    }
+    assert_within(sum / N / 2, theory_pairs(.3, .5), 2e-4);
+    assert_within(theory_pairs(.3, 1), 0, 0);
+    assert_true(isnan(theory_pairs(.3, .49)));
+    assert_true(theory_pairs(.044, .5) < theory_bayes(.044, theory_sigma(.044, .5))); /* which is for Gaussian interference */
+}
+
 /* L r / p^2 at r = .1, and divided by ln(1/p): the paper's scaling for p -> 0. */
 static void the_loss_scales_as_said(void **state)
 {
@@ -179,6 +196,7 @@ int main(void)
         cmocka_unit_test(the_optimum_is_one),
         cmocka_unit_test(bounds_have_their_check_values),
         cmocka_unit_test(losses_are_in_order),
+        cmocka_unit_test(pairs_lose_the_lesser_when_both_are_on),
         cmocka_unit_test(the_loss_scales_as_said),
         cmocka_unit_test(a_cut_is_the_best_line_above_it),
         cmocka_unit_test(kolmogorov_has_its_table),

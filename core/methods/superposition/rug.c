@@ -7,9 +7,9 @@
 
 enum { STREAM_ROWS = 0x52550000 }; /* and the number of the draw */
 
-static enum status start(int n_s, int n_d, struct rug *rug, struct error *err)
+static enum status start(int n_s, int n_d, float each, struct rug *rug, struct error *err)
 {
-    *rug = (struct rug){.n_s = n_s, .n_d = n_d};
+    *rug = (struct rug){.n_s = n_s, .n_d = n_d, .each = each};
     if (n_s < 1 || n_s > RUG_FEATURES_MAX || (n_s & (n_s - 1)) != 0 || n_d < 1 || n_d > n_s)
         return error_set(err, STATUS_INVALID, NULL, "a rug needs a power of two of features up to %d and a rank within it",
                          RUG_FEATURES_MAX);
@@ -24,7 +24,7 @@ static enum status start(int n_s, int n_d, struct rug *rug, struct error *err)
 /* Knuth's selection sampling: each row is taken with probability (still wanted) / (still there). */
 enum status rug_create(int n_s, int n_d, uint64_t seed, uint32_t draw, struct rug *rug, struct error *err)
 {
-    enum status status = start(n_s, n_d, rug, err);
+    enum status status = start(n_s, n_d, 1 / (float)n_d, rug, err);
     struct philox from = philox_stream(seed, STREAM_ROWS + (draw & 0xFFFF), draw >> 16);
     int taken = 0;
     for (int i = 0; !status && i < n_s; i++) {
@@ -32,18 +32,18 @@ enum status rug_create(int n_s, int n_d, uint64_t seed, uint32_t draw, struct ru
         if (((uint64_t)philox_u32(&from, (uint64_t)i) * there) >> 32 < wanted)
             rug->rows[taken++] = i;
     }
-    return status ? status : rug_fill(rug, 1 / (float)n_d, err);
+    return status ? status : rug_fill(rug, err);
 }
 
 enum status rug_create_projector(int n_s, int n_d, struct rug *rug, struct error *err)
 {
-    enum status status = start(n_s, n_d, rug, err);
+    enum status status = start(n_s, n_d, 1 / (float)n_s, rug, err);
     for (int i = 0; !status && i < n_d; i++)
         rug->rows[i] = i;
-    return status ? status : rug_fill(rug, 1 / (float)n_s, err);
+    return status ? status : rug_fill(rug, err);
 }
 
-enum status rug_fill(struct rug *rug, float each, struct error *err)
+enum status rug_fill(struct rug *rug, struct error *err)
 {
     int64_t before = -1;
     for (int i = 0; i < rug->n_s; i++)
@@ -52,7 +52,7 @@ enum status rug_fill(struct rug *rug, float each, struct error *err)
         if (rug->rows[i] <= before || rug->rows[i] >= rug->n_s)
             return error_set(err, STATUS_CORRUPT, NULL, "the rows of the rug are no ascending set");
         before = rug->rows[i];
-        rug->mask[before] = each;
+        rug->mask[before] = rug->each;
     }
     return STATUS_OK;
 }
@@ -73,7 +73,6 @@ void rug_apply(const struct rug *rug, struct pool *pool, const struct kernels *k
 enum status rug_row(const struct rug *rug, struct pool *pool, const struct kernels *kernels, float *row,
                     struct error *err)
 {
-    float each = rug->mask[rug->rows[0]];
     float *scratch = malloc(hadamard_scratch(pool, rug->n_s) * sizeof *scratch + 64);
     if (!scratch)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row of %d", rug->n_s);
@@ -81,7 +80,7 @@ enum status rug_row(const struct rug *rug, struct pool *pool, const struct kerne
         row[i] = rug->mask[i] > 0;
     hadamard_transform(pool, kernels, rug->n_s, row, scratch);
     for (int i = 0; i < rug->n_s; i++)
-        row[i] *= each;
+        row[i] *= rug->each;
     free(scratch);
     return STATUS_OK;
 }

@@ -20,16 +20,17 @@ enum { RUG_FEATURES_MAX = 1 << 24 };
 struct rug {
     int n_s, n_d;
     int64_t *rows;  /* [n_d] S, ascending */
-    float *mask;    /* [n_s] 1 / n_d on S, else 0 */
+    float *mask;    /* [n_s] `each` on S, else 0 */
+    float each;     /* 1 / n_d */
 };
 
 /* S is drawn uniformly, a function of (seed, draw). n_s a power of two up to RUG_FEATURES_MAX, 1 <= n_d <= n_s;
  * STATUS_INVALID otherwise. */
 enum status rug_create(int n_s, int n_d, uint64_t seed, uint32_t draw, struct rug *rug, struct error *err);
-/* The best linear model: S is 0 (the constant) and the n_d - 1 rows after it, and the mask 1 / n_s makes W a projector. */
+/* The best linear model: S is 0 (the constant) and the n_d - 1 rows after it, and `each` is 1 / n_s, which makes W a projector. */
 enum status rug_create_projector(int n_s, int n_d, struct rug *rug, struct error *err);
-/* Sets the mask from `rows`, `each` on S: after rows were read from a checkpoint. STATUS_CORRUPT if they are no such set. */
-enum status rug_fill(struct rug *rug, float each, struct error *err);
+/* Sets the mask from `rows`: after these were read from a checkpoint. STATUS_CORRUPT if they are no such set. */
+enum status rug_fill(struct rug *rug, struct error *err);
 void rug_close(struct rug *rug); /* zeroed is fine */
 
 /* x <- W x in place; scratch of hadamard_scratch(pool, n_s) reals. */

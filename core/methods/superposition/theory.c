@@ -96,6 +96,9 @@ double theory_linear(double p, double r) { return (1 - r) * theory_variance(p); 
 
 double theory_linear_printed(double p, int n_s, int n_d) { return p / 3 * (double)(n_s - n_d - 1) / (double)n_s; }
 
+/* Both on, each is read as what it has more than the other: the error is the lesser, E min(u, v)^2 = 1/6. */
+double theory_pairs(double p, double r) { return r >= 0.5 ? 2 * (1 - r) * p * p / 6 : NAN; }
+
 double theory_blind_printed(double p) { return p / 3 - p * p / 9; }
 
 double theory_upper(double p, double sigma) { return theory_loss(1, -sigma * sqrt(2 * log(1 / p)), sigma, p); }

@@ -45,6 +45,11 @@ double theory_oracle(double p, double sigma);
 double theory_oracle_printed(double p, double sigma);
 /* What r -> 0 is said to give: p/3 - p^2/9. The true limit is theory_variance(). */
 double theory_blind_printed(double p);
+/* Not of the paper: features in antipodal pairs, two to a dimension, and those that remain alone, read without error unless
+ * both of a pair are on: 2 (1 - r) p^2 / 6. For r >= 1/2 and any number of features; NaN below. Its interference is not
+ * Gaussian, so the bounds above do not hold for it. */
+double theory_pairs(double p, double r);
+
 /* The upper bound of eqs. (11) to (13), exact: a = 1 and an offset of -sigma sqrt(2 ln(1/p)). */
 double theory_upper(double p, double sigma);
 

@@ -1,0 +1,246 @@
+/* The field table: the one place that knows names, ranges, defaults and meanings. */
+#include "core/methods/superposition/config.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/superposition/theory.h"
+
+static const char *const model_names[] = {"trained", "rug", "linear", NULL};
+static const char *const experiment_names[] = {"one", "loss-ratio", "loss-p", "maps", "scaling", "activations", NULL};
+static const char *const activation_names[] = {"relu", "threshold", "k-sparse", "gated", NULL};
+static const char *const importance_names[] = {"equal", "power", "geometric", NULL};
+static const char *const initialisation_names[] = {"uniform", "xavier-normal", NULL};
+static const char *const stop_names[] = {"blocks", "windows", "never", NULL};
+static const char *const products_names[] = {"auto", "dense", NULL};
+
+#define AT(member) offsetof(struct superposition_config, member)
+#define INTEGER(name, preset, low, high, unit, meaning) \
+    {#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning}
+#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning) \
+    {#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning}
+#define FLAG(name, preset, meaning) {#name, FIELD_BOOL, AT(name), preset, 0, 1, false, false, NULL, "", meaning}
+#define CHOICE(name, preset, meaning) \
+    {#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning}
+#define LIST(name, meaning) {#name, FIELD_TEXT, AT(name), "", 0, 0, false, false, NULL, "", meaning}
+
+const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
+    INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of samples, initial weights and the rug's rows"),
+    INTEGER(threads, "0", 0, 256, "threads", "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
+
+    CHOICE(model, "trained", "an autoencoder trained by Adam, the artificial rug with its two best numbers, or the best linear map"),
+    CHOICE(experiment, "one", "one model; loss against n_d/n_s; against p; maps over both; scaling of the limits; activations"),
+    REAL_IN(p, "0.044001", 0, 1, true, false, "", "probability that a feature is not zero; its value is then uniform in [0, 1]"),
+    INTEGER(n_s, "512", 2, 16777216, "features", "features of the data; rug and linear need a power of two"),
+    INTEGER(n_d, "0", 0, 16777216, "dimensions", "dimensions of the bottleneck; 0: ratio n_s, rounded down, at least 1"),
+    REAL_IN(ratio, "0.254001", 0, 1, true, false, "", "n_d / n_s where n_d is 0"),
+    LIST(models, "experiments: models to compare, as \"trained,rug,linear\"; empty: model"),
+    LIST(sizes, "experiments: values of n_s, as \"128,512,1024\"; empty: n_s"),
+    LIST(ps, "experiments: values of p, as \"0.01,0.1\" or \"0.002001:0.8:20\" (from:to:count); empty: p"),
+    LIST(ratios, "experiments: values of n_d / n_s, likewise; empty: that of n_d or ratio"),
+    LIST(activations, "experiments: activations of trained models, as \"relu,threshold\"; empty: activation"),
+
+    FLAG(tied, "false", "encoder and decoder are one matrix"),
+    CHOICE(activation, "relu", "max(0, z); z above a threshold; the k largest z of a sample; z where a gate with a bias of its own opens"),
+    REAL_IN(threshold, "0", 0, 10, false, false, "", "of activation threshold; 0: the best at the predicted interference"),
+    INTEGER(kept, "0", 0, 16777216, "features", "k of activation k-sparse; 0: the best at the predicted interference"),
+    CHOICE(importance, "equal", "weight of feature i's squared error: 1, (i + 1)^-importance_rate, or importance_rate^i"),
+    REAL_IN(importance_rate, "0.9", 0, 10, false, false, "", "see importance"),
+    CHOICE(initialisation, "uniform", "U(+-1/sqrt(fan in)), biases too; or normal weights of variance 2/(n_s + n_d), biases 0"),
+
+    INTEGER(batch, "1024", 1, 65536, "samples", "samples of one optimiser update"),
+    INTEGER(block, "30000", 0, CONFIG_INT_MAX, "samples",
+            "data come in blocks of this size, whose last batch takes what is left; 0: no blocks"),
+    REAL_IN(learning_rate, "3e-3", 0, 10, true, false, "", "Adam's step size times sqrt(n_s)"),
+    REAL_IN(beta1, "0.9", 0, 1, false, true, "", "Adam's decay of the mean gradient"),
+    REAL_IN(beta2, "0.999", 0, 1, false, true, "", "Adam's decay of the mean squared gradient"),
+    REAL_IN(epsilon, "1e-7", 0, 1, true, false, "", "Adam's guard against division by zero"),
+    CHOICE(stop, "blocks", "training ends when the mean loss of a window is not below that of the window before: asked at the "
+                           "start of a block (the authors' code), after each window (the paper), or never"),
+    INTEGER(window, "200", 1, 10000, "updates", "updates of a window"),
+    REAL_IN(tolerance, "0", 0, 1, false, false, "", "fall of log10 loss from window to window that is asked for"),
+    CHOICE(products, "auto", "matrix products: sparse where that is faster, or all dense. Changes rounding only"),
+
+    INTEGER(total_samples, "45000000", 1, CONFIG_INT_MAX, "samples", "cap on training samples of each model"),
+    INTEGER(checkpoint_every, "1000000", 1, CONFIG_INT_MAX, "samples", "training samples between checkpoints"),
+    INTEGER(test_samples, "100000", 1, 100000000, "samples", "fresh samples for the loss of each finished model"),
+    INTEGER(draws, "1", 1, 64, "rugs", "rugs of each case, with different rows; their loss is the mean"),
+};
+
+const struct config_table superposition_config_table = CONFIG_TABLE(superposition_fields, struct superposition_config);
+
+/* ---- lists -------------------------------------------------------------------------------------------- */
+
+static bool in_range(double value, double most) { return value > 0 && value <= most; }
+
+int superposition_list(const char *text, double most, double values[SUPERPOSITION_LIST])
+{
+    char *end;
+    int count = 0;
+    if (strchr(text, ':')) {
+        double from = strtod(text, &end), to = *end == ':' ? strtod(end + 1, &end) : NAN;
+        double points = *end == ':' ? strtod(end + 1, &end) : NAN;
+        if (*end || !in_range(from, most) || !in_range(to, most) || !(points >= 2 && points <= SUPERPOSITION_LIST))
+            return -1;
+        for (count = 0; count < (int)points; count++)
+            values[count] = from + (to - from) * count / ((int)points - 1);
+        return count;
+    }
+    for (const char *at = text; *at; at = *end ? end + 1 : end) {
+        double value = strtod(at, &end);
+        if (end == at || (*end && *end != ',') || (*end == ',' && !end[1]) || !in_range(value, most) ||
+            count == SUPERPOSITION_LIST)
+            return -1;
+        values[count++] = value;
+    }
+    return count;
+}
+
+/* Names of a list as indices of choices; -1 where one is none. */
+static int names_in(const char *text, const char *const *names, int indices[8])
+{
+    int count = 0;
+    for (const char *at = text; *at;) {
+        size_t bytes = strcspn(at, ",");
+        int found = -1;
+        for (int i = 0; names[i]; i++)
+            if (strlen(names[i]) == bytes && memcmp(names[i], at, bytes) == 0)
+                found = i;
+        if (found < 0 || count == 8 || (at[bytes] && !at[bytes + 1]))
+            return -1;
+        indices[count++] = found;
+        at += bytes + (at[bytes] != 0);
+    }
+    return count;
+}
+
+struct lists {
+    int model[8], activation[8], models, activations;
+    double size[SUPERPOSITION_LIST], p[SUPERPOSITION_LIST], ratio[SUPERPOSITION_LIST];
+    int sizes, ps, ratios;
+};
+
+static void read_lists(const struct superposition_config *c, struct lists *l)
+{
+    bool many = c->experiment != EXPERIMENT_ONE;
+    l->models = many ? names_in(c->models, model_names, l->model) : 0;
+    l->activations = many ? names_in(c->activations, activation_names, l->activation) : 0;
+    l->sizes = many ? superposition_list(c->sizes, 16777216, l->size) : 0;
+    l->ps = many ? superposition_list(c->ps, 1, l->p) : 0;
+    l->ratios = many ? superposition_list(c->ratios, 1, l->ratio) : 0;
+    if (l->models == 0)
+        l->model[l->models++] = c->model;
+    if (l->activations == 0)
+        l->activation[l->activations++] = c->activation;
+    if (l->sizes == 0)
+        l->size[l->sizes++] = (double)c->n_s;
+    if (l->ps == 0)
+        l->p[l->ps++] = c->p;
+}
+
+int superposition_cases(const struct superposition_config *c, struct superposition_case *cases)
+{
+    struct lists l;
+    int count = 0;
+    read_lists(c, &l);
+    if (l.models < 0 || l.activations < 0 || l.sizes < 0 || l.ps < 0 || l.ratios < 0)
+        return 0;
+    for (int m = 0; m < l.models; m++)
+        for (int a = 0; a < (l.model[m] == MODEL_TRAINED ? l.activations : 1); a++)
+            for (int s = 0; s < l.sizes; s++)
+                for (int p = 0; p < l.ps; p++)
+                    for (int r = 0; r < (l.ratios ? l.ratios : 1); r++) {
+                        int n_s = (int)l.size[s];
+                        double ratio = l.ratios ? l.ratio[r] : c->n_d ? (double)c->n_d / n_s : c->ratio;
+                        int n_d = !l.ratios && c->n_d ? (int)c->n_d : (int)floor(n_s * ratio);
+                        if (count < SUPERPOSITION_CASES && cases)
+                            cases[count] = (struct superposition_case){
+                                (enum superposition_model)l.model[m],
+                                l.model[m] == MODEL_TRAINED ? (enum activation)l.activation[a] : ACTIVATION_RELU,
+                                n_s, n_d < 1 ? 1 : n_d, l.p[p], ratio};
+                        count++;
+                    }
+    return count;
+}
+
+struct autoencoder_shape superposition_shape(const struct superposition_config *config, const struct superposition_case *c)
+{
+    struct autoencoder_shape shape = {c->n_s, c->n_d, config->tied, config->initialisation == INITIALISATION_XAVIER,
+                                      c->activation, (float)config->threshold, (int)config->kept};
+    if ((c->activation == ACTIVATION_THRESHOLD && config->threshold <= 0) ||
+        (c->activation == ACTIVATION_KEEP && config->kept == 0)) {
+        struct theory_cut best = theory_cut(c->p, theory_sigma(c->p, (double)c->n_d / c->n_s));
+        shape.threshold = (float)fmax(0, best.slope * best.cut + best.intercept);
+        shape.kept = (int)fmin(c->n_s, fmax(1, floor(0.5 + best.share * c->n_s)));
+    }
+    return shape;
+}
+
+double superposition_importance(const struct superposition_config *config, int i)
+{
+    if (config->importance == IMPORTANCE_POWER)
+        return pow(i + 1, -config->importance_rate);
+    return config->importance == IMPORTANCE_GEOMETRIC ? pow(config->importance_rate, i) : 1;
+}
+
+/* ---- faults ------------------------------------------------------------------------------------------- */
+
+static void fault(const struct method_faults *faults, const char *field, const char *format, double a, double b)
+{
+    char text[192];
+    snprintf(text, sizeof text, format, a, b);
+    faults->add(faults->context, field, text);
+}
+
+static void check_lists(const struct superposition_config *c, const struct method_faults *faults)
+{
+    double values[SUPERPOSITION_LIST];
+    int indices[8];
+    if (names_in(c->models, model_names, indices) < 0)
+        faults->add(faults->context, "models", "must be names among trained, rug and linear with commas between");
+    if (names_in(c->activations, activation_names, indices) < 0)
+        faults->add(faults->context, "activations", "must be names among relu, threshold, k-sparse and gated with commas between");
+    if (superposition_list(c->sizes, 16777216, values) < 0)
+        faults->add(faults->context, "sizes", "must be numbers in [2, 16777216] with commas between");
+    if (superposition_list(c->ps, 1, values) < 0)
+        faults->add(faults->context, "ps", "must be numbers in (0, 1] with commas between, or from:to:count");
+    if (superposition_list(c->ratios, 1, values) < 0)
+        faults->add(faults->context, "ratios", "must be numbers in (0, 1] with commas between, or from:to:count");
+}
+
+static void check_case(const struct superposition_config *c, const struct superposition_case *one,
+                       const struct method_faults *faults)
+{
+    const char *size = c->sizes[0] && c->experiment != EXPERIMENT_ONE ? "sizes" : "n_s";
+    if (one->n_s < 2)
+        fault(faults, size, "must be at least 2; got %.0f%.0s", one->n_s, 0);
+    if (one->n_d > one->n_s)
+        fault(faults, "n_d", "must not exceed n_s (%.0f); got %.0f", one->n_s, one->n_d);
+    if (one->model != MODEL_TRAINED && (one->n_s & (one->n_s - 1)) != 0)
+        fault(faults, size, "must be a power of two for rug and linear; got %.0f%.0s", one->n_s, 0);
+    if (one->model == MODEL_TRAINED && (double)one->n_s * (double)c->batch > 1 << 28)
+        fault(faults, "batch", "times n_s must not exceed 2^28 in training; got %.0f x %.0f", (double)c->batch, one->n_s);
+}
+
+void superposition_check(const void *config, const struct method_faults *faults)
+{
+    const struct superposition_config *c = config;
+    struct superposition_case *cases = calloc(SUPERPOSITION_CASES, sizeof *cases);
+    int count = cases ? superposition_cases(c, cases) : 0;
+    check_lists(c, faults);
+    if (count > SUPERPOSITION_CASES)
+        fault(faults, "experiment", "has at most %.0f cases; these lists make %.0f", SUPERPOSITION_CASES, count);
+    struct superposition_case worst = {.n_s = 2};
+    for (int i = 0; i < count && i < SUPERPOSITION_CASES; i++) { /* one fault is enough of each kind */
+        bool odd = cases[i].model != MODEL_TRAINED && (cases[i].n_s & (cases[i].n_s - 1)) != 0;
+        bool large = cases[i].model == MODEL_TRAINED && (double)cases[i].n_s * (double)c->batch > 1 << 28;
+        if (cases[i].n_s < 2 || cases[i].n_d > cases[i].n_s || odd || large)
+            worst = cases[i];
+    }
+    check_case(c, &worst, faults);
+    if (c->block > 0 && c->block < c->batch)
+        fault(faults, "block", "must be at least one batch (%.0f); got %.0f", (double)c->batch, (double)c->block);
+    free(cases);
+}

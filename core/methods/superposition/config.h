@@ -1,0 +1,78 @@
+/* Configuration of the superposition method. A run works through a list of cases: one, or the product of the lists that
+ * an experiment gives. */
+#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_CONFIG_H
+#define MOTIF_CORE_METHODS_SUPERPOSITION_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/config.h"
+#include "core/methods/method.h"
+#include "core/methods/superposition/model.h"
+
+/* Indices into the choices of the table; the order must match config.c. */
+enum superposition_model { MODEL_TRAINED, MODEL_RUG, MODEL_LINEAR, MODELS };
+enum superposition_experiment {
+    EXPERIMENT_ONE,
+    EXPERIMENT_LOSS_RATIO,
+    EXPERIMENT_LOSS_P,
+    EXPERIMENT_MAPS,
+    EXPERIMENT_SCALING,
+    EXPERIMENT_ACTIVATIONS
+};
+enum superposition_importance { IMPORTANCE_EQUAL, IMPORTANCE_POWER, IMPORTANCE_GEOMETRIC };
+enum superposition_initialisation { INITIALISATION_UNIFORM, INITIALISATION_XAVIER };
+enum superposition_stop { STOP_BLOCKS, STOP_WINDOWS, STOP_NEVER };
+enum superposition_products { PRODUCTS_AUTO, PRODUCTS_DENSE };
+
+struct superposition_config {
+    int64_t seed, threads;
+    int model, experiment;
+    double p, ratio;
+    int64_t n_s, n_d;
+    char models[CONFIG_TEXT], sizes[CONFIG_TEXT], ps[CONFIG_TEXT], ratios[CONFIG_TEXT], activations[CONFIG_TEXT];
+
+    bool tied;
+    int activation, importance, initialisation;
+    double threshold, importance_rate;
+    int64_t kept;
+
+    int64_t batch, block, window;
+    double learning_rate, beta1, beta2, epsilon, tolerance;
+    int stop, products;
+
+    int64_t total_samples, checkpoint_every, test_samples, draws;
+};
+
+enum { SUPERPOSITION_FIELDS = 34, SUPERPOSITION_PRESETS = 9 };
+extern const struct config_field superposition_fields[SUPERPOSITION_FIELDS];
+extern const struct config_table superposition_config_table;
+extern const struct method_preset superposition_presets[SUPERPOSITION_PRESETS];
+
+/* One point of an experiment. */
+struct superposition_case {
+    enum superposition_model model;
+    enum activation activation;
+    int n_s, n_d;
+    double p, ratio; /* ratio as it was asked for; n_d / n_s is what it became */
+};
+
+enum { SUPERPOSITION_CASES = 4096, SUPERPOSITION_LIST = 128 };
+
+/* Reads "0.1,0.2" or "from:to:count" (evenly spaced) into values; returns how many, or -1 where the text is no list of
+ * numbers in (0, most]. */
+int superposition_list(const char *text, double most, double values[SUPERPOSITION_LIST]);
+/* All cases of a configuration, models first, then activations, sizes, p and ratio, the last running fastest; at most
+ * SUPERPOSITION_CASES are written. Returns how many there are, 0 when a list does not read. */
+int superposition_cases(const struct superposition_config *config, struct superposition_case *cases);
+/* The autoencoder of a trained case; thresholds and k from theory.h where the configuration leaves them open. */
+struct autoencoder_shape superposition_shape(const struct superposition_config *config, const struct superposition_case *c);
+/* Weight of feature i's squared error. */
+double superposition_importance(const struct superposition_config *config, int i);
+
+void superposition_check(const void *config, const struct method_faults *faults);
+enum status superposition_estimate(const void *config, struct method_estimate *out, struct error *err);
+/* Operations of training or applying a case for one sample, and bytes that a run needs for it. */
+double superposition_flops(const struct superposition_config *config, const struct superposition_case *c);
+
+#endif

@@ -1,0 +1,344 @@
+/* Pictures of experiments, each with its numbers beside it. What a chart borrows lies in an arena until it is written. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/superposition/run_int.h"
+
+enum { FINE = 81, PANELS = 8, GROUPS = 12, SERIES = GROUPS + 8 };
+
+static const char *const activation_labels[] = {"ReLU", "threshold", "k-sparse", "gated"};
+
+enum status plots_hand_over(struct method_run *run, const char *name, const struct chart *chart, struct error *err)
+{
+    struct buf bytes;
+    char file[64];
+    buf_init(&bytes, CHART_BYTES);
+    enum status status = chart_png(chart, &bytes, err);
+    if (!status) {
+        snprintf(file, sizeof file, "%s.png", name);
+        run->env.artifact(run->env.context, file, "image/png", bytes.data, bytes.size);
+        buf_clear(&bytes);
+        status = chart_csv(chart, &bytes, err);
+    }
+    if (!status) {
+        snprintf(file, sizeof file, "%s.csv", name);
+        run->env.artifact(run->env.context, file, "text/csv", bytes.data, bytes.size);
+    }
+    buf_close(&bytes);
+    return status;
+}
+
+/* ---- loss curves -------------------------------------------------------------------------------------- */
+
+/* A chart of losses against one parameter, a panel for each value of the other. */
+struct curves {
+    struct method_run *run;
+    struct arena *arena;
+    bool along_p, failed;
+    double fixed[PANELS], from, to; /* the other's values; ends of the one */
+    int panels;
+    const struct superposition_case *group[GROUPS]; /* the first case of each model, activation and size */
+    int groups;
+};
+
+static double along(const struct curves *k, const struct superposition_case *c) { return k->along_p ? c->p : c->ratio; }
+static double across(const struct curves *k, const struct superposition_case *c) { return k->along_p ? c->ratio : c->p; }
+
+static bool same_group(const struct superposition_case *a, const struct superposition_case *b)
+{
+    return a->model == b->model && a->activation == b->activation && a->n_s == b->n_s;
+}
+
+static void survey(struct curves *k)
+{
+    k->from = INFINITY;
+    k->to = 0;
+    for (int i = 0; i < k->run->count; i++) {
+        const struct superposition_case *c = &k->run->cases[i];
+        bool known = false, grouped = false;
+        for (int j = 0; j < k->panels; j++)
+            known |= k->fixed[j] == across(k, c);
+        for (int j = 0; j < k->groups; j++)
+            grouped |= same_group(k->group[j], c);
+        if (!known && k->panels < PANELS)
+            k->fixed[k->panels++] = across(k, c);
+        if (!grouped && k->groups < GROUPS)
+            k->group[k->groups++] = c;
+        k->from = fmin(k->from, along(k, c));
+        k->to = fmax(k->to, along(k, c));
+    }
+}
+
+static void *keep(struct curves *k, size_t count, size_t bytes)
+{
+    void *at = arena_zalloc(k->arena, count, bytes);
+    k->failed |= at == NULL;
+    return at;
+}
+
+enum line { LINE_CLOSED, LINE_CUT, LINE_LINEAR, LINE_PAIRS, LINE_BAYES, LINE_ORACLE, LINES };
+
+static double line_value(enum line line, double p, double r)
+{
+    double sigma = theory_sigma(p, r);
+    switch (line) {
+    case LINE_CLOSED:
+        return theory_optimum(p, sigma).loss;
+    case LINE_CUT:
+        return theory_cut(p, sigma).loss;
+    case LINE_LINEAR:
+        return theory_linear(p, r);
+    case LINE_PAIRS:
+        return theory_pairs(p, r);
+    case LINE_BAYES:
+        return theory_bayes(p, sigma);
+    case LINE_ORACLE:
+        return theory_oracle(p, sigma);
+    case LINES:
+        break;
+    }
+    return NAN;
+}
+
+static struct chart_series theory_series(struct curves *k, enum line line, double fixed)
+{
+    static const char *const names[] = {"closed form, ReLU", "closed form, line above a cut", "best linear", "antipodal pairs",
+                                        "Bayes bound, Gaussian interference", "the same, knowing which are on"};
+    static const enum chart_mark marks[] = {CHART_LINE, CHART_DASHES, CHART_DASHES, CHART_DASHES, CHART_DOTS, CHART_DOTS};
+    static const int colours[] = {6, 6, 7, 4, 1, 3};
+    double *x = keep(k, FINE, sizeof *x), *y = keep(k, FINE, sizeof *y);
+    double from = k->from, to = k->to;
+    for (int i = 0; !k->failed && i < FINE; i++) {
+        x[i] = k->along_p ? from * pow(to / from, i / (FINE - 1.0)) : from + (to - from) * i / (FINE - 1.0);
+        double p = k->along_p ? x[i] : fixed, r = k->along_p ? fixed : x[i];
+        y[i] = r < 1 ? line_value(line, p, r) : NAN;
+    }
+    return (struct chart_series){names[line], marks[line], colours[line], x, y, NULL, NULL, k->failed ? 0 : FINE};
+}
+
+static const char *group_name(struct curves *k, const struct superposition_case *c)
+{
+    static const char *const models[] = {"trained", "rug", "linear"};
+    char text[64];
+    snprintf(text, sizeof text, "%s%s%s, n_s = %d", models[c->model], c->model == MODEL_TRAINED && c->activation ? " " : "",
+             c->model == MODEL_TRAINED && c->activation ? activation_labels[c->activation] : "", c->n_s);
+    return arena_strdup(k->arena, text);
+}
+
+/* Losses of a group at one value of the other parameter; with `gap`, over the closed form, less one, in per cent. */
+static struct chart_series measured_series(struct curves *k, int group, double fixed, bool gap)
+{
+    const struct method_run *run = k->run;
+    size_t most = (size_t)run->count, count = 0;
+    double *x = keep(k, most, sizeof *x), *y = keep(k, most, sizeof *y), *low = keep(k, most, sizeof *low),
+           *high = keep(k, most, sizeof *high);
+    for (int i = 0; !k->failed && i < run->count; i++) {
+        const struct superposition_case *c = &run->cases[i];
+        const struct outcome *o = &run->outcomes[i];
+        if (!same_group(c, k->group[group]) || across(k, c) != fixed)
+            continue;
+        double unit = gap ? case_predicted(c) / 100 : 1, less = gap ? 100 : 0;
+        bool drawn = c->model == MODEL_RUG && run->config.draws > 1;
+        x[count] = along(k, c);
+        y[count] = o->loss / unit - less;
+        low[count] = (drawn ? o->low : o->loss - 2 * o->error) / unit - less;
+        high[count++] = (drawn ? o->high : o->loss + 2 * o->error) / unit - less;
+    }
+    bool points = k->group[group]->model != MODEL_TRAINED;
+    return (struct chart_series){group_name(k, k->group[group]), points ? CHART_POINTS : CHART_LINE_POINTS, -1, x, y, low, high,
+                                 count};
+}
+
+static enum status draw_curves(struct method_run *run, bool along_p, const char *name, const char *title, struct error *err)
+{
+    static const struct chart_reference zero = {NULL, false, 0, NAN, -1};
+    struct arena arena;
+    struct chart_panel panels[2 * PANELS] = {{NULL}};
+    arena_init(&arena, (size_t)1 << 18, 0);
+    struct curves k = {.run = run, .arena = &arena, .along_p = along_p};
+    survey(&k);
+    for (int i = 0; i < k.panels; i++) {
+        struct chart_series *losses = keep(&k, SERIES, sizeof *losses), *gaps = keep(&k, SERIES, sizeof *gaps);
+        char *caption = keep(&k, 64, 1);
+        size_t count = 0;
+        if (k.failed)
+            break;
+        for (int g = 0; g < k.groups; g++, count++) {
+            losses[count] = measured_series(&k, g, k.fixed[i], false);
+            gaps[count] = measured_series(&k, g, k.fixed[i], true);
+        }
+        for (int line = 0; line < LINES; line++)
+            if (line != LINE_CUT || run->config.experiment == EXPERIMENT_ACTIVATIONS)
+                losses[count++] = theory_series(&k, (enum line)line, k.fixed[i]);
+        snprintf(caption, 64, along_p ? "n_d / n_s = %.3g" : "p = %.3g", k.fixed[i]);
+        struct chart_axis x = along_p ? CHART_LOG_AXIS("p") : CHART_AXIS("ratio n_d / n_s");
+        panels[i] = (struct chart_panel){caption, x, CHART_LOG_AXIS("loss per feature"), losses, count, NULL, 0, NULL};
+        panels[k.panels + i] = (struct chart_panel){"measured over predicted", x, CHART_AXIS("gap, %"), gaps, (size_t)k.groups,
+                                                    &zero, 1, NULL};
+    }
+    struct chart chart = {.title = title,
+                          .note = "Bars: two standard errors, or the range over a rug's draws. Predicted: the closed form (for linear "
+                                  "models, theirs), which holds for many features.",
+                          .panels = panels, .panel_count = 2 * k.panels, .columns = k.panels, .width = k.panels > 2 ? 330 : 480,
+                          .one_legend = true};
+    enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
+                                  : plots_hand_over(run, name, &chart, err);
+    arena_close(&arena);
+    return status;
+}
+
+/* ---- maps --------------------------------------------------------------------------------------------- */
+
+enum map { MAP_LOSS, MAP_DROPPED, MAP_DIAGONAL, MAP_BIAS, MAP_NOISE, MAP_LYAPUNOV, MAPS };
+
+static double map_value(enum map map, const struct superposition_case *c, const struct outcome *o)
+{
+    const struct statistics *s = &o->statistics;
+    switch (map) {
+    case MAP_LOSS:
+        return o->loss / case_predicted(c) - 1;
+    case MAP_DROPPED:
+        return s->dropped;
+    case MAP_DIAGONAL:
+        return s->diagonal_sd * s->diagonal_sd;
+    case MAP_BIAS:
+        return s->bias_sd * s->bias_sd;
+    case MAP_NOISE:
+        return s->noise_variance;
+    case MAP_LYAPUNOV:
+        return s->lyapunov;
+    case MAPS:
+        break;
+    }
+    return NAN;
+}
+
+/* One chart for each size: six maps over p (across) and ratio (up). */
+static enum status draw_maps(struct method_run *run, const struct superposition_case *first, const double *ps, int p_count,
+                             const double *ratios, int ratio_count, struct error *err)
+{
+    static const char *const titles[] = {"loss over closed form, less 1", "share of dropped features", "variance of W_ii",
+                                         "variance of bias", "variance of Var(ν_i) over kept rows", "Lyapunov Λ"};
+    int cells = p_count * ratio_count;
+    double *values = calloc((size_t)(MAPS * cells), sizeof *values);
+    struct chart_heat heats[MAPS];
+    struct chart_panel panels[MAPS];
+    char title[96], name[32];
+    if (!values)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for maps");
+    for (int m = 0; m < MAPS; m++) {
+        double *map = values + m * cells;
+        for (int row = 0; row < ratio_count; row++)
+            for (int col = 0; col < p_count; col++) {
+                ptrdiff_t i = first - run->cases + (ptrdiff_t)col * ratio_count + row;
+                map[row * p_count + col] = map_value((enum map)m, &run->cases[i], &run->outcomes[i]);
+            }
+        bool log = m == MAP_DIAGONAL || m == MAP_BIAS || m == MAP_NOISE || m == MAP_LYAPUNOV;
+        heats[m] = (struct chart_heat){map, ratio_count, p_count, ps, ratios, m == MAP_LOSS ? CHART_SIGNED : CHART_VIRIDIS,
+                                       log, false, NAN, NAN, NULL};
+        panels[m] = (struct chart_panel){titles[m], CHART_AXIS("p"), CHART_AXIS("ratio n_d / n_s"), NULL, 0, NULL, 0, &heats[m]};
+    }
+    snprintf(title, sizeof title, "Symmetry of trained weights, n_s = %d", first->n_s);
+    snprintf(name, sizeof name, "maps-%d", first->n_s);
+    struct chart chart = {.title = title, .panels = panels, .panel_count = MAPS, .columns = 3, .width = 280, .height = 240};
+    enum status status = plots_hand_over(run, name, &chart, err);
+    free(values);
+    return status;
+}
+
+static enum status draw_all_maps(struct method_run *run, struct error *err)
+{
+    double ps[SUPERPOSITION_LIST] = {run->config.p}, ratios[SUPERPOSITION_LIST] = {run->cases[0].ratio};
+    int p_count = superposition_list(run->config.ps, 1, ps), ratio_count = superposition_list(run->config.ratios, 1, ratios);
+    enum status status = STATUS_OK;
+    p_count = p_count < 1 ? 1 : p_count;
+    ratio_count = ratio_count < 1 ? 1 : ratio_count;
+    for (int i = 0; !status && i + p_count * ratio_count <= run->count; i += p_count * ratio_count)
+        if (run->cases[i].model == MODEL_TRAINED)
+            status = draw_maps(run, &run->cases[i], ps, p_count, ratios, ratio_count, err);
+    return status;
+}
+
+/* ---- scaling ------------------------------------------------------------------------------------------ */
+
+/* Left: L r / p^2 against p, which should grow like ln(1/p). Right: loss over Var x against r, which should go to 1. */
+static enum status draw_scaling(struct method_run *run, struct error *err)
+{
+    enum { LEFT_RATIO = 1 };
+    double ps[SUPERPOSITION_LIST] = {run->config.p}, ratios[SUPERPOSITION_LIST] = {run->cases[0].ratio};
+    int p_count = superposition_list(run->config.ps, 1, ps), ratio_count = superposition_list(run->config.ratios, 1, ratios);
+    struct arena arena;
+    struct chart_series series[2][2 * SUPERPOSITION_LIST];
+    struct chart_panel panels[2];
+    size_t counts[2] = {0, 0};
+    if (p_count < 2 || ratio_count < 1)
+        return STATUS_OK; /* nothing to lay a line through */
+    arena_init(&arena, (size_t)1 << 18, 0);
+    struct curves k = {.run = run, .arena = &arena};
+    survey(&k);
+    for (int side = 0; side < 2; side++)
+        for (int j = 0; j < (side ? p_count : ratio_count); j++) {
+            double *x = keep(&k, FINE, sizeof *x), *y = keep(&k, FINE, sizeof *y);
+            double *mx = keep(&k, (size_t)run->count, sizeof *mx), *my = keep(&k, (size_t)run->count, sizeof *my);
+            char *name = keep(&k, 64, 1);
+            size_t found = 0;
+            if (k.failed)
+                break;
+            for (int i = 0; i < FINE; i++) {
+                double at = i / (FINE - 1.0), p = side ? ps[j] : ps[0] * pow(ps[p_count - 1] / ps[0], at);
+                double r = side ? 1e-6 * pow(1e6 * 0.9, at) : ratios[j];
+                double loss = theory_optimum(p, theory_sigma(p, r)).loss;
+                x[i] = side ? r : p;
+                y[i] = side ? loss / theory_variance(p) : loss * r / (p * p);
+            }
+            for (int i = 0; i < run->count; i++) {
+                const struct superposition_case *c = &run->cases[i];
+                if (side ? c->p != ps[j] : c->ratio != ratios[j])
+                    continue;
+                double r = case_ratio(c);
+                mx[found] = side ? r : c->p;
+                my[found++] = side ? run->outcomes[i].loss / theory_variance(c->p) : run->outcomes[i].loss * r / (c->p * c->p);
+            }
+            snprintf(name, 64, side ? "p = %.2g" : "n_d / n_s = %.2g", side ? ps[j] : ratios[j]);
+            series[side][counts[side]++] = (struct chart_series){name, CHART_LINE, j, x, y, NULL, NULL, FINE};
+            series[side][counts[side]++] = (struct chart_series){NULL, CHART_POINTS, j, mx, my, NULL, NULL, found};
+        }
+    struct chart_reference limits[] = {{"limit Var x", false, 1, NAN, -1}, {NULL}};
+    char *printed = keep(&k, 64, 1);
+    if (!k.failed) {
+        snprintf(printed, 64, "limit as printed, p = %.2g", ps[p_count - 1]);
+        limits[1] = (struct chart_reference){printed, false, theory_blind_printed(ps[p_count - 1]) / theory_variance(ps[p_count - 1]),
+                                             NAN, 1};
+    }
+    panels[0] = (struct chart_panel){"p → 0", CHART_LOG_AXIS("p"), CHART_LOG_AXIS("loss × r / p²"), series[0], counts[0], NULL, 0, NULL};
+    panels[1] = (struct chart_panel){"r → 0", CHART_LOG_AXIS("ratio r = n_d / n_s"), CHART_AXIS("loss / Var x"), series[1],
+                                     counts[1], limits, 2, NULL};
+    struct chart chart = {.title = "How the loss scales", .note = "Lines: closed form. Points: rugs.", .panels = panels, .panel_count = 2};
+    enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
+                                  : plots_hand_over(run, "scaling", &chart, err);
+    arena_close(&arena);
+    return status;
+}
+
+enum status plots_write(struct method_run *run, struct error *err)
+{
+    if (!run->env.artifact || run->alone)
+        return STATUS_OK;
+    switch ((enum superposition_experiment)run->config.experiment) {
+    case EXPERIMENT_ONE:
+        return plots_one(run, err);
+    case EXPERIMENT_LOSS_RATIO:
+        return draw_curves(run, false, "loss-ratio", "Loss against the ratio of dimensions to features", err);
+    case EXPERIMENT_LOSS_P:
+        return draw_curves(run, true, "loss-p", "Loss against the probability that a feature is on", err);
+    case EXPERIMENT_ACTIVATIONS:
+        return draw_curves(run, false, "activations", "Activations against the bound for every function of y", err);
+    case EXPERIMENT_MAPS:
+        return draw_all_maps(run, err);
+    case EXPERIMENT_SCALING:
+        return draw_scaling(run, err);
+    }
+    return STATUS_OK;
+}

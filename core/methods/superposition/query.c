@@ -1,0 +1,193 @@
+/* Asking a checkpoint: the model of the case it was taken in. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/kernels/hadamard.h"
+#include "core/methods/superposition/data.h"
+#include "core/methods/superposition/run.h"
+#include "core/methods/superposition/run_int.h"
+
+enum { LISTED_FEATURES = 65536, LISTED_FALSE = 64 };
+
+struct method_model {
+    const struct kernels *kernels;
+    struct superposition_case c;
+    struct autoencoder *trained; /* or */
+    struct rug rug;
+    double scale, offset;
+    int64_t seed;
+};
+
+static enum status read_case(const struct superposition_config *config, const struct pack_reader *from,
+                             struct superposition_case *out, struct error *err)
+{
+    struct superposition_case *cases = malloc(SUPERPOSITION_CASES * sizeof *cases);
+    struct pack *pack = NULL;
+    int64_t at = -1;
+    int count = cases ? superposition_cases(config, cases) : 0;
+    enum status status = cases ? pack_create(&pack, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+    if (!status)
+        status = pack_add_i64(pack, "run.at", &at, err);
+    if (!status)
+        status = pack_read(pack, from, 1u << PACK_STATE, err);
+    if (!status && (at < 0 || at >= count || count > SUPERPOSITION_CASES))
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another list of cases");
+    if (!status)
+        *out = cases[at];
+    pack_destroy(pack);
+    free(cases);
+    return status;
+}
+
+static enum status open_trained(struct method_model *m, const struct superposition_config *config, struct pack *pack,
+                                struct error *err)
+{
+    struct autoencoder_shape shape = superposition_shape(config, &m->c);
+    enum status status = autoencoder_create(&shape, false, &m->trained, err);
+    return status ? status : params_pack(m->trained->params, pack, err);
+}
+
+static enum status open_rug(struct method_model *m, const struct superposition_config *config, struct pack *pack,
+                            struct error *err)
+{
+    const uint64_t rows[4] = {(uint64_t)m->c.n_d}, one[4] = {1};
+    enum status status = m->c.model == MODEL_LINEAR
+                             ? rug_create_projector(m->c.n_s, m->c.n_d, &m->rug, err)
+                             : rug_create(m->c.n_s, m->c.n_d, (uint64_t)config->seed, 0, &m->rug, err);
+    if (!status)
+        status = pack_add(pack, PACK_WEIGHT, PACK_I64, "rows", 1, rows, m->rug.rows, err);
+    if (!status)
+        status = pack_add(pack, PACK_WEIGHT, PACK_F64, "scale", 1, one, &m->scale, err);
+    return status ? status : pack_add(pack, PACK_WEIGHT, PACK_F64, "offset", 1, one, &m->offset, err);
+}
+
+enum status superposition_open(const void *config, const struct kernels *kernels, const struct pack_reader *from,
+                               struct method_model **model, struct error *err)
+{
+    const struct superposition_config *c = config;
+    struct pack *pack = NULL;
+    struct method_model *m = calloc(1, sizeof *m);
+    if (!m)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    m->kernels = kernels;
+    m->seed = c->seed;
+    enum status status = read_case(c, from, &m->c, err);
+    if (!status)
+        status = pack_create(&pack, err);
+    if (!status)
+        status = m->c.model == MODEL_TRAINED ? open_trained(m, c, pack, err) : open_rug(m, c, pack, err);
+    if (!status)
+        status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
+    if (!status)
+        status = m->trained ? params_check(m->trained->params, err) : rug_fill(&m->rug, err);
+    pack_destroy(pack);
+    if (status) {
+        superposition_close(m);
+        return status;
+    }
+    *model = m;
+    return STATUS_OK;
+}
+
+void superposition_close(struct method_model *model)
+{
+    if (!model)
+        return;
+    autoencoder_destroy(model->trained);
+    rug_close(&model->rug);
+    free(model);
+}
+
+uint64_t superposition_model_bytes(const struct method_model *model)
+{
+    uint64_t rug = (uint64_t)model->rug.n_s * sizeof(float) + (uint64_t)model->rug.n_d * sizeof(int64_t);
+    return sizeof *model + (model->trained ? params_bytes(model->trained->params) : rug);
+}
+
+/* ---- predict ------------------------------------------------------------------------------------------ */
+
+static enum status take_input(const struct method_model *m, const struct method_input *input, float *x, struct error *err)
+{
+    int64_t n = m->c.n_s;
+    if (input->kind == METHOD_INPUT_SAMPLE) {
+        if (input->seed < 0)
+            return error_set(err, STATUS_INVALID, "/sample/seed", "must not be below 0; got %lld", (long long)input->seed);
+        sample_draw((uint64_t)m->seed, STREAM_TEST, input->seed, m->c.p, (int)n, x);
+        return STATUS_OK;
+    }
+    if (input->rank != 1 || input->dim[0] != n)
+        return error_set(err, STATUS_INVALID, "/array", "must be a list of %lld features", (long long)n);
+    for (int64_t i = 0; i < n; i++)
+        if (!(input->values[i] >= 0 && input->values[i] <= 1))
+            return error_set(err, STATUS_INVALID, "/array", "features are in [0, 1]; element %lld is %g", (long long)i,
+                             (double)input->values[i]);
+    memcpy(x, input->values, (size_t)n * sizeof *x);
+    return STATUS_OK;
+}
+
+static enum status apply(const struct method_model *m, const float *x, float *y, float *scratch, struct error *err)
+{
+    struct pool *pool = NULL;
+    if (m->trained) {
+        autoencoder_apply(m->trained, m->kernels, x, y, scratch);
+        return STATUS_OK;
+    }
+    enum status status = pool_create(1, &pool, err);
+    if (status)
+        return status;
+    memcpy(y, x, (size_t)m->c.n_s * sizeof *y);
+    rug_apply(&m->rug, pool, m->kernels, y, scratch);
+    pool_destroy(pool);
+    for (int i = 0; i < m->c.n_s && m->c.model == MODEL_RUG; i++)
+        y[i] = (float)fmax(0, m->scale * ((double)y[i] + m->offset));
+    return STATUS_OK;
+}
+
+static void write_features(const struct method_model *m, const float *x, const float *y, const struct sink *out)
+{
+    int falsely = 0, missed = 0;
+    sink_begin_list(out, "features");
+    for (int i = 0; i < m->c.n_s; i++) {
+        falsely += x[i] <= 0 && y[i] != 0;
+        missed += x[i] > 0 && y[i] == 0;
+        if (x[i] <= 0 && (y[i] == 0 || falsely > LISTED_FALSE))
+            continue;
+        sink_begin_object(out, NULL);
+        sink_integer(out, "feature", i);
+        sink_number(out, "value", (double)x[i]);
+        sink_number(out, "output", (double)y[i]);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_integer(out, "false_features", falsely);
+    sink_integer(out, "missed_features", missed);
+}
+
+enum status superposition_query(const struct method_model *model, const char *query, const struct method_input *input,
+                                const struct sink *out, struct error *err)
+{
+    size_t n = (size_t)model->c.n_s;
+    float *x = malloc((5 * n + (size_t)model->c.n_d + 16384) * sizeof *x);
+    if (n > LISTED_FEATURES || !x) {
+        free(x);
+        return error_set(err, x ? STATUS_LIMIT : STATUS_NO_MEMORY, NULL, "a model of %d features is too large to be asked",
+                         model->c.n_s);
+    }
+    float *y = x + n, *scratch = y + n;
+    double sum = 0;
+    enum status status = take_input(model, input, x, err);
+    if (!status)
+        status = apply(model, x, y, scratch, err);
+    if (!status) {
+        for (size_t i = 0; i < n; i++)
+            sum += ((double)y[i] - (double)x[i]) * ((double)y[i] - (double)x[i]);
+        sink_integer(out, "n_s", model->c.n_s);
+        sink_integer(out, "n_d", model->c.n_d);
+        sink_number(out, "loss", sum / (double)n);
+        sink_number(out, "expected_loss", case_predicted(&model->c));
+        write_features(model, x, y, out);
+    }
+    free(x);
+    return status;
+}

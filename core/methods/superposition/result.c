@@ -1,0 +1,166 @@
+/* The fields of a result: those of the last case at the top, every case in `curve`. */
+#include <math.h>
+
+#include "core/methods/superposition/run.h"
+#include "core/methods/superposition/run_int.h"
+
+static const char *const models[] = {"trained", "rug", "linear"};
+static const char *const activations[] = {"relu", "threshold", "k-sparse", "gated"};
+
+static void write_theory(const struct sink *out, const struct superposition_case *c)
+{
+    double sigma = case_sigma(c);
+    struct theory_optimum best = theory_optimum(c->p, sigma);
+    sink_number(out, "analytic_loss", best.loss);
+    sink_number(out, "linear_loss", theory_linear(c->p, case_ratio(c)));
+    sink_number(out, "bayes_bound", theory_bayes(c->p, sigma));
+    sink_number(out, "oracle_bound", theory_oracle(c->p, sigma));
+    sink_number(out, "pairs_loss", theory_pairs(c->p, case_ratio(c)));
+    sink_number(out, "cut_loss", theory_cut(c->p, sigma).loss);
+    sink_number(out, "a", best.scale);
+    sink_number(out, "b", best.scale * best.offset);
+    sink_number(out, "sigma", sigma);
+}
+
+static void write_printed(const struct sink *out, const struct superposition_case *c)
+{
+    sink_begin_object(out, "as_printed"); /* the paper's and its code's formulas, right or not */
+    sink_number(out, "linear_loss", theory_linear_printed(c->p, c->n_s, c->n_d));
+    sink_number(out, "blind_loss", theory_blind_printed(c->p));
+    sink_number(out, "oracle_bound", theory_oracle_printed(c->p, case_sigma(c)));
+    sink_number(out, "upper_bound", theory_upper(c->p, case_sigma(c)));
+    sink_end_object(out);
+    sink_number(out, "blind_loss", theory_variance(c->p));
+}
+
+static void write_measured(const struct sink *out, const struct superposition_case *c, const struct outcome *o)
+{
+    sink_number(out, "loss", o->loss);
+    sink_number(out, "loss_error", o->error);
+    if (c->model == MODEL_RUG) {
+        sink_number(out, "loss_low", o->low);
+        sink_number(out, "loss_high", o->high);
+    }
+    sink_number(out, "gap", o->loss / case_predicted(c) - 1);
+    if (c->model == MODEL_TRAINED) {
+        sink_number(out, "train_loss", o->train_loss);
+        sink_integer(out, "updates", (int64_t)o->updates);
+        sink_integer(out, "trained_samples", (int64_t)o->samples);
+        sink_number(out, "active", o->active);
+    }
+}
+
+static void write_features(const struct sink *out, const struct statistics *s)
+{
+    sink_number(out, "diagonal_mean", s->kept_diagonal_mean);
+    sink_number(out, "diagonal_sd", s->kept_diagonal_sd);
+    sink_number(out, "bias_mean", s->kept_bias_mean);
+    sink_number(out, "bias_sd", s->kept_bias_sd);
+    sink_number(out, "dropped", s->dropped);
+    sink_number(out, "lyapunov", s->lyapunov);
+}
+
+static void write_statistics(const struct sink *out, const struct statistics *s)
+{
+    const struct {
+        const char *name;
+        double value;
+    } all[] = {{"diagonal_mean_all", s->diagonal_mean},
+               {"diagonal_sd_all", s->diagonal_sd},
+               {"bias_mean_all", s->bias_mean},
+               {"bias_sd_all", s->bias_sd},
+               {"off_mean", s->off_mean},
+               {"off_sd", s->off_sd},
+               {"off_skewness", s->off_skewness},
+               {"off_min", s->off_min},
+               {"off_max", s->off_max},
+               {"row_sum", s->row_sum},
+               {"noise", s->noise},
+               {"noise_variance", s->noise_variance},
+               {"noise_variance_code", s->noise_variance_code},
+               {"mean_variance", s->mean_variance},
+               {"mean_variance_code", s->mean_variance_code},
+               {"saturation", s->saturation},
+               {"lyapunov_kept", s->kept_lyapunov},
+               {"lyapunov_code", s->lyapunov_code},
+               {"symmetric_norm", s->symmetric},
+               {"antisymmetric_norm", s->antisymmetric},
+               {"kolmogorov", s->kolmogorov},
+               {"kolmogorov_p", s->kolmogorov_p}};
+    sink_begin_object(out, "statistics");
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        sink_number(out, all[i].name, all[i].value);
+    sink_end_object(out);
+}
+
+static void write_case(const struct sink *out, const struct method_run *run, int i)
+{
+    const struct superposition_case *c = &run->cases[i];
+    const struct outcome *o = &run->outcomes[i];
+    sink_begin_object(out, NULL);
+    sink_text(out, "model", models[c->model]);
+    if (c->model == MODEL_TRAINED)
+        sink_text(out, "activation", activations[c->activation]);
+    sink_integer(out, "n_s", c->n_s);
+    sink_integer(out, "n_d", c->n_d);
+    sink_number(out, "p", c->p);
+    sink_number(out, "ratio", case_ratio(c));
+    write_measured(out, c, o);
+    write_theory(out, c);
+    write_features(out, &o->statistics);
+    sink_number(out, "saturation", o->statistics.saturation);
+    sink_end_object(out);
+}
+
+/* Mean and largest gap between measured and predicted loss, by model and size. */
+static void write_gaps(const struct sink *out, const struct method_run *run)
+{
+    sink_begin_list(out, "gaps");
+    for (int i = 0; i < run->count; i++) {
+        const struct superposition_case *c = &run->cases[i];
+        bool first = i == 0 || c->model != c[-1].model || c->n_s != c[-1].n_s || c->activation != c[-1].activation;
+        double sum = 0, most = 0;
+        int count = 0;
+        for (int k = i; first && k < run->count && run->cases[k].model == c->model && run->cases[k].n_s == c->n_s &&
+                        run->cases[k].activation == c->activation;
+             k++, count++) {
+            double gap = run->outcomes[k].loss / case_predicted(&run->cases[k]) - 1;
+            sum += gap;
+            most = fabs(gap) > fabs(most) ? gap : most;
+        }
+        if (!first)
+            continue;
+        sink_begin_object(out, NULL);
+        sink_text(out, "model", models[c->model]);
+        sink_text(out, "activation", activations[c->activation]);
+        sink_integer(out, "n_s", c->n_s);
+        sink_integer(out, "cases", count);
+        sink_number(out, "mean_gap", sum / count);
+        sink_number(out, "largest_gap", most);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+enum status superposition_result(struct method_run *run, const struct sink *out, struct error *err)
+{
+    const struct superposition_case *c = &run->cases[run->at];
+    const struct outcome *o = &run->outcomes[run->at];
+    if (run->phase != PHASE_DONE)
+        return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
+    write_measured(out, c, o);
+    write_theory(out, c);
+    write_printed(out, c);
+    write_features(out, &o->statistics);
+    write_statistics(out, &o->statistics);
+    sink_integer(out, "seed", run->config.seed);
+    sink_integer(out, "test_seed", run->evaluation_seed);
+    sink_integer(out, "samples", run->evaluation_samples);
+    sink_begin_list(out, "curve");
+    for (int i = 0; i < run->count && !run->alone; i++)
+        write_case(out, run, i);
+    sink_end_list(out);
+    if (!run->alone)
+        write_gaps(out, run);
+    return STATUS_OK;
+}

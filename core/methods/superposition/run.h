@@ -1,0 +1,25 @@
+/* The run functions behind core/methods/method.h (see there). */
+#ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUN_H
+#define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_H
+
+#include "core/methods/method.h"
+
+enum status superposition_create(const void *config, const struct method_env *env, struct method_run **run,
+                                 struct error *err);
+enum status superposition_step(struct method_run *run, enum method_wish *wish, struct error *err);
+void superposition_progress(const struct method_run *run, struct method_progress *out);
+enum status superposition_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err);
+enum status superposition_load(struct method_run *run, const struct pack_reader *from, struct error *err);
+enum status superposition_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err);
+enum status superposition_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err);
+enum status superposition_result(struct method_run *run, const struct sink *out, struct error *err);
+void superposition_destroy(struct method_run *run);
+
+enum status superposition_open(const void *config, const struct kernels *kernels, const struct pack_reader *from,
+                               struct method_model **model, struct error *err);
+void superposition_close(struct method_model *model);
+uint64_t superposition_model_bytes(const struct method_model *model);
+enum status superposition_query(const struct method_model *model, const char *query, const struct method_input *input,
+                                const struct sink *out, struct error *err);
+
+#endif

@@ -1,0 +1,57 @@
+/* Superposition as a row of the registry.
+ *
+ * A tour: theory.c (what the limit predicts), rug.c (the artificial weights), model.c and batch.c (the trained ones),
+ * statistics.c (what weights look like), config.c (what can be set, and the list of cases), run.c and work.c (the course of
+ * a run), plots.c (its pictures), checkpoint.c (what is saved), query.c (asking a model). */
+#include "core/methods/superposition/superposition.h"
+
+#include "core/methods/superposition/config.h"
+#include "core/methods/superposition/run.h"
+
+static const struct method_metric metrics[] = {
+    {"loss", "", "squared error a feature on training batches, mean of twenty updates"},
+    {"active", "", "share of outputs above zero in a training batch"},
+    {"test_loss", "", "squared error a feature on fresh samples, when a case is done"},
+    {"analytic_loss", "", "what the closed form predicts for it"},
+    {"diagonal_mean", "", "mean of W_ii over the features that were not dropped"},
+    {"bias_mean", "", "mean bias over these"},
+    {"dropped", "", "share of features whose W_ii is below half the median"},
+};
+
+static const struct method_query queries[] = {
+    {"predict", "what comes back of a sample: its features, and those that appear although they were not there", false},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const struct method superposition_method = {
+    .kind = "superposition",
+    .title = "Superposition: the Persian Rug",
+    .summary = "How many sparse features fit into few dimensions, and what the best use of them looks like. Trained "
+               "autoencoders, artificial weights made of a Hadamard matrix, and the closed form that both approach as "
+               "features become many, side by side with the bounds.",
+    .paper = "A. Cowsik, K. Dolev, A. Infanger. The Persian Rug: solving toy models of superposition using large-scale "
+             "symmetries. arXiv:2410.12101.",
+    .config = CONFIG_TABLE(superposition_fields, struct superposition_config),
+    .presets = superposition_presets,
+    .preset_count = SUPERPOSITION_PRESETS,
+    .metrics = metrics,
+    .metric_count = COUNT(metrics),
+    .queries = queries,
+    .query_count = COUNT(queries),
+    .check = superposition_check,
+    .estimate = superposition_estimate,
+    .create = superposition_create,
+    .step = superposition_step,
+    .progress = superposition_progress,
+    .save = superposition_save,
+    .load = superposition_load,
+    .warm_start = superposition_warm_start,
+    .begin_evaluation = superposition_begin_evaluation,
+    .result = superposition_result,
+    .destroy = superposition_destroy,
+    .open = superposition_open,
+    .close = superposition_close,
+    .model_bytes = superposition_model_bytes,
+    .query = superposition_query,
+};

@@ -1,0 +1,222 @@
+/* The open case: making its model, an update, a piece of an evaluation. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/kernels/hadamard.h"
+#include "core/methods/superposition/data.h"
+#include "core/methods/superposition/run_int.h"
+
+void work_close(struct method_run *run)
+{
+    batch_destroy(run->batch);
+    adam_destroy(run->adam);
+    autoencoder_destroy(run->model);
+    rug_close(&run->rug);
+    free(run->scratch);
+    run->batch = NULL;
+    run->adam = NULL;
+    run->model = NULL;
+    run->scratch = NULL;
+    run->opened = run->opened_draw = -1;
+}
+
+static enum status open_trained(struct method_run *run, const struct superposition_case *c, struct error *err)
+{
+    const struct superposition_config *config = &run->config;
+    struct autoencoder_shape shape = superposition_shape(config, c);
+    struct adam_config adam = {config->beta1, config->beta2, config->epsilon, 0};
+    float *importance = malloc((size_t)c->n_s * sizeof *importance);
+    if (!importance)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for weights of %d features", c->n_s);
+    for (int i = 0; i < c->n_s; i++)
+        importance[i] = (float)superposition_importance(config, i);
+    enum status status = autoencoder_create(&shape, true, &run->model, err);
+    if (!status) {
+        params_init(run->model->params, (uint64_t)config->seed);
+        status = adam_create(run->model->params, &adam, &run->adam, err);
+    }
+    if (!status)
+        status = batch_create(run->model, run->env.pool, run->env.kernels, (int)config->batch, importance,
+                              config->products == PRODUCTS_DENSE, &run->batch, err);
+    free(importance);
+    return status;
+}
+
+static enum status open_rug(struct method_run *run, const struct superposition_case *c, int draw, struct error *err)
+{
+    enum status status = STATUS_OK;
+    size_t n = (size_t)c->n_s, threads = (size_t)pool_threads(run->env.pool);
+    run->scale = 1;
+    run->offset = 0;
+    if (c->model == MODEL_LINEAR) {
+        status = rug_create_projector(c->n_s, c->n_d, &run->rug, err);
+    } else {
+        struct theory_optimum best = theory_optimum(c->p, case_sigma(c));
+        status = rug_create(c->n_s, c->n_d, (uint64_t)run->config.seed, (uint32_t)draw, &run->rug, err);
+        run->scale = best.scale;
+        run->offset = status ? 0 : rug_offset(&run->rug, c->p, best.offset);
+    }
+    size_t reals = 2 * n * (n > HADAMARD_ROW ? 1 : threads) + hadamard_scratch(run->env.pool, c->n_s);
+    run->scratch = aligned_alloc(64, (reals * sizeof(float) + 63) / 64 * 64);
+    if (!status && !run->scratch)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a rug of %d features", c->n_s);
+    return status;
+}
+
+enum status work_open(struct method_run *run, int at, int draw, struct error *err)
+{
+    const struct superposition_case *c = &run->cases[at];
+    work_close(run);
+    enum status status = c->model == MODEL_TRAINED ? open_trained(run, c, err) : open_rug(run, c, draw, err);
+    run->opened = at;
+    run->opened_draw = draw;
+    return status;
+}
+
+/* ---- training ----------------------------------------------------------------------------------------- */
+
+static double mean_loss(const struct method_run *run, int64_t from, int64_t to)
+{
+    double sum = 0;
+    for (int64_t i = from; i < to; i++)
+        sum += run->losses[i % (2 * run->config.window)];
+    return sum / (double)(to - from);
+}
+
+double work_window_loss(const struct method_run *run)
+{
+    int64_t from = run->updates > run->config.window ? run->updates - run->config.window : 0;
+    return run->updates > 0 ? mean_loss(run, from, run->updates) : NAN;
+}
+
+bool work_trained(const struct method_run *run)
+{
+    const struct superposition_config *c = &run->config;
+    int64_t window = c->window, n = run->updates;
+    if (run->samples >= c->total_samples)
+        return true;
+    bool asked = c->stop == STOP_BLOCKS    ? n > 2 * window && (c->block == 0 || run->samples % c->block == 0)
+                 : c->stop == STOP_WINDOWS ? n >= 2 * window && n % window == 0
+                                           : false;
+    if (!asked)
+        return false;
+    double before = mean_loss(run, n - 2 * window, n - window), last = mean_loss(run, n - window, n);
+    return !(log10(before) - log10(last) > c->tolerance);
+}
+
+static void metric(const struct method_run *run, const char *name, double value)
+{
+    if (run->env.metric)
+        run->env.metric(run->env.context, name, run->seen, value);
+}
+
+enum status work_update(struct method_run *run, struct error *err)
+{
+    const struct superposition_config *c = &run->config;
+    const struct superposition_case *now = &run->cases[run->at];
+    int64_t left = c->total_samples - run->samples, block = c->block > 0 ? c->block - run->samples % c->block : left;
+    int64_t count = left < block ? left : block;
+    count = count < c->batch ? count : c->batch;
+    struct batch_samples samples = {(uint64_t)c->seed, STREAM_TRAINING, run->samples, (int)count, now->p};
+    params_begin_step(run->model->params);
+    double loss = batch_run(run->batch, &samples, true);
+    if (!isfinite(loss))
+        return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld of case %lld",
+                         (long long)run->updates, (long long)run->at);
+    enum status status = adam_step(run->adam, &run->exec, c->learning_rate / sqrt(now->n_s), NULL, err);
+    if (status)
+        return status;
+    run->losses[run->updates % (2 * c->window)] = loss;
+    run->updates++;
+    run->work++;
+    run->samples += count;
+    run->seen += count;
+    run->loss_sum += loss;
+    if (run->updates % METRIC_UPDATES == 0) {
+        metric(run, "loss", run->loss_sum / METRIC_UPDATES);
+        metric(run, "active", batch_active(run->batch));
+        run->loss_sum = 0;
+    }
+    return STATUS_OK;
+}
+
+/* ---- evaluation --------------------------------------------------------------------------------------- */
+
+struct rug_piece {
+    struct method_run *run;
+    int64_t first;
+    double *losses;
+};
+
+static double rug_loss(const struct method_run *run, const float *x, const float *y)
+{
+    const struct superposition_case *c = &run->cases[run->at];
+    bool linear = c->model == MODEL_LINEAR;
+    double sum = 0;
+    for (int i = 0; i < c->n_s; i++) {
+        double out = linear ? (double)y[i] : fmax(0, run->scale * ((double)y[i] + run->offset));
+        sum += (out - (double)x[i]) * (out - (double)x[i]);
+    }
+    return sum / c->n_s;
+}
+
+/* One sample whose transform is a single piece. */
+static void rug_task(void *context, int chunk, int worker)
+{
+    struct rug_piece *p = context;
+    struct method_run *run = p->run;
+    const struct superposition_case *c = &run->cases[run->at];
+    size_t n = (size_t)c->n_s;
+    float *x = run->scratch + (size_t)worker * 2 * n, *y = x + n;
+    sample_draw((uint64_t)run->evaluation_seed, STREAM_TEST, p->first + chunk, c->p, c->n_s, x);
+    memcpy(y, x, n * sizeof *x);
+    run->env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
+    run->env.kernels->multiply(n, run->rug.mask, y);
+    run->env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
+    p->losses[chunk] = rug_loss(run, x, y);
+}
+
+static void rug_losses(struct method_run *run, int count, double *losses)
+{
+    const struct superposition_case *c = &run->cases[run->at];
+    struct rug_piece piece = {run, run->position, losses};
+    size_t n = (size_t)c->n_s;
+    if (c->n_s <= HADAMARD_ROW) {
+        pool_run(run->env.pool, rug_task, &piece, count);
+        return;
+    }
+    float *x = run->scratch, *y = x + n;
+    for (int i = 0; i < count; i++) {
+        sample_draw((uint64_t)run->evaluation_seed, STREAM_TEST, run->position + i, c->p, c->n_s, x);
+        memcpy(y, x, n * sizeof *x);
+        rug_apply(&run->rug, run->env.pool, run->env.kernels, y, y + n);
+        losses[i] = rug_loss(run, x, y);
+    }
+}
+
+enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
+{
+    const struct superposition_case *c = &run->cases[run->at];
+    int64_t left = run->evaluation_samples - run->position;
+    int room = c->model == MODEL_TRAINED ? (int)run->config.batch : c->n_s <= HADAMARD_ROW ? EVALUATION_PIECE : 1;
+    int count = left < room ? (int)left : room;
+    double own[EVALUATION_PIECE];
+    const double *losses = own;
+    if (c->model == MODEL_TRAINED) {
+        struct batch_samples samples = {(uint64_t)run->evaluation_seed, STREAM_TEST, run->position, count, c->p};
+        batch_run(run->batch, &samples, false);
+        losses = batch_losses(run->batch);
+    } else {
+        rug_losses(run, count, own);
+    }
+    for (int i = 0; i < count; i++) {
+        run->sum += losses[i];
+        run->squares += losses[i] * losses[i];
+    }
+    run->position += count;
+    run->seen += count;
+    run->work++;
+    *done = run->position >= run->evaluation_samples;
+    return isfinite(run->sum) ? STATUS_OK : error_set(err, STATUS_NUMERIC, NULL, "loss is not finite in the evaluation");
+}
