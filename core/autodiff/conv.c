@@ -221,20 +221,20 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
     pool_run(e->pool, conv_forward_task, &task, task.split.chunks);
     out->moments = task.moments;
     out->moment_pieces = 16;
-    *c = (struct conv_node){.node.regions = x->data != NULL, .x = x, .residual = residual, .w = w, .b = b, .kh = kh, .kw = kw};
+    *c = (struct conv_node){.node.regions = true, .x = x, .residual = residual, .w = w, .b = b, .kh = kh, .kw = kw};
     return op_done(e, &c->node, "conv", conv_backward, out, since);
 }
 
 /* Held statistics mean that gradients may come in patches, where the normalised map is looked up. */
-static bool norm_fits(const struct exec *e, const struct tensor *x, const struct batch_norm *norm, const struct weight *w)
+static bool norm_fits(const struct tensor *x, const struct weight *w)
 {
-    return x->kind == TENSOR_MAP && w->rank == 4 && w->dim[2] == 3 && w->dim[3] == 3 && !(e->training && (norm->hold || e->hold)) &&
+    return x->kind == TENSOR_MAP && w->rank == 4 && w->dim[2] == 3 && w->dim[3] == 3 &&
            map_blocks(w->dim[0]) <= CONV_NORM_BLOCKS && map_blocks(w->dim[1]) <= CONV_NORM_BLOCKS;
 }
 
 struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm *norm, struct weight *w, struct weight *b,
                             struct tensor *residual)
 {
-    bool deferred = x != NULL && norm_fits(e, x, norm, w);
+    bool deferred = x != NULL && norm_fits(x, w);
     return op_conv(e, deferred ? norm_deferred(e, x, norm) : op_batch_norm(e, x, norm, true), w, b, residual);
 }

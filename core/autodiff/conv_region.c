@@ -23,6 +23,7 @@ struct region_task {
     struct region_cut weights_cut, input_cut;
     struct conv_gradient_call weights;
     struct conv_call input;
+    const real *x;         /* what the convolution read */
     real *partials, *grad; /* grad: of the input; NULL: not wanted */
     size_t partial, packed;
     bool add;
@@ -67,7 +68,7 @@ static void weights_piece(const struct region_task *t, int piece)
         call.width = box.cols;
         call.rows = step;
         for (; box.row < end; box.row += step) {
-            call.in = region_strip(&c->x->map, c->x->data, &box);
+            call.in = region_strip(&c->x->map, t->x, &box);
             call.dout = region_strip(&c->out->map, c->out->grad, &box);
             t->kernels->conv_gradient(&call);
         }
@@ -117,6 +118,43 @@ static void collect(const struct region_task *t)
         unpad_rows_add(t->partials + (size_t)piece * t->partial + t->packed, map_padded(channels), db, 1, channels);
 }
 
+/* ---- an input that was normalised on the way in --------------------------------------------------- */
+
+struct normal_task {
+    const struct kernels *kernels;
+    const struct tensor *x;
+    const struct region *region;
+    struct region_cut cut;
+    real *y;
+};
+
+static void normal_task(void *context, int piece, int worker)
+{
+    const struct normal_task *t = context;
+    const struct norm_call *norm = &t->x->norm->call;
+    struct affine_call call = {.blocks = norm->blocks, .relu = norm->relu, .scale = norm->scale, .shift = norm->shift};
+    for (int i = t->cut.cut[piece]; i < t->cut.cut[piece + 1]; i++) {
+        const struct box *box = &t->region->box[i];
+        call.rows = box->rows;
+        call.width = box->cols;
+        call.x = region_strip(&t->x->map, t->x->norm->x->data, box);
+        call.y = region_strip(&t->x->map, t->y, box);
+        t->kernels->map_affine(&call);
+    }
+}
+
+/* Its values in and around the region, in a buffer as large as a gradient's. */
+static real *normalise(struct exec *e, const struct tensor *x, const struct region *around)
+{
+    if (around == NULL)
+        return NULL;
+    struct normal_task task = {e->kernels, x, around, region_cut(e, around, PIECE, PIECES), grad_buffer(e, x)};
+    if (task.y == NULL || task.cut.cut == NULL)
+        return NULL;
+    pool_run(e->pool, normal_task, &task, task.cut.pieces);
+    return task.y;
+}
+
 static bool prepare_weights(struct exec *e, struct region_task *t)
 {
     const struct conv_back_region *c = t->conv;
@@ -127,7 +165,8 @@ static bool prepare_weights(struct exec *e, struct region_task *t)
     t->partials = op_reals(e, t->partial * (size_t)t->weights_cut.pieces);
     t->weights = (struct conv_gradient_call){.in_blocks = map_blocks(in), .out_blocks = map_blocks(channels),
                                              .kernel_h = kh, .kernel_w = kw};
-    return t->partials != NULL && t->weights_cut.cut != NULL;
+    t->x = c->x->data != NULL ? c->x->data : normalise(e, c->x, region_grow(e, c->out->where, kh / 2, kw / 2));
+    return t->partials != NULL && t->weights_cut.cut != NULL && t->x != NULL;
 }
 
 static bool prepare_input(struct exec *e, struct region_task *t)
@@ -178,6 +217,8 @@ bool conv_backward_region(struct exec *e, const struct conv_back_region *c)
     pool_run(e->pool, piece_task, &task, task.input_cut.pieces + task.weights_cut.pieces);
     if (weights)
         collect(&task);
+    if (weights && c->x->data == NULL)
+        grad_release(e, (real *)task.x, c->x->count);
     grad_pass(e, c->out, c->residual);
     return true;
 }

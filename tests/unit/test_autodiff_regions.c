@@ -149,6 +149,7 @@ struct net {
     int width, motifs, units, kh;
     enum reader reader;
     bool affine, input; /* input: a map with a gradient instead of planes */
+    bool fused;         /* convolutions that normalise what they read */
     double density;
     const real *planes;
     struct weight *first_w, *first_b, *w[4], *b[4], *last_w, *last_b, *embed_w, *embed_b;
@@ -164,7 +165,11 @@ static struct tensor *build_net(struct probe *p, const void *context)
     struct tensor *x = n->input ? probe_input(p, 0)
                                 : op_conv_planar(e, n->planes, n->in.images, 1, n->in.height, n->in.width, n->in.halo_h,
                                                  n->first_w, n->first_b);
-    for (int i = 0; i < n->units; i++) {
+    for (int i = 0; i < n->units && n->fused; i++) {
+        struct tensor *y = op_norm_conv(e, x, &n->norm[2 * i], n->w[2 * i], n->b[2 * i], NULL);
+        x = op_norm_conv(e, y, &n->norm[2 * i + 1], n->w[2 * i + 1], n->b[2 * i + 1], x);
+    }
+    for (int i = 0; i < n->units && !n->fused; i++) {
         struct tensor *y = op_batch_norm(e, x, &n->norm[2 * i], true);
         y = op_batch_norm(e, op_conv(e, y, n->w[2 * i], n->b[2 * i], NULL), &n->norm[2 * i + 1], true);
         x = op_conv(e, y, n->w[2 * i + 1], n->b[2 * i + 1], x);
@@ -316,7 +321,7 @@ static void sparse_is_dense(void **state)
     for (int i = 0; i < 36; i++)
         check_net((struct net){.in = shapes[i % 3], .width = i % 2 ? 3 : 17, .motifs = i % 5 ? 3 : 1, .units = 1 + i % 2,
                                .kh = 3, .reader = (enum reader)(i % 4), .affine = i % 3, .density = densities[i / 6],
-                               .input = i % 5 == 1},
+                               .input = i % 5 == 1, .fused = i % 3 == 1},
                   false);
     /* Sequences, and enough channels for several blocks. */
     for (int i = 0; i < 6; i++)
@@ -332,7 +337,8 @@ static void sparse_gradients(void **state)
 {
     for (int i = 0; i < 4; i++)
         check_net((struct net){.in = {2, 1, 9, 12, 1, 1}, .width = 3, .motifs = 2, .units = 2, .kh = 3,
-                               .reader = (enum reader)i, .affine = true, .density = 0.01, .input = i % 2},
+                               .reader = (enum reader)i, .affine = true, .density = 0.01, .input = i % 2,
+                               .fused = i > 1},
                   true);
     check_net((struct net){.in = {3, 1, 1, 20, 0, 1}, .width = 3, .motifs = 1, .units = 1, .kh = 1, .reader = READ_POOLED,
                            .affine = false, .density = 0.05},
