@@ -178,6 +178,22 @@ size_t raw_read(int fd, char *text, size_t size, int ms)
     return used;
 }
 
+bool raw_await(int fd, char *text, size_t size, const char *words)
+{
+    size_t used = 0;
+    text[0] = '\0';
+    while (strstr(text, words) == NULL && used + 1 < size) {
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        ssize_t got = poll(&ready, 1, 60000) == 1 ? recv(fd, text + used, size - 1 - used, 0) : 0;
+        if (got <= 0) {
+            return false;
+        }
+        used += (size_t)got;
+        text[used] = '\0';
+    }
+    return strstr(text, words) != NULL;
+}
+
 bool raw_closed(int fd, int ms)
 {
     char byte[512];

@@ -39,6 +39,8 @@ int raw_connect(int port);
 bool raw_send(int fd, const void *bytes, size_t count);
 /* Reads until the peer closes or `ms` pass without a byte. Returns the number of bytes; text is terminated. */
 size_t raw_read(int fd, char *text, size_t size, int ms);
+/* Reads until `words` have come, for at most 60 s; false: they have not. text is terminated. */
+bool raw_await(int fd, char *text, size_t size, const char *words);
 /* True when the peer has closed (or closes within `ms`). */
 bool raw_closed(int fd, int ms);
 /* Sends, reads one answer with a limit of 5 s, closes: its status, 0 for none. `text` may be NULL. */

@@ -1,5 +1,6 @@
 #include "tests/harness/daemon.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -174,15 +175,19 @@ static void print_file(const char *path)
 
 void daemon_close(struct daemon_process *daemon, bool show_log)
 {
-    static const char *const names[] = {"motifd.db", "motifd.db-wal", "motifd.db-shm", "motifd.db.lock", "log"};
-    char path[160];
     daemon_kill(daemon);
     if (show_log) {
         print_file(daemon->log);
     }
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        (void)snprintf(path, sizeof path, "%s/%s", daemon->folder, names[i]);
+    DIR *folder = opendir(daemon->folder);
+    const struct dirent *entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        char path[400];
+        (void)snprintf(path, sizeof path, "%s/%s", daemon->folder, entry->d_name);
         (void)unlink(path);
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
     }
     (void)rmdir(daemon->folder);
 }

@@ -59,8 +59,8 @@ static int teardown(void **state)
     char path[80];
     scheduler_stop(bench->scheduler);
     storage_close(bench->storage);
-    static const char *const ends[] = {"", "-wal", "-shm"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const ends[] = {"", "-wal", "-shm", "-lock"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         (void)snprintf(path, sizeof path, "%s%s", bench->path, ends[i]);
         (void)unlink(path);
     }
