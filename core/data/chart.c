@@ -98,15 +98,19 @@ static void line(cairo_t *c, double x0, double y0, double x1, double y1)
     cairo_stroke(c);
 }
 
-static void draw_ticks(cairo_t *c, const struct chart_scale *x, const struct chart_scale *y, bool grid)
+/* Axes that count rows and columns have whole ticks only. */
+static bool shown(double at, bool whole) { return !whole || at == floor(at); }
+
+static void draw_ticks(cairo_t *c, const struct chart_scale *x, const struct chart_scale *y, const struct chart_heat *heat)
 {
+    bool grid = heat == NULL, whole_x = heat && !heat->x, whole_y = heat && !heat->y;
     double at[CHART_TICKS], pixel;
     char labels[CHART_TICKS][CHART_TICK_BYTES];
     font(c, SMALL, false);
     cairo_set_line_width(c, 1);
     int count = scale_ticks(x, (int)((x->to - x->from) / 58), at, labels);
     for (int i = 0; i < count; i++) {
-        if (!chart_place(x, at[i], &pixel))
+        if (!shown(at[i], whole_x) || !chart_place(x, at[i], &pixel))
             continue;
         pixel = floor(pixel) + 0.5;
         grey(c, grid ? 0.9 : 0.2);
@@ -116,7 +120,7 @@ static void draw_ticks(cairo_t *c, const struct chart_scale *x, const struct cha
     }
     count = scale_ticks(y, (int)((y->from - y->to) / 34), at, labels);
     for (int i = 0; i < count; i++) {
-        if (!chart_place(y, at[i], &pixel))
+        if (!shown(at[i], whole_y) || !chart_place(y, at[i], &pixel))
             continue;
         pixel = floor(pixel) + 0.5;
         grey(c, grid ? 0.9 : 0.2);
@@ -477,7 +481,7 @@ static void draw_panel(struct sheet *sheet, int index)
     y.to = top + TOP;
     y.from = y.to + sheet->plot_height;
     if (!panel->heat)
-        draw_ticks(c, &x, &y, true);
+        draw_ticks(c, &x, &y, NULL);
     cairo_save(c);
     cairo_rectangle(c, x.from, y.to, x.to - x.from + (panel->heat ? BAR_SPACE : 0), y.from - y.to);
     if (!panel->heat)
@@ -492,7 +496,7 @@ static void draw_panel(struct sheet *sheet, int index)
         draw_series(c, panel, i, &x, &y);
     cairo_restore(c);
     if (panel->heat)
-        draw_ticks(c, &x, &y, false);
+        draw_ticks(c, &x, &y, panel->heat);
     draw_frame(c, panel, &x, &y);
     if (!sheet->chart->one_legend)
         legend(c, panel, x.from - 40, x.to, y.from + BOTTOM, true);

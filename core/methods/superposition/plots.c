@@ -263,6 +263,24 @@ static enum status draw_all_maps(struct method_run *run, struct error *err)
 
 /* ---- scaling ------------------------------------------------------------------------------------------ */
 
+/* Exponent s of loss ~ p^s over cases of one ratio with p <= most: least squares through logarithms. NaN for fewer than two. */
+static double exponent(const struct method_run *run, double ratio, double most, bool predicted)
+{
+    double n = 0, x = 0, y = 0, xx = 0, xy = 0;
+    for (int i = 0; i < run->count; i++) {
+        const struct superposition_case *c = &run->cases[i];
+        if (c->ratio != ratio || c->p > most)
+            continue;
+        double at = log(c->p), value = log(predicted ? case_predicted(c) : run->outcomes[i].loss);
+        n++;
+        x += at;
+        y += value;
+        xx += at * at;
+        xy += at * value;
+    }
+    return n >= 2 ? (n * xy - x * y) / (n * xx - x * x) : NAN;
+}
+
 /* Left: L r / p^2 against p, which should grow like ln(1/p). Right: loss over Var x against r, which should go to 1. */
 static enum status draw_scaling(struct method_run *run, struct error *err)
 {
@@ -302,8 +320,10 @@ static enum status draw_scaling(struct method_run *run, struct error *err)
                 my[found++] = side ? run->outcomes[i].loss / theory_variance(c->p) : run->outcomes[i].loss * r / (c->p * c->p);
             }
             snprintf(name, 64, side ? "p = %.2g" : "n_d / n_s = %.2g", side ? ps[j] : ratios[j]);
+            char points[80];
+            snprintf(points, sizeof points, "rug, %s", name);
             series[side][counts[side]++] = (struct chart_series){name, CHART_LINE, j, x, y, NULL, NULL, FINE};
-            series[side][counts[side]++] = (struct chart_series){NULL, CHART_POINTS, j, mx, my, NULL, NULL, found};
+            series[side][counts[side]++] = (struct chart_series){arena_strdup(&arena, points), CHART_POINTS, j, mx, my, NULL, NULL, found};
         }
     struct chart_reference limits[] = {{"limit Var x", false, 1, NAN, -1}, {NULL}};
     char *printed = keep(&k, 64, 1);
@@ -315,7 +335,12 @@ static enum status draw_scaling(struct method_run *run, struct error *err)
     panels[0] = (struct chart_panel){"p → 0", CHART_LOG_AXIS("p"), CHART_LOG_AXIS("loss × r / p²"), series[0], counts[0], NULL, 0, NULL};
     panels[1] = (struct chart_panel){"r → 0", CHART_LOG_AXIS("ratio r = n_d / n_s"), CHART_AXIS("loss / Var x"), series[1],
                                      counts[1], limits, 2, NULL};
-    struct chart chart = {.title = "How the loss scales", .note = "Lines: closed form. Points: rugs.", .panels = panels, .panel_count = 2};
+    double last = ratios[ratio_count - 1], small = 0.01;
+    char note[192];
+    snprintf(note, sizeof note,
+             "Lines: closed form. Points: rugs. For p up to %g at n_d / n_s = %g, loss ~ p^s with s = %.3f (rugs) and %.3f (closed form).",
+             small, last, exponent(run, last, small, false), exponent(run, last, small, true));
+    struct chart chart = {.title = "How the loss scales", .note = note, .panels = panels, .panel_count = 2};
     enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
                                   : plots_hand_over(run, "scaling", &chart, err);
     arena_close(&arena);

@@ -52,7 +52,8 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
     snprintf(title, sizeof title, "%s, n_s = %d, n_d = %d", run->model ? "Trained weights" : "Persian rug", c->n_s, c->n_d);
     snprintf(note, sizeof note, run->model ? "W = decoder × encoder, features 0 to %d; the last column is the bias." : "W, features 0 to %d.",
              side - 1);
-    struct chart_heat heat = {values, side, cols, NULL, NULL, CHART_SIGNED, false, true, NAN, NAN, "weight"};
+    double most = run->outcomes[run->at].statistics.kept_diagonal_mean / 2; /* the diagonal may go beyond the colours */
+    struct chart_heat heat = {values, side, cols, NULL, NULL, CHART_SIGNED, false, true, -most, most, "weight"};
     struct chart_panel panel = {NULL, CHART_AXIS("from feature"), CHART_AXIS("to feature"), NULL, 0, NULL, 0, &heat};
     int pixels = run->model ? 14 * side : 512;
     struct chart chart = {.title = title, .note = note, .panels = &panel, .panel_count = 1,
@@ -110,7 +111,7 @@ static enum status draw_features(struct method_run *run, const float *row, struc
                                          {"normal of the same mean and deviation", CHART_DASHES, 6, p.bins, p.normal, NULL, NULL, BINS}};
     const struct chart_panel panels[] = {
         {"Diagonal and bias", CHART_AXIS("feature"), CHART_AXIS("value"), left, 2, lines, 2, NULL},
-        {"Off the diagonal", CHART_AXIS("weight"), CHART_LOG_AXIS("density"), right, 2, NULL, 0, NULL}};
+        {"Off the diagonal", CHART_AXIS("weight"), {"density", true, 1e-4, NAN}, right, 2, NULL, 0, NULL}};
     char note[192];
     snprintf(note, sizeof note, "Kept features: W_ii %.3f ± %.3f, bias %.3f ± %.3f; dropped %.1f %%; loss %.4g, closed form %.4g.",
              s->kept_diagonal_mean, s->kept_diagonal_sd, s->kept_bias_mean, s->kept_bias_sd, 100 * s->dropped,
