@@ -229,6 +229,40 @@ static void statistics_are_held_below_a_density(void **state)
     host_close(&host);
 }
 
+static void watch_rates(void *context, const char *name, int64_t step, double value)
+{
+    double *rates = context;
+    if (strcmp(name, "learning_rate") == 0 && step <= 400)
+        rates[step / 40] = value;
+}
+
+/* Tests take ten updates of four samples as a unit: the metric is written after as many. */
+static void schedules_fall_from_where_they_start(void **state)
+{
+    static const struct config_setting linear[] = {
+        {"schedule", "linear"},      {"schedule_start", "0.5"}, {"learning_rate_final", "0.2"}, {"warm_up", "0"},
+        {"total_samples", "400"},    {"density_final", "1e-6"}, {"motif_samples", "1"},         {"test_samples", "1"},
+        {"validation_every", "400"}, {NULL, NULL}};
+    struct run_host host;
+    struct sparling_config config;
+    enum method_wish wish = METHOD_CONTINUE;
+    double rates[11] = {0};
+    configure(&config, linear);
+    assert_ok(host_open(&host, 1, NULL, err));
+    host.watcher = rates;
+    host.metric = watch_rates;
+    struct method_run *run = start(&host, &config);
+    while (wish != METHOD_DONE)
+        assert_ok(host_step(&host, method, run, &wish, err));
+    for (int i = 1; i <= 10; i++) { /* of the update that made it 40 i samples */
+        double at = (40.0 * i - 4) / 400;
+        double want = 1e-2 * (at <= 0.5 ? 1 : 1 - 0.8 * (at - 0.5) / 0.5);
+        assert_true(fabs(rates[i] - want) < 1e-12);
+    }
+    method->destroy(run);
+    host_close(&host);
+}
+
 static void seeds_differ(void **state)
 {
     struct outcome one, other;
@@ -592,6 +626,7 @@ int main(void)
         cmocka_unit_test(accumulated_thresholds_resume),
         cmocka_unit_test(held_statistics_resume),
         cmocka_unit_test(statistics_are_held_below_a_density),
+        cmocka_unit_test(schedules_fall_from_where_they_start),
         cmocka_unit_test(seeds_differ),
         cmocka_unit_test(stage_end_comes_before_the_next_density),
         cmocka_unit_test(evaluation_is_what_it_says),

@@ -93,6 +93,7 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(batch, "10", 1, 4096, "samples", "samples of one optimiser update"),
     REAL_IN(learning_rate, "1e-5", 0, 1, true, false, "", "Adam's step size"),
     CHOICE(schedule, "constant", "course of the learning rate from its full value to learning_rate_final"),
+    REAL_IN(schedule_start, "0", 0, 1, false, true, "", "share of total_samples over which a schedule keeps the full rate"),
     REAL_IN(learning_rate_final, "0.1", 0, 1, false, false, "", "last learning rate of a schedule as a share of the first"),
     INTEGER(warm_up, "0", 0, CONFIG_INT_MAX, "updates", "the learning rate rises linearly over this many updates"),
     REAL_IN(beta1, "0.9", 0, 1, false, true, "", "Adam's decay of the mean gradient"),

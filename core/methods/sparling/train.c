@@ -13,6 +13,7 @@ static double learning_rate(const struct method_run *run)
     const struct sparling_config *c = &run->config;
     double rate = c->learning_rate, last = c->learning_rate_final;
     double at = fmin(1, (double)run->samples / (double)c->total_samples);
+    at = fmax(0, (at - c->schedule_start) / (1 - c->schedule_start));
     if (c->schedule == SCHEDULE_COSINE)
         rate *= last + (1 - last) * 0.5 * (1 + cos(3.14159265358979323846 * at));
     else if (c->schedule == SCHEDULE_LINEAR)
