@@ -1,10 +1,10 @@
 /* The superposition method: a training step against a matrix product, and a rug's application.
  *
- * superposition-step: at n_s = 2048, n_d = 512, p = 0.044, batch 1024 (--batch N for others). A step's five products are 10
- * batch n_s n_d operations if all are dense; its rate counts these, whether sparsity spares some or not. It stands beside a
- * square product of 2048 taken in turns with it; with one thread in processor time, so that a busy machine does not matter.
- * Drawing the samples and Adam are part of the step.
- * rug: W x of n_s = 2^20 features and a quarter as many dimensions; tests/bench/rug_numpy.py does the same in NumPy. */
+ * superposition-step: at n_s = 2048, n_d = 512, p = 0.044, batch 1024 (--batch N for others). A step's five products
+ * are 10 batch n_s n_d operations if all are dense; its rate counts these, whether sparsity spares some or not. It
+ * stands beside a square product of 2048 taken in turns with it; with one thread in processor time, so that a busy
+ * machine does not matter. Drawing the samples and Adam are part of the step. rug: W x of n_s = 2^20 features and a
+ * quarter as many dimensions; tests/bench/rug_numpy.py does the same in NumPy. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -82,8 +82,16 @@ static void square_task(void *context, int chunk, int worker)
 {
     const struct bench_step *s = context;
     ptrdiff_t row = (ptrdiff_t)chunk * BLOCK * SQUARE;
-    struct gemm_call call = {.m = BLOCK, .n = SQUARE, .k = SQUARE, .alpha = 1, .a = s->a + row, .b = s->b, .c = s->c + row,
-                             .lda = SQUARE, .ldb = SQUARE, .ldc = SQUARE};
+    struct gemm_call call = {.m = BLOCK,
+                             .n = SQUARE,
+                             .k = SQUARE,
+                             .alpha = 1,
+                             .a = s->a + row,
+                             .b = s->b,
+                             .c = s->c + row,
+                             .lda = SQUARE,
+                             .ldb = SQUARE,
+                             .ldc = SQUARE};
     s->kernels->gemm(&call);
 }
 
@@ -169,8 +177,8 @@ enum status bench_rug(const struct bench_options *options, const struct sink *si
     enum status status = b.kernels ? rug_create(N, N / 4, 1, 0, &b.rug, err) : STATUS_INVALID;
     sink_integer(sink, "n_s", N);
     sink_begin_list(sink, "rows");
-    for (int threads = options->threads ? options->threads : 1; !status && threads <= (options->threads ? options->threads : 2);
-         threads++) {
+    for (int threads = options->threads ? options->threads : 1;
+         !status && threads <= (options->threads ? options->threads : 2); threads++) {
         status = pool_create(threads, &b.pool, err);
         if (status)
             break;

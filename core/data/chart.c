@@ -99,9 +99,13 @@ static void line(cairo_t *c, double x0, double y0, double x1, double y1)
 }
 
 /* Axes that count rows and columns have whole ticks only. */
-static bool shown(double at, bool whole) { return !whole || at == floor(at); }
+static bool shown(double at, bool whole)
+{
+    return !whole || at == floor(at);
+}
 
-static void draw_ticks(cairo_t *c, const struct chart_scale *x, const struct chart_scale *y, const struct chart_heat *heat)
+static void draw_ticks(cairo_t *c, const struct chart_scale *x, const struct chart_scale *y,
+                       const struct chart_heat *heat)
 {
     bool grid = heat == NULL, whole_x = heat && !heat->x, whole_y = heat && !heat->y;
     double at[CHART_TICKS], pixel;

@@ -1,5 +1,5 @@
-/* Rows of a long vector are transformed where they lie. Columns are gathered in tiles that stay in the first-level cache:
- * where they lie, their rows are a power of two apart and would fight for the same few cache lines. */
+/* Rows of a long vector are transformed where they lie. Columns are gathered in tiles that stay in the first-level
+ * cache: where they lie, their rows are a power of two apart and would fight for the same few cache lines. */
 #include "core/kernels/hadamard.h"
 
 #include <string.h>

@@ -45,22 +45,22 @@ static void rows_and_columns_match(void **state)
 {
     static const int columns[] = {1, 5, 16, 33, 64};
     FOR_EACH_TABLE(fast)
-        for (int n = 1; n <= 8192; n *= 2) {
-            size_t count = (size_t)n * 64 + 64;
-            float *x = random_floats(1, count), *y = copy_floats(x, count);
-            ref->hadamard_rows(3, n, x, n + 1);
-            fast->hadamard_rows(3, n, y, n + 1);
-            CHECK_CLOSE("hadamard_rows", fast, x, y, count);
-            for (size_t i = 0; i < COUNT(columns) && n <= 512; i++) {
-                ref->hadamard_columns(n, columns[i], x, 64);
-                fast->hadamard_columns(n, columns[i], y, 64);
-                CHECK_CLOSE("hadamard_columns", fast, x, y, count);
-                ref->multiply((size_t)n, x + 7, x);
-                fast->multiply((size_t)n, y + 7, y);
-            }
-            free(x);
-            free(y);
+    for (int n = 1; n <= 8192; n *= 2) {
+        size_t count = (size_t)n * 64 + 64;
+        float *x = random_floats(1, count), *y = copy_floats(x, count);
+        ref->hadamard_rows(3, n, x, n + 1);
+        fast->hadamard_rows(3, n, y, n + 1);
+        CHECK_CLOSE("hadamard_rows", fast, x, y, count);
+        for (size_t i = 0; i < COUNT(columns) && n <= 512; i++) {
+            ref->hadamard_columns(n, columns[i], x, 64);
+            fast->hadamard_columns(n, columns[i], y, 64);
+            CHECK_CLOSE("hadamard_columns", fast, x, y, count);
+            ref->multiply((size_t)n, x + 7, x);
+            fast->multiply((size_t)n, y + 7, y);
         }
+        free(x);
+        free(y);
+    }
 }
 
 /* H H = n I, for lengths in one piece and in tables. */

@@ -1,4 +1,5 @@
-/* The trained model: gradients against central differences of a plain loss, sparse against dense products, threads. */
+/* The trained model: gradients against central differences of a plain loss, sparse against dense products, threads.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +80,7 @@ static void check_gradient(const struct plain *t, const struct weight *w, const 
 {
     double most = 0, far = 0;
     bool gate = w == t->model->gate;
-    for (size_t i = 0; i < w->count; i += w->count > N ? 5 : 1) {
+    for (size_t i = 0; i<w->count; i += w->count> N ? 5 : 1) {
         const double eps = 1e-6;
         double up = plain_loss(t, w, (ptrdiff_t)i, eps, gate), down = plain_loss(t, w, (ptrdiff_t)i, -eps, gate);
         double wanted = (up - down) / (2 * eps);
@@ -121,8 +122,8 @@ static void gradients_are_right(void **state)
             struct plain t = {make(&shape), importance, kind & 4 ? 0.3 : 0.1};
             struct batch_samples samples = {3, STREAM_TRAINING, 5, COUNT, t.p};
             struct batch *batch;
-            assert_int_equal(batch_create((struct autoencoder *)t.model, pool, kernels_best(), COUNT + 3, importance, kind & 2, &batch,
-                                          NULL),
+            assert_int_equal(batch_create((struct autoencoder *)t.model, pool, kernels_best(), COUNT + 3, importance,
+                                          kind & 2, &batch, NULL),
                              STATUS_OK);
             double loss = batch_run(batch, &samples, true), sum = 0;
             assert_true(fabs(loss / plain_loss(&t, NULL, 0, 0, false) - 1) < 1e-5);
@@ -141,7 +142,8 @@ static void gradients_are_right(void **state)
 }
 
 /* What a batch makes of the weights, as bytes. */
-static void run(int n_s, int n_d, double p, int threads, bool dense, const char *kernels, float *gradients, double *loss)
+static void run(int n_s, int n_d, double p, int threads, bool dense, const char *kernels, float *gradients,
+                double *loss)
 {
     struct autoencoder_shape shape = {n_s, n_d, false, false, ACTIVATION_RELU, 0, 0};
     struct autoencoder *m = make(&shape);
@@ -149,8 +151,9 @@ static void run(int n_s, int n_d, double p, int threads, bool dense, const char 
     struct batch *batch;
     struct pool *pool;
     assert_int_equal(pool_create(threads, &pool, NULL), STATUS_OK);
-    assert_int_equal(batch_create(m, pool, kernels ? kernels_named(kernels) : kernels_best(), 300, NULL, dense, &batch, NULL),
-                     STATUS_OK);
+    assert_int_equal(
+        batch_create(m, pool, kernels ? kernels_named(kernels) : kernels_best(), 300, NULL, dense, &batch, NULL),
+        STATUS_OK);
     *loss = batch_run(batch, &samples, true);
     memcpy(gradients, m->encoder->grad, m->encoder->count * sizeof *gradients);
     memcpy(gradients + m->encoder->count, m->decoder->grad, m->decoder->count * sizeof *gradients);

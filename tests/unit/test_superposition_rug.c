@@ -61,7 +61,8 @@ static void it_is_the_matrix_of_the_definition(void **state)
         for (int j = 0; j < N; j++) {
             double w = 0;
             for (int k = 0; k < D; k++)
-                w += hadamard_sign((uint64_t)i, (uint64_t)rug.rows[k]) * hadamard_sign((uint64_t)rug.rows[k], (uint64_t)j);
+                w += hadamard_sign((uint64_t)i, (uint64_t)rug.rows[k]) *
+                     hadamard_sign((uint64_t)rug.rows[k], (uint64_t)j);
             assert_true(fabs(w / D - (double)row[i ^ j]) < 1e-6);
             wanted += w / D * (double)x[j];
         }

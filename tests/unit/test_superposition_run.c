@@ -16,25 +16,44 @@
 #include "core/methods/superposition/superposition.h"
 #include "tests/support/run_host.h"
 
-#define assert_ok(call)                                                    \
-    do {                                                                   \
-        struct error err_ = {0}, *err = &err_;                             \
-        if ((call) != STATUS_OK)                                           \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);      \
+#define assert_ok(call)                                                                                              \
+    do {                                                                                                             \
+        struct error err_ = {0}, *err = &err_;                                                                       \
+        if ((call) != STATUS_OK)                                                                                     \
+            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
     } while (0)
 
 static const struct method *const method = &superposition_method;
 
 /* All three models, two sizes, every draw: training, evaluation and changes of case within a few hundred steps. */
-static const struct config_setting many[] = {
-    {"experiment", "loss-ratio"}, {"models", "rug,trained,linear"}, {"sizes", "32,64"}, {"ps", "0.1,0.3"},
-    {"ratios", "0.25,0.5"},       {"batch", "40"},                  {"block", "100"},   {"total_samples", "310"},
-    {"test_samples", "90"},       {"checkpoint_every", "300"},      {"draws", "2"},     {"stop", "never"},
-    {"learning_rate", "1e-2"},    {NULL, NULL}};
-static const struct config_setting gated[] = {
-    {"n_s", "40"}, {"ratio", "0.3"}, {"activation", "gated"}, {"tied", "true"}, {"importance", "geometric"},
-    {"batch", "40"}, {"block", "0"}, {"total_samples", "1000"}, {"test_samples", "100"}, {"checkpoint_every", "300"},
-    {"window", "3"}, {"stop", "windows"}, {"initialisation", "xavier-normal"}, {NULL, NULL}};
+static const struct config_setting many[] = {{"experiment", "loss-ratio"},
+                                             {"models", "rug,trained,linear"},
+                                             {"sizes", "32,64"},
+                                             {"ps", "0.1,0.3"},
+                                             {"ratios", "0.25,0.5"},
+                                             {"batch", "40"},
+                                             {"block", "100"},
+                                             {"total_samples", "310"},
+                                             {"test_samples", "90"},
+                                             {"checkpoint_every", "300"},
+                                             {"draws", "2"},
+                                             {"stop", "never"},
+                                             {"learning_rate", "1e-2"},
+                                             {NULL, NULL}};
+static const struct config_setting gated[] = {{"n_s", "40"},
+                                              {"ratio", "0.3"},
+                                              {"activation", "gated"},
+                                              {"tied", "true"},
+                                              {"importance", "geometric"},
+                                              {"batch", "40"},
+                                              {"block", "0"},
+                                              {"total_samples", "1000"},
+                                              {"test_samples", "100"},
+                                              {"checkpoint_every", "300"},
+                                              {"window", "3"},
+                                              {"stop", "windows"},
+                                              {"initialisation", "xavier-normal"},
+                                              {NULL, NULL}};
 
 static void configure(struct superposition_config *config, const struct config_setting *settings)
 {
@@ -152,7 +171,8 @@ static void the_stop_rules_stop(void **state)
     struct superposition_config config;
     struct run_host host;
     assert_ok(host_open(&host, 1, NULL, err));
-    configure(&config, (const struct config_setting[]){{"window", "3"}, {"block", "4096"}, {"n_s", "16"}, {NULL, NULL}});
+    configure(&config,
+              (const struct config_setting[]){{"window", "3"}, {"block", "4096"}, {"n_s", "16"}, {NULL, NULL}});
     struct method_run *run = start(&host, &config);
     const double falling[] = {6, 5, 4, 3, 2, 1, 1}, flat[] = {1, 1, 1, 2, 2, 2, 2};
     for (int stop = 0; stop < 3; stop++)
@@ -184,16 +204,23 @@ static void training_gets_where_it_should(void **state)
     struct run_host host;
     enum method_wish wish = METHOD_CONTINUE;
     assert_ok(host_open(&host, 2, NULL, err));
-    configure(&config, (const struct config_setting[]){{"n_s", "64"}, {"ratio", "0.5"}, {"p", "0.1"}, {"batch", "256"},
-                                                       {"learning_rate", "1e-2"}, {"stop", "never"},
-                                                       {"total_samples", "500000"}, {"test_samples", "20000"}, {NULL, NULL}});
+    configure(&config, (const struct config_setting[]){{"n_s", "64"},
+                                                       {"ratio", "0.5"},
+                                                       {"p", "0.1"},
+                                                       {"batch", "256"},
+                                                       {"learning_rate", "1e-2"},
+                                                       {"stop", "never"},
+                                                       {"total_samples", "500000"},
+                                                       {"test_samples", "20000"},
+                                                       {NULL, NULL}});
     struct method_run *run = NULL;
     assert_ok(method->create(&config, &host.env, &run, err));
     while (wish != METHOD_DONE)
         assert_ok(host_step(&host, method, run, &wish, err));
     const struct outcome *o = &run->outcomes[0];
     if (!(fabs(o->loss / theory_pairs(0.1, 0.5) - 1) < 0.1))
-        fail_msg("loss %g, pairs %g, closed form %g", o->loss, theory_pairs(0.1, 0.5), case_predicted(&run->cases[0]));
+        fail_msg("loss %g, pairs %g, closed form %g", o->loss, theory_pairs(0.1, 0.5),
+                 case_predicted(&run->cases[0]));
     assert_true(o->statistics.kept_diagonal_mean > 0.95 && o->statistics.kept_diagonal_mean < 1.1);
     assert_true(o->statistics.saturation > 0.999 && o->statistics.saturation < 1.3);
     method->destroy(run);
@@ -213,7 +240,8 @@ static void statistics_are_those_of_the_matrix(void **state)
     params_init(m->params, 4);
     for (int i = 0; i < N; i++)
         for (int k = 0; k < D; k++)
-            m->decoder->value[i * D + k] += m->encoder->value[i * D + k] * (i == 3 ? 0 : 3); /* feature 3 is dropped */
+            m->decoder->value[i * D + k] +=
+                m->encoder->value[i * D + k] * (i == 3 ? 0 : 3); /* feature 3 is dropped */
     assert_ok(statistics_model(m, pool, kernels_best(), 0.2, 1, &s, err));
     for (int i = 0; i < N; i++)
         for (int j = 0; j < N; j++) {
@@ -306,7 +334,8 @@ static void lists_are_read(void **state)
     assert_true(values[0] == 1e-3 && values[2] == 1);
     assert_int_equal(superposition_list("0.002001:0.8:20", 1, values), 20);
     assert_true(fabs(values[1] - 0.044001) < 1e-6 && fabs(values[6] - 0.254001) < 1e-6); /* the published grid */
-    static const char *const wrong[] = {"0", "-1", "1.5", "a", "0.1,", ",0.1", "0.1 0.2", "0.1:0.2", "0.1:0.2:1", "0.1:0.2:3x"};
+    static const char *const wrong[] = {"0",    "-1",      "1.5",     "a",         "0.1,",
+                                        ",0.1", "0.1 0.2", "0.1:0.2", "0.1:0.2:1", "0.1:0.2:3x"};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         assert_int_equal(superposition_list(wrong[i], 1, values), -1);
 }
@@ -319,7 +348,10 @@ struct heard {
     int features;
 };
 
-static void open_it(void *context, const char *key) { (void)key; }
+static void open_it(void *context, const char *key)
+{
+    (void)key;
+}
 static void close_it(void *context) {}
 static void number(void *context, const char *key, double value)
 {
@@ -345,9 +377,9 @@ static void a_checkpoint_answers(void **state)
 {
     static const char *const models[] = {"trained", "rug", "linear"};
     for (int kind = 0; kind < 3; kind++) {
-        const struct config_setting settings[] = {{"model", models[kind]}, {"n_s", "64"}, {"ratio", "0.5"}, {"p", "0.05"},
-                                                  {"total_samples", "20000"}, {"stop", "never"}, {"test_samples", "1000"},
-                                                  {NULL, NULL}};
+        const struct config_setting settings[] = {
+            {"model", models[kind]},    {"n_s", "64"},     {"ratio", "0.5"},         {"p", "0.05"},
+            {"total_samples", "20000"}, {"stop", "never"}, {"test_samples", "1000"}, {NULL, NULL}};
         struct superposition_config config;
         struct run_host host;
         struct host_bytes bytes = {0};
@@ -364,7 +396,8 @@ static void a_checkpoint_answers(void **state)
         double sum = 0;
         for (int seed = 0; seed < 1000; seed++) {
             struct heard heard = {0};
-            const struct sink sink = {&heard, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
+            const struct sink sink = {&heard, open_it, close_it, open_it, close_it,
+                                      number, integer, boolean,  text,    null};
             struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = seed};
             assert_ok(method->query(model, "predict", &input, &sink, err));
             assert_int_equal(heard.n_s, 64);

@@ -10,11 +10,11 @@
 #include "core/base/philox.h"
 #include "core/methods/superposition/theory.h"
 
-#define assert_within(value, wanted, tolerance)                                                                        \
-    do {                                                                                                               \
-        double value_ = (value), wanted_ = (wanted);                                                                   \
-        if (!(fabs(value_ - wanted_) <= (tolerance)))                                                                  \
-            fail_msg("%s is %.12g, not %.12g", #value, value_, wanted_);                                               \
+#define assert_within(value, wanted, tolerance)                                                                      \
+    do {                                                                                                             \
+        double value_ = (value), wanted_ = (wanted);                                                                 \
+        if (!(fabs(value_ - wanted_) <= (tolerance)))                                                                \
+            fail_msg("%s is %.12g, not %.12g", #value, value_, wanted_);                                             \
     } while (0)
 
 static void the_loss_has_its_check_values(void **state)
@@ -94,12 +94,9 @@ static void bounds_have_their_check_values(void **state)
 {
     static const struct {
         double p, r, optimum, bayes, oracle;
-    } points[] = {{.044, .05, 1.293e-2, 1.269e-2, 2.79e-3},
-                  {.044, .25, 4.675e-3, 4.303e-3, 1.175e-3},
-                  {.044, .5, 1.508e-3, 1.222e-3, 4.90e-4},
-                  {.044, .8, 3.479e-4, 2.500e-4, 1.392e-4},
-                  {.01, .25, 3.044e-4, 2.315e-4, 8.14e-5},
-                  {.4, .5, 4.028e-2, 3.880e-2, 1.725e-2}};
+    } points[] = {{.044, .05, 1.293e-2, 1.269e-2, 2.79e-3}, {.044, .25, 4.675e-3, 4.303e-3, 1.175e-3},
+                  {.044, .5, 1.508e-3, 1.222e-3, 4.90e-4},  {.044, .8, 3.479e-4, 2.500e-4, 1.392e-4},
+                  {.01, .25, 3.044e-4, 2.315e-4, 8.14e-5},  {.4, .5, 4.028e-2, 3.880e-2, 1.725e-2}};
     for (size_t i = 0; i < sizeof points / sizeof points[0]; i++) {
         double p = points[i].p, sigma = theory_sigma(p, points[i].r);
         assert_within(theory_optimum(p, sigma).loss / points[i].optimum, 1, 1e-3);
@@ -145,7 +142,8 @@ static void pairs_lose_the_lesser_when_both_are_on(void **state)
     assert_within(sum / N / 2, theory_pairs(.3, .5), 2e-4);
     assert_within(theory_pairs(.3, 1), 0, 0);
     assert_true(isnan(theory_pairs(.3, .49)));
-    assert_true(theory_pairs(.044, .5) < theory_bayes(.044, theory_sigma(.044, .5))); /* which is for Gaussian interference */
+    assert_true(theory_pairs(.044, .5) <
+                theory_bayes(.044, theory_sigma(.044, .5))); /* which is for Gaussian interference */
 }
 
 /* L r / p^2 at r = .1, and divided by ln(1/p): the paper's scaling for p -> 0. */
@@ -190,16 +188,11 @@ static void kolmogorov_has_its_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_loss_has_its_check_values),
-        cmocka_unit_test(the_loss_is_that_of_samples),
-        cmocka_unit_test(the_optimum_has_its_sixteen_rows),
-        cmocka_unit_test(the_optimum_is_one),
-        cmocka_unit_test(bounds_have_their_check_values),
-        cmocka_unit_test(losses_are_in_order),
-        cmocka_unit_test(pairs_lose_the_lesser_when_both_are_on),
-        cmocka_unit_test(the_loss_scales_as_said),
-        cmocka_unit_test(a_cut_is_the_best_line_above_it),
-        cmocka_unit_test(kolmogorov_has_its_table),
+        cmocka_unit_test(the_loss_has_its_check_values),          cmocka_unit_test(the_loss_is_that_of_samples),
+        cmocka_unit_test(the_optimum_has_its_sixteen_rows),       cmocka_unit_test(the_optimum_is_one),
+        cmocka_unit_test(bounds_have_their_check_values),         cmocka_unit_test(losses_are_in_order),
+        cmocka_unit_test(pairs_lose_the_lesser_when_both_are_on), cmocka_unit_test(the_loss_scales_as_said),
+        cmocka_unit_test(a_cut_is_the_best_line_above_it),        cmocka_unit_test(kolmogorov_has_its_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* The superposition method over the wire: its kind, a dry run, an experiment with its pictures, a question, a pause. */
+/* The superposition method over the wire: its kind, a dry run, an experiment with its pictures, a question, a pause.
+ */
 #include <math.h>
 
 #include "tests/wire/wire.h"
@@ -43,7 +44,8 @@ static void the_kind_shows_itself(void **state)
         assert_true(json_number(reply.json, "bytes") > 0 && json_number(reply.json, "predicted_seconds") > 0);
         reply_close(&reply);
     }
-    post(served.url, "/v1/jobs", "{\"kind\":\"superposition\",\"config\":{\"model\":\"rug\",\"n_s\":100,\"p\":0}}", &reply);
+    post(served.url, "/v1/jobs", "{\"kind\":\"superposition\",\"config\":{\"model\":\"rug\",\"n_s\":100,\"p\":0}}",
+         &reply);
     assert_problem(&reply, 422);
     assert_non_null(strstr(reply.body, "/config/p"));
     reply_close(&reply);
@@ -53,15 +55,17 @@ static void an_experiment_leaves_pictures_and_answers(void **state)
 {
     char id[JOB_ID], path[256];
     struct reply reply;
-    submit("{\"kind\":\"superposition\",\"config\":{\"experiment\":\"loss-ratio\",\"models\":\"rug,trained\",\"sizes\":\"32,64\","
+    submit("{\"kind\":\"superposition\",\"config\":{\"experiment\":\"loss-ratio\",\"models\":\"rug,trained\","
+           "\"sizes\":\"32,64\","
            "\"ratios\":\"0.25,0.5\",\"batch\":64,\"total_samples\":3000,\"test_samples\":500,\"stop\":\"never\"}}",
            id);
     await_state(served.url, id, "succeeded");
     job_path(path, id, "");
     get(served.url, path, &reply);
     const cJSON *result = cJSON_GetObjectItemCaseSensitive(reply.json, "result");
-    static const char *const fields[] = {"loss", "analytic_loss", "linear_loss", "bayes_bound", "a", "b", "sigma", "diagonal_mean",
-                                         "diagonal_sd", "bias_mean", "bias_sd", "lyapunov", "dropped", "seed", "samples", "seconds"};
+    static const char *const fields[] = {
+        "loss",        "analytic_loss", "linear_loss", "bayes_bound", "a",       "b",    "sigma",   "diagonal_mean",
+        "diagonal_sd", "bias_mean",     "bias_sd",     "lyapunov",    "dropped", "seed", "samples", "seconds"};
     for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
         if (!cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(result, fields[i])))
             fail_msg("no %s in the result", fields[i]);
@@ -107,8 +111,9 @@ static void weights_of(const char *id, char *hash, size_t bytes)
 /* A pause in the middle changes nothing. */
 static void a_pause_changes_nothing(void **state)
 {
-    static const char body[] = "{\"kind\":\"superposition\",\"config\":{\"n_s\":64,\"batch\":64,\"total_samples\":200000,"
-                               "\"test_samples\":500,\"stop\":\"never\",\"checkpoint_every\":1000}}";
+    static const char body[] =
+        "{\"kind\":\"superposition\",\"config\":{\"n_s\":64,\"batch\":64,\"total_samples\":200000,"
+        "\"test_samples\":500,\"stop\":\"never\",\"checkpoint_every\":1000}}";
     char one[JOB_ID], other[JOB_ID], path[256], now[16], first[80], second[80];
     struct reply reply;
     submit(body, one);

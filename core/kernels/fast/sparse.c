@@ -1,6 +1,6 @@
 /* Products with a sparse left factor. Up to SLAB registers of a row of C stay where they are while the rows of T that
- * belong to it pass by; all rows of C are done for one slab of columns before the next, so that this slab of T stays in the
- * second-level cache. */
+ * belong to it pass by; all rows of C are done for one slab of columns before the next, so that this slab of T stays
+ * in the second-level cache. */
 #include "core/kernels/fast/fast.h"
 
 enum { SLAB = V_WIDE ? 8 : 6 };
@@ -12,8 +12,9 @@ INLINE void slab(const struct sparse_call *call, int column, int wide, int part)
     for (int r = 0; r < call->rows; r++) {
         float *c = call->c + r * call->ld_c + column;
         vf sum[SLAB];
-        UNROLL for (int s = 0; s < wide; s++)
-            sum[s] = !call->add ? v_zero() : s < wide - 1 ? v_load(c + s * V) : v_load_part(c + s * V, part);
+        UNROLL for (int s = 0; s < wide; s++) sum[s] = !call->add     ? v_zero()
+                                                       : s < wide - 1 ? v_load(c + s * V)
+                                                                      : v_load_part(c + s * V, part);
         for (int i = call->start[r]; i < call->start[r] + call->count[r]; i++) {
             const float *row = t + call->index[i] * call->ld_t;
             vf value = v_all(call->value[i]);

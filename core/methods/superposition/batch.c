@@ -34,7 +34,7 @@ struct batch {
     float *gate_parts; /* [row chunks][n_s] */
     struct places px, pz;
     double *losses;
-    char *scratch;     /* of a worker: lists of FEATURES features */
+    char *scratch; /* of a worker: lists of FEATURES features */
     size_t scratch_bytes;
     struct batch_samples now;
     float *memory;
@@ -43,7 +43,10 @@ struct batch {
 
 /* ---- memory ----------------------------------------------------------------------------------------- */
 
-static size_t padded(size_t bytes) { return (bytes + 63) / 64 * 64; }
+static size_t padded(size_t bytes)
+{
+    return (bytes + 63) / 64 * 64;
+}
 
 static size_t list_bytes(const struct autoencoder_shape *s, int room)
 {
@@ -102,7 +105,8 @@ enum status batch_create(struct autoencoder *model, struct pool *pool, const str
         b->memory = aligned_alloc(64, bytes);
     if (!b || !b->memory) {
         free(b);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %d samples of %d features", room, s->n_s);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %d samples of %d features", room,
+                         s->n_s);
     }
     lay_out(b, s, room, pool_threads(pool), (char *)b->memory);
     b->model = model;
@@ -137,7 +141,10 @@ static struct piece piece(int chunk, int size, int count)
     return (struct piece){row, left < size ? left : size};
 }
 
-static int pieces(int count, int size) { return (count + size - 1) / size; }
+static int pieces(int count, int size)
+{
+    return (count + size - 1) / size;
+}
 
 /* Finds the numbers of row r that are not zero. */
 static void locate(const struct batch *b, struct places *p, int r, const float *row)
@@ -158,9 +165,16 @@ static void locate(const struct batch *b, struct places *p, int r, const float *
 static void spread(const struct batch *b, const struct places *p, struct piece rows, const float *table, float *c)
 {
     int n_d = b->model->shape.n_d;
-    struct sparse_call call = {.rows = rows.rows, .columns = n_d, .start = p->start + rows.row, .count = p->count + rows.row,
-                               .index = p->index, .value = p->value, .t = table, .c = c + (ptrdiff_t)rows.row * n_d,
-                               .ld_t = n_d, .ld_c = n_d};
+    struct sparse_call call = {.rows = rows.rows,
+                               .columns = n_d,
+                               .start = p->start + rows.row,
+                               .count = p->count + rows.row,
+                               .index = p->index,
+                               .value = p->value,
+                               .t = table,
+                               .c = c + (ptrdiff_t)rows.row * n_d,
+                               .ld_t = n_d,
+                               .ld_c = n_d};
     b->kernels->sparse_gemm(&call);
 }
 
@@ -168,8 +182,16 @@ static void spread(const struct batch *b, const struct places *p, struct piece r
 static void spread_dense(const struct batch *b, const float *x, struct piece rows, const float *table, float *c)
 {
     int n_s = b->model->shape.n_s, n_d = b->model->shape.n_d;
-    struct gemm_call call = {.m = rows.rows, .n = n_d, .k = n_s, .alpha = 1, .a = x + (ptrdiff_t)rows.row * n_s, .b = table,
-                             .c = c + (ptrdiff_t)rows.row * n_d, .lda = n_s, .ldb = n_d, .ldc = n_d};
+    struct gemm_call call = {.m = rows.rows,
+                             .n = n_d,
+                             .k = n_s,
+                             .alpha = 1,
+                             .a = x + (ptrdiff_t)rows.row * n_s,
+                             .b = table,
+                             .c = c + (ptrdiff_t)rows.row * n_d,
+                             .lda = n_s,
+                             .ldb = n_d,
+                             .ldc = n_d};
     b->kernels->gemm(&call);
 }
 
@@ -194,18 +216,26 @@ static void read_task(void *context, int chunk, int worker)
 {
     struct batch *b = context;
     int n_s = b->model->shape.n_s, n_d = b->model->shape.n_d, across = pieces(n_s, BLOCK_COLUMNS);
-    struct piece rows = piece(chunk / across, BLOCK_ROWS, b->now.count), cols = piece(chunk % across, BLOCK_COLUMNS, n_s);
-    struct gemm_call call = {.transpose_b = true, .m = rows.rows, .n = cols.rows, .k = n_d, .alpha = 1,
+    struct piece rows = piece(chunk / across, BLOCK_ROWS, b->now.count),
+                 cols = piece(chunk % across, BLOCK_COLUMNS, n_s);
+    struct gemm_call call = {.transpose_b = true,
+                             .m = rows.rows,
+                             .n = cols.rows,
+                             .k = n_d,
+                             .alpha = 1,
                              .a = b->h + (ptrdiff_t)rows.row * n_d,
                              .b = b->model->decoder->value + (ptrdiff_t)cols.row * n_d,
-                             .c = b->z + (ptrdiff_t)rows.row * n_s + cols.row, .lda = n_d, .ldb = n_d, .ldc = n_s};
+                             .c = b->z + (ptrdiff_t)rows.row * n_s + cols.row,
+                             .lda = n_d,
+                             .ldb = n_d,
+                             .ldc = n_s};
     b->kernels->gemm(&call);
 }
 
 /* Of one row: z becomes factor x importance x error where the activation passes, else 0. Returns the sum of weighted
  * squared errors. Sums are taken in lanes so that a compiler may use registers for them. */
-static double compare_row(int n, const float *x, const float *thresholds, const float *importance, float cut, float factor,
-                          float *z)
+static double compare_row(int n, const float *x, const float *thresholds, const float *importance, float cut,
+                          float factor, float *z)
 {
     float lanes[LANES] = {0};
     int i = 0;
@@ -293,8 +323,17 @@ static void gather(const struct batch *b, const struct places *p, int chunk, str
             sums[i] += (double)p->value[k];
         }
     }
-    struct sparse_call call = {.rows = f.rows, .columns = n_d, .add = add, .start = start, .count = count, .index = index,
-                               .value = value, .t = table, .c = gradient + (ptrdiff_t)f.row * n_d, .ld_t = n_d, .ld_c = n_d};
+    struct sparse_call call = {.rows = f.rows,
+                               .columns = n_d,
+                               .add = add,
+                               .start = start,
+                               .count = count,
+                               .index = index,
+                               .value = value,
+                               .t = table,
+                               .c = gradient + (ptrdiff_t)f.row * n_d,
+                               .ld_t = n_d,
+                               .ld_c = n_d};
     b->kernels->sparse_gemm(&call);
 }
 
@@ -314,11 +353,21 @@ static void gather_task(void *context, int chunk, int worker)
         gather(b, &b->px, chunk, f, b->dh, m->encoder->grad, m->shape.tied && !b->dense_z, scratch, sums);
 }
 
-static void gather_dense(const struct batch *b, struct piece f, const float *x, const float *table, float *gradient, bool add)
+static void gather_dense(const struct batch *b, struct piece f, const float *x, const float *table, float *gradient,
+                         bool add)
 {
     int n_s = b->model->shape.n_s, n_d = b->model->shape.n_d;
-    struct gemm_call call = {.transpose_a = true, .m = f.rows, .n = n_d, .k = b->now.count, .alpha = 1, .beta = add ? 1 : 0,
-                             .a = x + f.row, .b = table, .c = gradient + (ptrdiff_t)f.row * n_d, .lda = n_s, .ldb = n_d,
+    struct gemm_call call = {.transpose_a = true,
+                             .m = f.rows,
+                             .n = n_d,
+                             .k = b->now.count,
+                             .alpha = 1,
+                             .beta = add ? 1 : 0,
+                             .a = x + f.row,
+                             .b = table,
+                             .c = gradient + (ptrdiff_t)f.row * n_d,
+                             .lda = n_s,
+                             .ldb = n_d,
                              .ldc = n_d};
     b->kernels->gemm(&call);
 }
@@ -387,5 +436,11 @@ double batch_run(struct batch *batch, const struct batch_samples *samples, bool 
     return loss / samples->count;
 }
 
-const double *batch_losses(const struct batch *batch) { return batch->losses; }
-double batch_active(const struct batch *batch) { return batch->active; }
+const double *batch_losses(const struct batch *batch)
+{
+    return batch->losses;
+}
+double batch_active(const struct batch *batch)
+{
+    return batch->active;
+}

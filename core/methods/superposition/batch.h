@@ -1,8 +1,8 @@
 /* A batch of fresh samples through an autoencoder: loss and, in training, gradients.
  *
- * Of a step's five products (hidden, output, and three backward) only the output is dense: inputs are zero but for a share
- * p, and the gradient is zero wherever the activation is. The others are taken by sparse products while these shares are
- * below BATCH_SPARSE, else by dense ones. All sums have an order fixed by shapes and data. */
+ * Of a step's five products (hidden, output, and three backward) only the output is dense: inputs are zero but for a
+ * share p, and the gradient is zero wherever the activation is. The others are taken by sparse products while these
+ * shares are below BATCH_SPARSE, else by dense ones. All sums have an order fixed by shapes and data. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_BATCH_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_BATCH_H
 
@@ -22,8 +22,8 @@ struct batch_samples {
     double p;
 };
 
-/* `importance`: [n_s] weights of the features' squared errors (copied), or NULL for ones. With `dense` every product is. The
- * model outlives the batch. */
+/* `importance`: [n_s] weights of the features' squared errors (copied), or NULL for ones. With `dense` every product
+ * is. The model outlives the batch. */
 enum status batch_create(struct autoencoder *model, struct pool *pool, const struct kernels *kernels, int room,
                          const float *importance, bool dense, struct batch **batch, struct error *err);
 void batch_destroy(struct batch *batch); /* NULL is fine */

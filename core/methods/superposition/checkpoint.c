@@ -1,4 +1,5 @@
-/* Everything that a run is, as entries of a pack. The shapes of the weights depend on the case, so that is read first. */
+/* Everything that a run is, as entries of a pack. The shapes of the weights depend on the case, so that is read
+ * first. */
 #include <stdlib.h>
 
 #include "core/methods/superposition/run.h"
@@ -43,7 +44,8 @@ static enum status add_state(struct method_run *run, struct pack *pack, struct e
     const struct {
         const char *name;
         double *at;
-    } reals[] = {{"run.loss_sum", &run->loss_sum}, {"evaluation.sum", &run->sum}, {"evaluation.squares", &run->squares}};
+    } reals[] = {
+        {"run.loss_sum", &run->loss_sum}, {"evaluation.sum", &run->sum}, {"evaluation.squares", &run->squares}};
     const uint64_t table[4] = {(uint64_t)run->count, OUTCOME_COLUMNS}, ring[4] = {2 * (uint64_t)run->config.window};
     enum status status = add_position(run, pack, err);
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
@@ -61,7 +63,8 @@ static enum status declare(struct method_run *run, struct pack *pack, struct err
     return status ? status : add_state(run, pack, err);
 }
 
-enum status superposition_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
+enum status superposition_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes,
+                               struct error *err)
 {
     struct pack *pack = NULL;
     enum status status = STATUS_OK;

@@ -30,8 +30,10 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
     INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of samples, initial weights and the rug's rows"),
     INTEGER(threads, "0", 0, 256, "threads", "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
 
-    CHOICE(model, "trained", "an autoencoder trained by Adam, the artificial rug with its two best numbers, or the best linear map"),
-    CHOICE(experiment, "one", "one model; loss against n_d/n_s; against p; maps over both; scaling of the limits; activations"),
+    CHOICE(model, "trained",
+           "an autoencoder trained by Adam, the artificial rug with its two best numbers, or the best linear map"),
+    CHOICE(experiment, "one",
+           "one model; loss against n_d/n_s; against p; maps over both; scaling of the limits; activations"),
     REAL_IN(p, "0.044001", 0, 1, true, false, "", "probability that a feature is not zero; its value is then uniform in [0, 1]"),
     INTEGER(n_s, "512", 2, 16777216, "features", "features of the data; rug and linear need a power of two"),
     INTEGER(n_d, "0", 0, 16777216, "dimensions", "dimensions of the bottleneck; 0: ratio n_s, rounded down, at least 1"),
@@ -43,7 +45,8 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
     LIST(activations, "experiments: activations of trained models, as \"relu,threshold\"; empty: activation"),
 
     FLAG(tied, "false", "encoder and decoder are one matrix"),
-    CHOICE(activation, "relu", "max(0, z); z above a threshold; the k largest z of a sample; z where a gate with a bias of its own opens"),
+    CHOICE(activation, "relu",
+           "max(0, z); z above a threshold; the k largest z of a sample; z where a gate with a bias of its own opens"),
     REAL_IN(threshold, "0", 0, 10, false, false, "", "of activation threshold; 0: the best at the predicted interference"),
     INTEGER(kept, "0", 0, 16777216, "features", "k of activation k-sparse; 0: the best at the predicted interference"),
     CHOICE(importance, "equal", "weight of feature i's squared error: 1, (i + 1)^-importance_rate, or importance_rate^i"),

@@ -1,5 +1,5 @@
-/* Configuration of the superposition method. A run works through a list of cases: one, or the product of the lists that
- * an experiment gives. */
+/* Configuration of the superposition method. A run works through a list of cases: one, or the product of the lists
+ * that an experiment gives. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_CONFIG_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_CONFIG_H
 
@@ -59,14 +59,15 @@ struct superposition_case {
 
 enum { SUPERPOSITION_CASES = 4096, SUPERPOSITION_LIST = 128 };
 
-/* Reads "0.1,0.2" or "from:to:count" (evenly spaced) into values; returns how many, or -1 where the text is no list of
- * numbers in (0, most]. */
+/* Reads "0.1,0.2" or "from:to:count" (evenly spaced) into values; returns how many, or -1 where the text is no list
+ * of numbers in (0, most]. */
 int superposition_list(const char *text, double most, double values[SUPERPOSITION_LIST]);
 /* All cases of a configuration, models first, then activations, sizes, p and ratio, the last running fastest; at most
  * SUPERPOSITION_CASES are written. Returns how many there are, 0 when a list does not read. */
 int superposition_cases(const struct superposition_config *config, struct superposition_case *cases);
 /* The autoencoder of a trained case; thresholds and k from theory.h where the configuration leaves them open. */
-struct autoencoder_shape superposition_shape(const struct superposition_config *config, const struct superposition_case *c);
+struct autoencoder_shape superposition_shape(const struct superposition_config *config,
+                                             const struct superposition_case *c);
 /* Weight of feature i's squared error. */
 double superposition_importance(const struct superposition_config *config, int i);
 

@@ -1,6 +1,7 @@
 /* Samples: n independent features, each 0 with probability 1 - p, else uniform in [0, 1).
  *
- * One random word a feature: below p 2^32 it is the value, scaled. A sample is a pure function of (seed, stream, index). */
+ * One random word a feature: below p 2^32 it is the value, scaled. A sample is a pure function of (seed, stream,
+ * index). */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_DATA_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_DATA_H
 

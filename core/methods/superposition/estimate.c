@@ -6,9 +6,9 @@
 
 #include "core/methods/superposition/batch.h"
 
-/* In operations of a large product, whose rate a prediction of seconds divides by: a sparse product gets about a sixth of
- * it, and drawing, comparing and finding cost a feature what some hundred operations of a product do, Adam a weight.
- * The gradient of the output is about twice as dense as the input at the end of training. */
+/* In operations of a large product, whose rate a prediction of seconds divides by: a sparse product gets about a
+ * sixth of it, and drawing, comparing and finding cost a feature what some hundred operations of a product do, Adam a
+ * weight. The gradient of the output is about twice as dense as the input at the end of training. */
 double superposition_flops(const struct superposition_config *config, const struct superposition_case *c)
 {
     enum { SPARSE = 6, FEATURE = 500, RUG_FEATURE = 300, WEIGHT = 120 };
@@ -53,7 +53,8 @@ enum status superposition_estimate(const void *config, struct method_estimate *o
     count = count < SUPERPOSITION_CASES ? count : SUPERPOSITION_CASES;
     for (int i = 0; i < count; i++) {
         int64_t bytes = case_bytes(c, &cases[i]);
-        int64_t own = cases[i].model == MODEL_TRAINED ? ((int64_t)cases[i].n_d * (c->tied ? 1 : 2) + 1) * cases[i].n_s : 2;
+        int64_t own =
+            cases[i].model == MODEL_TRAINED ? ((int64_t)cases[i].n_d * (c->tied ? 1 : 2) + 1) * cases[i].n_s : 2;
         samples += case_samples(c, &cases[i]);
         flops += case_samples(c, &cases[i]) * superposition_flops(c, &cases[i]);
         most = bytes > most ? bytes : most;

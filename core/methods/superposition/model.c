@@ -18,7 +18,8 @@ enum status autoencoder_create(const struct autoencoder_shape *shape, bool with_
         struct init zero = init_constant(0), wide = init_fan_in(shape->n_d);
         m->encoder = params_add(m->params, shape->tied ? "weight" : "encoder", 2, dim,
                                 shape->xavier ? normal : init_fan_in(shape->n_s));
-        m->decoder = shape->tied ? m->encoder : params_add(m->params, "decoder", 2, dim, shape->xavier ? normal : wide);
+        m->decoder =
+            shape->tied ? m->encoder : params_add(m->params, "decoder", 2, dim, shape->xavier ? normal : wide);
         m->bias = params_add(m->params, "bias", 1, dim, shape->xavier ? zero : wide);
         if (shape->activation == ACTIVATION_GATED)
             m->gate = params_add(m->params, "gate", 1, dim, zero);
@@ -93,8 +94,17 @@ void autoencoder_apply(const struct autoencoder *model, const struct kernels *ke
     for (int i = 0; i < s->n_s; i++)
         if (x[i] != 0)
             kernels->axpy((size_t)s->n_d, x[i], model->encoder->value + (ptrdiff_t)i * s->n_d, hidden);
-    struct gemm_call read = {.transpose_b = true, .m = 1, .n = s->n_s, .k = s->n_d, .alpha = 1, .a = hidden,
-                             .b = model->decoder->value, .c = y, .lda = s->n_d, .ldb = s->n_d, .ldc = s->n_s};
+    struct gemm_call read = {.transpose_b = true,
+                             .m = 1,
+                             .n = s->n_s,
+                             .k = s->n_d,
+                             .alpha = 1,
+                             .a = hidden,
+                             .b = model->decoder->value,
+                             .c = y,
+                             .lda = s->n_d,
+                             .ldb = s->n_d,
+                             .ldc = s->n_s};
     kernels->gemm(&read);
     kernels->add((size_t)s->n_s, model->bias->value, y);
     autoencoder_thresholds(model, thresholds);

@@ -1,14 +1,14 @@
 /* The trained autoencoder: x' = f(decoder (encoder' x) + bias), W = decoder x encoder.
  *
- * Both matrices are kept by feature, [n_s][n_d]: row i of `encoder` is the direction that feature i is written in, row i
- * of `decoder` the one it is read along, so W_ij = decoder_i . encoder_j. Tied models have one for both.
+ * Both matrices are kept by feature, [n_s][n_d]: row i of `encoder` is the direction that feature i is written in,
+ * row i of `decoder` the one it is read along, so W_ij = decoder_i . encoder_j. Tied models have one for both.
  *
  * All activations are a line above a threshold, f(z) = z where z > t, else 0, and differ in t:
  *   relu       t = 0
  *   threshold  t = a number of the configuration (Konda et al.'s TRec)
  *   k-sparse   t = the sample's (k + 1)-th largest z, or 0 where that is below (Makhzani and Frey)
- *   gated      t_i = max(0, bias_i - gate_i): the gate opens at z_i - bias_i + gate_i > 0. `gate` is trained on the loss
- *              of ReLU(z - bias + gate), whose gradient goes nowhere else (after Rajamanoharan et al.) */
+ *   gated      t_i = max(0, bias_i - gate_i): the gate opens at z_i - bias_i + gate_i > 0. `gate` is trained on the
+ * loss of ReLU(z - bias + gate), whose gradient goes nowhere else (after Rajamanoharan et al.) */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_H
 
@@ -20,8 +20,8 @@ struct autoencoder_shape {
     int n_s, n_d;
     bool tied, xavier; /* xavier: normal weights and zero biases at first; else U(+-1/sqrt(fan in)) */
     enum activation activation;
-    float threshold;   /* ACTIVATION_THRESHOLD */
-    int kept;          /* ACTIVATION_KEEP: k */
+    float threshold; /* ACTIVATION_THRESHOLD */
+    int kept;        /* ACTIVATION_KEEP: k */
 };
 
 struct autoencoder {

@@ -1,4 +1,5 @@
-/* Pictures of experiments, each with its numbers beside it. What a chart borrows lies in an arena until it is written. */
+/* Pictures of experiments, each with its numbers beside it. What a chart borrows lies in an arena until it is
+ * written. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,8 +44,14 @@ struct curves {
     int groups;
 };
 
-static double along(const struct curves *k, const struct superposition_case *c) { return k->along_p ? c->p : c->ratio; }
-static double across(const struct curves *k, const struct superposition_case *c) { return k->along_p ? c->ratio : c->p; }
+static double along(const struct curves *k, const struct superposition_case *c)
+{
+    return k->along_p ? c->p : c->ratio;
+}
+static double across(const struct curves *k, const struct superposition_case *c)
+{
+    return k->along_p ? c->ratio : c->p;
+}
 
 static bool same_group(const struct superposition_case *a, const struct superposition_case *b)
 {
@@ -104,9 +111,11 @@ static double line_value(enum line line, double p, double r)
 
 static struct chart_series theory_series(struct curves *k, enum line line, double fixed)
 {
-    static const char *const names[] = {"closed form, ReLU", "closed form, line above a cut", "best linear", "antipodal pairs",
-                                        "Bayes bound, Gaussian interference", "the same, knowing which are on"};
-    static const enum chart_mark marks[] = {CHART_LINE, CHART_DASHES, CHART_DASHES, CHART_DASHES, CHART_DOTS, CHART_DOTS};
+    static const char *const names[] = {
+        "closed form, ReLU", "closed form, line above a cut",      "best linear",
+        "antipodal pairs",   "Bayes bound, Gaussian interference", "the same, knowing which are on"};
+    static const enum chart_mark marks[] = {CHART_LINE,   CHART_DASHES, CHART_DASHES,
+                                            CHART_DASHES, CHART_DOTS,   CHART_DOTS};
     static const int colours[] = {6, 6, 7, 4, 1, 3};
     double *x = keep(k, FINE, sizeof *x), *y = keep(k, FINE, sizeof *y);
     double from = k->from, to = k->to;
@@ -122,7 +131,8 @@ static const char *group_name(struct curves *k, const struct superposition_case 
 {
     static const char *const models[] = {"trained", "rug", "linear"};
     char text[64];
-    snprintf(text, sizeof text, "%s%s%s, n_s = %d", models[c->model], c->model == MODEL_TRAINED && c->activation ? " " : "",
+    snprintf(text, sizeof text, "%s%s%s, n_s = %d", models[c->model],
+             c->model == MODEL_TRAINED && c->activation ? " " : "",
              c->model == MODEL_TRAINED && c->activation ? activation_labels[c->activation] : "", c->n_s);
     return arena_strdup(k->arena, text);
 }
@@ -147,15 +157,16 @@ static struct chart_series measured_series(struct curves *k, int group, double f
         high[count++] = (drawn ? o->high : o->loss + 2 * o->error) / unit - less;
     }
     bool points = k->group[group]->model != MODEL_TRAINED;
-    return (struct chart_series){group_name(k, k->group[group]), points ? CHART_POINTS : CHART_LINE_POINTS, -1, x, y, low, high,
-                                 count};
+    return (struct chart_series){
+        group_name(k, k->group[group]), points ? CHART_POINTS : CHART_LINE_POINTS, -1, x, y, low, high, count};
 }
 
-static enum status draw_curves(struct method_run *run, bool along_p, const char *name, const char *title, struct error *err)
+static enum status draw_curves(struct method_run *run, bool along_p, const char *name, const char *title,
+                               struct error *err)
 {
     static const struct chart_reference zero = {NULL, false, 0, NAN, -1};
     struct arena arena;
-    struct chart_panel panels[2 * PANELS] = {{NULL}};
+    struct chart_panel panels[2 * PANELS];
     arena_init(&arena, (size_t)1 << 18, 0);
     struct curves k = {.run = run, .arena = &arena, .along_p = along_p};
     survey(&k);
@@ -174,15 +185,20 @@ static enum status draw_curves(struct method_run *run, bool along_p, const char 
                 losses[count++] = theory_series(&k, (enum line)line, k.fixed[i]);
         snprintf(caption, 64, along_p ? "n_d / n_s = %.3g" : "p = %.3g", k.fixed[i]);
         struct chart_axis x = along_p ? CHART_LOG_AXIS("p") : CHART_AXIS("ratio n_d / n_s");
-        panels[i] = (struct chart_panel){caption, x, CHART_LOG_AXIS("loss per feature"), losses, count, NULL, 0, NULL};
-        panels[k.panels + i] = (struct chart_panel){"measured over predicted", x, CHART_AXIS("gap, %"), gaps, (size_t)k.groups,
-                                                    &zero, 1, NULL};
+        panels[i] =
+            (struct chart_panel){caption, x, CHART_LOG_AXIS("loss per feature"), losses, count, NULL, 0, NULL};
+        panels[k.panels + i] = (struct chart_panel){
+            "measured over predicted", x, CHART_AXIS("gap, %"), gaps, (size_t)k.groups, &zero, 1, NULL};
     }
-    struct chart chart = {.title = title,
-                          .note = "Bars: two standard errors, or the range over a rug's draws. Predicted: the closed form (for linear "
-                                  "models, theirs), which holds for many features.",
-                          .panels = panels, .panel_count = 2 * k.panels, .columns = k.panels, .width = k.panels > 2 ? 330 : 480,
-                          .one_legend = true};
+    struct chart chart = {
+        .title = title,
+        .note = "Bars: two standard errors, or the range over a rug's draws. Predicted: the closed form (for linear "
+                "models, theirs), which holds for many features.",
+        .panels = panels,
+        .panel_count = 2 * k.panels,
+        .columns = k.panels,
+        .width = k.panels > 2 ? 330 : 480,
+        .one_legend = true};
     enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
                                   : plots_hand_over(run, name, &chart, err);
     arena_close(&arena);
@@ -216,11 +232,15 @@ static double map_value(enum map map, const struct superposition_case *c, const 
 }
 
 /* One chart for each size: six maps over p (across) and ratio (up). */
-static enum status draw_maps(struct method_run *run, const struct superposition_case *first, const double *ps, int p_count,
-                             const double *ratios, int ratio_count, struct error *err)
+static enum status draw_maps(struct method_run *run, const struct superposition_case *first, const double *ps,
+                             int p_count, const double *ratios, int ratio_count, struct error *err)
 {
-    static const char *const titles[] = {"loss over closed form, less 1", "share of dropped features", "variance of W_ii",
-                                         "variance of bias", "variance of Var(ν_i) over kept rows", "Lyapunov Λ"};
+    static const char *const titles[] = {"loss over closed form, less 1",
+                                         "share of dropped features",
+                                         "variance of W_ii",
+                                         "variance of bias",
+                                         "variance of Var(ν_i) over kept rows",
+                                         "Lyapunov Λ"};
     int cells = p_count * ratio_count;
     double *values = calloc((size_t)(MAPS * cells), sizeof *values);
     struct chart_heat heats[MAPS];
@@ -236,13 +256,16 @@ static enum status draw_maps(struct method_run *run, const struct superposition_
                 map[row * p_count + col] = map_value((enum map)m, &run->cases[i], &run->outcomes[i]);
             }
         bool log = m == MAP_DIAGONAL || m == MAP_BIAS || m == MAP_NOISE || m == MAP_LYAPUNOV;
-        heats[m] = (struct chart_heat){map, ratio_count, p_count, ps, ratios, m == MAP_LOSS ? CHART_SIGNED : CHART_VIRIDIS,
-                                       log, false, NAN, NAN, NULL};
-        panels[m] = (struct chart_panel){titles[m], CHART_AXIS("p"), CHART_AXIS("ratio n_d / n_s"), NULL, 0, NULL, 0, &heats[m]};
+        heats[m] =
+            (struct chart_heat){map, ratio_count, p_count, ps,  ratios, m == MAP_LOSS ? CHART_SIGNED : CHART_VIRIDIS,
+                                log, false,       NAN,     NAN, NULL};
+        panels[m] = (struct chart_panel){titles[m], CHART_AXIS("p"), CHART_AXIS("ratio n_d / n_s"), NULL, 0, NULL,
+                                         0,         &heats[m]};
     }
     snprintf(title, sizeof title, "Symmetry of trained weights, n_s = %d", first->n_s);
     snprintf(name, sizeof name, "maps-%d", first->n_s);
-    struct chart chart = {.title = title, .panels = panels, .panel_count = MAPS, .columns = 3, .width = 280, .height = 240};
+    struct chart chart = {
+        .title = title, .panels = panels, .panel_count = MAPS, .columns = 3, .width = 280, .height = 240};
     enum status status = plots_hand_over(run, name, &chart, err);
     free(values);
     return status;
@@ -251,7 +274,8 @@ static enum status draw_maps(struct method_run *run, const struct superposition_
 static enum status draw_all_maps(struct method_run *run, struct error *err)
 {
     double ps[SUPERPOSITION_LIST] = {run->config.p}, ratios[SUPERPOSITION_LIST] = {run->cases[0].ratio};
-    int p_count = superposition_list(run->config.ps, 1, ps), ratio_count = superposition_list(run->config.ratios, 1, ratios);
+    int p_count = superposition_list(run->config.ps, 1, ps),
+        ratio_count = superposition_list(run->config.ratios, 1, ratios);
     enum status status = STATUS_OK;
     p_count = p_count < 1 ? 1 : p_count;
     ratio_count = ratio_count < 1 ? 1 : ratio_count;
@@ -263,7 +287,8 @@ static enum status draw_all_maps(struct method_run *run, struct error *err)
 
 /* ---- scaling ------------------------------------------------------------------------------------------ */
 
-/* Exponent s of loss ~ p^s over cases of one ratio with p <= most: least squares through logarithms. NaN for fewer than two. */
+/* Exponent s of loss ~ p^s over cases of one ratio with p <= most: least squares through logarithms. NaN for fewer
+ * than two. */
 static double exponent(const struct method_run *run, double ratio, double most, bool predicted)
 {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
@@ -281,12 +306,14 @@ static double exponent(const struct method_run *run, double ratio, double most, 
     return n >= 2 ? (n * xy - x * y) / (n * xx - x * x) : NAN;
 }
 
-/* Left: L r / p^2 against p, which should grow like ln(1/p). Right: loss over Var x against r, which should go to 1. */
+/* Left: L r / p^2 against p, which should grow like ln(1/p). Right: loss over Var x against r, which should go to 1.
+ */
 static enum status draw_scaling(struct method_run *run, struct error *err)
 {
     enum { LEFT_RATIO = 1 };
     double ps[SUPERPOSITION_LIST] = {run->config.p}, ratios[SUPERPOSITION_LIST] = {run->cases[0].ratio};
-    int p_count = superposition_list(run->config.ps, 1, ps), ratio_count = superposition_list(run->config.ratios, 1, ratios);
+    int p_count = superposition_list(run->config.ps, 1, ps),
+        ratio_count = superposition_list(run->config.ratios, 1, ratios);
     struct arena arena;
     struct chart_series series[2][2 * SUPERPOSITION_LIST];
     struct chart_panel panels[2];
@@ -317,28 +344,33 @@ static enum status draw_scaling(struct method_run *run, struct error *err)
                     continue;
                 double r = case_ratio(c);
                 mx[found] = side ? r : c->p;
-                my[found++] = side ? run->outcomes[i].loss / theory_variance(c->p) : run->outcomes[i].loss * r / (c->p * c->p);
+                my[found++] =
+                    side ? run->outcomes[i].loss / theory_variance(c->p) : run->outcomes[i].loss * r / (c->p * c->p);
             }
             snprintf(name, 64, side ? "p = %.2g" : "n_d / n_s = %.2g", side ? ps[j] : ratios[j]);
             char points[80];
             snprintf(points, sizeof points, "rug, %s", name);
             series[side][counts[side]++] = (struct chart_series){name, CHART_LINE, j, x, y, NULL, NULL, FINE};
-            series[side][counts[side]++] = (struct chart_series){arena_strdup(&arena, points), CHART_POINTS, j, mx, my, NULL, NULL, found};
+            series[side][counts[side]++] =
+                (struct chart_series){arena_strdup(&arena, points), CHART_POINTS, j, mx, my, NULL, NULL, found};
         }
-    struct chart_reference limits[] = {{"limit Var x", false, 1, NAN, -1}, {NULL}};
+    struct chart_reference limits[] = {{"limit Var x", false, 1, NAN, -1}, {"", false, 1, NAN, -1}};
     char *printed = keep(&k, 64, 1);
     if (!k.failed) {
         snprintf(printed, 64, "limit as printed, p = %.2g", ps[p_count - 1]);
-        limits[1] = (struct chart_reference){printed, false, theory_blind_printed(ps[p_count - 1]) / theory_variance(ps[p_count - 1]),
-                                             NAN, 1};
+        limits[1] = (struct chart_reference){
+            printed, false, theory_blind_printed(ps[p_count - 1]) / theory_variance(ps[p_count - 1]), NAN, 1};
     }
-    panels[0] = (struct chart_panel){"p → 0", CHART_LOG_AXIS("p"), CHART_LOG_AXIS("loss × r / p²"), series[0], counts[0], NULL, 0, NULL};
-    panels[1] = (struct chart_panel){"r → 0", CHART_LOG_AXIS("ratio r = n_d / n_s"), CHART_AXIS("loss / Var x"), series[1],
-                                     counts[1], limits, 2, NULL};
+    panels[0] = (struct chart_panel){
+        "p → 0", CHART_LOG_AXIS("p"), CHART_LOG_AXIS("loss × r / p²"), series[0], counts[0], NULL, 0, NULL};
+    panels[1] = (struct chart_panel){
+        "r → 0", CHART_LOG_AXIS("ratio r = n_d / n_s"), CHART_AXIS("loss / Var x"), series[1], counts[1], limits, 2,
+        NULL};
     double last = ratios[ratio_count - 1], small = 0.01;
     char note[192];
     snprintf(note, sizeof note,
-             "Lines: closed form. Points: rugs. For p up to %g at n_d / n_s = %g, loss ~ p^s with s = %.3f (rugs) and %.3f (closed form).",
+             "Lines: closed form. Points: rugs. For p up to %g at n_d / n_s = %g, loss ~ p^s with s = %.3f (rugs) "
+             "and %.3f (closed form).",
              small, last, exponent(run, last, small, false), exponent(run, last, small, true));
     struct chart chart = {.title = "How the loss scales", .note = note, .panels = panels, .panel_count = 2};
     enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")

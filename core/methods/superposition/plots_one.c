@@ -18,7 +18,8 @@ static double entry(const struct method_run *run, const float *row, int i, int j
     if (!run->model)
         return run->scale * (double)row[i ^ j];
     int d = run->model->shape.n_d;
-    const float *a = run->model->decoder->value + (ptrdiff_t)i * d, *b = run->model->encoder->value + (ptrdiff_t)j * d;
+    const float *a = run->model->decoder->value + (ptrdiff_t)i * d,
+                *b = run->model->encoder->value + (ptrdiff_t)j * d;
     double sum = 0;
     for (int k = 0; k < d; k++)
         sum += (double)a[k] * (double)b[k];
@@ -49,15 +50,23 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
         }
     }
     char title[96], note[128];
-    snprintf(title, sizeof title, "%s, n_s = %d, n_d = %d", run->model ? "Trained weights" : "Persian rug", c->n_s, c->n_d);
-    snprintf(note, sizeof note, run->model ? "W = decoder × encoder, features 0 to %d; the last column is the bias." : "W, features 0 to %d.",
+    snprintf(title, sizeof title, "%s, n_s = %d, n_d = %d", run->model ? "Trained weights" : "Persian rug", c->n_s,
+             c->n_d);
+    snprintf(note, sizeof note,
+             run->model ? "W = decoder × encoder, features 0 to %d; the last column is the bias."
+                        : "W, features 0 to %d.",
              side - 1);
-    double most = run->outcomes[run->at].statistics.kept_diagonal_mean / 2; /* the diagonal may go beyond the colours */
+    double most =
+        run->outcomes[run->at].statistics.kept_diagonal_mean / 2; /* the diagonal may go beyond the colours */
     struct chart_heat heat = {values, side, cols, NULL, NULL, CHART_SIGNED, false, true, -most, most, "weight"};
     struct chart_panel panel = {NULL, CHART_AXIS("from feature"), CHART_AXIS("to feature"), NULL, 0, NULL, 0, &heat};
     int pixels = run->model ? 14 * side : 512;
-    struct chart chart = {.title = title, .note = note, .panels = &panel, .panel_count = 1,
-                          .width = pixels * cols / side, .height = pixels};
+    struct chart chart = {.title = title,
+                          .note = note,
+                          .panels = &panel,
+                          .panel_count = 1,
+                          .width = pixels * cols / side,
+                          .height = pixels};
     enum status status = plots_hand_over(run, run->model ? "matrix" : "rug", &chart, err);
     free(values);
     return status;
@@ -95,8 +104,12 @@ static enum status draw_features(struct method_run *run, const float *row, struc
     double *memory = calloc(3 * (size_t)shown + 3 * BINS, sizeof *memory);
     if (!memory)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
-    struct picture_of p = {.index = memory, .diagonal = memory + shown, .bias = memory + 2 * shown, .bins = memory + 3 * shown,
-                           .shares = memory + 3 * shown + BINS, .normal = memory + 3 * shown + 2 * BINS};
+    struct picture_of p = {.index = memory,
+                           .diagonal = memory + shown,
+                           .bias = memory + 2 * shown,
+                           .bins = memory + 3 * shown,
+                           .shares = memory + 3 * shown + BINS,
+                           .normal = memory + 3 * shown + 2 * BINS};
     for (int i = 0; i < shown; i++) {
         p.index[i] = i;
         p.diagonal[i] = entry(run, row, i, i);
@@ -105,15 +118,18 @@ static enum status draw_features(struct method_run *run, const float *row, struc
     histogram(run, row, &p);
     const struct chart_series left[] = {{"W_ii", CHART_POINTS, -1, p.index, p.diagonal, NULL, NULL, (size_t)shown},
                                         {"bias", CHART_POINTS, -1, p.index, p.bias, NULL, NULL, (size_t)shown}};
-    const struct chart_reference lines[] = {{"a of the closed form", false, best.scale, NAN, 0},
-                                            {"total offset of the closed form", false, best.scale * best.offset, NAN, 1}};
-    const struct chart_series right[] = {{"W_ij, i ≠ j", CHART_LINE, -1, p.bins, p.shares, NULL, NULL, BINS},
-                                         {"normal of the same mean and deviation", CHART_DASHES, 6, p.bins, p.normal, NULL, NULL, BINS}};
+    const struct chart_reference lines[] = {
+        {"a of the closed form", false, best.scale, NAN, 0},
+        {"total offset of the closed form", false, best.scale * best.offset, NAN, 1}};
+    const struct chart_series right[] = {
+        {"W_ij, i ≠ j", CHART_LINE, -1, p.bins, p.shares, NULL, NULL, BINS},
+        {"normal of the same mean and deviation", CHART_DASHES, 6, p.bins, p.normal, NULL, NULL, BINS}};
     const struct chart_panel panels[] = {
         {"Diagonal and bias", CHART_AXIS("feature"), CHART_AXIS("value"), left, 2, lines, 2, NULL},
         {"Off the diagonal", CHART_AXIS("weight"), {"density", true, 1e-4, NAN}, right, 2, NULL, 0, NULL}};
     char note[192];
-    snprintf(note, sizeof note, "Kept features: W_ii %.3f ± %.3f, bias %.3f ± %.3f; dropped %.1f %%; loss %.4g, closed form %.4g.",
+    snprintf(note, sizeof note,
+             "Kept features: W_ii %.3f ± %.3f, bias %.3f ± %.3f; dropped %.1f %%; loss %.4g, closed form %.4g.",
              s->kept_diagonal_mean, s->kept_diagonal_sd, s->kept_bias_mean, s->kept_bias_sd, 100 * s->dropped,
              run->outcomes[run->at].loss, case_predicted(c));
     struct chart chart = {.note = note, .panels = panels, .panel_count = 2};

@@ -1,20 +1,23 @@
 /* Presets: the paper's figures, cut to what two cores do in minutes. */
 #include "core/methods/superposition/config.h"
 
-static const struct config_setting fig3[] = {{"learning_rate", "1e-2"}, {"stop", "never"}, {"total_samples", "3000000"}, {NULL, NULL}};
+static const struct config_setting fig3[] = {
+    {"learning_rate", "1e-2"}, {"stop", "never"}, {"total_samples", "3000000"}, {NULL, NULL}};
 static const struct config_setting fig3_paper[] = {{NULL, NULL}};
 static const struct config_setting rug[] = {{"model", "rug"}, {"n_s", "256"}, {"n_d", "40"}, {NULL, NULL}};
-static const struct config_setting rug_large[] = {{"model", "rug"}, {"n_s", "1048576"}, {"test_samples", "200"}, {NULL, NULL}};
+static const struct config_setting rug_large[] = {
+    {"model", "rug"}, {"n_s", "1048576"}, {"test_samples", "200"}, {NULL, NULL}};
 
 static const struct config_setting loss_curve[] = {{"experiment", "loss-ratio"},
                                                    {"models", "rug,linear,trained"},
                                                    {"sizes", "128,512,1024"},
                                                    {"ps", "0.044001"},
-                                                   {"ratios", "0.1,0.254001,0.5,0.8"},
+                                                   {"ratios", "0.1,0.254001,0.5"},
                                                    {"learning_rate", "1e-2"},
                                                    {"stop", "never"},
-                                                   {"total_samples", "1500000"},
-                                                   {"test_samples", "20000"},
+                                                   {"batch", "256"},
+                                                   {"total_samples", "700000"},
+                                                   {"test_samples", "10000"},
                                                    {"draws", "4"},
                                                    {NULL, NULL}};
 
@@ -26,16 +29,11 @@ static const struct config_setting loss_p[] = {{"experiment", "loss-p"},
                                                {"test_samples", "4000"},
                                                {NULL, NULL}};
 
-static const struct config_setting symmetry[] = {{"experiment", "maps"},
-                                                 {"models", "trained"},
-                                                 {"sizes", "64,128,256"},
-                                                 {"ps", "0.02:0.5:7"},
-                                                 {"ratios", "0.1:0.8:7"},
-                                                 {"learning_rate", "1e-2"},
-                                                 {"stop", "never"},
-                                                 {"total_samples", "1000000"},
-                                                 {"test_samples", "10000"},
-                                                 {NULL, NULL}};
+static const struct config_setting symmetry[] = {{"experiment", "maps"},    {"models", "trained"},
+                                                 {"sizes", "64,128,256"},   {"ps", "0.02:0.5:7"},
+                                                 {"ratios", "0.1:0.8:7"},   {"learning_rate", "1e-2"},
+                                                 {"stop", "never"},         {"total_samples", "1000000"},
+                                                 {"test_samples", "10000"}, {NULL, NULL}};
 
 static const struct config_setting scaling[] = {{"experiment", "scaling"},
                                                 {"models", "rug"},
@@ -47,11 +45,11 @@ static const struct config_setting scaling[] = {{"experiment", "scaling"},
 
 static const struct config_setting activations[] = {{"experiment", "activations"},
                                                     {"activations", "relu,threshold,k-sparse,gated"},
-                                                    {"sizes", "512"},
-                                                    {"ratios", "0.1,0.2,0.3,0.5"},
+                                                    {"sizes", "256"},
+                                                    {"ratios", "0.1,0.254001,0.5"},
                                                     {"learning_rate", "1e-2"},
                                                     {"stop", "never"},
-                                                    {"total_samples", "2000000"},
+                                                    {"total_samples", "1000000"},
                                                     {"test_samples", "20000"},
                                                     {NULL, NULL}};
 
@@ -60,9 +58,11 @@ const struct method_preset superposition_presets[SUPERPOSITION_PRESETS] = {
     {"fig3-paper", "the same with the published learning rate and stop rule", fig3_paper},
     {"rug", "Fig. 1: an artificial rug of 256 features in 40 dimensions", rug},
     {"rug-large", "a rug of 2^20 features, whose matrix would take 4 TiB", rug_large},
-    {"loss-curve", "loss against n_d/n_s: trained and artificial weights of three sizes, closed form, linear, bounds", loss_curve},
+    {"loss-curve", "loss against n_d/n_s: trained and artificial weights of three sizes, closed form, linear, bounds",
+     loss_curve},
     {"loss-p", "loss against p at four ratios: rugs of two sizes and the closed form", loss_p},
     {"symmetry", "how symmetric trained weights are over a grid of p and n_d/n_s, for three sizes", symmetry},
     {"scaling", "p -> 0 and r -> 0: rugs of 65536 features against the limits and their printed constants", scaling},
-    {"activations", "ReLU, thresholded, k-sparse and gated activations against the bound for all of them", activations},
+    {"activations", "ReLU, thresholded, k-sparse and gated activations against the bound for all of them",
+     activations},
 };

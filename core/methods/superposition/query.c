@@ -26,7 +26,8 @@ static enum status read_case(const struct superposition_config *config, const st
     struct pack *pack = NULL;
     int64_t at = -1;
     int count = cases ? superposition_cases(config, cases) : 0;
-    enum status status = cases ? pack_create(&pack, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+    enum status status =
+        cases ? pack_create(&pack, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
     if (!status)
         status = pack_add_i64(pack, "run.at", &at, err);
     if (!status)
@@ -107,12 +108,14 @@ uint64_t superposition_model_bytes(const struct method_model *model)
 
 /* ---- predict ------------------------------------------------------------------------------------------ */
 
-static enum status take_input(const struct method_model *m, const struct method_input *input, float *x, struct error *err)
+static enum status take_input(const struct method_model *m, const struct method_input *input, float *x,
+                              struct error *err)
 {
     int64_t n = m->c.n_s;
     if (input->kind == METHOD_INPUT_SAMPLE) {
         if (input->seed < 0)
-            return error_set(err, STATUS_INVALID, "/sample/seed", "must not be below 0; got %lld", (long long)input->seed);
+            return error_set(err, STATUS_INVALID, "/sample/seed", "must not be below 0; got %lld",
+                             (long long)input->seed);
         sample_draw((uint64_t)m->seed, STREAM_TEST, input->seed, m->c.p, (int)n, x);
         return STATUS_OK;
     }
@@ -120,8 +123,8 @@ static enum status take_input(const struct method_model *m, const struct method_
         return error_set(err, STATUS_INVALID, "/array", "must be a list of %lld features", (long long)n);
     for (int64_t i = 0; i < n; i++)
         if (!(input->values[i] >= 0 && input->values[i] <= 1))
-            return error_set(err, STATUS_INVALID, "/array", "features are in [0, 1]; element %lld is %g", (long long)i,
-                             (double)input->values[i]);
+            return error_set(err, STATUS_INVALID, "/array", "features are in [0, 1]; element %lld is %g",
+                             (long long)i, (double)input->values[i]);
     memcpy(x, input->values, (size_t)n * sizeof *x);
     return STATUS_OK;
 }
@@ -171,8 +174,8 @@ enum status superposition_query(const struct method_model *model, const char *qu
     float *x = malloc((5 * n + (size_t)model->c.n_d + 16384) * sizeof *x);
     if (n > LISTED_FEATURES || !x) {
         free(x);
-        return error_set(err, x ? STATUS_LIMIT : STATUS_NO_MEMORY, NULL, "a model of %d features is too large to be asked",
-                         model->c.n_s);
+        return error_set(err, x ? STATUS_LIMIT : STATUS_NO_MEMORY, NULL,
+                         "a model of %d features is too large to be asked", model->c.n_s);
     }
     float *y = x + n, *scratch = y + n;
     double sum = 0;

@@ -11,8 +11,8 @@ static enum status start(int n_s, int n_d, float each, struct rug *rug, struct e
 {
     *rug = (struct rug){.n_s = n_s, .n_d = n_d, .each = each};
     if (n_s < 1 || n_s > RUG_FEATURES_MAX || (n_s & (n_s - 1)) != 0 || n_d < 1 || n_d > n_s)
-        return error_set(err, STATUS_INVALID, NULL, "a rug needs a power of two of features up to %d and a rank within it",
-                         RUG_FEATURES_MAX);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "a rug needs a power of two of features up to %d and a rank within it", RUG_FEATURES_MAX);
     rug->rows = malloc((size_t)n_d * sizeof *rug->rows);
     rug->mask = calloc((size_t)n_s, sizeof *rug->mask);
     if (rug->rows && rug->mask)

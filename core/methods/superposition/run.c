@@ -44,7 +44,8 @@ static enum status plan(struct method_run *r, struct error *err)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d cases", r->count);
     for (int i = 0; i < r->count; i++) {
         double draws = r->cases[i].model == MODEL_RUG ? (double)c->draws : 1;
-        double samples = r->cases[i].model == MODEL_TRAINED ? (double)c->total_samples : (double)c->test_samples * draws;
+        double samples =
+            r->cases[i].model == MODEL_TRAINED ? (double)c->total_samples : (double)c->test_samples * draws;
         r->flops[i] = samples * superposition_flops(c, &r->cases[i]);
         r->total_flops += r->flops[i];
     }
@@ -104,7 +105,8 @@ static void take_loss(struct method_run *run)
     o->low = before > 0 ? fmin(o->low, loss) : loss;
     o->high = before > 0 ? fmax(o->high, loss) : loss;
     o->loss = before > 0 ? o->loss + (loss - o->loss) / (before + 1) : loss;
-    o->error = before > 0 ? o->error : sqrt(variance); /* draws share their samples, so more of them help no further */
+    o->error =
+        before > 0 ? o->error : sqrt(variance); /* draws share their samples, so more of them help no further */
 }
 
 static enum status take_statistics(struct method_run *run, struct error *err)
@@ -214,7 +216,8 @@ void superposition_progress(const struct method_run *run, struct method_progress
     else if (run->cases[run->at].model == MODEL_TRAINED)
         part = 0.99 + 0.01 * (double)run->position / (double)run->evaluation_samples;
     else
-        part = ((double)run->draw + (double)run->position / (double)run->evaluation_samples) / (double)run->config.draws;
+        part =
+            ((double)run->draw + (double)run->position / (double)run->evaluation_samples) / (double)run->config.draws;
     double fraction = run->total_flops > 0 ? (done + fmin(part, 1) * run->flops[run->at]) / run->total_flops : 0;
     if (run->alone)
         fraction = (double)run->position / (double)run->evaluation_samples;

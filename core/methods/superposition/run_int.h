@@ -3,8 +3,8 @@
  *   for each case:  TRAIN (trained models only) --> EVALUATE (a rug once for each draw) --> next case
  *   after the last: DONE, with the last case's model still there
  *
- * run.c drives the phases, work.c does an update or a piece of an evaluation, checkpoint.c names what is saved, result.c and
- * plots.c write what came out. */
+ * run.c drives the phases, work.c does an update or a piece of an evaluation, checkpoint.c names what is saved,
+ * result.c and plots.c write what came out. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 
@@ -23,11 +23,11 @@ enum { METRIC_UPDATES = 20, EVALUATION_PIECE = 256 };
 
 /* What was measured of a case. Doubles only: saved as a table. */
 struct outcome {
-    double loss, error;          /* mean over samples and features, and its standard error */
-    double low, high;            /* over the draws of a rug */
-    double train_loss;           /* mean of the last window of updates */
-    double updates, samples;     /* of training */
-    double active;               /* share of outputs above zero in the last batch */
+    double loss, error;      /* mean over samples and features, and its standard error */
+    double low, high;        /* over the draws of a rug */
+    double train_loss;       /* mean of the last window of updates */
+    double updates, samples; /* of training */
+    double active;           /* share of outputs above zero in the last batch */
     struct statistics statistics;
 };
 enum { OUTCOME_COLUMNS = 8 + STATISTICS };
@@ -43,15 +43,15 @@ struct method_run {
     double *flops, total_flops; /* of each case, for progress */
 
     /* The open case. */
-    int opened, opened_draw;  /* -1: none */
+    int opened, opened_draw; /* -1: none */
     struct autoencoder *model;
     struct adam *adam;
     struct batch *batch;
     struct rug rug;
-    double scale, offset;     /* of the rug */
+    double scale, offset; /* of the rug */
     struct arena arena;
     struct exec exec;
-    float *scratch;           /* of rugs: per worker 2 n_s, or 2 n_s and the transform's */
+    float *scratch; /* of rugs: per worker 2 n_s, or 2 n_s and the transform's */
 
     /* Saved. */
     int64_t phase, at, draw;
@@ -82,8 +82,14 @@ enum status plots_one(struct method_run *run, struct error *err);
 enum status plots_hand_over(struct method_run *run, const char *name, const struct chart *chart, struct error *err);
 
 /* n_d / n_s of a case. */
-static inline double case_ratio(const struct superposition_case *c) { return (double)c->n_d / c->n_s; }
-static inline double case_sigma(const struct superposition_case *c) { return theory_sigma(c->p, case_ratio(c)); }
+static inline double case_ratio(const struct superposition_case *c)
+{
+    return (double)c->n_d / c->n_s;
+}
+static inline double case_sigma(const struct superposition_case *c)
+{
+    return theory_sigma(c->p, case_ratio(c));
+}
 /* The closed form of its loss: of the best ReLU model, of the best linear one. */
 static inline double case_predicted(const struct superposition_case *c)
 {

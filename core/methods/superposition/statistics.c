@@ -1,5 +1,5 @@
-/* Rows of W are made a block at a time and each reduced to a few sums; W is never held as a whole. Its symmetric part needs
- * tr(W W) besides, which is that of the n_d x n_d product encoder' decoder with itself. */
+/* Rows of W are made a block at a time and each reduced to a few sums; W is never held as a whole. Its symmetric part
+ * needs tr(W W) besides, which is that of the n_d x n_d product encoder' decoder with itself. */
 #include "core/methods/superposition/statistics.h"
 
 #include <math.h>
@@ -108,8 +108,8 @@ static struct spread over(enum figure figure, const struct row *rows, const doub
 }
 
 /* Everything but symmetry and normality, from the rows' sums. scratch: [n]. */
-static void summarise(const struct row *rows, const double *bias, const bool *kept, int n, int n_d, double p, double *scratch,
-                      struct statistics *s)
+static void summarise(const struct row *rows, const double *bias, const bool *kept, int n, int n_d, double p,
+                      double *scratch, struct statistics *s)
 {
     double off[3] = {0}, others = (double)n * (n - 1);
     int kept_count = 0;
@@ -175,7 +175,8 @@ static double distance_from_normal(double *nu, int count)
 }
 
 /* Interference at feature 0, whose row of W is `w`. */
-static enum status test_normality(const float *w, int n, double p, uint64_t seed, struct statistics *s, struct error *err)
+static enum status test_normality(const float *w, int n, double p, uint64_t seed, struct statistics *s,
+                                  struct error *err)
 {
     double *nu = calloc(NORMALITY_SAMPLES, sizeof *nu);
     float *x = malloc((size_t)n * sizeof *x);
@@ -210,9 +211,17 @@ struct work {
 static void make_rows(const struct work *w, int row, int rows, float *to)
 {
     int n = w->model->shape.n_s, d = w->model->shape.n_d;
-    struct gemm_call call = {.transpose_b = true, .m = rows, .n = n, .k = d, .alpha = 1,
-                             .a = w->model->decoder->value + (ptrdiff_t)row * d, .b = w->model->encoder->value, .c = to,
-                             .lda = d, .ldb = d, .ldc = n};
+    struct gemm_call call = {.transpose_b = true,
+                             .m = rows,
+                             .n = n,
+                             .k = d,
+                             .alpha = 1,
+                             .a = w->model->decoder->value + (ptrdiff_t)row * d,
+                             .b = w->model->encoder->value,
+                             .c = to,
+                             .lda = d,
+                             .ldb = d,
+                             .ldc = n};
     w->kernels->gemm(&call);
 }
 
@@ -229,10 +238,19 @@ static void rows_task(void *context, int chunk, int worker)
 static void small_task(void *context, int chunk, int worker)
 {
     struct work *w = context;
-    int n = w->model->shape.n_s, d = w->model->shape.n_d, row = chunk * BLOCK, rows = d - row < BLOCK ? d - row : BLOCK;
-    struct gemm_call call = {.transpose_a = true, .m = rows, .n = d, .k = n, .alpha = 1,
-                             .a = w->model->encoder->value + row, .b = w->model->decoder->value,
-                             .c = w->small + (ptrdiff_t)row * d, .lda = d, .ldb = d, .ldc = d};
+    int n = w->model->shape.n_s, d = w->model->shape.n_d, row = chunk * BLOCK,
+        rows = d - row < BLOCK ? d - row : BLOCK;
+    struct gemm_call call = {.transpose_a = true,
+                             .m = rows,
+                             .n = d,
+                             .k = n,
+                             .alpha = 1,
+                             .a = w->model->encoder->value + row,
+                             .b = w->model->decoder->value,
+                             .c = w->small + (ptrdiff_t)row * d,
+                             .lda = d,
+                             .ldb = d,
+                             .ldc = d};
     w->kernels->gemm(&call);
 }
 
@@ -249,12 +267,15 @@ static void symmetry(const struct work *w, struct statistics *s)
     s->antisymmetric = sqrt(fmax(all - trace, 0) / 2);
 }
 
-enum status statistics_model(const struct autoencoder *model, struct pool *pool, const struct kernels *kernels, double p,
-                             uint64_t seed, struct statistics *out, struct error *err)
+enum status statistics_model(const struct autoencoder *model, struct pool *pool, const struct kernels *kernels,
+                             double p, uint64_t seed, struct statistics *out, struct error *err)
 {
     int n = model->shape.n_s, d = model->shape.n_d;
     size_t wide = (size_t)n;
-    struct work w = {model, kernels, NULL, calloc(wide, sizeof *w.rows),
+    struct work w = {model,
+                     kernels,
+                     NULL,
+                     calloc(wide, sizeof *w.rows),
                      malloc((size_t)pool_threads(pool) * BLOCK * wide * sizeof(float)),
                      malloc((size_t)d * (size_t)d * sizeof(float))};
     double *numbers = malloc(3 * wide * sizeof *numbers);
@@ -268,7 +289,8 @@ enum status statistics_model(const struct autoencoder *model, struct pool *pool,
         for (int i = 0; i < n; i++) {
             diagonal[i] = bias[i] = 0;
             for (int k = 0; k < d; k++)
-                diagonal[i] += (double)(model->decoder->value[(ptrdiff_t)i * d + k] * model->encoder->value[(ptrdiff_t)i * d + k]);
+                diagonal[i] += (double)(model->decoder->value[(ptrdiff_t)i * d + k] *
+                                        model->encoder->value[(ptrdiff_t)i * d + k]);
             bias[i] = (double)model->bias->value[i];
         }
         double half = median_of(diagonal, n, scratch) / 2;
@@ -293,8 +315,8 @@ enum status statistics_model(const struct autoencoder *model, struct pool *pool,
 /* ---- rugs --------------------------------------------------------------------------------------------- */
 
 /* Every row of a rug has the sums of the first. */
-enum status statistics_rug(const struct rug *rug, struct pool *pool, const struct kernels *kernels, double p, double scale,
-                           double offset, uint64_t seed, struct statistics *out, struct error *err)
+enum status statistics_rug(const struct rug *rug, struct pool *pool, const struct kernels *kernels, double p,
+                           double scale, double offset, uint64_t seed, struct statistics *out, struct error *err)
 {
     enum { ALIKE = 4 };
     int n = rug->n_s;
@@ -315,11 +337,13 @@ enum status statistics_rug(const struct rug *rug, struct pool *pool, const struc
         }
         /* Four rows alike stand for n: means are theirs, and what counts entries or features is mended after. */
         summarise(rows, bias, kept, ALIKE, rug->n_d, p, scratch, out);
-        double mean = rows[0].sum / (n - 1), square = rows[0].squares / (n - 1), cube = rows[0].signed_cubes / (n - 1);
+        double mean = rows[0].sum / (n - 1), square = rows[0].squares / (n - 1),
+               cube = rows[0].signed_cubes / (n - 1);
         double variance = fmax(square - mean * mean, 0), bound = theory_variance(p) * ((double)n / rug->n_d - 1);
         out->off_mean = mean;
         out->off_sd = sqrt(variance);
-        out->off_skewness = variance > 0 ? (cube - 3 * mean * square + 2 * mean * mean * mean) / pow(variance, 1.5) : NAN;
+        out->off_skewness =
+            variance > 0 ? (cube - 3 * mean * square + 2 * mean * mean * mean) / pow(variance, 1.5) : NAN;
         out->saturation = bound > 0 ? out->noise / bound : NAN;
         out->symmetric = sqrt((double)n * (rows[0].squares + rows[0].diagonal * rows[0].diagonal));
         out->antisymmetric = 0;

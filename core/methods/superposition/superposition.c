@@ -1,8 +1,8 @@
 /* Superposition as a row of the registry.
  *
  * A tour: theory.c (what the limit predicts), rug.c (the artificial weights), model.c and batch.c (the trained ones),
- * statistics.c (what weights look like), config.c (what can be set, and the list of cases), run.c and work.c (the course of
- * a run), plots.c (its pictures), checkpoint.c (what is saved), query.c (asking a model). */
+ * statistics.c (what weights look like), config.c (what can be set, and the list of cases), run.c and work.c (the
+ * course of a run), plots.c (its pictures), checkpoint.c (what is saved), query.c (asking a model). */
 #include "core/methods/superposition/superposition.h"
 
 #include "core/methods/superposition/config.h"
@@ -19,7 +19,8 @@ static const struct method_metric metrics[] = {
 };
 
 static const struct method_query queries[] = {
-    {"predict", "what comes back of a sample: its features, and those that appear although they were not there", false},
+    {"predict", "what comes back of a sample: its features, and those that appear although they were not there",
+     false},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -27,11 +28,13 @@ static const struct method_query queries[] = {
 const struct method superposition_method = {
     .kind = "superposition",
     .title = "Superposition: the Persian Rug",
-    .summary = "How many sparse features fit into few dimensions, and what the best use of them looks like. Trained "
-               "autoencoders, artificial weights made of a Hadamard matrix, and the closed form that both approach as "
-               "features become many, side by side with the bounds.",
-    .paper = "A. Cowsik, K. Dolev, A. Infanger. The Persian Rug: solving toy models of superposition using large-scale "
-             "symmetries. arXiv:2410.12101.",
+    .summary =
+        "How many sparse features fit into few dimensions, and what the best use of them looks like. Trained "
+        "autoencoders, artificial weights made of a Hadamard matrix, and the closed form that both approach as "
+        "features become many, side by side with the bounds.",
+    .paper =
+        "A. Cowsik, K. Dolev, A. Infanger. The Persian Rug: solving toy models of superposition using large-scale "
+        "symmetries. arXiv:2410.12101.",
     .config = CONFIG_TABLE(superposition_fields, struct superposition_config),
     .presets = superposition_presets,
     .preset_count = SUPERPOSITION_PRESETS,

@@ -1,6 +1,6 @@
-/* The ladder G0..G3 carries all ReLU losses: G_n' = G_{n-1}, E ReLU(t + s g) = G1(t), E ReLU(t + s g)^2 = 2 G2(t), and an
- * average over u in [0, 1] is a difference one rung higher. Quadratures are trapezoids over a range where everything has
- * decayed: for such integrands that converges faster than any power of the step. */
+/* The ladder G0..G3 carries all ReLU losses: G_n' = G_{n-1}, E ReLU(t + s g) = G1(t), E ReLU(t + s g)^2 = 2 G2(t),
+ * and an average over u in [0, 1] is a difference one rung higher. Quadratures are trapezoids over a range where
+ * everything has decayed: for such integrands that converges faster than any power of the step. */
 #include "core/methods/superposition/theory.h"
 
 #include <math.h>
@@ -9,12 +9,27 @@
 static const double INV_SQRT_TAU = 0.39894228040143267794;
 static const double INV_SQRT_2 = 0.70710678118654752440;
 
-static double density(double z) { return INV_SQRT_TAU * exp(-0.5 * z * z); }
-double theory_normal_below(double z) { return 0.5 * erfc(-z * INV_SQRT_2); }
+static double density(double z)
+{
+    return INV_SQRT_TAU * exp(-0.5 * z * z);
+}
+double theory_normal_below(double z)
+{
+    return 0.5 * erfc(-z * INV_SQRT_2);
+}
 
-double theory_power(double p) { return p / 3; }
-double theory_variance(double p) { return p / 3 - p * p / 4; }
-double theory_sigma(double p, double r) { return sqrt(theory_variance(p) * (1 / r - 1)); }
+double theory_power(double p)
+{
+    return p / 3;
+}
+double theory_variance(double p)
+{
+    return p / 3 - p * p / 4;
+}
+double theory_sigma(double p, double r)
+{
+    return sqrt(theory_variance(p) * (1 / r - 1));
+}
 
 /* ---- ReLU ------------------------------------------------------------------------------------------- */
 
@@ -92,16 +107,31 @@ struct theory_optimum theory_optimum(double p, double sigma)
 
 /* ---- lines and constants ---------------------------------------------------------------------------- */
 
-double theory_linear(double p, double r) { return (1 - r) * theory_variance(p); }
+double theory_linear(double p, double r)
+{
+    return (1 - r) * theory_variance(p);
+}
 
-double theory_linear_printed(double p, int n_s, int n_d) { return p / 3 * (double)(n_s - n_d - 1) / (double)n_s; }
+double theory_linear_printed(double p, int n_s, int n_d)
+{
+    return p / 3 * (double)(n_s - n_d - 1) / (double)n_s;
+}
 
 /* Both on, each is read as what it has more than the other: the error is the lesser, E min(u, v)^2 = 1/6. */
-double theory_pairs(double p, double r) { return r >= 0.5 ? 2 * (1 - r) * p * p / 6 : NAN; }
+double theory_pairs(double p, double r)
+{
+    return r >= 0.5 ? 2 * (1 - r) * p * p / 6 : NAN;
+}
 
-double theory_blind_printed(double p) { return p / 3 - p * p / 9; }
+double theory_blind_printed(double p)
+{
+    return p / 3 - p * p / 9;
+}
 
-double theory_upper(double p, double sigma) { return theory_loss(1, -sigma * sqrt(2 * log(1 / p)), sigma, p); }
+double theory_upper(double p, double sigma)
+{
+    return theory_loss(1, -sigma * sqrt(2 * log(1 / p)), sigma, p);
+}
 
 enum { STEPS = 24, CUT_STEPS = 600 }; /* the latter ends inside */
 
@@ -174,7 +204,8 @@ double theory_oracle_printed(double p, double sigma)
     double within = erf(INV_SQRT_2), constant = within * (1 - 2 * density(1) / within);
     /* P(y in [sigma, 1 - sigma]) = E over y of on(y): differences of the ladder's first rung. */
     double high = 1 - sigma, low = sigma;
-    double share = (ladder(high, sigma).g1 - ladder(high - 1, sigma).g1) - (ladder(low, sigma).g1 - ladder(low - 1, sigma).g1);
+    double share =
+        (ladder(high, sigma).g1 - ladder(high - 1, sigma).g1) - (ladder(low, sigma).g1 - ladder(low - 1, sigma).g1);
     return p * constant * share * sigma * sigma;
 }
 
@@ -223,8 +254,14 @@ static struct theory_cut find_cut(double p, double sigma, double share)
     return best;
 }
 
-struct theory_cut theory_cut(double p, double sigma) { return find_cut(p, sigma, -1); }
-struct theory_cut theory_cut_share(double p, double sigma, double share) { return find_cut(p, sigma, share); }
+struct theory_cut theory_cut(double p, double sigma)
+{
+    return find_cut(p, sigma, -1);
+}
+struct theory_cut theory_cut_share(double p, double sigma, double share)
+{
+    return find_cut(p, sigma, share);
+}
 
 double theory_kolmogorov(double d, int n)
 {

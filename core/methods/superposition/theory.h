@@ -3,8 +3,8 @@
  * The setting (arXiv:2410.12101, sections 2 and 3). A feature is 0 with probability 1 - p, else uniform in [0, 1];
  * W = decoder x encoder has rank n_d = r n_s; output i is f(W_ii x_i + interference + b). In the limit the
  * interference is Gaussian, its mean goes into the bias, and its standard deviation, measured in units of the
- * diagonal, is at least sigma(p, r) (eq. 6), which the artificial weights reach. So everything is a question about one
- * number y = x + sigma g.
+ * diagonal, is at least sigma(p, r) (eq. 6), which the artificial weights reach. So everything is a question about
+ * one number y = x + sigma g.
  *
  * Losses are means over features (and samples) of the squared error. Functions are pure, any thread; p in (0, 1],
  * r in (0, 1]. */
@@ -21,8 +21,8 @@ double theory_sigma(double p, double r);
  * total offset. s >= 0, a > 0. */
 double theory_loss(double a, double m, double s, double p);
 
-/* The best ReLU model at interference sigma: x' = scale ReLU(y + offset). The scale is solved for (eq. 16), the offset
- * found in one dimension. */
+/* The best ReLU model at interference sigma: x' = scale ReLU(y + offset). The scale is solved for (eq. 16), the
+ * offset found in one dimension. */
 struct theory_optimum {
     double sigma;
     double offset; /* beta: before scaling */
@@ -45,20 +45,20 @@ double theory_oracle(double p, double sigma);
 double theory_oracle_printed(double p, double sigma);
 /* What r -> 0 is said to give: p/3 - p^2/9. The true limit is theory_variance(). */
 double theory_blind_printed(double p);
-/* Not of the paper: features in antipodal pairs, two to a dimension, and those that remain alone, read without error unless
- * both of a pair are on: 2 (1 - r) p^2 / 6. For r >= 1/2 and any number of features; NaN below. Its interference is not
- * Gaussian, so the bounds above do not hold for it. */
+/* Not of the paper: features in antipodal pairs, two to a dimension, and those that remain alone, read without error
+ * unless both of a pair are on: 2 (1 - r) p^2 / 6. For r >= 1/2 and any number of features; NaN below. Its
+ * interference is not Gaussian, so the bounds above do not hold for it. */
 double theory_pairs(double p, double r);
 
 /* The upper bound of eqs. (11) to (13), exact: a = 1 and an offset of -sigma sqrt(2 ln(1/p)). */
 double theory_upper(double p, double sigma);
 
-/* The best "line above a threshold", x' = slope y + intercept where y > cut, else 0: what a thresholded ReLU, a gate or
- * (with `share` of the features kept) a k-sparse activation can do. */
+/* The best "line above a threshold", x' = slope y + intercept where y > cut, else 0: what a thresholded ReLU, a gate
+ * or (with `share` of the features kept) a k-sparse activation can do. */
 struct theory_cut {
-    double cut;              /* in y */
+    double cut; /* in y */
     double slope, intercept;
-    double share;            /* P(y > cut) */
+    double share; /* P(y > cut) */
     double loss;
 };
 struct theory_cut theory_cut(double p, double sigma);

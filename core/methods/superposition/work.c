@@ -218,5 +218,6 @@ enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
     run->seen += count;
     run->work++;
     *done = run->position >= run->evaluation_samples;
-    return isfinite(run->sum) ? STATUS_OK : error_set(err, STATUS_NUMERIC, NULL, "loss is not finite in the evaluation");
+    return isfinite(run->sum) ? STATUS_OK
+                              : error_set(err, STATUS_NUMERIC, NULL, "loss is not finite in the evaluation");
 }
