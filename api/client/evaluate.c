@@ -1,8 +1,8 @@
 /* `motifctl evaluate`: motif and end-to-end errors of a job's model, measured anew or as last measured. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/client/ctl.h"
+#include "api/client/submission.h"
 
 static const struct option_spec options[] = {
     {"samples", "N", "how many (the server's default when not given)"},
@@ -46,22 +46,15 @@ static int show_last(struct ctl *ctl, const struct args *args, const char *id)
 static char *question(const struct args *args, struct error *err)
 {
     cJSON *body = cJSON_CreateObject();
-    const char *checkpoint = args_value(args, "checkpoint");
     long long samples, seed;
-    char *end = NULL, *text = NULL;
+    char *text = NULL;
     if (args_integer(args, "samples", 1, 1LL << 40, 0, &samples, err) == STATUS_OK &&
         args_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, err) == STATUS_OK) {
         if (args_has(args, "samples"))
             cJSON_AddNumberToObject(body, "samples", (double)samples);
         if (args_has(args, "seed"))
             cJSON_AddNumberToObject(body, "seed", (double)seed);
-        if (checkpoint) {
-            long long seq = strtoll(checkpoint, &end, 10);
-            if (*checkpoint && !*end)
-                cJSON_AddNumberToObject(body, "checkpoint", (double)seq);
-            else
-                cJSON_AddStringToObject(body, "checkpoint", checkpoint);
-        }
+        submission_checkpoint(body, args_value(args, "checkpoint"));
         text = cJSON_PrintUnformatted(body);
     }
     cJSON_Delete(body);

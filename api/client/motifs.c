@@ -1,10 +1,10 @@
 /* `motifctl motifs`: where a trained model sees its motifs, drawn over the input in the terminal and as PNG. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "api/client/ctl.h"
 #include "api/client/motif_answer.h"
+#include "api/client/submission.h"
 
 static const struct option_spec options[] = {
     {"seed", "N", "the input: sample N of the job's own domain (0)"},
@@ -19,16 +19,9 @@ static char *question(long long seed, const char *checkpoint)
     cJSON *body = cJSON_CreateObject();
     cJSON *inputs = cJSON_AddArrayToObject(body, "inputs");
     cJSON *input = cJSON_CreateObject();
-    char *end = NULL;
     cJSON_AddNumberToObject(cJSON_AddObjectToObject(input, "sample"), "seed", (double)seed);
     cJSON_AddItemToArray(inputs, input);
-    if (checkpoint) {
-        long long seq = strtoll(checkpoint, &end, 10);
-        if (*checkpoint && !*end)
-            cJSON_AddNumberToObject(body, "checkpoint", (double)seq);
-        else
-            cJSON_AddStringToObject(body, "checkpoint", checkpoint);
-    }
+    submission_checkpoint(body, checkpoint);
     char *text = cJSON_PrintUnformatted(body);
     cJSON_Delete(body);
     return text;

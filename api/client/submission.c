@@ -60,6 +60,18 @@ enum status submission_set(cJSON *body, const char *assignment, struct error *er
     return STATUS_OK;
 }
 
+void submission_checkpoint(cJSON *body, const char *text)
+{
+    char *end = NULL;
+    if (!text)
+        return;
+    long long seq = strtoll(text, &end, 10);
+    if (*text && !*end)
+        cJSON_AddNumberToObject(body, "checkpoint", (double)seq);
+    else
+        cJSON_AddStringToObject(body, "checkpoint", text);
+}
+
 enum status submission_from(cJSON *body, const char *id, const char *colon, struct error *err)
 {
     char *end = NULL;

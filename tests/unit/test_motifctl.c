@@ -290,6 +290,24 @@ static void a_start_from_another_job_is_written(void **state)
     cJSON_Delete(body);
 }
 
+static void a_checkpoint_is_a_number_or_a_word(void **state)
+{
+    static const struct {
+        const char *text, *body;
+    } cases[] = {{NULL, "{}"},
+                 {"7", "{\"checkpoint\":7}"},
+                 {"latest", "{\"checkpoint\":\"latest\"}"},
+                 {"density:1e-3", "{\"checkpoint\":\"density:1e-3\"}"},
+                 {"7x", "{\"checkpoint\":\"7x\"}"},
+                 {"", "{\"checkpoint\":\"\"}"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cJSON *body = cJSON_CreateObject();
+        submission_checkpoint(body, cases[i].text);
+        assert_string_equal(printed(body), cases[i].body);
+        cJSON_Delete(body);
+    }
+}
+
 /* --- pictures --- */
 
 static void a_plain_map_shows_ink_and_motifs(void **state)
@@ -496,6 +514,7 @@ int main(void)
         cmocka_unit_test(fields_are_set_as_json_or_text),
         cmocka_unit_test(a_file_is_a_configuration_or_a_submission),
         cmocka_unit_test(a_start_from_another_job_is_written),
+        cmocka_unit_test(a_checkpoint_is_a_number_or_a_word),
         cmocka_unit_test_setup_teardown(a_plain_map_shows_ink_and_motifs, setup, teardown),
         cmocka_unit_test_setup_teardown(a_coloured_map_uses_half_blocks, setup, teardown),
         cmocka_unit_test_setup_teardown(a_wide_map_is_shrunk_to_fit, setup, teardown),
