@@ -253,6 +253,21 @@ struct cross_entropy_call {
     int32_t *best;
 };
 
+/* Sums of shifted rows of a table, for BANDED_ROWS sets of factors at a time:
+ *
+ *     out[r][c] += sum over i of factor[i][r] * table[offset[i] + shift + c],  c in [0, BANDED_WIDTH), i ascending
+ *
+ * What a product with a banded matrix is where few of its columns count (out: [BANDED_ROWS][BANDED_WIDTH]). */
+enum { BANDED_WIDTH = 64, BANDED_ROWS = 8 };
+struct banded_call {
+    int count;
+    const real *table;
+    const ptrdiff_t *offset;
+    ptrdiff_t shift;
+    const real (*factor)[BANDED_ROWS];
+    real *out;
+};
+
 /* Adam as in Kingma & Ba, in the arrangement of torch.optim.Adam: with g = gradient_scale * gradient,
  * m += (1 - beta1)(g - m), v = beta2 v + (1 - beta2) g^2,
  * w -= rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon). t counts from 1. */
@@ -311,6 +326,7 @@ struct kernels {
     void (*add)(size_t count, const real *x, real *y);                          /* y += x */
     void (*scale)(size_t count, real factor, real *x);                          /* x *= factor */
     void (*axpy)(size_t count, real factor, const real *x, real *y);            /* y += factor x */
+    void (*banded_sum)(const struct banded_call *call);
     /* y[r] = x[r] + table[((first + r) / divisor) % period]: positional encodings. y may be x. */
     void (*add_periodic)(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,
                          real *y);

@@ -99,6 +99,28 @@ static void elementwise_match(void **state)
         }
 }
 
+static void banded_sums_match(void **state)
+{
+    enum { TILE = BANDED_ROWS * BANDED_WIDTH };
+    FOR_EACH_TABLE(fast)
+        for (int count = 0; count < 20; count += 1 + count / 3) {
+            float *table = random_floats(1, 1000), *out[2] = {random_floats(2, TILE), random_floats(2, TILE)};
+            float *factors = random_floats(3, 20 * BANDED_ROWS);
+            ptrdiff_t offset[20];
+            for (int i = 0; i < 20; i++)
+                offset[i] = 37 * i + 100;
+            struct banded_call call = {count, table, offset, -30, (const float(*)[BANDED_ROWS])factors, out[0]};
+            ref->banded_sum(&call);
+            call.out = out[1];
+            fast->banded_sum(&call);
+            CHECK_CLOSE("banded_sum", fast, out[0], out[1], TILE);
+            free(table);
+            free(factors);
+            free(out[0]);
+            free(out[1]);
+        }
+}
+
 static void softmax_matches(void **state)
 {
     FOR_EACH_TABLE(fast)
@@ -402,6 +424,7 @@ int main(void)
         cmocka_unit_test(gemm_matches),
         cmocka_unit_test(sparse_products_match),
         cmocka_unit_test(elementwise_match),
+        cmocka_unit_test(banded_sums_match),
         cmocka_unit_test(softmax_matches),
         cmocka_unit_test(layer_norm_matches),
         cmocka_unit_test(dropout_masks_are_the_same),

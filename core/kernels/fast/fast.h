@@ -34,6 +34,7 @@ void FAST(column_sums)(int rows, int columns, const real *x, ptrdiff_t ld_x, rea
 void FAST(add)(size_t count, const real *x, real *y);
 void FAST(scale)(size_t count, real factor, real *x);
 void FAST(axpy)(size_t count, real factor, const real *x, real *y);
+void FAST(banded_sum)(const struct banded_call *call);
 void FAST(add_periodic)(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,
                         real *y);
 

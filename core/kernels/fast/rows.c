@@ -60,6 +60,26 @@ void FAST(axpy)(size_t count, real factor, const real *x, real *y)
     FOR_VECTORS(i, part, count) STORE(y + i, v_fma(LOAD(x + i), f, LOAD(y + i)));
 }
 
+/* All rows of a strip of one or two registers stay in registers, so that a number of the table is loaded once. */
+void FAST(banded_sum)(const struct banded_call *c)
+{
+    enum { STRIP = V_WIDE ? 2 : 1 };
+    for (int at = 0; at < BANDED_WIDTH; at += STRIP * V) {
+        vf acc[BANDED_ROWS][STRIP];
+        UNROLL for (int r = 0; r < BANDED_ROWS; r++)
+            UNROLL for (int s = 0; s < STRIP; s++) acc[r][s] = v_load(c->out + r * BANDED_WIDTH + at + s * V);
+        for (int i = 0; i < c->count; i++) {
+            const float *from = c->table + c->offset[i] + c->shift + at;
+            vf t[STRIP];
+            UNROLL for (int s = 0; s < STRIP; s++) t[s] = v_load(from + s * V);
+            UNROLL for (int r = 0; r < BANDED_ROWS; r++)
+                UNROLL for (int s = 0; s < STRIP; s++) acc[r][s] = v_fma(t[s], v_all(c->factor[i][r]), acc[r][s]);
+        }
+        UNROLL for (int r = 0; r < BANDED_ROWS; r++)
+            UNROLL for (int s = 0; s < STRIP; s++) v_store(c->out + r * BANDED_WIDTH + at + s * V, acc[r][s]);
+    }
+}
+
 void FAST(add_periodic)(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,
                         real *y)
 {

@@ -31,6 +31,7 @@ const struct kernels FAST(kernels) = {
     .add = FAST(add),
     .scale = FAST(scale),
     .axpy = FAST(axpy),
+    .banded_sum = FAST(banded_sum),
     .add_periodic = FAST(add_periodic),
     .softmax_forward = FAST(softmax_forward),
     .softmax_backward = FAST(softmax_backward),

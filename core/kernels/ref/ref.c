@@ -30,6 +30,7 @@ const struct kernels kernels_ref = {
     .add = ref_add,
     .scale = ref_scale,
     .axpy = ref_axpy,
+    .banded_sum = ref_banded_sum,
     .add_periodic = ref_add_periodic,
     .softmax_forward = ref_softmax_forward,
     .softmax_backward = ref_softmax_backward,

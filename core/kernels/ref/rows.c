@@ -64,6 +64,13 @@ void ref_axpy(size_t count, real factor, const real *x, real *y)
         y[i] += factor * x[i];
 }
 
+void ref_banded_sum(const struct banded_call *c)
+{
+    for (int i = 0; i < c->count; i++)
+        for (int r = 0; r < BANDED_ROWS; r++)
+            ref_axpy(BANDED_WIDTH, c->factor[i][r], c->table + c->offset[i] + c->shift, c->out + r * BANDED_WIDTH);
+}
+
 void ref_add_periodic(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,
                       real *y)
 {

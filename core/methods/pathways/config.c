@@ -57,7 +57,7 @@ const struct config_field pathways_fields[PATHWAYS_FIELDS] = {
      "numbers of non-zeros to try, as \"16,32,64\"; empty: the run looks for where recovery falls"},
     INTEGER(points, "10", 2, PATHWAYS_POINTS, "points", "of a curve, when the run looks for itself"),
     INTEGER(trials, "1000", 1, 10000000, "trials", "a point; a trial is one draw of signs for one code"),
-    INTEGER(draws, "10", 1, 4096, "draws", "of signs for the same code x"),
+    INTEGER(draws, "8", 1, 4096, "draws", "of signs for the same code x"),
     INTEGER(bound_codes, "4", 0, 1000, "codes", "a point, for which the instance bound is worked out"),
     INTEGER(checkpoint_every, "20000", 1, CONFIG_INT_MAX, "trials", "trials between checkpoints"),
 };

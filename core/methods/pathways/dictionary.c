@@ -107,6 +107,26 @@ static double largest_off_diagonal(const struct dictionary *d)
     return largest;
 }
 
+static size_t band_length(const struct dictionary *d)
+{
+    return (size_t)d->gram_w * (size_t)d->shape.filters + 2 * BANDED_WIDTH;
+}
+
+/* Only where a row meets a tile in one place: on one axis, with room between a row's two ends. */
+static enum status fill_bands(struct dictionary *d, struct error *err)
+{
+    size_t filters = (size_t)d->shape.filters, row = (size_t)d->gram_w * filters, length = band_length(d);
+    if (d->shape.height > 1 || d->gram_w < 2 * d->shape.extent_w - 1 ||
+        row + 2 * BANDED_WIDTH > (size_t)d->shape.width * filters)
+        return STATUS_OK;
+    d->bands = calloc(filters * length, sizeof *d->bands);
+    if (!d->bands)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a Gram table");
+    for (size_t f = 0; f < filters; f++)
+        memcpy(d->bands + f * length + BANDED_WIDTH, d->gram + f * row, row * sizeof *d->gram);
+    return STATUS_OK;
+}
+
 static enum status fill_gram(struct dictionary *d, struct error *err)
 {
     const struct dictionary_shape *s = &d->shape;
@@ -121,6 +141,7 @@ static enum status fill_gram(struct dictionary *d, struct error *err)
         filter_gram(&bank, weights, table);
         fold_gram(d, &bank, table);
         d->coherence = fmin(1, largest_off_diagonal(d));
+        status = fill_bands(d, err);
     }
     free(weights);
     free(table);
@@ -208,6 +229,7 @@ void dictionary_close(struct dictionary *d)
     free(d->filters);
     free(d->rows);
     free(d->gram);
+    free(d->bands);
     spectrum_destroy(d->spectrum);
     memset(d, 0, sizeof *d);
 }
@@ -216,7 +238,7 @@ uint64_t dictionary_bytes(const struct dictionary *d)
 {
     if (d->hadamard)
         return 0;
-    double floats = 2 * dictionary_taps(&d->shape) + dictionary_gram_size(&d->shape);
+    double floats = 2 * dictionary_taps(&d->shape) + (d->bands ? 2 : 1) * dictionary_gram_size(&d->shape);
     return (uint64_t)(4 * floats) + spectrum_bytes(d->spectrum);
 }
 
@@ -307,6 +329,43 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
     for (int i = 0; i < x->count; i++) {
         struct place p = place_of(s, s->filters, x->at[i]);
         stamp(&of, p.y - s->extent_h + 1, p.x - s->extent_w + 1, x->value[i], d->gram + (size_t)p.channel * block, code);
+    }
+}
+
+/* Where the Gram row of a spike starts. Spikes are numbered without end: number j + count is spike j one lap later. */
+static ptrdiff_t row_start(const struct dictionary *d, const struct spikes *x, int number)
+{
+    const struct dictionary_shape *s = &d->shape;
+    int lap = (number + x->count) / x->count - 1, position = x->at[(number + x->count) % x->count] / s->filters;
+    return (position - (ptrdiff_t)s->extent_w + 1) * s->filters + lap * (ptrdiff_t)dictionary_code_size(d);
+}
+
+/* Rows of all spikes are equally long, so those that meet a tile are neighbours, [low, high). */
+void dictionary_correlate_draws(const struct dictionary *d, const struct correlation *c)
+{
+    const struct dictionary_shape *s = &d->shape;
+    ptrdiff_t circle = (ptrdiff_t)dictionary_code_size(d), row = (ptrdiff_t)d->gram_w * s->filters;
+    int count = c->x->count, low = -count, high = -count;
+    float tile[BANDED_ROWS * BANDED_WIDTH];
+    for (int i = 0; i < count; i++) /* of the code's entry 0 in the table, as if the row reached there */
+        c->offsets[i] = c->x->at[i] % s->filters * (ptrdiff_t)band_length(d) + BANDED_WIDTH - row_start(d, c->x, i);
+    for (ptrdiff_t first = 0; first < circle; first += BANDED_WIDTH) {
+        size_t entries = circle - first < BANDED_WIDTH ? (size_t)(circle - first) : BANDED_WIDTH;
+        memset(tile, 0, sizeof tile);
+        for (int r = 0; c->added && r < BANDED_ROWS; r++)
+            memcpy(tile + r * BANDED_WIDTH, c->added + first, entries * sizeof *tile);
+        while (low < 2 * count && row_start(d, c->x, low) + row <= first)
+            low++;
+        high = high < low ? low : high;
+        while (high < 2 * count && row_start(d, c->x, high) < first + BANDED_WIDTH)
+            high++;
+        for (int j = low, most; j < high; j += most) {
+            int lap = (j + count) / count - 1, at = (j + count) % count;
+            most = high - j < count - at ? high - j : count - at;
+            struct banded_call call = {most, d->bands, c->offsets + at, first - lap * circle, c->factor + at, tile};
+            d->kernels->banded_sum(&call);
+        }
+        c->tile(c->context, (size_t)first, entries, tile);
     }
 }
 

@@ -36,6 +36,7 @@ struct dictionary {
     float *rows;       /* [inputs][extent_h][extent_w][filters], turned round: what an entry of a signal stamps */
     float *gram;       /* [filters][gram_h][gram_w][filters]: what a spike stamps on A^T A */
     int gram_h, gram_w; /* 2 extent - 1, or all positions where that is less (shifts that meet are added up) */
+    float *bands;      /* one-dimensional: the Gram rows with zeros before and behind, for dictionary_correlate_draws() */
     struct spectrum *spectrum; /* NULL: direct correlation is as fast, or the length does not suit the FFT */
     double coherence;  /* mu(A) */
     const struct kernels *kernels;
@@ -73,6 +74,17 @@ struct spikes {
 void dictionary_synthesise(const struct dictionary *d, const struct spikes *x, float *signal);
 /* code += A^T A x. */
 void dictionary_correlate(const struct dictionary *d, const struct spikes *x, float *code);
+/* A^T A D x for several D at once, without writing the code down: the codes come in tiles of BANDED_WIDTH entries from
+ * index 0 on, [BANDED_ROWS][BANDED_WIDTH]; the last may have less. NULL bands: not available. */
+struct correlation {
+    const struct spikes *x;
+    const float (*factor)[BANDED_ROWS]; /* [x->count]: x_j times D_jj of each draw */
+    const float *added;                 /* to every draw, or NULL: A^T v */
+    ptrdiff_t *offsets;                 /* scratch: [x->count] */
+    void *context;
+    void (*tile)(void *context, size_t first, size_t entries, float *tile);
+};
+void dictionary_correlate_draws(const struct dictionary *d, const struct correlation *correlation);
 /* code += A^T y for a sparse signal y. */
 void dictionary_analyse_sparse(const struct dictionary *d, const struct spikes *y, float *code);
 /* code = A^T y for any signal. `scratch`: dictionary_scratch() floats. */

@@ -1,6 +1,6 @@
-/* Two ways through a trial. One layer with a threshold needs no signal: A^T A D x is the sum of K rows of the Gram
- * matrix, and whether the largest entries are the right ones is seen without sorting. Everything else goes through the
- * whole encoder and decoder. Noise is analysed once a code: A^T v does not depend on D. */
+/* Two ways through a trial. One layer with top-k needs no signal: A^T A D x is the sum of K rows of the Gram matrix, for
+ * eight D side by side, and whether the largest entries are the right ones is seen tile by tile without sorting. Everything
+ * else goes through the whole encoder and decoder. Noise is analysed once a code: A^T v does not depend on D. */
 #include "core/methods/pathways/trial.h"
 
 #include <math.h>
@@ -21,6 +21,8 @@ struct trial_space {
     float *code, *noise, *scratch;
     double *sums;
     unsigned char *taken;
+    float (*factor)[BANDED_ROWS]; /* with `offsets`, for several draws at once; [columns] */
+    ptrdiff_t *offsets;
     uint32_t *signs[PATHWAYS_DEPTH];
 };
 
@@ -98,7 +100,9 @@ enum status trial_space_create(const struct scenario *s, struct trial_space **sp
         t->scratch = calloc(scratch, sizeof(float));
         t->sums = calloc(2 * most, sizeof(double));
         t->taken = calloc(most, 1);
-        whole = t->map[0] && t->found.at && t->found.value && t->code && t->noise && t->scratch && t->sums && t->taken;
+        t->factor = calloc(code_size(s, 0), sizeof *t->factor);
+        t->offsets = calloc(code_size(s, 0), sizeof *t->offsets);
+        whole = t->factor && t->offsets && t->map[0] && t->found.at && t->found.value && t->code && t->noise && t->scratch && t->sums && t->taken;
     }
     if (!whole) {
         trial_space_destroy(t);
@@ -126,6 +130,8 @@ void trial_space_destroy(struct trial_space *t)
     free(t->scratch);
     free(t->sums);
     free(t->taken);
+    free(t->factor);
+    free(t->offsets);
     free(t);
 }
 
@@ -383,6 +389,56 @@ static void count_simply(const struct drawing *w, const struct spikes *signed_co
     out->layer_recovered[0] += found;
 }
 
+/* Draws side by side: a tile of their codes is looked at and forgotten. */
+struct lookout {
+    const struct spikes *x;
+    int next; /* spike that the next tile may hold */
+    float least[BANDED_ROWS], most[BANDED_ROWS];
+};
+
+static void look(void *context, size_t first, size_t entries, float *tile)
+{
+    struct lookout *out = context;
+    for (; out->next < out->x->count && (size_t)out->x->at[out->next] < first + entries; out->next++)
+        for (int r = 0; r < BANDED_ROWS; r++) {
+            float *at = &tile[r * BANDED_WIDTH + (int)((size_t)out->x->at[out->next] - first)], v = fabsf(*at);
+            out->least[r] = v < out->least[r] ? v : out->least[r];
+            *at = 0;
+        }
+    for (int r = 0; r < BANDED_ROWS; r++) {
+        float v = largest_magnitude(tile + r * BANDED_WIDTH, entries);
+        out->most[r] = v > out->most[r] ? v : out->most[r];
+    }
+}
+
+static void count_together(const struct drawing *w, int64_t first, int count, struct trial_outcome *out)
+{
+    struct trial_space *t = w->t;
+    struct lookout lookout = {.x = &t->truth[0]};
+    memset(t->factor, 0, (size_t)t->truth[0].count * sizeof *t->factor);
+    for (int r = 0; r < BANDED_ROWS; r++)
+        lookout.least[r] = INFINITY;
+    for (int r = 0; r < count; r++) {
+        draw_signs(w, first + r);
+        for (int i = 0; i < t->truth[0].count; i++)
+            t->factor[i][r] = minus(t->signs[0], t->truth[0].at[i]) ? -t->truth[0].value[i] : t->truth[0].value[i];
+    }
+    struct correlation correlation = {
+        .x = &t->truth[0],
+        .factor = (const float(*)[BANDED_ROWS])t->factor,
+        .added = w->s->plan.noise > 0 ? t->noise + signal_size(w->s) : NULL,
+        .offsets = t->offsets,
+        .context = &lookout,
+        .tile = look,
+    };
+    dictionary_correlate_draws(&w->s->dictionary[0], &correlation);
+    for (int r = 0; r < count; r++) {
+        bool found = lookout.least[r] > lookout.most[r];
+        out->recovered += found;
+        out->layer_recovered[0] += found;
+    }
+}
+
 /* ---- adversarial signs ------------------------------------------------------------------------------ */
 
 /* The column outside that the code could raise most, and the one inside that it could lower most. */
@@ -481,7 +537,9 @@ enum status trial_run(const struct scenario *s, struct trial_space *t, const str
     out->draws = s->plan.signs == SIGNS_RANDOM ? request->draws : 1;
     draw_code(&w);
     draw_noise(&w);
-    for (int64_t draw = 0; !status && draw < out->draws; draw++) {
+    bool together = simple(s) && s->plan.signs != SIGNS_ADVERSARIAL && s->dictionary[0].bands;
+    for (int64_t draw = 0, count; !status && draw < out->draws; draw += count) {
+        count = together && out->draws - draw > BANDED_ROWS ? BANDED_ROWS : together ? out->draws - draw : 1;
         draw_signs(&w, draw);
         encode(&w, s->plan.rule.decoder == DECODER_PURSUIT);
         if (draw == 0) {
@@ -489,7 +547,9 @@ enum status trial_run(const struct scenario *s, struct trial_space *t, const str
             if (request->bounds)
                 status = guarantees(&w, out, err);
         }
-        if (s->plan.signs == SIGNS_ADVERSARIAL) {
+        if (together) {
+            count_together(&w, draw, (int)count, out);
+        } else if (s->plan.signs == SIGNS_ADVERSARIAL) {
             count_adversarial(&w, out);
         } else if (simple(s)) {
             apply_signs(&t->truth[0], t->signs[0], &t->found);
