@@ -116,7 +116,7 @@ static enum status read_nested(struct nested *n, const cJSON *list, int depth)
 }
 
 /* The first element of each level gives the shape; everything else must agree with it. */
-static enum status read_array(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err)
+enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err)
 {
     struct nested n = {.pointer = pointer, .err = err};
     size_t room = 1;
@@ -210,7 +210,7 @@ static enum status read_input(const cJSON *item, const char *pointer, struct inp
     if (array != NULL) {
         char at[160];
         (void)snprintf(at, sizeof at, "%s/array", pointer);
-        return read_array(array, at, inputs, err);
+        return input_array_from_json(array, at, inputs, err);
     }
     return read_data(data, type, pointer, inputs, err);
 }

@@ -27,6 +27,9 @@ enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct st
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err);
 
+/* One array of up to four dimensions from nested lists, added to `inputs`, which must have room. */
+enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err);
+
 extern const char *const input_media_types[]; /* that files may have; NULL-terminated */
 
 #endif

@@ -58,6 +58,23 @@ const struct openapi_schema openapi_schemas[] = {
     {"Answer", "*shape [integer], *motifs [Motif], *truth [object]?", NULL, false},
     {"AnswerCheckpoint", "seq integer, step integer, density number?", NULL, false},
     {"Answers", "job text, checkpoint AnswerCheckpoint, answers [Answer]", NULL, false},
+    {"ModelLayer", "filters Array, *name text", NULL, true},
+    {"LayerModel", "layers [ModelLayer]", NULL, true},
+    {"SignalLength", NULL, "{'description':'positions, or rows and columns','oneOf':[{'type':'integer','minimum':1},"
+     "{'type':'array','items':{'type':'integer','minimum':1},'minItems':1,'maxItems':2}]}", false},
+    {"Spikes", NULL, "{'description':'[position, filter, value], or [row, column, filter, value]','type':'array',"
+     "'items':{'type':'array','items':{'type':'number'},'minItems':3,'maxItems':4}}", false},
+    {"NewRecovery", "*model LayerModel, *job text, *checkpoint CheckpointPick, *layers [text], *signal Array, *code Spikes, "
+                    "*length SignalLength, *nonzeros [integer], *config object", NULL, true},
+    {"RecoveredLayer", "name text, filters integer, filter_length integer, coherence number, welch_floor number, "
+                       "convolutional_floor number?, nonzeros integer, stripe number, stripe_literal number?, patch number, "
+                       "smallest number, largest number, error_in number, error_out number, uniform_limit number?, "
+                       "probabilistic_limit number?, failure_bound number, instance_bound number?, uniform flag, agrees flag, "
+                       "support Spikes", NULL, false},
+    {"Guarantee", NULL, "{'enum':['uniform','probabilistic','instance','none']}", false},
+    {"Basis", NULL, "{'description':'the code was given, or fitted to the signal','enum':['code','fit']}", false},
+    {"Recovery", "*job text, *checkpoint integer, guarantee Guarantee, basis Basis, recovered flag, error number, "
+                 "probability number, instance_probability number, layers [RecoveredLayer]", NULL, false},
     {"Samples", NULL, "{'type':'integer','minimum':1,'maximum':100000000,'default':1000}", false},
     {"Seed", NULL, "{'description':'-2 is the test set, -1 validation','type':'integer','minimum':-2,'default':-2}", false},
     {"NewEvaluation", "*samples Samples, *seed Seed, *checkpoint CheckpointPick", NULL, true},

@@ -166,6 +166,20 @@ static bool choose_form(struct exchange *x, struct asking *a)
     return true;
 }
 
+/* GET: one sample by ?seed=N; false after a problem has been answered. */
+static bool read_sample_query(struct exchange *x, struct asking *a)
+{
+    const char *checkpoint = exchange_query(x, "checkpoint");
+    a->pick = (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
+    if (checkpoint != NULL && !checkpoint_pick_text(checkpoint, &a->pick)) {
+        respond_problem(x, PROBLEM_BAD_QUERY, "checkpoint: " CHECKPOINT_PICK_RULE ".");
+        return false;
+    }
+    a->inputs->items[0] = (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = exchange_query_integer(x, "seed", 0)};
+    a->inputs->count = 1;
+    return true;
+}
+
 static void ask(struct exchange *x, const char *name)
 {
     struct asking a = {.method = NULL};
@@ -190,7 +204,8 @@ static void ask(struct exchange *x, const char *name)
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
         return;
     }
-    if (read_inputs(x, &a)) {
+    bool get = strcmp(x->request->method, "POST") != 0;
+    if (get ? read_sample_query(x, &a) : read_inputs(x, &a)) {
         if (a.picture && a.inputs->count != 1) {
             struct error err;
             error_clear(&err);
@@ -212,4 +227,9 @@ void query_motifs(struct exchange *x)
 void query_predict(struct exchange *x)
 {
     ask(x, "predict");
+}
+
+void query_pathways(struct exchange *x)
+{
+    ask(x, "pathways");
 }

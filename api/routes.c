@@ -34,6 +34,12 @@ static const struct api_parameter ask_query[] = {
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
+static const struct api_parameter pathways_query[] = {
+    {PARAMETER_INTEGER, "seed", 0, INTEGER_MAX, NULL, "which of the job's own codes (0)"},
+    {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+
 #define PROBLEM(status, meaning) {status, "application/problem+json", "Problem", meaning}
 #define END {0, NULL, NULL, NULL}
 
@@ -72,6 +78,15 @@ static const struct api_answer ask_answers[] = {
     PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(406, "No such representation."),
     PROBLEM(409, "The job has no checkpoint yet."), PROBLEM(422, "Inputs are invalid."),
     PROBLEM(429, "Too many queries compute already."), PROBLEM(503, "Not enough memory at the moment."), END};
+static const struct api_answer pathways_answers[] = {
+    {200, JSON, "Answers", "The pathway of one code, with its guarantee."}, PROBLEM(400, "A query parameter is wrong."),
+    PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(409, "The job has no checkpoint yet."),
+    PROBLEM(422, "The job's codes have no pathway."), PROBLEM(429, "Too many queries compute already; Retry-After says when."),
+    END};
+static const struct api_answer recover_answers[] = {
+    {200, JSON, "Recovery", "Supports of all layers, their coherence, and what guarantee covers the signal."},
+    PROBLEM(400, "The body is not JSON."), PROBLEM(422, "Fields are invalid."),
+    PROBLEM(429, "Too many queries compute already; Retry-After says when."), END};
 static const struct api_answer evaluation_answers[] = {
     {200, JSON, "Evaluation", "The result of the newest evaluation, or of the job itself."},
     PROBLEM(404, "There is no such job, or no evaluation yet."), END};
@@ -122,6 +137,10 @@ const struct api_route api_routes[] = {
      API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_motifs},
     {"POST", "/v1/jobs/{id}/predict", "queryPredict", "What a trained model makes of inputs, end to end", API_SCOPE_READ,
      API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_predict},
+    GET("/v1/jobs/{id}/pathways", "queryPathways", API_SCOPE_READ, pathways_query, pathways_answers, query_pathways,
+        "The activation pathway of one of the job's codes, with its guarantee"),
+    {"POST", "/v1/pathways/recover", "recoverPathway", "Recover the activation pathway of a signal in given convolutions",
+     API_SCOPE_READ, API_BODY_MAX, false, json_types, "NewRecovery", NULL, recover_answers, recover_pathway},
     GET("/v1/jobs/{id}/evaluation", "readEvaluation", API_SCOPE_READ, NULL, evaluation_answers, evaluation_read,
         "The newest evaluation of a job"),
     {"POST", "/v1/jobs/{id}/evaluation", "submitEvaluation", "Evaluate a checkpoint of a job", API_SCOPE_SUBMIT,

@@ -122,6 +122,31 @@ struct method_input {
     const float *values;
 };
 
+/* A convolution of a model. */
+struct method_convolution {
+    char name[PACK_NAME];
+    int filters, inputs, height, width; /* one-dimensional: height 1 */
+    const float *weights;               /* [filters][inputs][height][width], borrowed */
+};
+
+/* A computation about a stack of convolutions and a signal, that needs no run: POST /v1/KIND/recover. */
+struct method_recovery {
+    const void *options;                /* a struct of the method's `recover_options` */
+    const struct kernels *kernels;
+    const struct method_convolution *layers; /* from the signal up */
+    size_t layer_count;
+    int rank;                           /* of the signal: 1 or 2 */
+    int64_t dim[2];
+    const float *signal;                /* row-major; NULL: `code` is given instead */
+    /* Non-zeros of the deepest code: position (row, column; row 0 in one dimension), filter, value. */
+    const struct method_spike {
+        int64_t row, column, filter;
+        double value;
+    } *code;
+    size_t code_count;
+    const int64_t *nonzeros;            /* [layer_count] how many each layer's code has; NULL: not known */
+};
+
 struct method {
     const char *kind;    /* "sparling" */
     const char *title;   /* "SPARLING: ..." */
@@ -168,6 +193,14 @@ struct method {
     /* The same answer as a picture the caller destroys. */
     enum status (*draw)(const struct method_model *model, const char *query, const struct method_input *input,
                         struct picture **out, struct error *err);
+
+    /* The convolutions of a model from the input up: how many there are, the first `room` of them written to `out`; they
+     * live as long as the model. NULL: models of this method have none. */
+    size_t (*convolutions)(const struct method_model *model, struct method_convolution *out, size_t room);
+    /* What `method_recovery` asks for: the members of an object the caller has opened. STATUS_INVALID with a pointer into
+     * the request ("/layers/1/filters", "/signal", "/code/3", "/nonzeros/0"). NULL: this method offers none. */
+    const struct config_table *recover_options;
+    enum status (*recover)(const struct method_recovery *request, const struct sink *out, struct error *err);
 };
 
 /* registry.c: every method there is. */

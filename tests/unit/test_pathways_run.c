@@ -135,7 +135,7 @@ static void curves_fall_and_scale(void **state)
 {
     static const struct config_setting settings[] = {
         {"filters", "2"}, {"filter_length", "512"}, {"length", "4096"}, {"points", "6"}, {"trials", "300"},
-        {"sweep", "signs"}, {"sizes", "5"}, {NULL, NULL}};
+        {"draws", "10"}, {"sweep", "signs"}, {"sizes", "5"}, {NULL, NULL}};
     struct outcome out;
     run_through(settings, 2, 0, &out);
     assert_int_equal(out.cases, 15);
@@ -159,7 +159,7 @@ static void evaluation_and_warm_start_keep_the_filters(void **state)
     struct method_run *a = NULL, *b = NULL;
     enum method_wish wish = METHOD_CONTINUE;
     static const struct config_setting settings[] = {
-        {"filter_length", "32"}, {"length", "256"}, {"nonzeros", "1,4"}, {"trials", "40"}, {NULL, NULL}};
+        {"filter_length", "32"}, {"length", "256"}, {"nonzeros", "1,4"}, {"trials", "40"}, {"draws", "5"}, {NULL, NULL}};
     configure(&config, settings);
     assert_ok(host_open(&host, 1, NULL, err));
     assert_ok(method->create(&config, &host.env, &a, err));

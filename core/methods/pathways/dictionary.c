@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/base/philox.h"
-#include "core/methods/pathways/hadamard.h"
 #include "core/methods/pathways/transform.h"
 #include "core/nn/coherence.h"
 
@@ -288,7 +287,7 @@ static void hadamard_synthesise(const struct dictionary *d, const struct spikes 
             waves++;
         }
     if (waves > 0)
-        walsh_hadamard(signal, m);
+        d->kernels->hadamard_rows(1, m, signal, m);
     for (int i = 0; i < x->count; i++)
         if (x->at[i] < m)
             signal[x->at[i]] += x->value[i];
@@ -300,7 +299,7 @@ static void hadamard_analyse(const struct dictionary *d, const float *signal, fl
     float scale = (float)(1 / sqrt((double)m));
     memcpy(code, signal, (size_t)m * sizeof *code);
     memcpy(code + m, signal, (size_t)m * sizeof *code);
-    walsh_hadamard(code + m, m);
+    d->kernels->hadamard_rows(1, m, code + m, m);
     for (int i = m; i < 2 * m; i++)
         code[i] *= scale;
 }

@@ -6,6 +6,8 @@
 #include "core/methods/pathways/pathways.h"
 
 #include "core/methods/pathways/config.h"
+#include "core/methods/pathways/query.h"
+#include "core/methods/pathways/recover.h"
 #include "core/methods/pathways/run.h"
 
 static const struct method_metric metrics[] = {
@@ -13,6 +15,10 @@ static const struct method_metric metrics[] = {
     {"stripe", "", "mean stripe sparsity of the first layer's codes at that point"},
     {"recovered", "", "share of the sign draws whose whole pathway was recovered"},
     {"coherence", "", "mutual coherence of the first layer's dictionary"},
+};
+
+static const struct method_query queries[] = {
+    {"pathways", "the pathway of a code that the job could have drawn, with its guarantee", false},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -30,6 +36,8 @@ const struct method pathways_method = {
     .preset_count = PATHWAYS_PRESETS,
     .metrics = metrics,
     .metric_count = COUNT(metrics),
+    .queries = queries,
+    .query_count = COUNT(queries),
     .check = pathways_check,
     .estimate = pathways_estimate,
     .create = pathways_create,
@@ -41,4 +49,11 @@ const struct method pathways_method = {
     .begin_evaluation = pathways_begin_evaluation,
     .result = pathways_result,
     .destroy = pathways_destroy,
+    .open = pathways_open,
+    .close = pathways_close,
+    .model_bytes = pathways_model_bytes,
+    .query = pathways_query,
+    .convolutions = pathways_convolutions,
+    .recover_options = &recover_options_table,
+    .recover = pathways_recover,
 };
