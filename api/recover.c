@@ -157,7 +157,7 @@ static void read_code(struct recovery *r, const cJSON *code)
         }
         (void)snprintf(pointer, sizeof pointer, "/code/%zu", r->request.code_count);
         if (!good) {
-            api_faults_add(r->faults, pointer, "must be [%sposition, filter, value]", members == 4 ? "row, column in place of " : "");
+            api_faults_add(r->faults, pointer, "must be [%s, filter, value]", members == 4 ? "row, column" : "position");
         }
         r->code[r->request.code_count++] = (struct method_spike){(int64_t)values[0], (int64_t)values[1], (int64_t)values[2], values[3]};
     }

@@ -100,6 +100,7 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     REAL_IN(beta2, "0.999", 0, 1, false, true, "", "Adam's decay of the mean squared gradient"),
     REAL_IN(epsilon, "1e-8", 0, 1, true, false, "", "Adam's guard against division by zero"),
     CLOSED(clip_norm, "0", 0, 1e6, "", "gradients are scaled down to this norm; 0: never"),
+    CLOSED(coherence_penalty, "0", 0, 1e6, "", "weight of a penalty on the coherence of g's 3x3 convolutions; 0: none"),
 
     INTEGER(total_samples, "6000000", 1, CONFIG_INT_MAX, "samples", "cap on training samples; the job then evaluates"),
     INTEGER(checkpoint_every, "20000", 1, CONFIG_INT_MAX, "samples", "training samples between checkpoints"),

@@ -55,7 +55,7 @@ struct sparling_config {
 
     /* Optimiser. */
     int64_t batch, warm_up;
-    double learning_rate, learning_rate_final, schedule_start, beta1, beta2, epsilon, clip_norm;
+    double learning_rate, learning_rate_final, schedule_start, beta1, beta2, epsilon, clip_norm, coherence_penalty;
     int schedule;
 
     /* Run. */
@@ -63,7 +63,7 @@ struct sparling_config {
     int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
 };
 
-enum { SPARLING_FIELDS = 69, SPARLING_PRESETS = 3 };
+enum { SPARLING_FIELDS = 70, SPARLING_PRESETS = 3 };
 extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];

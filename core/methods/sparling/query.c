@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/sparling/coherence.h"
 #include "core/methods/sparling/reading.h"
 
 struct method_model {
@@ -50,6 +51,11 @@ void sparling_close(struct method_model *model)
 uint64_t sparling_model_bytes(const struct method_model *model)
 {
     return params_bytes(model->network->params) + sizeof *model + sizeof *model->network;
+}
+
+size_t sparling_convolutions(const struct method_model *model, struct method_convolution *out, size_t room)
+{
+    return network_convolutions(model->network, out, room);
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------ */

@@ -1,6 +1,8 @@
 /* The fields of a result. */
+#include "core/methods/sparling/coherence.h"
 #include "core/methods/sparling/run.h"
 #include "core/methods/sparling/run_int.h"
+#include "core/nn/coherence.h"
 
 static void write_errors(const struct sink *out, const struct evaluation_row *row)
 {
@@ -58,6 +60,23 @@ static void write_confusion(const struct motif_errors *errors, const struct sink
     sink_end_object(out);
 }
 
+/* Each convolution of g as a dictionary (docs/pathways.md). */
+static void write_coherence(const struct network *network, const struct sink *out)
+{
+    struct method_convolution all[COHERENCE_LAYERS];
+    size_t count = network_convolutions(network, all, COHERENCE_LAYERS);
+    sink_begin_list(out, "coherence");
+    for (size_t i = 0; i < count && i < COHERENCE_LAYERS; i++) {
+        double length = (double)all[i].inputs * all[i].height * all[i].width;
+        sink_begin_object(out, NULL);
+        sink_text(out, "layer", all[i].name);
+        sink_number(out, "coherence", convolution_coherence(&all[i]));
+        sink_number(out, "welch_floor", coherence_floor_welch(length, all[i].filters));
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
 enum status sparling_result(struct method_run *run, const struct sink *out, struct error *err)
 {
     const struct evaluation *e = &run->evaluation;
@@ -79,6 +98,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     sink_integer(out, "stages", run->annealer.stage + run->annealer.pending);
     sink_boolean(out, "reached_final_density", annealer_last(&run->annealer, &run->rule));
     sink_integer(out, "parameters", params_count(run->network->params));
+    write_coherence(run->network, out);
     write_stages(e, out);
     write_confusion(&e->errors, out);
     return STATUS_OK;

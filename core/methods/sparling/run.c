@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "core/methods/sparling/coherence.h"
 #include "core/methods/sparling/run_int.h"
 
 /* Prompt to pause, yet long against the overhead of a step. */
@@ -145,6 +146,10 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
     run_metric(run, "fpe", motifs.fpe);
     run_metric(run, "fne", motifs.fne);
     run_metric(run, "ce", motifs.ce_assignment);
+    double mean, largest;
+    network_coherence(run->network, &mean, &largest);
+    run_metric(run, "coherence", mean);
+    run_metric(run, "coherence_max", largest);
     status = annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, &ended, err);
     if (status)
         return status;

@@ -19,6 +19,8 @@ static const struct method_metric metrics[] = {
     {"fpe", "", "share of the validation set's motifs that lie in no true box"},
     {"fne", "", "share of the validation set's true symbols without a motif"},
     {"ce", "", "share of the covered symbols whose motif is not the one that stands for them"},
+    {"coherence", "", "mutual coherence of g's 3x3 convolutions, their mean"},
+    {"coherence_max", "", "the largest of them"},
     {"threshold_mean", "", "mean of the sparse layer's thresholds"},
     {"learning_rate", "", "step size of the optimiser"},
     {"gradient_norm", "", "Euclidean norm of the whole gradient, mean of ten updates"},
@@ -63,4 +65,5 @@ const struct method sparling_method = {
     .model_bytes = sparling_model_bytes,
     .query = sparling_query,
     .draw = sparling_draw,
+    .convolutions = sparling_convolutions,
 };

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/methods/sparling/coherence.h"
 #include "core/methods/sparling/run_int.h"
 
 static double learning_rate(const struct method_run *run)
@@ -93,6 +94,9 @@ enum status run_update(struct method_run *run, struct error *err)
     if (!isfinite(value))
         return not_finite(run, "loss", err);
     status = tape_backward(e, loss, NULL, err);
+    double penalty = 0; /* not part of the reported loss */
+    if (!status && run->config.coherence_penalty > 0)
+        status = network_coherence_penalty(run->network, run->config.coherence_penalty, &penalty, err);
     if (status)
         return status;
     struct error cause = {0};
