@@ -125,8 +125,8 @@ static void dry_run(struct exchange *x, const struct api_job_spec *spec)
     }
     struct api_system system;
     api_facts(x->api, &system);
-    bool measured = system.gflops_per_thread > 0;
-    double gflops = measured ? system.gflops_per_thread : ASSUMED_GFLOPS;
+    bool measured = system.gflops_per_thread > 0 && estimate.gflops <= 0;
+    double gflops = estimate.gflops > 0 ? estimate.gflops : measured ? system.gflops_per_thread : ASSUMED_GFLOPS;
     int threads = spec->threads > 0 ? spec->threads : system.threads_per_job > 0 ? system.threads_per_job : 1;
     if (system.cores > 0 && threads > system.cores) {
         threads = system.cores; /* more threads than cores do not help */

@@ -12,6 +12,7 @@ static const struct bench table[] = {
     {"conv3x3", "3x3 convolutions at 16, 32 and 64 channels, each pass, as a share of the peak", bench_conv3x3},
     {"gemm", "matrix products of the shapes that the head uses", bench_gemm},
     {"passes", "batch norm, sparse layer, quantile and pooling: bytes moved a second", bench_passes},
+    {"pathways", "Monte Carlo of activation pathways: trials a second; analyses by FFT and directly", bench_pathways},
     {"sparling-step", "one SPARLING training step, everything in it: presets small and paper", bench_sparling_step},
     {"step-breakdown", "the same step by operation", bench_step_breakdown},
     {"superposition-step", "a training step of the superposition autoencoder beside a square product", bench_superposition_step},

@@ -108,7 +108,7 @@ static enum status open_run(struct job_run *run, struct error *err)
         return status;
     }
     if (run->method->estimate(run->config, &estimate, NULL) == STATUS_OK) {
-        run->flops_per_sample = estimate.flops_per_sample;
+        run->flops_per_sample = estimate.gflops > 0 ? 0 : estimate.flops_per_sample; /* a speed of its own is no gauge */
     }
     run->env = (struct method_env){
         .pool = run->pool,

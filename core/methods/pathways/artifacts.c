@@ -126,7 +126,7 @@ static enum status bounds_chart(struct method_run *run, struct error *err)
     }
     struct chart chart = {
         .title = "Recovery of activation pathways, and what is guaranteed",
-        .note = "Bars: 95 % over codes. Limits (3) and (5) are vertical lines (where they allow any non-zero); the curves of "
+        .note = "Bars: 95 % over codes. Limits (3) and (5) are vertical lines, where they allow any non-zero.\nThe curves of "
                 "bounds are guaranteed probabilities under random signs.",
         .panels = panel,
         .panel_count = shown,

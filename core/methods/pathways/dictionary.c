@@ -440,9 +440,20 @@ static void hadamard_interference(const struct dictionary *d, const struct spike
         sums[k] = unit * half[k < m];
 }
 
+static void add_powers(size_t count, double weight, int power, const float *from, double *to)
+{
+    if (power == 1)
+        for (size_t i = 0; i < count; i++)
+            to[i] += weight * (double)fabsf(from[i]);
+    else
+        for (size_t i = 0; i < count; i++)
+            to[i] += weight * (double)(from[i] * from[i]);
+}
+
 void dictionary_interference(const struct dictionary *d, const struct spikes *x, int power, double *sums)
 {
     const struct dictionary_shape *s = &d->shape;
+    size_t filters = (size_t)s->filters, row = (size_t)d->gram_w * filters;
     if (d->hadamard) {
         hadamard_interference(d, x, power, sums);
         return;
@@ -450,19 +461,17 @@ void dictionary_interference(const struct dictionary *d, const struct spikes *x,
     memset(sums, 0, dictionary_code_size(d) * sizeof *sums);
     for (int i = 0; i < x->count; i++) {
         struct place p = place_of(s, s->filters, x->at[i]);
-        const float *block = d->gram + (size_t)p.channel * (size_t)d->gram_h * (size_t)d->gram_w * (size_t)s->filters;
-        double weight = (double)x->value[i];
-        for (int y = 0; y < d->gram_h; y++)
-            for (int c = 0; c < d->gram_w; c++) {
-                int row = ((p.y - s->extent_h + 1 + y) % s->height + s->height) % s->height;
-                int column = ((p.x - s->extent_w + 1 + c) % s->width + s->width) % s->width;
-                double *to = sums + ((size_t)row * (size_t)s->width + (size_t)column) * (size_t)s->filters;
-                const float *from = block + ((size_t)y * (size_t)d->gram_w + (size_t)c) * (size_t)s->filters;
-                for (int f = 0; f < s->filters; f++)
-                    to[f] += weight * (power == 1 ? fabs((double)from[f]) : (double)from[f] * (double)from[f]);
-            }
+        const float *block = d->gram + (size_t)p.channel * (size_t)d->gram_h * row;
+        int left = ((p.x - s->extent_w + 1) % s->width + s->width) % s->width, room = s->width - left;
+        size_t head = (size_t)(d->gram_w < room ? d->gram_w : room) * filters;
+        for (int y = 0; y < d->gram_h; y++) {
+            int at = ((p.y - s->extent_h + 1 + y) % s->height + s->height) % s->height;
+            double *to = sums + (size_t)at * (size_t)s->width * filters;
+            add_powers(head, (double)x->value[i], power, block + (size_t)y * row, to + (size_t)left * filters);
+            add_powers(row - head, (double)x->value[i], power, block + (size_t)y * row + head, to);
+        }
         double own = dictionary_inner(d, x->at[i], x->at[i]); /* 1, rounded */
-        sums[x->at[i]] -= weight * (power == 1 ? fabs(own) : own * own);
+        sums[x->at[i]] -= (double)x->value[i] * (power == 1 ? fabs(own) : own * own);
     }
     for (int i = 0; i < x->count; i++)
         sums[x->at[i]] = fmax(0, sums[x->at[i]]);

@@ -14,9 +14,10 @@ static void slide(const double *in, double *out, int count, int stride, int wind
     double sum = 0;
     for (int i = 0; i < length; i++)
         sum += in[(size_t)i * (size_t)stride];
-    for (int i = 0; i < count; i++) {
+    for (int i = 0, enters = length % count; i < count; i++) {
         out[(size_t)i * (size_t)stride] = sum;
-        sum += in[(size_t)((i + length) % count) * (size_t)stride] - in[(size_t)i * (size_t)stride];
+        sum += in[(size_t)enters * (size_t)stride] - in[(size_t)i * (size_t)stride];
+        enters = enters + 1 < count ? enters + 1 : 0;
     }
 }
 
@@ -34,7 +35,7 @@ double local_norm(const struct local_window *w, const float *map, int alpha, dou
     for (int x = 0; x < w->width; x++)
         slide(sums + x, cells + x, w->height, w->width, w->window_h);
     for (size_t i = 0; i < positions; i++)
-        largest = fmax(largest, cells[i]);
+        largest = cells[i] > largest ? cells[i] : largest;
     return alpha == 0 ? largest : sqrt(largest);
 }
 
@@ -44,9 +45,10 @@ double local_norm_literal(const float *map, size_t count, size_t window, int alp
     double sum = 0, largest = 0;
     for (size_t i = 0; i < length; i++)
         sum += weigh(map[i], alpha);
-    for (size_t i = 0; i < count; i++) {
-        largest = fmax(largest, sum);
-        sum += weigh(map[(i + length) % count], alpha) - weigh(map[i], alpha);
+    for (size_t i = 0, enters = length % count; i < count; i++) {
+        largest = sum > largest ? sum : largest;
+        sum += weigh(map[enters], alpha) - weigh(map[i], alpha);
+        enters = enters + 1 < count ? enters + 1 : 0;
     }
     return alpha == 0 ? largest : sqrt(largest);
 }

@@ -7,7 +7,7 @@
 /* The convolutional single layer: sizes from 64 to 4096, random signs. */
 static const struct config_setting single_layer[] = {
     {"dictionary", "signs"}, {"filters", "2"},  {"filter_length", "4096"}, {"length", "32768"}, {"sweep", "sizes"},
-    {"sizes", "7"},          {"dictionaries", "3"}, {"points", "8"},       {"trials", "1000"},  {NULL, NULL}};
+    {"sizes", "7"},          {"dictionaries", "3"}, {"points", "8"},       {"trials", "400"},  {"bound_codes", "2"},  {NULL, NULL}};
 
 static const struct config_setting two_layer[] = {
     {"dictionary", "signs"}, {"filters", "2"},      {"filter_length", "1024"}, {"length", "4096"},
@@ -21,7 +21,7 @@ static const struct config_setting dirac_hadamard[] = {
 /* Random signs against the worst and against none, over sizes. */
 static const struct config_setting signs[] = {
     {"dictionary", "signs"}, {"filters", "2"},      {"filter_length", "4096"}, {"length", "32768"}, {"sweep", "signs"},
-    {"sizes", "7"},          {"dictionaries", "3"}, {"points", "8"},           {"trials", "1000"},  {NULL, NULL}};
+    {"sizes", "7"},          {"dictionaries", "3"}, {"points", "8"},           {"trials", "400"},  {"bound_codes", "2"},  {NULL, NULL}};
 
 /* No table of non-zeros: the run finds where recovery falls, from m = 16384 down to 64. */
 static const struct config_setting hadamard_scaling[] = {
@@ -29,7 +29,7 @@ static const struct config_setting hadamard_scaling[] = {
     {"points", "10"}, {"trials", "1000"}, {NULL, NULL}};
 
 static const struct config_setting reference[] = {
-    {"sweep", "reference"}, {"points", "12"}, {"trials", "2000"}, {NULL, NULL}};
+    {"sweep", "reference"}, {"dictionaries", "4"}, {"points", "12"}, {"trials", "1000"}, {NULL, NULL}};
 
 static const struct config_setting noise[] = {
     {"dictionary", "signs"}, {"filters", "4"}, {"filter_length", "256"}, {"length", "2048"}, {"sweep", "noise"},
@@ -132,22 +132,25 @@ static int size_cases(const struct pathways_config *c, const struct pathways_cas
 }
 
 /* The five dictionaries that the method's facts give numbers for. */
-static int reference_cases(const struct pathways_case *base, struct pathways_case *out)
+static int reference_cases(const struct pathways_case *base, int dictionaries, struct pathways_case *out)
 {
     static const struct {
         int length, filters, positions, family;
     } rows[] = {{49, 98, 256, PATHWAYS_GAUSS},  {49, 4, 512, PATHWAYS_GAUSS},   {256, 4, 2048, PATHWAYS_SIGNS},
                 {1024, 4, 8192, PATHWAYS_SIGNS}, {4096, 2, 32768, PATHWAYS_SIGNS}};
-    enum { ROWS = sizeof rows / sizeof rows[0] };
-    for (int i = 0; i < ROWS; i++) {
-        out[i] = *base;
-        out[i].layers = 1;
-        out[i].family = rows[i].family;
-        out[i].nonzeros[0] = 0;
-        out[i].shape[0] = (struct dictionary_shape){1, rows[i].positions, 1, rows[i].filters, 1, rows[i].length};
-        snprintf(out[i].label, sizeof out[i].label, "m=%d n=%d M=%d", rows[i].length, rows[i].filters, rows[i].positions);
-    }
-    return ROWS;
+    int count = 0;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int copy = 0; copy < dictionaries; copy++) {
+            struct pathways_case *p = &out[count++];
+            *p = *base;
+            p->layers = 1;
+            p->family = rows[i].family;
+            p->nonzeros[0] = 0;
+            p->stream = (uint32_t)copy + 16 * (uint32_t)i;
+            p->shape[0] = (struct dictionary_shape){1, rows[i].positions, 1, rows[i].filters, 1, rows[i].length};
+            snprintf(p->label, sizeof p->label, "m=%d n=%d M=%d", rows[i].length, rows[i].filters, rows[i].positions);
+        }
+    return count;
 }
 
 static int deep_cases(const struct pathways_config *c, const struct pathways_case *base, struct pathways_case *out)
@@ -195,7 +198,7 @@ int pathways_cases(const struct pathways_config *c, struct pathways_case *out)
     switch ((enum pathways_sweep)c->sweep) {
     case SWEEP_SIZES: return size_cases(c, &base, false, out);
     case SWEEP_SIGNS: return size_cases(c, &base, true, out);
-    case SWEEP_REFERENCE: return reference_cases(&base, out);
+    case SWEEP_REFERENCE: return reference_cases(&base, (int)c->dictionaries < PATHWAYS_CASES / 5 ? (int)c->dictionaries : PATHWAYS_CASES / 5, out);
     case SWEEP_DEEP: return deep_cases(c, &base, out);
     case SWEEP_NOISE:
     case SWEEP_MAGNITUDES:
