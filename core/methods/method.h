@@ -53,10 +53,10 @@ struct method_faults {
 struct method_estimate {
     int64_t parameters;
     double flops_per_sample;      /* of training: forward and backward */
-    double gflops;                /* what a thread does of them where that is known to differ from training; 0: as training */
     int64_t memory_bytes;         /* peak of a run */
     int64_t checkpoint_bytes;
     int64_t samples;              /* the cap, or the least number the schedule needs if smaller */
+    double gflops;                /* of a thread at this work where that is known to differ from training; 0: as training */
 };
 
 /* The checkpoints of the job that a run belongs to, newest last. */

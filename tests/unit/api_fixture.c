@@ -45,7 +45,7 @@ static enum status estimate(const void *config, struct method_estimate *out, str
 {
     (void)config;
     (void)err;
-    *out = (struct method_estimate){22, 1e6, 4096, 512, 60000};
+    *out = (struct method_estimate){22, 1e6, 4096, 512, 60000, 0};
     return STATUS_OK;
 }
 
