@@ -98,6 +98,20 @@ static struct exec_profile_entry *profile_entry(struct exec_profile *profile, co
     return entry;
 }
 
+double exec_clock(const struct exec *exec)
+{
+    return op_clock(exec);
+}
+
+void exec_profiled(struct exec *exec, const char *name, double since)
+{
+    if (exec->profile == NULL)
+        return;
+    struct exec_profile_entry *entry = profile_entry(exec->profile, name);
+    entry->forward_seconds += op_clock(exec) - since;
+    entry->calls++;
+}
+
 /* --- nodes -------------------------------------------------------------------------------------- */
 
 struct tensor *op_done(struct exec *e, struct node *node, const char *name,

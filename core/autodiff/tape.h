@@ -101,6 +101,9 @@ void exec_init(struct exec *exec, const struct kernels *kernels, struct pool *po
 /* Resets the arena and the tape: every tensor of the step before is gone. */
 void exec_begin(struct exec *exec, bool training, uint64_t step);
 enum status exec_status(const struct exec *exec, struct error *err);
+/* Time of work beside the operations: exec_clock() before it (0 without a profile), and its entry afterwards. */
+double exec_clock(const struct exec *exec);
+void exec_profiled(struct exec *exec, const char *name, double since);
 
 /* Uninitialised tensors in the step arena. A map's halo and padding channels are zero. */
 struct tensor *tensor_rows(struct exec *exec, int rows, int cols);

@@ -121,6 +121,16 @@ struct kth_set {
 
 enum { KTH_SCRATCH_BYTES = 1 << 22 };
 
+/* The values of one block above a bound of their channel, in scan order behind those that are there: list[c] has room for
+ * `room`, count[c] counts on when it is full. A bound of infinity closes a channel. */
+struct above_call {
+    int rows, width, room;
+    struct map_strip x;
+    const real *bound; /* [16] */
+    real *list;        /* [16][room] */
+    int *count;        /* [16] */
+};
+
 /* ---- maps: pooling ----------------------------------------------------------------------------- */
 
 /* Non-overlapping max-pool of pool_h x pool_w windows, floor; a tie goes to the first pixel in scan
@@ -305,6 +315,7 @@ struct kernels {
     void (*kth_block)(const struct kth_set *set, int block, int64_t k, real *out, void *scratch);
     /* The same over all channels together. */
     real (*kth_all)(const struct kth_set *set, int64_t k, void *scratch);
+    void (*collect_above)(const struct above_call *call);
 
     void (*pool_forward)(const struct pool_call *call);
     /* `out` holds the gradient of the pooled map, `in` is written with that of the input. */

@@ -1,6 +1,9 @@
 /* The sparse layer.
  *
- * Every batch on its own: the kernels find the exact k-th value in place.
+ * Every batch on its own: the kernels find the exact k-th value in place. At low densities it is one of few large values:
+ * those above a bound, which the last batches left, are collected image by image, and the k-th is among them when they are
+ * enough (the count proves it). Where they are not, the slower way answers and leaves a new bound. So bounds change what a
+ * step takes and never what it gives, and are not saved.
  *
  * Collected: nothing is updated until count * density >= `accumulate`, neither what was collected nor the
  * last batch reaches that alone, so fewer than 2 * `accumulate` values lie above the quantile when it is
@@ -18,6 +21,9 @@ struct sparse {
     struct weight *threshold;
     int groups;          /* thresholds that move on their own: channels, or 1 */
     int64_t *active;     /* [channels] */
+    real *bound;         /* [padded channels] below which a batch's quantile is not expected; infinity in the padding */
+    bool bounded;        /* there are bounds, for `bounded_rank` */
+    int64_t bounded_rank;
     /* accumulate > 0 */
     int64_t keep;        /* room for each group's largest values */
     int64_t collected;   /* values seen since the last update, of each group */
@@ -35,9 +41,10 @@ enum status sparse_create(struct sparse **out, struct params *params, const char
     s->config = *config;
     s->groups = config->mode == SPARSE_SINGLE ? 1 : config->channels;
     s->active = calloc((size_t)config->channels, sizeof(*s->active));
+    s->bound = calloc((size_t)map_padded(config->channels), sizeof(real));
     s->keep = config->accumulate > 0.0 ? 2 * (int64_t)ceil(config->accumulate) + 8 : 0;
     s->top = s->keep > 0 ? calloc((size_t)(s->keep * s->groups), sizeof(real)) : NULL;
-    if (s->active == NULL || (s->keep > 0 && s->top == NULL))
+    if (s->active == NULL || s->bound == NULL || (s->keep > 0 && s->top == NULL))
         goto no_memory;
     char full[2 * PACK_NAME];
     snprintf(full, sizeof(full), "%s.threshold", name);
@@ -55,6 +62,7 @@ void sparse_destroy(struct sparse *sparse)
     if (sparse == NULL)
         return;
     free(sparse->active);
+    free(sparse->bound);
     free(sparse->top);
     free(sparse);
 }
@@ -165,6 +173,93 @@ static void direct_task(void *context, int chunk, int worker)
         low[i] = between(low[i], high[i], t->rank.share);
 }
 
+/* --- quantiles among few large values -------------------------------------------------------------- */
+
+enum { TOP_MOST = 512 }; /* ranks from the top up to this */
+
+/* Values that a bound should leave: several times what is needed, so that batches may differ. */
+static int64_t top_wanted(int64_t rank) { return 6 * rank + 64; }
+
+struct top_task {
+    const struct sparse *sparse;
+    const struct kernels *kernels;
+    const struct tensor *z;
+    int room, *count; /* [images][padded] */
+    real *list;       /* [images][padded][room] */
+};
+
+static void top_task(void *context, int chunk, int worker)
+{
+    const struct top_task *t = context;
+    const struct map_shape *s = &t->z->map;
+    int block = chunk % map_blocks(s->channels), image = chunk / map_blocks(s->channels);
+    size_t at = (size_t)chunk * MAP_LANES;
+    struct above_call call = {.rows = s->height, .width = s->width, .room = t->room, .x = map_strip_at(s, t->z->data, image, 0),
+                              .bound = t->sparse->bound + block * MAP_LANES, .list = t->list + at * (size_t)t->room,
+                              .count = t->count + at};
+    call.x.at += block * call.x.block;
+    t->kernels->collect_above(&call);
+}
+
+/* All values of a channel above its bound, in `values`; -1 when they were not all kept. */
+static int64_t top_values(const struct top_task *t, int channel, real *values)
+{
+    int padded = map_padded(t->z->map.channels);
+    int64_t n = 0;
+    for (int image = 0; image < t->z->map.images; image++) {
+        size_t at = (size_t)image * (size_t)padded + (size_t)channel;
+        if (t->count[at] > t->room)
+            return -1;
+        memcpy(values + n, t->list + at * (size_t)t->room, (size_t)t->count[at] * sizeof(real));
+        n += t->count[at];
+    }
+    return n;
+}
+
+/* The quantiles if the bounds give them; moves bounds that leave too little or too much. `top`: rank of the k-th value
+ * from above. */
+static bool run_top(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task, int64_t top)
+{
+    int padded = map_padded(z->map.channels), images = z->map.images, blocks = map_blocks(z->map.channels);
+    int64_t wanted = top_wanted(top);
+    struct top_task t = {s, e->kernels, z, (int)wanted, NULL, NULL};
+    size_t lists = (size_t)images * (size_t)padded;
+    t.count = arena_zalloc(e->arena, lists, sizeof *t.count);
+    t.list = arena_alloc(e->arena, lists * (size_t)t.room * sizeof *t.list);
+    real *values = arena_alloc(e->arena, (size_t)images * (size_t)t.room * sizeof *values);
+    if (t.count == NULL || t.list == NULL || values == NULL)
+        return false; /* the other way needs less */
+    pool_run(e->pool, top_task, &t, images * blocks);
+    bool given = true, sound = true;
+    for (int c = 0; c < s->config.channels && given; c++) {
+        int64_t n = top_values(&t, c, values);
+        given = n >= top;
+        if (!given)
+            break;
+        real low = select_kth(values, (size_t)n, (size_t)(n - top + 1));
+        real high = task->rank.share > 0.0 && top > 1 ? select_kth(values, (size_t)n, (size_t)(n - top + 2)) : low;
+        task->quantile[c] = between(low, high, task->rank.share);
+        sound = sound && n >= 3 * top + 16;
+        if (n > 4 * wanted)
+            s->bound[c] = select_kth(values, (size_t)n, (size_t)(n - wanted));
+    }
+    s->bounded = given && sound;
+    return given;
+}
+
+/* The slower way, and bounds for the next batches. */
+static void run_bounds(struct exec *e, struct sparse *s, const struct quantile_task *task, int64_t top)
+{
+    struct quantile_task bounds = *task;
+    bounds.rank = (struct rank){task->batch - top_wanted(top), 0.0};
+    bounds.quantile = s->bound;
+    pool_run(e->pool, direct_task, &bounds, map_blocks(task->set.channels));
+    for (int c = s->config.channels; c < map_padded(s->config.channels); c++)
+        s->bound[c] = (real)INFINITY;
+    s->bounded = true;
+    s->bounded_rank = top;
+}
+
 /* --- quantiles of several batches --------------------------------------------------------------- */
 
 /* All values of channels [first, last) of the batch, in any order. */
@@ -256,7 +351,14 @@ static void update(struct exec *e, struct sparse *s, const struct tensor *z, dou
         if (!run_collected(e, s, &task))
             return;
     } else {
-        pool_run(e->pool, direct_task, &task, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(z->map.channels));
+        int64_t top = task.batch - task.rank.k + 1; /* rank from above */
+        bool few = s->config.mode == SPARSE_PER_CHANNEL && top <= TOP_MOST && 4 * top_wanted(top) < task.batch;
+        bool bounded = few && s->bounded && s->bounded_rank == top;
+        if (!bounded || !run_top(e, s, z, &task, top)) {
+            pool_run(e->pool, direct_task, &task, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(z->map.channels));
+            if (few && task.batch > 0)
+                run_bounds(e, s, &task, top);
+        }
     }
     if (task.update)
         move_thresholds(s, task.quantile);
@@ -274,8 +376,11 @@ struct tensor *sparse_forward(struct exec *e, struct sparse *s, struct tensor *z
         return z;
     if (s->config.mode == SPARSE_L1)
         return raw ? z : op_relu(e, z);
-    if (e->training)
+    if (e->training) {
+        double since = exec_clock(e);
         update(e, s, z, density);
+        exec_profiled(e, "quantile", since);
+    }
     /* Evaluating execs share the layer, and must not write to it. */
     return op_threshold(e, z, s->threshold->value, !raw, e->training ? s->active : NULL);
 }

@@ -237,7 +237,7 @@ static void open_net(struct probe *p, struct net *n, real *planes)
 {
     struct map_shape wide = n->in;
     wide.channels = n->width;
-    probe_open(p, 2, "ref");
+    probe_open(p, 1, "ref");
     p->exec.hold = true;
     probe_fill(p, planes, (size_t)(n->in.images * n->in.height * n->in.width), 1.0);
     n->planes = planes;

@@ -220,6 +220,33 @@ static void kth_is_exact(void **state)
     free(scratch);
 }
 
+static void fast_collects_what_ref_collects(void **state)
+{
+    enum { ROOM = 64 };
+    static const struct map_shape s = {2, 20, 30, 33, 1, 1};
+    float bound[16], list[2][16 * ROOM];
+    float *x = random_map(5, &s);
+    for (int l = 0; l < 16; l++)
+        bound[l] = l % 4 == 0 ? INFINITY : l % 4 == 1 ? -0.9f : 0.95f + 0.002f * (float)l; /* none, too many, some */
+    for (int t = 0; t < 2; t++) {
+        const struct kernels *k = kernels_named(t == 0 ? "avx2" : "avx512");
+        for (int block = 0; k && block < 2; block++) {
+            int count[2][16] = {{0}};
+            for (int which = 0; which < 2; which++) {
+                struct above_call call = {.rows = 30, .width = 33, .room = ROOM, .x = map_strip_at(&s, x, 1, 0),
+                                          .bound = bound, .list = list[which], .count = count[which]};
+                memset(list[which], 0, sizeof list[which]);
+                call.x.at += block * call.x.block;
+                (which ? k : ref)->collect_above(&call);
+            }
+            assert_memory_equal(count[0], count[1], sizeof count[0]);
+            assert_memory_equal(list[0], list[1], sizeof list[0]);
+            assert_true(count[0][0] == 0 && count[0][1] > ROOM && count[0][2] > 0 && count[0][2] < ROOM);
+        }
+    }
+    free(x);
+}
+
 static void fast_pool_matches_ref(void **state)
 {
     static const int pools[][2] = {{8, 8}, {2, 2}, {1, 8}, {3, 2}, {1, 1}};
@@ -341,6 +368,7 @@ int main(void)
         cmocka_unit_test(fast_norm_matches_ref),
         cmocka_unit_test(fast_threshold_matches_ref),
         cmocka_unit_test(kth_is_exact),
+        cmocka_unit_test(fast_collects_what_ref_collects),
         cmocka_unit_test(fast_pool_matches_ref),
         cmocka_unit_test(fast_embed_matches_ref),
     };

@@ -86,6 +86,47 @@ static size_t sorted(const struct layer *l, const real *batches, size_t number, 
     return n;
 }
 
+/* At low densities the last batches' bounds serve; whatever the next batch is, the threshold is the k-th value. */
+static void few_large_values_are_exact(void **state)
+{
+    static const double densities[] = {1e-9, 5e-4, 5e-4, 4e-3};
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 18, .momentum = 0.0};
+    for (int kind = 0; kind < 4; kind++) {
+        struct layer l;
+        config.interpolate = kind == 2;
+        layer_open(&l, &config, (struct map_shape){3, 18, 60, 70, 1, 1});
+        real *values = calloc(l.count, sizeof *values);
+        for (int step = 0; step < 14; step++) {
+            draw(&l, step > 3 ? 0.5 : 0.0);
+            for (size_t i = 0; i < l.count; i++) {
+                if (step == 5 || step == 6)
+                    l.planes[i] = step == 5 ? l.planes[i] * R(0.01) - R(3.0) : l.planes[i] * R(5.0) + R(9.0); /* too few; all */
+                else if (step == 8)
+                    l.planes[i] = R(2.0); /* equal values */
+                else if (step == 10 && i < l.plane * 18)
+                    l.planes[i] += R(4.0); /* all in one picture */
+            }
+            double density = step < 12 ? densities[kind] : densities[kind] * 0.5;
+            pass(&l, true, density, false);
+            for (int c = 0; c < 18; c++) {
+                size_t n = sorted(&l, l.planes, 1, c, values);
+                double place = (1.0 - density) * (double)(n - 1), share = place - floor(place);
+                int64_t k = (int64_t)((double)n * (1.0 - density));
+                real wanted = values[(k < 1 ? 1 : k) - 1];
+                if (kind == 2) {
+                    size_t at = (size_t)place;
+                    wanted = (real)((double)values[at] + share * ((double)values[at + 1 < n ? at + 1 : at] - (double)values[at]));
+                }
+                if (sparse_thresholds(l.sparse)[c] != wanted)
+                    fail_msg("kind %d, step %d, channel %d: %.9g, not %.9g", kind, step, c,
+                             (double)sparse_thresholds(l.sparse)[c], (double)wanted);
+            }
+        }
+        free(values);
+        layer_close(&l);
+    }
+}
+
 static void kth_value(void **state)
 {
     real values[200], sorted_values[200];
@@ -352,6 +393,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kth_value),
+        cmocka_unit_test(few_large_values_are_exact),
         cmocka_unit_test(quantile_rules),
         cmocka_unit_test(interpolated),
         cmocka_unit_test(frozen_in_evaluation),

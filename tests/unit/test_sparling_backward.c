@@ -108,14 +108,15 @@ static void compare(const struct model *m, const real *dense, const real *sparse
     }
 }
 
-static void check(const struct config_setting *more, double density)
+/* From table `first` on: ref takes long for wide networks. */
+static void check(const struct config_setting *more, double density, bool threads, int first)
 {
     static const char *const tables[] = {"ref", "avx2", "avx512"};
-    for (int t = 0; t < 3; t++) {
+    for (int t = first; t < 3; t++) {
         struct model m;
         if (kernels_named(tables[t]) == NULL)
             continue;
-        open_model(&m, more, tables[t], 2, density);
+        open_model(&m, more, tables[t], 1, density);
         size_t count = (size_t)params_count(m.network->params), bytes = count * sizeof(real);
         real *dense = malloc(bytes), *sparse = malloc(bytes), *again = malloc(bytes);
         assert_true(dense && sparse && again);
@@ -124,13 +125,15 @@ static void check(const struct config_setting *more, double density)
             double got = gradients(&m, (enum exec_sparse)mode, density, sparse);
             assert_true(got == wanted);
             compare(&m, dense, sparse, mode == EXEC_SPARSE ? "sparse" : "auto");
-            struct pool *two = m.pool;
+            if (!threads)
+                continue;
+            struct pool *one = m.pool;
             assert_int_equal(pool_create(3, &m.pool, NULL), STATUS_OK);
             m.exec.pool = m.pool;
             gradients(&m, (enum exec_sparse)mode, density, again);
             assert_memory_equal(sparse, again, bytes);
             pool_destroy(m.pool);
-            m.exec.pool = m.pool = two;
+            m.exec.pool = m.pool = one;
         }
         free(dense);
         free(sparse);
@@ -143,13 +146,13 @@ static void patches_give_the_same_gradients(void **state)
 {
     static const double densities[] = {1e-9, 3e-4, 2e-3, 2e-2};
     for (int i = 0; i < 4; i++) {
-        check((const struct config_setting[]){{"width", "16"}, {NULL, NULL}}, densities[i]);
+        check((const struct config_setting[]){{"width", "16"}, {NULL, NULL}}, densities[i], i == 2, i % 2);
         check((const struct config_setting[]){{"width", "20"}, {"embed_order", "pool-then-embed"}, {"attend", "active"},
                                               {"batch_norm", "plain"}, {"lstm", "false"}, {NULL, NULL}},
-              densities[i]);
+              densities[i], false, i < 3);
     }
-    check((const struct config_setting[]){{"width", "64"}, {"sparsity", "single"}, {NULL, NULL}}, 1e-3);
-    check((const struct config_setting[]){{"width", "8"}, {"motifs", "1"}, {"batch_norm", "none"}, {NULL, NULL}}, 1e-3);
+    check((const struct config_setting[]){{"width", "64"}, {"sparsity", "single"}, {NULL, NULL}}, 1e-3, false, 1);
+    check((const struct config_setting[]){{"width", "8"}, {"motifs", "1"}, {"batch_norm", "none"}, {NULL, NULL}}, 1e-3, true, 0);
 }
 
 int main(void)

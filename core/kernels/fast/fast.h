@@ -21,6 +21,7 @@ void FAST(map_mask)(int blocks, int rows, int width, struct map_strip y, struct 
 
 void FAST(kth_block)(const struct kth_set *set, int block, int64_t k, real *out, void *scratch);
 real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch);
+void FAST(collect_above)(const struct above_call *call);
 
 void FAST(pool_forward)(const struct pool_call *call);
 void FAST(embed_pool_forward)(const struct embed_call *call);

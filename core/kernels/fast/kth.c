@@ -237,3 +237,23 @@ real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch)
     float value;
     return found(&s, 0, low, high, k, &value) ? value : ref_kth_all(set, k, scratch);
 }
+
+void FAST(collect_above)(const struct above_call *c)
+{
+    vf bound[PV];
+    for (int g = 0; g < PV; g++)
+        bound[g] = v_load(c->bound + g * V);
+    for (int y = 0; y < c->rows; y++) {
+        const float *at = c->x.at + y * c->x.row;
+        for (int x = 0; x < c->width; x++, at += L) {
+            for (int g = 0; g < PV; g++) {
+                for (unsigned bits = v_bits(v_gt(v_load(at + g * V), bound[g])); bits; bits &= bits - 1) {
+                    int l = g * V + __builtin_ctz(bits);
+                    if (c->count[l] < c->room)
+                        c->list[(ptrdiff_t)l * c->room + c->count[l]] = at[l];
+                    c->count[l]++;
+                }
+            }
+        }
+    }
+}

@@ -17,6 +17,7 @@ const struct kernels FAST(kernels) = {
     .map_mask = FAST(map_mask),
     .kth_block = FAST(kth_block),
     .kth_all = FAST(kth_all),
+    .collect_above = FAST(collect_above),
     .pool_forward = FAST(pool_forward),
     .pool_backward = ref_pool_backward,
     .embed_pool_forward = FAST(embed_pool_forward),

@@ -70,3 +70,19 @@ real ref_kth_all(const struct kth_set *set, int64_t k, void *scratch)
 {
     return select_channels(set, 0, set->channels, k, scratch);
 }
+
+void ref_collect_above(const struct above_call *c)
+{
+    for (int y = 0; y < c->rows; y++) {
+        for (int x = 0; x < c->width; x++) {
+            const real *at = c->x.at + y * c->x.row + (ptrdiff_t)x * L;
+            for (int l = 0; l < L; l++) {
+                if (!(at[l] > c->bound[l]))
+                    continue;
+                if (c->count[l] < c->room)
+                    c->list[(ptrdiff_t)l * c->room + c->count[l]] = at[l];
+                c->count[l]++;
+            }
+        }
+    }
+}

@@ -16,6 +16,7 @@ const struct kernels kernels_ref = {
     .map_mask = ref_map_mask,
     .kth_block = ref_kth_block,
     .kth_all = ref_kth_all,
+    .collect_above = ref_collect_above,
     .pool_forward = ref_pool_forward,
     .pool_backward = ref_pool_backward,
     .embed_pool_forward = ref_embed_pool_forward,

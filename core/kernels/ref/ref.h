@@ -20,6 +20,7 @@ void ref_map_mask(int blocks, int rows, int width, struct map_strip y, struct ma
 
 void ref_kth_block(const struct kth_set *set, int block, int64_t k, real *out, void *scratch);
 real ref_kth_all(const struct kth_set *set, int64_t k, void *scratch);
+void ref_collect_above(const struct above_call *call);
 
 void ref_pool_forward(const struct pool_call *call);
 void ref_pool_backward(const struct pool_call *call);
