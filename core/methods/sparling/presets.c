@@ -14,8 +14,7 @@ static const struct config_setting paper[] = {{NULL, NULL}};
         {"embed_order", "pool-then-embed"}, {"attend", "active"}, {"motif_scale", "rms"}, {"batch_norm", "plain"},     \
         {"lstm", "false"}, {"dropout", "0"}, {"identical_layers", "false"}, {"batch", "8"},                            \
         {"learning_rate", "1e-3"}, {"warm_up", "200"}, {"clip_norm", "1"}, {"schedule", "linear"},                     \
-        {"schedule_start", "0.5"}, {"learning_rate_final", "0.05"}, {"plateau_gain", "0.9"},                           \
-        {"target_decay", "0"}, {"validation_samples", "500"}
+        {"learning_rate_final", "0.05"}, {"plateau_gain", "0.9"}, {"target_decay", "0"}, {"validation_samples", "500"}
 
 /* The paper's domain with a network that two CPU cores can train. */
 static const struct config_setting digitcircle[] = {
@@ -23,7 +22,7 @@ static const struct config_setting digitcircle[] = {
     {"layers", "3"},                {"feed_forward", "256"},        {"curriculum", "40000"},
     {"density_start", "8.9186e-4"}, {"density_final", "5.02e-5"},   {"plateau_validations", "2"},
     {"plateau_density", "5.5e-5"},  {"target_start", "0.985"},      {"target_max", "0.985"},
-    {"validation_every", "2000"},   {"total_samples", "140000"},    {"checkpoint_every", "20000"},
+    {"validation_every", "2000"},   {"total_samples", "150000"},    {"checkpoint_every", "20000"},
     {NULL, NULL}};
 
 /* A smaller circle: the whole line in minutes. */
@@ -36,7 +35,7 @@ static const struct config_setting quick[] = {
     {"plateau_validations", "1"},   {"plateau_density", "2e-4"},    {"target_start", "0.98"},
     {"target_max", "0.98"},         {"validation_every", "1000"},   {"total_samples", "45000"},
     {"checkpoint_every", "5000"},   {"test_samples", "2000"},       {"motif_samples", "2000"},
-    {"stage_samples", "500"},       {NULL, NULL}};
+    {"stage_samples", "500"},       {"schedule_start", "0.5"},      {NULL, NULL}};
 
 const struct method_preset sparling_presets[SPARLING_PRESETS] = {
     {"digitcircle-quick", "five digits in a 64-pixel picture: a full run with its evaluation in minutes", quick},
