@@ -55,6 +55,11 @@ static const struct config_setting gated[] = {{"n_s", "40"},
                                               {"initialisation", "xavier-normal"},
                                               {NULL, NULL}};
 
+static const struct config_setting sparse[] = {{"n_s", "40"},      {"ratio", "0.3"},          {"activation", "k-sparse"},
+                                               {"kept", "5"},      {"relu_updates", "9"},     {"batch", "40"},
+                                               {"stop", "never"},  {"total_samples", "800"},  {"test_samples", "100"},
+                                               {NULL, NULL}};
+
 static void configure(struct superposition_config *config, const struct config_setting *settings)
 {
     memset(config, 0, sizeof *config);
@@ -138,8 +143,8 @@ static void assert_same(const struct witness *a, const struct witness *b)
 
 static void threads_and_pauses_do_not_change_a_bit(void **state)
 {
-    const struct config_setting *const runs[] = {many, gated};
-    for (int i = 0; i < 2; i++) {
+    const struct config_setting *const runs[] = {many, gated, sparse};
+    for (int i = 0; i < 3; i++) {
         struct witness one, other;
         run_through(runs[i], 1, 0, &one);
         assert_true(one.artifacts >= 2);

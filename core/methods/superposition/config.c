@@ -49,6 +49,8 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
            "max(0, z); z above a threshold; the k largest z of a sample; z where a gate with a bias of its own opens"),
     REAL_IN(threshold, "0", 0, 10, false, false, "", "of activation threshold; 0: the best at the predicted interference"),
     INTEGER(kept, "0", 0, 16777216, "features", "k of activation k-sparse; 0: the best at the predicted interference"),
+    INTEGER(relu_updates, "0", 0, CONFIG_INT_MAX, "updates",
+            "threshold and k-sparse begin as ReLU for this long: a feature that never passes gets no gradient and stays lost"),
     CHOICE(importance, "equal", "weight of feature i's squared error: 1, (i + 1)^-importance_rate, or importance_rate^i"),
     REAL_IN(importance_rate, "0.9", 0, 10, false, false, "", "see importance"),
     CHOICE(initialisation, "uniform", "U(+-1/sqrt(fan in)), biases too; or normal weights of variance 2/(n_s + n_d), biases 0"),

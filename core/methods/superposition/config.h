@@ -35,7 +35,7 @@ struct superposition_config {
     bool tied;
     int activation, importance, initialisation;
     double threshold, importance_rate;
-    int64_t kept;
+    int64_t kept, relu_updates;
 
     int64_t batch, block, window;
     double learning_rate, beta1, beta2, epsilon, tolerance;
@@ -44,7 +44,7 @@ struct superposition_config {
     int64_t total_samples, checkpoint_every, test_samples, draws;
 };
 
-enum { SUPERPOSITION_FIELDS = 34, SUPERPOSITION_PRESETS = 9 };
+enum { SUPERPOSITION_FIELDS = 35, SUPERPOSITION_PRESETS = 9 };
 extern const struct config_field superposition_fields[SUPERPOSITION_FIELDS];
 extern const struct config_table superposition_config_table;
 extern const struct method_preset superposition_presets[SUPERPOSITION_PRESETS];

@@ -137,6 +137,21 @@ static const char *group_name(struct curves *k, const struct superposition_case 
     return arena_strdup(k->arena, text);
 }
 
+/* Of a size, whatever the model; where there is one size only, of the group. */
+static int group_colour(const struct curves *k, int group)
+{
+    int sizes = 0, own = 0;
+    for (int g = 0; g < k->groups; g++) {
+        bool before = false;
+        for (int h = 0; h < g; h++)
+            before |= k->group[h]->n_s == k->group[g]->n_s;
+        if (k->group[g]->n_s == k->group[group]->n_s && !before)
+            own = sizes;
+        sizes += !before;
+    }
+    return sizes > 1 ? own : group;
+}
+
 /* Losses of a group at one value of the other parameter; with `gap`, over the closed form, less one, in per cent. */
 static struct chart_series measured_series(struct curves *k, int group, double fixed, bool gap)
 {
@@ -157,8 +172,9 @@ static struct chart_series measured_series(struct curves *k, int group, double f
         high[count++] = (drawn ? o->high : o->loss + 2 * o->error) / unit - less;
     }
     bool points = k->group[group]->model != MODEL_TRAINED;
+    int colour = group_colour(k, group);
     return (struct chart_series){
-        group_name(k, k->group[group]), points ? CHART_POINTS : CHART_LINE_POINTS, -1, x, y, low, high, count};
+        group_name(k, k->group[group]), points ? CHART_POINTS : CHART_LINE_POINTS, colour, x, y, low, high, count};
 }
 
 static enum status draw_curves(struct method_run *run, bool along_p, const char *name, const char *title,
@@ -190,15 +206,14 @@ static enum status draw_curves(struct method_run *run, bool along_p, const char 
         panels[k.panels + i] = (struct chart_panel){
             "measured over predicted", x, CHART_AXIS("gap, %"), gaps, (size_t)k.groups, &zero, 1, NULL};
     }
-    struct chart chart = {
-        .title = title,
-        .note = "Bars: two standard errors, or the range over a rug's draws. Predicted: the closed form (for linear "
-                "models, theirs), which holds for many features.",
-        .panels = panels,
-        .panel_count = 2 * k.panels,
-        .columns = k.panels,
-        .width = k.panels > 2 ? 330 : 480,
-        .one_legend = true};
+    struct chart chart = {.title = title,
+                          .note = "Bars: two standard errors, or the range over a rug's draws.\n"
+                                  "Predicted: the closed form (for linear models, theirs), for many features.",
+                          .panels = panels,
+                          .panel_count = 2 * k.panels,
+                          .columns = k.panels > 1 ? k.panels : 2,
+                          .width = k.panels > 2 ? 330 : 480,
+                          .one_legend = true};
     enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
                                   : plots_hand_over(run, name, &chart, err);
     arena_close(&arena);
@@ -214,7 +229,7 @@ static double map_value(enum map map, const struct superposition_case *c, const 
     const struct statistics *s = &o->statistics;
     switch (map) {
     case MAP_LOSS:
-        return o->loss / case_predicted(c) - 1;
+        return log10(o->loss / case_predicted(c));
     case MAP_DROPPED:
         return s->dropped;
     case MAP_DIAGONAL:
@@ -235,12 +250,9 @@ static double map_value(enum map map, const struct superposition_case *c, const 
 static enum status draw_maps(struct method_run *run, const struct superposition_case *first, const double *ps,
                              int p_count, const double *ratios, int ratio_count, struct error *err)
 {
-    static const char *const titles[] = {"loss over closed form, less 1",
-                                         "share of dropped features",
-                                         "variance of W_ii",
-                                         "variance of bias",
-                                         "variance of Var(ν_i) over kept rows",
-                                         "Lyapunov Λ"};
+    static const char *const titles[] = {
+        "log₁₀ (loss / closed form)", "share of dropped features",           "variance of W_ii",
+        "variance of bias",           "variance of Var(ν_i) over kept rows", "Lyapunov Λ"};
     int cells = p_count * ratio_count;
     double *values = calloc((size_t)(MAPS * cells), sizeof *values);
     struct chart_heat heats[MAPS];

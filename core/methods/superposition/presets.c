@@ -9,7 +9,7 @@ static const struct config_setting rug_large[] = {
     {"model", "rug"}, {"n_s", "1048576"}, {"test_samples", "200"}, {NULL, NULL}};
 
 static const struct config_setting loss_curve[] = {{"experiment", "loss-ratio"},
-                                                   {"models", "rug,linear,trained"},
+                                                   {"models", "rug,trained"},
                                                    {"sizes", "128,512,1024"},
                                                    {"ps", "0.044001"},
                                                    {"ratios", "0.1,0.254001,0.5"},
@@ -45,6 +45,7 @@ static const struct config_setting scaling[] = {{"experiment", "scaling"},
 
 static const struct config_setting activations[] = {{"experiment", "activations"},
                                                     {"activations", "relu,threshold,k-sparse,gated"},
+                                                    {"relu_updates", "500"},
                                                     {"sizes", "256"},
                                                     {"ratios", "0.1,0.254001,0.5"},
                                                     {"learning_rate", "1e-2"},

@@ -9,7 +9,7 @@
 #include "core/methods/superposition/data.h"
 #include "core/methods/superposition/theory.h"
 
-enum { BLOCK = 64, NORMALITY_SAMPLES = 1000 };
+enum { BLOCK = 64, NORMALITY_SAMPLES = 1000, NORMALITY_WORK = 1 << 27 };
 
 _Static_assert(sizeof(struct statistics) == STATISTICS * sizeof(double), "statistics are a row of doubles");
 
@@ -174,23 +174,25 @@ static double distance_from_normal(double *nu, int count)
     return most;
 }
 
-/* Interference at feature 0, whose row of W is `w`. */
+/* Interference at feature 0, whose row of W is `w`. Of very wide models fewer samples: a step must end. */
 static enum status test_normality(const float *w, int n, double p, uint64_t seed, struct statistics *s,
                                   struct error *err)
 {
+    int count = n > NORMALITY_WORK / NORMALITY_SAMPLES ? NORMALITY_WORK / n : NORMALITY_SAMPLES;
     double *nu = calloc(NORMALITY_SAMPLES, sizeof *nu);
     float *x = malloc((size_t)n * sizeof *x);
     enum status status = STATUS_OK;
     if (!nu || !x)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for samples of the interference");
-    for (int k = 0; !status && k < NORMALITY_SAMPLES; k++) {
+    count = count > 50 ? count : 50;
+    for (int k = 0; !status && k < count; k++) {
         sample_draw(seed, STREAM_QUERY, k, p, n, x);
         for (int j = 1; j < n; j++)
             nu[k] += (double)w[j] * (double)x[j];
     }
     if (!status) {
-        s->kolmogorov = distance_from_normal(nu, NORMALITY_SAMPLES);
-        s->kolmogorov_p = theory_kolmogorov(s->kolmogorov, NORMALITY_SAMPLES);
+        s->kolmogorov = distance_from_normal(nu, count);
+        s->kolmogorov_p = theory_kolmogorov(s->kolmogorov, count);
     }
     free(nu);
     free(x);

@@ -23,7 +23,7 @@ struct statistics {
     double kept_lyapunov;                     /* over kept rows */
     double lyapunov_code;                     /* max sum |W_ij|^3 / sum W_ij^2 */
     double symmetric, antisymmetric;          /* Frobenius norms of (W +- W') / 2 */
-    double kolmogorov, kolmogorov_p;          /* distance of 1000 standardised nu_0 from a normal, and its p-value */
+    double kolmogorov, kolmogorov_p;          /* distance of up to 1000 standardised nu_0 from a normal, its p-value */
 };
 enum { STATISTICS = 28 };
 

@@ -119,6 +119,8 @@ enum status work_update(struct method_run *run, struct error *err)
     int64_t count = left < block ? left : block;
     count = count < c->batch ? count : c->batch;
     struct batch_samples samples = {(uint64_t)c->seed, STREAM_TRAINING, run->samples, (int)count, now->p};
+    bool early = run->updates < c->relu_updates && now->activation != ACTIVATION_GATED;
+    run->model->shape.activation = early ? ACTIVATION_RELU : now->activation;
     params_begin_step(run->model->params);
     double loss = batch_run(run->batch, &samples, true);
     if (!isfinite(loss))
@@ -204,6 +206,7 @@ enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
     double own[EVALUATION_PIECE];
     const double *losses = own;
     if (c->model == MODEL_TRAINED) {
+        run->model->shape.activation = c->activation;
         struct batch_samples samples = {(uint64_t)run->evaluation_seed, STREAM_TEST, run->position, count, c->p};
         batch_run(run->batch, &samples, false);
         losses = batch_losses(run->batch);
