@@ -9,7 +9,7 @@
 
 static const struct bench table[] = {
     {"peak", "multiply-add and copy rates of this machine: the ceiling for all others", bench_peak},
-    {"conv3x3", "3x3 convolutions at 16, 32 and 64 channels, each pass, as a share of the peak", bench_conv3x3},
+    {"conv3x3", "3x3 convolutions at 16, 32 and 64 channels, each pass, as a share of the peak; residual units", bench_conv3x3},
     {"gemm", "matrix products of the shapes that the head uses", bench_gemm},
     {"passes", "batch norm, sparse layer, quantile and pooling: bytes moved a second", bench_passes},
     {"pathways", "Monte Carlo of activation pathways: trials a second; analyses by FFT and directly", bench_pathways},
@@ -78,22 +78,25 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+struct bench_timing bench_summary(double *took, int calls)
+{
+    qsort(took, (size_t)calls, sizeof *took, by_size);
+    return (struct bench_timing){.best = took[0], .median = took[calls / 2], .calls = calls};
+}
+
 struct bench_timing bench_time(void (*work)(void *context), void *context, double seconds)
 {
     enum { MOST = 4096 };
     double took[MOST], end;
-    struct bench_timing timing = {0};
+    int calls = 0;
     work(context);
     end = bench_now() + seconds;
-    while (timing.calls < MOST && (timing.calls < 3 || bench_now() < end)) {
+    while (calls < MOST && (calls < 3 || bench_now() < end)) {
         double before = bench_now();
         work(context);
-        took[timing.calls++] = bench_now() - before;
+        took[calls++] = bench_now() - before;
     }
-    qsort(took, (size_t)timing.calls, sizeof *took, by_size);
-    timing.best = took[0];
-    timing.median = took[timing.calls / 2];
-    return timing;
+    return bench_summary(took, calls);
 }
 
 void bench_write_timing(const struct sink *sink, const char *key, struct bench_timing timing, double flops,

@@ -14,6 +14,8 @@ struct bench_timing {
     int calls;
 };
 
+/* Best and median of `calls` (> 0) times; sorts them. */
+struct bench_timing bench_summary(double *took, int calls);
 /* Calls `work` once to warm up, then for about `seconds` (3 times at least). */
 struct bench_timing bench_time(void (*work)(void *context), void *context, double seconds);
 /* Writes best_ms, median_ms and, where `flops` or `bytes` of a call are not 0, gflops and gb_per_second. */
@@ -31,6 +33,12 @@ double bench_fma_peak(struct pool *pool, double seconds);
 /* Seconds of one 3x3 convolution pass (0 forward, 1 gradient of the input, 2 of the weights) in libdnnl's own
  * layout; negative when it is not built in or fails. */
 double bench_dnnl_conv(int pass, int images, int channels, int size, int threads, double seconds);
+
+/* A residual unit in libdnnl's primitives: forward, then backward. False when it is not built in or fails. */
+bool bench_dnnl_unit(int images, int channels, int size, int threads, double seconds, struct bench_timing timing[2]);
+/* Ours, and beside it libdnnl's if there is one: writes an object for forward, backward and both. */
+enum status bench_unit(const struct bench_options *options, struct pool *pool, int channels, double seconds,
+                       const struct sink *sink, struct error *err);
 
 enum status bench_peak(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_conv3x3(const struct bench_options *options, const struct sink *sink, struct error *err);

@@ -92,37 +92,54 @@ static void conv_measure(struct conv *c, double peak, double seconds, int thread
     }
 }
 
-static enum status conv_threads(const struct bench_options *options, int threads, const struct sink *sink,
-                                struct error *err)
+static const int widths[] = {16, 32, 64};
+
+static enum status conv_passes(const struct bench_options *options, struct pool *pool, double seconds,
+                               const struct sink *sink, struct error *err)
 {
-    static const int channels[] = {16, 32, 64};
-    double seconds = options->seconds > 0 ? options->seconds : 0.5;
-    struct pool *pool;
-    const struct kernels *kernels = bench_kernels(options, err);
-    if (!kernels)
-        return STATUS_INVALID;
-    enum status status = pool_create(threads, &pool, err);
-    if (status != STATUS_OK)
-        return status;
+    enum status status = STATUS_OK;
     double peak = bench_fma_peak(pool, seconds);
     for (size_t i = 0; i < 3 && status == STATUS_OK; i++) {
-        struct conv c = {.kernels = kernels, .pool = pool};
-        status = conv_open(&c, options->batch ? options->batch : 10, channels[i], err);
+        struct conv c = {.kernels = bench_kernels(options, err), .pool = pool};
+        status = conv_open(&c, options->batch ? options->batch : 10, widths[i], err);
         if (status == STATUS_OK)
-            conv_measure(&c, peak, seconds, threads, sink);
+            conv_measure(&c, peak, seconds, pool_threads(pool), sink);
         conv_close(&c);
     }
-    pool_destroy(pool);
+    return status;
+}
+
+static enum status conv_units(const struct bench_options *options, struct pool *pool, double seconds,
+                              const struct sink *sink, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < 3 && status == STATUS_OK; i++)
+        status = bench_unit(options, pool, widths[i], seconds, sink, err);
+    return status;
+}
+
+static enum status conv_lists(const struct bench_options *options, bool units, const struct sink *sink, struct error *err)
+{
+    int first = options->threads ? options->threads : 1, last = options->threads ? options->threads : 2;
+    double seconds = options->seconds > 0 ? options->seconds : 0.5;
+    enum status status = STATUS_OK;
+    sink_begin_list(sink, units ? "residual_units" : "results");
+    for (int threads = first; threads <= last && status == STATUS_OK; threads++) {
+        struct pool *pool;
+        status = pool_create(threads, &pool, err);
+        if (status != STATUS_OK)
+            break;
+        status = (units ? conv_units : conv_passes)(options, pool, seconds, sink, err);
+        pool_destroy(pool);
+    }
+    sink_end_list(sink);
     return status;
 }
 
 enum status bench_conv3x3(const struct bench_options *options, const struct sink *sink, struct error *err)
 {
-    int first = options->threads ? options->threads : 1, last = options->threads ? options->threads : 2;
-    enum status status = STATUS_OK;
-    sink_begin_list(sink, "results");
-    for (int threads = first; threads <= last && status == STATUS_OK; threads++)
-        status = conv_threads(options, threads, sink, err);
-    sink_end_list(sink);
-    return status;
+    if (!bench_kernels(options, err))
+        return STATUS_INVALID;
+    enum status status = conv_lists(options, false, sink, err);
+    return status == STATUS_OK ? conv_lists(options, true, sink, err) : status;
 }
