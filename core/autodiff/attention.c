@@ -46,12 +46,12 @@ static const real *side_at(const struct attention_side *side, int sample, int he
     return side->at + sample * side->sample + head * d;
 }
 
-/* Probabilities after dropout, or the values given, in `to`. */
-static void drop(const struct attention_task *task, int chunk, const real *from, real *to)
+/* Probabilities after dropout, or the values given, in `to`; likewise `also`, in place, if not NULL. */
+static void drop(const struct attention_task *task, int chunk, const real *from, real *to, real *also)
 {
     const struct attention_node *n = task->node;
     struct dropout_call call = {.count = (size_t)n->shape.queries * (size_t)n->shape.keys, .p = n->shape.dropout,
-                                .at = n->at, .x = from, .y = to};
+                                .at = n->at, .x = from, .y = to, .x2 = also, .y2 = also};
     call.at.index = (uint64_t)chunk * n->stride;
     task->kernels->dropout(&call);
 }
@@ -74,7 +74,7 @@ static void attention_forward_task(void *context, int chunk, int worker)
     const real *used = p;
     if (s->dropout > 0.0) {
         real *dropped = task->scratch + (size_t)worker * 2 * n->stride;
-        drop(task, chunk, p, dropped);
+        drop(task, chunk, p, dropped, NULL);
         used = dropped;
     }
     struct gemm_call values = {.m = s->queries, .n = n->d, .k = s->keys, .alpha = R(1.0), .a = used, .lda = s->keys,
@@ -101,8 +101,7 @@ static void attention_backward_task(void *context, int chunk, int worker)
                                .c = dp, .ldc = s->keys};
     task->kernels->gemm(&scores);
     if (s->dropout > 0.0) {
-        drop(task, chunk, dp, dp);
-        drop(task, chunk, p, dropped);
+        drop(task, chunk, p, dropped, dp);
         used = dropped;
     }
     struct gemm_call by_key = {.transpose_a = true, .m = s->keys, .n = n->d, .k = s->queries, .alpha = R(1.0),

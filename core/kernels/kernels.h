@@ -226,13 +226,15 @@ struct random_at {
 /* Inverted dropout of `count` values: y[i] = (add ? add[i] : 0) + x[i] * (kept(i) ? 1 / (1 - p) : 0),
  * where element i is dropped when the 32-bit word at `at.index + i` is below p * 2^32. at.index must be
  * a multiple of 4. y may be x or add. Its own backward (with add = NULL): the mask is a pure
- * function of `at`. p = 0 copies or adds. */
+ * function of `at`. p = 0 copies or adds. x2 and y2 (or NULL both): a second pair under the same mask, without add. */
 struct dropout_call {
     size_t count;
     double p;
     struct random_at at;
     const real *x, *add;
     real *y;
+    const real *x2;
+    real *y2;
 };
 
 /* LSTM cell over `rows` sequences, gate order i, f, g, o in `gates` [rows][4 hidden].

@@ -203,21 +203,26 @@ static void dropout_masks_are_the_same(void **state)
             struct random_at at = {0x123456789abcdefULL, (1ULL << 33) + 5, 3, (1ULL << 34) - 8};
             struct philox stream = philox_stream(at.seed, at.stream, at.step);
             float *x = random_floats(1, count), *add = random_floats(2, count), *y = copy_floats(x, count);
-            struct dropout_call call = {count, p, at, x, NULL, y};
+            float *again = copy_floats(x, count);
+            struct dropout_call call = {count, p, at, x, NULL, y, NULL, NULL};
             k->dropout(&call);
             for (size_t i = 0; i < count; i++) {
                 bool kept = (double)philox_u32(&stream, at.index + i) >= p * 4294967296.0;
                 assert_true(y[i] == (kept ? x[i] * (float)(1 / (1 - p)) : 0));
             }
             call.add = add;
+            call.x2 = add;
+            call.y2 = again;
             k->dropout(&call);
             for (size_t i = 0; i < count; i++) {
                 bool kept = (double)philox_u32(&stream, at.index + i) >= p * 4294967296.0;
                 assert_true(y[i] == add[i] + (kept ? x[i] * (float)(1 / (1 - p)) : 0));
+                assert_true(again[i] == (kept ? add[i] * (float)(1 / (1 - p)) : 0));
             }
             free(x);
             free(add);
             free(y);
+            free(again);
         }
     }
 }

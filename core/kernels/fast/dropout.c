@@ -42,43 +42,68 @@ INLINE unsigned l_kept(vl word, uint32_t bound)
 }
 #endif
 
-/* Bit i: element i of the 2 V elements from block `first` on is kept. */
-INLINE uint32_t kept_bits(const struct philox *stream, uint64_t first, uint32_t bound)
+enum { SIDE = 2 }; /* registers of blocks drawn side by side: one chain of rounds alone leaves the multiplier idle */
+
+/* bits[s]: bit i is set if element i of 2 V elements is kept, those from block `first` + s B on. */
+INLINE void kept_bits(const struct philox *stream, uint64_t first, uint32_t bound, uint32_t bits[SIDE])
 {
-    vl block = l_count(first), c0 = block, c1 = l_high(block), c2 = l_all(stream->step[0]), c3 = l_all(stream->step[1]);
-    vl m0 = l_all(0xD2511F53u), m1 = l_all(0xCD9E8D57u);
-    uint32_t k0 = stream->key[0], k1 = stream->key[1], bits = 0;
+    vl c0[SIDE], c1[SIDE], c2[SIDE], c3[SIDE], m0 = l_all(0xD2511F53u), m1 = l_all(0xCD9E8D57u);
+    uint32_t k0 = stream->key[0], k1 = stream->key[1];
+    UNROLL for (int s = 0; s < SIDE; s++)
+    {
+        c0[s] = l_count(first + (uint64_t)(s * B));
+        c1[s] = l_high(c0[s]);
+        c2[s] = l_all(stream->step[0]);
+        c3[s] = l_all(stream->step[1]);
+    }
     UNROLL for (int round = 0; round < 10; round++)
     {
-        vl p0 = l_product(c0, m0), p1 = l_product(c2, m1);
-        c0 = l_xor3(l_high(p1), c1, l_all(k0));
-        c2 = l_xor3(l_high(p0), c3, l_all(k1));
-        c1 = p1;
-        c3 = p0;
+        UNROLL for (int s = 0; s < SIDE; s++)
+        {
+            vl p0 = l_product(c0[s], m0), p1 = l_product(c2[s], m1);
+            c0[s] = l_xor3(l_high(p1), c1[s], l_all(k0));
+            c2[s] = l_xor3(l_high(p0), c3[s], l_all(k1));
+            c1[s] = p1;
+            c3[s] = p0;
+        }
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    bits |= _pdep_u32(l_kept(c0, bound), 0x11111111u);
-    bits |= _pdep_u32(l_kept(c1, bound), 0x22222222u);
-    bits |= _pdep_u32(l_kept(c2, bound), 0x44444444u);
-    bits |= _pdep_u32(l_kept(c3, bound), 0x88888888u);
-    return bits;
+    UNROLL for (int s = 0; s < SIDE; s++)
+        bits[s] = _pdep_u32(l_kept(c0[s], bound), 0x11111111u) | _pdep_u32(l_kept(c1[s], bound), 0x22222222u) |
+                  _pdep_u32(l_kept(c2[s], bound), 0x44444444u) | _pdep_u32(l_kept(c3[s], bound), 0x88888888u);
+}
+
+static void copy(const struct dropout_call *c)
+{
+    FOR_VECTORS(i, part, c->count)
+    {
+        vf v = LOAD(c->x + i);
+        STORE(c->y + i, c->add ? v_add(LOAD(c->add + i), v) : v);
+        if (c->y2)
+            STORE(c->y2 + i, LOAD(c->x2 + i));
+    }
 }
 
 void FAST(dropout)(const struct dropout_call *c)
 {
+    if (c->p <= 0) {
+        copy(c);
+        return;
+    }
     struct philox stream = philox_stream(c->at.seed, c->at.stream, c->at.step);
     double edge = c->p * 4294967296.0;
-    uint32_t bound = (uint32_t)edge + ((double)(uint32_t)edge < edge);
+    uint32_t bound = (uint32_t)edge + ((double)(uint32_t)edge < edge), bits[SIDE] = {0};
     vf keep = v_all((float)(1 / (1 - c->p)));
-    uint32_t bits = 0;
     FOR_VECTORS(i, part, c->count)
     {
-        vf v = LOAD(c->x + i);
-        if (c->p > 0) {
-            bits = i % (2 * V) == 0 ? kept_bits(&stream, (c->at.index + (uint64_t)i) / 4, bound) : bits >> V;
-            v = v_keep(v_mask(bits), v_mul(v, keep));
-        }
+        int at = (int)(i % (SIDE * 2 * V));
+        if (at == 0)
+            kept_bits(&stream, (c->at.index + (uint64_t)i) / 4, bound, bits);
+        vm kept = v_mask(bits[at / (2 * V)] >> at % (2 * V));
+        vf v = v_keep(kept, v_mul(LOAD(c->x + i), keep));
         STORE(c->y + i, c->add ? v_add(LOAD(c->add + i), v) : v);
+        if (c->y2)
+            STORE(c->y2 + i, v_keep(kept, v_mul(LOAD(c->x2 + i), keep)));
     }
 }

@@ -37,8 +37,10 @@ void ref_dropout(const struct dropout_call *c)
     for (size_t i = 0; i < c->count; i++) {
         if (c->p > 0 && i % 4 == 0)
             philox_fill_u32(&stream, c->at.index + i, words, 4);
-        real v = c->p > 0 ? (words[i % 4] < bound ? 0 : c->x[i] * keep) : c->x[i];
+        real factor = c->p > 0 ? (words[i % 4] < bound ? 0 : keep) : 1, v = factor > 0 ? c->x[i] * factor : 0;
         c->y[i] = c->add ? c->add[i] + v : v;
+        if (c->y2)
+            c->y2[i] = factor > 0 ? c->x2[i] * factor : 0;
     }
 }
 
