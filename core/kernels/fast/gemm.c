@@ -205,15 +205,40 @@ static void pack_a(const struct gemm_call *call, int i, int rows, int panels, in
     }
 }
 
+/* Stored lines that will be packed next; asked for a few at a time while tiles are computed. */
+struct ahead {
+    const float *at;
+    ptrdiff_t ld;
+    int rows, columns, row, column;
+};
+
+static void look_ahead(struct ahead *next, int lines)
+{
+    for (; lines > 0 && next->row < next->rows; lines--) {
+        __builtin_prefetch(next->at + next->row * next->ld + next->column, 0, 2);
+        next->column += 16;
+        if (next->column >= next->columns) {
+            next->column = 0;
+            next->row++;
+        }
+    }
+}
+
 /* All tiles of one block of rows against the packed columns. */
 static void block(const struct gemm_call *call, int i, int rows, int panels, int j, int columns, int depth,
-                  const float *a, const float *b, float beta)
+                  const float *a, const float *b, float beta, struct ahead *next)
 {
+    enum { LINES = 16 }; /* about what a block of A has for each tile */
+
     for (int at = 0; at < columns; at += NR) {
         int nv = columns - at > V ? 2 : 1, wide = columns - at < NR ? columns - at : NR, row = i;
         const float *panel = a;
         for (int n = 0; n < panels; n++) {
             int mr = rows / panels + (n < rows % panels);
+            look_ahead(next, LINES);
+            for (int r = 0; r < mr; r++)
+                for (int g = 0; g < nv; g++)
+                    __builtin_prefetch(call->c + (row + r) * call->ldc + j + at + g * V, 1, 3);
             any_tile(mr, nv, call, depth, panel, b, call->c + row * call->ldc + j + at, wide, beta);
             panel += (ptrdiff_t)depth * mr;
             row += mr;
@@ -240,8 +265,12 @@ void FAST(gemm)(const struct gemm_call *call)
             for (int n = 0, i = 0; n < row_blocks; n++) {
                 int rows = call->m / row_blocks + (n < call->m % row_blocks), panels = (rows + MR - 1) / MR;
                 pack_a(call, i, rows, panels, p, depth, a);
-                block(call, i, rows, panels, j, columns, depth, a, b, beta);
                 i += rows;
+                struct ahead next = {NULL, call->lda, 0, 0, 0, 0};
+                if (n + 1 < row_blocks)
+                    next = call->transpose_a ? (struct ahead){call->a + (ptrdiff_t)p * call->lda + i, call->lda, depth, rows, 0, 0}
+                                             : (struct ahead){call->a + (ptrdiff_t)i * call->lda + p, call->lda, rows, depth, 0, 0};
+                block(call, i - rows, rows, panels, j, columns, depth, a, b, beta, &next);
             }
             p += depth;
         }
