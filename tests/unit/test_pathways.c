@@ -448,6 +448,15 @@ static void trials_equal_a_decoder_that_sees_the_matrix(void **state)
                 nonzeros += picture.codes[plan.layers - 1][k] != 0;
             assert_int_equal(nonzeros, request.nonzeros);
             assert_int_equal(outcome.draws, 1);
+            for (int l = 0; l < plan.layers; l++) { /* counted from the spikes, here from the map */
+                const struct dictionary_shape *s = &w.scenario.dictionary[l].shape;
+                struct local_window stripe = {1, s->width, s->filters, 1, 2 * s->extent_w - 1};
+                double scratch[2 * 96];
+                size_t count = dictionary_code_size(&w.scenario.dictionary[l]);
+                assert_near(outcome.stripe[l], local_norm(&stripe, picture.codes[l], 0, scratch), 0);
+                assert_near(outcome.stripe_literal[l],
+                            local_norm_literal(picture.codes[l], count, (size_t)(stripe.window_w * s->filters), 0), 0);
+            }
             int plain = plain_recovery(&w, &picture);
             if (plain >= 0)
                 assert_int_equal(outcome.recovered, plain);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "core/methods/pathways/config.h"
+#include "core/methods/pathways/transform.h"
 #include "core/methods/pathways/trial.h"
 
 /* The largest of `pairs` inner products of random unit vectors in m dimensions, sqrt(2 ln(2 pairs) / m). */
@@ -33,23 +34,39 @@ static double middle_nonzeros(const struct pathways_config *c, const struct path
     return fmax(1, 0.8 * stripe * s->width / fmin(s->width, 2 * s->extent_w - 1));
 }
 
-/* Operations of one trial. */
-static double trial_flops(const struct pathways_config *c, const struct pathways_case *p)
+/* Costs are in operations of 20 GFLOPS, the axpy kernel's pace; other work is weighed by what it was seen to take. */
+static const double PACE = 20;
+
+/* Of a code that goes through pursuit, threshold or top-k layer by layer. */
+static double whole_cost(const struct pathways_case *p, double nonzeros)
 {
-    double flops = 0, nonzeros = middle_nonzeros(c, p);
+    double cost = 0;
     for (int l = p->layers - 1; l >= 0; l--) {
         const struct dictionary_shape *s = &p->shape[l];
         double atoms = (double)s->filters * s->height * s->width;
-        if (p->family == PATHWAYS_HADAMARD)
-            return atoms * (log2((double)s->inputs) + 8);
-        double block = dictionary_gram_size(s) / s->filters;
-        double analyses = p->rule.decoder == DECODER_PURSUIT ? 2.0 * ((double)p->rule.iterations + 40) : 1;
-        double dense = fmin((double)s->width, 8 * nonzeros) * s->extent_w * s->filters;
-        flops += 2 * nonzeros * block + 6 * atoms * (l == 0 && p->layers == 1 ? 1 : 8);
-        flops += (analyses - 1) * 2 * dense;
-        nonzeros = fmin((double)s->width * s->inputs, nonzeros * (p->nonzeros[l] > 0 ? p->nonzeros[l] : (double)s->extent_w * s->inputs));
+        double analysis = fmin(direct_cost(s), spectrum_suits(s) ? spectrum_cost(s) : INFINITY);
+        cost += 2 * nonzeros * dictionary_gram_size(s) / s->filters + 150 * atoms;
+        if (p->rule.decoder == DECODER_PURSUIT)
+            cost += ((double)p->rule.iterations + 40) * (analysis + 30 * atoms);
+        double spread = p->nonzeros[l] > 0 ? p->nonzeros[l] : (double)s->extent_w * s->inputs;
+        nonzeros = fmin((double)s->width * s->inputs, nonzeros * spread);
     }
-    return flops;
+    return cost;
+}
+
+/* Operations of a trial; `bounds`, `attacks`: of what is done once for a code. */
+static double trial_cost(const struct pathways_config *c, const struct pathways_case *p, double *bounds, double *attacks)
+{
+    const struct dictionary_shape *s = &p->shape[0];
+    double nonzeros = middle_nonzeros(c, p), atoms = (double)s->filters * s->height * s->width;
+    double met = p->family == PATHWAYS_HADAMARD ? atoms : nonzeros * dictionary_gram_size(s) / s->filters;
+    *bounds = 30 * met + 3600 * atoms;
+    *attacks = 36 * met;
+    if (p->family == PATHWAYS_HADAMARD)
+        return atoms * (log2((double)s->inputs) + 70);
+    if (p->layers > 1 || p->rule.decoder != DECODER_TOP_K)
+        return whole_cost(p, nonzeros);
+    return met / 2 + 18 * atoms;
 }
 
 enum status pathways_estimate(const void *config, struct method_estimate *out, struct error *err)
@@ -65,7 +82,10 @@ enum status pathways_estimate(const void *config, struct method_estimate *out, s
         double draws = cases[i].signs == SIGNS_RANDOM ? (double)c->draws : 1;
         double own = points * (double)codes * draws;
         trials += own;
-        flops += own * trial_flops(c, &cases[i]);
+        double bounds, attacks, cost = trial_cost(c, &cases[i], &bounds, &attacks);
+        double checked = fmin((double)codes, (double)c->bound_codes);
+        flops += own * cost + points * checked * bounds;
+        flops += cases[i].signs == SIGNS_ADVERSARIAL ? points * (double)codes * attacks : 0;
         bytes = fmax(bytes, (double)scenario_bytes(&cases[i]));
     }
     for (int l = 0; l < cases[0].layers && cases[0].family != PATHWAYS_HADAMARD; l++)
@@ -73,6 +93,7 @@ enum status pathways_estimate(const void *config, struct method_estimate *out, s
     out->parameters = (int64_t)taps;
     out->samples = (int64_t)trials;
     out->flops_per_sample = flops / trials;
+    out->gflops = PACE;
     out->memory_bytes = (int64_t)bytes + ((int64_t)4 << 20);
     out->checkpoint_bytes = (int64_t)(4 * taps) + 8192 + 8 * (int64_t)count * (int64_t)sizeof(double) * 32 * PATHWAYS_POINTS / 8;
     free(cases);

@@ -163,12 +163,20 @@ static void draw_code(const struct drawing *w)
         w->t->taken[w->t->taken[pick] ? j : pick] = 1;
     }
     x->count = 0;
-    for (size_t i = 0; i < columns; i++)
+    for (size_t i = 0; i < columns; i++) {
+        uint64_t eight = 1; /* mostly empty: looked at eight at a time */
+        if (i % 8 == 0 && i + 8 <= columns)
+            memcpy(&eight, w->t->taken + i, 8);
+        if (eight == 0) {
+            i += 7;
+            continue;
+        }
         if (w->t->taken[i]) {
             double u = (double)philox_uniform(&magnitude, (uint64_t)x->count);
             x->at[x->count] = (int32_t)i;
             x->value[x->count++] = (float)(1 + (w->s->plan.ratio - 1) * u);
         }
+    }
 }
 
 static double patch_norm(const struct drawing *w, const float *signal)
@@ -515,16 +523,31 @@ static enum status guarantees(const struct drawing *w, struct trial_outcome *out
     return STATUS_OK;
 }
 
-/* Stripe sparsities of the present codes; their maps are left in map[1..]. */
-static void measure(const struct drawing *w, struct trial_outcome *out)
+/* Most non-zeros in a window of a circle, in units of `unit` entries. A fullest window starts at a non-zero, so O(K). */
+static double fullest(const struct spikes *x, int unit, int64_t circle, int64_t window)
+{
+    int most = 0;
+    for (int i = 0, end = 0; i < x->count; i++) { /* spikes i .. end - 1, counted on over the end of the circle */
+        int64_t limit = x->at[i] / unit + window;
+        end = end > i ? end : i;
+        while (end < i + x->count && x->at[end % x->count] / unit + (end >= x->count ? circle : 0) < limit)
+            end++;
+        most = end - i > most ? end - i : most;
+    }
+    return most;
+}
+
+/* Stripe sparsities of the present codes. With `maps`, also their maps in map[1..]. */
+static void measure(const struct drawing *w, bool maps, struct trial_outcome *out)
 {
     for (int l = 0; l < w->s->plan.layers; l++) {
         const struct dictionary_shape *s = &w->s->dictionary[l].shape;
-        struct local_window stripe = {s->height, s->width, s->filters, 2 * s->extent_h - 1, 2 * s->extent_w - 1};
-        spread(&w->t->truth[l], w->t->map[l + 1], code_size(w->s, l));
-        out->stripe[l] = local_norm(&stripe, w->t->map[l + 1], 0, w->t->sums);
-        out->stripe_literal[l] = local_norm_literal(w->t->map[l + 1], code_size(w->s, l),
-                                                    (size_t)(2 * s->extent_w - 1) * (size_t)s->filters, 0);
+        const struct spikes *x = &w->t->truth[l];
+        int64_t window = 2 * (int64_t)s->extent_w - 1;
+        if (maps)
+            spread(x, w->t->map[l + 1], code_size(w->s, l));
+        out->stripe[l] = fullest(x, s->filters, s->width, window);
+        out->stripe_literal[l] = fullest(x, 1, (int64_t)code_size(w->s, l), window * s->filters);
     }
 }
 
@@ -543,7 +566,7 @@ enum status trial_run(const struct scenario *s, struct trial_space *t, const str
         draw_signs(&w, draw);
         encode(&w, s->plan.rule.decoder == DECODER_PURSUIT);
         if (draw == 0) {
-            measure(&w, out);
+            measure(&w, request->bounds || s->plan.rule.decoder == DECODER_PURSUIT, out);
             if (request->bounds)
                 status = guarantees(&w, out, err);
         }
