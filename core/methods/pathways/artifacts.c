@@ -154,7 +154,7 @@ static enum status together_chart(struct method_run *run, struct error *err)
     }
     struct chart_panel panel = {
         .x = CHART_LOG_AXIS("stripe sparsity S of the first layer"),
-        .y = {"share of pathways recovered", false, 0, 1},
+        .y = {"share of pathways recovered", false, 0, 1.02},
         .series = series,
         .series_count = count,
     };
