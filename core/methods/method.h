@@ -48,6 +48,9 @@ struct method_faults {
     void *context;
     void (*add)(void *context, const char *field, const char *detail);
 };
+/* Adds one, put together like printf(). */
+void method_fault(const struct method_faults *faults, const char *field, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* What a configuration would cost, for dry runs and admission. */
 struct method_estimate {

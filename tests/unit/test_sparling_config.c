@@ -133,6 +133,7 @@ static void cross_field_faults_name_their_field(void **state)
     expect_fault("shift", "20", "min_radius");
     expect_fault("density_final", "0.9", "density_final");
     expect_fault("backward", "sparse", "hold_below");
+    expect_fault("motif_scale", "rms", "motif_scale");
     make(&config, (const struct config_setting[]){{"hold_below", "0.6"}, {"hold_refresh", "0"}, {NULL, NULL}});
     assert_string_equal(faults_of(&config).field, "hold_refresh");
     make(&config, (const struct config_setting[]){{"hold_below", "0.4"}, {"backward", "sparse"}, {NULL, NULL}});

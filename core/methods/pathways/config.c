@@ -88,13 +88,6 @@ int pathways_nonzeros(const struct pathways_config *c, int64_t out[PATHWAYS_POIN
 
 /* ---- checks -------------------------------------------------------------------------------------- */
 
-static void fault(const struct method_faults *faults, const char *field, const char *format, double a, double b)
-{
-    char text[192];
-    snprintf(text, sizeof text, format, a, b);
-    faults->add(faults->context, field, text);
-}
-
 /* Sizes and tables must fit memory, and every case must have room for its non-zeros. */
 static void check_sizes(const struct pathways_config *c, const struct method_faults *faults)
 {
@@ -110,19 +103,19 @@ static void check_sizes(const struct pathways_config *c, const struct method_fau
             const char *filters = l == 0 ? "filters" : "deep_filters";
             double atoms = (double)s->filters * s->width * s->height;
             if (dictionary_gram_size(s) > table)
-                fault(faults, filters, "its Gram table would have %.3g numbers; at most %.3g", dictionary_gram_size(s), table);
+                method_fault(faults, filters, "its Gram table would have %.3g numbers; at most %.3g", dictionary_gram_size(s), table);
             if (atoms > map)
-                fault(faults, filters, "a code would have %.3g entries; at most %.3g", atoms, map);
+                method_fault(faults, filters, "a code would have %.3g entries; at most %.3g", atoms, map);
         }
     }
     int64_t list[PATHWAYS_POINTS];
     int points = pathways_nonzeros(c, list);
     if (points < 0)
-        fault(faults, "nonzeros", "must be an ascending list of at most %.0f numbers from 1 to 1e6, such as \"16,32,64\"%.0s",
-              PATHWAYS_POINTS, 0);
+        method_fault(faults, "nonzeros", "must be an ascending list of at most %.0f numbers from 1 to 1e6, such as \"16,32,64\"",
+              (double)PATHWAYS_POINTS);
     for (int i = 0; i < count && points > 0; i++)
         if (list[points - 1] >= pathways_columns(&cases[i])) {
-            fault(faults, "nonzeros", "must stay below the %.0f columns of a code; got %.0f",
+            method_fault(faults, "nonzeros", "must stay below the %.0f columns of a code; got %.0f",
                   (double)pathways_columns(&cases[i]), (double)list[points - 1]);
             break;
         }
@@ -133,33 +126,33 @@ static void check_model(const struct pathways_config *c, const struct method_fau
 {
     bool hadamard = c->family == PATHWAYS_HADAMARD;
     if (hadamard && (c->filter_length & (c->filter_length - 1)) != 0)
-        fault(faults, "filter_length", "must be a power of two for dirac-hadamard; got %.0f%.0s", (double)c->filter_length, 0);
+        method_fault(faults, "filter_length", "must be a power of two for dirac-hadamard; got %.0f", (double)c->filter_length);
     if (hadamard && c->depth > 1)
-        fault(faults, "depth", "must be 1 for dirac-hadamard; got %.0f%.0s", (double)c->depth, 0);
+        method_fault(faults, "depth", "must be 1 for dirac-hadamard; got %.0f", (double)c->depth);
     if (!hadamard && c->support == SUPPORT_SPIKES)
-        fault(faults, "support", "must be any: only dirac-hadamard has spikes%.0s%.0s", 0, 0);
+        method_fault(faults, "support", "must be any: only dirac-hadamard has spikes");
     if (!hadamard && c->filter_length > c->length)
-        fault(faults, "filter_length", "must not exceed length (%.0f); got %.0f", (double)c->length, (double)c->filter_length);
+        method_fault(faults, "filter_length", "must not exceed length (%.0f); got %.0f", (double)c->length, (double)c->filter_length);
     if (c->depth > 1 && c->deep_length > c->length)
-        fault(faults, "deep_length", "must not exceed length (%.0f); got %.0f", (double)c->length, (double)c->deep_length);
+        method_fault(faults, "deep_length", "must not exceed length (%.0f); got %.0f", (double)c->length, (double)c->deep_length);
     bool adversarial = c->signs == SIGNS_ADVERSARIAL || c->sweep == SWEEP_SIGNS;
     if (adversarial && c->depth > 1)
-        fault(faults, "depth", "must be 1 with adversarial signs; got %.0f%.0s", (double)c->depth, 0);
+        method_fault(faults, "depth", "must be 1 with adversarial signs; got %.0f", (double)c->depth);
     if (adversarial && c->decoder != DECODER_TOP_K)
-        fault(faults, "decoder", "must be top-k with adversarial signs%.0s%.0s", 0, 0);
+        method_fault(faults, "decoder", "must be top-k with adversarial signs");
     if (c->sweep == SWEEP_DEEP && c->depth < 2)
-        fault(faults, "depth", "must be at least 2 to sweep deep_length; got %.0f%.0s", (double)c->depth, 0);
+        method_fault(faults, "depth", "must be at least 2 to sweep deep_length; got %.0f", (double)c->depth);
     if (c->sweep == SWEEP_REFERENCE && c->depth > 1)
-        fault(faults, "depth", "must be 1 for the reference table; got %.0f%.0s", (double)c->depth, 0);
+        method_fault(faults, "depth", "must be 1 for the reference table; got %.0f", (double)c->depth);
     if (c->sweep == SWEEP_REFERENCE && hadamard)
-        fault(faults, "dictionary", "must be convolutional for the reference table%.0s%.0s", 0, 0);
+        method_fault(faults, "dictionary", "must be convolutional for the reference table");
     if ((c->sweep == SWEEP_SIZES || c->sweep == SWEEP_SIGNS) && c->sizes * c->dictionaries * 3 > PATHWAYS_CASES)
-        fault(faults, "sizes", "sizes x dictionaries must be at most %.0f; got %.0f", PATHWAYS_CASES / 3,
+        method_fault(faults, "sizes", "sizes x dictionaries must be at most %d; got %.0f", PATHWAYS_CASES / 3,
               (double)(c->sizes * c->dictionaries));
     int shift = (int)(c->sizes - 1) * (hadamard ? 2 : 1);
     bool sized = c->sweep == SWEEP_SIZES || c->sweep == SWEEP_SIGNS;
     if (sized && (c->filter_length >> shift) < 2)
-        fault(faults, "sizes", "the smallest filter would have less than 2 entries with %.0f sizes%.0s", (double)c->sizes, 0);
+        method_fault(faults, "sizes", "the smallest filter would have less than 2 entries with %.0f sizes", (double)c->sizes);
 }
 
 void pathways_check(const void *config, const struct method_faults *faults)
@@ -168,5 +161,5 @@ void pathways_check(const void *config, const struct method_faults *faults)
     check_model(c, faults);
     check_sizes(c, faults);
     if (c->draws > c->trials)
-        fault(faults, "draws", "must not exceed trials (%.0f); got %.0f", (double)c->trials, (double)c->draws);
+        method_fault(faults, "draws", "must not exceed trials (%.0f); got %.0f", (double)c->trials, (double)c->draws);
 }

@@ -1,6 +1,7 @@
 #include "core/methods/pathways/recover.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,11 +57,15 @@ static void *take(struct recovery *r, size_t count, size_t size, enum status *st
 
 /* ---- the stack --------------------------------------------------------------------------------- */
 
-static enum status layer_fault(size_t layer, const char *format, double a, double b, struct error *err)
+__attribute__((format(printf, 3, 4))) static enum status layer_fault(struct error *err, size_t layer,
+                                                                     const char *format, ...)
 {
     char pointer[40], text[160];
     snprintf(pointer, sizeof pointer, "/layers/%zu/filters", layer);
-    snprintf(text, sizeof text, format, a, b);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
     return error_set(err, STATUS_INVALID, pointer, "%s", text);
 }
 
@@ -75,13 +80,13 @@ static enum status check_stack(const struct method_recovery *q, struct error *er
         const struct method_convolution *c = &q->layers[l];
         int inputs = l == 0 ? 1 : q->layers[l - 1].filters;
         if (c->inputs != inputs)
-            return layer_fault(l, "must have %.0f input channels; got %.0f", inputs, c->inputs, err);
+            return layer_fault(err, l, "must have %d input channels; got %d", inputs, c->inputs);
         if (c->height > height || c->width > width)
-            return layer_fault(l, "must not be larger than the signal; extents are %.0f x %.0f", c->height, c->width, err);
+            return layer_fault(err, l, "must not be larger than the signal; extents are %d x %d", c->height, c->width);
         struct dictionary_shape s = {(int)height, (int)width, c->inputs, c->filters, c->height, c->width};
         double atoms = (double)height * (double)width * c->filters;
         if (dictionary_gram_size(&s) > gram_most || atoms > code_most)
-            return layer_fault(l, "would need %.3g numbers, at most %.3g", fmax(dictionary_gram_size(&s), atoms), code_most, err);
+            return layer_fault(err, l, "would need %.3g numbers, at most %.3g", fmax(dictionary_gram_size(&s), atoms), code_most);
         work += 60 * atoms * c->inputs * c->height * c->width;
     }
     if (work > work_most)
@@ -109,7 +114,7 @@ static enum status make_dictionary(struct recovery *r, size_t l, struct error *e
     enum status status = dictionary_create(&s, filters, q->kernels, &r->dictionary[l], &inner);
     free(filters);
     if (status == STATUS_INVALID)
-        return layer_fault(l, "must have no filter that is zero or not finite%.0s%.0s", 0, 0, err);
+        return layer_fault(err, l, "must have no filter that is zero or not finite");
     if (status)
         return error_set(err, status, NULL, "%s", inner.message);
     r->opened = (int)l + 1;

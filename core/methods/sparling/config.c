@@ -127,52 +127,45 @@ double sparling_last_density(const struct sparling_config *config)
     return density;
 }
 
-static void fault(const struct method_faults *faults, const char *field, const char *format, double a, double b)
-{
-    char text[192];
-    snprintf(text, sizeof text, format, a, b);
-    faults->add(faults->context, field, text);
-}
-
 static void check_head(const struct sparling_config *c, const struct method_faults *faults)
 {
     if (c->channels % c->heads != 0)
-        fault(faults, "heads", "must divide channels (%.0f); got %.0f", (double)c->channels, (double)c->heads);
+        method_fault(faults, "heads", "must divide channels (%.0f); got %.0f", (double)c->channels, (double)c->heads);
     if (c->channels % 2 != 0)
-        fault(faults, "channels", "must be even: half of them are sines, half cosines; got %.0f%.0s", (double)c->channels, 0);
+        method_fault(faults, "channels", "must be even: half of them are sines, half cosines; got %.0f", (double)c->channels);
     if (c->positions == POSITIONS_GRID && c->channels % 4 != 0)
-        fault(faults, "channels", "must be a multiple of 4 with grid positions; got %.0f%.0s", (double)c->channels, 0);
+        method_fault(faults, "channels", "must be a multiple of 4 with grid positions; got %.0f", (double)c->channels);
     if (c->motif_scale == MOTIF_SCALE_RMS && c->embed_order != POOL_THEN_EMBED)
-        fault(faults, "motif_scale", "rms needs embed_order pool-then-embed%.0s%.0s", 0, 0);
+        method_fault(faults, "motif_scale", "rms needs embed_order pool-then-embed");
     if (c->pool > c->image_size)
-        fault(faults, "pool", "must not exceed image_size (%.0f); got %.0f", (double)c->image_size, (double)c->pool);
+        method_fault(faults, "pool", "must not exceed image_size (%.0f); got %.0f", (double)c->image_size, (double)c->pool);
 }
 
 static void check_run(const struct sparling_config *c, const struct method_faults *faults)
 {
     if (c->density_final > c->density_start)
-        fault(faults, "density_final", "must not exceed density_start (%g); got %g", c->density_start,
+        method_fault(faults, "density_final", "must not exceed density_start (%g); got %g", c->density_start,
               c->density_final);
     if (c->target_min > c->target_max)
-        fault(faults, "target_min", "must not exceed target_max (%g); got %g", c->target_max, c->target_min);
+        method_fault(faults, "target_min", "must not exceed target_max (%g); got %g", c->target_max, c->target_min);
     if (c->validation_every < c->batch)
-        fault(faults, "validation_every", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
+        method_fault(faults, "validation_every", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
               (double)c->validation_every);
     if (c->checkpoint_every < c->batch)
-        fault(faults, "checkpoint_every", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
+        method_fault(faults, "checkpoint_every", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
               (double)c->checkpoint_every);
     if (c->total_samples < c->batch)
-        fault(faults, "total_samples", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
+        method_fault(faults, "total_samples", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
               (double)c->total_samples);
     if (c->backward == BACKWARD_SPARSE && c->hold_below <= 0)
-        fault(faults, "hold_below", "must be above 0 with backward sparse, which needs held statistics; got %g%.0s",
-              c->hold_below, 0);
+        method_fault(faults, "hold_below", "must be above 0 with backward sparse, which needs held statistics; got %g",
+              c->hold_below);
     if (c->hold_below > c->density_start && c->hold_refresh == 0)
-        fault(faults, "hold_refresh", "must be at least 1 when hold_below (%g) is above density_start (%g)", c->hold_below,
+        method_fault(faults, "hold_refresh", "must be at least 1 when hold_below (%g) is above density_start (%g)", c->hold_below,
               c->density_start);
     if (c->accumulate_motifs > 0 && c->sparsity == SPARSITY_NONE)
-        fault(faults, "accumulate_motifs", "has no meaning without thresholds (sparsity none); got %g%.0s",
-              c->accumulate_motifs, 0);
+        method_fault(faults, "accumulate_motifs", "has no meaning without thresholds (sparsity none); got %g",
+              c->accumulate_motifs);
 }
 
 void sparling_check(const void *config, const struct method_faults *faults)

@@ -192,13 +192,6 @@ double superposition_importance(const struct superposition_config *config, int i
 
 /* ---- faults ------------------------------------------------------------------------------------------- */
 
-static void fault(const struct method_faults *faults, const char *field, const char *format, double a, double b)
-{
-    char text[192];
-    snprintf(text, sizeof text, format, a, b);
-    faults->add(faults->context, field, text);
-}
-
 static void check_lists(const struct superposition_config *c, const struct method_faults *faults)
 {
     double values[SUPERPOSITION_LIST];
@@ -220,13 +213,13 @@ static void check_case(const struct superposition_config *c, const struct superp
 {
     const char *size = c->sizes[0] && c->experiment != EXPERIMENT_ONE ? "sizes" : "n_s";
     if (one->n_s < 2)
-        fault(faults, size, "must be at least 2; got %.0f%.0s", one->n_s, 0);
+        method_fault(faults, size, "must be at least 2; got %d", one->n_s);
     if (one->n_d > one->n_s)
-        fault(faults, "n_d", "must not exceed n_s (%.0f); got %.0f", one->n_s, one->n_d);
+        method_fault(faults, "n_d", "must not exceed n_s (%d); got %d", one->n_s, one->n_d);
     if (one->model != MODEL_TRAINED && (one->n_s & (one->n_s - 1)) != 0)
-        fault(faults, size, "must be a power of two for rug and linear; got %.0f%.0s", one->n_s, 0);
+        method_fault(faults, size, "must be a power of two for rug and linear; got %d", one->n_s);
     if (one->model == MODEL_TRAINED && (double)one->n_s * (double)c->batch > 1 << 28)
-        fault(faults, "batch", "times n_s must not exceed 2^28 in training; got %.0f x %.0f", (double)c->batch, one->n_s);
+        method_fault(faults, "batch", "times n_s must not exceed 2^28 in training; got %.0f x %d", (double)c->batch, one->n_s);
 }
 
 void superposition_check(const void *config, const struct method_faults *faults)
@@ -236,7 +229,7 @@ void superposition_check(const void *config, const struct method_faults *faults)
     int count = cases ? superposition_cases(c, cases) : 0;
     check_lists(c, faults);
     if (count > SUPERPOSITION_CASES)
-        fault(faults, "experiment", "has at most %.0f cases; these lists make %.0f", SUPERPOSITION_CASES, count);
+        method_fault(faults, "experiment", "has at most %d cases; these lists make %d", SUPERPOSITION_CASES, count);
     struct superposition_case worst = {.n_s = 2};
     for (int i = 0; i < count && i < SUPERPOSITION_CASES; i++) { /* one fault is enough of each kind */
         bool odd = cases[i].model != MODEL_TRAINED && (cases[i].n_s & (cases[i].n_s - 1)) != 0;
@@ -246,6 +239,6 @@ void superposition_check(const void *config, const struct method_faults *faults)
     }
     check_case(c, &worst, faults);
     if (c->block > 0 && c->block < c->batch)
-        fault(faults, "block", "must be at least one batch (%.0f); got %.0f", (double)c->batch, (double)c->block);
+        method_fault(faults, "block", "must be at least one batch (%.0f); got %.0f", (double)c->batch, (double)c->block);
     free(cases);
 }
