@@ -5,29 +5,10 @@
 #include <string.h>
 
 #include "core/data/chart.h"
+#include "core/methods/hand_over.h"
 #include "core/methods/pathways/run_int.h"
 
 enum { PANELS = 12, WAYS = 3 };
-
-static enum status hand_over(struct method_run *run, const char *name, const struct chart *chart, struct error *err)
-{
-    char file[48];
-    struct buf bytes;
-    buf_init(&bytes, CHART_BYTES);
-    enum status status = chart_png(chart, &bytes, err);
-    if (!status) {
-        snprintf(file, sizeof file, "%s.png", name);
-        run->env.artifact(run->env.context, file, "image/png", bytes.data, bytes.size);
-        buf_clear(&bytes);
-        status = chart_csv(chart, &bytes, err);
-    }
-    if (!status) {
-        snprintf(file, sizeof file, "%s.csv", name);
-        run->env.artifact(run->env.context, file, "text/csv", bytes.data, bytes.size);
-    }
-    buf_close(&bytes);
-    return status;
-}
 
 /* ---- recovery against stripe sparsity ------------------------------------------------------------------ */
 
@@ -134,7 +115,7 @@ static enum status bounds_chart(struct method_run *run, struct error *err)
         .width = 360,
         .height = 250,
     };
-    enum status status = hand_over(run, "recovery", &chart, err);
+    enum status status = hand_over_chart(&run->env, "recovery", &chart, err);
     free(plots);
     return status;
 }
@@ -160,7 +141,7 @@ static enum status together_chart(struct method_run *run, struct error *err)
     };
     struct chart chart = {.title = "Recovery of activation pathways", .note = "Bars: 95 % over codes.",
                           .panels = &panel, .panel_count = 1, .width = 560, .height = 340};
-    enum status status = hand_over(run, "comparison", &chart, err);
+    enum status status = hand_over_chart(&run->env, "comparison", &chart, err);
     free(plots);
     return status;
 }
@@ -241,7 +222,7 @@ static enum status scaling_chart(struct method_run *run, struct error *err)
                               .note = "Slopes by least squares over sizes, 95 % intervals. The theory: \xce\xbc\xe2\x81\xbb"
                                       "\xc2\xb2 for random signs, \xce\xbc\xe2\x81\xbb\xc2\xb9 for the worst.",
                               .width = 640, .height = 420};
-        status = hand_over(run, "scaling", &chart, err);
+        status = hand_over_chart(&run->env, "scaling", &chart, err);
     }
     free(plots);
     return status;

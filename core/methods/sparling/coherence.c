@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/nn/coherence.h"
@@ -55,10 +54,11 @@ void network_coherence(const struct network *n, double *mean, double *largest)
     }
 }
 
-enum status network_coherence_penalty(struct network *n, double weight, double *value, struct error *err)
+enum status network_coherence_penalty(struct network *n, struct arena *arena, double weight, double *value,
+                                      struct error *err)
 {
     struct filter_bank bank = {(int)n->config.width, (int)n->config.width, 3, 3};
-    real *scratch = malloc(filter_gram_size(&bank) * sizeof *scratch);
+    real *scratch = arena_alloc(arena, filter_gram_size(&bank) * sizeof *scratch);
     if (!scratch)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the coherence penalty");
     *value = 0;
@@ -73,6 +73,5 @@ enum status network_coherence_penalty(struct network *n, double weight, double *
             *value += filter_penalty(&bank, pair[j]->value, weight, pair[j]->grad, scratch);
         }
     }
-    free(scratch);
     return STATUS_OK;
 }

@@ -15,7 +15,8 @@ double convolution_coherence(const struct method_convolution *convolution);
 void network_coherence(const struct network *network, double *mean, double *largest);
 
 /* Adds the gradient of `weight` times the penalty of each 3x3 convolution (core/nn/coherence.h) to what the backward pass
- * left; gives the sum of the penalties. */
-enum status network_coherence_penalty(struct network *network, double weight, double *value, struct error *err);
+ * left; gives the sum of the penalties. The arena: the step's. */
+enum status network_coherence_penalty(struct network *network, struct arena *arena, double weight, double *value,
+                                      struct error *err);
 
 #endif

@@ -96,7 +96,7 @@ enum status run_update(struct method_run *run, struct error *err)
     status = tape_backward(e, loss, NULL, err);
     double penalty = 0; /* not part of the reported loss */
     if (!status && run->config.coherence_penalty > 0)
-        status = network_coherence_penalty(run->network, run->config.coherence_penalty, &penalty, err);
+        status = network_coherence_penalty(run->network, e->arena, run->config.coherence_penalty, &penalty, err);
     if (status)
         return status;
     struct error cause = {0};

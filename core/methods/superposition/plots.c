@@ -5,31 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/hand_over.h"
 #include "core/methods/superposition/run_int.h"
 
 enum { FINE = 81, PANELS = 8, GROUPS = 12, SERIES = GROUPS + 8 };
 
 static const char *const activation_labels[] = {"ReLU", "threshold", "k-sparse", "gated"};
-
-enum status plots_hand_over(struct method_run *run, const char *name, const struct chart *chart, struct error *err)
-{
-    struct buf bytes;
-    char file[64];
-    buf_init(&bytes, CHART_BYTES);
-    enum status status = chart_png(chart, &bytes, err);
-    if (!status) {
-        snprintf(file, sizeof file, "%s.png", name);
-        run->env.artifact(run->env.context, file, "image/png", bytes.data, bytes.size);
-        buf_clear(&bytes);
-        status = chart_csv(chart, &bytes, err);
-    }
-    if (!status) {
-        snprintf(file, sizeof file, "%s.csv", name);
-        run->env.artifact(run->env.context, file, "text/csv", bytes.data, bytes.size);
-    }
-    buf_close(&bytes);
-    return status;
-}
 
 /* ---- loss curves -------------------------------------------------------------------------------------- */
 
@@ -215,7 +196,7 @@ static enum status draw_curves(struct method_run *run, bool along_p, const char 
                           .width = k.panels > 2 ? 330 : 480,
                           .one_legend = true};
     enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
-                                  : plots_hand_over(run, name, &chart, err);
+                                  : hand_over_chart(&run->env, name, &chart, err);
     arena_close(&arena);
     return status;
 }
@@ -278,7 +259,7 @@ static enum status draw_maps(struct method_run *run, const struct superposition_
     snprintf(name, sizeof name, "maps-%d", first->n_s);
     struct chart chart = {
         .title = title, .panels = panels, .panel_count = MAPS, .columns = 3, .width = 280, .height = 240};
-    enum status status = plots_hand_over(run, name, &chart, err);
+    enum status status = hand_over_chart(&run->env, name, &chart, err);
     free(values);
     return status;
 }
@@ -386,7 +367,7 @@ static enum status draw_scaling(struct method_run *run, struct error *err)
              small, last, exponent(run, last, small, false), exponent(run, last, small, true));
     struct chart chart = {.title = "How the loss scales", .note = note, .panels = panels, .panel_count = 2};
     enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
-                                  : plots_hand_over(run, "scaling", &chart, err);
+                                  : hand_over_chart(&run->env, "scaling", &chart, err);
     arena_close(&arena);
     return status;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/hand_over.h"
 #include "core/methods/superposition/run_int.h"
 
 enum { WINDOW = 30, RUG_SIDE = 256, BINS = 80 };
@@ -67,7 +68,7 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
                           .panel_count = 1,
                           .width = pixels * cols / side,
                           .height = pixels};
-    enum status status = plots_hand_over(run, run->model ? "matrix" : "rug", &chart, err);
+    enum status status = hand_over_chart(&run->env, run->model ? "matrix" : "rug", &chart, err);
     free(values);
     return status;
 }
@@ -133,7 +134,7 @@ static enum status draw_features(struct method_run *run, const float *row, struc
              s->kept_diagonal_mean, s->kept_diagonal_sd, s->kept_bias_mean, s->kept_bias_sd, 100 * s->dropped,
              run->outcomes[run->at].loss, case_predicted(c));
     struct chart chart = {.note = note, .panels = panels, .panel_count = 2};
-    enum status status = plots_hand_over(run, "features", &chart, err);
+    enum status status = hand_over_chart(&run->env, "features", &chart, err);
     free(memory);
     return status;
 }

@@ -78,8 +78,6 @@ enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
 /* plots.c, plots_one.c */
 enum status plots_write(struct method_run *run, struct error *err);
 enum status plots_one(struct method_run *run, struct error *err);
-/* Hands a chart over as NAME.png and NAME.csv. */
-enum status plots_hand_over(struct method_run *run, const char *name, const struct chart *chart, struct error *err);
 
 /* n_d / n_s of a case. */
 static inline double case_ratio(const struct superposition_case *c)
