@@ -30,8 +30,8 @@
 #define CONNECTION_MEMORY (64u * 1024u)
 #define QUEUE_MAX 256
 #define READ_BLOCK (256u * 1024u)
-/* A body that is too large and whose length was not announced is thrown away up to here, so that the
- * client can read why; after that the connection is broken off. */
+/* A body that nobody wants is thrown away up to here, so that the client can read why: bytes left unread in
+ * a closed socket make the kernel send a reset, which may overtake the answer. */
 #define DISCARD_MAX (1024u * 1024u)
 
 enum stage { STAGE_HEAD, STAGE_BODY, STAGE_WORKING, STAGE_ANSWERED, STAGE_SENT };
@@ -60,7 +60,7 @@ struct exchange {
     bool too_many_headers, close, has_response;
     struct buf body;
     size_t body_limit, discarded;
-    bool overflow;
+    bool overflow, refused; /* too large; has_response is a refusal that waits for the end of the body */
     struct api_request request;
     struct api_response response;
     struct timespec started;
@@ -195,7 +195,7 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
         return false;
     }
     if (!guard_check(&http->rules, &exchange->head, &verdict)) {
-        exchange->close = verdict.close || guard_body(&exchange->head, &body_bytes);
+        exchange->close = verdict.close;
         refuse(exchange, verdict.status, verdict.title, verdict.detail, 0);
         return false;
     }
@@ -203,11 +203,9 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
     exchange->request.scope = auth_scope(http->options.auth, guard_header(&exchange->head, "Authorization"));
     if (!api_admit(http->options.api, &exchange->request, &exchange->response, &exchange->body_limit)) {
         exchange->has_response = true;
-        exchange->close = has_body; /* it was not read */
         return false;
     }
     if (has_body && body_bytes != UINT64_MAX && body_bytes > exchange->body_limit) {
-        exchange->close = true;
         refuse(exchange, 413, "Content too large", "the body is larger than this route takes", 0);
         return false;
     }
@@ -216,10 +214,27 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
     return true;
 }
 
+/* Answers a refused request: at once where no body follows, where the client waits for leave to send it, and
+ * where its length cannot be trusted or is more than we throw away; else when the body has been read. */
+static enum MHD_Result turn_away(struct exchange *exchange)
+{
+    uint64_t body_bytes = 0;
+    bool has_body = guard_body(&exchange->head, &body_bytes);
+    bool waits = guard_header(&exchange->head, "Expect") != NULL;
+    bool endless = body_bytes != UINT64_MAX && body_bytes > DISCARD_MAX;
+    if (has_body && !exchange->close && !waits && !endless) {
+        exchange->refused = true;
+        reaper_enter(exchange->http->reaper, exchange->watch, REAPER_BODY);
+        return MHD_YES;
+    }
+    exchange->close = exchange->close || has_body;
+    return send_response(exchange);
+}
+
 /* A piece of the body. MHD_NO breaks the connection off. */
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t count)
 {
-    if (!exchange->overflow && exchange->body.size + count <= exchange->body_limit) {
+    if (!exchange->refused && !exchange->overflow && exchange->body.size + count <= exchange->body_limit) {
         buf_append(&exchange->body, bytes, count);
         exchange->overflow = exchange->body.failed;
         return MHD_YES;
@@ -247,6 +262,9 @@ static bool answers_at_once(const struct exchange *exchange)
 static enum MHD_Result answer(struct exchange *exchange)
 {
     struct http *http = exchange->http;
+    if (exchange->refused) {
+        return send_response(exchange);
+    }
     if (exchange->overflow) {
         exchange->close = true;
         refuse(exchange, 413, "Content too large", "the body is larger than this route takes", 0);
@@ -305,7 +323,7 @@ static enum MHD_Result on_request(void *context, struct MHD_Connection *connecti
     switch (exchange->stage) {
     case STAGE_HEAD:
         exchange->stage = STAGE_BODY;
-        return admit(exchange, method, version) ? MHD_YES : send_response(exchange);
+        return admit(exchange, method, version) ? MHD_YES : turn_away(exchange);
     case STAGE_BODY:
         if (*upload_bytes > 0) {
             enum MHD_Result result = take_body(exchange, upload, *upload_bytes);
