@@ -26,6 +26,7 @@ struct model {
     struct pool *pool;
     struct arena arena;
     struct exec exec;
+    struct open_domain domain;
     struct batch_source *source;
     const struct batch *batch;
 };
@@ -48,8 +49,9 @@ static void open_model(struct model *m, const struct config_setting *more, const
     assert_int_equal(config_apply(&sparling_config_table, &m->config, more, &err), STATUS_OK);
     assert_int_equal(network_create(&m->config, true, &m->network, &err), STATUS_OK);
     assert_int_equal(pool_create(threads, &m->pool, &err), STATUS_OK);
-    assert_int_equal(batch_source_create(&m->config, BATCH, &m->source, &err), STATUS_OK);
-    m->batch = batch_source_take(m->source, &request, NULL);
+    assert_int_equal(domain_open(&m->config, &m->domain, &err), STATUS_OK);
+    assert_int_equal(batch_source_create(&m->domain, BATCH, &m->source, &err), STATUS_OK);
+    assert_int_equal(batch_source_take(m->source, &request, NULL, &m->batch, &err), STATUS_OK);
     arena_init(&m->arena, 1 << 20, 0);
     exec_init(&m->exec, kernels_named(kernels), m->pool, &m->arena, 1);
     set_momentum(m->network, 1);
@@ -61,6 +63,7 @@ static void open_model(struct model *m, const struct config_setting *more, const
 static void close_model(struct model *m)
 {
     batch_source_destroy(m->source);
+    domain_close(&m->domain);
     network_destroy(m->network);
     arena_close(&m->arena);
     pool_destroy(m->pool);

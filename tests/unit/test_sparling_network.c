@@ -27,6 +27,7 @@ struct setup {
     struct pool *pool;
     struct arena arena;
     struct exec exec;
+    struct open_domain domain;
     struct batch_source *source;
 };
 
@@ -40,7 +41,8 @@ static void open_setup(struct setup *s, const struct config_setting *more)
         assert_int_equal(config_apply(&sparling_config_table, &s->config, more, &err), STATUS_OK);
     assert_int_equal(network_create(&s->config, true, &s->network, &err), STATUS_OK);
     assert_int_equal(pool_create(1, &s->pool, &err), STATUS_OK);
-    assert_int_equal(batch_source_create(&s->config, 8, &s->source, &err), STATUS_OK);
+    assert_int_equal(domain_open(&s->config, &s->domain, &err), STATUS_OK);
+    assert_int_equal(batch_source_create(&s->domain, 8, &s->source, &err), STATUS_OK);
     arena_init(&s->arena, 1 << 20, 0);
     exec_init(&s->exec, kernels_best(), s->pool, &s->arena, 1);
 }
@@ -48,9 +50,18 @@ static void open_setup(struct setup *s, const struct config_setting *more)
 static void close_setup(struct setup *s)
 {
     batch_source_destroy(s->source);
+    domain_close(&s->domain);
     network_destroy(s->network);
     arena_close(&s->arena);
     pool_destroy(s->pool);
+}
+
+static const struct batch *take(struct setup *s, const struct batch_request *now, const struct batch_request *next)
+{
+    const struct batch *batch = NULL;
+    struct error err = {0};
+    assert_int_equal(batch_source_take(s->source, now, next, &batch, &err), STATUS_OK);
+    return batch;
 }
 
 static void parameters_match_the_estimate(void **state)
@@ -105,7 +116,7 @@ static void decoding_agrees_with_teacher_forcing(void **state)
     int exact = 0, vocabulary = sparling_vocabulary(&s.config);
     for (int round = 0; round < 40; round++) {
         struct batch_request request = {.seed = 1, .first = 8 * round, .count = 8};
-        const struct batch *batch = batch_source_take(s.source, &request, NULL);
+        const struct batch *batch = take(&s, &request, NULL);
         struct decoded decoded[8];
         exec_begin(&s.exec, false, 0);
         struct tensor *motifs = network_motifs(&s.exec, s.network, batch->images, 8, 1);
@@ -162,7 +173,7 @@ static void decoding_stops_at_end_or_cap(void **state)
     struct decoded decoded[4];
     open_setup(&s, NULL);
     struct batch_request request = {.seed = 1, .count = 4};
-    const struct batch *batch = batch_source_take(s.source, &request, NULL);
+    const struct batch *batch = take(&s, &request, NULL);
     exec_begin(&s.exec, false, 0);
     struct network_memory memory =
         network_memory(&s.exec, s.network, network_motifs(&s.exec, s.network, batch->images, 4, 1));
@@ -173,7 +184,7 @@ static void decoding_stops_at_end_or_cap(void **state)
     assert_int_equal(decoded[0].length, 0);
     /* One token of exp(3) against five of 1. */
     assert_near(decoded[0].probability[0], exp(3) / (exp(3) + 5), 1e-6);
-    assert_false(decoded_equals(&decoded[0], (const int[]){1}, 1));
+    assert_false(decoded_equals(&decoded[0], (const int32_t[]){1}, 1));
     assert_true(decoded_equals(&decoded[0], NULL, 0));
 
     set_bias(&s, TOKEN_FIRST + 2, 3);
@@ -183,7 +194,7 @@ static void decoding_stops_at_end_or_cap(void **state)
     for (int i = 0; i < 5; i++)
         assert_int_equal(decoded[3].tokens[i], TOKEN_FIRST + 2);
     /* Without END it is no label, whatever the digits. */
-    assert_false(decoded_equals(&decoded[3], (const int[]){2, 2, 2, 2, 2}, 5));
+    assert_false(decoded_equals(&decoded[3], (const int32_t[]){2, 2, 2, 2, 2}, 5));
 
     set_bias(&s, TOKEN_START, 3); /* an ordinary token here */
     assert_int_equal(decode_greedy(&s.exec, s.network, &memory, 4, 2, decoded, &err), STATUS_OK);
@@ -197,34 +208,34 @@ static void batches_carry_their_labels(void **state)
     struct setup s;
     open_setup(&s, NULL);
     struct batch_request first = {.seed = 3, .count = 6}, second = {.seed = 3, .first = 6, .count = 6};
-    struct batch_request far = {.seed = 3, .first = 600, .count = 2, .raw = true};
-    const struct batch *batch = batch_source_take(s.source, &first, &second);
+    struct batch_request far = {.seed = 3, .first = 600, .count = 2, .set = DOMAIN_EXAMPLE};
+    const struct batch *batch = take(&s, &first, &second);
     assert_true(batch->length >= 2 && batch->length <= 4);
     int counted = 0;
     for (int i = 0; i < 6; i++) {
-        const struct digitcircle_truth *truth = &batch->truths[i];
+        const struct domain_truth *truth = &batch->truths[i];
         const int32_t *in = batch->inputs + i * batch->length, *out = batch->targets + i * batch->length;
         assert_int_equal(in[0], TOKEN_START);
         for (int j = 0; j < batch->length; j++) {
-            if (j + 1 < batch->length && j < truth->count)
+            if (j + 1 < batch->length && j < truth->length)
                 assert_int_equal(in[j + 1], TOKEN_FIRST + truth->label[j]);
-            int32_t want = j < truth->count ? TOKEN_FIRST + truth->label[j] : j == truth->count ? TOKEN_END : -1;
+            int32_t want = j < truth->length ? TOKEN_FIRST + truth->label[j] : j == truth->length ? TOKEN_END : -1;
             assert_int_equal(out[j], want);
         }
-        counted += truth->count + 1;
+        counted += truth->length + 1;
     }
     assert_int_equal(batch->counted, counted);
 
     /* Drawn ahead or at once, in order or not: the same picture. */
     float direct[48 * 48];
-    struct digitcircle domain = sparling_domain(&s.config);
-    batch = batch_source_take(s.source, &second, NULL);
+    struct digitcircle domain = digitcircle_of(&s.config.digitcircle);
+    batch = take(&s, &second, NULL);
     digitcircle_sample(&domain, 3, 7, direct, NULL);
     assert_memory_equal(batch->images + 48 * 48, direct, sizeof direct);
-    batch = batch_source_take(s.source, &far, &first);
+    batch = take(&s, &far, &first);
     digitcircle_draw(&domain, 601, direct, NULL);
     assert_memory_equal(batch->images + 48 * 48, direct, sizeof direct);
-    batch = batch_source_take(s.source, &second, NULL); /* another than what was begun */
+    batch = take(&s, &second, NULL); /* another than what was begun */
     digitcircle_sample(&domain, 3, 6, direct, NULL);
     assert_memory_equal(batch->images, direct, sizeof direct);
     close_setup(&s);
@@ -240,12 +251,12 @@ static void curriculum_shows_few_digits_first(void **state)
     open_setup(&s, lessons);
     int most[4] = {0}, least[4] = {9, 9, 9, 9};
     for (int64_t first = 0; first < SAMPLES + 200; first += 8) {
-        struct batch_request request = {.seed = 1, .first = first, .count = 8, .training = true};
-        const struct batch *batch = batch_source_take(s.source, &request, NULL);
+        struct batch_request request = {.seed = 1, .first = first, .count = 8, .set = DOMAIN_LESSON};
+        const struct batch *batch = take(&s, &request, NULL);
         int part = (int)(first * 3 / SAMPLES);
         for (int i = 0; i < 8; i++) {
-            most[part] = batch->truths[i].count > most[part] ? batch->truths[i].count : most[part];
-            least[part] = batch->truths[i].count < least[part] ? batch->truths[i].count : least[part];
+            most[part] = batch->truths[i].length > most[part] ? batch->truths[i].length : most[part];
+            least[part] = batch->truths[i].length < least[part] ? batch->truths[i].length : least[part];
         }
     }
     const int want_most[4] = {1, 2, 3, 3}, want_least[4] = {0, 0, 0, 2};
@@ -253,9 +264,9 @@ static void curriculum_shows_few_digits_first(void **state)
     assert_memory_equal(least, want_least, sizeof least);
 
     float direct[48 * 48];
-    struct digitcircle domain = sparling_domain(&s.config);
+    struct digitcircle domain = digitcircle_of(&s.config.digitcircle);
     struct batch_request other = {.seed = 1, .count = 8};
-    const struct batch *batch = batch_source_take(s.source, &other, NULL);
+    const struct batch *batch = take(&s, &other, NULL);
     digitcircle_sample(&domain, 1, 0, direct, NULL);
     assert_memory_equal(batch->images, direct, sizeof direct);
     close_setup(&s);
@@ -268,11 +279,12 @@ static void reading_lists_and_marks_motifs(void **state)
     struct reading reading;
     open_setup(&s, NULL);
     float image[48 * 48];
-    struct digitcircle_truth truth;
-    struct digitcircle domain = sparling_domain(&s.config);
-    digitcircle_draw(&domain, 7, image, &truth);
+    struct domain_truth *truth;
+    struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = 7};
+    assert_int_equal(domain_truths_create(&s.domain.shape, 1, &truth, &err), STATUS_OK);
+    assert_int_equal(s.domain.domain->sample(s.domain.state, &request, image, truth, &err), STATUS_OK);
     /* Untrained, about half of all elements are active: more than are listed. */
-    assert_int_equal(reading_make(&s.exec, s.network, image, &truth, &reading, &err), STATUS_OK);
+    assert_int_equal(reading_make(&s.exec, s.network, &s.domain, image, truth, &reading, &err), STATUS_OK);
     exec_begin(&s.exec, false, 0);
     struct tensor *motifs = network_motifs(&s.exec, s.network, image, 1, 1);
     double active = network_density(motifs) * 4 * 48 * 48;
@@ -291,6 +303,7 @@ static void reading_lists_and_marks_motifs(void **state)
     }
     assert_true(maximal > 0 && maximal < reading.count);
     reading_close(&reading);
+    domain_truths_destroy(truth);
     close_setup(&s);
 }
 

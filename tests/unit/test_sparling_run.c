@@ -338,7 +338,7 @@ static void evaluation_is_what_it_says(void **state)
     const struct evaluation_row *row = &run->evaluation.row[0];
     assert_int_equal(run->evaluation.rows, 1);
 
-    struct digitcircle domain = sparling_domain(&config);
+    struct digitcircle domain = digitcircle_of(&config.digitcircle);
     struct digitcircle_truth truth;
     struct motif_errors errors;
     struct motif_report report;
@@ -358,8 +358,10 @@ static void evaluation_is_what_it_says(void **state)
     for (int i = 0; i < 11; i++) { /* the test set */
         struct reading reading;
         int wanted[10];
+        int32_t label[10] = {0};
+        const struct domain_truth known = {.label = label};
         digitcircle_sample(&domain, -2, i, image, &truth);
-        assert_ok(reading_make(&run->exec, run->network, image, &truth, &reading, err));
+        assert_ok(reading_make(&run->exec, run->network, &run->domain, image, &known, &reading, err));
         for (int j = 0; j < truth.count; j++)
             wanted[j] = TOKEN_FIRST + truth.label[j];
         edits += edit_error(wanted, truth.count, (const int *)reading.decoded.tokens, reading.decoded.length);
@@ -441,7 +443,7 @@ static void evaluation_job_uses_its_seed(void **state)
     for (int i = 0; i < 4; i++)
         for (int j = 0; j < 5; j++)
             truths += run->evaluation.errors.boxes[i * 5 + j];
-    struct digitcircle domain = sparling_domain(&config);
+    struct digitcircle domain = digitcircle_of(&config.digitcircle);
     for (int i = 0; i < 7; i++) {
         float image[48 * 48];
         struct digitcircle_truth truth;

@@ -31,52 +31,55 @@ static enum status hand_over_picture(struct method_run *run, const char *name, c
     return status;
 }
 
-/* Raw generator seeds 0..3: the first two are the examples of the paper's Fig. 2. */
+/* The domain's first examples; of digitcircle two are the paper's Fig. 2. */
 static enum status examples(struct method_run *run, struct error *err)
 {
-    struct digitcircle domain = sparling_domain(&run->config);
-    size_t pixels = (size_t)domain.image_size * (size_t)domain.image_size;
-    float *images = calloc(EXAMPLES * pixels, sizeof *images);
-    struct digitcircle_truth truths[EXAMPLES];
+    const struct open_domain *domain = &run->domain;
+    size_t inputs = domain_inputs(&domain->shape);
+    int columns = domain->shape.cols > 2 * domain->shape.picture_rows ? 1 : 2;
+    float *planes = calloc(EXAMPLES * inputs, sizeof *planes);
+    struct domain_truth *truths = NULL;
     struct reading readings[EXAMPLES] = {0};
     struct picture *picture = NULL;
-    if (!images)
+    if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for examples");
-    enum status status = STATUS_OK;
+    enum status status = domain_truths_create(&domain->shape, EXAMPLES, &truths, err);
     for (int i = 0; !status && i < EXAMPLES; i++) {
-        float *image = images + (size_t)i * pixels;
-        digitcircle_draw(&domain, (uint32_t)i, image, &truths[i]);
-        status = reading_make(&run->exec, run->network, image, &truths[i], &readings[i], err);
+        float *input = planes + (size_t)i * inputs;
+        struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = i};
+        status = domain->domain->sample(domain->state, &request, input, &truths[i], err);
+        if (!status)
+            status = reading_make(&run->exec, run->network, domain, input, &truths[i], &readings[i], err);
     }
     if (!status)
-        status = reading_draw(readings, EXAMPLES, 2, &picture, err);
+        status = reading_draw(readings, EXAMPLES, columns, &picture, err);
     if (!status)
         status = hand_over_picture(run, "motifs.png", picture, err);
     picture_destroy(picture);
     for (int i = 0; i < EXAMPLES; i++)
         reading_close(&readings[i]);
-    free(images);
+    domain_truths_destroy(truths);
+    free(planes);
     return status;
 }
 
-static void symbol_name(const struct motif_errors *errors, int symbol, char out[8])
+static const char *symbol_name(const struct method_run *run, int symbol)
 {
-    snprintf(out, 8, symbol < errors->symbols ? "%d" : "none", symbol);
+    const struct open_domain *domain = &run->domain;
+    return symbol < domain->shape.symbols ? domain->domain->symbol(domain->state, symbol) : "none";
 }
 
 static enum status confusion_table(struct method_run *run, struct error *err)
 {
     const struct motif_errors *errors = &run->evaluation.errors;
     struct buf text;
-    char name[8];
     buf_init(&text, ARTIFACT_BYTES);
     buf_text(&text, "true");
     for (int j = 0; j < errors->channels; j++)
         buf_format(&text, ",channel %d", j);
     buf_text(&text, ",none\n");
     for (int i = 0; i <= errors->symbols; i++) {
-        symbol_name(errors, i, name);
-        buf_text(&text, name);
+        buf_text(&text, symbol_name(run, i));
         for (int j = 0; j <= errors->channels; j++)
             buf_format(&text, ",%lld", (long long)errors->boxes[i * (errors->channels + 1) + j]);
         buf_text(&text, "\n");
@@ -103,9 +106,7 @@ static enum status confusion_picture(struct method_run *run, struct error *err)
     for (int i = 0; i < rows; i++) {
         const int64_t *count = errors->boxes + i * cols;
         int64_t sum = 0;
-        char name[8];
-        symbol_name(errors, i, name);
-        picture_text(picture, TOP + i * CELL + CELL / 2 - 4, 8, name, 1, black);
+        picture_text(picture, TOP + i * CELL + CELL / 2 - 4, 8, symbol_name(run, i), 1, black);
         for (int j = 0; j < cols; j++)
             sum += count[j];
         for (int j = 0; j < cols; j++) {

@@ -57,7 +57,7 @@ void network_coherence(const struct network *n, double *mean, double *largest)
 enum status network_coherence_penalty(struct network *n, struct arena *arena, double weight, double *value,
                                       struct error *err)
 {
-    struct filter_bank bank = {(int)n->config.width, (int)n->config.width, 3, 3};
+    struct filter_bank bank = {(int)n->config.width, (int)n->config.width, n->map.kernel_h, n->map.kernel_w};
     real *scratch = arena_alloc(arena, filter_gram_size(&bank) * sizeof *scratch);
     if (!scratch)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the coherence penalty");

@@ -1,9 +1,8 @@
 /* The field table: the one place that knows names, ranges, defaults and meanings. */
 #include "core/methods/sparling/config.h"
-#include "core/methods/sparling/batch.h"
 
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
 static const char *const sparsity_names[] = {"per-channel", "single", "none", NULL};
 static const char *const batch_norm_names[] = {"affine", "plain", "none", NULL};
@@ -15,6 +14,8 @@ static const char *const attend_names[] = {"all", "active", NULL};
 static const char *const embed_order_names[] = {"embed-then-pool", "pool-then-embed", NULL};
 static const char *const motif_scale_names[] = {"none", "rms", NULL};
 static const char *const schedule_names[] = {"constant", "cosine", "linear", NULL};
+#define DOMAIN_NAME(name, NAME) #name,
+static const char *const domain_names[] = {SPARLING_DOMAINS(DOMAIN_NAME) NULL};
 static const char *const initialisation_names[] = {"uniform", "he", NULL};
 
 #define AT(member) offsetof(struct sparling_config, member)
@@ -31,18 +32,11 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of training data, initial weights and dropout"),
     INTEGER(threads, "0", 0, 256, "threads", "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
 
-    INTEGER(image_size, "100", 24, 400, "px", "rows and columns of the picture"),
-    INTEGER(classes, "10", 1, 10, "digits", "how many different digits occur: 0 up to this number less one"),
-    INTEGER(min_symbols, "3", 1, 10, "digits", "fewest digits around a circle"),
-    INTEGER(max_symbols, "6", 1, 10, "digits", "most digits around a circle; all in a picture differ"),
-    INTEGER(shift, "3", 0, 50, "px", "each digit is moved off the circle by up to this much"),
-    INTEGER(margin, "12", 0, 100, "px", "the circle stays this much and the shift away from the border"),
-    INTEGER(min_radius, "20", 1, 200, "px", "smallest radius of the circle"),
-    INTEGER(max_radius, "0", 0, 200, "px", "radii stay below this; 0: image_size/2 - shift - margin, what fits"),
-    CLOSED(pre_noise, "0.5", 0, 1, "", "noise before the digits are placed, as a share of a digit's ink density"),
-    CLOSED(post_noise, "0.05", 0, 1, "", "share of all pixels flipped after the digits are placed"),
+    CHOICE(domain, "digitcircle", "what samples are drawn from; fields of other domains stay at their defaults"),
     INTEGER(curriculum, "0", 0, CONFIG_INT_MAX, "samples",
-            "training begins with 0 or 1 digits a picture; the most grow to max_symbols over this many samples"),
+            "training begins with few symbols a sample (digitcircle: 0 or 1); the most grow to the domain's over this many samples"),
+#define DOMAIN_FIELDS(name, NAME) NAME##_FIELDS,
+    SPARLING_DOMAINS(DOMAIN_FIELDS)
 
     INTEGER(width, "64", 1, 1024, "channels", "width of the motif model g"),
     INTEGER(units, "4", 1, 64, "units", "residual units of g; each widens the window by 4 pixels (4: 17x17)"),
@@ -107,7 +101,7 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(validation_every, "20000", 1, CONFIG_INT_MAX, "samples", "training samples between validations"),
     INTEGER(validation_samples, "10010", 1, 1000000, "samples", "samples of seed -1 in a validation"),
     INTEGER(test_samples, "10000", 1, 1000000, "samples", "samples of seed -2 for the final end-to-end error"),
-    INTEGER(motif_samples, "10000", 1, 1000000, "samples", "pictures for the final motif errors, raw seeds 0, 1, 2, ..."),
+    INTEGER(motif_samples, "10000", 1, 1000000, "samples", "samples for the final motif errors, the domain's examples 0, 1, 2, ... (digitcircle: raw seeds)"),
     INTEGER(stage_samples, "1000", 0, 1000000, "samples", "samples of either kind for each earlier density; 0: skip them"),
     INTEGER(stage_count, "11", 1, 64, "densities", "how many of the last densities are evaluated"),
     INTEGER(decode_extra, "2", 1, 64, "tokens", "decoding stops this many tokens after the longest label"),
@@ -115,9 +109,29 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
 
 const struct config_table sparling_config_table = CONFIG_TABLE(sparling_fields, struct sparling_config);
 
-int sparling_vocabulary(const struct sparling_config *config) { return TOKEN_FIRST + (int)config->classes; }
+int sparling_vocabulary(const struct sparling_config *config) { return TOKEN_FIRST + domain_shape(config).tokens; }
 
-int sparling_grid(const struct sparling_config *config) { return (int)(config->image_size / config->pool); }
+int sparling_decode_steps(const struct sparling_config *config)
+{
+    return domain_shape(config).longest + (int)config->decode_extra;
+}
+
+struct sparling_geometry sparling_geometry(const struct sparling_config *config)
+{
+    struct domain_shape shape = domain_shape(config);
+    int pool = (int)config->pool, flat = shape.rows == 1;
+    return (struct sparling_geometry){
+        .rows = shape.rows,
+        .cols = shape.cols,
+        .kernel_h = flat ? 1 : 3,
+        .kernel_w = 3,
+        .pool_h = flat ? 1 : pool,
+        .pool_w = pool,
+        .grid_rows = flat ? 1 : shape.rows / pool,
+        .grid_cols = shape.cols / pool,
+        .reach = 4 * (int)config->units, /* windows of 4 units + 1 positions */
+    };
+}
 
 double sparling_last_density(const struct sparling_config *config)
 {
@@ -137,8 +151,40 @@ static void check_head(const struct sparling_config *c, const struct method_faul
         method_fault(faults, "channels", "must be a multiple of 4 with grid positions; got %.0f", (double)c->channels);
     if (c->motif_scale == MOTIF_SCALE_RMS && c->embed_order != POOL_THEN_EMBED)
         method_fault(faults, "motif_scale", "rms needs embed_order pool-then-embed");
-    if (c->pool > c->image_size)
-        method_fault(faults, "pool", "must not exceed image_size (%.0f); got %.0f", (double)c->image_size, (double)c->pool);
+    struct sparling_geometry map = sparling_geometry(c);
+    if (map.grid_rows < 1 || map.grid_cols < 1)
+        method_fault(faults, "pool", "must not exceed the %d x %d positions of the motif map; got %.0f", map.rows, map.cols,
+                     (double)c->pool);
+}
+
+static bool same_value(const struct config_field *field, const void *a, const void *b)
+{
+    switch (field->type) {
+    case FIELD_INT:
+    case FIELD_REAL: return config_number(field, a) == config_number(field, b);
+    case FIELD_BOOL: return config_bool(field, a) == config_bool(field, b);
+    case FIELD_CHOICE:
+    case FIELD_TEXT: return strcmp(config_text(field, a), config_text(field, b)) == 0;
+    }
+    return true;
+}
+
+/* What another domain was told has no effect, and is not what the asker thinks. */
+static void check_domain(const struct sparling_config *c, const struct method_faults *faults)
+{
+    const struct domain *own = domain_of(c);
+    struct sparling_config defaults = {0};
+    size_t count;
+    const struct domain *const *all = domains_all(&count);
+    if (own->check)
+        own->check(c, faults);
+    if (config_defaults(&sparling_config_table, &defaults, NULL))
+        return;
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; all[i] != own && j < all[i]->field_count; j++)
+            if (!same_value(&all[i]->fields[j], c, &defaults))
+                method_fault(faults, all[i]->fields[j].name, "belongs to the domain %s; this job's is %s", all[i]->name,
+                             own->name);
 }
 
 static void check_run(const struct sparling_config *c, const struct method_faults *faults)
@@ -171,8 +217,7 @@ static void check_run(const struct sparling_config *c, const struct method_fault
 void sparling_check(const void *config, const struct method_faults *faults)
 {
     const struct sparling_config *c = config;
-    struct digitcircle domain = sparling_domain(c);
-    digitcircle_check(&domain, faults->context, faults->add);
+    check_domain(c, faults);
     check_head(c, faults);
     check_run(c, faults);
 }

@@ -10,6 +10,8 @@
 
 #include "core/base/config.h"
 #include "core/methods/method.h"
+#include "core/methods/sparling/domain.h"
+#include "core/methods/sparling/domains.h"
 
 /* Indices into the choices of the table; the order must match config.c. */
 enum sparling_sparsity { SPARSITY_PER_CHANNEL, SPARSITY_SINGLE, SPARSITY_NONE };
@@ -27,9 +29,11 @@ enum sparling_initialisation { INITIALISATION_UNIFORM, INITIALISATION_HE };
 struct sparling_config {
     int64_t seed, threads;
 
-    /* Domain: DigitCircle (core/data/digitcircle.h). */
-    int64_t image_size, classes, min_symbols, max_symbols, shift, margin, min_radius, max_radius;
-    double pre_noise, post_noise;
+    /* Domain, and what each of them can be told. */
+    int domain;
+#define SPARLING_MEMBER(name, NAME) struct name##_config name;
+    SPARLING_DOMAINS(SPARLING_MEMBER)
+#undef SPARLING_MEMBER
     int64_t curriculum;
 
     /* Motif model g. */
@@ -63,7 +67,10 @@ struct sparling_config {
     int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
 };
 
-enum { SPARLING_FIELDS = 70, SPARLING_PRESETS = 3 };
+/* Lines of the table: the method's own, then each domain's. */
+#define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
+enum { SPARLING_OWN_FIELDS = 61, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT), SPARLING_PRESETS = 3 };
+#undef SPARLING_COUNT
 extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];
@@ -76,14 +83,24 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
 int64_t sparling_parameters_g(const struct sparling_config *config);
 int64_t sparling_parameters_sparse(const struct sparling_config *config);
 int64_t sparling_parameters_h(const struct sparling_config *config);
-/* Multiply-adds of one forward pass over one image with `tokens` target tokens (paper-size: 6.716e9 for 8). */
+/* Multiply-adds of one forward pass over one input with `tokens` target tokens (paper-size: 6.716e9 for 8). */
 double sparling_macs(const struct sparling_config *config, int tokens);
 
-/* Tokens: START, END, then the digits. */
+/* Tokens: START, END, then the domain's. */
 enum { TOKEN_START = 0, TOKEN_END = 1, TOKEN_FIRST = 2 };
 int sparling_vocabulary(const struct sparling_config *config);
-/* Rows (and columns) of the map after pooling. */
-int sparling_grid(const struct sparling_config *config);
+/* Tokens that decoding takes at most. */
+int sparling_decode_steps(const struct sparling_config *config);
+
+/* How g and h cut a map: a sequence (one row) has kernels and pooling windows of one row. */
+struct sparling_geometry {
+    int rows, cols;           /* of the motif map */
+    int kernel_h, kernel_w;   /* of g's residual units */
+    int pool_h, pool_w;
+    int grid_rows, grid_cols; /* of the pooled map */
+    int reach;                /* receptive fields of two positions overlap within this many positions */
+};
+struct sparling_geometry sparling_geometry(const struct sparling_config *config);
 /* The lowest density that the schedule reaches: density_start * density_factor^k >= density_final. */
 double sparling_last_density(const struct sparling_config *config);
 

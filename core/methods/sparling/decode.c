@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "core/metrics/edit_distance.h"
+
 /* Most probable token of a row of logits, and its probability. */
 static int32_t best_token(const real *logits, int count, float *probability)
 {
@@ -61,12 +63,22 @@ enum status decode_greedy(struct exec *e, struct network *n, const struct networ
     return exec_status(e, err);
 }
 
-bool decoded_equals(const struct decoded *decoded, const int *symbols, int length)
+bool decoded_equals(const struct decoded *decoded, const int32_t *label, int length)
 {
     if (!decoded->ended || decoded->length != length)
         return false;
     for (int i = 0; i < length; i++)
-        if (decoded->tokens[i] != TOKEN_FIRST + symbols[i])
+        if (decoded->tokens[i] != TOKEN_FIRST + label[i])
             return false;
     return true;
+}
+
+double decoded_edit_error(const struct decoded *decoded, const int32_t *label, int length)
+{
+    int wanted[DOMAIN_LABEL], got[DECODE_TOKENS];
+    for (int i = 0; i < length; i++)
+        wanted[i] = TOKEN_FIRST + label[i];
+    for (int i = 0; i < decoded->length; i++)
+        got[i] = decoded->tokens[i];
+    return edit_error(wanted, length, got, decoded->length);
 }

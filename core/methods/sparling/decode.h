@@ -4,7 +4,7 @@
 
 #include "core/methods/sparling/network.h"
 
-#define DECODE_TOKENS 80 /* most steps of a decode: 10 symbols and 64 more, rounded up */
+#define DECODE_TOKENS 128 /* most steps of a decode: DOMAIN_LABEL and 64 more */
 
 struct decoded {
     int length;                           /* tokens before the first END, or all steps without one */
@@ -19,7 +19,9 @@ struct decoded {
 enum status decode_greedy(struct exec *e, struct network *network, const struct network_memory *memory, int count,
                           int steps, struct decoded *out, struct error *err);
 
-/* Whether the decoded tokens are exactly the `length` symbols (0-based digits) of a label. */
-bool decoded_equals(const struct decoded *decoded, const int *symbols, int length);
+/* Whether the decoded tokens are exactly those of a label (which counts from 0, domain.h). */
+bool decoded_equals(const struct decoded *decoded, const int32_t *label, int length);
+/* Edit distance between the two as a share of the longer one. */
+double decoded_edit_error(const struct decoded *decoded, const int32_t *label, int length);
 
 #endif

@@ -9,8 +9,9 @@
 int64_t sparling_parameters_g(const struct sparling_config *c)
 {
     int64_t w = c->width, m = c->channels_motif;
-    int64_t unit = 2 * (2 * w) + 2 * (9 * w * w + w);
-    return (w + w) + c->units * unit + (w * m + m);
+    struct sparling_geometry map = sparling_geometry(c);
+    int64_t taps = (int64_t)map.kernel_h * map.kernel_w, unit = 2 * (2 * w) + 2 * (taps * w * w + w);
+    return (domain_shape(c).channels * w + w) + c->units * unit + (w * m + m);
 }
 
 int64_t sparling_parameters_sparse(const struct sparling_config *c)
@@ -20,6 +21,7 @@ int64_t sparling_parameters_sparse(const struct sparling_config *c)
 
 int64_t sparling_parameters_h(const struct sparling_config *c)
 {
+    struct sparling_geometry map = sparling_geometry(c);
     int64_t d = c->channels, f = c->feed_forward, v = sparling_vocabulary(c), half = d / 2;
     int64_t attention = 4 * d * d + 4 * d, feed = 2 * d * f + f + d, norm = 2 * d;
     int64_t encoder = attention + feed + 2 * norm;
@@ -28,7 +30,7 @@ int64_t sparling_parameters_h(const struct sparling_config *c)
     if (c->lstm)
         total += 2 * 4 * (half * d + half * half + 2 * half);
     if (c->positions == POSITIONS_LEARNED)
-        total += 2 * sparling_grid(c) * d;
+        total += ((map.grid_rows > 1 ? map.grid_rows : 0) + map.grid_cols) * d;
     total += c->layers * (encoder + decoder);
     if (c->head_norm == HEAD_NORM_PRE)
         total += 2 * norm; /* the norm at the end of each stack */
@@ -37,10 +39,12 @@ int64_t sparling_parameters_h(const struct sparling_config *c)
 
 double sparling_macs(const struct sparling_config *c, int tokens)
 {
-    double pixels = (double)(c->image_size * c->image_size), w = (double)c->width, m = (double)c->channels_motif;
-    double d = (double)c->channels, f = (double)c->feed_forward, grid = sparling_grid(c), n = grid * grid;
+    struct sparling_geometry map = sparling_geometry(c);
+    double pixels = (double)map.rows * map.cols, w = (double)c->width, m = (double)c->channels_motif;
+    double d = (double)c->channels, f = (double)c->feed_forward, n = (double)map.grid_rows * map.grid_cols;
+    double taps = (double)map.kernel_h * map.kernel_w, in = (double)domain_shape(c).channels;
     double layers = (double)c->layers, t = tokens, v = sparling_vocabulary(c);
-    double g = pixels * (w + (double)c->units * 2 * 9 * w * w + w * m);
+    double g = pixels * (in * w + (double)c->units * 2 * taps * w * w + w * m);
     double collapse = (c->embed_order == EMBED_THEN_POOL ? pixels : n) * m * d;
     double lstm = c->lstm ? n * 2 * 4 * (d / 2) * (d + d / 2) : 0;
     double encoder = layers * (n * (4 * d * d + 2 * d * f) + 2 * n * n * d);
@@ -51,14 +55,15 @@ double sparling_macs(const struct sparling_config *c, int tokens)
 
 static double padded(double channels) { return 16 * ceil(channels / 16); }
 
-/* Floats that one image keeps alive between forward and backward, and the gradients on the way back.
+/* Floats that one input keeps alive between forward and backward, and the gradients on the way back.
  * Four maps a residual unit; the gradient of a map gives its buffer to the next, so three are enough. */
 static double activation_floats(const struct sparling_config *c)
 {
-    double side = (double)c->image_size + 2, map = side * side;
+    struct sparling_geometry g = sparling_geometry(c);
+    double map = ((double)g.rows + 2 * (g.kernel_h / 2)) * ((double)g.cols + 2);
     double w = padded((double)c->width), m = padded((double)c->channels_motif), d = (double)c->channels;
-    double f = (double)c->feed_forward, grid = sparling_grid(c), n = grid * grid;
-    double t = (double)c->max_symbols + 1, layers = (double)c->layers, heads = (double)c->heads;
+    double f = (double)c->feed_forward, n = (double)g.grid_rows * g.grid_cols;
+    double t = (double)domain_shape(c).longest + 1, layers = (double)c->layers, heads = (double)c->heads;
     double maps = map * (w * (1 + 4 * (double)c->units + 3) + 3 * m);
     double lstm = c->lstm ? n * 8 * d : 0;
     double encoder = layers * (n * (12 * d + 2 * f) + 2 * heads * n * n);
@@ -74,7 +79,7 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
     double least = stages * (double)c->validation_every;
 
     out->parameters = parameters;
-    out->flops_per_sample = 3 * 2 * sparling_macs(c, (int)c->max_symbols + 1);
+    out->flops_per_sample = 3 * 2 * sparling_macs(c, domain_shape(c).longest + 1);
     out->checkpoint_bytes = 12 * parameters + 65536;
     out->memory_bytes =
         16 * parameters + (int64_t)(4 * activation_floats(c) * (double)c->batch) + (int64_t)(16 << 20);

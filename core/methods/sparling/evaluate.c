@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/methods/sparling/run_int.h"
-#include "core/metrics/edit_distance.h"
 
 static struct evaluation_row new_row(double density, double checkpoint, int64_t motif_samples, int64_t test_samples)
 {
@@ -138,11 +137,10 @@ static struct batch_request request_at(const struct method_run *run, int64_t fir
 {
     const struct evaluation *e = &run->evaluation;
     int64_t left = part_samples(e) - first;
-    struct batch_request request = {
-        .seed = e->seed, .first = first, .count = (int)(left < run->piece ? left : run->piece)};
-    /* Motif errors of the test set are taken over raw generator seeds (facts §3.3). */
-    request.raw = e->part == PART_MOTIFS && e->seed == TEST_SEED;
-    return request;
+    /* Motif errors of the test set are taken over the domain's examples. */
+    bool examples = e->part == PART_MOTIFS && e->seed == TEST_SEED;
+    return (struct batch_request){.seed = e->seed, .first = first, .count = (int)(left < run->piece ? left : run->piece),
+                                  .set = examples ? DOMAIN_EXAMPLE : DOMAIN_SAMPLE};
 }
 
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
@@ -160,7 +158,7 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
     tensor_to_planes(motifs, planes);
     for (int i = 0; !status && i < shape->images; i++)
         status = motif_errors_add_map(&run->evaluation.errors, planes + (size_t)i * map, shape->height, shape->width,
-                                      batch->truths[i].boxes, batch->truths[i].count, err);
+                                      batch->truths[i].box, batch->truths[i].boxes, err);
     return status;
 }
 
@@ -176,7 +174,7 @@ static enum status add_predictions(struct method_run *run, struct network *netwo
 {
     struct evaluation *evaluation = &run->evaluation;
     struct exec *e = &run->exec;
-    int count = batch->request.count, steps = (int)(run->config.max_symbols + run->config.decode_extra);
+    int count = batch->request.count, steps = sparling_decode_steps(&run->config);
     struct decoded *decoded = calloc((size_t)count, sizeof *decoded);
     if (!decoded)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
@@ -184,14 +182,9 @@ static enum status add_predictions(struct method_run *run, struct network *netwo
     struct network_memory memory = network_memory(e, network, motifs);
     enum status status = decode_greedy(e, network, &memory, count, steps, decoded, err);
     for (int i = 0; !status && i < count; i++) {
-        const struct digitcircle_truth *truth = &batch->truths[i];
-        int wanted[DIGITCIRCLE_CLASSES], got[DECODE_TOKENS];
-        for (int j = 0; j < truth->count; j++)
-            wanted[j] = TOKEN_FIRST + truth->label[j];
-        for (int j = 0; j < decoded[i].length; j++)
-            got[j] = decoded[i].tokens[j];
-        evaluation->edit_sum += edit_error(wanted, truth->count, got, decoded[i].length);
-        evaluation->exact += decoded_equals(&decoded[i], truth->label, truth->count);
+        const struct domain_truth *truth = &batch->truths[i];
+        evaluation->edit_sum += decoded_edit_error(&decoded[i], truth->label, truth->length);
+        evaluation->exact += decoded_equals(&decoded[i], truth->label, truth->length);
     }
     free(decoded);
     return status;
@@ -207,8 +200,8 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
         status = motif_errors_report(&e->errors, MOTIF_WINDOWS, &windows, err);
     if (status)
         return status;
-    const struct sparling_config *c = &run->config;
-    double elements = (double)(c->image_size * c->image_size * c->channels_motif) * (double)e->errors.samples;
+    double positions = (double)domain_positions(&run->domain.shape), channels = (double)run->config.channels_motif;
+    double elements = positions * channels * (double)e->errors.samples;
     row->achieved = (double)e->errors.motifs / elements;
     row->fpe = boxes.fpe;
     row->fne = boxes.fne;
@@ -256,7 +249,10 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
     int64_t after = e->position + now.count;
     bool last = after >= part_samples(e);
     struct batch_request next = last ? now : request_at(run, after);
-    const struct batch *batch = batch_source_take(run->source, &now, last ? NULL : &next);
+    const struct batch *batch;
+    status = batch_source_take(run->source, &now, last ? NULL : &next, &batch, err);
+    if (status)
+        return status;
     exec_begin(&run->exec, false, (uint64_t)run->updates);
     status = e->part == PART_MOTIFS ? add_motifs(run, network, batch, err) : add_predictions(run, network, batch, err);
     if (status)

@@ -9,11 +9,11 @@ static void build_g(struct network *n)
 {
     const struct sparling_config *c = &n->config;
     int width = (int)c->width, motifs = (int)c->channels_motif;
-    conv_build(&n->first, n->params, "g.first", 1, width, 1, 1);
+    conv_build(&n->first, n->params, "g.first", n->shape.channels, width, 1, 1);
     for (int i = 0; i < (int)c->units; i++) {
         char name[32];
         snprintf(name, sizeof name, "g.units.%d", i);
-        residual_unit_build(&n->unit[i], n->params, name, width, 3, 3);
+        residual_unit_build(&n->unit[i], n->params, name, width, n->map.kernel_h, n->map.kernel_w);
     }
     conv_build(&n->last, n->params, "g.last", width, motifs, 1, 1);
     if (c->batch_norm != BATCH_NORM_NONE)
@@ -25,9 +25,10 @@ static void build_positions(struct network *n)
     const struct sparling_config *c = &n->config;
     if (c->positions != POSITIONS_LEARNED)
         return;
-    int dim[2] = {n->grid, (int)c->channels};
-    n->row_positions = params_add(n->params, "h.positions.rows", 2, dim, init_normal(c->position_scale));
-    n->column_positions = params_add(n->params, "h.positions.columns", 2, dim, init_normal(c->position_scale));
+    int rows[2] = {n->map.grid_rows, (int)c->channels}, cols[2] = {n->map.grid_cols, (int)c->channels};
+    if (n->map.grid_rows > 1)
+        n->row_positions = params_add(n->params, "h.positions.rows", 2, rows, init_normal(c->position_scale));
+    n->column_positions = params_add(n->params, "h.positions.columns", 2, cols, init_normal(c->position_scale));
 }
 
 static void build_h(struct network *n)
@@ -78,20 +79,22 @@ static enum status build_sparse(struct network *n, struct error *err)
     return sparse_create(&n->sparse, n->params, "sparse", &sparse, err);
 }
 
-/* Sine tables; they are functions of the shape and not saved. */
+/* Sine tables; they are functions of the shape and not saved. Of a single row it is the columns that are told. */
 static enum status make_tables(struct network *n, struct error *err)
 {
     const struct sparling_config *c = &n->config;
-    size_t width = (size_t)c->channels, grid = (size_t)n->grid, target = (size_t)n->longest;
-    size_t cells = c->positions == POSITIONS_GRID ? grid * grid : grid;
+    size_t width = (size_t)c->channels, target = (size_t)n->longest;
+    bool flat = n->map.grid_rows == 1, grid = c->positions == POSITIONS_GRID && !flat;
+    int lines = flat ? n->map.grid_cols : n->map.grid_rows;
+    size_t cells = grid ? (size_t)n->map.grid_rows * (size_t)n->map.grid_cols : (size_t)lines;
     n->tables = calloc((cells + target) * width, sizeof(real));
     if (!n->tables)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the position tables");
     real *target_table = n->tables + cells * width;
-    if (c->positions == POSITIONS_GRID)
-        positions_grid(n->tables, n->grid, n->grid, (int)width);
+    if (grid)
+        positions_grid(n->tables, n->map.grid_rows, n->map.grid_cols, (int)width);
     else
-        positions_sine(n->tables, n->grid, (int)width);
+        positions_sine(n->tables, lines, (int)width);
     positions_sine(target_table, n->longest, (int)width);
     n->sines = weight_constant(n->tables, (int)cells, (int)width);
     n->target_sines = weight_constant(target_table, n->longest, (int)width);
@@ -116,8 +119,9 @@ enum status network_create(const struct sparling_config *config, bool trained, s
     if (!n)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a network");
     n->config = *config;
-    n->grid = sparling_grid(config);
-    n->longest = (int)(config->max_symbols + config->decode_extra) + 1;
+    n->shape = domain_shape(config);
+    n->map = sparling_geometry(config);
+    n->longest = sparling_decode_steps(config) + 1;
     enum status status = params_create(&n->params, err);
     if (status)
         goto fail;
@@ -151,10 +155,11 @@ void network_destroy(struct network *n)
     free(n);
 }
 
-struct tensor *network_motifs(struct exec *e, struct network *n, const real *images, int count, double density)
+struct tensor *network_motifs(struct exec *e, struct network *n, const real *inputs, int count, double density)
 {
-    int size = (int)n->config.image_size;
-    struct tensor *x = op_conv_planar(e, images, count, 1, size, size, 1, n->first.w, n->first.b);
+    const struct domain_shape *s = &n->shape;
+    int halo = n->map.kernel_h / 2;
+    struct tensor *x = op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
     for (int i = 0; i < (int)n->config.units; i++)
         x = residual_unit_forward(e, &n->unit[i], x);
     x = conv_forward(e, &n->last, x, NULL);
@@ -167,38 +172,39 @@ struct tensor *network_motifs(struct exec *e, struct network *n, const real *ima
 
 static struct tensor *add_positions(struct exec *e, struct network *n, struct tensor *x)
 {
-    int grid = n->grid;
+    int rows = n->map.grid_rows, cols = n->map.grid_cols;
     double dropout = n->config.dropout;
-    switch ((enum sparling_positions)n->config.positions) {
-    case POSITIONS_ROW: return op_add_rows(e, x, &n->sines, grid, grid, dropout);
-    case POSITIONS_GRID: return op_add_rows(e, x, &n->sines, 1, grid * grid, dropout);
-    case POSITIONS_LEARNED: break;
+    if (n->config.positions == POSITIONS_LEARNED) {
+        if (rows > 1)
+            x = op_add_rows(e, x, n->row_positions, cols, rows, 0);
+        return op_add_rows(e, x, n->column_positions, 1, cols, dropout);
     }
-    x = op_add_rows(e, x, n->row_positions, grid, grid, 0);
-    return op_add_rows(e, x, n->column_positions, 1, grid, dropout);
+    if (rows == 1 || n->config.positions == POSITIONS_GRID)
+        return op_add_rows(e, x, &n->sines, 1, rows * cols, dropout);
+    return op_add_rows(e, x, &n->sines, cols, rows, dropout);
 }
 
 struct network_memory network_memory(struct exec *e, struct network *n, struct tensor *motifs)
 {
-    int pool = (int)n->config.pool, grid = n->grid;
-    struct network_memory memory = {.keys = grid * grid};
+    int ph = n->map.pool_h, pw = n->map.pool_w, rows = n->map.grid_rows, cols = n->map.grid_cols;
+    struct network_memory memory = {.keys = rows * cols};
     if (!motifs)
         return memory;
     int images = motifs->map.images;
     struct tensor *x;
     if (n->config.embed_order == EMBED_THEN_POOL) {
-        x = op_embed_pool(e, motifs, n->embed.w, n->embed.b, pool, pool);
+        x = op_embed_pool(e, motifs, n->embed.w, n->embed.b, ph, pw);
     } else {
-        x = op_pool_rows(e, motifs, pool, pool);
+        x = op_pool_rows(e, motifs, ph, pw);
         if (n->config.motif_scale == MOTIF_SCALE_RMS)
             x = rms_scale_forward(e, &n->scale, x);
         x = linear_forward(e, &n->embed, x, false, 0);
     }
     if (n->config.lstm)
-        x = bilstm_forward(e, &n->rows, x, images * grid, grid);
+        x = bilstm_forward(e, &n->rows, x, images * rows, cols);
     x = add_positions(e, n, x);
     if (n->config.attend == ATTEND_ACTIVE) {
-        struct active_cells *active = op_active_cells(e, motifs, pool, pool);
+        struct active_cells *active = op_active_cells(e, motifs, ph, pw);
         if (!active)
             return memory;
         x = op_gather_cells(e, x, active);

@@ -1,7 +1,7 @@
-/* The two models of SPARLING put together from layers: g, which marks motifs in an image, the sparse
+/* The two models of SPARLING put together from layers: g, which marks motifs in an input, the sparse
  * layer, and h, which reads the motif map as a sequence of tokens (paper section 5.1).
  *
- *   g   image -> 1x1 conv -> residual units -> 1x1 conv -> batch norm -> sparse layer = motif map
+ *   g   input -> 1x1 conv -> residual units -> 1x1 conv -> batch norm -> sparse layer = motif map
  *   h   motif map -> 1x1 embedding and max-pool -> row LSTM -> positions -> encoder -> decoder -> logits
  *
  * A network may be evaluated by any number of execs at a time, and trained by one. */
@@ -37,7 +37,8 @@ struct network {
     struct linear out;
 
     real *tables;                  /* memory of the constant positions */
-    int grid;                      /* rows and columns of the pooled map */
+    struct domain_shape shape;
+    struct sparling_geometry map;
     int longest;                   /* target positions the tables have */
 };
 
@@ -46,9 +47,9 @@ enum status network_create(const struct sparling_config *config, bool trained, s
                            struct error *err);
 void network_destroy(struct network *network);
 
-/* images: [count][size][size], 0 or 1; borrowed until the backward pass. Gives the motif map. In
+/* inputs: [count][channels][rows][cols] as the domain draws them; borrowed until the backward pass. Gives the motif map. In
  * training the thresholds move towards `density` first. */
-struct tensor *network_motifs(struct exec *e, struct network *network, const real *images, int count,
+struct tensor *network_motifs(struct exec *e, struct network *network, const real *inputs, int count,
                               double density);
 /* What the decoder attends to: the encoder's output for each cell of the pooled map, or, with attend
  * "active", for the cells that hold a motif. Step memory. */

@@ -12,6 +12,7 @@
 struct method_model {
     const struct kernels *kernels;
     struct network *network;
+    struct open_domain domain;
 };
 
 enum status sparling_open(const void *config, const struct kernels *kernels, const struct pack_reader *from,
@@ -22,7 +23,9 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
     if (!m)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
     m->kernels = kernels;
-    enum status status = network_create(config, false, &m->network, err);
+    enum status status = domain_open(config, &m->domain, err);
+    if (!status)
+        status = network_create(config, false, &m->network, err);
     if (!status)
         status = pack_create(&pack, err);
     if (!status)
@@ -45,6 +48,7 @@ void sparling_close(struct method_model *model)
     if (!model)
         return;
     network_destroy(model->network);
+    domain_close(&model->domain);
     free(model);
 }
 
@@ -60,68 +64,46 @@ size_t sparling_convolutions(const struct method_model *model, struct method_con
 
 /* ---- inputs ------------------------------------------------------------------------------------ */
 
-/* [size][size], or with one leading or trailing channel. */
-static enum status check_array(const struct method_input *input, int64_t size, struct error *err)
+static enum status take_input(const struct method_model *model, const struct method_input *input, float *planes,
+                              struct domain_truth *truth, struct error *err)
 {
-    const int64_t *dim = input->dim;
-    bool fits = (input->rank == 2 && dim[0] == size && dim[1] == size) ||
-                (input->rank == 3 && dim[0] == 1 && dim[1] == size && dim[2] == size) ||
-                (input->rank == 3 && dim[0] == size && dim[1] == size && dim[2] == 1);
-    if (!fits)
-        return error_set(err, STATUS_INVALID, "/array", "must be a %lld x %lld picture of one channel",
-                         (long long)size, (long long)size);
-    for (int64_t i = 0; i < size * size; i++)
-        if (!(input->values[i] >= 0 && input->values[i] <= 1))
-            return error_set(err, STATUS_INVALID, "/array", "values must be in [0, 1] (ink is 1); element %lld is %g",
-                             (long long)i, (double)input->values[i]);
-    return STATUS_OK;
-}
-
-static enum status take_input(const struct method_model *model, const struct method_input *input, float *image,
-                              struct digitcircle_truth *truth, struct error *err)
-{
-    const struct sparling_config *c = &model->network->config;
-    if (input->kind == METHOD_INPUT_ARRAY) {
-        enum status status = check_array(input, c->image_size, err);
-        if (!status)
-            memcpy(image, input->values, (size_t)(c->image_size * c->image_size) * sizeof *image);
-        return status;
-    }
+    const struct open_domain *domain = &model->domain;
+    if (input->kind == METHOD_INPUT_ARRAY)
+        return domain->domain->prepare(domain->state, input, planes, err);
     if (input->seed < 0 || input->seed > UINT32_MAX)
         return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, 4294967295]; got %lld",
                          (long long)input->seed);
-    struct digitcircle domain = sparling_domain(c);
-    digitcircle_draw(&domain, (uint32_t)input->seed, image, truth);
-    return STATUS_OK;
+    struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = input->seed};
+    return domain->domain->sample(domain->state, &request, planes, truth, err);
 }
 
 /* One reading with everything it needs. */
 struct inquiry {
-    float *image;
-    struct digitcircle_truth truth;
+    float *planes;
+    struct domain_truth *truth;
     struct reading reading;
 };
 
 static enum status inquire(const struct method_model *model, const struct method_input *input,
                            struct inquiry *inquiry, struct error *err)
 {
-    int64_t size = model->network->config.image_size;
+    const struct open_domain *domain = &model->domain;
     struct pool *pool = NULL;
     struct arena arena;
     struct exec exec;
-    *inquiry = (struct inquiry){.image = malloc((size_t)(size * size) * sizeof(float))};
+    *inquiry = (struct inquiry){.planes = malloc(domain_inputs(&domain->shape) * sizeof(float))};
     arena_init(&arena, (size_t)4 << 20, 0);
-    enum status status = STATUS_OK;
-    if (!inquiry->image)
+    enum status status = domain_truths_create(&domain->shape, 1, &inquiry->truth, err);
+    if (!inquiry->planes)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
     if (!status)
-        status = take_input(model, input, inquiry->image, &inquiry->truth, err);
+        status = take_input(model, input, inquiry->planes, inquiry->truth, err);
     if (!status)
         status = pool_create(1, &pool, err);
     if (!status) {
         bool known = input->kind == METHOD_INPUT_SAMPLE;
         exec_init(&exec, model->kernels, pool, &arena, 0);
-        status = reading_make(&exec, model->network, inquiry->image, known ? &inquiry->truth : NULL,
+        status = reading_make(&exec, model->network, domain, inquiry->planes, known ? inquiry->truth : NULL,
                               &inquiry->reading, err);
     }
     pool_destroy(pool);
@@ -132,7 +114,8 @@ static enum status inquire(const struct method_model *model, const struct method
 static void inquiry_close(struct inquiry *inquiry)
 {
     reading_close(&inquiry->reading);
-    free(inquiry->image);
+    domain_truths_destroy(inquiry->truth);
+    free(inquiry->planes);
 }
 
 /* ---- answers ----------------------------------------------------------------------------------- */
@@ -140,8 +123,8 @@ static void inquiry_close(struct inquiry *inquiry)
 static void write_shape(const struct reading *reading, const struct sink *out)
 {
     sink_begin_list(out, "shape");
-    sink_integer(out, NULL, reading->size);
-    sink_integer(out, NULL, reading->size);
+    sink_integer(out, NULL, reading->rows);
+    sink_integer(out, NULL, reading->cols);
     sink_integer(out, NULL, reading->channels);
     sink_end_list(out);
 }
@@ -165,31 +148,30 @@ static void write_motifs(const struct reading *reading, const struct sink *out)
     sink_end_list(out);
 }
 
-static const char *token_name(int token, char text[2])
+static const char *token_name(const struct reading *reading, int token)
 {
+    const struct open_domain *domain = reading->domain;
     if (token == TOKEN_START)
         return "START";
     if (token == TOKEN_END)
         return "END";
-    text[0] = (char)('0' + token - TOKEN_FIRST);
-    text[1] = 0;
-    return text;
+    return domain->domain->token(domain->state, token - TOKEN_FIRST);
 }
 
 /* Boxes as [row0, row1, col0, col1], upper ends exclusive. */
 static void write_truth(const struct reading *reading, const struct sink *out)
 {
-    const struct digitcircle_truth *truth = reading->truth;
+    const struct domain_truth *truth = reading->truth;
+    const struct open_domain *domain = reading->domain;
     if (!truth) {
         sink_null(out, "truth");
         return;
     }
     sink_begin_list(out, "truth");
-    for (int i = 0; i < truth->count; i++) {
-        const struct box *box = &truth->boxes[i];
-        char text[2];
+    for (int i = 0; i < truth->boxes; i++) {
+        const struct box *box = &truth->box[i];
         sink_begin_object(out, NULL);
-        sink_text(out, "symbol", token_name(TOKEN_FIRST + box->symbol, text));
+        sink_text(out, "symbol", domain->domain->symbol(domain->state, box->symbol));
         sink_begin_list(out, "box");
         sink_integer(out, NULL, box->row0);
         sink_integer(out, NULL, box->row1);
@@ -200,19 +182,16 @@ static void write_truth(const struct reading *reading, const struct sink *out)
     }
     sink_end_list(out);
     sink_begin_list(out, "label");
-    for (int i = 0; i < truth->count; i++) {
-        char text[2];
-        sink_text(out, NULL, token_name(TOKEN_FIRST + truth->label[i], text));
-    }
+    for (int i = 0; i < truth->length; i++)
+        sink_text(out, NULL, token_name(reading, TOKEN_FIRST + truth->label[i]));
     sink_end_list(out);
 }
 
 static void write_prediction(const struct reading *reading, const struct sink *out)
 {
-    char text[2];
     sink_begin_list(out, "prediction");
     for (int i = 0; i < reading->decoded.length; i++)
-        sink_text(out, NULL, token_name(reading->decoded.tokens[i], text));
+        sink_text(out, NULL, token_name(reading, reading->decoded.tokens[i]));
     sink_end_list(out);
 }
 
@@ -221,12 +200,11 @@ static void write_tokens(const struct reading *reading, const struct sink *out)
     const struct decoded *decoded = &reading->decoded;
     int count = decoded->length + (decoded->ended ? 1 : 0);
     double product = 1;
-    char text[2];
     sink_begin_list(out, "tokens");
     for (int i = 0; i < count; i++) {
         product *= (double)decoded->probability[i];
         sink_begin_object(out, NULL);
-        sink_text(out, "token", token_name(decoded->tokens[i], text));
+        sink_text(out, "token", token_name(reading, decoded->tokens[i]));
         sink_number(out, "probability", (double)decoded->probability[i]);
         sink_end_object(out);
     }
@@ -234,17 +212,21 @@ static void write_tokens(const struct reading *reading, const struct sink *out)
     sink_number(out, "probability", product);
 }
 
-/* The picture behind a seed, which the asker has not seen: row-major, ink is 1. */
+/* The input behind a seed, which the asker has not seen: row-major, channels last if there are several. */
 static void write_input(const struct reading *reading, const struct sink *out)
 {
+    const struct domain_shape *shape = &reading->domain->shape;
+    size_t positions = domain_positions(shape), channels = (size_t)shape->channels;
     sink_begin_object(out, "input");
     sink_begin_list(out, "shape");
-    sink_integer(out, NULL, reading->size);
-    sink_integer(out, NULL, reading->size);
+    sink_integer(out, NULL, shape->rows);
+    sink_integer(out, NULL, shape->cols);
+    if (channels > 1)
+        sink_integer(out, NULL, shape->channels);
     sink_end_list(out);
     sink_begin_list(out, "values");
-    for (int64_t i = 0; i < (int64_t)reading->size * reading->size; i++)
-        sink_number(out, NULL, (double)reading->image[i]);
+    for (size_t i = 0; i < positions * channels; i++)
+        sink_number(out, NULL, (double)reading->input[i % channels * positions + i / channels]);
     sink_end_list(out);
     sink_end_object(out);
 }

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int by_value(const void *a, const void *b)
 {
@@ -41,8 +42,8 @@ static void mark(struct read_motif *motifs, int count)
 /* The active elements of a planar map, the strongest if there are too many. */
 static enum status list_motifs(const float *planes, struct reading *reading, struct error *err)
 {
-    int size = reading->size, channels = reading->channels;
-    reading->total = motif_scan(planes, channels, size, size, NULL, 0);
+    int rows = reading->rows, cols = reading->cols, channels = reading->channels;
+    reading->total = motif_scan(planes, channels, rows, cols, NULL, 0);
     reading->count = reading->total < READING_MOTIFS ? reading->total : READING_MOTIFS;
     struct motif *all = calloc((size_t)reading->total + 1, sizeof *all);
     reading->motifs = calloc((size_t)reading->count + 1, sizeof *reading->motifs);
@@ -50,7 +51,7 @@ static enum status list_motifs(const float *planes, struct reading *reading, str
         free(all);
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to list motifs");
     }
-    motif_scan(planes, channels, size, size, all, reading->total);
+    motif_scan(planes, channels, rows, cols, all, reading->total);
     if (reading->total > reading->count) {
         qsort(all, (size_t)reading->total, sizeof *all, by_value);
         qsort(all, (size_t)reading->count, sizeof *all, by_place);
@@ -62,26 +63,26 @@ static enum status list_motifs(const float *planes, struct reading *reading, str
     return STATUS_OK;
 }
 
-enum status reading_make(struct exec *e, struct network *network, const float *image,
-                         const struct digitcircle_truth *truth, struct reading *reading, struct error *err)
+enum status reading_make(struct exec *e, struct network *network, const struct open_domain *domain, const float *input,
+                         const struct domain_truth *truth, struct reading *reading, struct error *err)
 {
     const struct sparling_config *c = &network->config;
-    *reading = (struct reading){.size = (int)c->image_size, .channels = (int)c->channels_motif, .image = image,
-                                .truth = truth};
+    *reading = (struct reading){.domain = domain, .rows = network->map.rows, .cols = network->map.cols,
+                                .channels = (int)c->channels_motif, .input = input, .truth = truth};
     exec_begin(e, false, 0);
-    struct tensor *motifs = network_motifs(e, network, image, 1, 1);
+    struct tensor *motifs = network_motifs(e, network, input, 1, 1);
     enum status status = exec_status(e, err);
     if (status)
         return status;
-    size_t count = (size_t)reading->channels * (size_t)reading->size * (size_t)reading->size;
+    size_t count = (size_t)reading->channels * (size_t)reading->rows * (size_t)reading->cols;
     float *planes = arena_alloc(e->arena, count * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read a picture");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read an input");
     tensor_to_planes(motifs, planes);
     status = list_motifs(planes, reading, err);
     if (!status) {
         struct network_memory memory = network_memory(e, network, motifs);
-        status = decode_greedy(e, network, &memory, 1, (int)(c->max_symbols + c->decode_extra), &reading->decoded, err);
+        status = decode_greedy(e, network, &memory, 1, sparling_decode_steps(c), &reading->decoded, err);
     }
     if (status)
         reading_close(reading);
@@ -99,61 +100,80 @@ void reading_close(struct reading *reading)
 
 static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, ink = {96, 96, 96}, frame = {40, 120, 40};
 
+/* What was read, where START and END are no symbols of the domain. */
 static void label_of(const struct reading *reading, char *out, size_t room)
 {
-    char read[DECODE_TOKENS + 1] = "", true_label[DIGITCIRCLE_CLASSES + 1] = "";
-    for (int i = 0; i < reading->decoded.length; i++) {
-        int token = reading->decoded.tokens[i];
-        read[i] = token >= TOKEN_FIRST ? (char)('0' + token - TOKEN_FIRST) : '?';
+    int32_t symbols[DECODE_TOKENS];
+    size_t at = 0;
+    if (reading->truth) {
+        at += (size_t)snprintf(out, room, "true ");
+        domain_label(reading->domain, reading->truth->label, reading->truth->length, out + at, room - at);
+        at += strlen(out + at);
+        at += (size_t)snprintf(out + at, room - at, " ");
     }
-    if (!reading->truth) {
-        snprintf(out, room, "read %s", read);
-        return;
-    }
-    for (int i = 0; i < reading->truth->count; i++)
-        true_label[i] = (char)('0' + reading->truth->label[i]);
-    snprintf(out, room, "true %s read %s", true_label, read);
+    for (int i = 0; i < reading->decoded.length; i++)
+        symbols[i] = reading->decoded.tokens[i] - TOKEN_FIRST;
+    if (at < room)
+        at += (size_t)snprintf(out + at, room - at, "read ");
+    if (at < room)
+        domain_label(reading->domain, symbols, reading->decoded.length, out + at, room - at);
 }
 
-static void draw_tile(struct picture *picture, int row, int col, int scale, const struct reading *reading)
+/* A tile: its scale, and how many picture rows a row of the map has (a sequence: all of them). */
+struct tile {
+    int row, col, scale, high;
+};
+
+static void mark_motif(struct picture *picture, const struct tile *tile, const struct reading *reading,
+                       const struct motif *motif, bool starred)
 {
-    int size = reading->size;
-    picture_grey(picture, row, col, reading->image, size, size, scale, white, ink);
-    for (int i = 0; reading->truth && i < reading->truth->count; i++) {
-        const struct box *box = &reading->truth->boxes[i];
-        picture_outline(picture, row + box->row0 * scale, col + box->col0 * scale, (box->row1 - box->row0) * scale,
+    int scale = tile->scale, x = tile->col + motif->col * scale + scale / 2;
+    int y = tile->row + motif->row * scale + scale / 2;
+    struct colour colour = picture_palette(motif->channel);
+    char name[12];
+    if (tile->high > 1)
+        y = tile->row + (2 * motif->channel + 1) * tile->high * scale / (2 * reading->channels);
+    picture_disc(picture, y, x, scale + 1, colour);
+    if (starred)
+        picture_cross(picture, y, x, 2 * scale, colour);
+    snprintf(name, sizeof name, "%d", motif->channel);
+    picture_text(picture, y - scale - 4 - PICTURE_GLYPH_ROWS, x + scale + 2, name, 1, colour);
+}
+
+static void draw_tile(struct picture *picture, const struct tile *tile, const struct reading *reading, const float *grey)
+{
+    int scale = tile->scale, high = tile->high * scale;
+    picture_grey(picture, tile->row, tile->col, grey, reading->rows * tile->high, reading->cols, scale, white, ink);
+    for (int i = 0; reading->truth && i < reading->truth->boxes; i++) {
+        const struct box *box = &reading->truth->box[i];
+        picture_outline(picture, tile->row + box->row0 * high, tile->col + box->col0 * scale, (box->row1 - box->row0) * high,
                         (box->col1 - box->col0) * scale, 1, frame);
     }
-    for (int i = 0; i < reading->count; i++) {
-        const struct read_motif *motif = &reading->motifs[i];
-        struct colour colour = picture_palette(motif->at.channel);
-        int y = row + motif->at.row * scale + scale / 2, x = col + motif->at.col * scale + scale / 2;
-        if (!motif->maximal)
-            continue;
-        picture_disc(picture, y, x, scale + 1, colour);
-        if (motif->starred)
-            picture_cross(picture, y, x, 2 * scale, colour);
-        char name[12];
-        snprintf(name, sizeof name, "%d", motif->at.channel);
-        picture_text(picture, y - scale - 4 - PICTURE_GLYPH_ROWS, x + scale + 2, name, 1, colour);
-    }
-    char label[160];
+    for (int i = 0; i < reading->count; i++)
+        if (reading->motifs[i].maximal)
+            mark_motif(picture, tile, reading, &reading->motifs[i].at, reading->motifs[i].starred);
+    char label[256];
     label_of(reading, label, sizeof label);
-    picture_text(picture, row + size * scale + 4, col, label, 2, black);
+    picture_text(picture, tile->row + reading->rows * high + 4, tile->col, label, scale > 1 ? 2 : 1, black);
 }
 
 enum status reading_draw(const struct reading *readings, int count, int columns, struct picture **out,
                          struct error *err)
 {
     enum { GAP = 10, CAPTION = 24, SIDE = 360 };
-    int size = readings[0].size, scale = size < SIDE ? (SIDE + size / 2) / size : 1;
-    int rows = (count + columns - 1) / columns, tile = size * scale;
-    enum status status = picture_create(GAP + rows * (tile + CAPTION + GAP), GAP + columns * (tile + GAP), white, out,
-                                        err);
-    if (status)
-        return status;
-    for (int i = 0; i < count; i++)
-        draw_tile(*out, GAP + i / columns * (tile + CAPTION + GAP), GAP + i % columns * (tile + GAP), scale,
-                  &readings[i]);
-    return STATUS_OK;
+    const struct open_domain *domain = readings[0].domain;
+    int width = readings[0].cols, height = domain->shape.picture_rows, scale = width < SIDE ? (SIDE + width / 2) / width : 1;
+    int rows = (count + columns - 1) / columns, across = width * scale + GAP, down = height * scale + CAPTION + GAP;
+    float *grey = domain->domain->grey ? malloc((size_t)height * (size_t)width * sizeof *grey) : NULL;
+    if (domain->domain->grey && !grey)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+    enum status status = picture_create(GAP + rows * down, GAP + columns * across, white, out, err);
+    for (int i = 0; !status && i < count; i++) {
+        struct tile tile = {GAP + i / columns * down, GAP + i % columns * across, scale, height / readings[i].rows};
+        if (grey)
+            domain->domain->grey(domain->state, readings[i].input, grey);
+        draw_tile(*out, &tile, &readings[i], grey ? grey : readings[i].input);
+    }
+    free(grey);
+    return status;
 }

@@ -1,9 +1,8 @@
-/* What a network makes of one picture: its motifs and the label it reads; and how to draw that. */
+/* What a network makes of one input: its motifs and the label it reads; and how to draw that. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_READING_H
 #define MOTIF_CORE_METHODS_SPARLING_READING_H
 
 #include "core/data/picture.h"
-#include "core/methods/sparling/batch.h"
 #include "core/methods/sparling/decode.h"
 #include "core/metrics/motif_errors.h"
 
@@ -19,21 +18,23 @@ struct read_motif {
 };
 
 struct reading {
-    int size, channels;
-    const float *image;                     /* [size][size], borrowed */
-    const struct digitcircle_truth *truth;  /* borrowed; NULL when unknown */
-    struct read_motif *motifs;              /* in scan order: channel, row, column */
-    int count, total;                       /* listed; active in the map */
+    const struct open_domain *domain; /* borrowed */
+    int rows, cols, channels;         /* of the motif map */
+    const float *input;               /* borrowed */
+    const struct domain_truth *truth; /* borrowed; NULL when unknown */
+    struct read_motif *motifs;        /* in scan order: channel, row, column */
+    int count, total;                 /* listed; active in the map */
     struct decoded decoded;
 };
 
-/* Computes on the exec, which is begun here in evaluation. `image` and `truth` outlive the reading. */
-enum status reading_make(struct exec *e, struct network *network, const float *image,
-                         const struct digitcircle_truth *truth, struct reading *reading, struct error *err);
+/* Computes on the exec, which is begun here in evaluation. The domain, `input` and `truth` outlive the reading. */
+enum status reading_make(struct exec *e, struct network *network, const struct open_domain *domain, const float *input,
+                         const struct domain_truth *truth, struct reading *reading, struct error *err);
 void reading_close(struct reading *reading);
 
-/* One tile a picture, `columns` in a row: ink in grey, true boxes outlined, maximal motifs marked in the
- * colour of their channel, starred ones with a cross, and what was read below. */
+/* One tile an input, `columns` in a row: ink in grey, true boxes outlined, maximal motifs marked in the
+ * colour of their channel, starred ones with a cross, and what was read below. In the picture of a sequence that has
+ * rows, each channel's motifs have a height of their own. */
 enum status reading_draw(const struct reading *readings, int count, int columns, struct picture **out,
                          struct error *err);
 

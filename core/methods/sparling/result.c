@@ -34,14 +34,12 @@ static void write_stages(const struct evaluation *e, const struct sink *out)
 }
 
 /* Rows are true symbols and then "none", columns channels and then "none". */
-static void write_confusion(const struct motif_errors *errors, const struct sink *out)
+static void write_confusion(const struct open_domain *domain, const struct motif_errors *errors, const struct sink *out)
 {
     sink_begin_object(out, "confusion");
     sink_begin_list(out, "symbols");
-    for (int i = 0; i < errors->symbols; i++) {
-        const char name[2] = {(char)('0' + i), 0};
-        sink_text(out, NULL, name);
-    }
+    for (int i = 0; i < errors->symbols; i++)
+        sink_text(out, NULL, domain->domain->symbol(domain->state, i));
     sink_text(out, NULL, "none");
     sink_end_list(out);
     sink_begin_list(out, "channels");
@@ -98,8 +96,11 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     sink_integer(out, "stages", run->annealer.stage + run->annealer.pending);
     sink_boolean(out, "reached_final_density", annealer_last(&run->annealer, &run->rule));
     sink_integer(out, "parameters", params_count(run->network->params));
+    sink_text(out, "domain", run->domain.domain->name);
+    double elements = (double)domain_positions(&run->domain.shape) * (double)run->config.channels_motif;
+    sink_number(out, "minimal_density", run->domain.domain->mean_symbols(run->domain.state) / elements);
     write_coherence(run->network, out);
     write_stages(e, out);
-    write_confusion(&e->errors, out);
+    write_confusion(&run->domain, &e->errors, out);
     return STATUS_OK;
 }

@@ -73,14 +73,16 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     exec_init(&r->exec, env->kernels, env->pool, &r->arena, (uint64_t)c->seed);
 
     struct adam_config adam = {c->beta1, c->beta2, c->epsilon, c->clip_norm};
-    int reach = 4 * (int)c->units; /* two windows of 4 units + 1 pixels overlap within this */
-    enum status status = network_create(c, true, &r->network, err);
+    int reach = sparling_geometry(c).reach;
+    enum status status = domain_open(c, &r->domain, err);
+    if (!status)
+        status = network_create(c, true, &r->network, err);
     if (!status)
         status = adam_create(r->network->params, &adam, &r->adam, err);
     if (!status)
-        status = batch_source_create(c, (int)c->batch, &r->source, err);
+        status = batch_source_create(&r->domain, (int)c->batch, &r->source, err);
     if (!status)
-        status = motif_errors_init(&r->evaluation.errors, (int)c->classes, (int)c->channels_motif, reach, err);
+        status = motif_errors_init(&r->evaluation.errors, r->domain.shape.symbols, (int)c->channels_motif, reach, err);
     if (status) {
         sparling_destroy(r);
         return status;
@@ -96,6 +98,7 @@ void sparling_destroy(struct method_run *run)
     network_destroy(run->evaluation.other);
     motif_errors_close(&run->evaluation.errors);
     batch_source_destroy(run->source);
+    domain_close(&run->domain);
     adam_destroy(run->adam);
     network_destroy(run->network);
     arena_close(&run->arena);

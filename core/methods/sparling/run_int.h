@@ -49,6 +49,7 @@ struct evaluation {
 
 struct method_run {
     struct sparling_config config;
+    struct open_domain domain;
     struct method_env env;
     struct annealer_rule rule;
     struct network *network;

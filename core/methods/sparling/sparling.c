@@ -1,6 +1,6 @@
 /* SPARLING as a row of the registry.
  *
- * A tour: config.c (what can be set), network.c (the models g and h), batch.c (samples drawn ahead),
+ * A tour: config.c (what can be set), domain.h (what samples are), network.c (the models g and h), batch.c (samples drawn ahead),
  * train.c (an update, a validation), annealer.c (when the density falls), run.c (the course of it),
  * evaluate.c (errors), checkpoint.c (what is saved), reading.c and query.c (asking a model). */
 #include "core/methods/sparling/sparling.h"

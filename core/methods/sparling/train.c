@@ -41,7 +41,7 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
     return (struct batch_request){
-        .seed = run->config.seed, .first = first, .count = (int)run->config.batch, .training = true};
+        .seed = run->config.seed, .first = first, .count = (int)run->config.batch, .set = DOMAIN_LESSON};
 }
 
 static void report(struct method_run *run, const struct tensor *motifs, double rate)
@@ -77,9 +77,11 @@ enum status run_update(struct method_run *run, struct error *err)
     double began = run_clock();
     struct batch_request now = training_request(run, run->samples);
     struct batch_request next = training_request(run, run->samples + run->config.batch);
-    const struct batch *batch = batch_source_take(run->source, &now, &next);
     struct exec *e = &run->exec;
-
+    const struct batch *batch;
+    enum status status = batch_source_take(run->source, &now, &next, &batch, err);
+    if (status)
+        return status;
     params_begin_step(run->network->params);
     choose_backward(run, e);
     exec_begin(e, true, (uint64_t)run->updates);
@@ -87,7 +89,7 @@ enum status run_update(struct method_run *run, struct error *err)
     struct network_memory memory = network_memory(e, run->network, motifs);
     struct tensor *logits = network_logits(e, run->network, &memory, batch->inputs, now.count, batch->length);
     struct tensor *loss = op_cross_entropy(e, logits, batch->targets);
-    enum status status = exec_status(e, err);
+    status = exec_status(e, err);
     if (status)
         return status;
     double value = (double)loss->data[0], norm, rate = learning_rate(run);
@@ -124,7 +126,7 @@ static int count_exact(const struct batch *batch, const real *logits, int vocabu
     int exact = 0;
     for (int i = 0; i < batch->request.count; i++) {
         bool right = true;
-        for (int j = 0; right && j <= batch->truths[i].count; j++) {
+        for (int j = 0; right && j <= batch->truths[i].length; j++) {
             size_t row = (size_t)i * (size_t)batch->length + (size_t)j;
             const real *score = logits + row * (size_t)vocabulary;
             int best = 0;
@@ -151,15 +153,17 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     int64_t after = run->validation_position + now.count;
     bool last = after >= run->config.validation_samples;
     struct batch_request next = last ? training_request(run, run->samples) : validation_request(run, after);
-    const struct batch *batch = batch_source_take(run->source, &now, &next);
     struct exec *e = &run->exec;
-
+    const struct batch *batch;
+    enum status status = batch_source_take(run->source, &now, &next, &batch, err);
+    if (status)
+        return status;
     exec_begin(e, false, (uint64_t)run->updates);
     struct tensor *motifs = network_motifs(e, run->network, batch->images, now.count, run->annealer.density);
     struct network_memory memory = network_memory(e, run->network, motifs);
     struct tensor *logits = network_logits(e, run->network, &memory, batch->inputs, now.count, batch->length);
     struct tensor *loss = op_cross_entropy(e, logits, batch->targets);
-    enum status status = exec_status(e, err);
+    status = exec_status(e, err);
     if (status)
         return status;
     double value = (double)loss->data[0];

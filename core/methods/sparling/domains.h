@@ -1,0 +1,11 @@
+/* Every domain of SPARLING: one line each (see domain.h). D(name, NAME): member `name` of struct sparling_config is a
+ * struct name_config, its fields are NAME_FIELDS, its table is name_domain. */
+#ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_H
+#define MOTIF_CORE_METHODS_SPARLING_DOMAINS_H
+
+#include "core/methods/sparling/domain_digitcircle.h"
+
+#define SPARLING_DOMAINS(D) \
+    D(digitcircle, DIGITCIRCLE)
+
+#endif
