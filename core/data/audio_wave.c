@@ -1,0 +1,321 @@
+#include "core/data/audio_wave.h"
+
+#include <errno.h>
+#include <math.h>
+#include <sndfile.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK 4096 /* frames decoded at a time */
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct memory {
+    const char *bytes;
+    sf_count_t count, at;
+};
+
+static sf_count_t memory_length(void *context)
+{
+    const struct memory *m = context;
+    return m->count;
+}
+
+static sf_count_t memory_seek(sf_count_t offset, int whence, void *context)
+{
+    struct memory *m = context;
+    sf_count_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? m->at : m->count;
+    if (base + offset >= 0 && base + offset <= m->count) {
+        m->at = base + offset;
+    }
+    return m->at;
+}
+
+static sf_count_t memory_read(void *to, sf_count_t count, void *context)
+{
+    struct memory *m = context;
+    sf_count_t left = m->count - m->at, taken = count < left ? count : left;
+    memcpy(to, m->bytes + m->at, (size_t)taken);
+    m->at += taken;
+    return taken;
+}
+
+static sf_count_t memory_write(const void *from, sf_count_t count, void *context)
+{
+    return 0;
+}
+
+static sf_count_t memory_tell(void *context)
+{
+    const struct memory *m = context;
+    return m->at;
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+/* The mean over channels, block by block. */
+static enum status decode(SNDFILE *file, const SF_INFO *info, const char *name, struct audio_wave *wave,
+                          struct error *err)
+{
+    size_t channels = (size_t)info->channels;
+    float *block = malloc(BLOCK * channels * sizeof *block);
+    wave->samples = calloc((size_t)info->frames + 1, sizeof *wave->samples);
+    if (block == NULL || wave->samples == NULL) {
+        free(block);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the recording %.80s", name);
+    }
+    int64_t done = 0;
+    while (done < info->frames) {
+        sf_count_t got = sf_readf_float(file, block, info->frames - done < BLOCK ? info->frames - done : BLOCK);
+        if (got <= 0) {
+            break;
+        }
+        for (size_t i = 0; i < (size_t)got; i++) {
+            float sum = 0.0F;
+            for (size_t c = 0; c < channels; c++) {
+                sum += block[i * channels + c];
+            }
+            wave->samples[(size_t)done + i] = sum / (float)channels;
+        }
+        done += got;
+    }
+    free(block);
+    if (done != info->frames) {
+        return error_set(err, STATUS_CORRUPT, NULL, "%.80s ends early: %lld of %lld samples", name, (long long)done,
+                         (long long)info->frames);
+    }
+    for (int64_t i = 0; i < done; i++) {
+        if (!isfinite(wave->samples[i])) {
+            return error_set(err, STATUS_CORRUPT, NULL, "%.80s holds a value that is not finite", name);
+        }
+    }
+    wave->count = (int)done;
+    wave->rate = info->samplerate;
+    return STATUS_OK;
+}
+
+static enum status read_open(SNDFILE *file, const SF_INFO *info, const char *name, struct audio_wave *wave,
+                             struct error *err)
+{
+    enum status status;
+    *wave = (struct audio_wave){0};
+    if (file == NULL) {
+        return error_set(err, STATUS_CORRUPT, NULL, "%.80s is no recording: %.100s", name, sf_strerror(NULL));
+    }
+    if (info->frames < 0 || info->frames > AUDIO_WAVE_FRAMES || info->samplerate < 1 ||
+        info->samplerate > AUDIO_WAVE_RATES || info->channels < 1 || info->channels > 64) {
+        status = error_set(err, STATUS_LIMIT, NULL, "%.80s: %lld samples of %d channels at %d Hz are out of bounds",
+                           name, (long long)info->frames, info->channels, info->samplerate);
+    } else {
+        status = decode(file, info, name, wave, err);
+    }
+    (void)sf_close(file);
+    if (status != STATUS_OK) {
+        audio_wave_close(wave);
+    }
+    return status;
+}
+
+enum status audio_wave_read(const char *path, struct audio_wave *wave, struct error *err)
+{
+    SF_INFO info = {0};
+    errno = 0;
+    SNDFILE *file = sf_open(path, SFM_READ, &info);
+    if (file == NULL && sf_error(NULL) == SF_ERR_SYSTEM) {
+        *wave = (struct audio_wave){0};
+        return error_set(err, errno == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, NULL, "%.80s cannot be opened",
+                         name_of(path));
+    }
+    return read_open(file, &info, name_of(path), wave, err);
+}
+
+enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave *wave, struct error *err)
+{
+    SF_INFO info = {0};
+    SF_VIRTUAL_IO io = {memory_length, memory_seek, memory_read, memory_write, memory_tell};
+    struct memory memory = {bytes, (sf_count_t)count, 0};
+    return read_open(sf_open_virtual(&io, SFM_READ, &info, &memory), &info, "the recording", wave, err);
+}
+
+enum status audio_wave_write(const char *path, const struct audio_wave *wave, struct error *err)
+{
+    SF_INFO info = {.samplerate = wave->rate, .channels = 1, .format = SF_FORMAT_WAV | SF_FORMAT_PCM_16};
+    SNDFILE *file = sf_open(path, SFM_WRITE, &info);
+    if (file == NULL) {
+        return error_set(err, STATUS_IO, NULL, "%.80s cannot be written: %.100s", name_of(path), sf_strerror(NULL));
+    }
+    (void)sf_command(file, SFC_SET_CLIPPING, NULL, SF_TRUE);
+    bool whole = sf_writef_float(file, wave->samples, wave->count) == wave->count;
+    whole = sf_close(file) == 0 && whole;
+    return whole ? STATUS_OK : error_set(err, STATUS_IO, NULL, "%.80s was not written in full", name_of(path));
+}
+
+void audio_wave_close(struct audio_wave *wave)
+{
+    free(wave->samples);
+    *wave = (struct audio_wave){0};
+}
+
+/* ---- silence --------------------------------------------------------------------------------- */
+
+static double power(const float *samples, int count)
+{
+    double sum = 0.0;
+    for (int i = 0; i < count; i++) {
+        sum += (double)samples[i] * (double)samples[i];
+    }
+    return sum;
+}
+
+void audio_wave_trim(struct audio_wave *wave, double share, double margin)
+{
+    int window = wave->rate / 100, windows = window > 0 ? wave->count / window : 0;
+    double loudest = 0.0;
+    for (int i = 0; i < windows; i++) {
+        loudest = fmax(loudest, power(wave->samples + i * window, window));
+    }
+    if (loudest <= 0.0) {
+        return;
+    }
+    int first = 0, last = windows - 1;
+    while (power(wave->samples + first * window, window) <= share * loudest) {
+        first++;
+    }
+    while (power(wave->samples + last * window, window) <= share * loudest) {
+        last--;
+    }
+    int keep = (int)(margin * wave->rate), begin = first * window - keep, end = (last + 1) * window + keep;
+    begin = begin > 0 ? begin : 0;
+    end = end < wave->count ? end : wave->count;
+    memmove(wave->samples, wave->samples + begin, (size_t)(end - begin) * sizeof *wave->samples);
+    wave->count = end - begin;
+}
+
+/* ---- change of rate -------------------------------------------------------------------------- */
+
+#define ZEROS 64
+#define ROLLOFF 0.9475937167399596
+#define BETA 14.769656459379492
+#define MAX_PHASES 4096
+
+/* Output j stands at input position j * in / out. With j * in = whole * out + rest, its filter depends on
+ * the rest alone: `out` phases of `taps` weights, the first for input whole - reach + 1. */
+struct audio_resampler {
+    int in, out; /* rates without their common divisor */
+    int rate_in, rate_out;
+    int reach, taps;
+    float *weights; /* [out][taps] */
+};
+
+static int divisor(int a, int b)
+{
+    while (b != 0) {
+        int rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Modified Bessel function of the first kind, order 0, by its power series. */
+static double bessel0(double x)
+{
+    double sum = 1.0, term = 1.0;
+    for (int k = 1; term > 1e-17 * sum; k++) {
+        term *= (x / (2.0 * k)) * (x / (2.0 * k));
+        sum += term;
+    }
+    return sum;
+}
+
+/* t in samples of the lower rate. */
+static double kernel(double t)
+{
+    double u = t / ZEROS, x = 3.14159265358979323846 * ROLLOFF * t;
+    if (fabs(u) >= 1.0) {
+        return 0.0;
+    }
+    double sinc = fabs(x) < 1e-9 ? 1.0 : sin(x) / x;
+    return ROLLOFF * sinc * bessel0(BETA * sqrt(1.0 - u * u)) / bessel0(BETA);
+}
+
+enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resampler **resampler, struct error *err)
+{
+    if (rate_in < 1 || rate_out < 1 || rate_in > AUDIO_WAVE_RATES || rate_out > AUDIO_WAVE_RATES) {
+        return error_set(err, STATUS_INVALID, NULL, "no rates to change between: %d and %d Hz", rate_in, rate_out);
+    }
+    int common = divisor(rate_in, rate_out), in = rate_in / common, out = rate_out / common;
+    double scale = fmin(1.0, (double)out / in); /* input samples to samples of the lower rate */
+    int reach = (int)ceil(ZEROS / scale), taps = 2 * reach;
+    if (out > MAX_PHASES || taps > MAX_PHASES) {
+        return error_set(err, STATUS_LIMIT, NULL, "%d Hz to %d Hz needs too large a filter", rate_in, rate_out);
+    }
+    struct audio_resampler *r = malloc(sizeof *r);
+    float *weights = malloc((size_t)out * (size_t)taps * sizeof *weights);
+    if (r == NULL || weights == NULL) {
+        free(r);
+        free(weights);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a resampler");
+    }
+    for (int phase = 0; phase < out; phase++) {
+        for (int i = 0; i < taps; i++) {
+            double distance = (double)phase / out - (i - reach + 1);
+            weights[(size_t)phase * (size_t)taps + (size_t)i] = (float)(scale * kernel(scale * distance));
+        }
+    }
+    *r = (struct audio_resampler){in, out, rate_in, rate_out, reach, taps, weights};
+    *resampler = r;
+    return STATUS_OK;
+}
+
+void audio_resampler_destroy(struct audio_resampler *resampler)
+{
+    if (resampler != NULL) {
+        free(resampler->weights);
+        free(resampler);
+    }
+}
+
+int audio_resampler_length(const struct audio_resampler *r, int count)
+{
+    return (int)(((int64_t)count * r->out + r->in - 1) / r->in);
+}
+
+void audio_resample(const struct audio_resampler *r, const float *in, int count, float *out)
+{
+    int length = audio_resampler_length(r, count);
+    for (int j = 0; j < length; j++) {
+        int64_t at = (int64_t)j * r->in;
+        int whole = (int)(at / r->out), first = whole - r->reach + 1;
+        const float *weight = r->weights + (size_t)(at % r->out) * (size_t)r->taps;
+        int from = first < 0 ? -first : 0, to = count - first < r->taps ? count - first : r->taps;
+        double sum = 0.0;
+        for (int i = from; i < to; i++) {
+            sum += (double)weight[i] * (double)in[first + i];
+        }
+        out[j] = (float)sum;
+    }
+}
+
+enum status audio_wave_resample(const struct audio_resampler *r, struct audio_wave *wave, struct error *err)
+{
+    if (wave->rate != r->rate_in) {
+        return error_set(err, STATUS_INVALID, NULL, "a recording of %d Hz, where %d Hz were expected", wave->rate,
+                         r->rate_in);
+    }
+    int length = audio_resampler_length(r, wave->count);
+    float *out = malloc(((size_t)length + 1) * sizeof *out);
+    if (out == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a recording of %d samples", length);
+    }
+    audio_resample(r, wave->samples, wave->count, out);
+    free(wave->samples);
+    *wave = (struct audio_wave){r->rate_out, length, out};
+    return STATUS_OK;
+}

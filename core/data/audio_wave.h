@@ -1,0 +1,47 @@
+/* Recordings: read from any format that libsndfile decodes, brought to another rate, cut to what is heard,
+ * written as 16-bit WAV. Samples are mono floats in [-1, 1]; several channels are averaged. Pure functions
+ * but for the files they name; any thread. */
+#ifndef MOTIF_CORE_DATA_AUDIO_WAVE_H
+#define MOTIF_CORE_DATA_AUDIO_WAVE_H
+
+#include <stddef.h>
+
+#include "core/base/error.h"
+
+#define AUDIO_WAVE_FRAMES (16 << 20) /* longest recording that is read */
+#define AUDIO_WAVE_RATES 384000      /* highest rate */
+
+struct audio_wave {
+    int rate, count;
+    float *samples; /* [count]; audio_wave_close() frees it */
+};
+
+/* STATUS_IO or STATUS_NOT_FOUND when the file cannot be opened, STATUS_CORRUPT when it does not decode,
+ * STATUS_LIMIT when it is too long. Messages name the file without its folder. */
+enum status audio_wave_read(const char *path, struct audio_wave *wave, struct error *err);
+/* The same from memory. */
+enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave *wave, struct error *err);
+/* PCM, 16 bits, mono; values beyond [-1, 1] are clipped. */
+enum status audio_wave_write(const char *path, const struct audio_wave *wave, struct error *err);
+void audio_wave_close(struct audio_wave *wave);
+
+/* Cuts away both ends where no window of 10 ms has a mean square above `share` of the loudest window's, but keeps
+ * `margin` seconds of them. */
+void audio_wave_trim(struct audio_wave *wave, double share, double margin);
+
+/* Band-limited change of rate by a windowed sinc: 64 zero crossings either side, cut off at 0.9476 of the
+ * lower Nyquist frequency, Kaiser window of beta 14.77 (the shape of resampy's "kaiser_best", whose table
+ * interpolates where this computes each phase). Output sample j lies at time j/rate; beyond its ends a
+ * recording is silent. A resampler is for one pair of rates, read-only once made, and takes memory
+ * proportional to rate_out/gcd phases (STATUS_LIMIT beyond 4096 of them). */
+struct audio_resampler;
+enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resampler **resampler, struct error *err);
+void audio_resampler_destroy(struct audio_resampler *resampler); /* NULL is fine */
+/* ceil(count * rate_out / rate_in) */
+int audio_resampler_length(const struct audio_resampler *resampler, int count);
+/* out: [audio_resampler_length(count)] */
+void audio_resample(const struct audio_resampler *resampler, const float *in, int count, float *out);
+/* In place of the wave's samples; STATUS_INVALID when it has another rate. */
+enum status audio_wave_resample(const struct audio_resampler *resampler, struct audio_wave *wave, struct error *err);
+
+#endif
