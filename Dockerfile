@@ -23,7 +23,7 @@ RUN bash -c '. deploy/lib.sh && install_packages runtime' \
 COPY --from=build /source/build/motifd /source/build/motifctl /usr/local/bin/
 USER 10001:10001
 WORKDIR /var/lib/motifd
-ENV MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db
+ENV MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db MOTIFD_DATA=/var/lib/motifd/data
 VOLUME /var/lib/motifd
 EXPOSE 8080
 STOPSIGNAL SIGTERM

@@ -35,8 +35,8 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     buf_init(&api->openapi, 8u << 20);
     enum status status = counters_create(&api->counters, err);
     if (status == STATUS_OK) {
-        status = model_cache_create(api->options.storage, api->options.kernels, api->options.model_cache_bytes,
-                                    &api->models, err);
+        status = model_cache_create(api->options.storage, api->options.kernels, api->options.data,
+                                    api->options.model_cache_bytes, &api->models, err);
     }
     if (status == STATUS_OK) {
         status = openapi_build(api, &api->openapi, err);

@@ -112,6 +112,7 @@ struct api_options {
     const struct method *const *methods;  /* borrowed */
     size_t method_count;
     const struct kernels *kernels;        /* for queries */
+    const char *data;                     /* folder of data sets; borrowed; NULL: none */
     struct log_hook log;
     struct api_host host;
     uint64_t model_cache_bytes;           /* models kept open for queries; 0: 1 GiB */

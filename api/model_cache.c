@@ -27,11 +27,12 @@ struct model_cache {
     struct model_entry *entries;
     struct storage *storage;
     const struct kernels *kernels;
+    const char *data;
     uint64_t limit, bytes, clock, hits, opens;
 };
 
-enum status model_cache_create(struct storage *storage, const struct kernels *kernels, uint64_t limit_bytes,
-                               struct model_cache **out, struct error *err)
+enum status model_cache_create(struct storage *storage, const struct kernels *kernels, const char *data,
+                               uint64_t limit_bytes, struct model_cache **out, struct error *err)
 {
     struct model_cache *cache = calloc(1, sizeof *cache);
     *out = cache;
@@ -42,6 +43,7 @@ enum status model_cache_create(struct storage *storage, const struct kernels *ke
     (void)pthread_cond_init(&cache->opened, NULL);
     cache->storage = storage;
     cache->kernels = kernels;
+    cache->data = data;
     cache->limit = limit_bytes;
     return STATUS_OK;
 }
@@ -123,7 +125,7 @@ static enum status open_model(struct model_cache *cache, const struct method *me
         goto done;
     }
     struct pack_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
-    status = method->open(config, cache->kernels, &from, model, err);
+    status = method->open(config, cache->kernels, cache->data, &from, model, err);
 done:
     storage_checkpoint_close(reader);
     free(config);

@@ -19,8 +19,8 @@ struct model_lease {
     struct model_entry *entry;
 };
 
-enum status model_cache_create(struct storage *storage, const struct kernels *kernels, uint64_t limit_bytes,
-                               struct model_cache **cache, struct error *err);
+enum status model_cache_create(struct storage *storage, const struct kernels *kernels, const char *data,
+                               uint64_t limit_bytes, struct model_cache **cache, struct error *err);
 /* No lease may be out. NULL is fine. */
 void model_cache_destroy(struct model_cache *cache);
 

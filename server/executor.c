@@ -113,6 +113,7 @@ static enum status open_run(struct job_run *run, struct error *err)
     run->env = (struct method_env){
         .pool = run->pool,
         .kernels = run->executor->options.kernels,
+        .data = run->executor->options.data,
         .log = {.context = run, .line = log_core},
         .context = run,
         .metric = report_metric,

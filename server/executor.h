@@ -26,6 +26,7 @@ struct executor_options { /* all borrowed */
     const struct method *const *methods;
     size_t method_count;
     const struct kernels *kernels;
+    const char *data; /* folder of data sets */
     int threads_default, threads_max;
     const char *build, *cpu, *blas_core; /* said in every result */
 };

@@ -16,6 +16,7 @@ static void help(FILE *to)
         "  motifd serve [settings]            the daemon; try: motifd serve --listen 127.0.0.1:8080 --db motifd.db\n"
         "  motifd bench NAME | --list         a benchmark on this machine\n"
         "  motifd check-config FILE           every fault of a job or of settings\n"
+        "  motifd dataset audio               a data set of spoken digits, made here by espeak-ng\n"
         "  motifd token create|list|revoke    who may do what\n"
         "  motifd version\n"
         "\n"
@@ -61,6 +62,9 @@ int main(int argc, char **argv)
     }
     if (strcmp(command, "check-config") == 0) {
         return command_check_config(argc - 1, argv + 1);
+    }
+    if (strcmp(command, "dataset") == 0) {
+        return command_dataset(argc - 1, argv + 1);
     }
     if (strcmp(command, "token") == 0) {
         return command_token(argc - 1, argv + 1);

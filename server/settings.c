@@ -19,6 +19,8 @@ const struct setting settings_table[] = {
      "where to answer; port 0 takes a free one and prints it; off loopback, bearer tokens are required"},
     {"db", SETTING_TEXT, FIELD(db), "motifd.db", 0, 0, "FILE",
      "SQLite file with jobs, metrics and checkpoints; made if missing"},
+    {"data", SETTING_TEXT, FIELD(data), SETTINGS_DATA, 0, 0, "DIR",
+     "folder of data sets: a job names one of the folders in it, never a path"},
     {"workers", SETTING_INT, FIELD(workers), "1", 1, 64, "N", "jobs that run at the same time"},
     {"evaluators", SETTING_INT, FIELD(evaluators), "1", 0, 64, "N",
      "evaluations that run beside them, so that none waits for a training to end"},

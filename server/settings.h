@@ -14,11 +14,13 @@
 #include "core/base/error.h"
 
 #define SETTINGS_TEXT 1024
+#define SETTINGS_DATA "motifd-data" /* default folder of data sets */
 
 struct settings {
     char config[SETTINGS_TEXT]; /* configuration file, "" for none */
     char listen[SETTINGS_TEXT]; /* ADDR:PORT */
     char db[SETTINGS_TEXT];
+    char data[SETTINGS_TEXT];
     char token[SETTINGS_TEXT];      /* a bearer token with every scope, "" for none */
     char allow_host[SETTINGS_TEXT]; /* names accepted in Host besides loopback, comma separated */
     char log_level[SETTINGS_TEXT];

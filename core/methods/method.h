@@ -80,6 +80,7 @@ struct method_checkpoints {
 struct method_env {
     struct pool *pool;
     const struct kernels *kernels;
+    const char *data; /* folder of data sets (core/data/dataset.h), NULL: none */
     struct log_hook log;
     void *context; /* passed to the callbacks below; each is called on the stepping thread only */
     /* A point of a time series. `step` counts samples seen. */
@@ -185,8 +186,8 @@ struct method {
     enum status (*result)(struct method_run *run, const struct sink *out, struct error *err);
     void (*destroy)(struct method_run *run); /* NULL is fine */
 
-    /* A model for queries; `threads`-free: it computes on the calling thread. */
-    enum status (*open)(const void *config, const struct kernels *kernels, const struct pack_reader *from,
+    /* A model for queries; `threads`-free: it computes on the calling thread. data: as in the environment. */
+    enum status (*open)(const void *config, const struct kernels *kernels, const char *data, const struct pack_reader *from,
                         struct method_model **model, struct error *err);
     void (*close)(struct method_model *model);
     uint64_t (*model_bytes)(const struct method_model *model);

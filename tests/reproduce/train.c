@@ -1,6 +1,6 @@
 /* Runs a method in the foreground, without a daemon:
  *
- *     train --preset digitcircle-quick --set width=8 --set batch=32 --threads 2 [--out DIR] [--seconds S]
+ *     train --preset digitcircle-quick --set width=8 --set batch=32 --threads 2 [--data DIR] [--out DIR] [--seconds S]
  *
  * One line a validation, the result at the end, artifacts into DIR. Ends with 1 when the run fails. */
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "tests/support/run_host.h"
 
 struct options {
-    const char *kind, *preset, *kernels, *out;
+    const char *kind, *preset, *kernels, *data, *out;
     int threads;
     double seconds;
 };
@@ -186,13 +186,13 @@ static enum status drive(const struct method *method, const void *config, struct
 static int usage(void)
 {
     fprintf(stderr, "usage: train [--kind K] [--preset P] [--set FIELD=VALUE]... [--threads N] [--kernels NAME] "
-                    "[--out DIR] [--seconds S]\n");
+                    "[--data DIR] [--out DIR] [--seconds S]\n");
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    struct options options = {.kind = "sparling", .threads = 2};
+    struct options options = {.kind = "sparling", .threads = 2, .data = "motifd-data"};
     struct error err = {0};
     struct run_host host;
     const char *core = blas_best_core();
@@ -207,6 +207,8 @@ int main(int argc, char **argv)
             options.preset = argv[++i];
         else if (strcmp(argv[i], "--kernels") == 0)
             options.kernels = argv[++i];
+        else if (strcmp(argv[i], "--data") == 0)
+            options.data = argv[++i];
         else if (strcmp(argv[i], "--out") == 0)
             options.out = argv[++i];
         else if (strcmp(argv[i], "--threads") == 0)
@@ -229,6 +231,7 @@ int main(int argc, char **argv)
         return complain(&err);
     }
     status = host_open(&host, options.threads, options.kernels, &err);
+    host.env.data = options.data;
     host.watcher = &watch;
     host.metric = on_metric;
     host.artifact = on_artifact;

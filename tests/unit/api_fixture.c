@@ -49,7 +49,7 @@ static enum status estimate(const void *config, struct method_estimate *out, str
     return STATUS_OK;
 }
 
-static enum status open_model(const void *config, const struct kernels *kernels, const struct pack_reader *from,
+static enum status open_model(const void *config, const struct kernels *kernels, const char *data, const struct pack_reader *from,
                               struct method_model **out, struct error *err)
 {
     (void)kernels;

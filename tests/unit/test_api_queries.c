@@ -326,7 +326,7 @@ static void test_cache(void **state)
     assert_int_equal(storage_job_get(f->storage, id, &arena, &job, &f->err), STATUS_OK);
     uint64_t one = echo_method.model_bytes((const struct method_model *)"") == 88 ? 88 : 0;
     assert_int_equal(one, 88);
-    assert_int_equal(model_cache_create(f->storage, NULL, 2 * one, &cache, &f->err), STATUS_OK);
+    assert_int_equal(model_cache_create(f->storage, NULL, NULL, 2 * one, &cache, &f->err), STATUS_OK);
     for (int i = 0; i < 3; i++) { /* all in use: none may go, though the bound is passed */
         assert_int_equal(model_cache_get(cache, &echo_method, &job, i + 1, &leases[i], &f->err), STATUS_OK);
     }

@@ -14,6 +14,7 @@
 
 #include "core/data/audio_sequence.h"
 #include "core/data/audio_spectrum.h"
+#include "core/data/dataset.h"
 
 #define PI 3.14159265358979323846
 #define RATE 8000
@@ -503,6 +504,27 @@ static void poor_corpora_are_refused(void **state)
     assert_null(corpus);
 }
 
+static void names_of_data_sets_are_not_paths(void **state)
+{
+    static const char *const good[] = {"spoken-digits", "fsdd", "a", "0.v2_x"};
+    static const char *const bad[] = {"", ".", "..", "../fsdd", "a/b", "/etc", ".hidden", "-x", "Fsdd", "a b", "a\nb", "a%2fb",
+                                      "a-name-of-more-than-sixty-three-characters-is-too-long-for-a-data-set"};
+    char path[DATASET_PATH];
+    for (size_t i = 0; i < sizeof good / sizeof good[0]; i++)
+        assert_true(dataset_name_good(good[i]));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_false(dataset_name_good(bad[i]));
+        assert_int_equal(dataset_folder(folder, bad[i], path, NULL), STATUS_INVALID);
+    }
+    make_folders("set-1", NULL);
+    put_bytes("file", "", 0);
+    assert_int_equal(dataset_folder(folder, "set-1", path, NULL), STATUS_OK);
+    assert_string_equal(path, in_folder("set-1"));
+    assert_int_equal(dataset_folder(folder, "set-2", path, NULL), STATUS_NOT_FOUND);
+    assert_int_equal(dataset_folder(folder, "file", path, NULL), STATUS_NOT_FOUND);
+    assert_int_equal(dataset_folder(NULL, "set-1", path, NULL), STATUS_NOT_FOUND);
+}
+
 /* ---- clips ------------------------------------------------------------------------------------ */
 
 struct known_clip {
@@ -675,6 +697,7 @@ int main(void)
         cmocka_unit_test(names_of_three_layouts_are_understood),
         cmocka_unit_test(folders_of_three_layouts_are_read),
         cmocka_unit_test(poor_corpora_are_refused),
+        cmocka_unit_test(names_of_data_sets_are_not_paths),
         cmocka_unit_test(clips_are_drawn_as_published),
         cmocka_unit_test(noise_is_drawn_as_published),
         cmocka_unit_test(words_lie_where_the_truth_says),

@@ -50,7 +50,7 @@ static int open_setup(void **state)
     assert_int_equal(host_save(method, run, &s->bytes, &err), STATUS_OK);
     method->destroy(run);
     struct pack_reader reader = host_reader(&s->bytes);
-    assert_int_equal(method->open(&s->config, s->host.env.kernels, &reader, &s->model, &err), STATUS_OK);
+    assert_int_equal(method->open(&s->config, s->host.env.kernels, NULL, &reader, &s->model, &err), STATUS_OK);
     *state = s;
     return 0;
 }
@@ -218,7 +218,7 @@ static void hostile_models_are_refused(void **state)
     struct host_bytes cut = s->bytes;
     cut.count = 100;
     struct pack_reader reader = host_reader(&cut);
-    assert_int_equal(method->open(&s->config, s->host.env.kernels, &reader, &model, &err), STATUS_CORRUPT);
+    assert_int_equal(method->open(&s->config, s->host.env.kernels, NULL, &reader, &model, &err), STATUS_CORRUPT);
     assert_true(method->model_bytes(s->model) > 4000);
 }
 

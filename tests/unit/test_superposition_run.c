@@ -397,7 +397,7 @@ static void a_checkpoint_answers(void **state)
             assert_ok(host_step(&host, method, run, &wish, err));
         assert_ok(host_save(method, run, &bytes, err));
         struct pack_reader reader = host_reader(&bytes);
-        assert_ok(method->open(&config, host.env.kernels, &reader, &model, err));
+        assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
         double sum = 0;
         for (int seed = 0; seed < 1000; seed++) {
             struct heard heard = {0};

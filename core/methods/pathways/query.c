@@ -47,8 +47,8 @@ static void to_planes(const struct dictionary_shape *s, const float *from, float
                 to[(f * inputs + c) * window + t] = from[(f * window + t) * inputs + c];
 }
 
-enum status pathways_open(const void *config, const struct kernels *kernels, const struct pack_reader *from,
-                          struct method_model **model, struct error *err)
+enum status pathways_open(const void *config, const struct kernels *kernels, const char *data,
+                          const struct pack_reader *from, struct method_model **model, struct error *err)
 {
     struct method_model *m = calloc(1, sizeof *m);
     struct pathways_case *plans = calloc(PATHWAYS_CASES, sizeof *plans);

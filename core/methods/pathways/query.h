@@ -5,8 +5,8 @@
 
 #include "core/methods/method.h"
 
-enum status pathways_open(const void *config, const struct kernels *kernels, const struct pack_reader *from,
-                          struct method_model **model, struct error *err);
+enum status pathways_open(const void *config, const struct kernels *kernels, const char *data,
+                          const struct pack_reader *from, struct method_model **model, struct error *err);
 void pathways_close(struct method_model *model);
 uint64_t pathways_model_bytes(const struct method_model *model);
 enum status pathways_query(const struct method_model *model, const char *query, const struct method_input *input,

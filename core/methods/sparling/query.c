@@ -15,8 +15,8 @@ struct method_model {
     struct open_domain domain;
 };
 
-enum status sparling_open(const void *config, const struct kernels *kernels, const struct pack_reader *from,
-                          struct method_model **model, struct error *err)
+enum status sparling_open(const void *config, const struct kernels *kernels, const char *data,
+                          const struct pack_reader *from, struct method_model **model, struct error *err)
 {
     struct pack *pack = NULL;
     struct method_model *m = calloc(1, sizeof *m);

@@ -63,8 +63,8 @@ static enum status open_rug(struct method_model *m, const struct superposition_c
     return status ? status : pack_add(pack, PACK_WEIGHT, PACK_F64, "offset", 1, one, &m->offset, err);
 }
 
-enum status superposition_open(const void *config, const struct kernels *kernels, const struct pack_reader *from,
-                               struct method_model **model, struct error *err)
+enum status superposition_open(const void *config, const struct kernels *kernels, const char *data,
+                               const struct pack_reader *from, struct method_model **model, struct error *err)
 {
     const struct superposition_config *c = config;
     struct pack *pack = NULL;

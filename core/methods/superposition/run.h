@@ -17,8 +17,8 @@ enum status superposition_begin_evaluation(struct method_run *run, const struct 
 enum status superposition_result(struct method_run *run, const struct sink *out, struct error *err);
 void superposition_destroy(struct method_run *run);
 
-enum status superposition_open(const void *config, const struct kernels *kernels, const struct pack_reader *from,
-                               struct method_model **model, struct error *err);
+enum status superposition_open(const void *config, const struct kernels *kernels, const char *data,
+                               const struct pack_reader *from, struct method_model **model, struct error *err);
 void superposition_close(struct method_model *model);
 uint64_t superposition_model_bytes(const struct method_model *model);
 enum status superposition_query(const struct method_model *model, const char *query, const struct method_input *input,
