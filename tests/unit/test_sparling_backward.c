@@ -49,7 +49,7 @@ static void open_model(struct model *m, const struct config_setting *more, const
     assert_int_equal(config_apply(&sparling_config_table, &m->config, more, &err), STATUS_OK);
     assert_int_equal(network_create(&m->config, true, &m->network, &err), STATUS_OK);
     assert_int_equal(pool_create(threads, &m->pool, &err), STATUS_OK);
-    assert_int_equal(domain_open(&m->config, &m->domain, &err), STATUS_OK);
+    assert_int_equal(domain_open(&m->config, NULL, &m->domain, &err), STATUS_OK);
     assert_int_equal(batch_source_create(&m->domain, BATCH, &m->source, &err), STATUS_OK);
     assert_int_equal(batch_source_take(m->source, &request, NULL, &m->batch, &err), STATUS_OK);
     arena_init(&m->arena, 1 << 20, 0);

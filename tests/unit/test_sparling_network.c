@@ -41,7 +41,7 @@ static void open_setup(struct setup *s, const struct config_setting *more)
         assert_int_equal(config_apply(&sparling_config_table, &s->config, more, &err), STATUS_OK);
     assert_int_equal(network_create(&s->config, true, &s->network, &err), STATUS_OK);
     assert_int_equal(pool_create(1, &s->pool, &err), STATUS_OK);
-    assert_int_equal(domain_open(&s->config, &s->domain, &err), STATUS_OK);
+    assert_int_equal(domain_open(&s->config, NULL, &s->domain, &err), STATUS_OK);
     assert_int_equal(batch_source_create(&s->domain, 8, &s->source, &err), STATUS_OK);
     arena_init(&s->arena, 1 << 20, 0);
     exec_init(&s->exec, kernels_best(), s->pool, &s->arena, 1);

@@ -33,10 +33,10 @@ size_t domain_positions(const struct domain_shape *shape) { return (size_t)shape
 
 size_t domain_inputs(const struct domain_shape *shape) { return (size_t)shape->channels * domain_positions(shape); }
 
-enum status domain_open(const struct sparling_config *config, struct open_domain *domain, struct error *err)
+enum status domain_open(const struct sparling_config *config, const char *data, struct open_domain *domain, struct error *err)
 {
     *domain = (struct open_domain){.domain = domain_of(config), .shape = domain_shape(config)};
-    return domain->domain->open(config, &domain->state, err);
+    return domain->domain->open(config, data, &domain->state, err);
 }
 
 void domain_close(struct open_domain *domain)

@@ -83,8 +83,9 @@ struct domain {
     /* Faults that concern several fields; may be NULL. */
     void (*check)(const struct sparling_config *config, const struct method_faults *faults);
 
-    /* Reads and prepares whatever sampling needs. The configuration is copied as far as it is needed. */
-    enum status (*open)(const struct sparling_config *config, struct domain_state **state, struct error *err);
+    /* Reads and prepares whatever sampling needs. The configuration is copied as far as it is needed; so is `data`, the folder
+     * of data sets (core/data/dataset.h), NULL when there is none. */
+    enum status (*open)(const struct sparling_config *config, const char *data, struct domain_state **state, struct error *err);
     void (*close)(struct domain_state *state); /* NULL is fine */
 
     /* planes: [channels][rows][cols]. truth may be NULL. */
@@ -120,7 +121,7 @@ struct open_domain {
     struct domain_shape shape;
     struct domain_state *state;
 };
-enum status domain_open(const struct sparling_config *config, struct open_domain *domain, struct error *err);
+enum status domain_open(const struct sparling_config *config, const char *data, struct open_domain *domain, struct error *err);
 void domain_close(struct open_domain *domain);
 
 /* Room for the truths of `count` samples of a shape, in one block. */

@@ -47,7 +47,8 @@ static void check(const struct sparling_config *config, const struct method_faul
     digitcircle_check(&circle, faults->context, faults->add);
 }
 
-static enum status open_circle(const struct sparling_config *config, struct domain_state **state, struct error *err)
+static enum status open_circle(const struct sparling_config *config, const char *data, struct domain_state **state,
+                               struct error *err)
 {
     struct domain_state *s = malloc(sizeof *s);
     if (!s)

@@ -23,7 +23,7 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
     if (!m)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
     m->kernels = kernels;
-    enum status status = domain_open(config, &m->domain, err);
+    enum status status = domain_open(config, data, &m->domain, err);
     if (!status)
         status = network_create(config, false, &m->network, err);
     if (!status)

@@ -74,7 +74,7 @@ enum status sparling_create(const void *config, const struct method_env *env, st
 
     struct adam_config adam = {c->beta1, c->beta2, c->epsilon, c->clip_norm};
     int reach = sparling_geometry(c).reach;
-    enum status status = domain_open(c, &r->domain, err);
+    enum status status = domain_open(c, env->data, &r->domain, err);
     if (!status)
         status = network_create(c, true, &r->network, err);
     if (!status)
