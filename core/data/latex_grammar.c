@@ -21,6 +21,11 @@ const char *latex_token_name(int token)
     return token >= 0 && token < LATEX_VOCABULARY ? names[token] : "?";
 }
 
+const char *latex_token_source(int token)
+{
+    return token >= 0 && token < LATEX_VOCABULARY ? sources[token] : "?";
+}
+
 int latex_token_of(const char *name)
 {
     for (int i = 0; i < LATEX_VOCABULARY; i++)
@@ -140,9 +145,7 @@ static enum status join(const int *tokens, int count, const char *between, bool 
 {
     size_t length = 0;
     for (int i = 0; i < count; i++) {
-        const char *word = latex_token_name(tokens[i]);
-        if (source && word[0] != '?')
-            word = sources[tokens[i]];
+        const char *word = source ? latex_token_source(tokens[i]) : latex_token_name(tokens[i]);
         const char *gap = i > 0 ? between : "";
         size_t more = strlen(gap) + strlen(word);
         if (length + more >= size)

@@ -45,6 +45,8 @@ enum latex_token {
 const char *latex_token_name(int token);
 /* -1 for a name that is none. */
 int latex_token_of(const char *name);
+/* What it is in LaTeX: "+", "7", "\\frac{", "}{" ...; START and END are empty; "?" for what is no token. */
+const char *latex_token_source(int token);
 
 /* Formula number `index` of the set `seed`: a length is drawn from [low, high], then formulas until
  * one has it. 0 <= low <= high <= LATEX_MAX_TOKENS; a length of 0 is the empty formula. Only the first

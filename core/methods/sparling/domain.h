@@ -75,6 +75,8 @@ struct domain_state; /* each domain defines its own */
 struct domain {
     const char *name;    /* as in the list: "latex" */
     const char *meaning; /* one line */
+    bool majority;       /* CE takes a channel for the symbol that it marks most often, for several channels may mark one;
+                            else channels and symbols are matched one to one */
     /* The domain's own lines of the method's table (offsets are into struct sparling_config). */
     const struct config_field *fields;
     size_t field_count;

@@ -4,8 +4,10 @@
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_H
 
 #include "core/methods/sparling/domain_digitcircle.h"
+#include "core/methods/sparling/domain_latex.h"
 
 #define SPARLING_DOMAINS(D) \
-    D(digitcircle, DIGITCIRCLE)
+    D(digitcircle, DIGITCIRCLE) \
+    D(latex, LATEX)
 
 #endif

@@ -209,7 +209,7 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
     row->ce_majority = boxes.ce_majority;
     row->window_fpe = windows.fpe;
     row->window_fne = windows.fne;
-    row->window_ce = windows.ce_assignment;
+    row->window_ce = run->domain.domain->majority ? windows.ce_majority : windows.ce_assignment;
     return STATUS_OK;
 }
 

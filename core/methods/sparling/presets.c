@@ -37,8 +37,16 @@ static const struct config_setting quick[] = {
     {"checkpoint_every", "5000"},   {"test_samples", "2000"},       {"motif_samples", "2000"},
     {"stage_samples", "500"},       {"schedule_start", "0.5"},      {NULL, NULL}};
 
+/* LaTeX-OCR as published: windows of 65 pixels (units 8: of 33), 32 motifs, no gain in the batch norm, thresholds that
+ * wait until a channel expects ten motifs. */
+static const struct config_setting latex_ocr_paper[] = {
+    {"domain", "latex"},      {"units", "16"},           {"motifs", "32"},
+    {"batch_norm", "plain"},  {"accumulate_motifs", "10"}, {"batch", "8"},
+    {"validation_samples", "10008"}, {"density_final", "6.97338e-6"}, {NULL, NULL}};
+
 const struct method_preset sparling_presets[SPARLING_PRESETS] = {
     {"digitcircle-quick", "five digits in a 64-pixel picture: a full run with its evaluation in minutes", quick},
     {"digitcircle", "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores", digitcircle},
     {"digitcircle-paper", "the paper's network and schedule, 46 million parameters: days on a CPU", paper},
+    {"latex-ocr-paper", "noisy formulas read as LaTeX, the paper's network and schedule: months on a CPU", latex_ocr_paper},
 };

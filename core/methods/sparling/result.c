@@ -4,25 +4,27 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/nn/coherence.h"
 
-static void write_errors(const struct sink *out, const struct evaluation_row *row)
+/* "ce" is the one that the domain is compared by. */
+static void write_errors(const struct open_domain *domain, const struct evaluation_row *row, const struct sink *out)
 {
     sink_number(out, "density", row->density);
     sink_number(out, "achieved_density", row->achieved);
     sink_number(out, "fpe", row->fpe);
     sink_number(out, "fne", row->fne);
-    sink_number(out, "ce", row->ce);
+    sink_number(out, "ce", domain->domain->majority ? row->ce_majority : row->ce);
+    sink_number(out, "ce_assignment", row->ce);
     sink_number(out, "ce_majority", row->ce_majority);
     sink_number(out, "e2ee", row->e2ee);
     sink_number(out, "exact", row->exact);
 }
 
-static void write_stages(const struct evaluation *e, const struct sink *out)
+static void write_stages(const struct open_domain *domain, const struct evaluation *e, const struct sink *out)
 {
     sink_begin_list(out, "by_density");
     for (int64_t i = 0; i < e->rows; i++) {
         const struct evaluation_row *row = &e->row[i];
         sink_begin_object(out, NULL);
-        write_errors(out, row);
+        write_errors(domain, row, out);
         if (row->checkpoint < 0)
             sink_null(out, "checkpoint");
         else
@@ -58,6 +60,21 @@ static void write_confusion(const struct open_domain *domain, const struct motif
     sink_end_object(out);
 }
 
+/* FNE of each symbol that occurred. */
+static void write_misses(const struct open_domain *domain, const struct motif_errors *errors, const struct sink *out)
+{
+    sink_begin_object(out, "fne_by_symbol");
+    for (int i = 0; i < errors->symbols; i++) {
+        const int64_t *count = errors->boxes + i * (errors->channels + 1);
+        int64_t truths = 0;
+        for (int j = 0; j <= errors->channels; j++)
+            truths += count[j];
+        if (truths > 0)
+            sink_number(out, domain->domain->symbol(domain->state, i), (double)count[errors->channels] / (double)truths);
+    }
+    sink_end_object(out);
+}
+
 /* Each convolution of g as a dictionary (docs/pathways.md). */
 static void write_coherence(const struct network *network, const struct sink *out)
 {
@@ -81,7 +98,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     if (run->phase != PHASE_DONE || e->rows < 1)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
     const struct evaluation_row *row = &e->row[e->rows - 1];
-    write_errors(out, row);
+    write_errors(&run->domain, row, out);
     sink_begin_object(out, "windows"); /* the paper text's form of the same errors */
     sink_number(out, "fpe", row->window_fpe);
     sink_number(out, "fne", row->window_fne);
@@ -100,7 +117,8 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     double elements = (double)domain_positions(&run->domain.shape) * (double)run->config.channels_motif;
     sink_number(out, "minimal_density", run->domain.domain->mean_symbols(run->domain.state) / elements);
     write_coherence(run->network, out);
-    write_stages(e, out);
+    write_stages(&run->domain, e, out);
+    write_misses(&run->domain, &e->errors, out);
     write_confusion(&run->domain, &e->errors, out);
     return STATUS_OK;
 }

@@ -148,7 +148,7 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
         return status;
     run_metric(run, "fpe", motifs.fpe);
     run_metric(run, "fne", motifs.fne);
-    run_metric(run, "ce", motifs.ce_assignment);
+    run_metric(run, "ce", run->domain.domain->majority ? motifs.ce_majority : motifs.ce_assignment);
     double mean, largest;
     network_coherence(run->network, &mean, &largest);
     run_metric(run, "coherence", mean);

@@ -1,0 +1,248 @@
+/* LaTeX-OCR behind SPARLING: the published network's size, samples as labels and boxes, lessons, and a small run
+ * that is the same whether or not it is interrupted. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+#include "tests/support/run_host.h"
+
+#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+#define assert_ok(call)                                                                                              \
+    do {                                                                                                             \
+        struct error err_ = {0}, *err = &err_;                                                                       \
+        if ((call) != STATUS_OK)                                                                                     \
+            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
+    } while (0)
+
+static const struct config_setting *preset(const char *name)
+{
+    for (size_t i = 0; i < SPARLING_PRESETS; i++)
+        if (strcmp(sparling_presets[i].name, name) == 0)
+            return sparling_presets[i].settings;
+    fail_msg("no preset %s", name);
+    return NULL;
+}
+
+static void configure(struct sparling_config *config, const struct config_setting *settings)
+{
+    memset(config, 0, sizeof *config);
+    assert_ok(config_defaults(&sparling_config_table, config, err));
+    assert_ok(config_apply(&sparling_config_table, config, settings, err));
+}
+
+static void paper_network(void **state)
+{
+    struct sparling_config config;
+    struct method_estimate estimate;
+    configure(&config, preset("latex-ocr-paper"));
+    assert_int_equal(sparling_parameters_g(&config), 1188000);
+    assert_int_equal(sparling_parameters_sparse(&config), 0);
+    assert_int_equal(sparling_parameters_h(&config), 45761052);
+    assert_int_equal(sparling_vocabulary(&config), 28);
+    assert_near(sparling_last_density(&config), 8.939187e-6, 1e-12);
+    assert_near(sparling_macs(&config, 18) / 1e9, 70.96, 0.01);
+    assert_near(sparling_macs(&config, 32) / 1e9, 71.33, 0.01);
+    assert_int_equal(sparling_geometry(&config).reach, 64);
+    assert_int_equal(sparling_geometry(&config).grid_rows, 15);
+    assert_int_equal(sparling_geometry(&config).grid_cols, 45);
+    assert_ok(sparling_estimate(&config, &estimate, err));
+    assert_int_equal(estimate.parameters, 46949052);
+    assert_int_equal(estimate.samples, 39 * 20000);
+}
+
+/* A label is the formula without START and END, its names make the source, boxes and picture are the generator's. */
+static void samples_and_names(void **state)
+{
+    struct sparling_config config;
+    struct open_domain domain;
+    struct domain_truth *truth;
+    configure(&config, preset("latex-ocr-paper"));
+    assert_ok(domain_open(&config, &domain, err));
+    assert_ok(domain_truths_create(&domain.shape, 1, &truth, err));
+    size_t pixels = domain_inputs(&domain.shape);
+    assert_int_equal(pixels, 120 * 360);
+    float *image = malloc(2 * pixels * sizeof *image), *direct = image + pixels;
+    char text[256];
+
+    struct domain_request request = {.set = DOMAIN_SAMPLE, .seed = 1, .index = 3};
+    assert_ok(domain.domain->sample(domain.state, &request, image, truth, err));
+    domain_label(&domain, truth->label, truth->length, text, sizeof text);
+    assert_string_equal(text, "\\frac{9_{b}}{c_{z}5^{0}}");
+    assert_int_equal(truth->length, 15);
+
+    struct latex latex = latex_of(&config.latex);
+    struct latex_font *font;
+    struct latex_truth drawn;
+    assert_ok(latex_font_create(latex.dpi, NULL, &font, err));
+    latex_sample(&latex, font, 1, 3, direct, &drawn);
+    assert_memory_equal(image, direct, pixels * sizeof *image);
+    assert_int_equal(truth->boxes, drawn.count);
+    assert_memory_equal(truth->box, drawn.boxes, (size_t)drawn.count * sizeof *truth->box);
+    assert_string_equal(domain.domain->symbol(domain.state, truth->box[0].symbol), "FRACBAR");
+    assert_null(domain.domain->symbol(domain.state, LATEX_CLASSES));
+    assert_null(domain.domain->token(domain.state, -1));
+
+    struct domain_request example = {.set = DOMAIN_EXAMPLE, .seed = 9, .index = 2};
+    assert_ok(domain.domain->sample(domain.state, &example, image, truth, err));
+    domain_label(&domain, truth->label, truth->length, text, sizeof text);
+    assert_string_equal(text, "\\frac{b}{a_{0}}"); /* of the test set */
+    assert_near(domain.domain->mean_symbols(domain.state), 9.64, 1e-9);
+    assert_ok(domain.domain->sample(domain.state, &example, image, NULL, err));
+    domain.domain->grey(domain.state, image, direct);
+    for (size_t i = 0; i < pixels; i++)
+        assert_true(direct[i] == 1 - image[i]);
+
+    latex_font_destroy(font);
+    free(image);
+    domain_truths_destroy(truth);
+    domain_close(&domain);
+}
+
+static const struct config_setting tiny[] = {{"domain", "latex"},
+                                             {"latex_rows", "32"},
+                                             {"latex_cols", "64"},
+                                             {"latex_dpi", "90"},
+                                             {"latex_max_tokens", "6"},
+                                             {"latex_symbols", "4"},
+                                             {"latex_noise", "0.1"},
+                                             {"latex_margin", "1"},
+                                             {"width", "8"},
+                                             {"units", "2"},
+                                             {"motifs", "8"},
+                                             {"channels", "16"},
+                                             {"layers", "1"},
+                                             {"heads", "2"},
+                                             {"feed_forward", "32"},
+                                             {"pool", "4"},
+                                             {"batch_norm", "plain"},
+                                             {"accumulate_motifs", "10"},
+                                             {"batch", "4"},
+                                             {"learning_rate", "1e-2"},
+                                             {"validation_every", "20"},
+                                             {"validation_samples", "9"},
+                                             {"checkpoint_every", "1000"},
+                                             {"total_samples", "60"},
+                                             {"density_start", "0.01"},
+                                             {"density_factor", "0.5"},
+                                             {"density_final", "0.002"},
+                                             {"plateau_validations", "1"},
+                                             {"plateau_gain", "0.99"},
+                                             {"plateau_density", "1e-9"},
+                                             {"motif_samples", "6"},
+                                             {"test_samples", "5"},
+                                             {"stage_samples", "0"},
+                                             {"curriculum", "48"},
+                                             {NULL, NULL}};
+
+/* Nothing or one token first, all lengths when the curriculum is over. */
+static void lessons(void **state)
+{
+    struct sparling_config config;
+    struct open_domain domain;
+    struct domain_truth *truth;
+    configure(&config, tiny);
+    assert_ok(domain_open(&config, &domain, err));
+    assert_ok(domain_truths_create(&domain.shape, 1, &truth, err));
+    float *image = malloc(domain_inputs(&domain.shape) * sizeof *image);
+    for (int64_t seen = 0; seen <= 48; seen += 8) {
+        int shortest = 99, longest = 0;
+        for (int64_t i = 0; i < 100; i++) {
+            struct domain_request request = {.set = DOMAIN_LESSON, .seed = 1, .index = i, .seen = seen};
+            assert_ok(domain.domain->sample(domain.state, &request, image, truth, err));
+            shortest = truth->length < shortest ? truth->length : shortest;
+            longest = truth->length > longest ? truth->length : longest;
+        }
+        assert_int_equal(shortest, seen < 48 ? 0 : 1);
+        assert_int_equal(longest, seen < 48 ? 1 + seen / 8 : 6);
+    }
+    free(image);
+    domain_truths_destroy(truth);
+    domain_close(&domain);
+}
+
+static void keep_field(void *context, const char *field, const char *detail)
+{
+    strcat(context, field);
+    strcat(context, " ");
+}
+
+static void faults(void **state)
+{
+    struct sparling_config config;
+    char fields[128] = "";
+    struct method_faults found = {fields, keep_field};
+    configure(&config, tiny);
+    sparling_check(&config, &found);
+    assert_string_equal(fields, "");
+    config.latex.min_tokens = 7;
+    config.digitcircle.classes = 4; /* of the other domain */
+    sparling_check(&config, &found);
+    assert_string_equal(fields, "latex_min_tokens classes ");
+}
+
+struct outcome {
+    char hash[65];
+    struct evaluation_row row;
+};
+
+/* To the end; with `every`, saved, destroyed, created and loaded again at every so many steps. */
+static void run_through(int threads, int every, struct outcome *out)
+{
+    struct run_host host;
+    struct sparling_config config;
+    enum method_wish wish = METHOD_CONTINUE;
+    struct method_run *run = NULL;
+    memset(out, 0, sizeof *out);
+    configure(&config, tiny);
+    assert_ok(host_open(&host, threads, NULL, err));
+    assert_ok(sparling_method.create(&config, &host.env, &run, err));
+    run->step_seconds = 0;
+    for (int step = 1; wish != METHOD_DONE; step++) {
+        struct host_bytes bytes = {0};
+        assert_ok(host_step(&host, &sparling_method, run, &wish, err));
+        if (every == 0 || step % every != 0 || wish == METHOD_DONE)
+            continue;
+        assert_ok(host_save(&sparling_method, run, &bytes, err));
+        sparling_method.destroy(run);
+        assert_ok(sparling_method.create(&config, &host.env, &run, err));
+        run->step_seconds = 0;
+        struct pack_reader reader = host_reader(&bytes);
+        assert_ok(sparling_method.load(run, &reader, err));
+        host_bytes_close(&bytes);
+    }
+    struct host_bytes bytes = {0};
+    assert_ok(host_save(&sparling_method, run, &bytes, err));
+    assert_ok(host_weights_hash(&bytes, out->hash, err));
+    host_bytes_close(&bytes);
+    out->row = run->evaluation.row[run->evaluation.rows - 1];
+    assert_true(run->evaluation.errors.symbols == LATEX_CLASSES);
+    sparling_method.destroy(run);
+    host_close(&host);
+}
+
+static void interrupted_or_not(void **state)
+{
+    struct outcome whole, parts;
+    run_through(1, 0, &whole);
+    run_through(2, 3, &parts);
+    assert_string_equal(whole.hash, parts.hash);
+    assert_memory_equal(&whole.row, &parts.row, sizeof whole.row);
+    assert_true(whole.row.e2ee >= 0 && whole.row.e2ee <= 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paper_network), cmocka_unit_test(samples_and_names),  cmocka_unit_test(lessons),
+        cmocka_unit_test(faults),        cmocka_unit_test(interrupted_or_not),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
