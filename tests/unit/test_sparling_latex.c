@@ -65,7 +65,7 @@ static void samples_and_names(void **state)
     struct open_domain domain;
     struct domain_truth *truth;
     configure(&config, preset("latex-ocr-paper"));
-    assert_ok(domain_open(&config, &domain, err));
+    assert_ok(domain_open(&config, NULL, &domain, err));
     assert_ok(domain_truths_create(&domain.shape, 1, &truth, err));
     size_t pixels = domain_inputs(&domain.shape);
     assert_int_equal(pixels, 120 * 360);
@@ -149,7 +149,7 @@ static void lessons(void **state)
     struct open_domain domain;
     struct domain_truth *truth;
     configure(&config, tiny);
-    assert_ok(domain_open(&config, &domain, err));
+    assert_ok(domain_open(&config, NULL, &domain, err));
     assert_ok(domain_truths_create(&domain.shape, 1, &truth, err));
     float *image = malloc(domain_inputs(&domain.shape) * sizeof *image);
     for (int64_t seen = 0; seen <= 48; seen += 8) {

@@ -48,7 +48,8 @@ static void check(const struct sparling_config *config, const struct method_faul
                      (double)c->max_tokens, (double)c->min_tokens);
 }
 
-static enum status open_latex(const struct sparling_config *config, struct domain_state **state, struct error *err)
+static enum status open_latex(const struct sparling_config *config, const char *data, struct domain_state **state,
+                              struct error *err)
 {
     struct domain_state *s = calloc(1, sizeof *s);
     if (!s)
