@@ -42,6 +42,11 @@ struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm 
  * ReLU). The policy that moves t is nn/sparse.h. */
 struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu, int64_t *active);
 
+/* (x - mean) / sqrt(var + epsilon) with the mean and variance of all elements together, and Gaussian noise of the given
+ * standard deviation added, in evaluation too. `norm`: mean and variance of one element each, no gain. The noise is
+ * a function of (seed, stream, step, place). */
+struct tensor *op_noise(struct exec *e, struct tensor *x, struct batch_norm *norm, double deviation);
+
 struct tensor *op_relu(struct exec *e, struct tensor *x);
 struct tensor *op_sigmoid(struct exec *e, struct tensor *x); /* padding channels stay zero */
 
@@ -127,5 +132,8 @@ struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int
 /* factor * sum of all elements (of a map: its positions, not halo or padding). */
 struct tensor *op_sum(struct exec *e, struct tensor *x, double factor);
 struct tensor *op_mean(struct exec *e, struct tensor *x);
+/* rate ln(rate / mean) + (1 - rate) ln((1 - rate) / (1 - mean)): how far the mean of activations in (0, 1) is from the
+ * rate that is wanted. mean: [1][1]. */
+struct tensor *op_rate_divergence(struct exec *e, struct tensor *mean, double rate);
 
 #endif

@@ -4,9 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const sparsity_names[] = {"per-channel", "single", "none", NULL};
+static const char *const sparsity_names[] = {"per-channel", "single", "l1", "kl", "noise", "none", "identity", NULL};
 static const char *const batch_norm_names[] = {"affine", "plain", "none", NULL};
 static const char *const quantile_names[] = {"kth", "interpolated", NULL};
+static const char *const freeze_names[] = {"nothing", "motifs", NULL};
 static const char *const backward_names[] = {"dense", "sparse", "auto", NULL};
 static const char *const head_norm_names[] = {"post", "pre", NULL};
 static const char *const positions_names[] = {"row", "grid", "learned", NULL};
@@ -44,7 +45,12 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
      "channels of the motif map, one motif each when all goes well"},
     CHOICE(initialisation, "uniform", "first weights of g's 3x3 convolutions: U(+-1/sqrt(fan in)) or U(+-sqrt(6/fan in))"),
 
-    CHOICE(sparsity, "per-channel", "one threshold a motif channel, one for all channels, or a plain ReLU"),
+    CHOICE(sparsity, "per-channel",
+           "the bottleneck: a threshold a motif channel or one for all; ReLU or sigmoid with an L1 or KL penalty; noise; plain "
+           "ReLU; or what g's last convolution gives, as it is"),
+    CLOSED(sparsity_penalty, "0.1", 0, 1e6, "", "weight of the penalty of sparsity l1 or kl"),
+    REAL_IN(kl_rate, "5.02262129e-5", 0, 1, true, true, "", "mean activation that sparsity kl asks for"),
+    CHOICE(freeze, "nothing", "what training leaves as it was: nothing, or the weights of the motif model g (its running statistics move)"),
     CHOICE(batch_norm, "affine", "batch norm before the sparse layer: with scale and shift, without, or none"),
     CHOICE(quantile, "kth", "threshold target: the k-th smallest value, or interpolated between neighbours"),
     CHOICE(backward, "auto",
@@ -133,6 +139,11 @@ struct sparling_geometry sparling_geometry(const struct sparling_config *config)
     };
 }
 
+bool sparling_thresholds(const struct sparling_config *config)
+{
+    return config->sparsity == SPARSITY_PER_CHANNEL || config->sparsity == SPARSITY_SINGLE;
+}
+
 double sparling_last_density(const struct sparling_config *config)
 {
     double density = config->density_start;
@@ -209,8 +220,8 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if (c->hold_below > c->density_start && c->hold_refresh == 0)
         method_fault(faults, "hold_refresh", "must be at least 1 when hold_below (%g) is above density_start (%g)", c->hold_below,
               c->density_start);
-    if (c->accumulate_motifs > 0 && c->sparsity == SPARSITY_NONE)
-        method_fault(faults, "accumulate_motifs", "has no meaning without thresholds (sparsity none); got %g",
+    if (c->accumulate_motifs > 0 && !sparling_thresholds(c))
+        method_fault(faults, "accumulate_motifs", "has no meaning without thresholds (sparsity per-channel, single); got %g",
               c->accumulate_motifs);
 }
 

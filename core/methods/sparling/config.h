@@ -14,7 +14,16 @@
 #include "core/methods/sparling/domains.h"
 
 /* Indices into the choices of the table; the order must match config.c. */
-enum sparling_sparsity { SPARSITY_PER_CHANNEL, SPARSITY_SINGLE, SPARSITY_NONE };
+enum sparling_sparsity {
+    SPARSITY_PER_CHANNEL,
+    SPARSITY_SINGLE,
+    SPARSITY_L1,
+    SPARSITY_KL,
+    SPARSITY_NOISE,
+    SPARSITY_NONE,
+    SPARSITY_IDENTITY
+};
+enum sparling_freeze { FREEZE_NOTHING, FREEZE_MOTIFS };
 enum sparling_batch_norm { BATCH_NORM_AFFINE, BATCH_NORM_PLAIN, BATCH_NORM_NONE };
 enum sparling_quantile { QUANTILE_KTH, QUANTILE_INTERPOLATED };
 enum sparling_backward { BACKWARD_DENSE, BACKWARD_SPARSE, BACKWARD_AUTO };
@@ -41,7 +50,8 @@ struct sparling_config {
     int initialisation;
 
     /* Sparse layer. */
-    int sparsity, batch_norm, quantile, backward;
+    int sparsity, batch_norm, quantile, backward, freeze;
+    double sparsity_penalty, kl_rate;
     double momentum, accumulate_motifs, hold_below;
     int64_t hold_refresh;
 
@@ -69,7 +79,7 @@ struct sparling_config {
 
 /* Lines of the table: the method's own, then each domain's. */
 #define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
-enum { SPARLING_OWN_FIELDS = 61, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT), SPARLING_PRESETS = 4 };
+enum { SPARLING_OWN_FIELDS = 64, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT), SPARLING_PRESETS = 4 };
 #undef SPARLING_COUNT
 extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
@@ -101,6 +111,8 @@ struct sparling_geometry {
     int reach;                /* receptive fields of two positions overlap within this many positions */
 };
 struct sparling_geometry sparling_geometry(const struct sparling_config *config);
+/* Whether the configuration has thresholds that follow the density. */
+bool sparling_thresholds(const struct sparling_config *config);
 /* The lowest density that the schedule reaches: density_start * density_factor^k >= density_final. */
 double sparling_last_density(const struct sparling_config *config);
 

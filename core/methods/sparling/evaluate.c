@@ -253,7 +253,7 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
     status = batch_source_take(run->source, &now, last ? NULL : &next, &batch, err);
     if (status)
         return status;
-    exec_begin(&run->exec, false, (uint64_t)run->updates);
+    exec_begin(&run->exec, false, (uint64_t)e->position);
     status = e->part == PART_MOTIFS ? add_motifs(run, network, batch, err) : add_predictions(run, network, batch, err);
     if (status)
         return status;

@@ -18,6 +18,8 @@ static void build_g(struct network *n)
     conv_build(&n->last, n->params, "g.last", width, motifs, 1, 1);
     if (c->batch_norm != BATCH_NORM_NONE)
         batch_norm_build(&n->norm, n->params, "sparse.norm", motifs, c->batch_norm == BATCH_NORM_AFFINE);
+    if (c->sparsity == SPARSITY_NOISE)
+        batch_norm_build(&n->noise, n->params, "sparse.noise", 1, false);
 }
 
 static void build_positions(struct network *n)
@@ -61,7 +63,11 @@ static enum sparse_mode sparse_mode(const struct sparling_config *c)
     switch ((enum sparling_sparsity)c->sparsity) {
     case SPARSITY_PER_CHANNEL: return SPARSE_PER_CHANNEL;
     case SPARSITY_SINGLE: return SPARSE_SINGLE;
-    case SPARSITY_NONE: break;
+    case SPARSITY_L1: return SPARSE_L1;
+    case SPARSITY_KL:
+    case SPARSITY_NOISE:
+    case SPARSITY_NONE:
+    case SPARSITY_IDENTITY: break;
     }
     return SPARSE_NONE;
 }
@@ -136,6 +142,7 @@ enum status network_create(const struct sparling_config *config, bool trained, s
     if (status)
         goto fail;
     params_init(n->params, (uint64_t)config->seed);
+    params_freeze(n->params, "g.", config->freeze == FREEZE_MOTIFS);
     if (config->initialisation == INITIALISATION_HE)
         widen_convolutions(n);
     *network = n;
@@ -155,7 +162,47 @@ void network_destroy(struct network *n)
     free(n);
 }
 
-struct tensor *network_motifs(struct exec *e, struct network *n, const real *inputs, int count, double density)
+/* Deviation of noise that leaves as much to be told as activations of a density do (facts §9). */
+static double noise_deviation(double density)
+{
+    double entropy = -density * log(density) - (density < 1 ? (1 - density) * log1p(-density) : 0);
+    return 1 / sqrt(fmax(expm1(2 * entropy), 1e-12));
+}
+
+/* KL sparsity: activations in (0, 1), of which what is above one half goes on. */
+static struct tensor *activate(struct exec *e, struct network *n, struct tensor *z, struct tensor **penalty)
+{
+    real half[4096];
+    for (int64_t i = 0; i < n->config.channels_motif; i++)
+        half[i] = R(0.5);
+    struct tensor *p = op_sigmoid(e, z);
+    if (penalty)
+        *penalty = op_rate_divergence(e, op_mean(e, p), n->config.kl_rate);
+    return op_threshold(e, p, half, true, NULL);
+}
+
+static struct tensor *bottleneck(struct exec *e, struct network *n, struct tensor *z, double density,
+                                 struct tensor **penalty)
+{
+    switch ((enum sparling_sparsity)n->config.sparsity) {
+    case SPARSITY_PER_CHANNEL:
+    case SPARSITY_SINGLE:
+    case SPARSITY_IDENTITY: break;
+    case SPARSITY_NONE: return op_relu(e, z);
+    case SPARSITY_KL: return activate(e, n, z, penalty);
+    case SPARSITY_NOISE: return op_noise(e, z, &n->noise, noise_deviation(density));
+    case SPARSITY_L1: {
+        struct tensor *map = sparse_forward(e, n->sparse, z, density, false);
+        if (penalty)
+            *penalty = op_mean(e, map);
+        return map;
+    }
+    }
+    return sparse_forward(e, n->sparse, z, density, false);
+}
+
+struct tensor *network_motifs_penalty(struct exec *e, struct network *n, const real *inputs, int count, double density,
+                                      struct tensor **penalty)
 {
     const struct domain_shape *s = &n->shape;
     int halo = n->map.kernel_h / 2;
@@ -163,11 +210,19 @@ struct tensor *network_motifs(struct exec *e, struct network *n, const real *inp
     for (int i = 0; i < (int)n->config.units; i++)
         x = residual_unit_forward(e, &n->unit[i], x);
     x = conv_forward(e, &n->last, x, NULL);
-    if (n->config.batch_norm != BATCH_NORM_NONE)
+    if (n->config.batch_norm != BATCH_NORM_NONE && n->config.sparsity != SPARSITY_IDENTITY)
         x = op_batch_norm(e, x, &n->norm, false);
-    if (n->config.sparsity == SPARSITY_NONE)
-        return op_relu(e, x);
-    return sparse_forward(e, n->sparse, x, density, false);
+    if (penalty)
+        *penalty = NULL;
+    x = bottleneck(e, n, x, density, penalty);
+    if (penalty && *penalty)
+        *penalty = op_scale(e, *penalty, n->config.sparsity_penalty);
+    return x;
+}
+
+struct tensor *network_motifs(struct exec *e, struct network *n, const real *inputs, int count, double density)
+{
+    return network_motifs_penalty(e, n, inputs, count, density, NULL);
 }
 
 static struct tensor *add_positions(struct exec *e, struct network *n, struct tensor *x)
@@ -230,9 +285,9 @@ struct tensor *network_logits(struct exec *e, struct network *n, const struct ne
 
 double network_threshold_mean(const struct network *n)
 {
-    if (n->config.sparsity == SPARSITY_NONE)
-        return 0;
     const real *t = sparse_thresholds(n->sparse);
+    if (!t)
+        return 0;
     double sum = 0;
     for (int64_t i = 0; i < n->config.channels_motif; i++)
         sum += (double)t[i];

@@ -24,6 +24,7 @@ struct network {
     struct residual_unit unit[NETWORK_UNITS];
     struct batch_norm norm;        /* before the sparse layer, unless batch_norm is none */
     struct sparse *sparse;
+    struct batch_norm noise;       /* of all channels together, with sparsity noise */
 
     struct rms_scale scale;        /* of the pooled motif map, with motif_scale rms */
     struct linear embed;           /* motif channels -> head width */
@@ -51,6 +52,9 @@ void network_destroy(struct network *network);
  * training the thresholds move towards `density` first. */
 struct tensor *network_motifs(struct exec *e, struct network *network, const real *inputs, int count,
                               double density);
+/* The same, and what sparsity l1 and kl add to the loss (else NULL). */
+struct tensor *network_motifs_penalty(struct exec *e, struct network *network, const real *inputs, int count,
+                                      double density, struct tensor **penalty);
 /* What the decoder attends to: the encoder's output for each cell of the pooled map, or, with attend
  * "active", for the cells that hold a motif. Step memory. */
 struct network_memory {

@@ -85,17 +85,19 @@ enum status run_update(struct method_run *run, struct error *err)
     params_begin_step(run->network->params);
     choose_backward(run, e);
     exec_begin(e, true, (uint64_t)run->updates);
-    struct tensor *motifs = network_motifs(e, run->network, batch->images, now.count, run->annealer.density);
+    struct tensor *extra;
+    struct tensor *motifs =
+        network_motifs_penalty(e, run->network, batch->images, now.count, run->annealer.density, &extra);
     struct network_memory memory = network_memory(e, run->network, motifs);
     struct tensor *logits = network_logits(e, run->network, &memory, batch->inputs, now.count, batch->length);
-    struct tensor *loss = op_cross_entropy(e, logits, batch->targets);
+    struct tensor *loss = op_cross_entropy(e, logits, batch->targets), *total = extra ? op_add(e, loss, extra) : loss;
     status = exec_status(e, err);
     if (status)
         return status;
     double value = (double)loss->data[0], norm, rate = learning_rate(run);
     if (!isfinite(value))
         return not_finite(run, "loss", err);
-    status = tape_backward(e, loss, NULL, err);
+    status = tape_backward(e, total, NULL, err);
     double penalty = 0; /* not part of the reported loss */
     if (!status && run->config.coherence_penalty > 0)
         status = network_coherence_penalty(run->network, e->arena, run->config.coherence_penalty, &penalty, err);
@@ -158,7 +160,7 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     enum status status = batch_source_take(run->source, &now, &next, &batch, err);
     if (status)
         return status;
-    exec_begin(e, false, (uint64_t)run->updates);
+    exec_begin(e, false, (uint64_t)run->validation_position);
     struct tensor *motifs = network_motifs(e, run->network, batch->images, now.count, run->annealer.density);
     struct network_memory memory = network_memory(e, run->network, motifs);
     struct tensor *logits = network_logits(e, run->network, &memory, batch->inputs, now.count, batch->length);

@@ -1,0 +1,246 @@
+/* Baselines and ablations as configurations: what stands in for the sparse layer, and what is left as it was. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+#include "tests/support/run_host.h"
+
+#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+#define assert_ok(call)                                               \
+    do {                                                              \
+        struct error err_ = {0}, *err = &err_;                        \
+        if ((call) != STATUS_OK)                                      \
+            fail_msg("%s: %s %s", #call, err->pointer, err->message); \
+    } while (0)
+
+static const struct method *const method = &sparling_method;
+
+enum { SIZE = 40, CHANNELS = 4 };
+
+static const struct config_setting tiny[] = {
+    {"image_size", "40"},          {"classes", "4"},           {"min_symbols", "1"},     {"max_symbols", "1"},
+    {"shift", "1"},                {"margin", "9"},            {"min_radius", "5"},      {"width", "8"},
+    {"units", "1"},                {"motifs", "4"},            {"channels", "16"},       {"layers", "1"},
+    {"heads", "2"},                {"feed_forward", "32"},     {"batch", "4"},           {"learning_rate", "1e-2"},
+    {"validation_every", "20"},    {"validation_samples", "8"}, {"checkpoint_every", "20"}, {"total_samples", "40"},
+    {"density_start", "0.4"},      {"density_factor", "0.5"},  {"density_final", "0.4"}, {"motif_samples", "6"},
+    {"test_samples", "6"},         {"stage_samples", "0"},     {NULL, NULL}};
+
+static void configure(struct sparling_config *config, const struct config_setting *more)
+{
+    memset(config, 0, sizeof *config);
+    assert_ok(config_defaults(&sparling_config_table, config, err));
+    assert_ok(config_apply(&sparling_config_table, config, tiny, err));
+    if (more)
+        assert_ok(config_apply(&sparling_config_table, config, more, err));
+}
+
+struct trial {
+    struct sparling_config config;
+    struct run_host host;
+    struct method_run *run;
+};
+
+static void begin(struct trial *t, const struct config_setting *more, int threads)
+{
+    configure(&t->config, more);
+    assert_ok(host_open(&t->host, threads, NULL, err));
+    assert_ok(method->create(&t->config, &t->host.env, &t->run, err));
+    t->run->step_seconds = 0; /* one update or piece a step */
+}
+
+static void go(struct trial *t, int steps)
+{
+    enum method_wish wish = METHOD_CONTINUE;
+    for (int i = 0; i < steps && wish != METHOD_DONE; i++)
+        assert_ok(host_step(&t->host, method, t->run, &wish, err));
+}
+
+static void end(struct trial *t)
+{
+    method->destroy(t->run);
+    host_close(&t->host);
+}
+
+static void save(struct trial *t, struct host_bytes *bytes) { assert_ok(host_save(method, t->run, bytes, err)); }
+
+/* The motif map of example 5, in training as the next update would see it. */
+static void motifs_of(struct trial *t, bool training, real *planes, double *penalty)
+{
+    static float image[SIZE * SIZE];
+    struct exec *e = &t->run->exec;
+    struct tensor *extra;
+    struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = 5};
+    const struct open_domain *domain = &t->run->domain;
+    assert_ok(domain->domain->sample(domain->state, &request, image, NULL, err));
+    exec_begin(e, training, 0);
+    tensor_to_planes(network_motifs_penalty(e, t->run->network, image, 1, 0.4, &extra), planes);
+    assert_ok(exec_status(e, err));
+    *penalty = extra ? (double)extra->data[0] : NAN;
+}
+
+static double mean_of(const real *planes)
+{
+    double sum = 0;
+    for (int i = 0; i < CHANNELS * SIZE * SIZE; i++)
+        sum += (double)planes[i];
+    return sum / (CHANNELS * SIZE * SIZE);
+}
+
+static void l1_adds_its_mean(void **state)
+{
+    static const struct config_setting l1[] = {{"sparsity", "l1"}, {"sparsity_penalty", "5"}, {NULL, NULL}};
+    static real planes[CHANNELS * SIZE * SIZE];
+    struct trial t;
+    double penalty, before, after;
+    begin(&t, l1, 1);
+    motifs_of(&t, true, planes, &penalty);
+    before = mean_of(planes);
+    assert_near(penalty, 5 * before, 1e-5);
+    for (int i = 0; i < CHANNELS * SIZE * SIZE; i++)
+        assert_true(planes[i] >= 0);
+    go(&t, 9);
+    motifs_of(&t, true, planes, &penalty);
+    after = mean_of(planes);
+    assert_true(after < 0.9 * before); /* it is what the loss consists of */
+    end(&t);
+}
+
+static void kl_lowers_the_rate(void **state)
+{
+    static const struct config_setting kl[] = {{"sparsity", "kl"}, {"sparsity_penalty", "50"}, {"kl_rate", "0.01"}, {NULL, NULL}};
+    static real planes[CHANNELS * SIZE * SIZE];
+    struct trial t;
+    double before, after;
+    begin(&t, kl, 1);
+    motifs_of(&t, true, planes, &before);
+    for (int i = 0; i < CHANNELS * SIZE * SIZE; i++)
+        assert_true(planes[i] >= 0 && planes[i] <= R(0.5));
+    go(&t, 9);
+    motifs_of(&t, true, planes, &after);
+    assert_true(after < 0.98 * before && before > 0); /* by bias and gain alone, 0.01 an update */
+    end(&t);
+}
+
+/* Capacity falls with the density: at 0.5 the noise has a third of the signal's variance. */
+static void noise_grows_as_density_falls(void **state)
+{
+    static const struct config_setting noise[] = {{"sparsity", "noise"}, {NULL, NULL}};
+    static float image[SIZE * SIZE];
+    static real a[CHANNELS * SIZE * SIZE], b[CHANNELS * SIZE * SIZE];
+    const double densities[] = {0.5, 0.1}, wanted[] = {1.0 / 3.0, 1 / (exp(2 * 0.3250829733914482) - 1)};
+    struct trial t;
+    begin(&t, noise, 1);
+    for (int i = 0; i < 2; i++) {
+        double square = 0;
+        for (int j = 0; j < 2; j++) { /* two steps: the same signal, other noise */
+            exec_begin(&t.run->exec, false, (uint64_t)j);
+            tensor_to_planes(network_motifs(&t.run->exec, t.run->network, image, 1, densities[i]), j ? b : a);
+        }
+        for (int k = 0; k < CHANNELS * SIZE * SIZE; k++)
+            square += pow((double)a[k] - (double)b[k], 2) / (CHANNELS * SIZE * SIZE);
+        assert_near(square / 2, wanted[i], 0.06 * wanted[i]);
+    }
+    end(&t);
+}
+
+static int weights_that_differ(const struct params *a, const struct params *b, const char *prefix)
+{
+    int differ = 0;
+    for (size_t i = 0; i < params_arrays(a); i++) {
+        struct weight *x = params_array((struct params *)a, i), *y = params_array((struct params *)b, i);
+        if (strncmp(params_name(a, i), prefix, strlen(prefix)) == 0)
+            differ += memcmp(x->value, y->value, x->count * sizeof(real)) != 0;
+    }
+    return differ;
+}
+
+/* Retrained: from another job's weights, without the bottleneck, g as it was but for its running statistics. */
+static void retraining_keeps_g(void **state)
+{
+    static const struct config_setting again[] = {
+        {"sparsity", "identity"}, {"freeze", "motifs"}, {"seed", "4"}, {NULL, NULL}};
+    static real planes[CHANNELS * SIZE * SIZE];
+    struct trial first, second;
+    struct host_bytes bytes = {0};
+    double penalty, least = 0;
+    begin(&first, NULL, 1);
+    go(&first, 3);
+    save(&first, &bytes);
+    begin(&second, again, 1);
+    struct pack_reader reader = host_reader(&bytes);
+    assert_ok(method->warm_start(second.run, &reader, err));
+    assert_int_equal(weights_that_differ(first.run->network->params, second.run->network->params, ""), 0);
+    motifs_of(&second, false, planes, &penalty);
+    for (int i = 0; i < CHANNELS * SIZE * SIZE; i++)
+        least = fmin(least, (double)planes[i]);
+    assert_true(least < 0);
+    struct weight *mean = params_find(second.run->network->params, "g.units.0.norm1.running_mean");
+    real running = mean->value[0];
+    go(&second, 3);
+    assert_int_equal(second.run->updates, 3);
+    assert_int_equal(weights_that_differ(first.run->network->params, second.run->network->params, "g."), 0);
+    assert_true(weights_that_differ(first.run->network->params, second.run->network->params, "h.") > 10);
+    assert_true(mean->value[0] != running);
+    host_bytes_close(&bytes);
+    end(&first);
+    end(&second);
+}
+
+/* Every baseline runs to its end, gives the same bits on two threads, and after a pause. */
+static void baselines_run_and_resume(void **state)
+{
+    static const struct config_setting baselines[][3] = {
+        {{"sparsity", "l1"}, {NULL, NULL}},    {{"sparsity", "kl"}, {NULL, NULL}},
+        {{"sparsity", "noise"}, {NULL, NULL}}, {{"sparsity", "single"}, {"batch_norm", "none"}, {NULL, NULL}},
+        {{"sparsity", "none"}, {NULL, NULL}},  {{"sparsity", "identity"}, {"freeze", "motifs"}, {NULL, NULL}},
+    };
+    for (size_t i = 0; i < sizeof baselines / sizeof baselines[0]; i++) {
+        struct trial whole, parts;
+        struct host_bytes bytes = {0};
+        char a[65], b[65];
+        begin(&whole, baselines[i], 2);
+        go(&whole, 1000);
+        assert_int_equal(whole.run->phase, PHASE_DONE);
+        begin(&parts, baselines[i], 1);
+        go(&parts, 4);
+        save(&parts, &bytes);
+        end(&parts);
+        begin(&parts, baselines[i], 1);
+        struct pack_reader reader = host_reader(&bytes);
+        assert_ok(method->load(parts.run, &reader, err));
+        go(&parts, 1000);
+        host_bytes_close(&bytes);
+        bytes = (struct host_bytes){0};
+        save(&parts, &bytes);
+        assert_ok(host_weights_hash(&bytes, a, err));
+        host_bytes_close(&bytes);
+        bytes = (struct host_bytes){0};
+        save(&whole, &bytes);
+        assert_ok(host_weights_hash(&bytes, b, err));
+        host_bytes_close(&bytes);
+        assert_string_equal(a, b);
+        assert_memory_equal(&whole.run->evaluation.row[0].fpe, &parts.run->evaluation.row[0].fpe, 6 * sizeof(double));
+        end(&whole);
+        end(&parts);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(l1_adds_its_mean),
+        cmocka_unit_test(kl_lowers_the_rate),
+        cmocka_unit_test(noise_grows_as_density_falls),
+        cmocka_unit_test(retraining_keeps_g),
+        cmocka_unit_test(baselines_run_and_resume),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
