@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "core/base/config.h"
 #include "core/base/error.h"
 #include "core/base/sink.h"
 
@@ -19,6 +20,7 @@ struct bench_options {
     int batch;           /* 0: 10 */
     double density;      /* of the motif map; 0: 0.5 */
     const char *backward; /* of whole steps: "dense" (NULL: that), with batch statistics; "sparse" or "auto", with held ones */
+    const struct config_setting *set; /* fields of the network's configuration, for whole steps; ends with field NULL. NULL: none */
     double seconds;      /* for each measured thing; 0: what the benchmark thinks enough */
     bool processor_time; /* measure time on a processor, of all threads together, instead of wall time: for one thread on
                             a machine that does other things as well */

@@ -31,6 +31,7 @@ struct product {
     const struct kernels *kernels;
     struct pool *pool;
     struct shape shape;
+    bool bf16;
     real *a, *b, *c; /* c: one for each thread */
 };
 
@@ -52,7 +53,7 @@ static void product_task(void *context, int chunk, int worker)
                              s->transpose_b ? s->k : s->n,
                              s->n};
     for (int i = 0; i < s->repeats; i++)
-        p->kernels->gemm(&call);
+        (p->bf16 ? p->kernels->gemm_bf16 : p->kernels->gemm)(&call);
 }
 
 static void product_work(void *context)
@@ -71,13 +72,18 @@ static enum status measure(struct product *p, double peak, double seconds, const
     p->c = bench_reals((size_t)threads * (size_t)s->m * (size_t)s->n, 0, err);
     if (p->a && p->b && p->c) {
         double flops = 2.0 * s->m * s->n * s->k * s->repeats * threads;
+        p->bf16 = false;
         struct bench_timing t = bench_time(product_work, p, seconds);
+        p->bf16 = true;
+        struct bench_timing half = bench_time(product_work, p, seconds);
         sink_begin_object(sink, NULL);
         sink_integer(sink, "threads", threads);
         sink_text(sink, "what", s->what);
         sink_number(sink, "best_us", t.best * 1e6 / s->repeats);
         sink_number(sink, "gflops", flops / t.best * 1e-9);
         sink_number(sink, "share_of_peak", flops / t.best * 1e-9 / peak);
+        sink_number(sink, "bf16_gflops", flops / half.best * 1e-9);
+        sink_number(sink, "bf16_gain", t.best / half.best);
         sink_end_object(sink);
         status = STATUS_OK;
     }

@@ -79,6 +79,8 @@ static enum status configure(struct step *s, const struct bench_options *options
                               (const struct config_setting[]){{"backward", options->backward}, {NULL, NULL}}, err);
     if (!options->backward)
         s->config.backward = BACKWARD_DENSE;
+    if (!status && options->set)
+        status = config_apply(&sparling_config_table, &s->config, options->set, err);
     s->config.momentum = 0;
     s->config.batch = options->batch ? options->batch : 10;
     s->density = options->density > 0 ? options->density : 0.5;
@@ -135,6 +137,7 @@ static enum status open_step(struct step *s, const struct bench_options *options
         status = make_data(s, err);
     if (!status)
         exec_init(&s->exec, kernels, s->pool, &s->arena, 1);
+    s->exec.bf16 = s->config.precision == PRECISION_BF16;
     if (!status)
         status = hold_statistics(s, err);
     return status;
@@ -170,6 +173,7 @@ static void write_shape(const struct step *s, const struct sink *sink)
         sink_number(sink, "density_achieved", network_density(s->active));
     sink_text(sink, "backward", config_text(config_find(&sparling_config_table, "backward"), &s->config));
     sink_boolean(sink, "statistics_held", s->exec.hold);
+    sink_text(sink, "precision", config_text(config_find(&sparling_config_table, "precision"), &s->config));
     sink_integer(sink, "parameters", params_count(s->network->params));
 }
 

@@ -14,18 +14,23 @@
 
 #define RESULT_MAX (4u << 20)
 #define COLUMNS_MAX 24
+#define SETTINGS_MAX 32
 
 static const char usage[] =
     "usage: motifd bench NAME [--preset P] [--kernels ref|avx2|avx512] [--threads N] [--batch N] [--density D]\n"
-    "                         [--backward dense|sparse|auto] [--seconds S] [--clock wall|processor] [--json]\n"
+    "                         [--backward dense|sparse|auto] [--set FIELD=VALUE ...]\n"
+    "                         [--seconds S] [--clock wall|processor] [--json]\n"
     "       motifd bench --list\n"
     "\n"
     "--json prints exactly one JSON object. Two numbers of a measurement are its best and its median.\n"
+    "--set changes the network of a whole step: width, image_size, precision, ... (motifctl kinds sparling).\n"
     "--clock processor counts the time on a processor, of all threads: for one thread on a busy machine.\n";
 
 struct bench_command {
     struct bench_options options;
     const char *name;
+    struct config_setting set[SETTINGS_MAX + 1]; /* of options.set */
+    int settings;
     bool json, list, help;
 };
 
@@ -103,13 +108,26 @@ static bool read_number(const char *text, double *out)
     return end != text && *end == '\0' && *out >= 0.0 && *out < 1e9;
 }
 
+/* FIELD=VALUE; cuts the text in two. */
+static bool read_setting(struct bench_command *command, char *text)
+{
+    char *value = strchr(text, '=');
+    if (value == NULL || command->settings == SETTINGS_MAX) {
+        return false;
+    }
+    *value = '\0';
+    command->set[command->settings++] = (struct config_setting){text, value + 1};
+    command->options.set = command->set;
+    return true;
+}
+
 static bool read_options(struct bench_command *command, int argc, char **argv)
 {
     static const struct option flags[] = {
         {"preset", required_argument, NULL, 'p'},  {"kernels", required_argument, NULL, 'k'},
         {"threads", required_argument, NULL, 't'}, {"batch", required_argument, NULL, 'b'},
         {"density", required_argument, NULL, 'd'}, {"seconds", required_argument, NULL, 's'},
-        {"backward", required_argument, NULL, 'B'},
+        {"backward", required_argument, NULL, 'B'}, {"set", required_argument, NULL, 'S'},
         {"json", no_argument, NULL, 'j'},          {"list", no_argument, NULL, 'l'},
         {"help", no_argument, NULL, 'h'},          {"clock", required_argument, NULL, 'c'},
         {NULL, 0, NULL, 0}};
@@ -140,6 +158,9 @@ static bool read_options(struct bench_command *command, int argc, char **argv)
             break;
         case 'B':
             options->backward = optarg;
+            break;
+        case 'S':
+            good = good && read_setting(command, optarg);
             break;
         case 'c':
             options->processor_time = strcmp(optarg, "processor") == 0;

@@ -15,6 +15,7 @@ struct gemm_grid {
 
 struct gemm_task {
     const struct kernels *kernels;
+    bool bf16;
     const struct gemm_job *jobs;
     struct gemm_grid grid[GEMM_JOBS];
     int first[GEMM_JOBS + 1];
@@ -81,13 +82,13 @@ static void gemm_block(void *context, int chunk, int worker)
     call.a += call.transpose_a ? row : row * call.lda;
     call.b += call.transpose_b ? col * call.ldb : col;
     call.c += row * call.ldc + col;
-    task->kernels->gemm(&call);
+    (task->bf16 ? task->kernels->gemm_bf16 : task->kernels->gemm)(&call);
     finish_block(task->kernels, job, row, call.m, col, call.n);
 }
 
 void gemm_run(struct exec *e, const struct gemm_job *jobs, int count)
 {
-    struct gemm_task task = {.kernels = e->kernels, .jobs = jobs, .count = count};
+    struct gemm_task task = {.kernels = e->kernels, .bf16 = e->bf16, .jobs = jobs, .count = count};
     for (int i = 0; i < count; i++) {
         task.grid[i] = gemm_grid(&jobs[i].call);
         task.first[i + 1] = task.first[i] + task.grid[i].down * task.grid[i].across;

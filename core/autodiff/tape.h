@@ -85,6 +85,7 @@ struct exec {
     struct arena *arena; /* the step arena; exec_begin() resets it */
     uint64_t seed;       /* of dropout */
     enum exec_sparse sparse;
+    bool bf16;           /* linear layers and LSTMs round what they multiply to bf16 (kernels.h, gemm_bf16) */
     bool hold;           /* batch norms use their running statistics in training too, and leave them as they are */
     /* Set by exec_begin(). */
     bool training;       /* record; dropout on; batch statistics; thresholds move */

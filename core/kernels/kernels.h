@@ -326,6 +326,8 @@ struct kernels {
     void (*embed_pool_backward)(const struct embed_call *call);
 
     void (*gemm)(const struct gemm_call *call);
+    /* The same of numbers rounded to bf16, to nearest even: 8 bits of precision, products and sums as floats. */
+    void (*gemm_bf16)(const struct gemm_call *call);
     void (*sparse_gemm)(const struct sparse_call *call);
     /* Where x is not zero: index (ascending, counted from `first`) and value, `count` of room each. Returns how many. */
     int (*nonzeros)(int count, const real *x, int32_t first, int32_t *index, real *value);

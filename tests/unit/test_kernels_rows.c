@@ -4,29 +4,74 @@
 
 static const int widths[] = {1, 2, 7, 12, 15, 16, 17, 31, 64, 100, 257};
 
-static void gemm_matches(void **state)
+#if defined(__x86_64__)
+void avx512_gemm_bf16_apart(const struct gemm_call *call);
+#endif
+
+typedef void product(const struct gemm_call *call);
+
+static void products_match(const struct kernels *fast, const char *what, product *plain, product *other)
 {
     static const int sizes[][3] = {{1, 1, 1}, {2, 12, 64}, {13, 11, 17}, {144, 144, 16}, {64, 100, 33}, {7, 256, 1},
                                   {5, 9, 5}, {29, 33, 700}, {300, 40, 70}, {15, 600, 257}, {260, 530, 4}};
-    FOR_EACH_TABLE(fast)
-        for (size_t n = 0; n < COUNT(sizes) * 8; n++) {
-            int m = sizes[n / 8][0], w = sizes[n / 8][1], k = sizes[n / 8][2];
-            bool ta = n & 1, tb = n & 2, add = n & 4;
-            ptrdiff_t lda = (ta ? m : k) + 3, ldb = (tb ? k : w) + 1, ldc = w + 2;
-            float *a = random_floats(1, (size_t)(lda * (ta ? k : m))), *b = random_floats(2, (size_t)(ldb * (tb ? w : k)));
-            float *start = random_floats(3, (size_t)(ldc * m)), *c[2];
-            for (int t = 0; t < 2; t++) {
-                c[t] = copy_floats(start, (size_t)(ldc * m));
-                struct gemm_call call = {ta, tb, m, w, k, 0.5f, add ? -0.25f : 0, a, b, c[t], lda, ldb, ldc};
-                (t ? fast : ref)->gemm(&call);
-            }
-            CHECK_CLOSE("gemm", fast, c[0], c[1], (size_t)(ldc * m));
-            free(a);
-            free(b);
-            free(start);
-            free(c[0]);
-            free(c[1]);
+    for (size_t n = 0; n < COUNT(sizes) * 8; n++) {
+        int m = sizes[n / 8][0], w = sizes[n / 8][1], k = sizes[n / 8][2];
+        bool ta = n & 1, tb = n & 2, add = n & 4;
+        ptrdiff_t lda = (ta ? m : k) + 3, ldb = (tb ? k : w) + 1, ldc = w + 2;
+        float *a = random_floats(1, (size_t)(lda * (ta ? k : m))), *b = random_floats(2, (size_t)(ldb * (tb ? w : k)));
+        float *start = random_floats(3, (size_t)(ldc * m)), *c[2];
+        for (int t = 0; t < 2; t++) {
+            c[t] = copy_floats(start, (size_t)(ldc * m));
+            struct gemm_call call = {ta, tb, m, w, k, 0.5f, add ? -0.25f : 0, a, b, c[t], lda, ldb, ldc};
+            (t ? other : plain)(&call);
         }
+        CHECK_CLOSE(what, fast, c[0], c[1], (size_t)(ldc * m));
+        free(a);
+        free(b);
+        free(start);
+        free(c[0]);
+        free(c[1]);
+    }
+}
+
+static void gemm_matches(void **state)
+{
+    FOR_EACH_TABLE(fast)
+    {
+        products_match(fast, "gemm", ref->gemm, fast->gemm);
+        products_match(fast, "gemm_bf16", ref->gemm_bf16, fast->gemm_bf16);
+    }
+#if defined(__x86_64__)
+    if (kernels_named("avx512"))
+        products_match(kernels_named("avx512"), "gemm_bf16 in halves", ref->gemm_bf16, avx512_gemm_bf16_apart);
+#endif
+}
+
+/* Ties go to even, signs and infinities stay, what is not a number stays that. */
+static void bf16_rounds(void **state)
+{
+    static const uint32_t given[] = {0x3f800000, 0x3f808000, 0x3f818000, 0x3f808001, 0xbf808000, 0x7f7fffff, 0x7f800000, 0x00000000};
+    static const uint32_t wanted[] = {0x3f800000, 0x3f800000, 0x3f820000, 0x3f810000, 0xbf800000, 0x7f800000, 0x7f800000, 0x00000000};
+    enum { M = 4, K = 4 };
+    float one[M * K] = {0}, b[K * 8], c[M * 8];
+    for (int i = 0; i < M; i++)
+        one[i * K + i] = 1; /* the unit matrix shows the rounded numbers */
+    for (int table = -1; table < 2; table++) {
+        const struct kernels *k = table < 0 ? ref : kernels_named(table ? "avx512" : "avx2");
+        struct gemm_call call = {false, false, M, 8, K, 1, 0, one, b, c, K, 8, 8};
+        for (size_t n = 0; k != NULL && n < COUNT(given); n++) {
+            for (int i = 0; i < K * 8; i++)
+                b[i] = i / 8 == 2 ? 0 : 1;
+            memcpy(&b[2 * 8 + 5], &given[n], 4);
+            k->gemm_bf16(&call);
+            assert_memory_equal(&c[2 * 8 + 5], &wanted[n], 4);
+        }
+        b[2 * 8 + 5] = nanf("");
+        if (k != NULL) {
+            k->gemm_bf16(&call);
+            assert_true(isnan(c[2 * 8 + 5]));
+        }
+    }
 }
 
 static void sparse_products_match(void **state)
@@ -427,6 +472,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gemm_matches),
+        cmocka_unit_test(bf16_rounds),
         cmocka_unit_test(sparse_products_match),
         cmocka_unit_test(elementwise_match),
         cmocka_unit_test(banded_sums_match),

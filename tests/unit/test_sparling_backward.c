@@ -111,6 +111,38 @@ static void compare(const struct model *m, const real *dense, const real *sparse
     }
 }
 
+/* Rounding to 8 bits moves the loss and the gradients a little, and by the same bits for any number of threads. */
+static void bf16_gradients(void **state)
+{
+    static const struct config_setting more[] = {{"precision", "bf16"}, {NULL, NULL}};
+    static const double density = 2e-3;
+    struct model m;
+    open_model(&m, more, kernels_best()->name, 1, density);
+    size_t count = (size_t)params_count(m.network->params), bytes = count * sizeof(real);
+    real *plain = malloc(bytes), *rounded = malloc(bytes), *again = malloc(bytes);
+    assert_true(plain && rounded && again);
+    double wanted = gradients(&m, EXEC_DENSE, density, plain), size = 0, off = 0;
+    m.exec.bf16 = true;
+    double got = gradients(&m, EXEC_DENSE, density, rounded);
+    assert_true(got != wanted && fabs(got - wanted) < 0.01 * wanted);
+    for (size_t i = 0; i < count; i++) {
+        double d = (double)plain[i] - (double)rounded[i];
+        size += (double)plain[i] * (double)plain[i];
+        off += d * d;
+    }
+    assert_true(off > 0 && sqrt(off) < 0.03 * sqrt(size));
+    struct pool *one = m.pool;
+    assert_int_equal(pool_create(3, &m.exec.pool, NULL), STATUS_OK);
+    assert_true(gradients(&m, EXEC_DENSE, density, again) == got);
+    assert_memory_equal(rounded, again, bytes);
+    pool_destroy(m.exec.pool);
+    m.exec.pool = one;
+    free(plain);
+    free(rounded);
+    free(again);
+    close_model(&m);
+}
+
 /* From table `first` on: ref takes long for wide networks. */
 static void check(const struct config_setting *more, double density, bool threads, int first)
 {
@@ -160,7 +192,7 @@ static void patches_give_the_same_gradients(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(patches_give_the_same_gradients)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(patches_give_the_same_gradients), cmocka_unit_test(bf16_gradients)};
     blas_init();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -147,6 +147,15 @@ static void threads_do_not_change_a_bit(void **state)
     }
 }
 
+static void nor_does_it_in_bf16(void **state)
+{
+    static const struct config_setting bf16[] = {{"precision", "bf16"}, {"total_samples", "60"}, {NULL, NULL}};
+    struct outcome whole, pieces;
+    run_through(bf16, 1, 0, &whole);
+    run_through(bf16, 2, 3, &pieces);
+    assert_same(&whole, &pieces);
+}
+
 static void resuming_does_not_change_a_bit(void **state)
 {
     static const int every[] = {1, 3, 7};
@@ -624,6 +633,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(nor_does_it_in_bf16),
         cmocka_unit_test(resuming_does_not_change_a_bit),
         cmocka_unit_test(accumulated_thresholds_resume),
         cmocka_unit_test(held_statistics_resume),

@@ -28,6 +28,9 @@ void FAST(embed_pool_forward)(const struct embed_call *call);
 void FAST(embed_pool_backward)(const struct embed_call *call);
 
 void FAST(gemm)(const struct gemm_call *call);
+void FAST(gemm_bf16)(const struct gemm_call *call);
+void FAST(gemm_bf16_apart)(const struct gemm_call *call); /* without vdpbf16ps */
+void avx512bf16_product(const struct gemm_call *call);    /* with it */
 void FAST(bias_add)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
 void FAST(bias_relu)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
 void FAST(relu_backward)(size_t count, const real *y, const real *dy, real *dx);

@@ -14,7 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#ifdef __AVX512F__
+#ifdef __AVX512BF16__
+#define V_WIDE 1
+#define FAST(name) avx512bf16_##name
+#elif defined(__AVX512F__)
 #define V_WIDE 1
 #define FAST(name) avx512_##name
 #else

@@ -23,6 +23,7 @@ const struct kernels FAST(kernels) = {
     .embed_pool_forward = FAST(embed_pool_forward),
     .embed_pool_backward = FAST(embed_pool_backward),
     .gemm = FAST(gemm),
+    .gemm_bf16 = FAST(gemm_bf16),
     .sparse_gemm = FAST(sparse_gemm),
     .nonzeros = FAST(nonzeros),
     .bias_add = FAST(bias_add),

@@ -22,6 +22,7 @@ const struct kernels kernels_ref = {
     .embed_pool_forward = ref_embed_pool_forward,
     .embed_pool_backward = ref_embed_pool_backward,
     .gemm = ref_gemm,
+    .gemm_bf16 = ref_gemm_bf16,
     .sparse_gemm = ref_sparse_gemm,
     .nonzeros = ref_nonzeros,
     .bias_add = ref_bias_add,

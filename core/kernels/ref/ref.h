@@ -28,6 +28,7 @@ void ref_embed_pool_forward(const struct embed_call *call);
 void ref_embed_pool_backward(const struct embed_call *call);
 
 void ref_gemm(const struct gemm_call *call);
+void ref_gemm_bf16(const struct gemm_call *call);
 void ref_bias_add(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
 void ref_bias_relu(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
 void ref_relu_backward(size_t count, const real *y, const real *dy, real *dx);

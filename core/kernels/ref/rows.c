@@ -18,6 +18,32 @@ void ref_gemm(const struct gemm_call *c)
     }
 }
 
+static real bf16(real value)
+{
+    float rounded = (float)value;
+    uint32_t bits;
+    if (value != value)
+        return value;
+    memcpy(&bits, &rounded, sizeof bits);
+    bits = (bits + 0x7fffu + (bits >> 16 & 1)) & 0xffff0000u;
+    memcpy(&rounded, &bits, sizeof bits);
+    return (real)rounded;
+}
+
+void ref_gemm_bf16(const struct gemm_call *c)
+{
+    ptrdiff_t a_row = c->transpose_a ? 1 : c->lda, a_col = c->transpose_a ? c->lda : 1;
+    ptrdiff_t b_row = c->transpose_b ? 1 : c->ldb, b_col = c->transpose_b ? c->ldb : 1;
+    for (int i = 0; i < c->m; i++) {
+        for (int j = 0; j < c->n; j++) {
+            real sum = 0, *out = c->c + i * c->ldc + j;
+            for (int p = 0; p < c->k; p++)
+                sum += bf16(c->a[i * a_row + p * a_col]) * bf16(c->b[p * b_row + j * b_col]);
+            *out = c->beta == 0 ? c->alpha * sum : c->alpha * sum + c->beta * *out;
+        }
+    }
+}
+
 void ref_bias_add(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x)
 {
     for (int r = 0; r < rows; r++)

@@ -17,6 +17,7 @@ static const char *const motif_scale_names[] = {"none", "rms", NULL};
 static const char *const schedule_names[] = {"constant", "cosine", "linear", NULL};
 #define DOMAIN_NAME(name, NAME) #name,
 static const char *const domain_names[] = {SPARLING_DOMAINS(DOMAIN_NAME) NULL};
+static const char *const precision_names[] = {"float", "bf16", NULL};
 static const char *const initialisation_names[] = {"uniform", "he", NULL};
 
 #define AT(member) offsetof(struct sparling_config, member)
@@ -88,6 +89,8 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     REAL_IN(position_scale, "0.25", 0, 100, false, false, "", "standard deviation of learned positions at first"),
     CHOICE(head_norm, "post", "layer norm after each block (the paper) or before it"),
     FLAG(identical_layers, "true", "all layers of a stack start with the same weights (the paper's framework does)"),
+    CHOICE(precision, "float",
+           "what h's large products multiply: floats, or floats rounded to bf16 (8 bits), which some processors do twice as fast"),
     REAL_IN(dropout, "0.1", 0, 1, false, true, "", "dropout of the transformer"),
 
     INTEGER(batch, "10", 1, 4096, "samples", "samples of one optimiser update"),

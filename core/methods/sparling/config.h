@@ -33,6 +33,7 @@ enum sparling_attend { ATTEND_ALL, ATTEND_ACTIVE };
 enum sparling_embed_order { EMBED_THEN_POOL, POOL_THEN_EMBED };
 enum sparling_motif_scale { MOTIF_SCALE_NONE, MOTIF_SCALE_RMS };
 enum sparling_schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_LINEAR };
+enum sparling_precision { PRECISION_FLOAT, PRECISION_BF16 };
 enum sparling_initialisation { INITIALISATION_UNIFORM, INITIALISATION_HE };
 
 struct sparling_config {
@@ -64,6 +65,7 @@ struct sparling_config {
     /* Head h. */
     int64_t channels, layers, heads, feed_forward, pool;
     int head_norm, positions, embed_order, attend, motif_scale;
+    int precision;
     bool lstm, identical_layers;
     double dropout, position_scale;
 
@@ -79,7 +81,7 @@ struct sparling_config {
 
 /* Lines of the table: the method's own, then each domain's. */
 #define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
-enum { SPARLING_OWN_FIELDS = 64, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT), SPARLING_PRESETS = 4 };
+enum { SPARLING_OWN_FIELDS = 65, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT), SPARLING_PRESETS = 4 };
 #undef SPARLING_COUNT
 extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;

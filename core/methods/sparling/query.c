@@ -103,6 +103,7 @@ static enum status inquire(const struct method_model *model, const struct method
     if (!status) {
         bool known = input->kind == METHOD_INPUT_SAMPLE;
         exec_init(&exec, model->kernels, pool, &arena, 0);
+        exec.bf16 = model->network->config.precision == PRECISION_BF16;
         status = reading_make(&exec, model->network, domain, inquiry->planes, known ? inquiry->truth : NULL,
                               &inquiry->reading, err);
     }

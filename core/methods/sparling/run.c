@@ -71,6 +71,7 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     annealer_init(&r->annealer, c->density_start, c->target_start, 0);
     arena_init(&r->arena, (size_t)16 << 20, 0);
     exec_init(&r->exec, env->kernels, env->pool, &r->arena, (uint64_t)c->seed);
+    r->exec.bf16 = c->precision == PRECISION_BF16;
 
     struct adam_config adam = {c->beta1, c->beta2, c->epsilon, c->clip_norm};
     int reach = sparling_geometry(c).reach;
