@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""The sweep driver of tests/reproduce against a daemon: every point of the grid is a job, a second sweep makes no new
+one, medians and faults are told.
+
+usage: wire_sweep.py MOTIFD SWEEP"""
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.request
+
+TINY = """image_size=32 classes=3 min_symbols=1 max_symbols=2 shift=1 margin=8 min_radius=5 width=16 motifs=3 units=1
+channels=16 layers=1 heads=2 feed_forward=32 batch=4 validation_every=40 validation_samples=8 checkpoint_every=20
+test_samples=8 motif_samples=8 stage_samples=4 curriculum=0 density_start=0.01""".split()
+
+
+def count(url):
+    with urllib.request.urlopen(url + "/v1/jobs?limit=100", timeout=20) as answer:
+        return len(json.load(answer)["jobs"])
+
+
+def main(motifd, sweep):
+    with tempfile.TemporaryDirectory() as folder:
+        daemon = subprocess.Popen([motifd, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "motif.db")],
+                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        try:
+            url = daemon.stdout.readline().split()[-1]
+            command = [sys.executable, sweep, "--url", url, "--preset", "digitcircle-quick", "--seeds", "1,2,3"]
+            for field in TINY:
+                command += ["--set", field]
+            grid = command + ["--grid", "total_samples=40,80", "--csv", os.path.join(folder, "out.csv")]
+            first = subprocess.run(grid, capture_output=True, text=True, timeout=200)
+            assert first.returncode == 0, first.stderr
+            rows = [line.split("|")[1:-1] for line in first.stdout.splitlines()]
+            assert len(rows) == 2 + 6 + 2, first.stdout
+            assert [row[0].strip() for row in rows[2:]] == ["40"] * 3 + ["80"] * 3 + ["40", "80"]
+            assert all(row[3].strip() == row[0].strip() for row in rows[2:]), first.stdout  # trained_samples
+            assert "6 of 6 ended" in first.stderr
+            with open(os.path.join(folder, "out.csv"), encoding="utf-8") as file:
+                assert len(file.readlines()) == 7
+            assert count(url) == 6
+            again = subprocess.run(grid, capture_output=True, text=True, timeout=200)
+            assert again.stdout == first.stdout and count(url) == 6
+            wrong = subprocess.run(command + ["--grid", "widht=16,32"], capture_output=True, text=True, timeout=200)
+            assert wrong.returncode == 1 and "did you mean 'width'" in wrong.stderr and count(url) == 6
+        finally:
+            daemon.send_signal(signal.SIGTERM)
+            daemon.wait(60)
+    print("ok sweep")
+
+
+main(*sys.argv[1:])
