@@ -1,9 +1,13 @@
 /* A sheet of LaTeX-OCR samples: what the network sees, the true boxes, the source beneath.
  *
- *     latex_sheet FILE.png [--seed -2] [--first 0] [--count 8] [--columns 2] [--clean]
+ *     latex_sheet FILE.png [--seed -2] [--first 0] [--count 8] [--columns 2] [--scale 1] [--pairs]
  *                 [--rows 120] [--cols 360] [--dpi 200] [--tokens 30] [--noise 0.25] [--margin 2]
  *
- * --bench draws 2000 samples and says how many a second of one thread's time allows. */
+ *     latex_sheet FILE --pages [--seed -2] [--first 0] [--count 8]      grey pages as bytes, and their sources on
+ *                                                                       standard output: for latex_reference.py
+ *
+ * --pairs shows each page without noise, and with its boxes, beside what the network is given. --bench draws 2000
+ * samples and says how many a second of one thread's time allows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,19 +44,50 @@ static int bench(const struct latex *domain, const struct latex_font *font, floa
     return 0;
 }
 
-static void draw_tile(struct picture *sheet, int row, int col, const struct latex *domain, const float *image,
-                      const struct latex_truth *truth)
+static int write_pages(const char *path, const struct latex *domain, const struct latex_font *font, int64_t seed,
+                       int64_t first, int count, float *image)
 {
-    const struct colour black = {0, 0, 0}, white = {255, 255, 255}, text = {20, 20, 20};
+    FILE *file = fopen(path, "wb");
+    bool wrote = file != NULL;
+    for (int i = 0; wrote && i < count; i++) {
+        int tokens[LATEX_MAX_TOKENS];
+        char source[512];
+        int length = latex_formula(seed, first + i, domain->min_tokens, domain->max_tokens, domain->symbols, tokens);
+        wrote = latex_render(domain, font, tokens, length, image, NULL, NULL) == STATUS_OK &&
+                latex_source(tokens, length, source, sizeof source, NULL) == STATUS_OK;
+        for (int k = 0; wrote && k < domain->rows * domain->cols; k++)
+            wrote = putc((int)(image[k] * 255 + 0.5F), file) != EOF;
+        printf("%s\n", source);
+    }
+    if (file)
+        wrote &= fclose(file) == 0;
+    return wrote ? 0 : 1;
+}
+
+struct sheet {
+    const struct latex *domain;
+    struct picture *picture;
+    int scale;
+};
+
+static void draw_tile(const struct sheet *sheet, int row, int col, const float *image,
+                      const struct latex_truth *truth, bool boxes)
+{
+    const struct colour black = {0, 0, 0}, white = {255, 255, 255}, frame = {190, 190, 190};
+    const struct latex *domain = sheet->domain;
+    int scale = sheet->scale;
     char source[512];
-    picture_grey(sheet, row, col, image, domain->rows, domain->cols, 1, black, white);
+    picture_grey(sheet->picture, row, col, image, domain->rows, domain->cols, scale, black, white);
+    picture_outline(sheet->picture, row - 1, col - 1, domain->rows * scale + 2, domain->cols * scale + 2, 1, frame);
+    if (!boxes)
+        return;
     for (int i = 0; i < truth->count; i++) {
         const struct box *b = &truth->boxes[i];
-        picture_outline(sheet, row + b->row0, col + b->col0, b->row1 - b->row0, b->col1 - b->col0, 1,
-                        picture_palette(b->symbol));
+        picture_outline(sheet->picture, row + b->row0 * scale, col + b->col0 * scale, (b->row1 - b->row0) * scale,
+                        (b->col1 - b->col0) * scale, 1, picture_palette(b->symbol));
     }
     if (latex_source(truth->tokens, truth->length, source, sizeof source, NULL) == STATUS_OK)
-        picture_text(sheet, row + domain->rows + 3, col, source, 1, text);
+        picture_text(sheet->picture, row + domain->rows * scale + 4, col, source, 1, black);
 }
 
 int main(int argc, char **argv)
@@ -74,21 +109,27 @@ int main(int argc, char **argv)
     struct picture *sheet = NULL;
     struct buf bytes;
     const struct colour ground = {255, 255, 255};
-    int high = domain.rows + 16, wide = domain.cols + 12;
+    int scale = (int)option(argc, argv, "--scale", 1), high = domain.rows * scale + 20,
+        wide = domain.cols * scale + 12;
+    bool pages = flag(argc, argv, "--pages"), pairs = flag(argc, argv, "--pairs");
+    int tiles = pairs ? 2 * count : count;
     float *image = malloc((size_t)domain.rows * (size_t)domain.cols * sizeof *image);
     if (!image || latex_check(&domain, NULL, NULL) > 0)
         return fprintf(stderr, "latex_sheet: no such pictures\n"), 2;
     enum status status = latex_font_create(domain.dpi, NULL, &font, &err);
     if (!status && flag(argc, argv, "--bench"))
         return bench(&domain, font, image);
+    if (!status && pages)
+        return write_pages(argv[1], &domain, font, seed, first, count, image);
     if (!status)
-        status = picture_create((count + columns - 1) / columns * high + 8, columns * wide, ground, &sheet, &err);
-    for (int i = 0; !status && i < count; i++) {
+        status = picture_create((tiles + columns - 1) / columns * high + 8, columns * wide, ground, &sheet, &err);
+    const struct sheet drawn = {&domain, sheet, scale};
+    for (int i = 0; !status && i < tiles; i++) {
         struct latex_truth truth;
-        latex_sample(&domain, font, seed, first + i, image, &truth);
-        if (flag(argc, argv, "--clean"))
+        latex_sample(&domain, font, seed, first + (pairs ? i / 2 : i), image, &truth);
+        if (pairs && i % 2 == 0)
             status = latex_render(&domain, font, truth.tokens, truth.length, image, &truth, &err);
-        draw_tile(sheet, i / columns * high + 8, i % columns * wide + 6, &domain, image, &truth);
+        draw_tile(&drawn, i / columns * high + 8, i % columns * wide + 6, image, &truth, !pairs || i % 2 == 0);
     }
     buf_init(&bytes, (size_t)64 << 20);
     if (!status)
