@@ -46,7 +46,7 @@ static uint32_t draw(uint64_t *state)
 
 static enum status make_data(struct step *s, struct error *err)
 {
-    size_t count = (size_t)s->config.batch, pixels = count * 100 * 100;
+    size_t count = (size_t)s->config.batch, side = (size_t)s->config.digitcircle.image_size, pixels = count * side * side;
     uint32_t vocabulary = (uint32_t)sparling_vocabulary(&s->config);
     uint64_t state = 1;
     s->images = malloc(pixels * sizeof *s->images);
