@@ -44,8 +44,8 @@ static struct seen faults_of(const struct sparling_config *config)
 
 static void presets_are_sound(void **state)
 {
-    static const char *const names[] = {"digitcircle-quick", "digitcircle", "digitcircle-paper", "latex-ocr-paper"};
-    assert_int_equal(SPARLING_PRESETS, 4);
+    static const char *const names[] = {"digitcircle-quick", "digitcircle", "digitcircle-paper", "latex-ocr", "latex-ocr-paper"};
+    assert_int_equal(SPARLING_PRESETS, 5);
     for (size_t i = 0; i < SPARLING_PRESETS; i++) {
         struct sparling_config config;
         assert_string_equal(sparling_presets[i].name, names[i]);

@@ -37,6 +37,19 @@ static const struct config_setting quick[] = {
     {"checkpoint_every", "5000"},   {"test_samples", "2000"},       {"motif_samples", "2000"},
     {"stage_samples", "500"},       {"schedule_start", "0.5"},      {NULL, NULL}};
 
+/* Formulas of up to 12 tokens at two thirds of the published resolution, with half the noise. Cells of 4 pixels tell
+ * scripts apart; thresholds wait until a channel expects ten motifs, as published. */
+static const struct config_setting latex_ocr[] = {
+    RECIPE,
+    {"domain", "latex"},            {"latex_rows", "52"},           {"latex_cols", "136"},
+    {"latex_dpi", "133"},           {"latex_max_tokens", "12"},     {"latex_noise", "0.125"},
+    {"latex_margin", "1"},          {"motifs", "32"},               {"accumulate_motifs", "10"},
+    {"layers", "3"},                {"feed_forward", "256"},        {"pool", "4"},
+    {"curriculum", "72000"},        {"density_start", "4.23e-4"},   {"density_final", "2.38e-5"},
+    {"plateau_validations", "2"},   {"plateau_density", "2.6e-5"},  {"target_start", "0.985"},
+    {"target_max", "0.985"},        {"validation_every", "4000"},   {"total_samples", "500000"},
+    {"checkpoint_every", "20000"},  {NULL, NULL}};
+
 /* LaTeX-OCR as published: windows of 65 pixels (units 8: of 33), 32 motifs, no gain in the batch norm, thresholds that
  * wait until a channel expects ten motifs. */
 static const struct config_setting latex_ocr_paper[] = {
@@ -48,5 +61,6 @@ const struct method_preset sparling_presets[SPARLING_PRESETS] = {
     {"digitcircle-quick", "five digits in a 64-pixel picture: a full run with its evaluation in minutes", quick},
     {"digitcircle", "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores", digitcircle},
     {"digitcircle-paper", "the paper's network and schedule, 46 million parameters: days on a CPU", paper},
+    {"latex-ocr", "short noisy formulas read as LaTeX, with a network for two CPU cores", latex_ocr},
     {"latex-ocr-paper", "noisy formulas read as LaTeX, the paper's network and schedule: months on a CPU", latex_ocr_paper},
 };
