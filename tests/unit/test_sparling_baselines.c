@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -233,6 +234,60 @@ static void baselines_run_and_resume(void **state)
     }
 }
 
+struct files {
+    char names[16][40];
+    int count;
+    int64_t events; /* numbers of confusion.csv added up */
+};
+
+static void keep_file(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count)
+{
+    struct files *files = watcher;
+    snprintf(files->names[files->count++], sizeof files->names[0], "%s", name);
+    if (strcmp(name, "confusion.csv") != 0)
+        return;
+    char text[4096];
+    assert_true(count < sizeof text);
+    memcpy(text, bytes, count);
+    text[count] = 0;
+    for (const char *at = strchr(text, '\n'); at && at[1]; at++)
+        if (*at == ',')
+            files->events += strtoll(at + 1, NULL, 10);
+}
+
+static bool has_file(const struct files *files, const char *name)
+{
+    for (int i = 0; i < files->count; i++)
+        if (strcmp(files->names[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Three stages, more channels than symbols: Fig. 4's chart, and the matrix with channels of one symbol added up. */
+static void a_run_leaves_its_figures(void **state)
+{
+    static const struct config_setting stages[] = {
+        {"motifs", "7"},        {"density_final", "0.1"},   {"plateau_validations", "1"}, {"plateau_gain", "0.99"},
+        {"plateau_density", "1e-9"}, {"total_samples", "400"}, {"stage_samples", "4"}, {NULL, NULL}};
+    struct files files = {0};
+    struct trial t;
+    begin(&t, stages, 1);
+    t.host.watcher = &files;
+    t.host.artifact = keep_file;
+    go(&t, 1000);
+    assert_int_equal(t.run->phase, PHASE_DONE);
+    assert_int_equal(t.run->evaluation.rows, 3);
+    static const char *const wanted[] = {"motifs.png", "confusion.csv", "confusion.png", "confusion-merged.png",
+                                         "error-by-density.png", "error-by-density.csv"};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+        assert_true(has_file(&files, wanted[i]));
+    int64_t events = 0;
+    for (int i = 0; i < 5 * 8; i++)
+        events += t.run->evaluation.errors.boxes[i];
+    assert_int_equal(files.events, events);
+    end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +296,7 @@ int main(void)
         cmocka_unit_test(noise_grows_as_density_falls),
         cmocka_unit_test(retraining_keeps_g),
         cmocka_unit_test(baselines_run_and_resume),
+        cmocka_unit_test(a_run_leaves_its_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

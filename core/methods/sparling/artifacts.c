@@ -1,5 +1,5 @@
-/* What a finished run leaves beside its result: four pictures with their motifs, and its confusion
- * matrix as a picture and as a table. */
+/* What a finished run leaves beside its result: four inputs with their motifs, its confusion matrix (confusion.c) and
+ * charts (plots.c). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -63,83 +63,14 @@ static enum status examples(struct method_run *run, struct error *err)
     return status;
 }
 
-static const char *symbol_name(const struct method_run *run, int symbol)
-{
-    const struct open_domain *domain = &run->domain;
-    return symbol < domain->shape.symbols ? domain->domain->symbol(domain->state, symbol) : "none";
-}
-
-static enum status confusion_table(struct method_run *run, struct error *err)
-{
-    const struct motif_errors *errors = &run->evaluation.errors;
-    struct buf text;
-    buf_init(&text, ARTIFACT_BYTES);
-    buf_text(&text, "true");
-    for (int j = 0; j < errors->channels; j++)
-        buf_format(&text, ",channel %d", j);
-    buf_text(&text, ",none\n");
-    for (int i = 0; i <= errors->symbols; i++) {
-        buf_text(&text, symbol_name(run, i));
-        for (int j = 0; j <= errors->channels; j++)
-            buf_format(&text, ",%lld", (long long)errors->boxes[i * (errors->channels + 1) + j]);
-        buf_text(&text, "\n");
-    }
-    enum status status = hand_over(run, "confusion.csv", "text/csv", &text, err);
-    buf_close(&text);
-    return status;
-}
-
-/* Rows normalised to 1 (facts §8.2): dark is much. */
-static enum status confusion_picture(struct method_run *run, struct error *err)
-{
-    enum { CELL = 28, LEFT = 60, TOP = 40 };
-    const struct motif_errors *errors = &run->evaluation.errors;
-    const struct colour white = {255, 255, 255}, black = {0, 0, 0}, line = {200, 200, 200};
-    int rows = errors->symbols + 1, cols = errors->channels + 1;
-    struct picture *picture;
-    enum status status =
-        picture_create(TOP + rows * CELL + 10, LEFT + cols * CELL + 10, white, &picture, err);
-    if (status)
-        return status;
-    picture_text(picture, 6, LEFT, "channel", 1, black);
-    picture_text(picture, TOP - 12, 4, "true", 1, black);
-    for (int i = 0; i < rows; i++) {
-        const int64_t *count = errors->boxes + i * cols;
-        int64_t sum = 0;
-        picture_text(picture, TOP + i * CELL + CELL / 2 - 4, 8, symbol_name(run, i), 1, black);
-        for (int j = 0; j < cols; j++)
-            sum += count[j];
-        for (int j = 0; j < cols; j++) {
-            double share = sum > 0 ? (double)count[j] / (double)sum : 0;
-            uint8_t level = (uint8_t)(255 - 220 * share);
-            struct colour shade = {level, level, 255};
-            char text[12];
-            int row = TOP + i * CELL, col = LEFT + j * CELL;
-            picture_fill(picture, row, col, CELL, CELL, shade);
-            picture_outline(picture, row, col, CELL, CELL, 1, line);
-            snprintf(text, sizeof text, "%.0f", 100 * share);
-            if (count[j] > 0)
-                picture_text(picture, row + CELL / 2 - 4, col + 5, text, 1, picture_contrast(shade));
-        }
-    }
-    for (int j = 0; j < cols; j++) {
-        char name[12];
-        snprintf(name, sizeof name, j < errors->channels ? "%d" : "-", j);
-        picture_text(picture, TOP - 12, LEFT + j * CELL + CELL / 2 - 4, name, 1, black);
-    }
-    status = hand_over_picture(run, "confusion.png", picture, err);
-    picture_destroy(picture);
-    return status;
-}
-
 enum status run_artifacts(struct method_run *run, struct error *err)
 {
     if (!run->env.artifact)
         return STATUS_OK;
     enum status status = examples(run, err);
     if (!status)
-        status = confusion_table(run, err);
+        status = run_confusion(run, err);
     if (!status)
-        status = confusion_picture(run, err);
+        status = run_plot_densities(run, err);
     return status;
 }

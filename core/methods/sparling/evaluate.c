@@ -275,3 +275,9 @@ double evaluation_fraction(const struct method_run *run)
         finished += (double)e->position + (e->part == PART_TEST ? e->row[e->at].motif_samples : 0);
     return total > 0 ? finished / total : 0;
 }
+
+double run_minimal_density(const struct method_run *run)
+{
+    double elements = (double)domain_positions(&run->domain.shape) * (double)run->config.channels_motif;
+    return run->domain.domain->mean_symbols(run->domain.state) / elements;
+}

@@ -114,8 +114,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     sink_boolean(out, "reached_final_density", annealer_last(&run->annealer, &run->rule));
     sink_integer(out, "parameters", params_count(run->network->params));
     sink_text(out, "domain", run->domain.domain->name);
-    double elements = (double)domain_positions(&run->domain.shape) * (double)run->config.channels_motif;
-    sink_number(out, "minimal_density", run->domain.domain->mean_symbols(run->domain.state) / elements);
+    sink_number(out, "minimal_density", run_minimal_density(run));
     write_coherence(run->network, out);
     write_stages(&run->domain, e, out);
     write_misses(&run->domain, &e->errors, out);

@@ -95,8 +95,12 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                              struct error *err);
 double evaluation_fraction(const struct method_run *run);
+/* The density of a map with one active position a symbol. */
+double run_minimal_density(const struct method_run *run);
 
 /* artifacts.c: pictures and tables of a finished evaluation, handed to the environment. */
 enum status run_artifacts(struct method_run *run, struct error *err);
+enum status run_confusion(struct method_run *run, struct error *err);      /* confusion.c */
+enum status run_plot_densities(struct method_run *run, struct error *err); /* plots.c */
 
 #endif
