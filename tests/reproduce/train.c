@@ -1,8 +1,10 @@
 /* Runs a method in the foreground, without a daemon:
  *
  *     train --preset digitcircle-quick --set width=8 --set batch=32 --threads 2 [--data DIR] [--out DIR] [--seconds S]
+ *           [--resume N]
  *
- * One line a validation, the result at the end, artifacts into DIR. Ends with 1 when the run fails. */
+ * One line a validation, the result at the end, artifacts into DIR. Ends with 1 when the run fails. With --resume the
+ * run is saved, destroyed and loaded anew after every N steps, and says so. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +19,7 @@
 struct options {
     const char *kind, *preset, *kernels, *data, *out;
     int threads;
+    long resume;
     double seconds;
 };
 
@@ -155,6 +158,31 @@ static enum status configure(const struct method *method, const char *preset, in
     return count ? error_set(err, STATUS_INVALID, NULL, "%d faults in the configuration", count) : STATUS_OK;
 }
 
+/* A run made anew from what the one before had saved. */
+static enum status resume(const struct method *method, const void *config, struct run_host *host, double began,
+                          struct method_run **run, struct error *err)
+{
+    struct host_bytes bytes = {0};
+    struct method_progress at;
+    enum status status = host_save(method, *run, &bytes, err);
+    if (!status) {
+        method->destroy(*run);
+        *run = NULL;
+        status = method->create(config, &host->env, run, err);
+    }
+    if (!status) {
+        struct pack_reader reader = host_reader(&bytes);
+        status = method->load(*run, &reader, err);
+    }
+    if (!status) {
+        method->progress(*run, &at);
+        printf("%7.1f s %8lld samples  resumed from %.1f MB\n", now() - began, (long long)at.samples, (double)bytes.count / 1e6);
+        fflush(stdout);
+    }
+    host_bytes_close(&bytes);
+    return status;
+}
+
 static enum status drive(const struct method *method, const void *config, struct run_host *host,
                          const struct options *options, struct error *err)
 {
@@ -171,8 +199,10 @@ static enum status drive(const struct method *method, const void *config, struct
                estimate.flops_per_sample / 1e6, (double)estimate.memory_bytes / 1e6, host->env.kernels->name, blas_core());
     if (!status)
         status = method->create(config, &host->env, &run, err);
-    while (!status && wish != METHOD_DONE) {
+    for (long step = 1; !status && wish != METHOD_DONE; step++) {
         status = host_step(host, method, run, &wish, err);
+        if (!status && options->resume > 0 && step % options->resume == 0 && wish != METHOD_DONE)
+            status = resume(method, config, host, began, &run, err);
         if (options->seconds > 0 && now() - began > options->seconds)
             break;
     }
@@ -186,7 +216,7 @@ static enum status drive(const struct method *method, const void *config, struct
 static int usage(void)
 {
     fprintf(stderr, "usage: train [--kind K] [--preset P] [--set FIELD=VALUE]... [--threads N] [--kernels NAME] "
-                    "[--data DIR] [--out DIR] [--seconds S]\n");
+                    "[--data DIR] [--out DIR] [--seconds S] [--resume N]\n");
     return 2;
 }
 
@@ -215,6 +245,8 @@ int main(int argc, char **argv)
             options.threads = atoi(argv[++i]);
         else if (strcmp(argv[i], "--seconds") == 0)
             options.seconds = atof(argv[++i]);
+        else if (strcmp(argv[i], "--resume") == 0)
+            options.resume = atol(argv[++i]);
         else if (strcmp(argv[i], "--set") == 0)
             i++;
         else
