@@ -11,6 +11,7 @@
 
 #include "core/base/mt19937.h"
 #include "core/data/latex.h"
+#include "core/data/latex_single.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -328,6 +329,52 @@ static void small_pictures(void **state)
     assert_true(empty && cut);
 }
 
+/* Characters one by one: each class has crops, a sample is one of them, binarised, in the middle. */
+static void single_characters(void **state)
+{
+    static float image[2][40 * 40];
+    struct latex domain = latex_paper();
+    struct latex_crops *crops, *same;
+    struct error err = {0};
+    domain.noise = 0;
+    assert_int_equal(latex_crops_create(&domain, font, -10, 600, &crops, &err), STATUS_OK);
+    assert_int_equal(latex_crops_create(&domain, font, -10, 600, &same, &err), STATUS_OK);
+    assert_int_equal(latex_crops_side(crops), 40);
+    for (int class = 0; class < LATEX_SINGLE_CLASSES; class ++) {
+        assert_true(latex_crops_count(crops, class) > 0);
+        assert_int_equal(latex_crops_count(crops, class), latex_crops_count(same, class));
+    }
+    assert_string_equal(latex_single_name(2), "+");
+    assert_string_equal(latex_single_name(13), "a");
+    assert_string_equal(latex_single_name(LATEX_SINGLE_CLASSES - 1), "z");
+
+    bool drawn[LATEX_SINGLE_CLASSES] = {false};
+    struct latex noisy = latex_paper();
+    for (int index = 0; index < 300; index++) {
+        int ink = 0, black = 0;
+        int class = latex_single(&domain, crops, -2, index, image[0]);
+        assert_int_equal(latex_single(&noisy, same, -2, index, image[1]), class);
+        drawn[class] = true;
+        for (int i = 0; i < 40 * 40; i++) {
+            ink += image[0][i] == 0;
+            black += image[1][i] == 0;
+            assert_true(image[1][i] <= image[0][i]);
+        }
+        assert_in_range(ink, 8, 200);
+        assert_in_range(black - ink, 300, 500);
+        for (int i = 0; i < 40; i++) /* the grown box leaves a border */
+            assert_true(image[0][i] == 1 && image[0][39 * 40 + i] == 1 && image[0][40 * i] == 1);
+    }
+    for (int class = 0; class < LATEX_SINGLE_CLASSES; class ++)
+        assert_true(drawn[class]);
+    latex_crops_destroy(crops);
+    latex_crops_destroy(same);
+
+    assert_int_equal(latex_crops_create(&domain, font, -10, 2, &crops, &err), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "occurs twice"));
+    latex_crops_destroy(NULL);
+}
+
 static void keep_field(void *context, const char *field, const char *detail)
 {
     strcat(context, field);
@@ -375,6 +422,7 @@ int main(void)
         cmocka_unit_test(small_pictures),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(missing_font),
+        cmocka_unit_test(single_characters),
     };
     return cmocka_run_group_tests(tests, open_font, close_font);
 }
