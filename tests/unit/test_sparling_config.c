@@ -44,8 +44,9 @@ static struct seen faults_of(const struct sparling_config *config)
 
 static void presets_are_sound(void **state)
 {
-    static const char *const names[] = {"digitcircle-quick", "digitcircle", "digitcircle-paper", "latex-ocr", "latex-ocr-paper"};
-    assert_int_equal(SPARLING_PRESETS, 5);
+    static const char *const names[] = {"digitcircle-quick", "digitcircle",    "digitcircle-paper",   "latex-ocr",
+                                        "latex-ocr-paper",   "audio-sequence", "audio-sequence-paper"};
+    assert_int_equal(SPARLING_PRESETS, 7);
     for (size_t i = 0; i < SPARLING_PRESETS; i++) {
         struct sparling_config config;
         assert_string_equal(sparling_presets[i].name, names[i]);
@@ -69,6 +70,18 @@ static void paper_network_has_its_size(void **state)
     assert_int_equal(estimate.parameters, 46030634);
     assert_int_equal(estimate.samples, 660000);
     assert_near(sparling_last_density(&config), 5.022621286031664e-05, 1e-18);
+}
+
+static void paper_audio_network_has_its_size(void **state)
+{
+    struct sparling_config config;
+    make(&config, sparling_presets[SPARLING_PRESETS - 1].settings);
+    assert_int_equal(sparling_parameters_g(&config), 204490);
+    assert_int_equal(sparling_parameters_sparse(&config), 0);
+    assert_int_equal(sparling_parameters_h(&config), 44172828);
+    struct sparling_geometry map = sparling_geometry(&config);
+    assert_true(map.rows == 1 && map.cols == 642 && map.grid_rows == 1 && map.grid_cols == 80);
+    assert_near(sparling_last_density(&config), 1.189204e-3, 1e-9);
 }
 
 static void paper_costs_match_the_table(void **state)
@@ -169,6 +182,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(presets_are_sound),
         cmocka_unit_test(paper_network_has_its_size),
+        cmocka_unit_test(paper_audio_network_has_its_size),
         cmocka_unit_test(paper_costs_match_the_table),
         cmocka_unit_test(paper_schedule_is_the_codes),
         cmocka_unit_test(cross_field_faults_name_their_field),

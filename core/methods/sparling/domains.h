@@ -3,11 +3,13 @@
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_H
 
+#include "core/methods/sparling/domain_audio.h"
 #include "core/methods/sparling/domain_digitcircle.h"
 #include "core/methods/sparling/domain_latex.h"
 
 #define SPARLING_DOMAINS(D) \
     D(digitcircle, DIGITCIRCLE) \
-    D(latex, LATEX)
+    D(latex, LATEX) \
+    D(audio, AUDIO)
 
 #endif
