@@ -8,10 +8,11 @@
 
 #include "api/api_int.h"
 #include "api/config_json_int.h"
+#include "core/data/audio_wave.h"
 #include "core/data/npy.h"
 #include "core/data/png.h"
 
-const char *const input_media_types[] = {"image/png", "application/x-npy", NULL};
+const char *const input_media_types[] = {"image/png", "audio/wav", "application/x-npy", NULL};
 
 void inputs_close(struct inputs *inputs)
 {
@@ -42,6 +43,31 @@ static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim
     return STATUS_OK;
 }
 
+/* Mono at AUDIO_RATE, in one dimension. */
+static enum status add_wave(struct inputs *inputs, const void *bytes, size_t count, struct error *err)
+{
+    struct audio_resampler *resampler = NULL;
+    struct audio_wave wave;
+    enum status status = audio_wave_decode(bytes, count, &wave, err);
+    if (status == STATUS_OK && wave.rate != AUDIO_RATE) {
+        status = audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, err);
+        if (status == STATUS_OK) {
+            status = audio_wave_resample(resampler, &wave, err);
+        }
+    }
+    if (status == STATUS_OK && wave.count == 0) {
+        status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
+    } else if (status == STATUS_OK && wave.count > (int)INPUT_NUMBERS_MAX) {
+        status = error_set(err, STATUS_INVALID, NULL, "has too many numbers");
+    }
+    audio_resampler_destroy(resampler);
+    if (status != STATUS_OK) {
+        audio_wave_close(&wave);
+        return status;
+    }
+    return add_array(inputs, 1, (const int64_t[]){wave.count}, wave.samples, err);
+}
+
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err)
 {
@@ -55,6 +81,8 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
         if (status == STATUS_OK) {
             status = add_array(inputs, 2, (const int64_t[]){rows, cols}, values, &inner);
         }
+    } else if (media_is(media_type, "audio/wav")) {
+        status = add_wave(inputs, bytes, count, &inner);
     } else if (media_is(media_type, "application/x-npy")) {
         struct npy array;
         status = npy_read(bytes, count, INPUT_NUMBERS_MAX, &array, &inner);
@@ -65,7 +93,7 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
             status = add_array(inputs, array.rank, array.dim, array.values, &inner);
         }
     } else {
-        status = error_set(&inner, STATUS_INVALID, NULL, "must be image/png or application/x-npy; got '%.60s'", media_type);
+        status = error_set(&inner, STATUS_INVALID, NULL, "must be image/png, audio/wav or application/x-npy; got '%.60s'", media_type);
     }
     if (status == STATUS_CORRUPT || status == STATUS_LIMIT) {
         status = STATUS_INVALID; /* of the client's own bytes */

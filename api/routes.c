@@ -8,7 +8,7 @@
 
 static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
-static const char *const query_types[] = {JSON, "image/png", "application/x-npy", NULL};
+static const char *const query_types[] = {JSON, "image/png", "audio/wav", "application/x-npy", NULL};
 static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
 
 static const struct api_parameter submit_query[] = {

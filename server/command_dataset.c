@@ -20,7 +20,6 @@
 #include "server/daemon.h"
 #include "server/settings.h"
 
-#define RATE 8000
 #define NAME "spoken-digits"
 
 static const char usage[] =
@@ -111,7 +110,7 @@ static enum status make_resampler(const char *path, struct audio_resampler **res
     struct audio_wave wave;
     enum status status = audio_wave_read(path, &wave, err);
     if (status == STATUS_OK) {
-        status = audio_resampler_create(wave.rate, RATE, resampler, err);
+        status = audio_resampler_create(wave.rate, AUDIO_RATE, resampler, err);
     }
     audio_wave_close(&wave);
     return status;
@@ -152,7 +151,7 @@ static enum status fill(const struct plan *plan, const char *folder, struct erro
 static enum status check(const char *folder, struct error *err)
 {
     struct audio_corpus *corpus = NULL;
-    enum status status = audio_corpus_load(folder, RATE, &corpus, err);
+    enum status status = audio_corpus_load(folder, AUDIO_RATE, &corpus, err);
     if (status != STATUS_OK) {
         return status;
     }

@@ -398,6 +398,11 @@ int audio_corpus_longest(const struct audio_corpus *c)
     return c->longest;
 }
 
+double audio_corpus_mean(const struct audio_corpus *c)
+{
+    return (double)c->samples / c->count;
+}
+
 int audio_corpus_takes(const struct audio_corpus *c, int speaker, int class, const struct audio_clip **clips)
 {
     const int *first = &c->first[speaker * c->classes.count + class];

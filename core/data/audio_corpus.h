@@ -57,6 +57,7 @@ int audio_corpus_training_speakers(const struct audio_corpus *corpus); /* the fi
 const char *audio_corpus_speaker(const struct audio_corpus *corpus, int speaker);
 int audio_corpus_clips(const struct audio_corpus *corpus);
 int audio_corpus_longest(const struct audio_corpus *corpus); /* samples of the longest clip */
+double audio_corpus_mean(const struct audio_corpus *corpus); /* of a clip */
 /* The recordings of a class by a speaker: how many, *clips the first of them. */
 int audio_corpus_takes(const struct audio_corpus *corpus, int speaker, int class, const struct audio_clip **clips);
 int64_t audio_corpus_bytes(const struct audio_corpus *corpus);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FIT_LEAST 1e-6 /* least share of draws in which words of the longest kind fit */
+#define FIT_LEAST 1e-6 /* least share of draws in which the most words, of mean length, fit */
 
 struct audio_sequence audio_sequence_paper(const struct audio_corpus *corpus, enum audio_part part)
 {
@@ -25,8 +25,8 @@ int audio_sequence_check(const struct audio_sequence *d, void *context,
 {
     char detail[160] = "";
     const char *field = NULL;
-    double longest = audio_corpus_longest(d->corpus), words = d->max_symbols;
-    double room = 1.0 - words * longest / (d->samples > 0 ? d->samples : 1);
+    double longest = audio_corpus_longest(d->corpus), words = d->max_symbols, samples = d->samples > 0 ? d->samples : 1;
+    double room = 1.0 - words * audio_corpus_mean(d->corpus) / samples;
     if (d->max_symbols < 1 || d->max_symbols > AUDIO_SYMBOLS_MAX) {
         field = "max_symbols";
         (void)snprintf(detail, sizeof detail, "must be in [1, %d]; got %d", AUDIO_SYMBOLS_MAX, d->max_symbols);
@@ -36,7 +36,7 @@ int audio_sequence_check(const struct audio_sequence *d, void *context,
     } else if (!(d->noise >= 0.0 && d->noise <= 1.0)) {
         field = "noise";
         (void)snprintf(detail, sizeof detail, "must be in [0, 1]; got %g", d->noise);
-    } else if (room <= 0.0 || pow(room, words) < FIT_LEAST) {
+    } else if (words * longest >= samples || pow(room, words) < FIT_LEAST) {
         field = "samples";
         (void)snprintf(detail, sizeof detail, "%d words of up to %.2f s do not fit a clip of %.2f s by chance", d->max_symbols,
                        longest / audio_corpus_rate(d->corpus), (double)d->samples / audio_corpus_rate(d->corpus));

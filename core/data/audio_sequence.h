@@ -36,7 +36,7 @@ struct audio_truth {
 /* 15 seconds, 5 to 10 words, noise 2^-10; the corpus is at 8000 Hz. */
 struct audio_sequence audio_sequence_paper(const struct audio_corpus *corpus, enum audio_part part);
 
-/* Calls `fault` for every way in which the domain makes no sense or words would hardly ever fit without overlap (field names are
+/* Calls `fault` for every way in which the domain makes no sense or words would hardly ever, or never, fit without overlap (field names are
  * those of the struct) and returns how many there were. Only a domain without faults may be drawn. `fault` may be NULL. */
 int audio_sequence_check(const struct audio_sequence *domain, void *context,
                          void (*fault)(void *context, const char *field, const char *detail));

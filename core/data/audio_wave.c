@@ -137,6 +137,10 @@ enum status audio_wave_read(const char *path, struct audio_wave *wave, struct er
 
 enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave *wave, struct error *err)
 {
+    if (count < 12 || memcmp(bytes, "RIFF", 4) != 0 || memcmp((const char *)bytes + 8, "WAVE", 4) != 0) {
+        *wave = (struct audio_wave){0};
+        return error_set(err, STATUS_CORRUPT, NULL, "not a WAV file");
+    }
     SF_INFO info = {0};
     SF_VIRTUAL_IO io = {memory_length, memory_seek, memory_read, memory_write, memory_tell};
     struct memory memory = {bytes, (sf_count_t)count, 0};
@@ -282,16 +286,16 @@ void audio_resampler_destroy(struct audio_resampler *resampler)
     }
 }
 
-int audio_resampler_length(const struct audio_resampler *r, int count)
+int64_t audio_resampler_length(const struct audio_resampler *r, int count)
 {
-    return (int)(((int64_t)count * r->out + r->in - 1) / r->in);
+    return ((int64_t)count * r->out + r->in - 1) / r->in;
 }
 
 void audio_resample(const struct audio_resampler *r, const float *in, int count, float *out)
 {
-    int length = audio_resampler_length(r, count);
-    for (int j = 0; j < length; j++) {
-        int64_t at = (int64_t)j * r->in;
+    int64_t length = audio_resampler_length(r, count);
+    for (int64_t j = 0; j < length; j++) {
+        int64_t at = j * r->in;
         int whole = (int)(at / r->out), first = whole - r->reach + 1;
         const float *weight = r->weights + (size_t)(at % r->out) * (size_t)r->taps;
         int from = first < 0 ? -first : 0, to = count - first < r->taps ? count - first : r->taps;
@@ -309,13 +313,16 @@ enum status audio_wave_resample(const struct audio_resampler *r, struct audio_wa
         return error_set(err, STATUS_INVALID, NULL, "a recording of %d Hz, where %d Hz were expected", wave->rate,
                          r->rate_in);
     }
-    int length = audio_resampler_length(r, wave->count);
+    int64_t length = audio_resampler_length(r, wave->count);
+    if (length > AUDIO_WAVE_FRAMES) {
+        return error_set(err, STATUS_LIMIT, NULL, "a recording of %lld samples at %d Hz is too long", (long long)length, r->rate_out);
+    }
     float *out = malloc(((size_t)length + 1) * sizeof *out);
     if (out == NULL) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a recording of %d samples", length);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a recording of %lld samples", (long long)length);
     }
     audio_resample(r, wave->samples, wave->count, out);
     free(wave->samples);
-    *wave = (struct audio_wave){r->rate_out, length, out};
+    *wave = (struct audio_wave){r->rate_out, (int)length, out};
     return STATUS_OK;
 }

@@ -5,9 +5,11 @@
 #define MOTIF_CORE_DATA_AUDIO_WAVE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include "core/base/error.h"
 
+#define AUDIO_RATE 8000 /* that speech is learned and heard at */
 #define AUDIO_WAVE_FRAMES (16 << 20) /* longest recording that is read */
 #define AUDIO_WAVE_RATES 384000      /* highest rate */
 
@@ -19,7 +21,7 @@ struct audio_wave {
 /* STATUS_IO or STATUS_NOT_FOUND when the file cannot be opened, STATUS_CORRUPT when it does not decode,
  * STATUS_LIMIT when it is too long. Messages name the file without its folder. */
 enum status audio_wave_read(const char *path, struct audio_wave *wave, struct error *err);
-/* The same from memory. */
+/* A WAV file in memory, of strangers perhaps: other formats are refused before a decoder sees them. */
 enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave *wave, struct error *err);
 /* PCM, 16 bits, mono; values beyond [-1, 1] are clipped. */
 enum status audio_wave_write(const char *path, const struct audio_wave *wave, struct error *err);
@@ -38,10 +40,10 @@ struct audio_resampler;
 enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resampler **resampler, struct error *err);
 void audio_resampler_destroy(struct audio_resampler *resampler); /* NULL is fine */
 /* ceil(count * rate_out / rate_in) */
-int audio_resampler_length(const struct audio_resampler *resampler, int count);
+int64_t audio_resampler_length(const struct audio_resampler *resampler, int count);
 /* out: [audio_resampler_length(count)] */
 void audio_resample(const struct audio_resampler *resampler, const float *in, int count, float *out);
-/* In place of the wave's samples; STATUS_INVALID when it has another rate. */
+/* In place of the wave's samples; STATUS_INVALID when it has another rate, STATUS_LIMIT when it would be longer than any. */
 enum status audio_wave_resample(const struct audio_resampler *resampler, struct audio_wave *wave, struct error *err);
 
 #endif

@@ -1,10 +1,11 @@
 /* Runs a method in the foreground, without a daemon:
  *
  *     train --preset digitcircle-quick --set width=8 --set batch=32 --threads 2 [--data DIR] [--out DIR] [--seconds S]
- *           [--resume N]
+ *           [--resume N] [--evaluate SEED]
  *
  * One line a validation, the result at the end, artifacts into DIR. Ends with 1 when the run fails. With --resume the
- * run is saved, destroyed and loaded anew after every N steps, and says so. */
+ * run is saved, destroyed and loaded anew after every N steps, and says so. With --evaluate the result follows on another
+ * set of samples (-1: the validation's). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@ struct options {
     const char *kind, *preset, *kernels, *data, *out;
     int threads;
     long resume;
+    int64_t seed; /* of a further evaluation; 0: none */
     double seconds;
 };
 
@@ -183,6 +185,32 @@ static enum status resume(const struct method *method, const void *config, struc
     return status;
 }
 
+/* What the run holds, measured on another set. */
+static enum status evaluate(const struct method *method, const void *config, struct run_host *host, struct method_run *trained,
+                            int64_t seed, const struct sink *sink, struct error *err)
+{
+    struct host_bytes bytes = {0};
+    struct method_run *run = NULL;
+    enum method_wish wish = METHOD_CONTINUE;
+    enum status status = host_save(method, trained, &bytes, err);
+    struct pack_reader reader = host_reader(&bytes);
+    struct method_evaluation what = {.samples = 1000, .seed = seed};
+    if (!status)
+        status = method->create(config, &host->env, &run, err);
+    if (!status)
+        status = method->load(run, &reader, err);
+    if (!status)
+        status = method->begin_evaluation(run, &what, err);
+    while (!status && wish != METHOD_DONE)
+        status = host_step(host, method, run, &wish, err);
+    printf("on %lld samples of seed %lld:\n", (long long)what.samples, (long long)seed);
+    if (!status)
+        status = method->result(run, sink, err);
+    method->destroy(run);
+    host_bytes_close(&bytes);
+    return status;
+}
+
 static enum status drive(const struct method *method, const void *config, struct run_host *host,
                          const struct options *options, struct error *err)
 {
@@ -209,6 +237,8 @@ static enum status drive(const struct method *method, const void *config, struct
     if (!status && wish == METHOD_DONE)
         status = method->result(run, &sink, err);
     printf("%.1f s\n", now() - began);
+    if (!status && wish == METHOD_DONE && options->seed != 0)
+        status = evaluate(method, config, host, run, options->seed, &sink, err);
     method->destroy(run);
     return status;
 }
@@ -216,7 +246,7 @@ static enum status drive(const struct method *method, const void *config, struct
 static int usage(void)
 {
     fprintf(stderr, "usage: train [--kind K] [--preset P] [--set FIELD=VALUE]... [--threads N] [--kernels NAME] "
-                    "[--data DIR] [--out DIR] [--seconds S] [--resume N]\n");
+                    "[--data DIR] [--out DIR] [--seconds S] [--resume N] [--evaluate SEED]\n");
     return 2;
 }
 
@@ -243,6 +273,8 @@ int main(int argc, char **argv)
             options.out = argv[++i];
         else if (strcmp(argv[i], "--threads") == 0)
             options.threads = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--evaluate") == 0)
+            options.seed = atoll(argv[++i]);
         else if (strcmp(argv[i], "--seconds") == 0)
             options.seconds = atof(argv[++i]);
         else if (strcmp(argv[i], "--resume") == 0)

@@ -36,6 +36,10 @@ static size_t png_file(struct buf *out, int width, int height)
     return out->size;
 }
 
+/* WAV files of 16 kHz with no and with two samples. */
+#define WAVE_0 "UklGRiQAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQAAAAA="
+#define WAVE_2 "UklGRigAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQQAAADoA+kD"
+
 static void test_forms_of_input(void **state)
 {
     struct api_fixture *f = *state;
@@ -149,6 +153,9 @@ static void test_refusals(void **state)
         {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"image/png\"}]}", "/inputs/0/data", ""},
         {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"application/x-npy\"}]}", "/inputs/0/data", "not a .npy"},
         {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"image/gif\"}]}", "/inputs/0/data", "image/gif"},
+        {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"audio/wav\"}]}", "/inputs/0/data", "not a WAV"},
+        {"{\"inputs\":[{\"data\":\"" WAVE_0 "\",\"type\":\"audio/wav\"}]}", "/inputs/0/data", "empty"},
+        {"{\"inputs\":[{\"data\":\"" WAVE_2 "\",\"type\":\"audio/wav\"}]}", "/inputs/0/array", "2 dimensions; got 1"},
         {"{\"inputs\":[{\"sample\":{\"seed\":1}},{\"array\":[\"x\"]}],\"chekpoint\":1}", "/chekpoint", "'checkpoint'"},
         {"{\"inputs\":[{\"sample\":{\"seed\":1}},{\"array\":[\"x\"]}],\"chekpoint\":1}", "/inputs/1/array", "numbers"},
     };

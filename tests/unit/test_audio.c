@@ -128,6 +128,11 @@ static void what_is_no_recording_is_refused(void **state)
     assert_int_equal(audio_wave_read(in_folder("text.wav"), &wave, NULL), STATUS_CORRUPT);
     assert_int_equal(audio_wave_decode("RIFF", 4, &wave, NULL), STATUS_CORRUPT);
     assert_int_equal(audio_wave_decode("", 0, &wave, NULL), STATUS_CORRUPT);
+    static const char other[] = ".snd\0\0\0\30\0\0\0\2\0\0\0\1\0\0\37\100\0\0\0\1ab"; /* a fine AU file */
+    put_bytes("other.au", other, sizeof other - 1);
+    assert_int_equal(audio_wave_read(in_folder("other.au"), &wave, NULL), STATUS_OK);
+    audio_wave_close(&wave);
+    assert_int_equal(audio_wave_decode(other, sizeof other - 1, &wave, NULL), STATUS_CORRUPT);
 }
 
 static void damaged_recordings_never_break_the_reader(void **state)
@@ -218,7 +223,7 @@ static void resampling_is_the_windowed_sinc(void **state)
         struct audio_resampler *resampler = NULL;
         float out[2000];
         assert_int_equal(audio_resampler_create(pairs[p][0], pairs[p][1], &resampler, NULL), STATUS_OK);
-        int length = audio_resampler_length(resampler, noise.count);
+        int length = (int)audio_resampler_length(resampler, noise.count);
         assert_int_equal(length, (int)ceil(700.0 * pairs[p][1] / pairs[p][0]));
         audio_resample(resampler, noise.samples, noise.count, out);
         double scale = fmin(1, (double)pairs[p][1] / pairs[p][0]);
@@ -252,6 +257,12 @@ static void impossible_rates_are_refused(void **state)
     assert_int_equal(audio_resampler_create(44101, 8000, &resampler, NULL), STATUS_LIMIT);
     assert_int_equal(audio_resampler_create(16000, 8000, &resampler, NULL), STATUS_OK);
     assert_int_equal(audio_wave_resample(resampler, &wave, NULL), STATUS_INVALID);
+    audio_resampler_destroy(resampler);
+    audio_wave_close(&wave);
+
+    wave = (struct audio_wave){2, 5000, calloc(5000, sizeof(float))}; /* would be 20 million samples */
+    assert_int_equal(audio_resampler_create(2, 8000, &resampler, NULL), STATUS_OK);
+    assert_int_equal(audio_wave_resample(resampler, &wave, NULL), STATUS_LIMIT);
     audio_resampler_destroy(resampler);
     audio_wave_close(&wave);
 }

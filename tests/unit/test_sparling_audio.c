@@ -127,31 +127,29 @@ static int octave(const struct drawn *d)
 
 static void voices_are_kept_apart(void **state)
 {
-    static const struct config_setting heard[] = {{"audio_voices", "training"}, {NULL, NULL}};
-    for (int training = 0; training < 2; training++) {
-        struct sparling_config config;
-        struct open_domain domain;
-        struct drawn d;
-        int fresh = training ? 1 : 2;
-        configure(&config, training ? heard : NULL);
-        assert_ok(domain_open(&config, folder, &domain, err));
-        assert_ok(domain_truths_create(&domain.shape, 1, &d.truth, err));
-        for (int i = 0; i < 20; i++) {
-            draw(&domain, DOMAIN_SAMPLE, 1, i, 0, &d);
-            assert_int_equal(octave(&d), 1);
-            draw(&domain, DOMAIN_SAMPLE, -1, i, 0, &d);
-            assert_int_equal(octave(&d), 1);
-            draw(&domain, DOMAIN_SAMPLE, -2, i, 0, &d);
-            assert_int_equal(octave(&d), fresh);
-            draw(&domain, DOMAIN_EXAMPLE, 0, i, 0, &d);
-            assert_int_equal(octave(&d), fresh);
-            assert_int_equal(d.truth->length, d.truth->boxes);
-            for (int w = 0; w < d.truth->length; w++)
-                assert_int_equal(d.truth->label[w], d.truth->box[w].symbol);
-        }
-        domain_truths_destroy(d.truth);
-        domain_close(&domain);
+    struct sparling_config config;
+    struct open_domain domain;
+    struct drawn d;
+    configure(&config, NULL);
+    assert_ok(domain_open(&config, folder, &domain, err));
+    assert_ok(domain_truths_create(&domain.shape, 1, &d.truth, err));
+    for (int i = 0; i < 20; i++) {
+        draw(&domain, DOMAIN_SAMPLE, 1, i, 0, &d);
+        assert_int_equal(octave(&d), 1);
+        draw(&domain, DOMAIN_LESSON, 1, i, 0, &d);
+        assert_int_equal(octave(&d), 1);
+        draw(&domain, DOMAIN_SAMPLE, -1, i, 0, &d);
+        assert_int_equal(octave(&d), 1);
+        draw(&domain, DOMAIN_SAMPLE, -2, i, 0, &d);
+        assert_int_equal(octave(&d), 2);
+        draw(&domain, DOMAIN_EXAMPLE, 0, i, 0, &d);
+        assert_int_equal(octave(&d), 2);
+        assert_int_equal(d.truth->length, d.truth->boxes);
+        for (int w = 0; w < d.truth->length; w++)
+            assert_int_equal(d.truth->label[w], d.truth->box[w].symbol);
     }
+    domain_truths_destroy(d.truth);
+    domain_close(&domain);
 }
 
 static void lessons_begin_with_few_words(void **state)

@@ -8,7 +8,6 @@
 #include "core/data/dataset.h"
 #include "core/methods/sparling/config.h"
 
-enum { RATE = 8000 };
 static const double CHUNK = 1.5;
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;   /* of audio_scale units: the noise is near 0, loud speech near 3.5 */
 static const float PICTURE_LOW_DB = -45, PICTURE_DB = 75; /* white, and how far black is from it */
@@ -21,15 +20,15 @@ struct domain_state {
     int samples, frames, mels;
 };
 
-const char *const audio_scale_names[] = {"decibels", "units", NULL}, *const audio_voices_names[] = {"new", "training", NULL};
+const char *const audio_scale_names[] = {"decibels", "units", NULL};
 static const struct config_field fields[] = {AUDIO_FIELDS};
 
-static int samples_of(const struct audio_config *c) { return (int)(c->seconds * RATE); }
+static int samples_of(const struct audio_config *c) { return (int)(c->seconds * AUDIO_RATE); }
 
 static void shape_of(const struct sparling_config *config, struct domain_shape *shape)
 {
     const struct audio_config *c = &config->audio;
-    int window = (int)(2 * CHUNK * RATE / (double)c->mels), tokens = (int)c->tokens;
+    int window = (int)(2 * CHUNK * AUDIO_RATE / (double)c->mels), tokens = (int)c->tokens;
     *shape = (struct domain_shape){
         .channels = (int)c->mels,
         .rows = 1,
@@ -84,7 +83,7 @@ static enum status load(struct domain_state *s, const char *data, struct error *
         return error_set(err, status, "/config/audio_dataset", "%s%s", cause.message,
                          strcmp(s->config.dataset, "spoken-digits") == 0 ? ": motifd dataset audio makes it" : "");
     if (!status)
-        status = audio_corpus_load(folder, RATE, &s->corpus, &cause);
+        status = audio_corpus_load(folder, AUDIO_RATE, &s->corpus, &cause);
     if (status)
         return error_set(err, status, "/config/audio_dataset", "%s", cause.message);
     int classes = audio_corpus_classes(s->corpus);
@@ -115,7 +114,7 @@ static enum status open_audio(const struct sparling_config *config, const char *
     s->curriculum = config->curriculum;
     s->samples = samples_of(&config->audio);
     s->mels = (int)config->audio.mels;
-    enum status status = audio_spectrum_create(RATE, s->mels, CHUNK, &s->spectrum, err);
+    enum status status = audio_spectrum_create(AUDIO_RATE, s->mels, CHUNK, &s->spectrum, err);
     if (!status)
         status = load(s, data, err);
     if (status) {
@@ -151,8 +150,7 @@ static enum status to_planes(const struct domain_state *s, const float *audio, f
 static struct audio_sequence sequence_for(const struct domain_state *s, const struct domain_request *request)
 {
     bool test = request->set == DOMAIN_EXAMPLE || (request->set == DOMAIN_SAMPLE && request->seed == -2);
-    bool heard = !test || s->config.voices == AUDIO_VOICES_TRAINING;
-    struct audio_sequence sequence = sequence_of(s, heard ? AUDIO_TRAINING_SPEAKERS : AUDIO_NEW_SPEAKERS);
+    struct audio_sequence sequence = sequence_of(s, test ? AUDIO_NEW_SPEAKERS : AUDIO_TRAINING_SPEAKERS);
     if (request->set == DOMAIN_LESSON && request->seen < s->curriculum) {
         sequence.min_symbols = 0;
         sequence.max_symbols = 1 + (int)(request->seen * sequence.max_symbols / s->curriculum);
@@ -240,6 +238,7 @@ static void grey(const struct domain_state *s, const float *planes, float *out)
 const struct domain audio_domain = {
     .name = "audio",
     .meaning = "spoken words one after another in a clip, heard as a mel spectrogram and read in their order",
+    .majority = true,
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,

@@ -1,6 +1,6 @@
 /* AudioMNISTSequence (core/data/audio_sequence.h) as a domain of SPARLING: a mel spectrogram is a sequence whose bands are its
- * channels. Training and validation hear the training speakers of a data set, tests and examples the new ones (or, to have the
- * figures apart, the training speakers as well). */
+ * channels. Tests (seed -2) and examples hear the new speakers of a data set, every other seed the training speakers: so an
+ * evaluation with seed -1 gives the figures of the voices that were trained on. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAIN_AUDIO_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAIN_AUDIO_H
 
@@ -9,14 +9,13 @@
 #include "core/base/config.h"
 
 enum audio_scale { AUDIO_DECIBELS, AUDIO_UNITS };
-enum audio_voices { AUDIO_VOICES_NEW, AUDIO_VOICES_TRAINING };
-extern const char *const audio_scale_names[], *const audio_voices_names[];
+extern const char *const audio_scale_names[];
 
 struct audio_config {
     char dataset[CONFIG_TEXT];
     int64_t classes, min_symbols, max_symbols, mels, tokens;
     double seconds, noise;
-    int scale, voices;
+    int scale;
 };
 
 #define AUDIO_FIELDS                                                                                                   \
@@ -31,8 +30,6 @@ struct audio_config {
                    "bands of the spectrogram; its windows are 24000/bands samples of 8 kHz, a frame every half window"), \
     DOMAIN_CHOICE(audio, scale, "audio_scale", "decibels", audio_scale_names,                                          \
                   "spectrogram in decibels (the paper), or in units of 20 dB above -40 dB"),                           \
-    DOMAIN_CHOICE(audio, voices, "audio_voices", "new", audio_voices_names,                                            \
-                  "whose voices tests and examples use; training and validation use the training speakers"),           \
     DOMAIN_INTEGER(audio, tokens, "audio_tokens", "0", 0, 64, "words", "words the head can say; 0: as many as there are")
 
 #endif
