@@ -295,6 +295,82 @@ static void a_run_leaves_its_figures(void **state)
     end(&t);
 }
 
+/* Motifs trained directly, and what is measured then. */
+static void single_motifs_are_learned(void **state)
+{
+    static const struct config_setting direct[] = {
+        {"objective", "single-motifs"}, {"sparsity", "identity"}, {"single_samples", "60"}, {"classes", "3"},
+        {"motifs", "3"}, {"batch", "16"}, {"units", "2"}, {"total_samples", "1600"}, {"validation_every", "1600"},
+        {"checkpoint_every", "1600"}, {"validation_samples", "40"}, {NULL, NULL}};
+    struct trial t;
+    begin(&t, direct, 1);
+    go(&t, 1000);
+    assert_int_equal(t.run->phase, PHASE_DONE);
+    const struct evaluation_row *row = &t.run->evaluation.row[0];
+    assert_true(isnan(row->e2ee) && isnan(row->fpe));
+    assert_true(row->single < 0.2); /* guessing: 0.67 */
+    assert_true(t.run->accuracy > 0.7);
+    /* g alone was trained. */
+    struct sparling_config same = t.config;
+    struct network *fresh;
+    assert_ok(network_create(&same, false, &fresh, err));
+    assert_int_equal(weights_that_differ(t.run->network->params, fresh->params, "h."), 0);
+    assert_true(weights_that_differ(t.run->network->params, fresh->params, "g.") > 5);
+    network_destroy(fresh);
+    end(&t);
+}
+
+/* Single motifs and bins of an ordinary run against sums taken here; and the same after a load in the middle. */
+static void analyses_are_what_they_say(void **state)
+{
+    static const struct config_setting more[] = {{"single_samples", "21"}, {"binning_samples", "9"}, {NULL, NULL}};
+    struct trial whole, parts;
+    struct host_bytes bytes = {0};
+    begin(&whole, more, 2);
+    go(&whole, 1000);
+    const struct evaluation_row *row = &whole.run->evaluation.row[0];
+    assert_int_equal(whole.run->phase, PHASE_DONE);
+
+    int64_t counts[CHANNELS][4] = {{0}};
+    struct digitcircle circle = digitcircle_of(&whole.config.digitcircle);
+    for (int i = 0; i < 21; i++) {
+        static float image[32 * 32];
+        static real planes[CHANNELS * 32 * 32];
+        int symbol = digitcircle_single(&circle, -2, i, image), best = 0;
+        exec_begin(&whole.run->exec, false, 0);
+        tensor_to_planes(network_scores(&whole.run->exec, whole.run->network, image, 1, &whole.run->single.shape), planes);
+        for (int k = 1; k < CHANNELS * 32 * 32; k++)
+            best = planes[k] > planes[best] ? k : best;
+        counts[best / (32 * 32)][symbol]++;
+    }
+    int64_t right = 0;
+    for (int c = 0; c < CHANNELS; c++) {
+        int64_t most = 0;
+        for (int s = 0; s < 4; s++)
+            most = counts[c][s] > most ? counts[c][s] : most;
+        right += most;
+    }
+    assert_near(row->single, 1 - (double)right / 21, 1e-12);
+    for (int i = 0; i < 4; i++)
+        assert_true(row->binning[i] >= -1 && row->binning[i] <= 1);
+
+    begin(&parts, more, 1);
+    while (parts.run->evaluation.part != PART_BINNING || parts.run->evaluation.position < 12)
+        go(&parts, 1);
+    save(&parts, &bytes);
+    end(&parts);
+    begin(&parts, more, 1);
+    struct pack_reader reader = host_reader(&bytes);
+    assert_ok(method->load(parts.run, &reader, err));
+    assert_int_equal(parts.run->evaluation.position, 0);
+    go(&parts, 1000);
+    assert_int_equal(parts.run->phase, PHASE_DONE);
+    assert_memory_equal(row, &parts.run->evaluation.row[0], sizeof *row);
+    host_bytes_close(&bytes);
+    end(&parts);
+    end(&whole);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +380,8 @@ int main(void)
         cmocka_unit_test(retraining_keeps_g),
         cmocka_unit_test(baselines_run_and_resume),
         cmocka_unit_test(a_run_leaves_its_figures),
+        cmocka_unit_test(single_motifs_are_learned),
+        cmocka_unit_test(analyses_are_what_they_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

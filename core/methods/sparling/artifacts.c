@@ -47,7 +47,7 @@ static enum status examples(struct method_run *run, struct error *err)
     for (int i = 0; !status && i < EXAMPLES; i++) {
         float *input = planes + (size_t)i * inputs;
         struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = i};
-        status = domain->domain->sample(domain->state, &request, input, &truths[i], err);
+        status = domain_sample(domain, &request, input, &truths[i], err);
         if (!status)
             status = reading_make(&run->exec, run->network, domain, input, &truths[i], &readings[i], err);
     }
@@ -65,7 +65,7 @@ static enum status examples(struct method_run *run, struct error *err)
 
 enum status run_artifacts(struct method_run *run, struct error *err)
 {
-    if (!run->env.artifact)
+    if (!run->env.artifact || run->direct)
         return STATUS_OK;
     enum status status = examples(run, err);
     if (!status)

@@ -33,6 +33,7 @@ static void write_tokens(struct batch *batch)
             out[j] = j < truth->length ? TOKEN_FIRST + truth->label[j] : j == truth->length ? TOKEN_END : -1;
         }
         batch->counted += truth->length + 1;
+        batch->symbols[i] = truth->length > 0 ? truth->label[0] : -1;
     }
 }
 
@@ -44,7 +45,7 @@ static void fill(const struct batch_source *source, struct batch *batch)
     error_clear(&batch->error);
     for (int i = 0; i < r->count; i++) {
         struct domain_request one = {.set = r->set, .seed = r->seed, .index = r->first + i, .seen = r->first};
-        if (domain->domain->sample(domain->state, &one, batch->images + (size_t)i * inputs, &batch->truths[i], &batch->error))
+        if (domain_sample(domain, &one, batch->images + (size_t)i * inputs, &batch->truths[i], &batch->error))
             return;
     }
     write_tokens(batch);
@@ -79,7 +80,8 @@ static enum status allocate(struct batch_source *source, struct error *err)
         batch->images = malloc(count * domain_inputs(shape) * sizeof *batch->images);
         batch->inputs = malloc(count * (size_t)source->max_length * sizeof *batch->inputs);
         batch->targets = malloc(count * (size_t)source->max_length * sizeof *batch->targets);
-        if (!batch->images || !batch->inputs || !batch->targets ||
+        batch->symbols = malloc(count * sizeof *batch->symbols);
+        if (!batch->images || !batch->inputs || !batch->targets || !batch->symbols ||
             domain_truths_create(shape, source->max_count, &batch->truths, NULL))
             return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d samples", source->max_count);
     }
@@ -128,6 +130,7 @@ void batch_source_destroy(struct batch_source *source)
         domain_truths_destroy(source->pair[i].truths);
         free(source->pair[i].inputs);
         free(source->pair[i].targets);
+        free(source->pair[i].symbols);
     }
     free(source);
 }

@@ -24,6 +24,7 @@ struct batch {
     int32_t *inputs;             /* [count][length]: START, label, END ... */
     int32_t *targets;            /* [count][length]: label, END, then -1: not counted */
     int counted;                 /* targets that count */
+    int32_t *symbols;            /* [count] the first of each label, from 0; -1 if empty: the classes of samples of one symbol */
     struct error error;          /* why the domain could not draw it */
 };
 

@@ -104,17 +104,17 @@ static bool sound_row(const struct evaluation_row *row)
            row->test_samples <= most && row->checkpoint >= -1 && row->checkpoint <= CONFIG_INT_MAX;
 }
 
-static bool sound_evaluation(const struct evaluation *e)
+static bool sound_evaluation(const struct method_run *run)
 {
+    const struct evaluation *e = &run->evaluation;
     if (e->rows < 1 || e->rows > EVALUATION_MAX || e->at < 0 || e->at >= e->rows)
         return false;
-    if (e->part != PART_MOTIFS && e->part != PART_TEST)
+    if (e->part < PART_MOTIFS || e->part >= PARTS)
         return false;
     for (int64_t i = 0; i < e->rows; i++)
         if (!sound_row(&e->row[i]))
             return false;
-    const struct evaluation_row *row = &e->row[e->at];
-    return e->position >= 0 && (double)e->position < (e->part == PART_MOTIFS ? row->motif_samples : row->test_samples);
+    return e->position >= 0 && e->position < evaluation_part_samples(run, e->part);
 }
 
 /* What comes from a stream is not trusted where it selects memory or work. */
@@ -126,7 +126,7 @@ static enum status check_loaded(const struct method_run *run, struct error *err)
     if (sound && run->phase == PHASE_VALIDATE)
         sound = run->validation_position >= 0 && run->validation_position < run->config.validation_samples;
     if (sound && run->phase == PHASE_EVALUATE)
-        sound = sound_evaluation(&run->evaluation);
+        sound = sound_evaluation(run);
     if (sound && run->phase == PHASE_DONE)
         sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
@@ -144,6 +144,9 @@ enum status sparling_load(struct method_run *run, const struct pack_reader *from
         status = check_loaded(run, err);
     pack_destroy(pack);
     run->evaluation.loaded = -1;
+    analysis_clear(run);
+    if (run->phase == PHASE_EVALUATE && run->evaluation.part > PART_TEST)
+        run->evaluation.position = 0;
     return status;
 }
 

@@ -7,6 +7,7 @@
 static const char *const sparsity_names[] = {"per-channel", "single", "l1", "kl", "noise", "none", "identity", NULL};
 static const char *const batch_norm_names[] = {"affine", "plain", "none", NULL};
 static const char *const quantile_names[] = {"kth", "interpolated", NULL};
+static const char *const objective_names[] = {"labels", "single-motifs", NULL};
 static const char *const freeze_names[] = {"nothing", "motifs", NULL};
 static const char *const backward_names[] = {"dense", "sparse", "auto", NULL};
 static const char *const head_norm_names[] = {"post", "pre", NULL};
@@ -35,6 +36,9 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(threads, "0", 0, 256, "threads", "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
 
     CHOICE(domain, "digitcircle", "what samples are drawn from; fields of other domains stay at their defaults"),
+    CHOICE(objective, "labels",
+           "trained end to end on labels, or (g alone, Appendix K) on samples of one motif with its class; the latter needs "
+           "sparsity identity"),
     INTEGER(curriculum, "0", 0, CONFIG_INT_MAX, "samples",
             "training begins with few symbols a sample (digitcircle: 0 or 1); the most grow to the domain's over this many samples"),
 #define DOMAIN_FIELDS(name, NAME) NAME##_FIELDS,
@@ -113,6 +117,9 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(motif_samples, "10000", 1, 1000000, "samples", "samples for the final motif errors, the domain's examples 0, 1, 2, ... (digitcircle: raw seeds)"),
     INTEGER(stage_samples, "1000", 0, 1000000, "samples", "samples of either kind for each earlier density; 0: skip them"),
     INTEGER(stage_count, "11", 1, 64, "densities", "how many of the last densities are evaluated"),
+    INTEGER(single_samples, "0", 0, 1000000, "samples", "samples of one motif for the single-motif error (Table 2); 0: skip it"),
+    INTEGER(binning_samples, "0", 0, 1000000, "samples",
+            "samples that calibrate bins of activations, and as many of seed -3 that are read with them (Appendix H); 0: skip it"),
     INTEGER(decode_extra, "2", 1, 64, "tokens", "decoding stops this many tokens after the longest label"),
 };
 
@@ -206,6 +213,16 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if (c->density_final > c->density_start)
         method_fault(faults, "density_final", "must not exceed density_start (%g); got %g", c->density_start,
               c->density_final);
+    if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->sparsity != SPARSITY_IDENTITY)
+        method_fault(faults, "sparsity", "must be identity with objective single-motifs, which trains the scores themselves");
+    if ((c->objective == OBJECTIVE_SINGLE_MOTIFS || c->single_samples > 0) && !domain_of(c)->single)
+        method_fault(faults, c->objective == OBJECTIVE_SINGLE_MOTIFS ? "objective" : "single_samples",
+                     "the domain %s has no samples of one motif", domain_of(c)->name);
+    if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->single_samples == 0)
+        method_fault(faults, "single_samples", "must be above 0 with objective single-motifs: it is all there is to measure");
+    if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->channels_motif < domain_shape(c).symbols)
+        method_fault(faults, "motifs", "must be at least the %d symbols of the domain with objective single-motifs; got %.0f",
+                     domain_shape(c).symbols, (double)c->channels_motif);
     if (c->target_min > c->target_max)
         method_fault(faults, "target_min", "must not exceed target_max (%g); got %g", c->target_max, c->target_min);
     if (c->validation_every < c->batch)

@@ -24,6 +24,7 @@ enum sparling_sparsity {
     SPARSITY_IDENTITY
 };
 enum sparling_freeze { FREEZE_NOTHING, FREEZE_MOTIFS };
+enum sparling_objective { OBJECTIVE_LABELS, OBJECTIVE_SINGLE_MOTIFS };
 enum sparling_batch_norm { BATCH_NORM_AFFINE, BATCH_NORM_PLAIN, BATCH_NORM_NONE };
 enum sparling_quantile { QUANTILE_KTH, QUANTILE_INTERPOLATED };
 enum sparling_backward { BACKWARD_DENSE, BACKWARD_SPARSE, BACKWARD_AUTO };
@@ -40,7 +41,7 @@ struct sparling_config {
     int64_t seed, threads;
 
     /* Domain, and what each of them can be told. */
-    int domain;
+    int domain, objective;
 #define SPARLING_MEMBER(name, NAME) struct name##_config name;
     SPARLING_DOMAINS(SPARLING_MEMBER)
 #undef SPARLING_MEMBER
@@ -77,11 +78,13 @@ struct sparling_config {
     /* Run. */
     int64_t total_samples, checkpoint_every, validation_every, validation_samples;
     int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
+    int64_t single_samples, binning_samples;
 };
 
 /* Lines of the table: the method's own, then each domain's. */
 #define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
-enum { SPARLING_OWN_FIELDS = 65, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT), SPARLING_PRESETS = 7 };
+enum { SPARLING_OWN_FIELDS = 68, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
+enum { SPARLING_PRESETS = 7 };
 #undef SPARLING_COUNT
 extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;

@@ -46,6 +46,21 @@ void domain_close(struct open_domain *domain)
     domain->state = NULL;
 }
 
+struct open_domain domain_single(const struct sparling_config *config, const struct open_domain *domain)
+{
+    struct open_domain single = *domain;
+    domain->domain->single_shape(config, &single.shape);
+    single.single = true;
+    return single;
+}
+
+enum status domain_sample(const struct open_domain *domain, const struct domain_request *request, float *planes,
+                          struct domain_truth *truth, struct error *err)
+{
+    const struct domain *table = domain->domain;
+    return (domain->single ? table->single : table->sample)(domain->state, request, planes, truth, err);
+}
+
 enum status domain_truths_create(const struct domain_shape *shape, int count, struct domain_truth **truths,
                                  struct error *err)
 {

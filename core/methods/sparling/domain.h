@@ -93,6 +93,11 @@ struct domain {
     /* planes: [channels][rows][cols]. truth may be NULL. */
     enum status (*sample)(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
+    /* Samples of one symbol in the middle and nothing else, for training motifs directly and for the single-motif evaluation
+     * (Appendix K): their sizes, and one of them. label[0] is the SYMBOL. Both NULL: the domain has none. */
+    void (*single_shape)(const struct sparling_config *config, struct domain_shape *shape);
+    enum status (*single)(const struct domain_state *state, const struct domain_request *request, float *planes,
+                          struct domain_truth *truth, struct error *err);
     /* Mean number of symbols of a sample: with one active position a symbol, the least density is
      * mean / (rows * cols * motif channels). */
     double (*mean_symbols)(const struct domain_state *state);
@@ -122,9 +127,15 @@ struct open_domain {
     const struct domain *domain;
     struct domain_shape shape;
     struct domain_state *state;
+    bool single; /* its samples are those of one symbol */
 };
 enum status domain_open(const struct sparling_config *config, const char *data, struct open_domain *domain, struct error *err);
 void domain_close(struct open_domain *domain);
+/* The same domain, with samples of one symbol: a view that is not closed. Only of a domain that has them. */
+struct open_domain domain_single(const struct sparling_config *config, const struct open_domain *domain);
+/* sample() or single(), whichever the open domain is for. */
+enum status domain_sample(const struct open_domain *domain, const struct domain_request *request, float *planes,
+                          struct domain_truth *truth, struct error *err);
 
 /* Room for the truths of `count` samples of a shape, in one block. */
 enum status domain_truths_create(const struct domain_shape *shape, int count, struct domain_truth **truths,

@@ -92,6 +92,26 @@ static enum status sample(const struct domain_state *state, const struct domain_
     return STATUS_OK;
 }
 
+static void single_shape(const struct sparling_config *config, struct domain_shape *shape)
+{
+    shape_of(config, shape);
+    shape->rows = shape->cols = shape->picture_rows = DIGITCIRCLE_SINGLE;
+    shape->longest = 1;
+    shape->boxes = 0;
+}
+
+static enum status single(const struct domain_state *state, const struct domain_request *request, float *planes,
+                          struct domain_truth *truth, struct error *err)
+{
+    int digit_drawn = digitcircle_single(&state->circle, request->seed, request->index, planes);
+    if (truth) {
+        truth->length = 1;
+        truth->boxes = 0;
+        truth->label[0] = digit_drawn;
+    }
+    return STATUS_OK;
+}
+
 /* As published: over 1000 pictures (facts §8.4). */
 static double mean_symbols(const struct domain_state *state)
 {
@@ -125,6 +145,8 @@ const struct domain digitcircle_domain = {
     .open = open_circle,
     .close = close_circle,
     .sample = sample,
+    .single_shape = single_shape,
+    .single = single,
     .mean_symbols = mean_symbols,
     .symbol = digit,
     .token = digit,

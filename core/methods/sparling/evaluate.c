@@ -14,15 +14,19 @@ static struct evaluation_row new_row(double density, double checkpoint, int64_t 
     return (struct evaluation_row){
         .density = density, .achieved = NAN, .fpe = NAN, .fne = NAN, .ce = NAN, .ce_majority = NAN,
         .e2ee = NAN, .exact = NAN, .window_fpe = NAN, .window_fne = NAN, .window_ce = NAN,
-        .checkpoint = checkpoint, .motif_samples = (double)motif_samples, .test_samples = (double)test_samples};
+        .checkpoint = checkpoint, .motif_samples = (double)motif_samples, .test_samples = (double)test_samples,
+        .single = NAN, .binning = {NAN, NAN, NAN, NAN}};
 }
 
-static void clear_counts(struct evaluation *e)
+/* A row begins. Of samples of one motif there is nothing else to measure. */
+static void clear_counts(struct method_run *run)
 {
+    struct evaluation *e = &run->evaluation;
     motif_errors_clear(&e->errors);
+    analysis_clear(run);
     e->edit_sum = 0;
     e->exact = 0;
-    e->part = PART_MOTIFS;
+    e->part = run->direct ? PART_SINGLE : PART_MOTIFS;
     e->position = 0;
 }
 
@@ -59,7 +63,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     size_t count = 0;
     e->rows = e->at = 0;
     e->seed = seed;
-    clear_counts(e);
+    clear_counts(run);
     if (list->count) {
         enum status status = list->count(list->context, &count, err);
         if (status)
@@ -127,20 +131,35 @@ static enum status pick_network(struct method_run *run, struct network **network
     return status;
 }
 
-static int64_t part_samples(const struct evaluation *e)
+int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
 {
-    const struct evaluation_row *row = &e->row[e->at];
-    return (int64_t)(e->part == PART_MOTIFS ? row->motif_samples : row->test_samples);
+    const struct evaluation_row *row = &run->evaluation.row[run->evaluation.at];
+    switch ((enum evaluation_part)part) {
+    case PART_MOTIFS: return (int64_t)row->motif_samples;
+    case PART_TEST: return (int64_t)row->test_samples;
+    case PART_SINGLE: return run->single.domain ? run->config.single_samples : 0;
+    case PART_BINNING: return run->direct ? 0 : 2 * run->config.binning_samples;
+    case PARTS: break;
+    }
+    return 0;
 }
 
+/* The next piece. Pieces of a binning end where calibration does. */
 static struct batch_request request_at(const struct method_run *run, int64_t first)
 {
     const struct evaluation *e = &run->evaluation;
-    int64_t left = part_samples(e) - first;
-    /* Motif errors of the test set are taken over the domain's examples. */
-    bool examples = e->part == PART_MOTIFS && e->seed == TEST_SEED;
-    return (struct batch_request){.seed = e->seed, .first = first, .count = (int)(left < run->piece ? left : run->piece),
-                                  .set = examples ? DOMAIN_EXAMPLE : DOMAIN_SAMPLE};
+    bool calibrating = e->part == PART_BINNING && first < run->config.binning_samples;
+    int64_t end = calibrating ? run->config.binning_samples : evaluation_part_samples(run, e->part), left = end - first;
+    struct batch_request request = {
+        .seed = e->seed, .first = first, .count = (int)(left < run->piece ? left : run->piece), .set = DOMAIN_SAMPLE};
+    /* Motif errors of the test set, and calibrations, are taken over the domain's examples. */
+    if (calibrating || (e->part == PART_MOTIFS && e->seed == TEST_SEED))
+        request.set = DOMAIN_EXAMPLE;
+    if (e->part == PART_BINNING && !calibrating) {
+        request.seed = BINNING_SEED;
+        request.first -= run->config.binning_samples;
+    }
+    return request;
 }
 
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
@@ -213,21 +232,37 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-/* The piece just done was the last of its part: on to the next part, row, or the end. */
+static enum status finish_test(struct evaluation *e)
+{
+    struct evaluation_row *row = &e->row[e->at];
+    row->e2ee = e->edit_sum / row->test_samples;
+    row->exact = (double)e->exact / row->test_samples;
+    return STATUS_OK;
+}
+
+/* The piece just done was the last of its part: on to the next part that has samples, row, or the end. */
 static enum status finish_part(struct method_run *run, bool *done, struct error *err)
 {
     struct evaluation *e = &run->evaluation;
-    struct evaluation_row *row = &e->row[e->at];
+    enum status status = STATUS_OK;
+    if (e->part == PART_MOTIFS)
+        status = finish_motifs(run, err);
+    else if (e->part == PART_TEST)
+        status = finish_test(e);
+    else
+        analysis_finish(run);
+    if (status)
+        return status;
     e->position = 0;
-    if (e->part == PART_MOTIFS) {
-        e->part = PART_TEST;
-        return finish_motifs(run, err);
-    }
-    row->e2ee = e->edit_sum / row->test_samples;
-    row->exact = (double)e->exact / row->test_samples;
+    do
+        e->part++;
+    while (e->part < PARTS && evaluation_part_samples(run, e->part) == 0);
+    if (e->part < PARTS)
+        return STATUS_OK;
+    e->part = PART_TEST;
     if (e->at + 1 < e->rows) {
         e->at++;
-        clear_counts(e);
+        clear_counts(run);
         return STATUS_OK;
     }
     *done = true;
@@ -235,6 +270,16 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
     e->other = NULL;
     e->loaded = -1;
     return STATUS_OK;
+}
+
+static enum status with_batch(struct method_run *run, struct network *network, const struct batch *batch,
+                              struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    exec_begin(&run->exec, false, (uint64_t)e->position);
+    if (e->part == PART_BINNING)
+        return analysis_binning(run, network, batch, e->position, err);
+    return e->part == PART_MOTIFS ? add_motifs(run, network, batch, err) : add_predictions(run, network, batch, err);
 }
 
 enum status evaluation_piece(struct method_run *run, bool *done, struct error *err)
@@ -247,32 +292,43 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
         return status;
     struct batch_request now = request_at(run, e->position);
     int64_t after = e->position + now.count;
-    bool last = after >= part_samples(e);
-    struct batch_request next = last ? now : request_at(run, after);
-    const struct batch *batch;
-    status = batch_source_take(run->source, &now, last ? NULL : &next, &batch, err);
-    if (status)
-        return status;
-    exec_begin(&run->exec, false, (uint64_t)e->position);
-    status = e->part == PART_MOTIFS ? add_motifs(run, network, batch, err) : add_predictions(run, network, batch, err);
+    bool last = after >= evaluation_part_samples(run, e->part);
+    if (e->part == PART_SINGLE) {
+        status = analysis_single(run, network, e->position, now.count, err);
+    } else {
+        struct batch_request next = last ? now : request_at(run, after);
+        const struct batch *batch;
+        status = batch_source_take(run->source, &now, last ? NULL : &next, &batch, err);
+        if (!status)
+            status = with_batch(run, network, batch, err);
+    }
     if (status)
         return status;
     e->position = after;
     return last ? finish_part(run, done, err) : STATUS_OK;
 }
 
+/* Samples of the row up to a part. */
+static double samples_before(const struct method_run *run, int64_t part)
+{
+    double sum = 0;
+    for (int64_t i = run->direct ? PART_SINGLE : PART_MOTIFS; i < part; i++)
+        sum += (double)evaluation_part_samples(run, i);
+    return sum;
+}
+
 double evaluation_fraction(const struct method_run *run)
 {
     const struct evaluation *e = &run->evaluation;
-    double total = 0, finished = 0;
+    double total = 0, finished = 0, more = samples_before(run, PARTS) - samples_before(run, PART_SINGLE);
     for (int64_t i = 0; i < e->rows; i++) {
-        double row = e->row[i].motif_samples + e->row[i].test_samples;
+        double row = (run->direct ? 0 : e->row[i].motif_samples + e->row[i].test_samples) + more;
         total += row;
         if (i < e->at)
             finished += row;
     }
     if (e->at < e->rows)
-        finished += (double)e->position + (e->part == PART_TEST ? e->row[e->at].motif_samples : 0);
+        finished += (double)e->position + samples_before(run, e->part);
     return total > 0 ? finished / total : 0;
 }
 

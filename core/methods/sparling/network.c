@@ -201,10 +201,10 @@ static struct tensor *bottleneck(struct exec *e, struct network *n, struct tenso
     return sparse_forward(e, n->sparse, z, density, false);
 }
 
-struct tensor *network_motifs_penalty(struct exec *e, struct network *n, const real *inputs, int count, double density,
-                                      struct tensor **penalty)
+/* What goes into the bottleneck. */
+static struct tensor *normalised(struct exec *e, struct network *n, const real *inputs, int count,
+                                 const struct domain_shape *s)
 {
-    const struct domain_shape *s = &n->shape;
     int halo = n->map.kernel_h / 2;
     struct tensor *x = op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
     for (int i = 0; i < (int)n->config.units; i++)
@@ -212,12 +212,27 @@ struct tensor *network_motifs_penalty(struct exec *e, struct network *n, const r
     x = conv_forward(e, &n->last, x, NULL);
     if (n->config.batch_norm != BATCH_NORM_NONE && n->config.sparsity != SPARSITY_IDENTITY)
         x = op_batch_norm(e, x, &n->norm, false);
+    return x;
+}
+
+struct tensor *network_motifs_penalty(struct exec *e, struct network *n, const real *inputs, int count, double density,
+                                      struct tensor **penalty)
+{
+    struct tensor *x = normalised(e, n, inputs, count, &n->shape);
     if (penalty)
         *penalty = NULL;
     x = bottleneck(e, n, x, density, penalty);
     if (penalty && *penalty)
         *penalty = op_scale(e, *penalty, n->config.sparsity_penalty);
     return x;
+}
+
+struct tensor *network_scores(struct exec *e, struct network *n, const real *inputs, int count,
+                              const struct domain_shape *shape)
+{
+    struct tensor *x = normalised(e, n, inputs, count, shape);
+    const real *thresholds = sparse_thresholds(n->sparse);
+    return thresholds ? op_threshold(e, x, thresholds, false, NULL) : x;
 }
 
 struct tensor *network_motifs(struct exec *e, struct network *n, const real *inputs, int count, double density)

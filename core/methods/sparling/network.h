@@ -55,6 +55,10 @@ struct tensor *network_motifs(struct exec *e, struct network *network, const rea
 /* The same, and what sparsity l1 and kl add to the loss (else NULL). */
 struct tensor *network_motifs_penalty(struct exec *e, struct network *network, const real *inputs, int count,
                                       double density, struct tensor **penalty);
+/* Scores before the ReLU of the motif map: less the thresholds where there are any. Inputs of any size ([rows][cols] of
+ * `shape`); thresholds stay. */
+struct tensor *network_scores(struct exec *e, struct network *network, const real *inputs, int count,
+                              const struct domain_shape *shape);
 /* What the decoder attends to: the encoder's output for each cell of the pooled map, or, with attend
  * "active", for the cells that hold a motif. Step memory. */
 struct network_memory {

@@ -74,7 +74,7 @@ static enum status take_input(const struct method_model *model, const struct met
         return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, 4294967295]; got %lld",
                          (long long)input->seed);
     struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = input->seed};
-    return domain->domain->sample(domain->state, &request, planes, truth, err);
+    return domain_sample(domain, &request, planes, truth, err);
 }
 
 /* One reading with everything it needs. */

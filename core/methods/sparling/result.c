@@ -1,4 +1,6 @@
 /* The fields of a result. */
+#include <math.h>
+
 #include "core/methods/sparling/coherence.h"
 #include "core/methods/sparling/run.h"
 #include "core/methods/sparling/run_int.h"
@@ -16,15 +18,39 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
     sink_number(out, "ce_majority", row->ce_majority);
     sink_number(out, "e2ee", row->e2ee);
     sink_number(out, "exact", row->exact);
+    if (!isnan(row->single))
+        sink_number(out, "single_error", row->single);
 }
 
-static void write_stages(const struct open_domain *domain, const struct evaluation *e, const struct sink *out)
+/* Rises of the edit error when activations are told apart by 16, 8, 4 or 2 values only, and what a map can carry at most
+ * with as many bits as leave the rise below 0.1 % (all four bits where none does). */
+static void write_binning(const struct method_run *run, const struct evaluation_row *row, const struct sink *out)
 {
+    static const char *const names[BINNINGS] = {"bins_16", "bins_8", "bins_4", "bins_2"};
+    double elements = (double)domain_positions(&run->domain.shape) * (double)run->config.channels_motif;
+    int bits = 4;
+    if (isnan(row->binning[0]))
+        return;
+    for (int i = 1; i < BINNINGS && bits == 5 - i; i++)
+        if (row->binning[i - 1] < 1e-3 && row->binning[i] < 1e-3)
+            bits = 4 - i;
+    sink_begin_object(out, "binning");
+    for (int i = 0; i < BINNINGS; i++)
+        sink_number(out, names[i], row->binning[i]);
+    sink_integer(out, "bits", bits);
+    sink_number(out, "information_bound", binning_information(elements, row->achieved, bits));
+    sink_end_object(out);
+}
+
+static void write_stages(const struct method_run *run, const struct sink *out)
+{
+    const struct evaluation *e = &run->evaluation;
     sink_begin_list(out, "by_density");
     for (int64_t i = 0; i < e->rows; i++) {
         const struct evaluation_row *row = &e->row[i];
         sink_begin_object(out, NULL);
-        write_errors(domain, row, out);
+        write_errors(&run->domain, row, out);
+        write_binning(run, row, out);
         if (row->checkpoint < 0)
             sink_null(out, "checkpoint");
         else
@@ -99,6 +125,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
     const struct evaluation_row *row = &e->row[e->rows - 1];
     write_errors(&run->domain, row, out);
+    write_binning(run, row, out);
     sink_begin_object(out, "windows"); /* the paper text's form of the same errors */
     sink_number(out, "fpe", row->window_fpe);
     sink_number(out, "fne", row->window_fne);
@@ -116,7 +143,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     sink_text(out, "domain", run->domain.domain->name);
     sink_number(out, "minimal_density", run_minimal_density(run));
     write_coherence(run->network, out);
-    write_stages(&run->domain, e, out);
+    write_stages(run, out);
     write_misses(&run->domain, &e->errors, out);
     write_confusion(&run->domain, &e->errors, out);
     return STATUS_OK;

@@ -75,13 +75,16 @@ enum status sparling_create(const void *config, const struct method_env *env, st
 
     struct adam_config adam = {c->beta1, c->beta2, c->epsilon, c->clip_norm};
     int reach = sparling_geometry(c).reach;
+    r->direct = c->objective == OBJECTIVE_SINGLE_MOTIFS;
     enum status status = domain_open(c, env->data, &r->domain, err);
+    if (!status && r->domain.domain->single)
+        r->single = domain_single(c, &r->domain);
     if (!status)
         status = network_create(c, true, &r->network, err);
     if (!status)
         status = adam_create(r->network->params, &adam, &r->adam, err);
     if (!status)
-        status = batch_source_create(&r->domain, (int)c->batch, &r->source, err);
+        status = batch_source_create(r->direct ? &r->single : &r->domain, (int)c->batch, &r->source, err);
     if (!status)
         status = motif_errors_init(&r->evaluation.errors, r->domain.shape.symbols, (int)c->channels_motif, reach, err);
     if (status) {
@@ -97,6 +100,7 @@ void sparling_destroy(struct method_run *run)
     if (!run)
         return;
     network_destroy(run->evaluation.other);
+    analysis_clear(run);
     motif_errors_close(&run->evaluation.errors);
     batch_source_destroy(run->source);
     domain_close(&run->domain);
@@ -143,6 +147,11 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
     run_metric(run, "accuracy", run->accuracy);
     run_metric(run, "validation_loss", loss);
     run_metric(run, "density", run->annealer.density);
+    if (run->direct) { /* nothing is annealed */
+        *wish = run->checkpoint_due ? METHOD_CHECKPOINT : METHOD_CONTINUE;
+        run->checkpoint_due = 0;
+        return STATUS_OK;
+    }
     struct motif_report motifs;
     status = motif_errors_report(&run->evaluation.errors, MOTIF_BOXES, &motifs, err);
     if (status)

@@ -15,12 +15,13 @@
 #include "core/methods/sparling/batch.h"
 #include "core/methods/sparling/decode.h"
 #include "core/methods/sparling/network.h"
+#include "core/metrics/binning.h"
 #include "core/metrics/motif_errors.h"
 #include "core/nn/adam.h"
 
 enum run_phase { PHASE_TRAIN, PHASE_VALIDATE, PHASE_EVALUATE, PHASE_DONE };
 
-enum { VALIDATION_SEED = -1, TEST_SEED = -2, EVALUATION_MAX = 64, METRIC_UPDATES = 10 };
+enum { VALIDATION_SEED = -1, TEST_SEED = -2, BINNING_SEED = -3, EVALUATION_MAX = 64, METRIC_UPDATES = 10 };
 
 /* One model's evaluation: at one density, from one checkpoint. Doubles only: it is saved as a table. */
 struct evaluation_row {
@@ -29,11 +30,26 @@ struct evaluation_row {
     double window_fpe, window_fne, window_ce;      /* the paper text's form (motif_errors.h) */
     double checkpoint;                             /* seq, or -1: what the run holds itself */
     double motif_samples, test_samples;
+    double single;                                 /* single-motif error; NaN: not asked for */
+    double binning[4];                             /* rise of the edit error with 16, 8, 4, 2 bins; NaN likewise */
 };
-enum { EVALUATION_COLUMNS = 14 };
+enum { EVALUATION_COLUMNS = 19 };
 _Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
 
-enum evaluation_part { PART_MOTIFS, PART_TEST };
+enum evaluation_part { PART_MOTIFS, PART_TEST, PART_SINGLE, PART_BINNING, PARTS };
+
+/* What an analysis has counted so far; not saved (analyses.c). */
+enum { BINNINGS = 4, ACTIVATIONS_MOST = 1 << 22 };
+struct activations { /* of a channel, over zero; the first ACTIVATIONS_MOST */
+    float *values;
+    size_t count, room;
+};
+struct analysis {
+    int64_t *single;          /* [motif channels][symbols] */
+    struct activations *lists; /* [motif channels] */
+    struct binning *bins;     /* [motif channels][BINNINGS]; bins 0: a channel that never was active */
+    double edits[BINNINGS + 1]; /* summed edit errors: of the map as it is, then of each binning */
+};
 
 struct evaluation {
     struct evaluation_row row[EVALUATION_MAX]; /* densest first, the run's own model last */
@@ -43,6 +59,7 @@ struct evaluation {
     double edit_sum;
     int64_t exact;
     struct motif_errors errors;                /* of a validation; of the row; at last, of the final model */
+    struct analysis analysis;                  /* of the part being evaluated */
     struct network *other;                     /* holds a row's checkpoint; NULL until needed */
     int64_t loaded;                            /* seq in `other`; -1: none */
 };
@@ -50,8 +67,10 @@ struct evaluation {
 struct method_run {
     struct sparling_config config;
     struct open_domain domain;
+    struct open_domain single;  /* the same with samples of one motif, where the domain has them */
     struct method_env env;
     struct annealer_rule rule;
+    bool direct;         /* objective single-motifs */
     struct network *network;
     struct adam *adam;
     struct batch_source *source;
@@ -94,9 +113,18 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
  * progress while the run trains, of the row being evaluated afterwards. */
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                              struct error *err);
+/* Samples of a part of the row being evaluated; 0: it is left out. */
+int64_t evaluation_part_samples(const struct method_run *run, int64_t part);
 double evaluation_fraction(const struct method_run *run);
 /* The density of a map with one active position a symbol. */
 double run_minimal_density(const struct method_run *run);
+
+/* analyses.c: a piece of a part, `count` samples from `first` on; the row's figures when the part is over. */
+enum status analysis_single(struct method_run *run, struct network *network, int64_t first, int count, struct error *err);
+enum status analysis_binning(struct method_run *run, struct network *network, const struct batch *batch, int64_t first,
+                             struct error *err);
+void analysis_finish(struct method_run *run);
+void analysis_clear(struct method_run *run);
 
 /* artifacts.c: pictures and tables of a finished evaluation, handed to the environment. */
 enum status run_artifacts(struct method_run *run, struct error *err);

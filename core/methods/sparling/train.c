@@ -72,6 +72,33 @@ static void choose_backward(const struct method_run *run, struct exec *e)
                                                             : EXEC_DENSE;
 }
 
+struct forward {
+    struct tensor *motifs, *logits, *loss;
+    struct tensor *total; /* with what the bottleneck adds */
+};
+
+static struct forward forward(struct method_run *run, const struct batch *batch)
+{
+    struct exec *e = &run->exec;
+    struct network *n = run->network;
+    struct forward f;
+    int count = batch->request.count;
+    if (run->direct) {
+        const struct domain_shape *shape = &run->single.shape;
+        f.motifs = network_scores(e, n, batch->images, count, shape);
+        f.logits = op_pool_rows(e, f.motifs, shape->rows, shape->cols);
+        f.total = f.loss = op_cross_entropy(e, f.logits, batch->symbols);
+        return f;
+    }
+    struct tensor *extra;
+    f.motifs = network_motifs_penalty(e, n, batch->images, count, run->annealer.density, &extra);
+    struct network_memory memory = network_memory(e, n, f.motifs);
+    f.logits = network_logits(e, n, &memory, batch->inputs, count, batch->length);
+    f.loss = op_cross_entropy(e, f.logits, batch->targets);
+    f.total = extra ? op_add(e, f.loss, extra) : f.loss;
+    return f;
+}
+
 enum status run_update(struct method_run *run, struct error *err)
 {
     double began = run_clock();
@@ -85,19 +112,14 @@ enum status run_update(struct method_run *run, struct error *err)
     params_begin_step(run->network->params);
     choose_backward(run, e);
     exec_begin(e, true, (uint64_t)run->updates);
-    struct tensor *extra;
-    struct tensor *motifs =
-        network_motifs_penalty(e, run->network, batch->images, now.count, run->annealer.density, &extra);
-    struct network_memory memory = network_memory(e, run->network, motifs);
-    struct tensor *logits = network_logits(e, run->network, &memory, batch->inputs, now.count, batch->length);
-    struct tensor *loss = op_cross_entropy(e, logits, batch->targets), *total = extra ? op_add(e, loss, extra) : loss;
+    struct forward f = forward(run, batch);
     status = exec_status(e, err);
     if (status)
         return status;
-    double value = (double)loss->data[0], norm, rate = learning_rate(run);
+    double value = (double)f.loss->data[0], norm, rate = learning_rate(run);
     if (!isfinite(value))
         return not_finite(run, "loss", err);
-    status = tape_backward(e, total, NULL, err);
+    status = tape_backward(e, f.total, NULL, err);
     double penalty = 0; /* not part of the reported loss */
     if (!status && run->config.coherence_penalty > 0)
         status = network_coherence_penalty(run->network, e->arena, run->config.coherence_penalty, &penalty, err);
@@ -118,7 +140,7 @@ enum status run_update(struct method_run *run, struct error *err)
     run->loss_count++;
     run->busy_samples += now.count;
     run->busy_seconds += run_clock() - began;
-    report(run, motifs, rate);
+    report(run, f.motifs, rate);
     return STATUS_OK;
 }
 
@@ -142,6 +164,20 @@ static int count_exact(const struct batch *batch, const real *logits, int vocabu
     return exact;
 }
 
+/* Samples of one motif whose class has the largest score. */
+static int count_classes(const struct batch *batch, const struct tensor *scores)
+{
+    int right = 0;
+    for (int i = 0; i < batch->request.count; i++) {
+        const real *score = scores->data + (size_t)i * (size_t)scores->cols;
+        int best = 0;
+        for (int c = 1; c < scores->cols; c++)
+            best = score[c] > score[best] ? c : best;
+        right += best == batch->symbols[i];
+    }
+    return right;
+}
+
 static struct batch_request validation_request(const struct method_run *run, int64_t first)
 {
     int64_t left = run->config.validation_samples - first;
@@ -161,22 +197,22 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     if (status)
         return status;
     exec_begin(e, false, (uint64_t)run->validation_position);
-    struct tensor *motifs = network_motifs(e, run->network, batch->images, now.count, run->annealer.density);
-    struct network_memory memory = network_memory(e, run->network, motifs);
-    struct tensor *logits = network_logits(e, run->network, &memory, batch->inputs, now.count, batch->length);
-    struct tensor *loss = op_cross_entropy(e, logits, batch->targets);
+    struct forward f = forward(run, batch);
     status = exec_status(e, err);
     if (status)
         return status;
-    double value = (double)loss->data[0];
+    double value = (double)f.loss->data[0];
     if (!isfinite(value))
         return not_finite(run, "validation loss", err);
-    status = evaluation_count(run, motifs, batch, err);
+    if (!run->direct)
+        status = evaluation_count(run, f.motifs, batch, err);
     if (status)
         return status;
-    run->validation_correct += count_exact(batch, logits->data, sparling_vocabulary(&run->config));
-    run->validation_loss += value * batch->counted;
-    run->validation_counted += batch->counted;
+    int counted = run->direct ? now.count : batch->counted;
+    run->validation_correct += run->direct ? count_classes(batch, f.logits)
+                                           : count_exact(batch, f.logits->data, sparling_vocabulary(&run->config));
+    run->validation_loss += value * counted;
+    run->validation_counted += counted;
     run->validation_position = after;
     *done = last;
     return STATUS_OK;

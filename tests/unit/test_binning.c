@@ -1,0 +1,67 @@
+/* Bins of activations, and the bound on what a sparse map tells. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/metrics/binning.h"
+
+#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+
+/* Eight values, two bins: limits 4.5 and 8, and 8 itself falls in the lowest bin. */
+static void limits_and_means(void **state)
+{
+    const float values[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    struct binning b;
+    binning_make(&b, 2, values, 8);
+    assert_near(b.limit[0], 4.5, 0);
+    assert_near(b.limit[1], 8, 0);
+    assert_near(b.mean[0], (1 + 2 + 3 + 4 + 8) / 5.0, 1e-15);
+    assert_near(b.mean[1], 6, 1e-15);
+    assert_near(binning_apply(&b, 4.4), 3.6, 1e-15);
+    assert_near(binning_apply(&b, 4.5), 6, 1e-15);
+    assert_near(binning_apply(&b, 7.99), 6, 1e-15);
+    assert_near(binning_apply(&b, 8), 3.6, 1e-15);
+    assert_near(binning_apply(&b, 100), 3.6, 1e-15);
+}
+
+/* More bins, nearer values; one value alone gives itself back. */
+static void more_bins_are_nearer(void **state)
+{
+    float values[1000];
+    struct binning b;
+    double last = INFINITY;
+    for (int i = 0; i < 1000; i++)
+        values[i] = (float)(i * i) / 1000;
+    for (int bins = 1; bins <= 16; bins *= 2) {
+        double error = 0;
+        binning_make(&b, bins, values, 1000);
+        for (int i = 0; i < 999; i++)
+            error += fabs(binning_apply(&b, (double)values[i]) - (double)values[i]) / 999;
+        assert_true(error < 0.7 * last);
+        last = error;
+    }
+    binning_make(&b, 4, values + 10, 1);
+    assert_near(binning_apply(&b, 0.1), (double)values[10], 1e-9);
+}
+
+static void information(void **state)
+{
+    assert_near(binning_information(8, 0.5, 0), 8, 1e-12);
+    assert_near(binning_information(100, 0, 4), 0, 0);
+    assert_near(binning_information(10, 1, 4), 40, 0);
+    /* The paper's digits: 10^5 positions at 5.02e-5, four bits an activation. */
+    assert_near(binning_information(1e5, 5.022621e-5, 4), 1e5 * (7.8974984e-4 + 4 * 5.022621e-5), 1e-3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_and_means),
+        cmocka_unit_test(more_bins_are_nearer),
+        cmocka_unit_test(information),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
