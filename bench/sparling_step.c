@@ -9,6 +9,7 @@
  * batch norm are those of the first batch, held. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "bench/bench_int.h"
 #include "core/methods/sparling/network.h"
@@ -177,6 +178,13 @@ static void write_shape(const struct step *s, const struct sink *sink)
     sink_integer(sink, "parameters", params_count(s->network->params));
 }
 
+/* Bytes of memory that the process has had at most. */
+static double peak_resident(void)
+{
+    struct rusage usage;
+    return getrusage(RUSAGE_SELF, &usage) == 0 ? (double)usage.ru_maxrss * 1024 : 0;
+}
+
 enum status bench_sparling_step(const struct bench_options *options, const struct sink *sink, struct error *err)
 {
     struct step s;
@@ -194,6 +202,7 @@ enum status bench_sparling_step(const struct bench_options *options, const struc
         sink_number(sink, "gflops", flops / timing.median * 1e-9);
         sink_number(sink, "activation_mb", (double)s.arena.peak_bytes * 1e-6);
         sink_number(sink, "weights_mb", (double)params_bytes(s.network->params) * 1e-6);
+        sink_number(sink, "peak_rss_mb", peak_resident() * 1e-6);
     }
     close_step(&s);
     return status;
