@@ -228,6 +228,77 @@ static void run_through(int threads, int every, struct outcome *out)
     host_close(&host);
 }
 
+/* The last number that a result has under each of some names, at its top or in "fne_by_symbol". */
+struct numbers {
+    int depth, misses; /* depth at which fne_by_symbol began, 0 outside */
+    double ce, ce_assignment, ce_majority, of_zero, of_bar;
+};
+
+static void begin(void *context, const char *key)
+{
+    struct numbers *n = context;
+    n->depth++;
+    if (key && strcmp(key, "fne_by_symbol") == 0)
+        n->misses = n->depth;
+}
+
+static void end(void *context)
+{
+    struct numbers *n = context;
+    if (n->misses == n->depth--)
+        n->misses = 0;
+}
+
+static void number(void *context, const char *key, double value)
+{
+    struct numbers *n = context;
+    const struct {
+        const char *name;
+        double *at;
+        bool miss;
+    } wanted[] = {{"ce", &n->ce, false},
+                  {"ce_assignment", &n->ce_assignment, false},
+                  {"ce_majority", &n->ce_majority, false},
+                  {"0", &n->of_zero, true},
+                  {"FRACBAR", &n->of_bar, true}};
+    for (size_t i = 0; key && i < sizeof wanted / sizeof wanted[0]; i++)
+        if (strcmp(key, wanted[i].name) == 0 && wanted[i].miss == (n->misses > 0) && (n->depth == 0 || n->misses > 0))
+            *wanted[i].at = value;
+}
+
+static void integer(void *context, const char *key, int64_t value) {}
+static void boolean(void *context, const char *key, bool value) {}
+static void text(void *context, const char *key, const char *value) {}
+static void nothing(void *context, const char *key) {}
+
+/* Several channels may mark one character: "ce" is by majority, and misses are told for each character. */
+static void what_a_result_says(void **state)
+{
+    struct run_host host;
+    struct sparling_config config;
+    struct method_run *run = NULL;
+    struct numbers found = {.of_bar = -1};
+    const struct sink sink = {&found, begin, end, begin, end, number, integer, boolean, text, nothing};
+    configure(&config, tiny);
+    assert_ok(host_open(&host, 1, NULL, err));
+    assert_ok(sparling_method.create(&config, &host.env, &run, err));
+    run->phase = PHASE_DONE;
+    run->evaluation.rows = 1;
+    run->evaluation.row[0] = (struct evaluation_row){.ce = 0.5, .ce_majority = 0.25};
+    int64_t *zero = run->evaluation.errors.boxes + LATEX_CLASS_DIGIT * (8 + 1);
+    zero[1] = 2;
+    zero[5] = 1;
+    zero[8] = 1; /* none */
+    assert_ok(sparling_method.result(run, &sink, err));
+    assert_near(found.ce, 0.25, 0);
+    assert_near(found.ce_assignment, 0.5, 0);
+    assert_near(found.ce_majority, 0.25, 0);
+    assert_near(found.of_zero, 0.25, 0);
+    assert_near(found.of_bar, -1, 0); /* did not occur */
+    sparling_method.destroy(run);
+    host_close(&host);
+}
+
 static void interrupted_or_not(void **state)
 {
     struct outcome whole, parts;
@@ -242,7 +313,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(paper_network), cmocka_unit_test(samples_and_names),  cmocka_unit_test(lessons),
-        cmocka_unit_test(faults),        cmocka_unit_test(interrupted_or_not),
+        cmocka_unit_test(faults),        cmocka_unit_test(interrupted_or_not), cmocka_unit_test(what_a_result_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
