@@ -124,6 +124,50 @@ struct lstm_weights {
 struct tensor *op_bilstm(struct exec *e, struct tensor *x, int sequences, int length,
                          const struct lstm_weights direction[2]);
 
+/* --- latent variables (nn/latent.h) ------------------------------------------------------------ */
+
+/* z = mean + exp(log_variance / 2) noise, of the same shape. Noise is standard normal, a function of (seed, call site,
+ * step, `first` + row, column): `first` tells the pieces of a batch apart. In evaluation too. */
+struct tensor *op_gaussian_sample(struct exec *e, struct tensor *mean, struct tensor *log_variance, int64_t first);
+/* factor * sum of (mean^2 + exp(log_variance) - 1 - log_variance) / 2: the divergence from a standard normal. */
+struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor *log_variance, double factor);
+
+/* Row i * count + f is w_j * z_i (elementwise) for j = features[f] (NULL: j = f). z: [rows][k], w: [features][k];
+ * `features` is borrowed until backward. */
+struct tensor *op_mask_rows(struct exec *e, struct tensor *z, struct weight *w, const int32_t *features, int count);
+/* What a bias-free linear layer with ReLU makes of the columns of w [hidden][k], and of their negatives: row 2 k is
+ * max(0, w_k), row 2 k + 1 is max(0, -w_k). So relu(w (s e_k)) = |s| times one of them. */
+struct tensor *op_signed_columns(struct exec *e, struct weight *w);
+/* The second hidden layer of features that one latent variable feeds: row i * count + f is
+ * max(0, |s| columns[2 k + (s < 0)] + b), s = w_jk z_ik, j = features[f], k = latent[f] (-1: s = 0). `columns`:
+ * [2 k][hidden], op_signed_columns() through the layer's matrix. `features`, ascending in `latent`, and `latent` are
+ * borrowed until backward. */
+struct tensor *op_anchor_rows(struct exec *e, struct tensor *z, struct weight *w, struct tensor *columns,
+                              struct weight *b, const int32_t *features, const int32_t *latent, int count);
+/* y_ij = v_j . h_(i, f) + c_j with j = features[f] of one of the parts; every feature is in exactly one. v: [features][hidden],
+ * c: [features]; h: rows i * count + f of `hidden` columns, however the tensor counts its rows. */
+struct head_part {
+    struct tensor *h;
+    const int32_t *features; /* borrowed until backward; NULL: f itself */
+    int count;
+};
+struct tensor *op_feature_head(struct exec *e, int rows, const struct head_part *parts, int part_count, struct weight *v,
+                               struct weight *c);
+
+/* Likelihoods of x [rows][cols] (borrowed until backward), as losses: */
+/* factor * sum of ((x - y) / sigma_j)^2 / 2; log_sigma: [cols]. */
+struct tensor *op_gaussian_loss(struct exec *e, struct tensor *y, const real *x, struct weight *log_sigma, double factor);
+/* -factor * sum of x_j log(softmax_j(y) + guard). */
+struct tensor *op_multinomial_loss(struct exec *e, struct tensor *y, const real *x, double guard, double factor);
+/* -factor * sum of x log(p + guard) + (1 - x) log(1 - p + guard), p = sigmoid(y). */
+struct tensor *op_bernoulli_loss(struct exec *e, struct tensor *y, const real *x, double guard, double factor);
+
+/* logs * sum of log sigma + squares * sum of 1 / sigma^2: an inverse gamma prior on the variances. */
+struct tensor *op_sigma_prior(struct exec *e, struct weight *log_sigma, double logs, double squares);
+/* factor * sum of coefficient * |w| (power 1) or of coefficient * w^2 (power 2); coefficient: [w->count], borrowed,
+ * NULL: ones. */
+struct tensor *op_weight_penalty(struct exec *e, struct weight *w, const real *coefficient, int power, double factor);
+
 /* --- losses: [1][1] --------------------------------------------------------------------------- */
 
 /* Mean over the counted rows of -log softmax(logits)[target]; target -1: not counted. With nothing

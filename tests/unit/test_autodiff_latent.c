@@ -1,0 +1,286 @@
+/* Operations of latent variable models against central differences, and against what they stand for. */
+#include "tests/unit/gradient.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TOLERANCE 1e-6
+
+struct latent_case {
+    struct weight *w, *a, *b2m, *b2, *v, *c, *log_sigma;
+    const int32_t *features, *latent;
+    int count;
+    const real *x, *coefficient;
+    int which, power;
+    int64_t first;
+};
+
+static real data[64 * 64];
+
+static void fill_counts(int count)
+{
+    for (int i = 0; i < count; i++)
+        data[i] = (real)((i * 7 + i / 3) % 4);
+}
+
+/* ---- latent variables --------------------------------------------------------------------------------- */
+
+static struct tensor *build_sample(struct probe *p, const void *context)
+{
+    const struct latent_case *c = context;
+    return op_gaussian_sample(&p->exec, probe_input(p, 0), probe_input(p, 1), c->first);
+}
+
+static struct tensor *build_kl(struct probe *p, const void *context)
+{
+    return op_gaussian_kl(&p->exec, probe_input(p, 0), probe_input(p, 1), 0.37);
+}
+
+/* Both readers of the same mean and log variance: their gradients add up. */
+static struct tensor *build_both(struct probe *p, const void *context)
+{
+    struct tensor *mean = probe_input(p, 0), *log_variance = probe_input(p, 1);
+    struct tensor *z = op_gaussian_sample(&p->exec, mean, log_variance, 0);
+    return op_add(&p->exec, op_mean(&p->exec, z), op_gaussian_kl(&p->exec, mean, log_variance, 0.1));
+}
+
+static void latent_gradients(void **state)
+{
+    probe_build *const builds[] = {build_sample, build_kl, build_both};
+    for (int i = 0; i < 3; i++) {
+        struct probe p;
+        struct latent_case c = {.first = 3};
+        probe_open(&p, 2, "ref");
+        probe_rows(&p, 9, 5, 1.0);
+        probe_rows(&p, 9, 5, 1.0);
+        probe_check(&p, builds[i], &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+/* Pieces of a batch draw what the whole batch draws; moments are those asked for. */
+static void noise_is_of_the_row(void **state)
+{
+    enum { ROWS = 4000, COLS = 3 };
+    static real mean[ROWS * COLS], log_variance[ROWS * COLS];
+    struct probe p;
+    double sum = 0, squares = 0;
+    probe_open(&p, 2, "ref");
+    for (int i = 0; i < ROWS * COLS; i++) {
+        mean[i] = R(0.5);
+        log_variance[i] = (real)(2 * log(0.3));
+    }
+    exec_begin(&p.exec, true, 4);
+    struct tensor *all = op_gaussian_sample(&p.exec, tensor_wrap_rows(&p.exec, mean, ROWS, COLS, true),
+                                            tensor_wrap_rows(&p.exec, log_variance, ROWS, COLS, true), 0);
+    real *copy = malloc(sizeof *copy * ROWS * COLS);
+    assert_non_null(all);
+    memcpy(copy, all->data, sizeof *copy * ROWS * COLS);
+    for (int i = 0; i < ROWS * COLS; i++) {
+        sum += copy[i];
+        squares += (copy[i] - 0.5) * (copy[i] - 0.5);
+    }
+    assert_true(fabs(sum / (ROWS * COLS) - 0.5) < 0.01 && fabs(sqrt(squares / (ROWS * COLS)) - 0.3) < 0.01);
+    exec_begin(&p.exec, false, 4);
+    struct tensor *tail = op_gaussian_sample(&p.exec, tensor_wrap_rows(&p.exec, mean, 10, COLS, true),
+                                             tensor_wrap_rows(&p.exec, log_variance, 10, COLS, true), 700);
+    assert_non_null(tail);
+    assert_memory_equal(tail->data, copy + 700 * COLS, sizeof *copy * 10 * COLS);
+    free(copy);
+    probe_close(&p);
+}
+
+/* ---- masked decoder ----------------------------------------------------------------------------------- */
+
+static const int32_t chosen[] = {5, 0, 3};
+
+static struct tensor *build_mask(struct probe *p, const void *context)
+{
+    const struct latent_case *c = context;
+    return op_mask_rows(&p->exec, probe_input(p, 0), c->w, c->features, c->count);
+}
+
+static void mask_gradients(void **state)
+{
+    for (int some = 0; some < 2; some++) {
+        struct probe p;
+        struct latent_case c = {.features = some ? chosen : NULL, .count = some ? 3 : 7};
+        probe_open(&p, 2, "ref");
+        probe_rows(&p, 9, 4, 1.0);
+        c.w = probe_matrix(&p, 7, 4, 1.0);
+        probe_check(&p, build_mask, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+static struct tensor *build_head(struct probe *p, const void *context)
+{
+    static const int32_t first[] = {1, 4}, rest[] = {0, 2, 3};
+    const struct latent_case *c = context;
+    struct head_part whole = {probe_input(p, 0), NULL, 5};
+    if (c->which == 0)
+        return op_feature_head(&p->exec, 6, &whole, 1, c->v, c->c);
+    struct head_part parts[] = {{probe_input(p, 0), first, 2}, {probe_input(p, 1), rest, 3}};
+    return op_feature_head(&p->exec, 6, parts, 2, c->v, c->c);
+}
+
+static void head_gradients(void **state)
+{
+    for (int which = 0; which < 2; which++) {
+        struct probe p;
+        struct latent_case c = {.which = which};
+        probe_open(&p, 2, "ref");
+        probe_rows(&p, which ? 12 : 6, which ? 19 : 5 * 19, 1.0); /* rows may be joined */
+        if (which)
+            probe_rows(&p, 18, 19, 1.0);
+        c.v = probe_matrix(&p, 5, 19, 1.0);
+        c.c = probe_vector(&p, 5, 1.0);
+        probe_check(&p, build_head, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+/* features 0 and 6 hang on nothing, 2 and 5 on latent 0, 3 on latent 2 */
+static const int32_t anchors[] = {0, 6, 2, 5, 3}, hang[] = {-1, -1, 0, 0, 2};
+
+static struct tensor *build_anchor(struct probe *p, const void *context)
+{
+    const struct latent_case *c = context;
+    struct exec *e = &p->exec;
+    struct tensor *columns = op_linear(e, op_signed_columns(e, c->a), c->b2m, NULL, false, 0.0);
+    return op_anchor_rows(e, probe_input(p, 0), c->w, columns, c->b2, anchors, hang, 5);
+}
+
+/* The same through the whole decoder. */
+static struct tensor *build_through(struct probe *p, const void *context)
+{
+    static real zeros[32];
+    static struct weight no_bias;
+    const struct latent_case *c = context;
+    struct exec *e = &p->exec;
+    struct weight *none = &no_bias;
+    no_bias = (struct weight){.value = zeros, .rank = 1, .dim = {c->a->dim[0]}, .count = (size_t)c->a->dim[0]};
+    struct tensor *u = op_mask_rows(e, probe_input(p, 0), c->w, anchors, 5);
+    return op_linear(e, op_linear(e, u, c->a, none, true, 0.0), c->b2m, c->b2, true, 0.0);
+}
+
+static void anchor_gradients(void **state)
+{
+    struct probe p;
+    struct latent_case c = {0};
+    probe_open(&p, 2, "ref");
+    probe_rows(&p, 9, 3, 1.0);
+    c.w = probe_matrix(&p, 7, 3, 1.0);
+    c.a = probe_matrix(&p, 20, 3, 1.0);
+    c.b2m = probe_matrix(&p, 18, 20, 0.5);
+    c.b2 = probe_vector(&p, 18, 0.5);
+    for (int f = 0; f < 5; f++)
+        for (int k = 0; k < 3; k++)
+            if (k != hang[f])
+                c.w->value[anchors[f] * 3 + k] = 0;
+    exec_begin(&p.exec, false, 0);
+    struct tensor *fast = build_anchor(&p, &c);
+    assert_non_null(fast);
+    size_t count = fast->count;
+    real *copy = malloc(count * sizeof *copy);
+    memcpy(copy, fast->data, count * sizeof *copy);
+    exec_begin(&p.exec, false, 0);
+    struct tensor *whole = build_through(&p, &c);
+    assert_non_null(whole);
+    assert_int_equal(whole->count, count);
+    for (size_t i = 0; i < whole->count; i++)
+        assert_true(fabs((double)(whole->data[i] - copy[i])) < 1e-12);
+    free(copy);
+    probe_check(&p, build_anchor, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+/* ---- losses ----------------------------------------------------------------------------------------- */
+
+static struct tensor *build_loss(struct probe *p, const void *context)
+{
+    const struct latent_case *c = context;
+    struct tensor *y = probe_input(p, 0);
+    if (c->which == 0)
+        return op_gaussian_loss(&p->exec, y, c->x, c->log_sigma, 0.3);
+    if (c->which == 1)
+        return op_multinomial_loss(&p->exec, y, c->x, 1e-3, 0.3);
+    return op_bernoulli_loss(&p->exec, y, c->x, 1e-3, 0.3);
+}
+
+static void loss_gradients(void **state)
+{
+    fill_counts(64 * 64);
+    for (int which = 0; which < 3; which++) {
+        struct probe p;
+        struct latent_case c = {.which = which, .x = data};
+        probe_open(&p, 2, "ref");
+        probe_rows(&p, 11, 8, 1.0);
+        if (which == 0)
+            c.log_sigma = probe_vector(&p, 8, 0.5);
+        for (int i = 0; which == 2 && i < 88; i++)
+            data[i] = (real)(i % 3 == 0);
+        probe_check(&p, build_loss, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+/* Against the formulas, at one point. */
+static void losses_have_their_values(void **state)
+{
+    static const real x[] = {1, 0, 2};
+    static real y[] = {R(0.1), R(-0.4), R(0.7)}, log_sigma[] = {R(0.0), R(0.5), R(-0.5)};
+    struct probe p;
+    struct weight sigma = {.value = log_sigma, .rank = 1, .dim = {3}, .count = 3};
+    double total = exp(0.1) + exp(-0.4) + exp(0.7), gaussian = 0;
+    probe_open(&p, 1, "ref");
+    exec_begin(&p.exec, false, 0);
+    struct tensor *t = tensor_wrap_rows(&p.exec, y, 1, 3, false);
+    for (int j = 0; j < 3; j++)
+        gaussian += 0.5 * pow((double)(x[j] - y[j]) / exp((double)log_sigma[j]), 2);
+    assert_true(fabs((double)op_gaussian_loss(&p.exec, t, x, &sigma, 2.0)->data[0] - 2 * gaussian) < 1e-12);
+    double multinomial = -log(exp(0.1) / total + 1e-6) - 2 * log(exp(0.7) / total + 1e-6);
+    assert_true(fabs((double)op_multinomial_loss(&p.exec, t, x, 1e-6, 1.0)->data[0] - multinomial) < 1e-9);
+    assert_true(fabs((double)op_sigma_prior(&p.exec, &sigma, 3.0, 0.25)->data[0] -
+                     0.25 * (1 + exp(-1.0) + exp(1.0))) < 1e-12);
+    probe_close(&p);
+}
+
+static struct tensor *build_penalty(struct probe *p, const void *context)
+{
+    const struct latent_case *c = context;
+    struct tensor *one = op_weight_penalty(&p->exec, c->w, c->coefficient, c->power, 0.7);
+    return op_add(&p->exec, one, op_sigma_prior(&p->exec, c->log_sigma, 0.9, 0.2));
+}
+
+static void penalty_gradients(void **state)
+{
+    for (int i = 0; i < 64; i++)
+        data[i] = (real)(0.1 * i);
+    for (int power = 1; power <= 2; power++)
+        for (int weighed = 0; weighed < 2; weighed++) {
+            struct probe p;
+            struct latent_case c = {.power = power, .coefficient = weighed ? data : NULL};
+            probe_open(&p, 1, "ref");
+            c.w = probe_matrix(&p, 6, 4, 1.0);
+            c.log_sigma = probe_vector(&p, 6, 0.5);
+            probe_check(&p, build_penalty, &c, TOLERANCE);
+            probe_close(&p);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(latent_gradients),         cmocka_unit_test(noise_is_of_the_row),
+        cmocka_unit_test(mask_gradients),           cmocka_unit_test(head_gradients),
+        cmocka_unit_test(anchor_gradients),         cmocka_unit_test(loss_gradients),
+        cmocka_unit_test(losses_have_their_values), cmocka_unit_test(penalty_gradients),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
