@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/methods/factors/factors.h"
 #include "core/methods/method.h"
 #include "core/methods/pathways/pathways.h"
 #include "core/methods/sparling/sparling.h"
@@ -12,6 +13,7 @@ static const struct method *const methods[] = {
     &sparling_method,
     &superposition_method,
     &pathways_method,
+    &factors_method,
 };
 
 const struct method *const *methods_all(size_t *count)

@@ -3,6 +3,7 @@
  * An array that no gradient reached in this step is left alone, moments included. */
 #include "core/nn/adam.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,12 +155,32 @@ enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate
     return STATUS_OK;
 }
 
+void adam_copy(struct adam *to, const struct adam *from)
+{
+    size_t reals = 0;
+    for (size_t i = 0; i < params_arrays(from->params); i++)
+        reals += padded(params_array(from->params, i)->count);
+    memcpy(to->m, from->m, reals * sizeof(real));
+    memcpy(to->v, from->v, reals * sizeof(real));
+    to->updates = from->updates;
+}
+
+void adam_scales(const struct adam *adam, const struct weight *weight, double learning_rate, real *scales)
+{
+    double unbias = 1.0 / (1.0 - pow(adam->config.beta2, (double)adam->updates));
+    for (int i = 0; i < adam->count; i++) {
+        const struct adam_piece *p = &adam->pieces[i];
+        for (size_t j = 0; p->weight == weight && j < p->count; j++)
+            scales[p->at + j] = (real)(learning_rate / (sqrt((double)adam->v[p->moment + j] * unbias) + adam->config.epsilon));
+    }
+}
+
 int64_t adam_updates(const struct adam *adam)
 {
     return adam->updates;
 }
 
-enum status adam_pack(struct adam *adam, struct pack *pack, struct error *err)
+enum status adam_pack_as(struct adam *adam, const char *prefix, struct pack *pack, struct error *err)
 {
     enum pack_type type = sizeof(real) == sizeof(float) ? PACK_F32 : PACK_F64;
     for (int which = 0; which < 2; which++) {
@@ -179,5 +200,12 @@ enum status adam_pack(struct adam *adam, struct pack *pack, struct error *err)
         }
     }
     uint64_t none[4] = {0};
-    return pack_add(pack, PACK_OPTIMISER, PACK_I64, "adam.updates", 0, none, &adam->updates, err);
+    char count[PACK_NAME];
+    snprintf(count, sizeof(count), "%sadam.updates", prefix);
+    return pack_add(pack, PACK_OPTIMISER, PACK_I64, count, 0, none, &adam->updates, err);
+}
+
+enum status adam_pack(struct adam *adam, struct pack *pack, struct error *err)
+{
+    return adam_pack_as(adam, "", pack, err);
 }

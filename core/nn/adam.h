@@ -24,8 +24,16 @@ enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate
                       struct error *err);
 int64_t adam_updates(const struct adam *adam);
 
+/* Moments and count of `from`, an optimiser of arrays of the same shapes in the same order. */
+void adam_copy(struct adam *to, const struct adam *from);
+/* The step that the last update took in element i of `weight` for each unit of a constant gradient: learning_rate /
+ * (sqrt(v / (1 - beta2^t)) + epsilon), written for all elements. What a proximal step after it shrinks by. */
+void adam_scales(const struct adam *adam, const struct weight *weight, double learning_rate, real *scales);
+
 /* Moments as PACK_OPTIMISER entries "adam.m.NAME", "adam.v.NAME", and the count of updates: call
  * after every PACK_WEIGHT entry and before any PACK_STATE entry of the pack. */
 enum status adam_pack(struct adam *adam, struct pack *pack, struct error *err);
+/* The count as PREFIXadam.updates: where a pack has several optimisers, whose arrays have names of their own. */
+enum status adam_pack_as(struct adam *adam, const char *prefix, struct pack *pack, struct error *err);
 
 #endif

@@ -279,6 +279,11 @@ uint64_t params_bytes(const struct params *params)
     return reals * sizeof(real) + params->count * sizeof(struct param);
 }
 
+void params_copy(struct params *to, const struct params *from)
+{
+    memcpy(to->values, from->values, from->reals * sizeof(real));
+}
+
 enum status params_pack(struct params *params, struct pack *pack, struct error *err)
 {
     enum pack_type type = sizeof(real) == sizeof(float) ? PACK_F32 : PACK_F64;

@@ -48,6 +48,9 @@ enum status params_seal(struct params *params, bool with_grad, struct error *err
 /* Initial values of everything. */
 void params_init(struct params *params, uint64_t seed);
 
+/* Values and state of `from`, whose arrays have the same shapes in the same order. */
+void params_copy(struct params *to, const struct params *from);
+
 /* No gradient has been written yet: before each step. */
 void params_begin_step(struct params *params);
 /* Freezes or thaws every array whose name starts with `prefix`: no gradient, no update. */

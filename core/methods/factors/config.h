@@ -1,0 +1,66 @@
+/* Configuration of the factors method. A run works through a list of cases: one, or the product of the lists that an
+ * experiment gives. */
+#ifndef MOTIF_CORE_METHODS_FACTORS_CONFIG_H
+#define MOTIF_CORE_METHODS_FACTORS_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/config.h"
+#include "core/methods/factors/fit.h"
+#include "core/methods/method.h"
+
+/* Indices into the choices of the table; the order must match config.c. */
+enum factors_experiment { EXPERIMENT_ONE, EXPERIMENT_RHO };
+enum factors_noise { NOISE_DEVIATION, NOISE_VARIANCE };
+enum factors_estep { ESTEP_CODE, ESTEP_PAPER };
+
+struct factors_config {
+    int64_t seed, threads;
+    int model, experiment;
+    char models[CONFIG_TEXT], rhos[CONFIG_TEXT];
+    int64_t datasets, dataset;
+    double rho;
+    int64_t rows;
+    int noise;
+
+    int64_t latent, hidden;
+    int likelihood, prior, objective, estep, zeros;
+    double lambda1, lambda0, beta;
+
+    int64_t batch, epochs, zeros_after, restarts, screen_epochs;
+    double learning_rate;
+
+    int64_t total_samples, checkpoint_every;
+};
+
+enum { FACTORS_FIELDS = 29, FACTORS_PRESETS = 2 };
+extern const struct config_field factors_fields[FACTORS_FIELDS];
+extern const struct config_table factors_config_table;
+extern const struct method_preset factors_presets[FACTORS_PRESETS];
+extern const char *const factors_model_names[];
+
+/* One fit (or the best of several) of an experiment. */
+struct factors_case {
+    enum factors_model model;
+    double rho;
+    int dataset;
+};
+
+enum { FACTORS_CASES = 4096, FACTORS_LIST = 32 };
+
+/* All cases of a configuration, data sets running fastest, then models, then rho; at most FACTORS_CASES are written.
+ * Returns how many there are, 0 when a list does not read. */
+int factors_cases(const struct factors_config *config, struct factors_case *cases);
+/* How a case is fitted, as restart number `restart`, to a table of `features` columns and `rows` rows of training. */
+struct fit_setup factors_setup(const struct factors_config *config, const struct factors_case *c, int features,
+                               int rows, int restart);
+/* Of the noise of the synthetic data. */
+double factors_deviation(const struct factors_config *config);
+
+void factors_check(const void *config, const struct method_faults *faults);
+enum status factors_estimate(const void *config, struct method_estimate *out, struct error *err);
+/* Operations of training a case, all restarts counted. */
+double factors_flops(const struct factors_config *config, const struct factors_case *c, int features, int rows);
+
+#endif

@@ -1,0 +1,190 @@
+/* What a finished fit is worth: held-out errors, and how its latent variables compare with the true factors. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mt19937.h"
+#include "core/methods/factors/run_int.h"
+#include "core/metrics/dci.h"
+#include "core/metrics/support.h"
+
+enum { DCI_ROWS = 500, DCI_ROWS_PAPER = 16 };
+static const double GUARD = 1e-6;
+
+/* -sum x log(softmax + guard), or the Bernoulli's, of one row. */
+static double row_nll(enum factors_likelihood likelihood, const float *x, const float *y, int g)
+{
+    double most = -HUGE_VAL, total = 0, sum = 0;
+    for (int j = 0; j < g; j++)
+        most = fmax(most, (double)y[j]);
+    for (int j = 0; j < g; j++)
+        total += exp((double)y[j] - most);
+    for (int j = 0; j < g; j++) {
+        double p =
+            likelihood == LIKELIHOOD_MULTINOMIAL ? exp((double)y[j] - most) / total : 1 / (1 + exp(-(double)y[j]));
+        sum -= (double)x[j] * log(p + GUARD);
+        if (likelihood == LIKELIHOOD_BERNOULLI)
+            sum -= (1 - (double)x[j]) * log(1 - p + GUARD);
+    }
+    return sum;
+}
+
+static double row_squares(const float *x, const float *y, int g)
+{
+    double sum = 0;
+    for (int j = 0; j < g; j++)
+        sum += ((double)x[j] - (double)y[j]) * ((double)x[j] - (double)y[j]);
+    return sum;
+}
+
+static enum status held_out(struct method_run *run, bool sampled, struct outcome *out, struct error *err)
+{
+    struct fit *f = run->fits[0];
+    int n = run->data.test_count, g = run->features->columns;
+    enum factors_likelihood likelihood = f->setup.shape.likelihood;
+    bool gaussian = likelihood == LIKELIHOOD_GAUSSIAN;
+    double sum = 0;
+    for (int at = 0; at < n; at += f->piece) {
+        int count = n - at < f->piece ? n - at : f->piece;
+        struct fit_view view;
+        enum status status = fit_view(f, run->data.test + at, count, sampled, at, &view, err);
+        if (status)
+            return status;
+        for (int i = 0; i < count; i++) {
+            const float *x = view.x + (ptrdiff_t)i * g, *y = view.y + (ptrdiff_t)i * g;
+            sum += gaussian ? row_squares(x, y, g) : row_nll(likelihood, x, y, g);
+        }
+    }
+    if (gaussian)
+        *(sampled ? &out->mse : &out->mse_mean) = sum / n / g;
+    else
+        *(sampled ? &out->nll : &out->nll_mean) = sum / n;
+    return isfinite(sum) ? STATUS_OK : error_set(err, STATUS_NUMERIC, NULL, "a held-out error is not finite");
+}
+
+/* Means of the latent variables of `rows`, [count][latent]; the caller frees them. */
+static enum status encode(struct method_run *run, const int *rows, int count, float **codes, struct error *err)
+{
+    struct fit *f = run->fits[0];
+    size_t k = (size_t)f->setup.shape.latent;
+    *codes = malloc((size_t)count * k * sizeof **codes);
+    enum status status = *codes ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for codes");
+    for (int at = 0; !status && at < count; at += f->piece) {
+        int part = count - at < f->piece ? count - at : f->piece;
+        struct fit_view view;
+        status = fit_view(f, rows + at, part, false, 0, &view, err);
+        if (!status)
+            memcpy(*codes + (size_t)at * k, view.mean, (size_t)part * k * sizeof **codes);
+    }
+    return status;
+}
+
+static float *truth_of(const struct features *features, const int *rows, int count)
+{
+    size_t width = (size_t)features->factors;
+    float *truth = malloc((size_t)count * width * sizeof *truth);
+    for (int i = 0; truth && i < count; i++)
+        memcpy(truth + (size_t)i * width, features->truth + (size_t)rows[i] * width, width * sizeof *truth);
+    return truth;
+}
+
+/* DCI from up to `most` rows of training, chosen by numpy's legacy generator at seed 42. */
+static enum status disentanglement(struct method_run *run, int most, double *score, struct error *err)
+{
+    int n = run->data.train_count, count = n < most ? n : most;
+    struct mt19937 rng;
+    float *codes = NULL, *truth = NULL;
+    int *rows = malloc((size_t)n * sizeof *rows);
+    enum status status = rows ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for rows");
+    if (!status) {
+        mt19937_init(&rng, 42);
+        mt19937_permutation(&rng, rows, n);
+        for (int i = 0; i < n; i++)
+            rows[i] = run->data.train[rows[i]];
+        status = encode(run, rows, count, &codes, err);
+    }
+    if (!status) {
+        truth = truth_of(run->features, rows, count);
+        status = truth ? dci_score(codes, truth, count, run->fits[0]->setup.shape.latent, run->features->factors,
+                                   NULL, score, err)
+                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for factors");
+    }
+    free(rows);
+    free(codes);
+    free(truth);
+    return status;
+}
+
+static enum status support(struct method_run *run, const float *mask, struct outcome *out, struct error *err)
+{
+    const struct features *f = run->features;
+    int k = run->fits[0]->setup.shape.latent;
+    struct support_score score = {0};
+    float *codes = NULL, *truth = truth_of(f, run->data.test, run->data.test_count);
+    enum status status = truth ? encode(run, run->data.test, run->data.test_count, &codes, err)
+                               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for factors");
+    if (!status)
+        status = support_compare(mask, f->support, f->columns, k, f->factors, codes, truth, run->data.test_count,
+                                 &score, err);
+    out->support_f1 = score.f1;
+    out->hamming = score.hamming;
+    free(codes);
+    free(truth);
+    return status;
+}
+
+static void count_mask(const float *mask, int g, int k, struct outcome *out)
+{
+    out->columns = out->anchors = 0;
+    for (int c = 0; c < k; c++) {
+        bool used = false;
+        for (int j = 0; j < g; j++)
+            used = used || mask[(ptrdiff_t)j * k + c] != 0;
+        out->columns += used;
+    }
+    for (int j = 0; j < g; j++) {
+        int used = 0;
+        for (int c = 0; c < k; c++)
+            used += mask[(ptrdiff_t)j * k + c] != 0;
+        out->anchors += used == 1;
+    }
+}
+
+static enum status masks(struct method_run *run, struct outcome *out, struct error *err)
+{
+    const struct latent_model *m = run->fits[0]->model;
+    if (!m->mask)
+        return STATUS_OK;
+    float *mask = malloc(m->mask->count * sizeof *mask);
+    if (!mask)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a mask");
+    enum status status = STATUS_OK;
+    prior_mask(&run->fits[0]->setup.prior, m, mask);
+    count_mask(mask, m->shape.features, m->shape.latent, out);
+    if (run->features->support && m->shape.latent >= run->features->factors)
+        status = support(run, mask, out, err);
+    free(mask);
+    return status;
+}
+
+enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err)
+{
+    struct fit *f = run->fits[0];
+    double before[] = {out->updates, out->samples};
+    for (int i = 0; i < OUTCOME_COLUMNS; i++)
+        ((double *)out)[i] = NAN;
+    out->objective = fit_objective(f);
+    out->worst_objective = run->worst;
+    out->restart = (double)run->chosen;
+    out->updates = run->alone ? before[0] : (double)f->updates;
+    out->samples = run->alone ? before[1] : (double)f->epoch * run->data.train_count;
+    enum status status = held_out(run, true, out, err);
+    if (!status)
+        status = held_out(run, false, out, err);
+    if (!status && run->features->truth) {
+        status = disentanglement(run, DCI_ROWS, &out->dci, err);
+        if (!status)
+            status = disentanglement(run, DCI_ROWS_PAPER, &out->dci_16, err);
+    }
+    return status ? status : masks(run, out, err);
+}

@@ -1,0 +1,58 @@
+/* Factors as a row of the registry.
+ *
+ * A tour: model.c (the networks), prior.c (what is updated in closed form), fit.c (one model in training), config.c
+ * (what can be set, and the list of cases), run.c and work.c (the course of a run, restarts), evaluate.c (what is
+ * measured), plots.c (its pictures), checkpoint.c (what is saved), query.c (asking a model). */
+#include "core/methods/factors/factors.h"
+
+#include "core/methods/factors/config.h"
+#include "core/methods/factors/run.h"
+
+static const struct method_metric metrics[] = {
+    {"loss", "", "objective of a training batch, mean of twenty updates"},
+    {"objective", "", "objective of a finished case's last pass, by which restarts are chosen"},
+    {"mse", "", "held-out squared error of an entry, from sampled factors"},
+    {"nll", "nats", "held-out negative log likelihood of a row, from sampled factors"},
+    {"dci", "", "disentanglement of the factors' means, from 500 rows"},
+    {"columns_used", "columns", "columns of the mask that feed any feature"},
+};
+
+static const struct method_query queries[] = {
+    {"predict", "the factors behind a row of features, what they make of it, and which feature hangs on which factor",
+     false},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const struct method factors_method = {
+    .kind = "factors",
+    .title = "Factors: the Sparse VAE",
+    .summary =
+        "Few factors behind many features of a table, each feature fed by a few of them only. A decoder that sees "
+        "each feature's own factors under a learned mask with a spike-and-slab prior, beside the models that "
+        "it is compared with.",
+    .paper = "G. E. Moran, D. Sridhar, Y. Wang, D. M. Blei. Identifiable Deep Generative Models via Sparse Decoding. "
+             "Transactions on Machine Learning Research, 2022.",
+    .config = CONFIG_TABLE(factors_fields, struct factors_config),
+    .presets = factors_presets,
+    .preset_count = FACTORS_PRESETS,
+    .metrics = metrics,
+    .metric_count = COUNT(metrics),
+    .queries = queries,
+    .query_count = COUNT(queries),
+    .check = factors_check,
+    .estimate = factors_estimate,
+    .create = factors_create,
+    .step = factors_step,
+    .progress = factors_progress,
+    .save = factors_save,
+    .load = factors_load,
+    .warm_start = factors_warm_start,
+    .begin_evaluation = factors_begin_evaluation,
+    .result = factors_result,
+    .destroy = factors_destroy,
+    .open = factors_open,
+    .close = factors_close,
+    .model_bytes = factors_model_bytes,
+    .query = factors_query,
+};

@@ -1,0 +1,368 @@
+#include "core/methods/factors/fit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/philox.h"
+
+enum { STREAM_ORDER = 0x6f7264, EVALUATION_STEP = 0x7fffffff, ALIGNED = 16 };
+enum { PIECE_BYTES = 32 << 20 }; /* of activations */
+static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
+
+/* ---- life ------------------------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+double fit_calibrate(const double *deviation, int count)
+{
+    double *sorted = malloc((size_t)count * sizeof *sorted);
+    if (!sorted)
+        return NAN;
+    memcpy(sorted, deviation, (size_t)count * sizeof *sorted);
+    qsort(sorted, (size_t)count, sizeof *sorted, ascending);
+    double at = 0.05 * (count - 1);
+    int below = (int)at, above = below + 1 < count ? below + 1 : below;
+    double quantile = sorted[below] + (at - below) * (sorted[above] - sorted[below]);
+    free(sorted);
+    quantile = quantile > 0 ? quantile : 1e-3;
+    return quantile * quantile * CHI_SQUARED_3_TENTH / NU;
+}
+
+static float *reals(size_t count)
+{
+    return aligned_alloc(64, (count + ALIGNED - 1) / ALIGNED * ALIGNED * sizeof(float));
+}
+
+static enum status make_memory(struct fit *f, struct error *err)
+{
+    const struct latent_shape *s = &f->setup.shape;
+    size_t rows = (size_t)f->setup.batch, g = (size_t)s->features;
+    double most = PIECE_BYTES / latent_row_bytes(s);
+    f->piece = most >= (double)f->setup.batch ? (int)f->setup.batch : most < 1 ? 1 : (int)most;
+    f->x = reals(rows * g);
+    f->input = f->setup.relative ? reals(rows * g) : f->x;
+    f->coefficients = reals(g * (size_t)s->latent);
+    f->order = calloc((size_t)f->data.train_count, sizeof *f->order);
+    return f->x && f->input && f->coefficients && f->order
+               ? STATUS_OK
+               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d features", s->features);
+}
+
+static enum status start_weights(struct fit *f, struct error *err)
+{
+    double *deviation = malloc((size_t)f->setup.shape.features * sizeof *deviation);
+    if (!deviation)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for deviations");
+    features_moments(f->data.features, NULL, deviation);
+    latent_init(f->model, f->setup.seed, deviation);
+    f->xi = fit_calibrate(deviation, f->setup.shape.features);
+    free(deviation);
+    return STATUS_OK;
+}
+
+enum status fit_create(const struct fit_setup *setup, const struct fit_data *data, const char *prefix,
+                       const struct kernels *kernels, struct pool *pool, bool alone, struct fit **fit,
+                       struct error *err)
+{
+    struct fit *f = calloc(1, sizeof *f);
+    if (!f)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a fit");
+    f->setup = *setup;
+    f->data = *data;
+    f->ordered = -1;
+    f->loss = NAN;
+    arena_init(&f->arena, (size_t)1 << 20, 0);
+    enum status status = alone ? pool_create(1, &f->own, err) : STATUS_OK;
+    if (!status)
+        status = latent_create(&setup->shape, prefix, true, &f->model, err);
+    if (!status)
+        status = make_memory(f, err);
+    if (!status)
+        status = start_weights(f, err);
+    if (!status)
+        status = adam_create(f->model->params, &ADAM_DEFAULT, &f->adam, err);
+    if (status) {
+        fit_destroy(f);
+        return status;
+    }
+    exec_init(&f->exec, kernels, alone ? f->own : pool, &f->arena, setup->seed);
+    *fit = f;
+    return STATUS_OK;
+}
+
+void fit_destroy(struct fit *fit)
+{
+    if (!fit)
+        return;
+    adam_destroy(fit->adam);
+    latent_destroy(fit->model);
+    arena_close(&fit->arena);
+    pool_destroy(fit->own);
+    if (fit->input != fit->x)
+        free(fit->input);
+    free(fit->x);
+    free(fit->coefficients);
+    free(fit->order);
+    free(fit);
+}
+
+void fit_copy(struct fit *to, const struct fit *from)
+{
+    params_copy(to->model->params, from->model->params);
+    adam_copy(to->adam, from->adam);
+    to->setup.seed = from->setup.seed;
+    to->exec.seed = from->setup.seed;
+    to->updates = from->updates;
+    to->epoch = from->epoch;
+    to->position = from->position;
+    to->loss_sum = from->loss_sum;
+    to->loss = from->loss;
+    to->ordered = -1;
+}
+
+enum status fit_pack(struct fit *fit, enum pack_role role, struct pack *pack, const char *prefix, struct error *err)
+{
+    const struct {
+        const char *name;
+        void *at;
+        bool real;
+    } entries[] = {{"seed", &fit->setup.seed, false},  {"updates", &fit->updates, false},
+                   {"epoch", &fit->epoch, false},      {"position", &fit->position, false},
+                   {"loss_sum", &fit->loss_sum, true}, {"loss", &fit->loss, true}};
+    if (role == PACK_WEIGHT)
+        return params_pack(fit->model->params, pack, err);
+    if (role == PACK_OPTIMISER)
+        return adam_pack_as(fit->adam, prefix, pack, err);
+    enum status status = STATUS_OK;
+    for (size_t i = 0; !status && i < sizeof entries / sizeof entries[0]; i++) {
+        char name[PACK_NAME];
+        snprintf(name, sizeof name, "%sfit.%s", prefix, entries[i].name);
+        status = entries[i].real ? pack_add_f64(pack, name, entries[i].at, err)
+                                 : pack_add_i64(pack, name, entries[i].at, err);
+    }
+    return status;
+}
+
+void fit_loaded(struct fit *fit)
+{
+    fit->exec.seed = fit->setup.seed;
+    fit->ordered = -1;
+}
+
+double fit_objective(const struct fit *fit)
+{
+    return fit->loss;
+}
+bool fit_done(const struct fit *fit)
+{
+    return fit->epoch >= fit->setup.epochs;
+}
+
+/* ---- batches ---------------------------------------------------------------------------------------- */
+
+/* Fisher and Yates, from the last place down. */
+static void shuffle(struct fit *f)
+{
+    struct philox from = philox_stream(f->setup.seed, STREAM_ORDER, (uint64_t)f->epoch);
+    int n = f->data.train_count;
+    memcpy(f->order, f->data.train, (size_t)n * sizeof *f->order);
+    for (int i = n - 1; i > 0; i--) {
+        int j = (int)((uint64_t)philox_u32(&from, (uint64_t)i) * (uint64_t)(i + 1) >> 32), other = f->order[i];
+        f->order[i] = f->order[j];
+        f->order[j] = other;
+    }
+    f->ordered = f->epoch;
+}
+
+static void gather(struct fit *f, const int *rows, int count)
+{
+    int g = f->setup.shape.features;
+    for (int i = 0; i < count; i++) {
+        const float *from = f->data.features->x + (ptrdiff_t)rows[i] * g;
+        memcpy(f->x + (ptrdiff_t)i * g, from, (size_t)g * sizeof *from);
+        if (!f->setup.relative)
+            continue;
+        double sum = 0;
+        for (int j = 0; j < g; j++)
+            sum += (double)from[j];
+        for (int j = 0; j < g; j++)
+            f->input[(ptrdiff_t)i * g + j] = sum > 0 ? (float)((double)from[j] / sum) : 0;
+    }
+}
+
+/* ---- loss ------------------------------------------------------------------------------------------- */
+
+/* Both may be missing; a NULL that follows a failure is told by the exec. */
+static struct tensor *plus(struct exec *e, struct tensor *a, struct tensor *b)
+{
+    return op_add(e, a, b);
+}
+
+static struct tensor *reconstruction(struct fit *f, struct tensor *y, const float *x, int rows)
+{
+    struct latent_model *m = f->model;
+    bool code = f->setup.objective == OBJECTIVE_CODE;
+    double each = 1.0 / rows;
+    switch (m->shape.likelihood) {
+    case LIKELIHOOD_MULTINOMIAL:
+        return op_multinomial_loss(&f->exec, y, x, GUARD, each);
+    case LIKELIHOOD_BERNOULLI:
+        return op_bernoulli_loss(&f->exec, y, x, GUARD, each);
+    default:
+        return op_gaussian_loss(&f->exec, y, x, m->log_sigma, code ? each / m->shape.features : each);
+    }
+}
+
+/* What does not depend on the batch, for `share` of it. */
+static struct tensor *priors(struct fit *f, struct tensor *loss)
+{
+    struct latent_model *m = f->model;
+    bool code = f->setup.objective == OBJECTIVE_CODE;
+    double each = code ? 1.0 / (double)f->setup.batch : 1.0 / f->data.train_count;
+    int power = f->setup.zeros == ZEROS_THRESHOLD || f->setup.prior.kind == PRIOR_HORSESHOE
+                    ? prior_coefficients(&f->setup.prior, m, f->coefficients)
+                    : 0;
+    if (power)
+        loss = plus(&f->exec, loss, op_weight_penalty(&f->exec, m->mask, f->coefficients, power, each));
+    if (m->log_sigma) {
+        double logs = each * (NU + 2) + 1, squares = each * 0.5 * NU * f->xi;
+        loss = plus(&f->exec, loss, op_sigma_prior(&f->exec, m->log_sigma, logs, squares));
+    }
+    return loss;
+}
+
+/* Rows [at, at + count) of a batch of `rows`. */
+static enum status work_piece(struct fit *f, int at, int count, int rows, double *loss, struct error *err)
+{
+    struct exec *e = &f->exec;
+    int g = f->setup.shape.features, k = f->setup.shape.latent;
+    double divergence = f->setup.beta / rows / (f->setup.objective == OBJECTIVE_CODE ? k : 1);
+    exec_begin(e, true, (uint64_t)f->updates);
+    struct tensor *x = tensor_wrap_rows(e, f->input + (ptrdiff_t)at * g, count, g, false);
+    struct latent_code code = latent_encode(f->model, e, x);
+    struct tensor *z = op_gaussian_sample(e, code.mean, code.log_variance, at);
+    struct tensor *total = reconstruction(f, latent_decode(f->model, e, z), f->x + (ptrdiff_t)at * g, rows);
+    total = plus(e, total, op_gaussian_kl(e, code.mean, code.log_variance, divergence));
+    if (at == 0)
+        total = priors(f, total);
+    enum status status = tape_backward(e, total, NULL, err);
+    if (!status)
+        *loss += (double)total->data[0];
+    return status;
+}
+
+/* ---- update ----------------------------------------------------------------------------------------- */
+
+/* Soft thresholds, in the metric of Adam's last step: 0 is kept where the mean gradient is below the penalty's. */
+static void shrink(struct fit *f)
+{
+    struct weight *w = f->model->mask;
+    double each = f->setup.objective == OBJECTIVE_CODE ? 1.0 / (double)f->setup.batch : 1.0 / f->data.train_count;
+    float *scales = arena_alloc(&f->arena, w->count * sizeof *scales);
+    if (!scales || !prior_coefficients(&f->setup.prior, f->model, f->coefficients))
+        return;
+    adam_scales(f->adam, w, f->setup.learning_rate, scales);
+    for (size_t i = 0; i < w->count; i++) {
+        float by = scales[i] * f->coefficients[i] * (float)each, size = fabsf(w->value[i]) - by;
+        w->value[i] = size > 0 ? copysignf(size, w->value[i]) : 0;
+    }
+}
+
+static bool skipping(const struct fit *f)
+{
+    return f->model->mask && f->setup.zeros == ZEROS_SKIP && f->epoch >= f->setup.zeros_after;
+}
+
+/* Zeros of a decoder that skips them stay: keeps[i] tells what was not zero before the update. */
+static enum status after_step(struct fit *f, const unsigned char *keeps, struct error *err)
+{
+    struct weight *w = f->model->mask;
+    if (!w)
+        return STATUS_OK;
+    for (size_t i = 0; keeps && i < w->count; i++)
+        w->value[i] = keeps[i] ? w->value[i] : 0;
+    if (f->setup.zeros != ZEROS_THRESHOLD && f->setup.prior.kind != PRIOR_HORSESHOE)
+        shrink(f);
+    prior_update(&f->setup.prior, f->model);
+    return exec_status(&f->exec, err);
+}
+
+static enum status begin_skip(struct fit *f, unsigned char **keeps, struct error *err)
+{
+    struct weight *w = f->model->mask;
+    *keeps = NULL;
+    if (!skipping(f))
+        return STATUS_OK;
+    latent_skip(f->model);
+    *keeps = malloc(w->count);
+    if (!*keeps)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the zeros of %zu weights", w->count);
+    for (size_t i = 0; i < w->count; i++)
+        (*keeps)[i] = w->value[i] != 0;
+    return STATUS_OK;
+}
+
+static void end_batch(struct fit *f, int rows, double loss)
+{
+    f->last_loss = loss;
+    f->last_rows = rows;
+    f->updates++;
+    f->position += rows;
+    f->loss_sum += loss * rows;
+    if (f->position < f->data.train_count)
+        return;
+    f->loss = f->loss_sum / f->data.train_count;
+    f->loss_sum = 0;
+    f->position = 0;
+    f->epoch++;
+}
+
+enum status fit_update(struct fit *fit, struct error *err)
+{
+    struct fit *f = fit;
+    int left = f->data.train_count - (int)f->position, rows = left < f->setup.batch ? left : (int)f->setup.batch;
+    double loss = 0;
+    unsigned char *keeps;
+    enum status status = begin_skip(f, &keeps, err);
+    if (f->ordered != f->epoch)
+        shuffle(f);
+    gather(f, f->order + f->position, rows);
+    params_begin_step(f->model->params);
+    for (int at = 0; !status && at < rows; at += f->piece)
+        status = work_piece(f, at, rows - at < f->piece ? rows - at : f->piece, rows, &loss, err);
+    if (!status && !isfinite(loss))
+        status = error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)f->updates);
+    if (!status)
+        status = adam_step(f->adam, &f->exec, f->setup.learning_rate, NULL, err);
+    if (!status)
+        status = after_step(f, keeps, err);
+    free(keeps);
+    if (!status)
+        end_batch(f, rows, loss);
+    return status;
+}
+
+enum status fit_view(struct fit *fit, const int *rows, int count, bool sampled, int64_t first, struct fit_view *view,
+                     struct error *err)
+{
+    struct fit *f = fit;
+    struct exec *e = &f->exec;
+    int g = f->setup.shape.features;
+    if (skipping(f))
+        latent_skip(f->model);
+    gather(f, rows, count);
+    exec_begin(e, false, EVALUATION_STEP);
+    struct latent_code code = latent_encode(f->model, e, tensor_wrap_rows(e, f->input, count, g, false));
+    struct tensor *z = sampled ? op_gaussian_sample(e, code.mean, code.log_variance, first) : code.mean;
+    struct tensor *y = latent_decode(f->model, e, z);
+    enum status status = exec_status(e, err);
+    if (!status)
+        *view = (struct fit_view){f->x, code.mean->data, code.log_variance->data, y->data};
+    return status;
+}

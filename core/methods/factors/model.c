@@ -1,0 +1,182 @@
+#include "core/methods/factors/model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/philox.h"
+
+enum { STREAM_RATE = 0x726174 };
+
+static void build_layer(struct linear *layer, struct params *params, const char *prefix, const char *name, int in,
+                        int out)
+{
+    char full[PACK_NAME];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    linear_build(layer, params, full, NULL, in, out);
+}
+
+static struct weight *build_array(struct params *params, const char *prefix, const char *name, int rank,
+                                  const int *dim, struct init init)
+{
+    char full[PACK_NAME];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    return params_add(params, full, rank, dim, init);
+}
+
+static struct weight *build_state(struct params *params, const char *prefix, const char *name, int count,
+                                  double value)
+{
+    char full[PACK_NAME];
+    snprintf(full, sizeof full, "%s%s", prefix, name);
+    return params_add_state(params, full, count, value);
+}
+
+static void build(struct latent_model *m, const char *prefix)
+{
+    const struct latent_shape *s = &m->shape;
+    struct params *p = m->params;
+    int g = s->features, k = s->latent, h = s->hidden;
+    build_layer(&m->encoder[0], p, prefix, "encoder.0", g, h);
+    build_layer(&m->encoder[1], p, prefix, "encoder.1", h, h);
+    build_layer(&m->mean, p, prefix, "mean", h, k);
+    build_layer(&m->log_variance, p, prefix, "log_variance", h, k);
+    m->first = build_array(p, prefix, "decoder.0.weight", 2, (int[]){h, k}, init_fan_in(k));
+    build_layer(&m->second, p, prefix, "decoder.1", h, h);
+    m->head = build_array(p, prefix, "head.weight", 2, (int[]){g, h}, init_fan_in(h));
+    m->head_bias = build_array(p, prefix, "head.bias", 1, &g, init_fan_in(h));
+    if (s->model == MODEL_SPARSE_VAE)
+        m->mask = build_array(p, prefix, "mask", 2, (int[]){g, k}, init_normal(1));
+    if (s->likelihood == LIKELIHOOD_GAUSSIAN)
+        m->log_sigma = build_array(p, prefix, "log_sigma", 1, &g, init_constant(0));
+    if (s->model == MODEL_SPARSE_VAE) {
+        m->odds = build_state(p, prefix, "odds", g * k, 0.5);
+        m->rate = build_state(p, prefix, "rate", k, 0.5);
+        m->scales = build_state(p, prefix, "scales", 2, 1);
+    }
+}
+
+enum status latent_create(const struct latent_shape *shape, const char *prefix, bool with_grad,
+                          struct latent_model **model, struct error *err)
+{
+    struct latent_model *m = calloc(1, sizeof *m);
+    if (!m)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    m->shape = *shape;
+    m->zeros = calloc((size_t)shape->hidden, sizeof *m->zeros);
+    m->skip.dense = calloc(3 * (size_t)shape->features, sizeof *m->skip.dense);
+    enum status status = m->zeros && m->skip.dense ? params_create(&m->params, err)
+                                                   : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    if (!status) {
+        m->skip.anchors = m->skip.dense + shape->features;
+        m->skip.hang = m->skip.anchors + shape->features;
+        m->no_bias =
+            (struct weight){.value = m->zeros, .rank = 1, .dim = {shape->hidden}, .count = (size_t)shape->hidden};
+        build(m, prefix);
+        status = params_seal(m->params, with_grad, err);
+    }
+    if (status) {
+        latent_destroy(m);
+        return status;
+    }
+    *model = m;
+    return STATUS_OK;
+}
+
+void latent_destroy(struct latent_model *model)
+{
+    if (!model)
+        return;
+    params_destroy(model->params);
+    free(model->skip.dense);
+    free(model->zeros);
+    free(model);
+}
+
+void latent_init(struct latent_model *model, uint64_t seed, const double *deviation)
+{
+    params_init(model->params, seed);
+    for (int j = 0; model->log_sigma && j < model->shape.features; j++)
+        model->log_sigma->value[j] = (float)log(fmax(deviation[j], 1e-3));
+    struct philox from = philox_stream(seed, STREAM_RATE, 0);
+    for (int k = 0; model->rate && k < model->shape.latent; k++)
+        model->rate->value[k] = philox_uniform(&from, (uint64_t)k);
+}
+
+/* Anchors ascend by the latent variable they hang on, those of none first. */
+void latent_skip(struct latent_model *model)
+{
+    int k = model->shape.latent, g = model->shape.features;
+    struct latent_skip *skip = &model->skip;
+    skip->dense_count = skip->anchor_count = 0;
+    for (int latent = -1; latent < k; latent++)
+        for (int j = 0; j < g; j++) {
+            int used = 0, last = -1;
+            for (int c = 0; c < k; c++)
+                if (model->mask->value[(ptrdiff_t)j * k + c] != 0) {
+                    used++;
+                    last = c;
+                }
+            if (used <= 1 && last == latent) {
+                skip->anchors[skip->anchor_count] = j;
+                skip->hang[skip->anchor_count++] = last;
+            }
+            if (used > 1 && latent == -1)
+                skip->dense[skip->dense_count++] = j;
+        }
+    model->skipping = true;
+}
+
+struct latent_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x)
+{
+    struct tensor *h = linear_forward(e, &model->encoder[0], x, true, 0);
+    h = linear_forward(e, &model->encoder[1], h, true, 0);
+    return (struct latent_code){linear_forward(e, &model->mean, h, false, 0),
+                                linear_forward(e, &model->log_variance, h, false, 0)};
+}
+
+static struct tensor *hidden(struct latent_model *m, struct exec *e, struct tensor *u)
+{
+    return linear_forward(e, &m->second, op_linear(e, u, m->first, &m->no_bias, true, 0), true, 0);
+}
+
+struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct tensor *z)
+{
+    struct latent_model *m = model;
+    struct head_part parts[2];
+    int count = 0, g = m->shape.features;
+    if (!z)
+        return NULL;
+    if (!m->mask)
+        return op_linear(e, hidden(m, e, z), m->head, m->head_bias, false, 0);
+    if (!m->skipping) {
+        parts[count++] = (struct head_part){hidden(m, e, op_mask_rows(e, z, m->mask, NULL, g)), NULL, g};
+    } else {
+        const struct latent_skip *s = &m->skip;
+        if (s->dense_count)
+            parts[count++] = (struct head_part){hidden(m, e, op_mask_rows(e, z, m->mask, s->dense, s->dense_count)),
+                                                s->dense, s->dense_count};
+        if (s->anchor_count) {
+            struct tensor *columns = op_linear(e, op_signed_columns(e, m->first), m->second.w, NULL, false, 0);
+            parts[count++] = (struct head_part){
+                op_anchor_rows(e, z, m->mask, columns, m->second.b, s->anchors, s->hang, s->anchor_count), s->anchors,
+                s->anchor_count};
+        }
+    }
+    return op_feature_head(e, z->rows, parts, count, m->head, m->head_bias);
+}
+
+double latent_row_bytes(const struct latent_shape *s)
+{
+    double decoded =
+        s->model == MODEL_SPARSE_VAE ? (double)s->features * (s->latent + 2.0 * s->hidden) : 4.0 * s->hidden;
+    return 2 * sizeof(float) * (decoded + 3.0 * s->features + 4.0 * s->hidden);
+}
+
+double latent_flops(const struct latent_shape *s)
+{
+    double h = s->hidden, k = s->latent, g = s->features;
+    double inner = k * h + h * h + h;
+    return 6 * (g * h + h * h + 2 * h * k + (s->model == MODEL_SPARSE_VAE ? g * inner : inner + g * h));
+}

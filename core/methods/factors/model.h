@@ -1,0 +1,68 @@
+/* The networks: an encoder of two layers with heads for mean and log variance, and a decoder.
+ *
+ *   sparse VAE      y_ij = v_j . h(w_j * z_i) + c_j, h two layers that all features share; W: [features][latent]
+ *   VAE, beta-VAE   y_i = V h(z_i) + c, the same h
+ *
+ * The first layer of h has no bias. Likelihoods: Gaussian with a deviation for each feature, multinomial over a row's
+ * features, Bernoulli for each feature. */
+#ifndef MOTIF_CORE_METHODS_FACTORS_MODEL_H
+#define MOTIF_CORE_METHODS_FACTORS_MODEL_H
+
+#include "core/nn/layers.h"
+
+enum factors_model { MODEL_SPARSE_VAE, MODEL_VAE, MODEL_BETA_VAE, FACTORS_MODELS };
+enum factors_likelihood { LIKELIHOOD_GAUSSIAN, LIKELIHOOD_MULTINOMIAL, LIKELIHOOD_BERNOULLI };
+
+struct latent_shape {
+    enum factors_model model;
+    enum factors_likelihood likelihood;
+    int features, latent, hidden;
+};
+
+/* Which features the decoder computes in full, and which it can do for less (op_anchor_rows). */
+struct latent_skip {
+    int dense_count, anchor_count;
+    int32_t *dense, *anchors, *hang; /* [features] each; hang: the latent variable of an anchor, -1: of none */
+};
+
+struct latent_model {
+    struct latent_shape shape;
+    struct params *params;
+    struct linear encoder[2], mean, log_variance;
+    struct weight *first, *head, *head_bias; /* [hidden][latent], [features][hidden], [features] */
+    struct linear second;
+    struct weight *mask;      /* [features][latent] W; NULL but for the sparse VAE */
+    struct weight *log_sigma; /* [features]; NULL but for the Gaussian */
+    struct weight *odds;      /* state, [features latent] p_jk; NULL but for the sparse VAE */
+    struct weight *rate;      /* state, [latent] eta_k; NULL likewise */
+    struct weight *scales;    /* state, [2]; NULL likewise (prior.h) */
+    struct weight no_bias;
+    float *zeros;
+    bool skipping; /* the decoder skips by `skip` */
+    struct latent_skip skip;
+};
+
+/* `prefix` begins the name of every array. with_grad false: for queries. Values are undefined until latent_init(). */
+enum status latent_create(const struct latent_shape *shape, const char *prefix, bool with_grad,
+                          struct latent_model **model, struct error *err);
+void latent_destroy(struct latent_model *model); /* NULL is fine */
+/* Weights as PyTorch's defaults, W standard normal, p = 1/2, eta uniform; log_sigma from `deviation` [features]. */
+void latent_init(struct latent_model *model, uint64_t seed, const double *deviation);
+
+/* Sorts features by how many entries of W are exactly not zero, and has the decoder skip accordingly from now on. */
+void latent_skip(struct latent_model *model);
+
+struct latent_code {
+    struct tensor *mean, *log_variance;
+};
+/* x: [rows][features]. */
+struct latent_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x);
+/* z: [rows][latent]; returns [rows][features], logits for counts. */
+struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct tensor *z);
+
+/* Bytes of activations and their gradients for one row of a batch. */
+double latent_row_bytes(const struct latent_shape *shape);
+/* Operations of a training step for one row. */
+double latent_flops(const struct latent_shape *shape);
+
+#endif

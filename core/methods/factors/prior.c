@@ -1,0 +1,90 @@
+#include "core/methods/factors/prior.h"
+
+#include <math.h>
+
+static const double PRIOR_ZERO = 0.01;
+
+double prior_odds(const struct prior *prior, double w, double rate)
+{
+    double against = exp(-(prior->lambda0 - prior->lambda1) * fabs(w));
+    if (prior->normalised)
+        against *= prior->lambda0 / prior->lambda1;
+    return rate / (rate + (1 - rate) * against);
+}
+
+double prior_rate(double sum, int features)
+{
+    return sum / (2.0 * features - 1);
+}
+
+static void spike_slab_update(const struct prior *prior, struct latent_model *m)
+{
+    int g = m->shape.features, k = m->shape.latent;
+    for (int c = 0; c < k; c++) {
+        double sum = 0, rate = (double)m->rate->value[c];
+        for (int j = 0; j < g; j++) {
+            ptrdiff_t at = (ptrdiff_t)j * k + c;
+            double p = prior_odds(prior, (double)m->mask->value[at], rate);
+            m->odds->value[at] = (float)p;
+            sum += p;
+        }
+        m->rate->value[c] = (float)fmax(prior_rate(sum, g), 1e-10);
+    }
+}
+
+/* tau^2 by entry, v^2 by column, then the two global scales, each by the values before it. */
+static void horseshoe_update(struct latent_model *m)
+{
+    int g = m->shape.features, k = m->shape.latent;
+    float *scales = m->scales->value;
+    double local = (double)scales[0], global = (double)scales[1], taus = 0, vs = 0;
+    for (int c = 0; c < k; c++) {
+        double v = (double)m->rate->value[c], sum = 0;
+        for (int j = 0; j < g; j++) {
+            ptrdiff_t at = (ptrdiff_t)j * k + c;
+            double square = (double)m->mask->value[at] * (double)m->mask->value[at];
+            double tau = fmax(0.5 * (square / (2 * v) + 1 / local), 1e-10);
+            m->odds->value[at] = (float)tau;
+            sum += square / (2 * tau);
+            taus += 1 / tau;
+        }
+        v = fmax(2.0 / (g + 3) * (sum + 1 / global), 1e-10);
+        m->rate->value[c] = (float)v;
+        vs += 1 / v;
+    }
+    scales[0] = (float)(2.0 / ((double)g * k + 3) * (taus + 1));
+    scales[1] = (float)(2.0 / (k + 3) * (vs + 1));
+}
+
+void prior_update(const struct prior *prior, struct latent_model *model)
+{
+    if (!model->mask || prior->kind == PRIOR_NONE)
+        return;
+    if (prior->kind == PRIOR_HORSESHOE)
+        horseshoe_update(model);
+    else
+        spike_slab_update(prior, model);
+}
+
+int prior_coefficients(const struct prior *prior, const struct latent_model *model, float *coefficients)
+{
+    const struct latent_model *m = model;
+    int k = m->shape.latent;
+    if (!m->mask || prior->kind == PRIOR_NONE)
+        return 0;
+    for (size_t i = 0; i < m->mask->count; i++) {
+        double p = (double)m->odds->value[i];
+        coefficients[i] = prior->kind == PRIOR_HORSESHOE ? (float)(0.5 / (p * (double)m->rate->value[i % (size_t)k]))
+                                                         : (float)(prior->lambda1 * p + prior->lambda0 * (1 - p));
+    }
+    return prior->kind == PRIOR_HORSESHOE ? 2 : 1;
+}
+
+void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask)
+{
+    bool odds = prior->kind == PRIOR_SPIKE_SLAB && prior->lambda0 > prior->lambda1;
+    for (size_t i = 0; i < model->mask->count; i++) {
+        float w = model->mask->value[i];
+        mask[i] = fabs((double)w) < PRIOR_ZERO || (odds && model->odds->value[i] < 0.5f) ? 0 : w;
+    }
+}

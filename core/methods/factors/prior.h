@@ -1,0 +1,40 @@
+/* The priors of the decoder's mask W: what is updated in closed form between gradient steps.
+ *
+ *   spike-slab   spike-and-slab lasso. p_jk = E[gamma_jk | w, eta]: the odds of the slab (lambda1) against the spike
+ *                (lambda0); the penalty is sum lambda*_jk |w_jk|, lambda* = lambda1 p + lambda0 (1 - p); then
+ *                eta_k = (sum_j p_jk + a - 1) / (a + b + G - 2) with a = 1, b = G. Two E-steps: the paper's, with the
+ *                densities' factors lambda / 2, and the code's, without.
+ *   slab         the same with lambda0 = lambda1 (Fig. 4)
+ *   horseshoe    w_jk ~ N(0, tau_jk^2 v_k^2), half-Cauchy scales by way of inverse gammas, all modes (C.4.1); the
+ * penalty is sum w^2 / (2 tau^2 v^2) none         no penalty */
+#ifndef MOTIF_CORE_METHODS_FACTORS_PRIOR_H
+#define MOTIF_CORE_METHODS_FACTORS_PRIOR_H
+
+#include <stdbool.h>
+
+#include "core/methods/factors/model.h"
+
+enum factors_prior { PRIOR_SPIKE_SLAB, PRIOR_SLAB, PRIOR_HORSESHOE, PRIOR_NONE };
+
+struct prior {
+    enum factors_prior kind;
+    double lambda1, lambda0;
+    bool normalised; /* the paper's E-step */
+};
+
+/* p of one entry. */
+double prior_odds(const struct prior *prior, double w, double rate);
+/* eta after an E-step: `sum` of p over the `features` of a column. */
+double prior_rate(double sum, int features);
+
+/* The E-step of every column: p by the old eta, then eta. For the horseshoe `odds` holds tau^2, `rate` v^2, and
+ * `scales` {lambda_local, lambda_global}. */
+void prior_update(const struct prior *prior, struct latent_model *model);
+/* Coefficients of the penalty, [features latent], and its power: 1 of |w|, 2 of w^2; 0 where there is none. */
+int prior_coefficients(const struct prior *prior, const struct latent_model *model, float *coefficients);
+
+/* W with what counts as zero taken out: |w| < 0.01 and, for the spike-and-slab lasso, p < 1/2. mask: [features
+ * latent]. */
+void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask);
+
+#endif

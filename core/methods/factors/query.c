@@ -1,0 +1,192 @@
+/* Asking a checkpoint: what its factors are of a row of features, and what they make of it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/synthetic.h"
+#include "core/methods/factors/config.h"
+#include "core/methods/factors/run.h"
+
+enum { QUERY_SETS = 1 << 30 }; /* as FRESH_SETS */
+
+struct method_model {
+    const struct kernels *kernels;
+    struct factors_config config;
+    struct factors_case c;
+    struct prior prior;
+    struct latent_model *latent;
+    float *mask; /* NULL but for the sparse VAE */
+};
+
+static enum status read_case(struct method_model *m, const struct pack_reader *from, struct error *err)
+{
+    struct factors_case *cases = malloc(FACTORS_CASES * sizeof *cases);
+    struct pack *pack = NULL;
+    int64_t at = -1;
+    int count = cases ? factors_cases(&m->config, cases) : 0;
+    enum status status =
+        cases ? pack_create(&pack, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+    if (!status)
+        status = pack_add_i64(pack, "run.at", &at, err);
+    if (!status)
+        status = pack_read(pack, from, 1u << PACK_STATE, err);
+    if (!status && (at < 0 || at >= count || count > FACTORS_CASES))
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another list of cases");
+    if (!status)
+        m->c = cases[at];
+    pack_destroy(pack);
+    free(cases);
+    return status;
+}
+
+static enum status read_weights(struct method_model *m, const struct pack_reader *from, struct error *err)
+{
+    struct pack *pack = NULL;
+    struct fit_setup setup = factors_setup(&m->config, &m->c, SYNTHETIC_FEATURES, 1, 0);
+    m->prior = setup.prior;
+    enum status status = latent_create(&setup.shape, "", false, &m->latent, err);
+    if (!status)
+        status = pack_create(&pack, err);
+    if (!status)
+        status = params_pack(m->latent->params, pack, err);
+    if (!status)
+        status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
+    if (!status)
+        status = params_check(m->latent->params, err);
+    pack_destroy(pack);
+    if (!status && m->latent->mask) {
+        m->mask = malloc(m->latent->mask->count * sizeof *m->mask);
+        if (!m->mask)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a mask");
+        prior_mask(&m->prior, m->latent, m->mask);
+    }
+    return status;
+}
+
+enum status factors_open(const void *config, const struct kernels *kernels, const char *data,
+                         const struct pack_reader *from, struct method_model **model, struct error *err)
+{
+    struct method_model *m = calloc(1, sizeof *m);
+    if (!m)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    m->kernels = kernels;
+    m->config = *(const struct factors_config *)config;
+    enum status status = read_case(m, from, err);
+    if (!status)
+        status = read_weights(m, from, err);
+    if (status) {
+        factors_close(m);
+        return status;
+    }
+    *model = m;
+    return STATUS_OK;
+}
+
+void factors_close(struct method_model *model)
+{
+    if (!model)
+        return;
+    latent_destroy(model->latent);
+    free(model->mask);
+    free(model);
+}
+
+uint64_t factors_model_bytes(const struct method_model *model)
+{
+    return sizeof *model + params_bytes(model->latent->params) +
+           (model->mask ? model->latent->mask->count * sizeof(float) : 0);
+}
+
+/* ---- predict ------------------------------------------------------------------------------------------ */
+
+static enum status take_input(const struct method_model *m, const struct method_input *input, float *x,
+                              struct error *err)
+{
+    int64_t g = m->latent->shape.features;
+    if (input->kind == METHOD_INPUT_ARRAY) {
+        if (input->rank != 1 || input->dim[0] != g)
+            return error_set(err, STATUS_INVALID, "/array", "must be a list of %lld features", (long long)g);
+        for (int64_t j = 0; j < g; j++)
+            if (!isfinite(input->values[j]))
+                return error_set(err, STATUS_INVALID, "/array", "element %lld is not a finite number", (long long)j);
+        memcpy(x, input->values, (size_t)g * sizeof *x);
+        return STATUS_OK;
+    }
+    if (input->seed < 0 || input->seed >= QUERY_SETS)
+        return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, %d); got %lld", QUERY_SETS,
+                         (long long)input->seed);
+    struct features *one;
+    enum status status = synthetic_features((uint64_t)m->config.seed, (uint32_t)(QUERY_SETS + input->seed), m->c.rho,
+                                            factors_deviation(&m->config), 1, &one, err);
+    if (status)
+        return status;
+    memcpy(x, one->x, (size_t)g * sizeof *x);
+    features_destroy(one);
+    return STATUS_OK;
+}
+
+static void write_factors(const struct method_model *m, const struct latent_code *code, const struct sink *out)
+{
+    sink_begin_list(out, "factors");
+    for (int k = 0; k < m->latent->shape.latent; k++) {
+        sink_begin_object(out, NULL);
+        sink_integer(out, "factor", k);
+        sink_number(out, "mean", (double)code->mean->data[k]);
+        sink_number(out, "deviation", exp(0.5 * (double)code->log_variance->data[k]));
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+static void write_features(const struct method_model *m, const float *x, const float *y, const struct sink *out)
+{
+    int k = m->latent->shape.latent;
+    sink_begin_list(out, "features");
+    for (int j = 0; j < m->latent->shape.features; j++) {
+        sink_begin_object(out, NULL);
+        sink_integer(out, "feature", j);
+        sink_number(out, "value", (double)x[j]);
+        sink_number(out, "output", (double)y[j]);
+        if (m->mask) {
+            sink_begin_list(out, "fed_by");
+            for (int c = 0; c < k; c++)
+                if (m->mask[(ptrdiff_t)j * k + c] != 0)
+                    sink_integer(out, NULL, c);
+            sink_end_list(out);
+        }
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+enum status factors_query(const struct method_model *model, const char *query, const struct method_input *input,
+                          const struct sink *out, struct error *err)
+{
+    struct arena arena;
+    struct exec e;
+    struct pool *pool = NULL;
+    int g = model->latent->shape.features;
+    float *x = malloc((size_t)g * sizeof *x);
+    arena_init(&arena, (size_t)1 << 20, 0);
+    enum status status =
+        x ? take_input(model, input, x, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
+    if (!status)
+        status = pool_create(1, &pool, err);
+    if (!status) {
+        struct latent_model view = *model->latent; /* its decoder's lists are not touched */
+        exec_init(&e, model->kernels, pool, &arena, 0);
+        exec_begin(&e, false, 0);
+        struct latent_code code = latent_encode(&view, &e, tensor_wrap_rows(&e, x, 1, g, false));
+        struct tensor *y = latent_decode(&view, &e, code.mean);
+        status = exec_status(&e, err);
+        if (!status) {
+            sink_integer(out, "columns", model->latent->shape.latent);
+            write_factors(model, &code, out);
+            write_features(model, x, y->data, out);
+        }
+    }
+    pool_destroy(pool);
+    arena_close(&arena);
+    free(x);
+    return status;
+}

@@ -1,0 +1,84 @@
+/* The fields of a result: those of the last case at the top, every case in `curve`, data sets together in `summary`.
+ */
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/methods/factors/run.h"
+#include "core/methods/factors/summary.h"
+
+static void write_outcome(const struct sink *out, const struct outcome *o)
+{
+    sink_number(out, "mse", o->mse);
+    sink_number(out, "mse_mean", o->mse_mean);
+    sink_number(out, "nll", o->nll);
+    sink_number(out, "nll_mean", o->nll_mean);
+    sink_number(out, "dci", o->dci);
+    sink_number(out, "dci_16", o->dci_16);
+    sink_number(out, "support_f1", o->support_f1);
+    sink_number(out, "hamming", o->hamming);
+    sink_number(out, "columns_used", o->columns);
+    sink_number(out, "anchors", o->anchors);
+    sink_number(out, "objective", o->objective);
+    sink_number(out, "worst_objective", o->worst_objective);
+    sink_number(out, "restart", o->restart);
+    sink_number(out, "updates", o->updates);
+    sink_number(out, "trained_samples", o->samples);
+}
+
+static void write_spread(const struct sink *out, const char *name, const struct spread *s)
+{
+    sink_begin_object(out, name);
+    sink_number(out, "median", s->median);
+    sink_number(out, "low", s->low);
+    sink_number(out, "high", s->high);
+    sink_end_object(out);
+}
+
+static void write_summary(const struct sink *out, const struct summary *s)
+{
+    sink_begin_object(out, NULL);
+    sink_text(out, "model", factors_model_names[s->c.model]);
+    sink_number(out, "rho", s->c.rho);
+    sink_integer(out, "datasets", s->count);
+    write_spread(out, "mse", &s->mse);
+    write_spread(out, "dci", &s->dci);
+    write_spread(out, "dci_16", &s->dci_16);
+    write_spread(out, "support_f1", &s->support_f1);
+    write_spread(out, "columns_used", &s->columns);
+    sink_number(out, "stuck", s->stuck);
+    sink_end_object(out);
+}
+
+static enum status write_summaries(const struct method_run *run, const struct sink *out, struct error *err)
+{
+    struct summary *rows = calloc((size_t)run->count, sizeof *rows);
+    int count = rows ? summarise(run, rows, run->count) : 0;
+    sink_begin_list(out, "summary");
+    for (int i = 0; i < count; i++)
+        write_summary(out, &rows[i]);
+    sink_end_list(out);
+    free(rows);
+    return count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a summary");
+}
+
+enum status factors_result(struct method_run *run, const struct sink *out, struct error *err)
+{
+    if (run->phase != PHASE_DONE)
+        return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
+    write_outcome(out, &run->outcomes[run->at]);
+    sink_integer(out, "seed", run->config.seed);
+    sink_integer(out, "samples", run->data.test_count);
+    if (run->alone)
+        return STATUS_OK;
+    sink_begin_list(out, "curve");
+    for (int i = 0; i < run->count; i++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "model", factors_model_names[run->cases[i].model]);
+        sink_number(out, "rho", run->cases[i].rho);
+        sink_integer(out, "dataset", run->cases[i].dataset);
+        write_outcome(out, &run->outcomes[i]);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    return write_summaries(run, out, err);
+}

@@ -1,0 +1,75 @@
+/* A factors run in progress: private to core/methods/factors.
+ *
+ *   for each case:  TRAIN (restarts side by side) --> EVALUATE --> next case
+ *   after the last: DONE, with the last case's model still there
+ *
+ * run.c drives the phases, work.c opens cases and updates fits, evaluate.c measures, checkpoint.c names what is
+ * saved, result.c and plots.c write what came out. */
+#ifndef MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
+#define MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
+
+#include "core/methods/factors/config.h"
+
+enum run_phase { PHASE_TRAIN, PHASE_EVALUATE, PHASE_DONE };
+enum { FITS_MAX = 64, FRESH_SETS = 1 << 30 }; /* synthetic data sets from FRESH_SETS on are never trained on */
+
+/* What was measured of a case. Doubles only: saved as a table. NaN where a figure has no meaning. */
+struct outcome {
+    double mse, mse_mean; /* held out, per entry: of sampled and of mean latent variables */
+    double nll, nll_mean; /* held out, per row; counts and 0/1 only */
+    double dci, dci_16;   /* from 500 and from 16 rows of training */
+    double support_f1, hamming;
+    double columns;                    /* of the mask that are not zero */
+    double anchors;                    /* features that one factor feeds */
+    double objective, worst_objective; /* of the kept restart, and of the worst */
+    double restart;                    /* which was kept */
+    double updates, samples;
+};
+enum { OUTCOME_COLUMNS = 15 };
+_Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
+
+struct method_run {
+    struct factors_config config;
+    struct method_env env;
+    struct factors_case *cases;
+    struct outcome *outcomes; /* [count] */
+    int count;
+    double step_seconds;
+    double total_flops;
+
+    /* The open case. */
+    int opened; /* -1: none */
+    struct features *features;
+    int *rows; /* of training, then of test */
+    struct fit_data data;
+    struct fit *fits[FITS_MAX]; /* fits[0] is the one that is kept in the end */
+    int fit_count;
+    enum status fit_status[FITS_MAX];
+    struct error fit_error[FITS_MAX];
+
+    /* Saved. */
+    int64_t phase, at, chosen; /* chosen: the restart that fits[0] is, -1 before that is decided */
+    int64_t seen, work;        /* of the run: samples; updates */
+    int64_t evaluation_seed, evaluation_samples, alone; /* alone: evaluate the open case and end */
+    double loss_sum; /* since the last metric */
+    double worst;    /* objective of the worst restart of this case */
+};
+
+/* work.c */
+/* Makes the data and fits of case `at` ready; weights as at the start. `chosen`: the restarts were decided already.
+ */
+enum status case_open(struct method_run *run, int at, bool chosen, struct error *err);
+void case_close(struct method_run *run);
+/* One update of every fit; decides between restarts when it is time. */
+enum status case_update(struct method_run *run, struct error *err);
+/* Replaces the open case's rows by fresh ones of the same kind, where these can be drawn: the evaluation's. */
+enum status case_fresh(struct method_run *run, struct error *err);
+bool case_trained(const struct method_run *run);
+
+/* evaluate.c */
+enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err);
+
+/* plots.c */
+enum status factors_plots(struct method_run *run, struct error *err);
+
+#endif

@@ -1,0 +1,66 @@
+#include "core/methods/factors/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/metrics/bootstrap.h"
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of one column of outcomes [from, to). `values` has room for all. */
+static struct spread spread_of(const struct outcome *outcomes, int from, int to, ptrdiff_t column, double *values)
+{
+    int count = 0;
+    for (int i = from; i < to; i++) {
+        double value = ((const double *)&outcomes[i])[column];
+        if (isfinite(value))
+            values[count++] = value;
+    }
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    if (count == 0)
+        return (struct spread){NAN, NAN, NAN};
+    return (struct spread){bootstrap_percentile(values, count, 0.5), bootstrap_percentile(values, count, 0.25),
+                           bootstrap_percentile(values, count, 0.75)};
+}
+
+#define COLUMN(member) ((ptrdiff_t)(offsetof(struct outcome, member) / sizeof(double)))
+
+static struct summary summarise_group(const struct method_run *run, int from, int to, double *values)
+{
+    const struct outcome *o = run->outcomes;
+    double noise = factors_deviation(&run->config) * factors_deviation(&run->config), stuck = 0;
+    for (int i = from; i < to; i++)
+        stuck += o[i].mse > 4 * noise;
+    return (struct summary){.c = run->cases[from],
+                            .count = to - from,
+                            .mse = spread_of(o, from, to, COLUMN(mse), values),
+                            .dci = spread_of(o, from, to, COLUMN(dci), values),
+                            .dci_16 = spread_of(o, from, to, COLUMN(dci_16), values),
+                            .support_f1 = spread_of(o, from, to, COLUMN(support_f1), values),
+                            .columns = spread_of(o, from, to, COLUMN(columns), values),
+                            .stuck = stuck / (to - from)};
+}
+
+static bool same_group(const struct factors_case *a, const struct factors_case *b)
+{
+    return a->model == b->model && a->rho == b->rho;
+}
+
+int summarise(const struct method_run *run, struct summary *out, int room)
+{
+    double *values = malloc((size_t)run->count * sizeof *values);
+    int groups = 0, to;
+    for (int from = 0; values && from < run->count; from = to) {
+        for (to = from + 1; to < run->count && same_group(&run->cases[from], &run->cases[to]); to++)
+            ;
+        if (groups < room)
+            out[groups] = summarise_group(run, from, to, values);
+        groups++;
+    }
+    free(values);
+    return groups;
+}

@@ -1,0 +1,20 @@
+/* What several data sets say together: one row for each (model, rho) of a run. */
+#ifndef MOTIF_CORE_METHODS_FACTORS_SUMMARY_H
+#define MOTIF_CORE_METHODS_FACTORS_SUMMARY_H
+
+#include "core/methods/factors/run_int.h"
+
+struct spread {
+    double median, low, high; /* quartiles; NaN without values */
+};
+struct summary {
+    struct factors_case c; /* of its first data set */
+    int count;
+    struct spread mse, dci, dci_16, support_f1, columns;
+    double stuck; /* share of data sets with a held-out error above four times the noise's variance */
+};
+
+/* Rows in the order of the cases, at most `room` written. Returns how many there are, 0 without memory. */
+int summarise(const struct method_run *run, struct summary *out, int room);
+
+#endif

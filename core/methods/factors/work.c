@@ -1,0 +1,170 @@
+/* The open case: its data, its fits, an update of all of them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/data/synthetic.h"
+#include "core/methods/factors/run_int.h"
+
+void case_close(struct method_run *run)
+{
+    for (int i = 0; i < run->fit_count; i++)
+        fit_destroy(run->fits[i]);
+    run->fit_count = 0;
+    features_destroy(run->features);
+    free(run->rows);
+    run->features = NULL;
+    run->rows = NULL;
+    run->opened = -1;
+}
+
+/* Rows of fold 0 are the test set, the others are for training. */
+static enum status split(struct method_run *run, int folds, int test_fold, struct error *err)
+{
+    int n = run->features->rows, train = 0, test = 0;
+    int *fold = malloc((size_t)n * sizeof *fold);
+    run->rows = malloc((size_t)n * sizeof *run->rows);
+    if (!fold || !run->rows) {
+        free(fold);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split of %d rows", n);
+    }
+    features_folds(n, folds, fold);
+    for (int i = 0; i < n; i++)
+        if (fold[i] != test_fold)
+            run->rows[train++] = i;
+    for (int i = 0; i < n; i++)
+        if (fold[i] == test_fold)
+            run->rows[train + test++] = i;
+    free(fold);
+    run->data = (struct fit_data){run->features, run->rows, run->rows + train, train, test};
+    return train > 0 && test > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
+}
+
+static void prefix_of(int restart, char prefix[16])
+{
+    snprintf(prefix, 16, restart ? "restart%d." : "", restart);
+}
+
+static enum status open_fits(struct method_run *run, bool chosen, struct error *err)
+{
+    const struct factors_case *c = &run->cases[run->opened];
+    int count = chosen ? 1 : (int)run->config.restarts;
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < count; i++) {
+        struct fit_setup setup = factors_setup(&run->config, c, run->features->columns, run->data.train_count, i);
+        char prefix[16];
+        prefix_of(i, prefix);
+        status =
+            fit_create(&setup, &run->data, prefix, run->env.kernels, run->env.pool, count > 1, &run->fits[i], err);
+        if (!status)
+            run->fit_count = i + 1;
+    }
+    return status;
+}
+
+enum status case_open(struct method_run *run, int at, bool chosen, struct error *err)
+{
+    const struct factors_config *c = &run->config;
+    case_close(run);
+    enum status status = synthetic_features((uint64_t)c->seed, (uint32_t)run->cases[at].dataset, run->cases[at].rho,
+                                            factors_deviation(c), (int)c->rows, &run->features, err);
+    run->opened = at;
+    if (!status)
+        status = split(run, 2, 0, err);
+    return status ? status : open_fits(run, chosen, err);
+}
+
+enum status case_fresh(struct method_run *run, struct error *err)
+{
+    const struct factors_config *c = &run->config;
+    struct features *fresh;
+    int n = (int)run->evaluation_samples;
+    uint32_t set = (uint32_t)FRESH_SETS + (uint32_t)(run->evaluation_seed % FRESH_SETS);
+    enum status status =
+        synthetic_features((uint64_t)c->seed, set, run->cases[run->at].rho, factors_deviation(c), n, &fresh, err);
+    int *rows = status ? NULL : malloc((size_t)n * sizeof *rows);
+    if (!status && !rows) {
+        features_destroy(fresh);
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d rows", n);
+    }
+    if (status)
+        return status;
+    for (int i = 0; i < n; i++)
+        rows[i] = i;
+    features_destroy(run->features);
+    free(run->rows);
+    run->features = fresh;
+    run->rows = rows;
+    run->data = run->fits[0]->data = (struct fit_data){fresh, rows, rows, n, n};
+    return STATUS_OK;
+}
+
+bool case_trained(const struct method_run *run)
+{
+    return run->fit_count == 1 && fit_done(run->fits[0]);
+}
+
+static void update_task(void *context, int chunk, int worker)
+{
+    struct method_run *run = context;
+    error_clear(&run->fit_error[chunk]);
+    run->fit_status[chunk] = fit_update(run->fits[chunk], &run->fit_error[chunk]);
+}
+
+/* The one with the least objective goes on under the names of the first; with a single thread of its own no more. */
+static enum status choose(struct method_run *run, struct error *err)
+{
+    int best = 0, count = run->fit_count;
+    struct fit *kept = NULL;
+    run->worst = fit_objective(run->fits[0]);
+    for (int i = 1; i < count; i++) {
+        best = fit_objective(run->fits[i]) < fit_objective(run->fits[best]) ? i : best;
+        run->worst = fmax(run->worst, fit_objective(run->fits[i]));
+    }
+    struct fit_setup setup = run->fits[best]->setup;
+    enum status status = fit_create(&setup, &run->data, "", run->env.kernels, run->env.pool, false, &kept, err);
+    if (status)
+        return status;
+    fit_copy(kept, run->fits[best]);
+    for (int i = 0; i < count; i++)
+        fit_destroy(run->fits[i]);
+    run->fits[0] = kept;
+    run->fit_count = 1;
+    run->chosen = best;
+    return STATUS_OK;
+}
+
+static void metrics(struct method_run *run, int rows, double loss)
+{
+    enum { EVERY = 20 };
+    run->loss_sum += loss;
+    run->work++;
+    run->seen += rows;
+    if (run->work % EVERY || !run->env.metric)
+        return;
+    run->env.metric(run->env.context, "loss", run->seen, run->loss_sum / EVERY);
+    run->loss_sum = 0;
+}
+
+enum status case_update(struct method_run *run, struct error *err)
+{
+    struct fit *first = run->fits[0];
+    int count = run->fit_count;
+    if (count == 1)
+        update_task(run, 0, 0);
+    else
+        pool_run(run->env.pool, update_task, run, count);
+    for (int i = 0; i < count; i++)
+        if (run->fit_status[i])
+            return error_set(err, run->fit_status[i], NULL, "%s", run->fit_error[i].message);
+    metrics(run, first->last_rows * count, first->last_loss);
+    int64_t screen = run->config.screen_epochs;
+    bool screened = screen > 0 && first->epoch >= screen && first->position == 0;
+    if (count > 1 && (fit_done(first) || screened))
+        return choose(run, err);
+    if (count == 1 && run->chosen < 0 && fit_done(first)) {
+        run->chosen = 0;
+        run->worst = fit_objective(first);
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,344 @@
+/* Runs: exact resume for any case and phase, threads, restarts, results, artifacts, queries, faults. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/base/hash.h"
+#include "core/data/synthetic.h"
+#include "core/methods/factors/factors.h"
+#include "core/methods/factors/run.h"
+#include "core/methods/factors/run_int.h"
+#include "core/methods/factors/summary.h"
+#include "tests/support/run_host.h"
+
+#define assert_ok(call)                                                                                              \
+    do {                                                                                                             \
+        struct error err_ = {0}, *err = &err_;                                                                       \
+        if ((call) != STATUS_OK)                                                                                     \
+            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
+    } while (0)
+
+static const struct method *const method = &factors_method;
+
+/* Several models, restarts that are chosen between early, changes of case, within a hundred steps. */
+static const struct config_setting many[] = {{"experiment", "rho"},
+                                             {"models", "sparse-vae,vae"},
+                                             {"rhos", "0,0.5"},
+                                             {"datasets", "2"},
+                                             {"rows", "120"},
+                                             {"batch", "25"},
+                                             {"epochs", "3"},
+                                             {"restarts", "3"},
+                                             {"screen_epochs", "2"},
+                                             {"checkpoint_every", "50"},
+                                             {NULL, NULL}};
+static const struct config_setting skip[] = {{"zeros", "skip"}, {"zeros_after", "6"},       {"rows", "200"},
+                                             {"epochs", "12"},  {"lambda0", "100"},         {"restarts", "2"},
+                                             {"batch", "32"},   {"checkpoint_every", "50"}, {NULL, NULL}};
+static const struct config_setting horseshoe[] = {{"prior", "horseshoe"}, {"objective", "paper"}, {"rows", "150"},
+                                                  {"epochs", "5"},        {"batch", "40"},        {NULL, NULL}};
+
+static void configure(struct factors_config *config, const struct config_setting *settings)
+{
+    memset(config, 0, sizeof *config);
+    assert_ok(config_defaults(&factors_config_table, config, err));
+    assert_ok(config_apply(&factors_config_table, config, settings, err));
+}
+
+static struct method_run *start(struct run_host *host, const struct factors_config *config)
+{
+    struct method_run *run = NULL;
+    assert_ok(method->create(config, &host->env, &run, err));
+    run->step_seconds = 0; /* one update or evaluation a step */
+    return run;
+}
+
+struct witness {
+    char hash[65];
+    struct hash series;
+    unsigned char digest[HASH_BYTES];
+    struct outcome outcomes[16];
+    int count, steps, artifacts;
+};
+
+static void on_metric(void *context, const char *name, int64_t step, double value)
+{
+    struct witness *w = context;
+    hash_add(&w->series, name, strlen(name));
+    hash_add(&w->series, &step, sizeof step);
+    hash_add(&w->series, &value, sizeof value);
+}
+
+static void on_artifact(void *context, const char *name, const char *type, const void *bytes, size_t count)
+{
+    struct witness *w = context;
+    w->artifacts++;
+    hash_add(&w->series, bytes, count);
+}
+
+static void run_through(const struct config_setting *settings, int threads, int every, struct witness *w)
+{
+    struct run_host host;
+    struct factors_config config;
+    struct host_bytes bytes = {0};
+    enum method_wish wish = METHOD_CONTINUE;
+    memset(w, 0, sizeof *w);
+    configure(&config, settings);
+    assert_ok(host_open(&host, threads, NULL, err));
+    hash_init(&w->series);
+    host.watcher = w;
+    host.metric = on_metric;
+    host.artifact = on_artifact;
+    struct method_run *run = start(&host, &config);
+    for (; wish != METHOD_DONE; w->steps++) {
+        assert_true(w->steps < 5000);
+        assert_ok(host_step(&host, method, run, &wish, err));
+        if (every && w->steps % every == every - 1 && wish != METHOD_DONE) {
+            assert_ok(host_save(method, run, &bytes, err));
+            method->destroy(run);
+            run = start(&host, &config);
+            struct pack_reader reader = host_reader(&bytes);
+            assert_ok(method->load(run, &reader, err));
+        }
+    }
+    assert_ok(host_save(method, run, &bytes, err));
+    assert_ok(host_weights_hash(&bytes, w->hash, err));
+    w->count = run->count;
+    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->count);
+    hash_finish(&w->series, w->digest);
+    host_bytes_close(&bytes);
+    method->destroy(run);
+    host_close(&host);
+}
+
+static void assert_same(const struct witness *a, const struct witness *b)
+{
+    assert_string_equal(a->hash, b->hash);
+    assert_int_equal(a->count, b->count);
+    assert_memory_equal(a->outcomes, b->outcomes, sizeof a->outcomes[0] * (size_t)a->count);
+    assert_memory_equal(a->digest, b->digest, sizeof a->digest);
+}
+
+static void threads_and_pauses_do_not_change_a_bit(void **state)
+{
+    const struct config_setting *const runs[] = {many, skip, horseshoe};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        struct witness one, other;
+        run_through(runs[i], 1, 0, &one);
+        assert_true(one.artifacts >= 2);
+        run_through(runs[i], 3, 0, &other);
+        assert_same(&one, &other);
+        run_through(runs[i], 2, 1, &other);
+        assert_same(&one, &other);
+        run_through(runs[i], 1, 7, &other);
+        assert_same(&one, &other);
+    }
+}
+
+static void every_case_is_measured(void **state)
+{
+    struct witness w;
+    run_through(many, 2, 0, &w);
+    assert_int_equal(w.count, 2 * 2 * 2);
+    for (int i = 0; i < w.count; i++) {
+        const struct outcome *o = &w.outcomes[i];
+        bool sparse = i % 4 < 2;
+        assert_true(o->mse > 0 && o->mse < 60 && o->mse_mean > 0 && o->dci >= 0 && o->dci <= 1);
+        assert_true(isnan(o->nll) && isnan(o->support_f1) == !sparse && isnan(o->columns) == !sparse);
+        assert_true(o->objective <= o->worst_objective);
+        assert_true(o->restart >= 0 && o->restart < 3);
+    }
+}
+
+/* Learns the synthetic data: low error, factors found, few columns. */
+static void training_gets_where_it_should(void **state)
+{
+    struct witness w;
+    static const struct config_setting settings[] = {
+        {"restarts", "6"}, {"screen_epochs", "50"}, {"epochs", "150"}, {NULL, NULL}};
+    run_through(settings, 2, 0, &w);
+    const struct outcome *o = &w.outcomes[0];
+    if (!(o->mse < 1 && o->dci > 0.9 && o->columns <= 4 && o->support_f1 > 0.6))
+        fail_msg("mse %g, dci %g, columns %g, f1 %g", o->mse, o->dci, o->columns, o->support_f1);
+    assert_true(o->objective < o->worst_objective);
+}
+
+static void summaries_are_medians(void **state)
+{
+    struct factors_case cases[] = {{MODEL_VAE, 0, 0}, {MODEL_VAE, 0, 1}, {MODEL_VAE, 0, 2}, {MODEL_VAE, 0.5, 0}};
+    struct outcome outcomes[4] = {
+        {.mse = 0.3, .dci = 0.1}, {.mse = 5, .dci = 0.3}, {.mse = 0.4, .dci = NAN}, {.mse = 1}};
+    struct method_run run = {.cases = cases, .outcomes = outcomes, .count = 4};
+    struct summary rows[4];
+    assert_int_equal(summarise(&run, rows, 4), 2);
+    assert_true(rows[0].count == 3 && fabs(rows[0].mse.median - 0.4) < 1e-12 &&
+                fabs(rows[0].dci.median - 0.2) < 1e-12);
+    assert_true(fabs(rows[0].mse.low - 0.35) < 1e-12 && fabs(rows[0].stuck - 1 / 3.0) < 1e-12);
+    assert_true(rows[1].count == 1 && rows[1].stuck == 0 && rows[1].c.rho == 0.5);
+}
+
+/* ---- configuration ------------------------------------------------------------------------------------ */
+
+static void count_fault(void *context, const char *field, const char *detail)
+{
+    snprintf(context, 64, "%s", field);
+}
+
+static void faults_are_named(void **state)
+{
+    static const struct {
+        struct config_setting setting[4];
+        const char *field;
+    } wrong[] = {{{{"experiment", "rho"}, {"models", "vae,gan"}}, "models"},
+                 {{{"experiment", "rho"}, {"rhos", "0,1"}}, "rhos"},
+                 {{{"lambda0", "0.5"}}, "lambda0"},
+                 {{{"zeros", "skip"}, {"prior", "horseshoe"}}, "zeros"},
+                 {{{"likelihood", "softmax"}}, "likelihood"},
+                 {{{"experiment", "rho"}, {"datasets", "1000"}, {"rhos", "0,0.1,0.2,0.3,0.4"}}, "experiment"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct factors_config config;
+        char field[64] = "";
+        configure(&config, wrong[i].setting);
+        struct method_faults faults = {field, count_fault};
+        factors_check(&config, &faults);
+        assert_string_equal(field, wrong[i].field);
+    }
+    for (size_t i = 0; i < FACTORS_PRESETS; i++) {
+        struct factors_config config;
+        char field[64] = "";
+        struct method_faults faults = {field, count_fault};
+        struct method_estimate estimate;
+        configure(&config, factors_presets[i].settings);
+        factors_check(&config, &faults);
+        assert_string_equal(field, "");
+        assert_ok(factors_estimate(&config, &estimate, err));
+        assert_true(estimate.memory_bytes > 0 && estimate.memory_bytes < (int64_t)1 << 31 && estimate.samples > 0);
+    }
+}
+
+/* ---- queries ------------------------------------------------------------------------------------------ */
+
+struct heard {
+    double output[SYNTHETIC_FEATURES];
+    int features, factors;
+};
+
+static void open_it(void *context, const char *key) {}
+static void close_it(void *context) {}
+static void number(void *context, const char *key, double value)
+{
+    struct heard *h = context;
+    if (key && strcmp(key, "output") == 0 && h->features < SYNTHETIC_FEATURES)
+        h->output[h->features++] = value;
+    h->factors += key && strcmp(key, "mean") == 0;
+}
+static void integer(void *context, const char *key, int64_t value) {}
+static void boolean(void *context, const char *key, bool value) {}
+static void text(void *context, const char *key, const char *value) {}
+static void null(void *context, const char *key) {}
+
+static void a_checkpoint_answers(void **state)
+{
+    static const struct config_setting settings[] = {{"epochs", "60"}, {NULL, NULL}};
+    struct factors_config config;
+    struct run_host host;
+    struct host_bytes bytes = {0};
+    struct method_model *model;
+    enum method_wish wish = METHOD_CONTINUE;
+    configure(&config, settings);
+    assert_ok(host_open(&host, 1, NULL, err));
+    struct method_run *run = start(&host, &config);
+    while (wish != METHOD_DONE)
+        assert_ok(host_step(&host, method, run, &wish, err));
+    assert_ok(host_save(method, run, &bytes, err));
+    struct pack_reader reader = host_reader(&bytes);
+    assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
+    struct fit_view view;
+    const int rows[] = {5};
+    float values[SYNTHETIC_FEATURES];
+    assert_ok(fit_view(run->fits[0], rows, 1, false, 0, &view, err));
+    memcpy(values, view.x, sizeof values);
+    struct heard heard = {0};
+    const struct sink sink = {&heard, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
+    struct method_input input = {
+        .kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {SYNTHETIC_FEATURES}, .values = values};
+    assert_ok(method->query(model, "predict", &input, &sink, err));
+    assert_int_equal(heard.features, SYNTHETIC_FEATURES);
+    assert_int_equal(heard.factors, 5);
+    for (int j = 0; j < SYNTHETIC_FEATURES; j++)
+        assert_true(fabs(heard.output[j] - (double)view.y[j]) < 1e-4);
+    input.dim[0] = 6;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    input.dim[0] = SYNTHETIC_FEATURES;
+    values[3] = NAN;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    input = (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = 4};
+    assert_ok(method->query(model, "predict", &input, &sink, err));
+    input.seed = -1;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    assert_true(method->model_bytes(model) > 0);
+    method->close(model);
+    /* An evaluation on fresh rows gives nearly the same error. */
+    double before = run->outcomes[0].mse;
+    struct method_evaluation what = {.samples = 2000, .seed = 99};
+    assert_ok(method->begin_evaluation(run, &what, err));
+    for (wish = METHOD_CONTINUE; wish != METHOD_DONE;)
+        assert_ok(host_step(&host, method, run, &wish, err));
+    assert_true(run->outcomes[0].mse != before && fabs(log(run->outcomes[0].mse / before)) < 0.5);
+    host_bytes_close(&bytes);
+    method->destroy(run);
+    host_close(&host);
+}
+
+/* A checkpoint whose numbers make no sense, or of another configuration, is refused. */
+static void odd_checkpoints_are_refused(void **state)
+{
+    struct factors_config config, other;
+    struct run_host host;
+    struct host_bytes bytes = {0};
+    enum method_wish wish;
+    configure(&config, skip);
+    configure(&other, skip);
+    other.hidden = 20;
+    assert_ok(host_open(&host, 1, NULL, err));
+    struct method_run *run = start(&host, &config);
+    for (int i = 0; i < 5; i++)
+        assert_ok(host_step(&host, method, run, &wish, err));
+    for (int odd = 0; odd < 4; odd++) {
+        int64_t at = run->at, chosen = run->chosen, position = run->fits[0]->position;
+        run->at = odd == 1 ? 0 : at;
+        run->chosen = odd == 1 ? -2 : chosen;
+        run->fits[0]->position = odd == 2 ? 100000 : odd == 3 ? -1 : position;
+        assert_ok(host_save(method, run, &bytes, err));
+        run->at = at;
+        run->chosen = chosen;
+        run->fits[0]->position = position;
+        struct method_run *again = start(&host, odd ? &config : &other);
+        struct pack_reader reader = host_reader(&bytes);
+        assert_int_equal(method->load(again, &reader, NULL), STATUS_CORRUPT);
+        method->destroy(again);
+    }
+    host_bytes_close(&bytes);
+    method->destroy(run);
+    host_close(&host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
+        cmocka_unit_test(every_case_is_measured),
+        cmocka_unit_test(training_gets_where_it_should),
+        cmocka_unit_test(summaries_are_medians),
+        cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(a_checkpoint_answers),
+        cmocka_unit_test(odd_checkpoints_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
