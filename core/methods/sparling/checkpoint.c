@@ -24,6 +24,11 @@ static enum status add_course(struct method_run *run, struct pack *pack, struct 
         {"validation.position", &run->validation_position},
         {"validation.correct", &run->validation_correct},
         {"validation.counted", &run->validation_counted},
+        {"study.at", &run->study.at},
+        {"study.samples_before", &run->study.samples_before},
+        {"study.updates_before", &run->study.updates_before},
+        {"study.first_seq", &run->study.first_seq},
+        {"study.off", &run->study.off},
     };
     const struct named_real reals[] = {
         {"run.accuracy", &run->accuracy},   {"run.best_accuracy", &run->best_accuracy},
@@ -74,6 +79,9 @@ static enum status declare(struct method_run *run, struct pack *pack, struct err
         status = annealer_pack(&run->annealer, pack, err);
     if (!status)
         status = add_course(run, pack, err);
+    const uint64_t rows[2] = {STUDY_MOST, STUDY_COLUMNS};
+    if (!status)
+        status = pack_add(pack, PACK_STATE, PACK_F64, "study.rows", 2, rows, run->study.row, err);
     if (!status)
         status = add_evaluation(&run->evaluation, pack, err);
     return status;
@@ -127,6 +135,9 @@ static enum status check_loaded(const struct method_run *run, struct error *err)
         sound = run->validation_position >= 0 && run->validation_position < run->config.validation_samples;
     if (sound && run->phase == PHASE_EVALUATE)
         sound = sound_evaluation(run);
+    const struct study *study = &run->study;
+    sound = sound && study->at >= 0 && study->at <= run->config.seeds - (run->phase != PHASE_DONE && !study->off) &&
+            study->samples_before >= 0 && study->updates_before >= 0;
     if (sound && run->phase == PHASE_DONE)
         sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
@@ -144,6 +155,10 @@ enum status sparling_load(struct method_run *run, const struct pack_reader *from
         status = check_loaded(run, err);
     pack_destroy(pack);
     run->evaluation.loaded = -1;
+    if (!status && study_of_many(run)) { /* the seed that is under way; after the last one, the last */
+        run->config.seed += run->study.at - (run->phase == PHASE_DONE);
+        run->exec.seed = (uint64_t)run->config.seed;
+    }
     analysis_clear(run);
     if (run->phase == PHASE_EVALUATE && run->evaluation.part > PART_TEST)
         run->evaluation.position = 0;
@@ -152,6 +167,8 @@ enum status sparling_load(struct method_run *run, const struct pack_reader *from
 
 enum status sparling_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err)
 {
+    if (study_of_many(run))
+        return error_set(err, STATUS_INVALID, "/from", "a study begins each of its seeds anew; set seeds to 1");
     struct pack *pack = NULL;
     enum status status = pack_create(&pack, err);
     if (!status)

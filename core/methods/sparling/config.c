@@ -33,6 +33,7 @@ static const char *const initialisation_names[] = {"uniform", "he", NULL};
 
 const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of training data, initial weights and dropout"),
+    INTEGER(seeds, "1", 1, 64, "seeds", "a study: this many runs one after another, with seed, seed + 1, ...; their figures and means"),
     INTEGER(threads, "0", 0, 256, "threads", "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
 
     CHOICE(domain, "digitcircle", "what samples are drawn from; fields of other domains stay at their defaults"),

@@ -38,7 +38,7 @@ enum sparling_precision { PRECISION_FLOAT, PRECISION_BF16 };
 enum sparling_initialisation { INITIALISATION_UNIFORM, INITIALISATION_HE };
 
 struct sparling_config {
-    int64_t seed, threads;
+    int64_t seed, seeds, threads;
 
     /* Domain, and what each of them can be told. */
     int domain, objective;
@@ -83,7 +83,7 @@ struct sparling_config {
 
 /* Lines of the table: the method's own, then each domain's. */
 #define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
-enum { SPARLING_OWN_FIELDS = 68, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
+enum { SPARLING_OWN_FIELDS = 69, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
 enum { SPARLING_PRESETS = 7 };
 #undef SPARLING_COUNT
 extern const struct config_field sparling_fields[SPARLING_FIELDS];

@@ -84,5 +84,6 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
     out->memory_bytes =
         16 * parameters + (int64_t)(4 * activation_floats(c) * (double)c->batch) + (int64_t)(16 << 20);
     out->samples = least < (double)c->total_samples ? (int64_t)least : c->total_samples;
+    out->samples *= c->seeds;
     return STATUS_OK;
 }

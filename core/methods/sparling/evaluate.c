@@ -36,7 +36,7 @@ static void list_stage(struct method_run *run, const struct method_checkpoint *s
 {
     struct evaluation *e = &run->evaluation;
     if (stage->density == run->annealer.density) {
-        if (stage->step == run->updates)
+        if (stage->step == run->study.updates_before + run->updates)
             *own = (double)stage->seq;
         return;
     }
@@ -74,7 +74,7 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
         enum status status = list->describe(list->context, i, &stage, err);
         if (status)
             return status;
-        if (stage.stage_end && (run->config.stage_samples > 0 || stage.density == run->annealer.density))
+        if (stage.stage_end && stage.seq > run->study.first_seq && (run->config.stage_samples > 0 || stage.density == run->annealer.density))
             list_stage(run, &stage, &own);
     }
     e->row[e->rows] = new_row(run->annealer.density, own, motif_samples, test_samples);

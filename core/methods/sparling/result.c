@@ -146,5 +146,5 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     write_stages(run, out);
     write_misses(&run->domain, &e->errors, out);
     write_confusion(&run->domain, &e->errors, out);
-    return STATUS_OK;
+    return study_result(run, out, err);
 }

@@ -25,7 +25,7 @@ double run_clock(void)
 void run_metric(const struct method_run *run, const char *name, double value)
 {
     if (run->env.metric)
-        run->env.metric(run->env.context, name, run->samples, value);
+        run->env.metric(run->env.context, name, run->study.samples_before + run->samples, value);
 }
 
 int64_t run_last_checkpoint(const struct method_run *run)
@@ -54,6 +54,25 @@ static struct annealer_rule rule_of(const struct sparling_config *c)
     };
 }
 
+enum status run_begin(struct method_run *r, struct error *err)
+{
+    const struct sparling_config *c = &r->config;
+    struct adam_config adam = {c->beta1, c->beta2, c->epsilon, c->clip_norm};
+    adam_destroy(r->adam);
+    network_destroy(r->network);
+    r->adam = NULL;
+    r->network = NULL;
+    r->phase = PHASE_TRAIN;
+    r->updates = r->samples = r->checkpoint_due = r->stage_updates = r->loss_count = 0;
+    r->loss_sum = r->norm_sum = r->best_accuracy = 0;
+    r->accuracy = NAN;
+    annealer_init(&r->annealer, c->density_start, c->target_start, 0);
+    exec_init(&r->exec, r->env.kernels, r->env.pool, &r->arena, (uint64_t)c->seed);
+    r->exec.bf16 = c->precision == PRECISION_BF16;
+    enum status status = network_create(c, true, &r->network, err);
+    return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
+}
+
 enum status sparling_create(const void *config, const struct method_env *env, struct method_run **run,
                             struct error *err)
 {
@@ -66,23 +85,16 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     r->rule = rule_of(c);
     r->piece = c->batch < 16 ? (int)c->batch : 16;
     r->step_seconds = STEP_SECONDS;
-    r->accuracy = NAN;
     r->evaluation.loaded = -1;
-    annealer_init(&r->annealer, c->density_start, c->target_start, 0);
     arena_init(&r->arena, (size_t)16 << 20, 0);
-    exec_init(&r->exec, env->kernels, env->pool, &r->arena, (uint64_t)c->seed);
-    r->exec.bf16 = c->precision == PRECISION_BF16;
 
-    struct adam_config adam = {c->beta1, c->beta2, c->epsilon, c->clip_norm};
     int reach = sparling_geometry(c).reach;
     r->direct = c->objective == OBJECTIVE_SINGLE_MOTIFS;
     enum status status = domain_open(c, env->data, &r->domain, err);
     if (!status && r->domain.domain->single)
         r->single = domain_single(c, &r->domain);
     if (!status)
-        status = network_create(c, true, &r->network, err);
-    if (!status)
-        status = adam_create(r->network->params, &adam, &r->adam, err);
+        status = run_begin(r, err);
     if (!status)
         status = batch_source_create(r->direct ? &r->single : &r->domain, (int)c->batch, &r->source, err);
     if (!status)
@@ -189,6 +201,18 @@ static enum status settle(struct method_run *run, struct error *err)
     return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, true, err);
 }
 
+/* An evaluation is over: the next seed, or the end. */
+static enum status finish(struct method_run *run, struct error *err)
+{
+    bool more;
+    enum status status = study_next(run, &more, err);
+    if (status || more)
+        return status;
+    run->phase = PHASE_DONE;
+    status = run_artifacts(run, err);
+    return status ? status : study_artifacts(run, err);
+}
+
 enum status sparling_step(struct method_run *run, enum method_wish *wish, struct error *err)
 {
     double began = run_clock();
@@ -209,10 +233,8 @@ enum status sparling_step(struct method_run *run, enum method_wish *wish, struct
             break;
         case PHASE_EVALUATE:
             status = evaluation_piece(run, &done, err);
-            if (!status && done) {
-                run->phase = PHASE_DONE;
-                status = run_artifacts(run, err);
-            }
+            if (!status && done)
+                status = finish(run, err);
             break;
         case PHASE_DONE:
             *wish = METHOD_DONE;
@@ -228,6 +250,7 @@ enum status sparling_begin_evaluation(struct method_run *run, const struct metho
                                       struct error *err)
 {
     run->phase = PHASE_EVALUATE;
+    run->study.off = 1;
     return evaluation_begin(run, what->seed, what->samples, what->samples, false, err);
 }
 
@@ -246,8 +269,8 @@ void sparling_progress(const struct method_run *run, struct method_progress *out
     double ended = (double)(run->annealer.stage + run->annealer.pending) / stages_of(run);
     double part = fmin(1, fmax(samples / total, ended));
     *out = (struct method_progress){
-        .step = run->updates,
-        .samples = run->samples,
+        .step = run->study.updates_before + run->updates,
+        .samples = run->study.samples_before + run->samples,
         .fraction = training * part,
         .density = run->annealer.density,
         .target_accuracy = run->annealer.target,
@@ -258,5 +281,10 @@ void sparling_progress(const struct method_run *run, struct method_progress *out
     if (run->phase >= PHASE_EVALUATE) {
         out->fraction = run->phase == PHASE_DONE ? 1 : training + (1 - training) * evaluation_fraction(run);
         out->eta_samples = 0;
+    }
+    double seeds = (double)run->config.seeds, before = (double)run->study.at;
+    if (study_of_many(run) && run->phase != PHASE_DONE) {
+        out->fraction = (before + out->fraction) / seeds;
+        out->eta_samples += (seeds - before - 1) * total;
     }
 }

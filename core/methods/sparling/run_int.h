@@ -64,6 +64,24 @@ struct evaluation {
     int64_t loaded;                            /* seq in `other`; -1: none */
 };
 
+/* What is kept of each seed of a study (study.c). Doubles only: it is saved as a table. */
+enum { STUDY_MOST = 64, STUDY_FIGURES = 6 };
+struct study_row {
+    double seed;
+    double figure[STUDY_FIGURES]; /* fpe, fne, ce, e2ee, exact, single_error; NaN: not measured */
+    double density, achieved, validation, samples, reached;
+};
+enum { STUDY_COLUMNS = 12 };
+_Static_assert(sizeof(struct study_row) == STUDY_COLUMNS * sizeof(double), "a row is a row of doubles");
+
+struct study {
+    struct study_row row[STUDY_MOST];
+    int64_t at;                              /* seeds done */
+    int64_t samples_before, updates_before;  /* of them */
+    int64_t first_seq;                       /* newest checkpoint when this seed began */
+    int64_t off;                             /* 1: an evaluation of what was loaded, and no more */
+};
+
 struct method_run {
     struct sparling_config config;
     struct open_domain domain;
@@ -89,6 +107,7 @@ struct method_run {
     double loss_sum, norm_sum; /* since the last metric */
     int64_t loss_count;
     struct evaluation evaluation;
+    struct study study;
 
     /* Not saved: speed only. */
     double busy_seconds;
@@ -99,6 +118,16 @@ double run_clock(void); /* monotonic seconds, for speed and the length of a step
 void run_metric(const struct method_run *run, const char *name, double value);
 /* Seq of the newest checkpoint, 0 when there is none. */
 int64_t run_last_checkpoint(const struct method_run *run);
+
+/* Weights, optimiser, annealing and counts as they are before the first update of config.seed. */
+enum status run_begin(struct method_run *run, struct error *err);
+
+/* study.c */
+bool study_of_many(const struct method_run *run);
+/* The evaluation of a seed is over: its figures are kept, and (*more) the next seed begins. */
+enum status study_next(struct method_run *run, bool *more, struct error *err);
+enum status study_result(const struct method_run *run, const struct sink *out, struct error *err);
+enum status study_artifacts(struct method_run *run, struct error *err);
 
 /* train.c */
 enum status run_update(struct method_run *run, struct error *err);

@@ -1,0 +1,179 @@
+/* A study: the same configuration over several seeds, one after another in one run, and what they have in common.
+ *
+ * Each seed is a run of its own from the first update to its evaluation; only its figures are kept. Steps and samples
+ * count on, so that series and progress go forward; checkpoints of earlier seeds are told apart by their number. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/methods/hand_over.h"
+#include "core/methods/sparling/run_int.h"
+#include "core/metrics/bootstrap.h"
+
+static const char *const figure_names[STUDY_FIGURES] = {"fpe", "fne", "ce", "e2ee", "exact", "single_error"};
+
+bool study_of_many(const struct method_run *run) { return run->config.seeds > 1 && !run->study.off; }
+
+static struct study_row row_of(const struct method_run *run)
+{
+    const struct evaluation *e = &run->evaluation;
+    const struct evaluation_row *row = &e->row[e->rows - 1];
+    bool majority = run->domain.domain->majority;
+    return (struct study_row){
+        .seed = (double)run->config.seed,
+        .figure = {row->fpe, row->fne, majority ? row->ce_majority : row->ce, row->e2ee, row->exact, row->single},
+        .density = row->density,
+        .achieved = row->achieved,
+        .validation = run->best_accuracy,
+        .samples = (double)run->samples,
+        .reached = annealer_last(&run->annealer, &run->rule) ? 1 : 0,
+    };
+}
+
+enum status study_next(struct method_run *run, bool *more, struct error *err)
+{
+    struct study *s = &run->study;
+    *more = false;
+    if (!study_of_many(run))
+        return STATUS_OK;
+    s->row[s->at++] = row_of(run);
+    if (s->at == run->config.seeds)
+        return STATUS_OK;
+    *more = true;
+    s->samples_before += run->samples;
+    s->updates_before += run->updates;
+    s->first_seq = run_last_checkpoint(run);
+    run->config.seed++;
+    return run_begin(run, err);
+}
+
+/* ---- what they have in common ------------------------------------------------------------------------- */
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+struct summary {
+    struct bootstrap mean;
+    double median;
+};
+
+static enum status summarise(const struct study *s, int figure, struct summary *out, struct error *err)
+{
+    double values[STUDY_MOST] = {0};
+    int count = 0;
+    for (int64_t i = 0; i < s->at; i++)
+        if (!isnan(s->row[i].figure[figure]))
+            values[count++] = s->row[i].figure[figure];
+    enum status status = bootstrap_mean(values, count, &out->mean, err);
+    qsort(values, (size_t)count, sizeof values[0], ascending);
+    out->median = count > 0 ? bootstrap_percentile(values, count, 0.5) : NAN;
+    return status;
+}
+
+/* Seeds are chosen by what is known without true motifs: the best accuracy on the validation set. */
+static const struct study_row *selected(const struct study *s)
+{
+    const struct study_row *best = &s->row[0];
+    for (int64_t i = 1; i < s->at; i++)
+        if (s->row[i].validation > best->validation)
+            best = &s->row[i];
+    return best;
+}
+
+static void write_row(const struct study_row *row, const struct sink *out)
+{
+    sink_integer(out, "seed", (int64_t)row->seed);
+    for (int i = 0; i < STUDY_FIGURES; i++)
+        if (!isnan(row->figure[i]))
+            sink_number(out, figure_names[i], row->figure[i]);
+    sink_number(out, "density", row->density);
+    sink_number(out, "achieved_density", row->achieved);
+    sink_number(out, "validation_accuracy", row->validation);
+    sink_integer(out, "trained_samples", (int64_t)row->samples);
+    sink_boolean(out, "reached_final_density", row->reached != 0);
+}
+
+enum status study_result(const struct method_run *run, const struct sink *out, struct error *err)
+{
+    const struct study *s = &run->study;
+    enum status status = STATUS_OK;
+    if (!study_of_many(run) || s->at < 1)
+        return STATUS_OK;
+    sink_begin_object(out, "study");
+    sink_begin_list(out, "runs");
+    for (int64_t i = 0; i < s->at; i++) {
+        sink_begin_object(out, NULL);
+        write_row(&s->row[i], out);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_begin_object(out, "summary");
+    for (int i = 0; !status && i < STUDY_FIGURES; i++) {
+        struct summary summary;
+        status = summarise(s, i, &summary, err);
+        if (status || summary.mean.count == 0)
+            continue;
+        sink_begin_object(out, figure_names[i]);
+        sink_integer(out, "count", summary.mean.count);
+        sink_number(out, "mean", summary.mean.mean);
+        sink_number(out, "median", summary.median);
+        sink_number(out, "low", summary.mean.low);
+        sink_number(out, "high", summary.mean.high);
+        sink_end_object(out);
+    }
+    sink_end_object(out);
+    sink_begin_object(out, "selected"); /* by validation accuracy */
+    write_row(selected(s), out);
+    sink_end_object(out);
+    sink_end_object(out);
+    return status;
+}
+
+/* ---- pictures ----------------------------------------------------------------------------------------- */
+
+/* Left: every seed, with the mean and its interval. Right: motif error against end-to-end error (Fig. 9). */
+static enum status draw(struct method_run *run, struct error *err)
+{
+    enum { SHOWN = 4 };
+    const struct study *s = &run->study;
+    const char *const names[SHOWN] = {"FPE", "FNE", "CE", "E2EE"};
+    double place[SHOWN][STUDY_MOST], value[SHOWN][STUDY_MOST], at[SHOWN], mean[SHOWN], low[SHOWN], high[SHOWN];
+    struct chart_series left[SHOWN + 1], right[SHOWN - 1];
+    for (int i = 0; i < SHOWN; i++) {
+        struct summary summary;
+        enum status status = summarise(s, i, &summary, err);
+        if (status)
+            return status;
+        at[i] = i + 1;
+        mean[i] = 100 * summary.mean.mean;
+        low[i] = 100 * summary.mean.low;
+        high[i] = 100 * summary.mean.high;
+        for (int64_t j = 0; j < s->at; j++) {
+            place[i][j] = i + 1 + (s->at > 1 ? 0.5 * (double)j / (double)(s->at - 1) - 0.25 : 0);
+            value[i][j] = 100 * s->row[j].figure[i];
+        }
+        left[i] = (struct chart_series){names[i], CHART_POINTS, i, place[i], value[i], NULL, NULL, (size_t)s->at};
+        if (i < SHOWN - 1)
+            right[i] = (struct chart_series){names[i], CHART_POINTS, i, value[SHOWN - 1], value[i], NULL, NULL, (size_t)s->at};
+    }
+    left[SHOWN] = (struct chart_series){"mean, 95 % interval", CHART_POINTS, 7, at, mean, low, high, SHOWN};
+    right[0].x = right[1].x = right[2].x = value[SHOWN - 1];
+    const struct chart_panel panels[] = {
+        {"each seed", {"FPE, FNE, CE, E2EE", false, 0.5, 4.5}, {"percent", false, 0, NAN}, left, SHOWN + 1, NULL, 0, NULL},
+        {"motif error against end-to-end error", CHART_LOG_AXIS("E2EE in percent"), CHART_LOG_AXIS("percent"), right, SHOWN - 1,
+         NULL, 0, NULL}};
+    char title[64];
+    snprintf(title, sizeof title, "%lld seeds, from %lld on", (long long)s->at, (long long)s->row[0].seed);
+    const struct chart chart = {.title = title, .panels = panels, .panel_count = 2};
+    return hand_over_chart(&run->env, "study", &chart, err);
+}
+
+enum status study_artifacts(struct method_run *run, struct error *err)
+{
+    return study_of_many(run) && run->env.artifact && !run->direct ? draw(run, err) : STATUS_OK;
+}
