@@ -1,0 +1,162 @@
+/* Spoken words over the wire: a data set that motifd makes, a job that names it, recordings that are asked about. */
+#include <sys/stat.h>
+
+#include "tests/wire/wire.h"
+
+static struct daemon_process served;
+static char job[JOB_ID];
+
+#define CONFIG                                                                                                           \
+    "\"audio_seconds\":3,\"audio_min_symbols\":1,\"audio_max_symbols\":2,\"width\":8,\"units\":1,\"channels\":16,"       \
+    "\"layers\":1,\"heads\":2,\"feed_forward\":32,\"batch\":4,\"validation_every\":20,\"validation_samples\":8,"         \
+    "\"checkpoint_every\":20,\"test_samples\":8,\"motif_samples\":8,\"stage_samples\":0,\"curriculum\":0,"               \
+    "\"total_samples\":40,\"density_start\":0.05,\"density_final\":0.02"
+
+static void submit(const char *dataset, int status, struct reply *reply)
+{
+    char body[1024];
+    (void)snprintf(body, sizeof body,
+                   "{\"kind\":\"sparling\",\"preset\":\"audio-sequence\",\"config\":{\"audio_dataset\":\"%s\"," CONFIG "}}", dataset);
+    post(served.url, "/v1/jobs", body, reply);
+    if (reply->status != status) {
+        print_error("%d %s\n", reply->status, reply->body != NULL ? reply->body : "");
+    }
+    assert_int_equal(reply->status, status);
+}
+
+static int setup(void **state)
+{
+    char data[96], set[128];
+    struct reply reply;
+    daemon_init(&served);
+    (void)snprintf(data, sizeof data, "%s/data", served.folder);
+    (void)snprintf(set, sizeof set, "%s/digits", data);
+    if (mkdir(data, 0700) != 0 ||
+        motifd_run((const char *const[]){"dataset", "audio", "--out", set, "--voices", "3", "--takes", "1", NULL}, NULL, NULL) != 0 ||
+        !daemon_start(&served, (const char *const[]){"--data", data, NULL}, NULL)) {
+        return -1;
+    }
+    submit("digits", 201, &reply);
+    memcpy(job, json_text(reply.json, "id"), JOB_ID);
+    reply_close(&reply);
+    await_state(served.url, job, "succeeded");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    int code = daemon_stop(&served);
+    daemon_close(&served, code != 0);
+    return code;
+}
+
+static void ask(const struct call *call, int status, struct reply *reply)
+{
+    call_server(served.url, call, reply);
+    if (reply->status != status) {
+        print_error("%d %s\n", reply->status, reply->body != NULL ? reply->body : "");
+    }
+    assert_int_equal(reply->status, status);
+}
+
+static const cJSON *first_answer(const struct reply *reply)
+{
+    const cJSON *answer = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(reply->json, "answers"), 0);
+    assert_non_null(answer);
+    return answer;
+}
+
+static void samples_have_truth_and_picture(void **state)
+{
+    struct reply reply;
+    char path[256];
+    job_path(path, job, "/motifs");
+    ask(&(struct call){.method = "POST", .path = path, .body = "{\"inputs\":[{\"sample\":{\"seed\":5}}]}"}, 200, &reply);
+    const cJSON *truth = cJSON_GetObjectItemCaseSensitive(first_answer(&reply), "truth");
+    int words = cJSON_GetArraySize(truth);
+    assert_in_range(words, 1, 2);
+    const cJSON *box = cJSON_GetObjectItemCaseSensitive(cJSON_GetArrayItem(truth, 0), "box");
+    assert_int_equal(cJSON_GetArrayItem(box, 0)->valueint, 0);
+    assert_int_equal(cJSON_GetArrayItem(box, 1)->valueint, 1);
+    assert_true(cJSON_GetArrayItem(box, 2)->valueint < cJSON_GetArrayItem(box, 3)->valueint);
+    reply_close(&reply);
+    ask(&(struct call){.method = "POST",
+                       .path = path,
+                       .body = "{\"inputs\":[{\"sample\":{\"seed\":5}}]}",
+                       .headers = (const char *const[]){"Accept: image/png", NULL}},
+        200, &reply);
+    assert_memory_equal(reply.body, "\x89PNG", 4);
+    reply_close(&reply);
+}
+
+/* One second of 16 kHz is heard at the beginning of three seconds of 8 kHz: 129 frames. */
+static void recordings_are_heard(void **state)
+{
+    enum { RATE = 16000 };
+    static char wave[44 + 2 * RATE] = "RIFF\244}\0\0WAVEfmt \20\0\0\0\1\0\1\0\200>\0\0\0}\0\0\2\0\20\0data\0}\0\0";
+    struct reply reply;
+    char path[256];
+    for (int i = 0; i < RATE; i++) {
+        wave[44 + 2 * i + 1] = (char)(i / 20 % 2 == 0 ? 32 : -32); /* a square wave of 400 Hz */
+    }
+    job_path(path, job, "/motifs");
+    struct call call = {.method = "POST", .path = path, .body = wave, .body_bytes = sizeof wave, .type = "audio/wav"};
+    ask(&call, 200, &reply);
+    const cJSON *shape = cJSON_GetObjectItemCaseSensitive(first_answer(&reply), "shape");
+    assert_int_equal(cJSON_GetArrayItem(shape, 0)->valueint, 1);
+    assert_int_equal(cJSON_GetArrayItem(shape, 1)->valueint, 129);
+    reply_close(&reply);
+    call.body_bytes = 60;
+    ask(&call, 200, &reply); /* what is there of it */
+    reply_close(&reply);
+    call.body = "not a recording";
+    call.body_bytes = 0;
+    ask(&call, 422, &reply);
+    assert_problem(&reply, 422);
+    reply_close(&reply);
+}
+
+static void voices_of_training_are_measured_apart(void **state)
+{
+    struct reply reply;
+    char path[256], id[JOB_ID];
+    job_path(path, job, "/evaluation");
+    post(served.url, path, "{\"samples\":8,\"seed\":-1}", &reply);
+    assert_int_equal(reply.status, 201);
+    memcpy(id, json_text(reply.json, "id"), JOB_ID);
+    reply_close(&reply);
+    await_state(served.url, id, "succeeded");
+}
+
+static void data_sets_are_names(void **state)
+{
+    static const char *const paths[] = {"../digits", "/etc", "a/b", ""};
+    struct reply reply;
+    char path[256], id[JOB_ID];
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+        submit(paths[i], 422, &reply);
+        assert_problem(&reply, 422);
+        assert_non_null(strstr(reply.body, "/config/audio_dataset"));
+        reply_close(&reply);
+    }
+    submit("nothing-there", 201, &reply);
+    memcpy(id, json_text(reply.json, "id"), JOB_ID);
+    reply_close(&reply);
+    await_state(served.url, id, "failed");
+    job_path(path, id, "");
+    get(served.url, path, &reply);
+    assert_non_null(strstr(reply.body, "no data set nothing-there"));
+    assert_null(strstr(reply.body, served.folder));
+    reply_close(&reply);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(samples_have_truth_and_picture),
+        cmocka_unit_test(recordings_are_heard),
+        cmocka_unit_test(voices_of_training_are_measured_apart),
+        cmocka_unit_test(data_sets_are_names),
+    };
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
