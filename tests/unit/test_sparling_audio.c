@@ -190,6 +190,32 @@ static void shape_and_names_are_right(void **state)
     domain_close(&domain);
 }
 
+static void single_words_are_in_the_middle(void **state)
+{
+    struct sparling_config config;
+    struct open_domain domain;
+    struct drawn d;
+    int seen[2] = {0};
+    configure(&config, NULL);
+    assert_ok(domain_open(&config, folder, &domain, err));
+    struct open_domain single = domain_single(&config, &domain);
+    assert_true(single.shape.cols == 129 && single.shape.channels == MELS && single.shape.longest == 1);
+    assert_ok(domain_truths_create(&domain.shape, 1, &d.truth, err));
+    for (int i = 0; i < 40; i++) {
+        int fresh = i % 2;
+        struct domain_request request = {.set = DOMAIN_SAMPLE, .seed = fresh ? -2 : 1, .index = i};
+        assert_ok(domain_sample(&single, &request, d.planes, d.truth, err));
+        assert_int_equal(d.truth->length, 1);
+        seen[fresh] |= 1 << d.truth->label[0];
+        struct box middle = {.col0 = 60, .col1 = 68};
+        double ratio = pitch(&d, &middle) / (300 * (d.truth->label[0] + 2));
+        assert_true(fabs(ratio / (fresh ? 2 : 1) - 1) < 0.15);
+    }
+    assert_true(seen[0] == 7 && seen[1] == 7);
+    domain_truths_destroy(d.truth);
+    domain_close(&domain);
+}
+
 /* A clip and its spectrogram are the same input, in either scale. */
 static void inputs_of_clients_are_prepared(void **state)
 {
@@ -337,6 +363,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shape_and_names_are_right),    cmocka_unit_test(voices_are_kept_apart),
         cmocka_unit_test(lessons_begin_with_few_words), cmocka_unit_test(inputs_of_clients_are_prepared),
+        cmocka_unit_test(single_words_are_in_the_middle),
         cmocka_unit_test(faults_name_their_field),      cmocka_unit_test(configurations_are_checked),
         cmocka_unit_test(a_run_resumes_with_the_same_bits),
     };

@@ -8,6 +8,7 @@
 #include "core/data/dataset.h"
 #include "core/methods/sparling/config.h"
 
+enum { SINGLE_SAMPLES = 3 * AUDIO_RATE };
 static const double CHUNK = 1.5;
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;   /* of audio_scale units: the noise is near 0, loud speech near 3.5 */
 static const float PICTURE_LOW_DB = -45, PICTURE_DB = 75; /* white, and how far black is from it */
@@ -23,22 +24,36 @@ struct domain_state {
 const char *const audio_scale_names[] = {"decibels", "units", NULL};
 static const struct config_field fields[] = {AUDIO_FIELDS};
 
+static int frames_of(const struct audio_config *c, int samples)
+{
+    int window = (int)(2 * CHUNK * AUDIO_RATE / (double)c->mels);
+    return 1 + samples / (window / 2);
+}
+
 static int samples_of(const struct audio_config *c) { return (int)(c->seconds * AUDIO_RATE); }
 
 static void shape_of(const struct sparling_config *config, struct domain_shape *shape)
 {
     const struct audio_config *c = &config->audio;
-    int window = (int)(2 * CHUNK * AUDIO_RATE / (double)c->mels), tokens = (int)c->tokens;
+    int tokens = (int)c->tokens;
     *shape = (struct domain_shape){
         .channels = (int)c->mels,
         .rows = 1,
-        .cols = 1 + samples_of(c) / (window / 2),
+        .cols = frames_of(c, samples_of(c)),
         .symbols = (int)c->classes,
         .tokens = tokens > 0 ? tokens : (int)c->classes,
         .longest = (int)c->max_symbols,
         .boxes = (int)c->max_symbols,
         .picture_rows = (int)c->mels,
     };
+}
+
+static void single_shape(const struct sparling_config *config, struct domain_shape *shape)
+{
+    shape_of(config, shape);
+    shape->cols = frames_of(&config->audio, SINGLE_SAMPLES);
+    shape->longest = 1;
+    shape->boxes = 0;
 }
 
 static void check(const struct sparling_config *config, const struct method_faults *faults)
@@ -132,13 +147,13 @@ static float scaled(const struct domain_state *s, float decibels)
 }
 
 /* audio: [samples]; planes: [mels][1][frames]. */
-static enum status to_planes(const struct domain_state *s, const float *audio, float *planes, struct error *err)
+static enum status to_planes(const struct domain_state *s, const float *audio, int samples, float *planes, struct error *err)
 {
-    size_t mels = (size_t)s->mels, frames = (size_t)s->frames;
+    size_t mels = (size_t)s->mels, frames = (size_t)audio_spectrum_frames(s->spectrum, samples);
     float *rows = malloc(mels * frames * sizeof *rows);
     if (!rows)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a spectrogram");
-    audio_spectrum_compute(s->spectrum, audio, s->samples, rows);
+    audio_spectrum_compute(s->spectrum, audio, samples, rows);
     for (size_t m = 0; m < mels; m++)
         for (size_t t = 0; t < frames; t++)
             planes[m * frames + t] = scaled(s, rows[t * mels + m]);
@@ -173,7 +188,7 @@ static enum status sample(const struct domain_state *s, const struct domain_requ
     } else {
         audio_sequence_sample(&sequence, request->seed, request->index, audio, &drawn);
     }
-    enum status status = to_planes(s, audio, planes, err);
+    enum status status = to_planes(s, audio, s->samples, planes, err);
     free(audio);
     if (status || !truth)
         return status;
@@ -182,6 +197,26 @@ static enum status sample(const struct domain_state *s, const struct domain_requ
     for (int i = 0; i < drawn.count; i++)
         truth->label[i] = drawn.label[i];
     return STATUS_OK;
+}
+
+/* A clip of three seconds with a word in its middle. */
+static enum status single(const struct domain_state *s, const struct domain_request *request, float *planes,
+                          struct domain_truth *truth, struct error *err)
+{
+    struct audio_sequence sequence = sequence_of(s, request->seed == -2 ? AUDIO_NEW_SPEAKERS : AUDIO_TRAINING_SPEAKERS);
+    float *audio = malloc(SINGLE_SAMPLES * sizeof *audio);
+    if (!audio)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a clip");
+    sequence.samples = SINGLE_SAMPLES;
+    int drawn = audio_sequence_single(&sequence, request->seed, request->index, audio);
+    enum status status = to_planes(s, audio, SINGLE_SAMPLES, planes, err);
+    free(audio);
+    if (truth) {
+        truth->length = 1;
+        truth->label[0] = drawn;
+        truth->boxes = 0;
+    }
+    return status;
 }
 
 static double mean_symbols(const struct domain_state *s)
@@ -219,7 +254,7 @@ static enum status prepare(const struct domain_state *s, const struct method_inp
                                (double)audio[i]);
     }
     if (!status)
-        status = to_planes(s, audio, planes, err);
+        status = to_planes(s, audio, s->samples, planes, err);
     free(audio);
     return status;
 }
@@ -246,6 +281,8 @@ const struct domain audio_domain = {
     .open = open_audio,
     .close = close_audio,
     .sample = sample,
+    .single_shape = single_shape,
+    .single = single,
     .mean_symbols = mean_symbols,
     .symbol = word,
     .token = word,
