@@ -50,9 +50,9 @@ static const struct config_setting latex_ocr[] = {
     {"latex_dpi", "133"},           {"latex_max_tokens", "12"},     {"latex_noise", "0.125"},
     {"latex_margin", "1"},          {"motifs", "32"},               {"accumulate_motifs", "10"},
     {"layers", "3"},                {"feed_forward", "256"},        {"pool", "4"},
-    {"curriculum", "72000"},        {"density_start", "4.23e-4"},   {"density_final", "2.38e-5"},
+    {"curriculum", "150000"},       {"density_start", "4.23e-4"},   {"density_final", "2.38e-5"},
     {"plateau_validations", "2"},   {"plateau_density", "2.6e-5"},  {"target_start", "0.985"},
-    {"target_max", "0.985"},        {"validation_every", "4000"},   {"total_samples", "500000"},
+    {"target_max", "0.985"},        {"validation_every", "7500"},   {"total_samples", "600000"},
     {"checkpoint_every", "20000"},  {NULL, NULL}};
 
 /* LaTeX-OCR as published: windows of 65 pixels (units 8: of 33), 32 motifs, no gain in the batch norm, thresholds that
@@ -87,7 +87,7 @@ const struct method_preset sparling_presets[SPARLING_PRESETS] = {
     {"digitcircle", "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores", digitcircle},
     {"digitcircle-paper", "the paper's network and schedule, 46 million parameters: days on a CPU", paper},
     {"latex-ocr", "short noisy formulas read as LaTeX, with a network for two CPU cores", latex_ocr},
-    {"latex-ocr-paper", "noisy formulas read as LaTeX, the paper's network and schedule: months on a CPU", latex_ocr_paper},
+    {"latex-ocr-paper", "noisy formulas read as LaTeX, the paper's network and schedule: a month or more on a CPU", latex_ocr_paper},
     {"audio-sequence", "spoken digits in 6-second clips with a network for two CPU cores; needs motifd dataset audio", audio},
     {"audio-sequence-paper", "spoken digits in 15-second clips with the paper's network, 44 million parameters: weeks on a CPU",
      audio_paper},
