@@ -1,0 +1,44 @@
+/* Recordings from clients: what is taken is finite and as long as it says, and comes to another rate whole or not at all. */
+#include "tests/fuzz/fuzz.h"
+
+#include <math.h>
+
+#include "core/data/audio_wave.h"
+
+#define FORMAT(kind, channels, bytes_a_frame, bits) \
+    "fmt \x10\0\0\0" kind "\0" channels "\0\x40\x1f\0\0\x80\x3e\0\0" bytes_a_frame "\0" bits "\0"
+
+const struct fuzz_seed fuzz_seeds[] = {
+    FUZZ_SEED("RIFF\x2c\0\0\0WAVE" FORMAT("\1", "\1", "\2", "\x10") "data\x08\0\0\0\0\0\0\x10\0\x20\0\xf0"),
+    FUZZ_SEED("RIFF\x28\0\0\0WAVE" FORMAT("\1", "\2", "\2", "\x08") "data\x04\0\0\0\x80\x90\x70\x80"),
+    FUZZ_SEED("RIFF\x2c\0\0\0WAVE" FORMAT("\3", "\1", "\4", "\x20") "data\x08\0\0\0\0\0\0\x3f\0\0\0\xbf"),
+    FUZZ_SEED("RIFF\x28\0\0\0WAVE" FORMAT("\7", "\1", "\1", "\x08") "data\x04\0\0\0\x01\x7f\x80\xff"),
+    FUZZ_SEED("RIFF\x3c\0\0\0WAVELIST\x08\0\0\0INFOISFT" FORMAT("\1", "\1", "\3", "\x18") "data\x06\0\0\0\1\2\3\4\5\6"),
+};
+const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct audio_wave wave;
+    struct audio_resampler *resampler = NULL;
+    struct error err = {0};
+    enum status status = audio_wave_decode(data, size, &wave, &err);
+    FUZZ_CHECK(status == err.code);
+    FUZZ_CHECK((status == STATUS_OK) == (wave.samples != NULL));
+    if (status != STATUS_OK) {
+        return 0;
+    }
+    FUZZ_CHECK(wave.rate > 0 && wave.rate <= AUDIO_WAVE_RATES && wave.count >= 0 && wave.count <= AUDIO_WAVE_FRAMES);
+    for (int i = 0; i < wave.count; i++) {
+        FUZZ_CHECK(isfinite(wave.samples[i]));
+    }
+    if (wave.rate % 1000 == 0 && audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, NULL) == STATUS_OK) {
+        int64_t length = audio_resampler_length(resampler, wave.count);
+        if (audio_wave_resample(resampler, &wave, NULL) == STATUS_OK) {
+            FUZZ_CHECK(wave.rate == AUDIO_RATE && wave.count == length);
+        }
+        audio_resampler_destroy(resampler);
+    }
+    audio_wave_close(&wave);
+    return 0;
+}
