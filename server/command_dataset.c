@@ -78,7 +78,8 @@ static enum status speak(const char *voice, size_t take, const char *word, const
     return STATUS_OK;
 }
 
-/* Kept quiet enough around a word for its softest consonants: 45 dB below the loudest 10 ms. */
+/* What is 45 dB below the loudest 10 ms is silence, so that the softest consonants stay. On either side 40 ms of it are part of a
+ * recording: a spectrogram's windows are 47 ms long, and a word is heard in all that touch it. */
 static enum status polish(const struct audio_resampler *resampler, const char *from, const char *to, struct error *err)
 {
     struct audio_wave wave;
@@ -87,7 +88,10 @@ static enum status polish(const struct audio_resampler *resampler, const char *f
         status = audio_wave_resample(resampler, &wave, err);
     }
     if (status == STATUS_OK) {
-        audio_wave_trim(&wave, 3e-5, 0.01);
+        audio_wave_trim(&wave, 3e-5, 0);
+        status = audio_wave_pad(&wave, 0.04, err);
+    }
+    if (status == STATUS_OK) {
         status = audio_wave_write(to, &wave, err);
     }
     audio_wave_close(&wave);

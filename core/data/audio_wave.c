@@ -201,6 +201,20 @@ void audio_wave_trim(struct audio_wave *wave, double share, double margin)
     wave->count = end - begin;
 }
 
+enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error *err)
+{
+    int more = (int)(seconds * wave->rate);
+    float *padded = calloc((size_t)wave->count + 2 * (size_t)more + 1, sizeof *padded);
+    if (padded == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a recording of %d samples", wave->count);
+    }
+    memcpy(padded + more, wave->samples, (size_t)wave->count * sizeof *padded);
+    free(wave->samples);
+    wave->samples = padded;
+    wave->count += 2 * more;
+    return STATUS_OK;
+}
+
 /* ---- change of rate -------------------------------------------------------------------------- */
 
 #define ZEROS 64

@@ -31,6 +31,9 @@ void audio_wave_close(struct audio_wave *wave);
  * `margin` seconds of them. */
 void audio_wave_trim(struct audio_wave *wave, double share, double margin);
 
+/* Puts `seconds` of silence on either side. */
+enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error *err);
+
 /* Band-limited change of rate by a windowed sinc: 64 zero crossings either side, cut off at 0.9476 of the
  * lower Nyquist frequency, Kaiser window of beta 14.77 (the shape of resampy's "kaiser_best", whose table
  * interpolates where this computes each phase). Output sample j lies at time j/rate; beyond its ends a

@@ -165,6 +165,9 @@ static void silence_is_cut_off(void **state)
     audio_wave_trim(&wave, 1e-4, 0.02);
     assert_int_equal(wave.count, 4000 + 2 * 160);
     assert_true(wave.samples[0] == 0 && wave.samples[159] == 0 && fabsf(wave.samples[165]) > 0.01F);
+    assert_int_equal(audio_wave_pad(&wave, 0.04, NULL), STATUS_OK);
+    assert_int_equal(wave.count, 4000 + 2 * 160 + 2 * 320);
+    assert_true(wave.samples[0] == 0 && wave.samples[wave.count - 1] == 0 && fabsf(wave.samples[320 + 165]) > 0.01F);
     audio_wave_close(&wave);
 
     struct audio_wave still = {RATE, 400, calloc(400, sizeof(float))};
