@@ -265,19 +265,25 @@ struct cross_entropy_call {
     int32_t *best;
 };
 
-/* Sums of shifted rows of a table, for BANDED_ROWS sets of factors at a time:
+/* Sums of shifted rows of a table, for BANDED_PAIRS pairs of outputs at a time. A term adds its row to both outputs of a
+ * pair, or to the second with the other sign; terms are listed by which it is, bit q of a pattern standing for pair q:
  *
- *     out[r][c] += sum over i of factor[i][r] * table[offset[i] + shift + c],  c in [0, BANDED_WIDTH), i ascending
+ *     out[2 q][c]     += sum over terms of f t                        f = factor[q], t = table[offset + shift + c]
+ *     out[2 q + 1][c] += sum over terms of (bit q of its pattern ? -f t : f t)       c in [0, BANDED_WIDTH)
  *
- * What a product with a banded matrix is where few of its columns count (out: [BANDED_ROWS][BANDED_WIDTH]). */
-enum { BANDED_WIDTH = 64, BANDED_ROWS = 8 };
+ * A pair's two sums of terms alike and unalike are kept apart until the end, so each term costs one operation a pair. What a
+ * product of a banded matrix with vectors that differ in signs is, where few of its columns count. */
+enum { BANDED_WIDTH = 64, BANDED_PAIRS = 4, BANDED_ROWS = 2 * BANDED_PAIRS, BANDED_PATTERNS = 1 << BANDED_PAIRS };
+struct banded_term {
+    ptrdiff_t offset, first; /* first: the caller's */
+    real factor[BANDED_PAIRS];
+};
 struct banded_call {
-    int count;
     const real *table;
-    const ptrdiff_t *offset;
+    const struct banded_term *terms;
+    int begin[BANDED_PATTERNS], end[BANDED_PATTERNS]; /* terms of each pattern */
     ptrdiff_t shift;
-    const real (*factor)[BANDED_ROWS];
-    real *out;
+    real *out; /* [BANDED_ROWS][BANDED_WIDTH] */
 };
 
 /* Adam as in Kingma & Ba, in the arrangement of torch.optim.Adam: with g = gradient_scale * gradient,
@@ -342,6 +348,8 @@ struct kernels {
     void (*scale)(size_t count, real factor, real *x);                          /* x *= factor */
     void (*axpy)(size_t count, real factor, const real *x, real *y);            /* y += factor x */
     void (*banded_sum)(const struct banded_call *call);
+    /* peaks[r] = max(peaks[r], |x[r][c]|) over c in [0, columns). */
+    void (*row_peaks)(int rows, int columns, const real *x, ptrdiff_t ld_x, real *peaks);
     /* y[r] = x[r] + table[((first + r) / divisor) % period]: positional encodings. y may be x. */
     void (*add_periodic)(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,
                          real *y);

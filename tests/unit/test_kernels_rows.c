@@ -146,15 +146,21 @@ static void elementwise_match(void **state)
 
 static void banded_sums_match(void **state)
 {
-    enum { TILE = BANDED_ROWS * BANDED_WIDTH };
+    enum { TILE = BANDED_ROWS * BANDED_WIDTH, TERMS = 80 };
     FOR_EACH_TABLE(fast)
-        for (int count = 0; count < 20; count += 1 + count / 3) {
-            float *table = random_floats(1, 1000), *out[2] = {random_floats(2, TILE), random_floats(2, TILE)};
-            float *factors = random_floats(3, 20 * BANDED_ROWS);
-            ptrdiff_t offset[20];
-            for (int i = 0; i < 20; i++)
-                offset[i] = 37 * i + 100;
-            struct banded_call call = {count, table, offset, -30, (const float(*)[BANDED_ROWS])factors, out[0]};
+        for (int most = 0; most < 6; most++) { /* terms of a pattern */
+            float *table = random_floats(1, 4000), *out[2] = {random_floats(2, TILE), random_floats(2, TILE)};
+            float *factors = random_floats(3, TERMS * BANDED_PAIRS);
+            struct banded_term terms[TERMS];
+            for (int i = 0; i < TERMS; i++) {
+                terms[i].offset = 37 * i + 100;
+                memcpy(terms[i].factor, factors + i * BANDED_PAIRS, sizeof terms[i].factor);
+            }
+            struct banded_call call = {.table = table, .terms = terms, .shift = -30, .out = out[0]};
+            for (int p = 0; p < BANDED_PATTERNS; p++) {
+                call.begin[p] = 5 * p;
+                call.end[p] = 5 * p + (p % 3 == 0 ? most : most / 2);
+            }
             ref->banded_sum(&call);
             call.out = out[1];
             fast->banded_sum(&call);
@@ -163,6 +169,20 @@ static void banded_sums_match(void **state)
             free(factors);
             free(out[0]);
             free(out[1]);
+        }
+}
+
+static void row_peaks_match(void **state)
+{
+    FOR_EACH_TABLE(fast)
+        for (int columns = 0; columns < 70; columns += 1 + columns / 5) {
+            float *x = random_floats((uint32_t)columns, 3 * 80), peaks[2][3] = {{0, 1e-3f, 9}, {0, 1e-3f, 9}};
+            x[columns] = 100; /* is not looked at */
+            ref->row_peaks(3, columns, x, 80, peaks[0]);
+            fast->row_peaks(3, columns, x, 80, peaks[1]);
+            assert_memory_equal(peaks[0], peaks[1], sizeof peaks[0]);
+            assert_true(peaks[0][2] == 9 && (columns == 0 || peaks[0][0] > 0));
+            free(x);
         }
 }
 
@@ -476,6 +496,7 @@ int main(void)
         cmocka_unit_test(sparse_products_match),
         cmocka_unit_test(elementwise_match),
         cmocka_unit_test(banded_sums_match),
+        cmocka_unit_test(row_peaks_match),
         cmocka_unit_test(softmax_matches),
         cmocka_unit_test(layer_norm_matches),
         cmocka_unit_test(dropout_masks_are_the_same),

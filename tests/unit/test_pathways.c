@@ -155,6 +155,63 @@ static void dictionaries(void **state)
         products_equal_those_of_the_matrix(&shapes[i], (uint32_t)i);
 }
 
+struct together {
+    const float *expected[BANDED_ROWS];
+    size_t seen;
+};
+
+static void compare_tile(void *context, size_t first, size_t entries, float *tile)
+{
+    struct together *t = context;
+    assert_int_equal(first, t->seen);
+    for (int r = 0; r < BANDED_ROWS; r++)
+        for (size_t i = 0; i < entries; i++)
+            assert_near((double)tile[r * BANDED_WIDTH + (int)i], (double)t->expected[r][first + i], 1e-5);
+    t->seen += entries;
+}
+
+/* Random supports, so that rows go over both ends of the circle, and every pattern of signs. */
+static void draws_together_equal_draws_alone(void **state)
+{
+    enum { MOST = 40 };
+    static const struct dictionary_shape shapes[] = {{1, 200, 1, 2, 1, 30}, {1, 512, 1, 4, 1, 49}, {1, 97, 3, 5, 1, 7}};
+    for (uint32_t n = 0; n < 3 * sizeof shapes / sizeof shapes[0]; n++) {
+        struct dictionary d;
+        struct banded_term terms[2 * MOST];
+        int32_t at[MOST];
+        float value[MOST], flipped[MOST];
+        uint8_t flips[MOST];
+        struct philox random = philox_stream(n, 1, 0);
+        assert_ok(dictionary_draw(&shapes[n / 3], FAMILY_GAUSS, 0, 5, n, kernels_best(), &d, err));
+        assert_non_null(d.bands);
+        size_t atoms = dictionary_code_size(&d);
+        struct spikes x = {n % 3 ? MOST : 1, at, value};
+        for (int i = 0; i < x.count; i++) {
+            at[i] = (int32_t)(atoms * (size_t)i / (size_t)x.count + philox_u32(&random, (uint64_t)i) % (atoms / (size_t)x.count));
+            value[i] = noise_value(n, (size_t)i);
+            flips[i] = (uint8_t)philox_u32(&random, MOST + (uint64_t)i);
+        }
+        float *added = calloc(atoms, sizeof *added), *codes = calloc(BANDED_ROWS * atoms, sizeof *codes);
+        struct together together = {.seen = 0};
+        for (size_t i = 0; i < atoms; i++)
+            added[i] = n % 2 ? noise_value(n + 50, i) : 0;
+        for (int r = 0; r < BANDED_ROWS; r++) {
+            struct spikes signed_code = {x.count, at, flipped};
+            for (int i = 0; i < x.count; i++)
+                flipped[i] = flips[i] >> r & 1 ? -value[i] : value[i];
+            memcpy(codes + (size_t)r * atoms, added, atoms * sizeof *added);
+            dictionary_correlate(&d, &signed_code, codes + (size_t)r * atoms);
+            together.expected[r] = codes + (size_t)r * atoms;
+        }
+        struct correlation correlation = {&x, flips, n % 2 ? added : NULL, terms, &together, compare_tile};
+        dictionary_correlate_draws(&d, &correlation);
+        assert_int_equal(together.seen, atoms);
+        free(added);
+        free(codes);
+        dictionary_close(&d);
+    }
+}
+
 static void hadamard_is_a_hadamard_matrix(void **state)
 {
     enum { M = 16 };
@@ -651,6 +708,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(dictionaries),
+        cmocka_unit_test(draws_together_equal_draws_alone),
         cmocka_unit_test(hadamard_is_a_hadamard_matrix),
         cmocka_unit_test(sparse_filters_have_their_non_zeros),
         cmocka_unit_test(floors_and_bounds_have_their_values),

@@ -60,23 +60,52 @@ void FAST(axpy)(size_t count, real factor, const real *x, real *y)
     FOR_VECTORS(i, part, count) STORE(y + i, v_fma(LOAD(x + i), f, LOAD(y + i)));
 }
 
-/* All rows of a strip of one or two registers stay in registers, so that a number of the table is loaded once. */
+enum { BANDED_STRIP = V_WIDE ? 2 : 1 };
+
+/* Terms of one pattern, which says for each pair whether the sum of those alike or the other takes them. */
+INLINE void banded_terms(const struct banded_call *c, int pattern, int at, vf sum[BANDED_PAIRS][2][BANDED_STRIP])
+{
+    for (int i = c->begin[pattern]; i < c->end[pattern]; i++) {
+        const float *from = c->table + c->terms[i].offset + c->shift + at;
+        vf t[BANDED_STRIP];
+        UNROLL for (int s = 0; s < BANDED_STRIP; s++) t[s] = v_load(from + s * V);
+        UNROLL for (int q = 0; q < BANDED_PAIRS; q++)
+        {
+            vf f = v_all(c->terms[i].factor[q]), *to = sum[q][pattern >> q & 1];
+            UNROLL for (int s = 0; s < BANDED_STRIP; s++) to[s] = v_fma(t[s], f, to[s]);
+        }
+    }
+}
+
+/* All sums of a strip of one or two registers stay in registers through all patterns. */
 void FAST(banded_sum)(const struct banded_call *c)
 {
-    enum { STRIP = V_WIDE ? 2 : 1 };
-    for (int at = 0; at < BANDED_WIDTH; at += STRIP * V) {
-        vf acc[BANDED_ROWS][STRIP];
-        UNROLL for (int r = 0; r < BANDED_ROWS; r++)
-            UNROLL for (int s = 0; s < STRIP; s++) acc[r][s] = v_load(c->out + r * BANDED_WIDTH + at + s * V);
-        for (int i = 0; i < c->count; i++) {
-            const float *from = c->table + c->offset[i] + c->shift + at;
-            vf t[STRIP];
-            UNROLL for (int s = 0; s < STRIP; s++) t[s] = v_load(from + s * V);
-            UNROLL for (int r = 0; r < BANDED_ROWS; r++)
-                UNROLL for (int s = 0; s < STRIP; s++) acc[r][s] = v_fma(t[s], v_all(c->factor[i][r]), acc[r][s]);
-        }
-        UNROLL for (int r = 0; r < BANDED_ROWS; r++)
-            UNROLL for (int s = 0; s < STRIP; s++) v_store(c->out + r * BANDED_WIDTH + at + s * V, acc[r][s]);
+    for (int at = 0; at < BANDED_WIDTH; at += BANDED_STRIP * V) {
+        vf sum[BANDED_PAIRS][2][BANDED_STRIP];
+        UNROLL for (int q = 0; q < BANDED_PAIRS; q++)
+            UNROLL for (int s = 0; s < BANDED_STRIP; s++) sum[q][0][s] = sum[q][1][s] = v_zero();
+        banded_terms(c, 0, at, sum), banded_terms(c, 1, at, sum), banded_terms(c, 2, at, sum), banded_terms(c, 3, at, sum);
+        banded_terms(c, 4, at, sum), banded_terms(c, 5, at, sum), banded_terms(c, 6, at, sum), banded_terms(c, 7, at, sum);
+        banded_terms(c, 8, at, sum), banded_terms(c, 9, at, sum), banded_terms(c, 10, at, sum), banded_terms(c, 11, at, sum);
+        banded_terms(c, 12, at, sum), banded_terms(c, 13, at, sum), banded_terms(c, 14, at, sum), banded_terms(c, 15, at, sum);
+        UNROLL for (int q = 0; q < BANDED_PAIRS; q++)
+            UNROLL for (int s = 0; s < BANDED_STRIP; s++)
+            {
+                float *to = c->out + 2 * q * BANDED_WIDTH + at + s * V, *other = to + BANDED_WIDTH;
+                v_store(to, v_add(v_load(to), v_add(sum[q][0][s], sum[q][1][s])));
+                v_store(other, v_add(v_load(other), v_sub(sum[q][0][s], sum[q][1][s])));
+            }
+    }
+}
+
+void FAST(row_peaks)(int rows, int columns, const real *x, ptrdiff_t ld_x, real *peaks)
+{
+    for (int r = 0; r < rows; r++) {
+        const float *row = x + r * ld_x;
+        vf most = v_zero();
+        FOR_VECTORS(i, part, columns) most = v_max(most, v_abs(LOAD(row + i)));
+        float peak = v_most(most);
+        peaks[r] = peak > peaks[r] ? peak : peaks[r];
     }
 }
 

@@ -34,6 +34,7 @@ const struct kernels FAST(kernels) = {
     .scale = FAST(scale),
     .axpy = FAST(axpy),
     .banded_sum = FAST(banded_sum),
+    .row_peaks = FAST(row_peaks),
     .add_periodic = FAST(add_periodic),
     .softmax_forward = FAST(softmax_forward),
     .softmax_backward = FAST(softmax_backward),

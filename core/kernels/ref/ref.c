@@ -33,6 +33,7 @@ const struct kernels kernels_ref = {
     .scale = ref_scale,
     .axpy = ref_axpy,
     .banded_sum = ref_banded_sum,
+    .row_peaks = ref_row_peaks,
     .add_periodic = ref_add_periodic,
     .softmax_forward = ref_softmax_forward,
     .softmax_backward = ref_softmax_backward,

@@ -92,9 +92,23 @@ void ref_axpy(size_t count, real factor, const real *x, real *y)
 
 void ref_banded_sum(const struct banded_call *c)
 {
-    for (int i = 0; i < c->count; i++)
-        for (int r = 0; r < BANDED_ROWS; r++)
-            ref_axpy(BANDED_WIDTH, c->factor[i][r], c->table + c->offset[i] + c->shift, c->out + r * BANDED_WIDTH);
+    for (int p = 0; p < BANDED_PATTERNS; p++)
+        for (int i = c->begin[p]; i < c->end[p]; i++)
+            for (int q = 0; q < BANDED_PAIRS; q++) {
+                const real *row = c->table + c->terms[i].offset + c->shift;
+                real f = c->terms[i].factor[q];
+                ref_axpy(BANDED_WIDTH, f, row, c->out + 2 * q * BANDED_WIDTH);
+                ref_axpy(BANDED_WIDTH, p >> q & 1 ? -f : f, row, c->out + (2 * q + 1) * BANDED_WIDTH);
+            }
+}
+
+void ref_row_peaks(int rows, int columns, const real *x, ptrdiff_t ld_x, real *peaks)
+{
+    for (int r = 0; r < rows; r++)
+        for (int c = 0; c < columns; c++) {
+            real magnitude = x[r * ld_x + c] < 0 ? -x[r * ld_x + c] : x[r * ld_x + c];
+            peaks[r] = magnitude > peaks[r] ? magnitude : peaks[r];
+        }
 }
 
 void ref_add_periodic(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,

@@ -331,39 +331,64 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
     }
 }
 
-/* Where the Gram row of a spike starts. Spikes are numbered without end: number j + count is spike j one lap later. */
-static ptrdiff_t row_start(const struct dictionary *d, const struct spikes *x, int number)
+/* The Gram rows of all spikes as terms, those of a pattern of flips together and ascending. A row that goes over an end of the
+ * circle stands in the list twice, one lap apart: first the rows that come in from before the beginning. */
+static void list_terms(const struct dictionary *d, const struct correlation *c, struct banded_call *call)
 {
-    const struct dictionary_shape *s = &d->shape;
-    int lap = (number + x->count) / x->count - 1, position = x->at[(number + x->count) % x->count] / s->filters;
-    return (position - (ptrdiff_t)s->extent_w + 1) * s->filters + lap * (ptrdiff_t)dictionary_code_size(d);
+    const int filters = d->shape.filters;
+    const ptrdiff_t circle = (ptrdiff_t)dictionary_code_size(d), row = (ptrdiff_t)d->gram_w * filters;
+    const size_t band = band_length(d);
+    for (int pass = 0; pass < 2; pass++) { /* count, then write */
+        int ends = 0;
+        for (int p = 0; p < BANDED_PATTERNS && pass == 1; p++) {
+            int count = call->end[p];
+            call->begin[p] = call->end[p] = ends;
+            ends += count;
+        }
+        for (int lap = -1; lap <= 1; lap++)
+            for (int i = 0; i < c->x->count; i++) {
+                int32_t at = c->x->at[i];
+                ptrdiff_t first = (at / filters - (ptrdiff_t)d->shape.extent_w + 1) * filters + lap * circle;
+                if (first >= circle || first + row <= 0)
+                    continue;
+                int flips = c->flips[i], alike = flips ^ flips >> 1, pattern = 0;
+                for (int q = 0; q < BANDED_PAIRS; q++)
+                    pattern |= (alike >> 2 * q & 1) << q;
+                int to = call->end[pattern]++;
+                if (pass == 0)
+                    continue;
+                c->terms[to].first = first;
+                c->terms[to].offset = at % filters * (ptrdiff_t)band + BANDED_WIDTH - first;
+                for (int q = 0; q < BANDED_PAIRS; q++)
+                    c->terms[to].factor[q] = flips >> 2 * q & 1 ? -c->x->value[i] : c->x->value[i];
+            }
+    }
 }
 
-/* Rows of all spikes are equally long, so those that meet a tile are neighbours, [low, high). */
+/* Rows are equally long, so those of a pattern that meet a tile are neighbours. */
 void dictionary_correlate_draws(const struct dictionary *d, const struct correlation *c)
 {
-    const struct dictionary_shape *s = &d->shape;
-    ptrdiff_t circle = (ptrdiff_t)dictionary_code_size(d), row = (ptrdiff_t)d->gram_w * s->filters;
-    int count = c->x->count, low = -count, high = -count;
+    const ptrdiff_t circle = (ptrdiff_t)dictionary_code_size(d), row = (ptrdiff_t)d->gram_w * d->shape.filters;
     float tile[BANDED_ROWS * BANDED_WIDTH];
-    for (int i = 0; i < count; i++) /* of the code's entry 0 in the table, as if the row reached there */
-        c->offsets[i] = c->x->at[i] % s->filters * (ptrdiff_t)band_length(d) + BANDED_WIDTH - row_start(d, c->x, i);
+    int last[BANDED_PATTERNS];
+    struct banded_call call = {.table = d->bands, .terms = c->terms, .out = tile};
+    list_terms(d, c, &call);
+    memcpy(last, call.end, sizeof last);
+    memcpy(call.end, call.begin, sizeof last);
     for (ptrdiff_t first = 0; first < circle; first += BANDED_WIDTH) {
         size_t entries = circle - first < BANDED_WIDTH ? (size_t)(circle - first) : BANDED_WIDTH;
         memset(tile, 0, sizeof tile);
         for (int r = 0; c->added && r < BANDED_ROWS; r++)
             memcpy(tile + r * BANDED_WIDTH, c->added + first, entries * sizeof *tile);
-        while (low < 2 * count && row_start(d, c->x, low) + row <= first)
-            low++;
-        high = high < low ? low : high;
-        while (high < 2 * count && row_start(d, c->x, high) < first + BANDED_WIDTH)
-            high++;
-        for (int j = low, most; j < high; j += most) {
-            int lap = (j + count) / count - 1, at = (j + count) % count;
-            most = high - j < count - at ? high - j : count - at;
-            struct banded_call call = {most, d->bands, c->offsets + at, first - lap * circle, c->factor + at, tile};
-            d->kernels->banded_sum(&call);
+        for (int p = 0; p < BANDED_PATTERNS; p++) {
+            while (call.begin[p] < last[p] && c->terms[call.begin[p]].first + row <= first)
+                call.begin[p]++;
+            call.end[p] = call.end[p] < call.begin[p] ? call.begin[p] : call.end[p];
+            while (call.end[p] < last[p] && c->terms[call.end[p]].first < first + BANDED_WIDTH)
+                call.end[p]++;
         }
+        call.shift = first;
+        d->kernels->banded_sum(&call);
         c->tile(c->context, (size_t)first, entries, tile);
     }
 }

@@ -74,13 +74,13 @@ struct spikes {
 void dictionary_synthesise(const struct dictionary *d, const struct spikes *x, float *signal);
 /* code += A^T A x. */
 void dictionary_correlate(const struct dictionary *d, const struct spikes *x, float *code);
-/* A^T A D x for several D at once, without writing the code down: the codes come in tiles of BANDED_WIDTH entries from
- * index 0 on, [BANDED_ROWS][BANDED_WIDTH]; the last may have less. NULL bands: not available. */
+/* A^T A D x for BANDED_ROWS of D at once, without writing the code down: the codes come in tiles of BANDED_WIDTH entries
+ * from index 0 on, [BANDED_ROWS][BANDED_WIDTH]; the last may have less. NULL bands: not available. */
 struct correlation {
     const struct spikes *x;
-    const float (*factor)[BANDED_ROWS]; /* [x->count]: x_j times D_jj of each draw */
-    const float *added;                 /* to every draw, or NULL: A^T v */
-    ptrdiff_t *offsets;                 /* scratch: [x->count] */
+    const uint8_t *flips;      /* [x->count]: bit r: D_jj = -1 in draw r */
+    const float *added;        /* to every draw, or NULL: A^T v */
+    struct banded_term *terms; /* scratch: [2 * x->count] */
     void *context;
     void (*tile)(void *context, size_t first, size_t entries, float *tile);
 };

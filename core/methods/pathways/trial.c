@@ -20,9 +20,9 @@ struct trial_space {
     struct spikes truth[PATHWAYS_DEPTH], found;
     float *code, *noise, *scratch;
     double *sums;
-    unsigned char *taken;
-    float (*factor)[BANDED_ROWS]; /* with `offsets`, for several draws at once; [columns] */
-    ptrdiff_t *offsets;
+    uint64_t *taken; /* bits */
+    uint8_t *flips; /* with `terms`, for several draws at once; [columns], [2 columns] */
+    struct banded_term *terms;
     uint32_t *signs[PATHWAYS_DEPTH];
 };
 
@@ -99,10 +99,11 @@ enum status trial_space_create(const struct scenario *s, struct trial_space **sp
         t->noise = calloc(signal_size(s) + code_size(s, 0), sizeof(float));
         t->scratch = calloc(scratch, sizeof(float));
         t->sums = calloc(2 * most, sizeof(double));
-        t->taken = calloc(most, 1);
-        t->factor = calloc(code_size(s, 0), sizeof *t->factor);
-        t->offsets = calloc(code_size(s, 0), sizeof *t->offsets);
-        whole = t->factor && t->offsets && t->map[0] && t->found.at && t->found.value && t->code && t->noise && t->scratch && t->sums && t->taken;
+        t->taken = calloc(most / 64 + 1, sizeof *t->taken);
+        t->flips = calloc(code_size(s, 0), 1);
+        t->terms = malloc(2 * code_size(s, 0) * sizeof *t->terms);
+        whole = t->flips && t->terms && t->map[0] && t->found.at && t->found.value && t->code && t->noise && t->scratch &&
+                t->sums && t->taken;
     }
     if (!whole) {
         trial_space_destroy(t);
@@ -130,8 +131,8 @@ void trial_space_destroy(struct trial_space *t)
     free(t->scratch);
     free(t->sums);
     free(t->taken);
-    free(t->factor);
-    free(t->offsets);
+    free(t->flips);
+    free(t->terms);
     free(t);
 }
 
@@ -157,26 +158,20 @@ static void draw_code(const struct drawing *w)
     struct spikes *x = &w->t->truth[w->s->plan.layers - 1];
     size_t columns = (size_t)pathways_columns(&w->s->plan), count = (size_t)w->request->nonzeros;
     struct philox support = stream_of(w, STREAM_SUPPORT, 0), magnitude = stream_of(w, STREAM_MAGNITUDE, 0);
-    memset(w->t->taken, 0, columns);
+    uint64_t *taken = w->t->taken;
+    memset(taken, 0, (columns / 64 + 1) * sizeof *taken);
     for (size_t j = columns - count, i = 0; j < columns; j++, i++) {
         size_t pick = (size_t)(((uint64_t)philox_u32(&support, i) * (j + 1)) >> 32);
-        w->t->taken[w->t->taken[pick] ? j : pick] = 1;
+        pick = taken[pick / 64] >> (pick % 64) & 1 ? j : pick;
+        taken[pick / 64] |= UINT64_C(1) << (pick % 64);
     }
     x->count = 0;
-    for (size_t i = 0; i < columns; i++) {
-        uint64_t eight = 1; /* mostly empty: looked at eight at a time */
-        if (i % 8 == 0 && i + 8 <= columns)
-            memcpy(&eight, w->t->taken + i, 8);
-        if (eight == 0) {
-            i += 7;
-            continue;
-        }
-        if (w->t->taken[i]) {
+    for (size_t word = 0; word <= columns / 64; word++)
+        for (uint64_t left = taken[word]; left; left &= left - 1) {
             double u = (double)philox_uniform(&magnitude, (uint64_t)x->count);
-            x->at[x->count] = (int32_t)i;
+            x->at[x->count] = (int32_t)(64 * word) + __builtin_ctzll(left);
             x->value[x->count++] = (float)(1 + (w->s->plan.ratio - 1) * u);
         }
-    }
 }
 
 static double patch_norm(const struct drawing *w, const float *signal)
@@ -291,27 +286,11 @@ static void correlate(const struct drawing *w, const struct spikes *signed_code)
         t->code[i] += analysed[i];
 }
 
-static float largest_magnitude(const float *values, size_t count)
-{
-    float lane[16] = {0}, largest = 0;
-    size_t i = 0;
-    for (; i + 16 <= count; i += 16)
-        for (int j = 0; j < 16; j++) {
-            float v = fabsf(values[i + (size_t)j]);
-            lane[j] = v > lane[j] ? v : lane[j];
-        }
-    for (; i < count; i++)
-        largest = fabsf(values[i]) > largest ? fabsf(values[i]) : largest;
-    for (int j = 0; j < 16; j++)
-        largest = lane[j] > largest ? lane[j] : largest;
-    return largest;
-}
-
 /* Top-k finds the support if and only if all inside are larger than all outside. `inside`: the values there. The code is
  * left as it was. */
-static bool separated(const struct spikes *x, float *code, size_t count, struct spikes *inside)
+static bool separated(const struct kernels *kernels, const struct spikes *x, float *code, size_t count, struct spikes *inside)
 {
-    float least = INFINITY;
+    float least = INFINITY, most = 0;
     inside->count = x->count;
     for (int i = 0; i < x->count; i++) {
         float *at = &code[x->at[i]], v = fabsf(*at);
@@ -320,10 +299,10 @@ static bool separated(const struct spikes *x, float *code, size_t count, struct 
         inside->value[i] = *at;
         *at = 0;
     }
-    bool found = x->count == 0 || least > largest_magnitude(code, count);
+    kernels->row_peaks(1, (int)count, code, 0, &most);
     for (int i = 0; i < x->count; i++)
         code[x->at[i]] = inside->value[i];
-    return found;
+    return x->count == 0 || least > most;
 }
 
 static double smallest(const struct spikes *x)
@@ -352,7 +331,7 @@ static bool decode_layer(const struct drawing *w, int l, const float *input)
         decode_pursuit(d, input, threshold, rule->iterations, t->code, t->scratch);
     for (size_t i = 0; i < atoms; i++)
         t->code[i] = minus(t->signs[l], (int32_t)i) ? -t->code[i] : t->code[i];
-    if (rule->decoder == DECODER_TOP_K && separated(&t->truth[l], t->code, atoms, &t->found))
+    if (rule->decoder == DECODER_TOP_K && separated(d->kernels, &t->truth[l], t->code, atoms, &t->found))
         return true;
     if (rule->decoder == DECODER_PURSUIT)
         decode_threshold(DECODER_HARD, t->code, atoms, 0, 0, &t->found, t->scratch);
@@ -392,13 +371,14 @@ static bool simple(const struct scenario *s)
 static void count_simply(const struct drawing *w, const struct spikes *signed_code, struct trial_outcome *out)
 {
     correlate(w, signed_code);
-    bool found = separated(&w->t->truth[0], w->t->code, code_size(w->s, 0), &w->t->found);
+    bool found = separated(w->s->dictionary[0].kernels, &w->t->truth[0], w->t->code, code_size(w->s, 0), &w->t->found);
     out->recovered += found;
     out->layer_recovered[0] += found;
 }
 
 /* Draws side by side: a tile of their codes is looked at and forgotten. */
 struct lookout {
+    const struct kernels *kernels;
     const struct spikes *x;
     int next; /* spike that the next tile may hold */
     float least[BANDED_ROWS], most[BANDED_ROWS];
@@ -413,33 +393,45 @@ static void look(void *context, size_t first, size_t entries, float *tile)
             out->least[r] = v < out->least[r] ? v : out->least[r];
             *at = 0;
         }
-    for (int r = 0; r < BANDED_ROWS; r++) {
-        float v = largest_magnitude(tile + r * BANDED_WIDTH, entries);
-        out->most[r] = v > out->most[r] ? v : out->most[r];
+    out->kernels->row_peaks(BANDED_ROWS, (int)entries, tile, BANDED_WIDTH, out->most);
+}
+
+/* The signs of draw `first + row` as bit `row` of each spike's flips: the words of draw_signs() that spikes ask for, one by
+ * one where they are few. */
+static void draw_flips(const struct drawing *w, int64_t first, int row)
+{
+    struct trial_space *t = w->t;
+    const struct spikes *x = &t->truth[0];
+    size_t words = code_size(w->s, 0) / 32 + 1;
+    struct philox random = stream_of(w, STREAM_SIGNS, first + row);
+    bool few = (size_t)x->count < words / 4, none = w->s->plan.signs != SIGNS_RANDOM;
+    if (!few && !none)
+        philox_fill_u32(&random, 0, t->signs[0], words);
+    for (int i = 0; i < x->count && !none; i++) {
+        uint32_t at = (uint32_t)x->at[i], word = few ? philox_u32(&random, at / 32) : t->signs[0][at / 32];
+        t->flips[i] |= (uint8_t)((word >> (at % 32) & 1) << row);
     }
 }
 
 static void count_together(const struct drawing *w, int64_t first, int count, struct trial_outcome *out)
 {
     struct trial_space *t = w->t;
-    struct lookout lookout = {.x = &t->truth[0]};
-    memset(t->factor, 0, (size_t)t->truth[0].count * sizeof *t->factor);
+    const struct dictionary *d = &w->s->dictionary[0];
+    struct lookout lookout = {.kernels = d->kernels, .x = &t->truth[0]};
+    memset(t->flips, 0, (size_t)t->truth[0].count);
     for (int r = 0; r < BANDED_ROWS; r++)
         lookout.least[r] = INFINITY;
-    for (int r = 0; r < count; r++) {
-        draw_signs(w, first + r);
-        for (int i = 0; i < t->truth[0].count; i++)
-            t->factor[i][r] = minus(t->signs[0], t->truth[0].at[i]) ? -t->truth[0].value[i] : t->truth[0].value[i];
-    }
+    for (int r = 0; r < count; r++)
+        draw_flips(w, first, r);
     struct correlation correlation = {
         .x = &t->truth[0],
-        .factor = (const float(*)[BANDED_ROWS])t->factor,
+        .flips = t->flips,
         .added = w->s->plan.noise > 0 ? t->noise + signal_size(w->s) : NULL,
-        .offsets = t->offsets,
+        .terms = t->terms,
         .context = &lookout,
         .tile = look,
     };
-    dictionary_correlate_draws(&w->s->dictionary[0], &correlation);
+    dictionary_correlate_draws(d, &correlation);
     for (int r = 0; r < count; r++) {
         bool found = lookout.least[r] > lookout.most[r];
         out->recovered += found;
@@ -493,7 +485,7 @@ static void count_adversarial(const struct drawing *w, struct trial_outcome *out
             t->found.value[i] = negative ? -x->value[i] : x->value[i];
         }
         correlate(w, &t->found);
-        survived = separated(x, t->code, dictionary_code_size(d), &t->found);
+        survived = separated(d->kernels, x, t->code, dictionary_code_size(d), &t->found);
     }
     out->recovered += survived;
     out->layer_recovered[0] += survived;
@@ -563,8 +555,10 @@ enum status trial_run(const struct scenario *s, struct trial_space *t, const str
     bool together = simple(s) && s->plan.signs != SIGNS_ADVERSARIAL && s->dictionary[0].bands;
     for (int64_t draw = 0, count; !status && draw < out->draws; draw += count) {
         count = together && out->draws - draw > BANDED_ROWS ? BANDED_ROWS : together ? out->draws - draw : 1;
-        draw_signs(&w, draw);
-        encode(&w, s->plan.rule.decoder == DECODER_PURSUIT);
+        if (!together) {
+            draw_signs(&w, draw);
+            encode(&w, s->plan.rule.decoder == DECODER_PURSUIT);
+        }
         if (draw == 0) {
             measure(&w, request->bounds || s->plan.rule.decoder == DECODER_PURSUIT, out);
             if (request->bounds)
