@@ -585,6 +585,45 @@ static void adversarial_signs_are_worse(void **state)
     assert_true((double)recovered[2] / draws[2] < 0.5 * (double)recovered[0] / draws[0]);
 }
 
+/* A worst support is that of some column: no column outside meets it more than one inside. */
+static void worst_supports_meet_one_column_most(void **state)
+{
+    struct pathways_case plan = small_case(1);
+    struct whole w;
+    plan.family = PATHWAYS_GAUSS;
+    plan.support = SUPPORT_WORST;
+    plan.signs = SIGNS_ADVERSARIAL;
+    open_whole(&w, &plan);
+    const struct dictionary *d = &w.scenario.dictionary[0];
+    int64_t columns = (int64_t)dictionary_code_size(d), first = -1;
+    for (int64_t number = 0; number < 12; number++) {
+        struct trial_request request = {.seed = 4, .nonzeros = 1 + number % 7, .number = number, .draws = 1, .delta = 0.01};
+        struct trial_picture picture;
+        assert_ok(trial_draw(&w.scenario, w.space, &request, &picture, err));
+        int64_t target = -1, nonzeros = 0;
+        for (int64_t k = 0; k < columns && target < 0; k++) {
+            double least = INFINITY, most = 0;
+            for (int64_t j = 0; j < columns; j++) {
+                double met = fabs(dictionary_inner(d, k, j));
+                if (picture.codes[0][j] != 0)
+                    least = fmin(least, j == k ? 0 : met);
+                else if (j != k)
+                    most = fmax(most, met);
+            }
+            target = least >= most ? k : -1;
+        }
+        for (int64_t j = 0; j < columns; j++)
+            nonzeros += picture.codes[0][j] != 0;
+        assert_int_equal(nonzeros, request.nonzeros);
+        assert_true(target >= 0 && target != first);
+        first = number == 0 ? target : first;
+    }
+    struct trial_request request = {.seed = 4, .nonzeros = 3 * 47, .number = 1, .draws = 1}; /* one more than there are */
+    struct trial_outcome outcome;
+    assert_int_equal(trial_run(&w.scenario, w.space, &request, &outcome, NULL), STATUS_INVALID);
+    close_whole(&w);
+}
+
 /* Dirac-Hadamard: all plus fails exactly from K = sqrt m on. */
 static void plus_signs_fail_at_the_square_root(void **state)
 {
@@ -718,6 +757,7 @@ int main(void)
         cmocka_unit_test(trials_equal_a_decoder_that_sees_the_matrix),
         cmocka_unit_test(guarantees_hold),
         cmocka_unit_test(adversarial_signs_are_worse),
+        cmocka_unit_test(worst_supports_meet_one_column_most),
         cmocka_unit_test(plus_signs_fail_at_the_square_root),
         cmocka_unit_test(other_decoders_work),
         cmocka_unit_test(the_recursion_is_that_of_the_theorem),

@@ -42,7 +42,7 @@ struct outcome {
     struct hash hash;
     int64_t trials, batches, cases, artifacts, bytes, metrics;
     struct curve first;
-    struct scaling_fit fit[3];
+    struct scaling_fit fit[4];
 };
 
 static void watch(void *context, const char *name, int64_t step, double value)
@@ -101,7 +101,7 @@ static void run_through(const struct config_setting *settings, int threads, int 
     out->batches = run->batches;
     out->cases = run->cases;
     out->first = run->curves[0];
-    for (int g = 0; g < 3; g++)
+    for (int g = 0; g < 4; g++)
         out->fit[g] = pathways_fit(run, g, SCALING_MEASURED);
     struct host_bytes bytes = {0};
     assert_ok(host_save(method, run, &bytes, err));
@@ -138,7 +138,7 @@ static void curves_fall_and_scale(void **state)
         {"draws", "10"}, {"sweep", "signs"}, {"sizes", "5"}, {NULL, NULL}};
     struct outcome out;
     run_through(settings, 2, 0, &out);
-    assert_int_equal(out.cases, 15);
+    assert_int_equal(out.cases, 20);
     assert_true(out.first.points >= 4);
     int last = (int)out.first.points - 1;
     assert_true(point_share(&out.first.point[0]) > 0.9 && point_share(&out.first.point[last]) < 0.1);
@@ -148,7 +148,9 @@ static void curves_fall_and_scale(void **state)
     assert_true(s95 < s50 && s95 * out.first.coherence[0] * out.first.coherence[0] > 0.3);
     assert_true(isnan(curve_crossing(&out.first, 1.5, false)));
     assert_true(out.fit[0].slope > 1.6 && out.fit[0].slope < 2.6); /* random: mu^-2 */
-    assert_true(out.fit[2].slope > 0.6 && out.fit[2].slope < 1.5); /* adversarial: mu^-1 */
+    assert_true(out.fit[2].slope > 0.6 && out.fit[2].slope < 1.7); /* adversarial: towards mu^-1 */
+    assert_true(out.fit[3].slope > 0.7 && out.fit[3].slope < 1.3); /* worst support too: mu^-1 */
+    assert_true(out.fit[3].slope < out.fit[2].slope && out.fit[2].slope < out.fit[0].slope);
     assert_true(out.fit[0].low < out.fit[0].slope && out.fit[0].slope < out.fit[0].high);
 }
 
@@ -231,6 +233,8 @@ static void faults_are_named(void **state)
         {"nonzeros", "1,", "nonzeros"},              {"nonzeros", "999999", "nonzeros"}, {"filters", "4096", "filters"},
         {"support", "spikes", "support"},            {"sweep", "deep-length", "depth"},  {"trials", "3", "draws"},
     };
+    static const struct config_setting met[] = { /* 2 * (2 * 8 - 1) - 1 = 29 columns meet another */
+        {"filter_length", "8"}, {"length", "512"}, {"support", "worst"}, {"nonzeros", "29"}, {NULL, NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const struct config_setting one[] = {{cases[i].field, cases[i].value}, {NULL, NULL}};
         struct pathways_config config;
@@ -243,6 +247,11 @@ static void faults_are_named(void **state)
     struct pathways_config config;
     configure(&config, bad);
     assert_true(check(&config) >= 2);
+    configure(&config, met);
+    assert_int_equal(check(&config), 1);
+    assert_string_equal(fault_field, "nonzeros");
+    assert_ok(config_apply(&pathways_config_table, &config, (const struct config_setting[]){{"nonzeros", "28"}, {NULL, NULL}}, err));
+    assert_int_equal(check(&config), 0);
 }
 
 static void estimates_count_trials(void **state)

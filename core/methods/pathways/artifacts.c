@@ -8,7 +8,7 @@
 #include "core/methods/hand_over.h"
 #include "core/methods/pathways/run_int.h"
 
-enum { PANELS = 12, WAYS = 3 };
+enum { PANELS = 12, WAYS = 4 };
 
 /* ---- recovery against stripe sparsity ------------------------------------------------------------------ */
 
@@ -62,10 +62,10 @@ static int limits(const struct method_run *run, int64_t i, struct chart_referenc
     return lines;
 }
 
-/* One dictionary: case i and, where signs differ, the two ways that follow it. */
+/* One dictionary: case i and, where signs differ, the other ways, which follow it. */
 static struct chart_panel dictionary_panel(const struct method_run *run, int64_t i, struct panel_plot *plot)
 {
-    int ways = run->config.sweep == SWEEP_SIGNS ? WAYS : 1, count = 0;
+    int ways = pathways_ways(&run->config), count = 0;
     size_t points = (size_t)run->curves[i].points;
     for (int way = 0; way < ways; way++) {
         const char *name = ways > 1 ? pathways_group_name(&run->config, way) : "recovered";
@@ -74,8 +74,8 @@ static struct chart_panel dictionary_panel(const struct method_run *run, int64_t
     }
     if (run->plan[i].signs == SIGNS_RANDOM) {
         const struct curve_plot *c = &plot->curve[0];
-        plot->series[count++] = (struct chart_series){"instance bound", CHART_LINE, 3, c->x, c->instance, NULL, NULL, points};
-        plot->series[count++] = (struct chart_series){"Theorem 3.2", CHART_DASHES, 4, c->x, c->theorem, NULL, NULL, points};
+        plot->series[count++] = (struct chart_series){"instance bound", CHART_LINE, 4, c->x, c->instance, NULL, NULL, points};
+        plot->series[count++] = (struct chart_series){"Theorem 3.2", CHART_DASHES, 7, c->x, c->theorem, NULL, NULL, points};
     }
     size_t title = ways > 1 ? strcspn(run->plan[i].label, " ") : strlen(run->plan[i].label);
     snprintf(plot->title, sizeof plot->title, "%.*s", (int)title, run->plan[i].label);

@@ -8,7 +8,7 @@
 
 static const char *const dictionary_names[] = {"gauss", "signs", "sparse", "dirac-hadamard", NULL};
 static const char *const signs_names[] = {"random", "plus", "adversarial", NULL};
-static const char *const support_names[] = {"any", "spikes", NULL};
+static const char *const support_names[] = {"any", "spikes", "worst", NULL};
 static const char *const decoder_names[] = {"top-k", "hard", "soft", "relu", "pursuit", NULL};
 static const char *const sweep_names[] = {"none",       "sizes",    "signs",       "noise",
                                           "magnitudes", "decoders", "deep-length", "reference", NULL};
@@ -39,7 +39,8 @@ const struct config_field pathways_fields[PATHWAYS_FIELDS] = {
 
     CHOICE(signs, signs, "random",
            "the diagonal D: random, all +1 (the original deep coding model), or the worst found for each code"),
-    CHOICE(support, support, "any", "where non-zeros may stand: anywhere, or on the spikes of dirac-hadamard alone"),
+    CHOICE(support, support, "any",
+           "where non-zeros stand: anywhere, on the spikes of dirac-hadamard alone, or where they meet some one column most"),
     REAL_IN(noise, "0", 0, 100, false, false, "x_min", "patch norm zeta_0 of Gaussian noise on the signal"),
     REAL_IN(magnitude_ratio, "1", 1, 1000, false, false, "x_min", "magnitudes are uniform between 1 and this"),
     CHOICE(decoder, decoder, "top-k",
@@ -130,7 +131,9 @@ static void check_model(const struct pathways_config *c, const struct method_fau
     if (hadamard && c->depth > 1)
         method_fault(faults, "depth", "must be 1 for dirac-hadamard; got %.0f", (double)c->depth);
     if (!hadamard && c->support == SUPPORT_SPIKES)
-        method_fault(faults, "support", "must be any: only dirac-hadamard has spikes");
+        method_fault(faults, "support", "must be any or worst: only dirac-hadamard has spikes");
+    if (hadamard && c->support == SUPPORT_WORST)
+        method_fault(faults, "support", "must be any or spikes: all columns of dirac-hadamard meet alike");
     if (!hadamard && c->filter_length > c->length)
         method_fault(faults, "filter_length", "must not exceed length (%.0f); got %.0f", (double)c->length, (double)c->filter_length);
     if (c->depth > 1 && c->deep_length > c->length)
@@ -146,11 +149,11 @@ static void check_model(const struct pathways_config *c, const struct method_fau
         method_fault(faults, "depth", "must be 1 for the reference table; got %.0f", (double)c->depth);
     if (c->sweep == SWEEP_REFERENCE && hadamard)
         method_fault(faults, "dictionary", "must be convolutional for the reference table");
-    if ((c->sweep == SWEEP_SIZES || c->sweep == SWEEP_SIGNS) && c->sizes * c->dictionaries * 3 > PATHWAYS_CASES)
-        method_fault(faults, "sizes", "sizes x dictionaries must be at most %d; got %.0f", PATHWAYS_CASES / 3,
-              (double)(c->sizes * c->dictionaries));
-    int shift = (int)(c->sizes - 1) * (hadamard ? 2 : 1);
     bool sized = c->sweep == SWEEP_SIZES || c->sweep == SWEEP_SIGNS;
+    if (sized && c->sizes * c->dictionaries * pathways_ways(c) > PATHWAYS_CASES)
+        method_fault(faults, "sizes", "sizes x dictionaries must be at most %d; got %.0f", PATHWAYS_CASES / pathways_ways(c),
+                     (double)(c->sizes * c->dictionaries));
+    int shift = (int)(c->sizes - 1) * (hadamard ? 2 : 1);
     if (sized && (c->filter_length >> shift) < 2)
         method_fault(faults, "sizes", "the smallest filter would have less than 2 entries with %.0f sizes", (double)c->sizes);
 }

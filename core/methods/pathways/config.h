@@ -14,14 +14,14 @@
 #include "core/methods/pathways/dictionary.h"
 
 #define PATHWAYS_DEPTH 8
-#define PATHWAYS_CASES 64
+#define PATHWAYS_CASES 96
 #define PATHWAYS_POINTS 24
 
 /* Indices into the choices of the table; the order must match config.c. The first three families are those of
  * dictionary.h. */
 enum pathways_family { PATHWAYS_GAUSS, PATHWAYS_SIGNS, PATHWAYS_SPARSE, PATHWAYS_HADAMARD };
 enum pathways_signs { SIGNS_RANDOM, SIGNS_PLUS, SIGNS_ADVERSARIAL };
-enum pathways_support { SUPPORT_ANY, SUPPORT_SPIKES };
+enum pathways_support { SUPPORT_ANY, SUPPORT_SPIKES, SUPPORT_WORST };
 enum pathways_sweep {
     SWEEP_NONE, SWEEP_SIZES, SWEEP_SIGNS, SWEEP_NOISE, SWEEP_MAGNITUDES, SWEEP_DECODERS, SWEEP_DEEP, SWEEP_REFERENCE
 };
@@ -67,11 +67,13 @@ struct pathways_case {
 
 /* The cases of a run in order, the configured one first. Gives their number, at most PATHWAYS_CASES. */
 int pathways_cases(const struct pathways_config *config, struct pathways_case *out);
+/* Curves of one dictionary: the ways to draw signs and supports that its sweep compares. */
+int pathways_ways(const struct pathways_config *config);
 /* A name for each group, for legends. */
 const char *pathways_group_name(const struct pathways_config *config, int group);
 /* The list of the field `nonzeros`; 0 for none (the run finds its own), -1 when it is no ascending list. */
 int pathways_nonzeros(const struct pathways_config *config, int64_t out[PATHWAYS_POINTS]);
-/* Columns a code of this case can use. */
+/* Columns a code of this case can use; of supports that are worst for one column, those that meet it. */
 int64_t pathways_columns(const struct pathways_case *c);
 
 #endif

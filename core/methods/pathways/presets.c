@@ -6,8 +6,9 @@
 
 /* The convolutional single layer: sizes from 64 to 4096, random signs. */
 static const struct config_setting single_layer[] = {
-    {"dictionary", "signs"}, {"filters", "2"},  {"filter_length", "4096"}, {"length", "32768"}, {"sweep", "sizes"},
-    {"sizes", "7"},          {"dictionaries", "3"}, {"points", "8"},       {"trials", "400"},  {"bound_codes", "2"},  {NULL, NULL}};
+    {"dictionary", "signs"}, {"filters", "2"},      {"filter_length", "4096"}, {"length", "32768"}, {"sweep", "sizes"},
+    {"sizes", "7"},          {"dictionaries", "8"}, {"points", "10"},          {"trials", "1000"},  {"bound_codes", "2"},
+    {NULL, NULL}};
 
 static const struct config_setting two_layer[] = {
     {"dictionary", "signs"}, {"filters", "2"},      {"filter_length", "1024"}, {"length", "4096"},
@@ -18,18 +19,21 @@ static const struct config_setting dirac_hadamard[] = {
     {"dictionary", "dirac-hadamard"}, {"filter_length", "4096"}, {"length", "1"}, {"sweep", "signs"}, {"sizes", "2"},
     {"nonzeros", "16,32,34,48,64,96,128,160,192,256,320,384"}, {"trials", "2000"}, {NULL, NULL}};
 
-/* Random signs against the worst and against none, over sizes. */
+/* Random signs against none, against the worst, and against the worst supports too, over sizes. */
 static const struct config_setting signs[] = {
     {"dictionary", "signs"}, {"filters", "2"},      {"filter_length", "4096"}, {"length", "32768"}, {"sweep", "signs"},
-    {"sizes", "7"},          {"dictionaries", "3"}, {"points", "8"},           {"trials", "400"},  {"bound_codes", "2"},  {NULL, NULL}};
+    {"sizes", "7"},          {"dictionaries", "3"}, {"points", "10"},          {"trials", "1000"},  {"bound_codes", "2"},
+    {NULL, NULL}};
 
 /* No table of non-zeros: the run finds where recovery falls, from m = 16384 down to 64. */
 static const struct config_setting hadamard_scaling[] = {
     {"dictionary", "dirac-hadamard"}, {"filter_length", "16384"}, {"length", "1"}, {"sweep", "signs"}, {"sizes", "5"},
     {"points", "10"}, {"trials", "1000"}, {NULL, NULL}};
 
+/* Powers of two are what the reference was measured at; what lies between finds S50. */
 static const struct config_setting reference[] = {
-    {"sweep", "reference"}, {"dictionaries", "4"}, {"points", "12"}, {"trials", "1000"}, {NULL, NULL}};
+    {"sweep", "reference"}, {"dictionaries", "8"}, {"nonzeros", "4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},
+    {"trials", "800"},      {NULL, NULL}};
 
 static const struct config_setting noise[] = {
     {"dictionary", "signs"}, {"filters", "4"}, {"filter_length", "256"}, {"length", "2048"}, {"sweep", "noise"},
@@ -42,11 +46,11 @@ static const struct config_setting decoders[] = {
     {"nonzeros", "2,4,8,12,16,24,32,48,64,96,128"}, {"trials", "400"}, {"threshold", "0.5"}, {NULL, NULL}};
 
 const struct method_preset pathways_presets[PATHWAYS_PRESETS] = {
-    {"single-layer", "design A: random filters of six sizes, random signs; recovery grows with mu^-2", single_layer},
+    {"single-layer", "design A: random filters of seven sizes, random signs; recovery grows with mu^-2", single_layer},
     {"two-layer", "design C: sparse filters over dense ones; the first layer is the bottleneck", two_layer},
     {"dirac-hadamard", "design B: spikes and Hadamard rows, m = 4096 and 1024; bound (5) overtakes bound (3)", dirac_hadamard},
     {"hadamard-scaling", "design B over sizes: the slopes of random and of equal signs without filters' chance", hadamard_scaling},
-    {"signs", "random, all-plus and adversarial signs of the same codes; mu^-2 against mu^-1", signs},
+    {"signs", "random, all-plus and adversarial signs of the same codes, and worst codes; mu^-2 against mu^-1", signs},
     {"reference", "design A at the five sizes of the reference table", reference},
     {"noise", "design D: noise of patch norm 0, 0.1, 0.3 and 0.5 x_min", noise},
     {"magnitudes", "design D: magnitudes within a factor of 1, 2 and 5", magnitudes},
@@ -100,33 +104,40 @@ static int length_of(const struct pathways_case *p)
 }
 
 /* Each way of signs that belongs to a dictionary, in the order of groups. */
+enum { WAYS = 4 };
 static const struct {
     int signs, support;
     const char *name;
-} ways[2][3] = {
+} ways[2][WAYS] = {
     {{SIGNS_RANDOM, SUPPORT_ANY, "random signs"}, {SIGNS_PLUS, SUPPORT_ANY, "all plus"},
-     {SIGNS_ADVERSARIAL, SUPPORT_ANY, "adversarial signs"}},
+     {SIGNS_ADVERSARIAL, SUPPORT_ANY, "adversarial signs"},
+     {SIGNS_ADVERSARIAL, SUPPORT_WORST, "worst support"}},
     {{SIGNS_RANDOM, SUPPORT_SPIKES, "random signs, spikes"}, {SIGNS_RANDOM, SUPPORT_ANY, "random signs, mixed"},
      {SIGNS_PLUS, SUPPORT_SPIKES, "all plus, spikes"}},
 };
 
-static int size_cases(const struct pathways_config *c, const struct pathways_case *base, bool all_signs, struct pathways_case *out)
+int pathways_ways(const struct pathways_config *c)
 {
+    return c->sweep != SWEEP_SIGNS ? 1 : c->family == PATHWAYS_HADAMARD ? WAYS - 1 : WAYS;
+}
+
+static int size_cases(const struct pathways_config *c, const struct pathways_case *base, struct pathways_case *out)
+{
+    const int hadamard = base->family == PATHWAYS_HADAMARD, own = pathways_ways(c);
     int count = 0;
     for (int step = 0; step < (int)c->sizes; step++)
         for (int copy = 0; copy < (int)c->dictionaries; copy++)
-            for (int way = 0; way < (all_signs ? 3 : 1) && count < PATHWAYS_CASES; way++) {
+            for (int way = 0; way < own && count < PATHWAYS_CASES; way++) {
                 struct pathways_case *p = &out[count++];
                 *p = *base;
                 resize(p, step);
                 p->stream = (uint32_t)(copy + 16 * step);
                 p->group = way;
-                if (all_signs) {
-                    p->signs = ways[base->family == PATHWAYS_HADAMARD][way].signs;
-                    p->support = ways[base->family == PATHWAYS_HADAMARD][way].support;
+                if (own > 1) {
+                    p->signs = ways[hadamard][way].signs;
+                    p->support = ways[hadamard][way].support;
                 }
-                snprintf(p->label, sizeof p->label, "m=%d %.24s", length_of(p),
-                         all_signs ? ways[base->family == PATHWAYS_HADAMARD][way].name : "");
+                snprintf(p->label, sizeof p->label, "m=%d %.24s", length_of(p), own > 1 ? ways[hadamard][way].name : "");
             }
     return count;
 }
@@ -196,8 +207,8 @@ int pathways_cases(const struct pathways_config *c, struct pathways_case *out)
 {
     struct pathways_case base = configured(c);
     switch ((enum pathways_sweep)c->sweep) {
-    case SWEEP_SIZES: return size_cases(c, &base, false, out);
-    case SWEEP_SIGNS: return size_cases(c, &base, true, out);
+    case SWEEP_SIZES:
+    case SWEEP_SIGNS: return size_cases(c, &base, out);
     case SWEEP_REFERENCE: return reference_cases(&base, (int)c->dictionaries < PATHWAYS_CASES / 5 ? (int)c->dictionaries : PATHWAYS_CASES / 5, out);
     case SWEEP_DEEP: return deep_cases(c, &base, out);
     case SWEEP_NOISE:
@@ -212,7 +223,7 @@ int pathways_cases(const struct pathways_config *c, struct pathways_case *out)
 
 const char *pathways_group_name(const struct pathways_config *c, int group)
 {
-    if (c->sweep == SWEEP_SIGNS && group >= 0 && group < 3)
+    if (c->sweep == SWEEP_SIGNS && group >= 0 && group < pathways_ways(c))
         return ways[c->family == PATHWAYS_HADAMARD][group].name;
     return c->signs == SIGNS_RANDOM ? "random signs" : c->signs == SIGNS_PLUS ? "all plus" : "adversarial signs";
 }
@@ -221,5 +232,6 @@ int64_t pathways_columns(const struct pathways_case *c)
 {
     const struct dictionary_shape *s = &c->shape[c->layers - 1];
     int64_t all = (int64_t)s->filters * s->height * s->width;
-    return c->support == SUPPORT_SPIKES ? all / 2 : all;
+    int64_t met = (2 * (int64_t)s->extent_w - 1) * s->filters - 1;
+    return c->support == SUPPORT_SPIKES ? all / 2 : c->support == SUPPORT_WORST && met < all ? met : all;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "core/base/philox.h"
+#include "core/methods/pathways/decode.h"
 #include "core/methods/pathways/norms.h"
 
 /* The stream of a case, below 1000, is added: cases with equal ones see the same codes. */
@@ -152,26 +153,59 @@ static struct philox stream_of(const struct drawing *w, uint32_t use, int64_t dr
     return philox_stream(r->seed, stream, step);
 }
 
-/* Uniform over supports of the wanted size (Floyd), magnitudes uniform in [1, ratio]. */
-static void draw_code(const struct drawing *w)
+static bool marked(const uint64_t *bits, size_t at) { return bits[at / 64] >> (at % 64) & 1; }
+
+static void mark(uint64_t *bits, size_t at) { bits[at / 64] |= UINT64_C(1) << (at % 64); }
+
+/* Uniform over supports of the wanted size (Floyd). */
+static void mark_any(const struct philox *random, size_t columns, size_t count, uint64_t *taken)
+{
+    for (size_t j = columns - count, i = 0; j < columns; j++, i++) {
+        size_t pick = (size_t)(((uint64_t)philox_u32(random, i) * (j + 1)) >> 32);
+        mark(taken, marked(taken, pick) ? j : pick);
+    }
+}
+
+/* The columns that meet one drawn column most. */
+static enum status mark_worst(const struct drawing *w, const struct philox *random, size_t count, struct error *err)
+{
+    struct trial_space *t = w->t;
+    const struct dictionary *d = &w->s->dictionary[w->s->plan.layers - 1];
+    size_t atoms = dictionary_code_size(d);
+    int32_t target = (int32_t)(((uint64_t)philox_u32(random, 0) * atoms) >> 32);
+    const struct spikes one = {1, &target, &(float){1}};
+    memset(t->code, 0, atoms * sizeof *t->code);
+    dictionary_correlate(d, &one, t->code);
+    t->code[target] = 0;
+    decode_threshold(DECODER_TOP_K, t->code, atoms, (int64_t)count, 0, &t->found, t->scratch);
+    if ((size_t)t->found.count < count)
+        return error_set(err, STATUS_INVALID, NULL, "only %d columns meet column %d; %zu were asked for", t->found.count,
+                         target, count);
+    for (size_t i = 0; i < count; i++)
+        mark(t->taken, (size_t)t->found.at[i]);
+    return STATUS_OK;
+}
+
+/* Magnitudes are uniform in [1, ratio]. */
+static enum status draw_code(const struct drawing *w, struct error *err)
 {
     struct spikes *x = &w->t->truth[w->s->plan.layers - 1];
-    size_t columns = (size_t)pathways_columns(&w->s->plan), count = (size_t)w->request->nonzeros;
+    size_t atoms = code_size(w->s, w->s->plan.layers - 1), count = (size_t)w->request->nonzeros;
     struct philox support = stream_of(w, STREAM_SUPPORT, 0), magnitude = stream_of(w, STREAM_MAGNITUDE, 0);
-    uint64_t *taken = w->t->taken;
-    memset(taken, 0, (columns / 64 + 1) * sizeof *taken);
-    for (size_t j = columns - count, i = 0; j < columns; j++, i++) {
-        size_t pick = (size_t)(((uint64_t)philox_u32(&support, i) * (j + 1)) >> 32);
-        pick = taken[pick / 64] >> (pick % 64) & 1 ? j : pick;
-        taken[pick / 64] |= UINT64_C(1) << (pick % 64);
-    }
+    enum status status = STATUS_OK;
+    memset(w->t->taken, 0, (atoms / 64 + 1) * sizeof *w->t->taken);
+    if (w->s->plan.support == SUPPORT_WORST)
+        status = mark_worst(w, &support, count, err);
+    else
+        mark_any(&support, w->s->plan.support == SUPPORT_SPIKES ? atoms / 2 : atoms, count, w->t->taken);
     x->count = 0;
-    for (size_t word = 0; word <= columns / 64; word++)
-        for (uint64_t left = taken[word]; left; left &= left - 1) {
+    for (size_t word = 0; word <= atoms / 64; word++)
+        for (uint64_t left = w->t->taken[word]; left; left &= left - 1) {
             double u = (double)philox_uniform(&magnitude, (uint64_t)x->count);
             x->at[x->count] = (int32_t)(64 * word) + __builtin_ctzll(left);
             x->value[x->count++] = (float)(1 + (w->s->plan.ratio - 1) * u);
         }
+    return status;
 }
 
 static double patch_norm(const struct drawing *w, const float *signal)
@@ -547,10 +581,11 @@ enum status trial_run(const struct scenario *s, struct trial_space *t, const str
                       struct trial_outcome *out, struct error *err)
 {
     struct drawing w = {s, t, request};
-    enum status status = STATUS_OK;
     memset(out, 0, sizeof *out);
     out->draws = s->plan.signs == SIGNS_RANDOM ? request->draws : 1;
-    draw_code(&w);
+    enum status status = draw_code(&w, err);
+    if (status)
+        return status;
     draw_noise(&w);
     bool together = simple(s) && s->plan.signs != SIGNS_ADVERSARIAL && s->dictionary[0].bands;
     for (int64_t draw = 0, count; !status && draw < out->draws; draw += count) {
@@ -582,8 +617,9 @@ enum status trial_draw(const struct scenario *s, struct trial_space *t, const st
                        struct trial_picture *out, struct error *err)
 {
     struct drawing w = {s, t, request};
-    (void)err;
-    draw_code(&w);
+    enum status status = draw_code(&w, err);
+    if (status)
+        return status;
     draw_noise(&w);
     draw_signs(&w, 0);
     encode(&w, true);
