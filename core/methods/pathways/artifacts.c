@@ -111,7 +111,7 @@ static enum status bounds_chart(struct method_run *run, struct error *err)
                 "bounds are guaranteed probabilities under random signs.",
         .panels = panel,
         .panel_count = shown,
-        .columns = shown < 3 ? shown : 3,
+        .columns = shown < 3 ? shown : shown == 4 ? 2 : 3,
         .width = 360,
         .height = 250,
     };

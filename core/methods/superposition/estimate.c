@@ -11,7 +11,7 @@
  * weight. The gradient of the output is about twice as dense as the input at the end of training. */
 double superposition_flops(const struct superposition_config *config, const struct superposition_case *c)
 {
-    enum { SPARSE = 6, FEATURE = 500, RUG_FEATURE = 300, WEIGHT = 120 };
+    enum { SPARSE = 6, FEATURE = 500, RUG_FEATURE = 900, WEIGHT = 120 };
     double n = c->n_s, product = 2 * n * c->n_d, batch = (double)config->batch;
     if (c->model != MODEL_TRAINED)
         return n * (4 * log2(n) + RUG_FEATURE);

@@ -19,7 +19,7 @@ struct curves {
     struct method_run *run;
     struct arena *arena;
     bool along_p, failed;
-    double fixed[PANELS], from, to; /* the other's values; ends of the one */
+    double fixed[PANELS], most_fixed, from, to; /* the other's values and their largest; ends of the one */
     int panels;
     const struct superposition_case *group[GROUPS]; /* the first case of each model, activation and size */
     int groups;
@@ -54,6 +54,7 @@ static void survey(struct curves *k)
             k->fixed[k->panels++] = across(k, c);
         if (!grouped && k->groups < GROUPS)
             k->group[k->groups++] = c;
+        k->most_fixed = fmax(k->most_fixed, across(k, c));
         k->from = fmin(k->from, along(k, c));
         k->to = fmax(k->to, along(k, c));
     }
@@ -66,7 +67,7 @@ static void *keep(struct curves *k, size_t count, size_t bytes)
     return at;
 }
 
-enum line { LINE_CLOSED, LINE_CUT, LINE_LINEAR, LINE_PAIRS, LINE_BAYES, LINE_ORACLE, LINES };
+enum line { LINE_CLOSED, LINE_CUT, LINE_LINEAR, LINE_PAIRS, LINE_BAYES, LINE_ORACLE, LINE_PRINTED, LINES };
 
 static double line_value(enum line line, double p, double r)
 {
@@ -84,20 +85,31 @@ static double line_value(enum line line, double p, double r)
         return theory_bayes(p, sigma);
     case LINE_ORACLE:
         return theory_oracle(p, sigma);
+    case LINE_PRINTED:
+        return theory_oracle_printed(p, sigma);
     case LINES:
         break;
     }
     return NAN;
 }
 
+/* Some lines are of experiments with activations alone, some are nowhere in the range. */
+static bool line_shown(const struct curves *k, enum line line)
+{
+    if ((line == LINE_CUT || line == LINE_PRINTED) && k->run->config.experiment != EXPERIMENT_ACTIVATIONS)
+        return false;
+    return line != LINE_PAIRS || (k->along_p ? k->most_fixed >= 0.5 : k->to > 0.5);
+}
+
 static struct chart_series theory_series(struct curves *k, enum line line, double fixed)
 {
     static const char *const names[] = {
         "closed form, ReLU", "closed form, line above a cut",      "best linear",
-        "antipodal pairs",   "Bayes bound, Gaussian interference", "the same, knowing which are on"};
-    static const enum chart_mark marks[] = {CHART_LINE,   CHART_DASHES, CHART_DASHES,
-                                            CHART_DASHES, CHART_DOTS,   CHART_DOTS};
-    static const int colours[] = {6, 6, 7, 4, 1, 3};
+        "antipodal pairs",   "Bayes bound, Gaussian interference", "the same, knowing which are on",
+        "the latter as the paper bounds it"};
+    static const enum chart_mark marks[] = {CHART_LINE, CHART_DASHES, CHART_DASHES, CHART_DASHES,
+                                            CHART_DOTS, CHART_DOTS,   CHART_DASHES};
+    static const int colours[] = {6, 6, 7, 4, 1, 3, 3};
     double *x = keep(k, FINE, sizeof *x), *y = keep(k, FINE, sizeof *y);
     double from = k->from, to = k->to;
     for (int i = 0; !k->failed && i < FINE; i++) {
@@ -178,7 +190,7 @@ static enum status draw_curves(struct method_run *run, bool along_p, const char 
             gaps[count] = measured_series(&k, g, k.fixed[i], true);
         }
         for (int line = 0; line < LINES; line++)
-            if (line != LINE_CUT || run->config.experiment == EXPERIMENT_ACTIVATIONS)
+            if (line_shown(&k, (enum line)line))
                 losses[count++] = theory_series(&k, (enum line)line, k.fixed[i]);
         snprintf(caption, 64, along_p ? "n_d / n_s = %.3g" : "p = %.3g", k.fixed[i]);
         struct chart_axis x = along_p ? CHART_LOG_AXIS("p") : CHART_AXIS("ratio n_d / n_s");
@@ -299,68 +311,64 @@ static double exponent(const struct method_run *run, double ratio, double most, 
     return n >= 2 ? (n * xy - x * y) / (n * xx - x * x) : NAN;
 }
 
-/* Left: L r / p^2 against p, which should grow like ln(1/p). Right: loss over Var x against r, which should go to 1.
- */
+/* A line of the closed form and the rugs' points: with `along_ratio`, loss over Var x of one p against r, which should go to
+ * 1; else loss r / p^2 of one ratio against p, which should grow like ln(1/p). */
+static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int colour, struct chart_series pair[2])
+{
+    const struct method_run *run = k->run;
+    double *x = keep(k, FINE, sizeof *x), *y = keep(k, FINE, sizeof *y);
+    double *mx = keep(k, (size_t)run->count, sizeof *mx), *my = keep(k, (size_t)run->count, sizeof *my);
+    char name[64], points[80];
+    size_t found = 0;
+    if (k->failed)
+        return;
+    for (int i = 0; i < FINE; i++) {
+        double at = i / (FINE - 1.0), p = along_ratio ? fixed : k->from * pow(k->to / k->from, at);
+        double r = along_ratio ? 1e-6 * pow(1e6 * 0.9, at) : fixed, loss = theory_optimum(p, theory_sigma(p, r)).loss;
+        x[i] = along_ratio ? r : p;
+        y[i] = along_ratio ? loss / theory_variance(p) : loss * r / (p * p);
+    }
+    for (int i = 0; i < run->count; i++) {
+        const struct superposition_case *c = &run->cases[i];
+        double r = case_ratio(c), loss = run->outcomes[i].loss;
+        if (along_ratio ? c->p != fixed : c->ratio != fixed)
+            continue;
+        mx[found] = along_ratio ? r : c->p;
+        my[found++] = along_ratio ? loss / theory_variance(c->p) : loss * r / (c->p * c->p);
+    }
+    snprintf(name, sizeof name, along_ratio ? "p = %.2g" : "n_d / n_s = %.2g", fixed);
+    snprintf(points, sizeof points, "rug, %s", name);
+    pair[0] = (struct chart_series){arena_strdup(k->arena, name), CHART_LINE, colour, x, y, NULL, NULL, FINE};
+    pair[1] = (struct chart_series){arena_strdup(k->arena, points), CHART_POINTS, colour, mx, my, NULL, NULL, found};
+}
+
 static enum status draw_scaling(struct method_run *run, struct error *err)
 {
-    enum { LEFT_RATIO = 1 };
     double ps[SUPERPOSITION_LIST] = {run->config.p}, ratios[SUPERPOSITION_LIST] = {run->cases[0].ratio};
     int p_count = superposition_list(run->config.ps, 1, ps),
         ratio_count = superposition_list(run->config.ratios, 1, ratios);
     struct arena arena;
-    struct chart_series series[2][2 * SUPERPOSITION_LIST];
-    struct chart_panel panels[2];
-    size_t counts[2] = {0, 0};
+    struct chart_series by_p[2 * SUPERPOSITION_LIST], by_ratio[2 * SUPERPOSITION_LIST];
+    char printed[64], note[192];
+    const double small = 0.01;
     if (p_count < 2 || ratio_count < 1)
         return STATUS_OK; /* nothing to lay a line through */
+    double last = ratios[ratio_count - 1], most = ps[p_count - 1];
     arena_init(&arena, (size_t)1 << 18, 0);
-    struct curves k = {.run = run, .arena = &arena};
+    struct curves k = {.run = run, .arena = &arena, .along_p = true};
     survey(&k);
-    for (int side = 0; side < 2; side++)
-        for (int j = 0; j < (side ? p_count : ratio_count); j++) {
-            double *x = keep(&k, FINE, sizeof *x), *y = keep(&k, FINE, sizeof *y);
-            double *mx = keep(&k, (size_t)run->count, sizeof *mx), *my = keep(&k, (size_t)run->count, sizeof *my);
-            char *name = keep(&k, 64, 1);
-            size_t found = 0;
-            if (k.failed)
-                break;
-            for (int i = 0; i < FINE; i++) {
-                double at = i / (FINE - 1.0), p = side ? ps[j] : ps[0] * pow(ps[p_count - 1] / ps[0], at);
-                double r = side ? 1e-6 * pow(1e6 * 0.9, at) : ratios[j];
-                double loss = theory_optimum(p, theory_sigma(p, r)).loss;
-                x[i] = side ? r : p;
-                y[i] = side ? loss / theory_variance(p) : loss * r / (p * p);
-            }
-            for (int i = 0; i < run->count; i++) {
-                const struct superposition_case *c = &run->cases[i];
-                if (side ? c->p != ps[j] : c->ratio != ratios[j])
-                    continue;
-                double r = case_ratio(c);
-                mx[found] = side ? r : c->p;
-                my[found++] =
-                    side ? run->outcomes[i].loss / theory_variance(c->p) : run->outcomes[i].loss * r / (c->p * c->p);
-            }
-            snprintf(name, 64, side ? "p = %.2g" : "n_d / n_s = %.2g", side ? ps[j] : ratios[j]);
-            char points[80];
-            snprintf(points, sizeof points, "rug, %s", name);
-            series[side][counts[side]++] = (struct chart_series){name, CHART_LINE, j, x, y, NULL, NULL, FINE};
-            series[side][counts[side]++] =
-                (struct chart_series){arena_strdup(&arena, points), CHART_POINTS, j, mx, my, NULL, NULL, found};
-        }
-    struct chart_reference limits[] = {{"limit Var x", false, 1, NAN, -1}, {"", false, 1, NAN, -1}};
-    char *printed = keep(&k, 64, 1);
-    if (!k.failed) {
-        snprintf(printed, 64, "limit as printed, p = %.2g", ps[p_count - 1]);
-        limits[1] = (struct chart_reference){
-            printed, false, theory_blind_printed(ps[p_count - 1]) / theory_variance(ps[p_count - 1]), NAN, 1};
-    }
-    panels[0] = (struct chart_panel){
-        "p → 0", CHART_LOG_AXIS("p"), CHART_LOG_AXIS("loss × r / p²"), series[0], counts[0], NULL, 0, NULL};
-    panels[1] = (struct chart_panel){
-        "r → 0", CHART_LOG_AXIS("ratio r = n_d / n_s"), CHART_AXIS("loss / Var x"), series[1], counts[1], limits, 2,
-        NULL};
-    double last = ratios[ratio_count - 1], small = 0.01;
-    char note[192];
+    for (int j = 0; j < ratio_count; j++)
+        scaling_pair(&k, false, ratios[j], j, &by_p[2 * j]);
+    for (int j = 0; j < p_count; j++)
+        scaling_pair(&k, true, ps[j], j, &by_ratio[2 * j]);
+    snprintf(printed, sizeof printed, "limit as printed, p = %.2g", most);
+    const struct chart_reference limits[] = {
+        {"limit Var x", false, 1, NAN, -1},
+        {printed, false, theory_blind_printed(most) / theory_variance(most), NAN, 1}};
+    const struct chart_panel panels[] = {
+        {"p → 0", CHART_LOG_AXIS("p"), CHART_LOG_AXIS("loss × r / p²"), by_p, 2 * (size_t)ratio_count, NULL, 0, NULL},
+        {"r → 0", CHART_LOG_AXIS("ratio r = n_d / n_s"), CHART_AXIS("loss / Var x"), by_ratio, 2 * (size_t)p_count,
+         limits, 2, NULL}};
     snprintf(note, sizeof note,
              "Lines: closed form. Points: rugs. For p up to %g at n_d / n_s = %g, loss ~ p^s with s = %.3f (rugs) "
              "and %.3f (closed form).",

@@ -89,7 +89,7 @@ void superposition_destroy(struct method_run *run)
     free(run);
 }
 
-static void metric(const struct method_run *run, const char *name, double value)
+void superposition_metric(const struct method_run *run, const char *name, double value)
 {
     if (run->env.metric && isfinite(value))
         run->env.metric(run->env.context, name, run->seen, value);
@@ -140,11 +140,11 @@ static enum status end_case(struct method_run *run, struct error *err)
     if (status)
         return status;
     const struct outcome *o = &run->outcomes[run->at];
-    metric(run, "test_loss", o->loss);
-    metric(run, "analytic_loss", case_predicted(c));
-    metric(run, "diagonal_mean", o->statistics.kept_diagonal_mean);
-    metric(run, "bias_mean", o->statistics.kept_bias_mean);
-    metric(run, "dropped", o->statistics.dropped);
+    superposition_metric(run, "test_loss", o->loss);
+    superposition_metric(run, "analytic_loss", case_predicted(c));
+    superposition_metric(run, "diagonal_mean", o->statistics.kept_diagonal_mean);
+    superposition_metric(run, "bias_mean", o->statistics.kept_bias_mean);
+    superposition_metric(run, "dropped", o->statistics.dropped);
     if (!run->alone && run->at + 1 < run->count) {
         run->at++;
         begin_case(run);

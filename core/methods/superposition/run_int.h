@@ -64,6 +64,9 @@ struct method_run {
     int64_t evaluation_seed, evaluation_samples, alone; /* alone: evaluate the open case and end */
 };
 
+/* run.c. A value that is not finite is left out. */
+void superposition_metric(const struct method_run *run, const char *name, double value);
+
 /* work.c */
 /* Makes the model of case `at` (and its draw) ready; weights as at the start. */
 enum status work_open(struct method_run *run, int at, int draw, struct error *err);

@@ -105,12 +105,6 @@ bool work_trained(const struct method_run *run)
     return !(log10(before) - log10(last) > c->tolerance);
 }
 
-static void metric(const struct method_run *run, const char *name, double value)
-{
-    if (run->env.metric)
-        run->env.metric(run->env.context, name, run->seen, value);
-}
-
 enum status work_update(struct method_run *run, struct error *err)
 {
     const struct superposition_config *c = &run->config;
@@ -136,8 +130,8 @@ enum status work_update(struct method_run *run, struct error *err)
     run->seen += count;
     run->loss_sum += loss;
     if (run->updates % METRIC_UPDATES == 0) {
-        metric(run, "loss", run->loss_sum / METRIC_UPDATES);
-        metric(run, "active", batch_active(run->batch));
+        superposition_metric(run, "loss", run->loss_sum / METRIC_UPDATES);
+        superposition_metric(run, "active", batch_active(run->batch));
         run->loss_sum = 0;
     }
     return STATUS_OK;
