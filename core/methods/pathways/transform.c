@@ -31,7 +31,7 @@ static size_t pairs_of(const struct dictionary_shape *s) { return ((size_t)s->fi
 
 double spectrum_cost(const struct dictionary_shape *s)
 {
-    const double scalar = 12; /* an operation of the scalar FFT takes this many of the vector kernels' */
+    const double scalar = 5.2; /* an operation of the scalar FFT takes this many of the vector kernels' */
     double n = (double)positions(s), transforms = (double)s->inputs + (double)pairs_of(s);
     return scalar * transforms * 5 * n * log2(fmax(n, 2)) + 8 * n * (double)pairs_of(s) * (double)s->inputs;
 }
@@ -39,7 +39,7 @@ double spectrum_cost(const struct dictionary_shape *s)
 double direct_cost(const struct dictionary_shape *s)
 {
     double rows = (double)s->inputs * s->extent_h * s->extent_w;
-    double call = 24, vectors = ceil((double)s->extent_w * s->filters / 16) * 16;
+    double call = 240, vectors = ceil((double)s->extent_w * s->filters / 16) * 16;
     return 2 * (double)positions(s) * rows / s->extent_w * (call + vectors);
 }
 
