@@ -394,7 +394,7 @@ static void pursuit_finds_the_minimum(void **state)
     float *scratch = calloc(decode_pursuit_scratch(&d), sizeof *scratch);
     dictionary_synthesise(&d, &x, signal);
     const double lambda = 0.1;
-    decode_pursuit(&d, signal, lambda, 3000, code, scratch);
+    decode_pursuit(&d, decode_lipschitz(&d, scratch), signal, lambda, 3000, code, scratch);
     struct spikes found = {0, calloc(columns, sizeof(int32_t)), calloc(columns, sizeof(float))};
     decode_threshold(DECODER_HARD, code, columns, 0, 0, &found, NULL);
     float *fit = calloc(rows, sizeof *fit);

@@ -154,10 +154,10 @@ double decode_lipschitz(const struct dictionary *d, float *scratch)
     return 1.05 * norm;
 }
 
-void decode_pursuit(const struct dictionary *d, const float *signal, double lambda, int64_t iterations, float *code,
-                    float *scratch)
+void decode_pursuit(const struct dictionary *d, double lipschitz, const float *signal, double lambda, int64_t iterations,
+                    float *code, float *scratch)
 {
-    double step = 1 / decode_lipschitz(d, scratch), t = 1;
+    double step = 1 / lipschitz, t = 1;
     struct pursuit p = pursuit_over(d, scratch);
     memset(code, 0, p.code * sizeof *code);
     memset(p.point, 0, p.code * sizeof *p.point);

@@ -24,9 +24,9 @@ void decode_threshold(enum decoder decoder, const float *code, size_t count, int
                       struct spikes *out, float *scratch);
 
 /* Layered basis pursuit, one layer: minimises |signal - A x|^2 / 2 + lambda |x|_1 by FISTA with `iterations` steps of
- * 1 / |A^T A|. The result is written to code; what is not above zero is exactly zero. scratch: decode_pursuit_scratch(). */
-void decode_pursuit(const struct dictionary *d, const float *signal, double lambda, int64_t iterations, float *code,
-                    float *scratch);
+ * 1 / lipschitz. The result is written to code; what is not above zero is exactly zero. scratch: decode_pursuit_scratch(). */
+void decode_pursuit(const struct dictionary *d, double lipschitz, const float *signal, double lambda, int64_t iterations,
+                    float *code, float *scratch);
 size_t decode_pursuit_scratch(const struct dictionary *d);
 /* Largest eigenvalue of A^T A, by power iteration from fixed numbers, a little rounded up. Same scratch. */
 double decode_lipschitz(const struct dictionary *d, float *scratch);

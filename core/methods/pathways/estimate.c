@@ -47,7 +47,7 @@ static double whole_cost(const struct pathways_case *p, double nonzeros)
         double analysis = fmin(direct_cost(s), spectrum_suits(s) ? spectrum_cost(s) : INFINITY);
         cost += 2 * nonzeros * dictionary_gram_size(s) / s->filters + 150 * atoms;
         if (p->rule.decoder == DECODER_PURSUIT)
-            cost += ((double)p->rule.iterations + 40) * (analysis + 30 * atoms);
+            cost += (double)p->rule.iterations * (analysis + 30 * atoms);
         double spread = p->nonzeros[l] > 0 ? p->nonzeros[l] : (double)s->extent_w * s->inputs;
         nonzeros = fmin((double)s->width * s->inputs, nonzeros * spread);
     }

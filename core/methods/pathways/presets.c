@@ -32,7 +32,7 @@ static const struct config_setting hadamard_scaling[] = {
 
 /* Powers of two are what the reference was measured at; what lies between finds S50. */
 static const struct config_setting reference[] = {
-    {"sweep", "reference"}, {"dictionaries", "8"}, {"nonzeros", "4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},
+    {"sweep", "reference"}, {"dictionaries", "8"}, {"nonzeros", "2,4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},
     {"trials", "800"},      {NULL, NULL}};
 
 static const struct config_setting noise[] = {

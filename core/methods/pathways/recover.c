@@ -254,7 +254,7 @@ static void decode_one(struct recovery *r, int l, const float *input)
     double unit = r->known ? extreme(r->truth[l], atoms, true) : extreme(r->map, atoms, false);
     double threshold = r->options->threshold * unit;
     if (pursuit)
-        decode_pursuit(d, input, threshold, r->options->iterations, r->map, r->scratch);
+        decode_pursuit(d, decode_lipschitz(d, r->scratch), input, threshold, r->options->iterations, r->map, r->scratch);
     for (size_t i = 0; i < atoms; i++)
         r->map[i] = minus(r->signs[l], i) ? -r->map[i] : r->map[i];
     decode_threshold(pursuit ? DECODER_HARD : (enum decoder)r->options->decoder, r->map, atoms, nonzeros_of(r, l),
@@ -278,22 +278,35 @@ static enum status decode(struct recovery *r, struct error *err)
 
 /* ---- a code for the signal ------------------------------------------------------------------------ */
 
-/* out = E^T E x on the deepest support: down with truth[], up with the plain transposes. */
-static void normal_product(struct recovery *r, const double *x, double *out, float *signal)
+/* truth[l] = the transposes up to layer l of `signal`, without thresholds. */
+static void analyse_through(struct recovery *r, const float *signal)
+{
+    for (int l = 0; l < r->layers; l++) {
+        dictionary_analyse(&r->dictionary[l], l == 0 ? signal : r->truth[l - 1], r->map, r->scratch);
+        for (size_t i = 0; i < dictionary_code_size(&r->dictionary[l]); i++)
+            r->truth[l][i] = minus(r->signs[l], i) ? -r->map[i] : r->map[i];
+    }
+}
+
+/* truth[layers - 1] = the deepest code with the values x on the support that was found. */
+static void place_fit(struct recovery *r, const double *x)
 {
     int deepest = r->layers - 1;
     const struct spikes *support = &r->found[deepest];
     memset(r->truth[deepest], 0, dictionary_code_size(&r->dictionary[deepest]) * sizeof(float));
     for (int i = 0; i < support->count; i++)
         r->truth[deepest][support->at[i]] = (float)x[i];
+}
+
+/* out = E^T E x on the deepest support: down with truth[], up with the plain transposes. */
+static void normal_product(struct recovery *r, const double *x, double *out, float *signal)
+{
+    const struct spikes *support = &r->found[r->layers - 1];
+    place_fit(r, x);
     encode(r, signal);
-    for (int l = 0; l < r->layers; l++) {
-        dictionary_analyse(&r->dictionary[l], l == 0 ? signal : r->truth[l - 1], r->map, r->scratch);
-        for (size_t i = 0; i < dictionary_code_size(&r->dictionary[l]); i++)
-            r->truth[l][i] = minus(r->signs[l], i) ? -r->map[i] : r->map[i];
-    }
+    analyse_through(r, signal);
     for (int i = 0; i < support->count; i++)
-        out[i] = (double)r->truth[deepest][support->at[i]];
+        out[i] = (double)r->truth[r->layers - 1][support->at[i]];
 }
 
 /* Conjugate gradients for E^T E x = E^T signal from x = 0. Leaves the codes of the fit in truth[] and the patch norm of what
@@ -310,13 +323,7 @@ static enum status fit_code(struct recovery *r, struct error *err)
     if (status)
         return status;
     double square = 0, first;
-    const float *input = r->signal;
-    for (int l = 0; l < r->layers; l++) {
-        dictionary_analyse(&r->dictionary[l], input, r->map, r->scratch);
-        for (size_t i = 0; i < dictionary_code_size(&r->dictionary[l]); i++)
-            r->truth[l][i] = minus(r->signs[l], i) ? -r->map[i] : r->map[i];
-        input = r->truth[l];
-    }
+    analyse_through(r, r->signal);
     for (int i = 0; i < count; i++) {
         residual[i] = direction[i] = (double)r->truth[deepest][r->found[deepest].at[i]];
         square += residual[i] * residual[i];
@@ -338,9 +345,7 @@ static enum status fit_code(struct recovery *r, struct error *err)
             direction[i] = residual[i] + next / square * direction[i];
         square = next;
     }
-    memset(r->truth[deepest], 0, dictionary_code_size(&r->dictionary[deepest]) * sizeof(float));
-    for (int i = 0; i < count; i++)
-        r->truth[deepest][r->found[deepest].at[i]] = (float)x[i];
+    place_fit(r, x);
     encode(r, made);
     for (size_t i = 0; i < size; i++)
         made[i] = r->signal[i] - made[i];

@@ -29,24 +29,40 @@ struct trial_space {
 
 /* ---- scenarios ---------------------------------------------------------------------------------- */
 
+static enum status open_dictionary(const struct pathways_case *plan, int l, uint64_t seed, const float *const *filters,
+                                   const struct kernels *kernels, struct dictionary *out, struct error *err)
+{
+    if (plan->family == PATHWAYS_HADAMARD)
+        return dictionary_hadamard(plan->shape[l].inputs, kernels, out, err);
+    if (filters)
+        return dictionary_create(&plan->shape[l], filters[l], kernels, out, err);
+    enum dictionary_family family = plan->nonzeros[l] > 0                      ? FAMILY_SPARSE
+                                    : l == 0 && plan->family == PATHWAYS_SIGNS ? FAMILY_SIGNS
+                                                                               : FAMILY_GAUSS;
+    uint32_t stream = STREAM_FILTERS + (uint32_t)l + PATHWAYS_DEPTH * plan->stream;
+    return dictionary_draw(&plan->shape[l], family, plan->nonzeros[l], seed, stream, kernels, out, err);
+}
+
+static enum status find_lipschitz(const struct dictionary *d, double *out, struct error *err)
+{
+    float *scratch = malloc(decode_pursuit_scratch(d) * sizeof *scratch);
+    if (!scratch)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an eigenvalue");
+    *out = decode_lipschitz(d, scratch);
+    free(scratch);
+    return STATUS_OK;
+}
+
 enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const float *const *filters,
                           const struct kernels *kernels, struct scenario *out, struct error *err)
 {
+    enum status status = STATUS_OK;
     memset(out, 0, sizeof *out);
     out->plan = *plan;
-    if (plan->family == PATHWAYS_HADAMARD)
-        return dictionary_hadamard(plan->shape[0].inputs, kernels, &out->dictionary[0], err);
-    enum status status = STATUS_OK;
     for (int l = 0; !status && l < plan->layers; l++) {
-        if (filters) {
-            status = dictionary_create(&plan->shape[l], filters[l], kernels, &out->dictionary[l], err);
-            continue;
-        }
-        enum dictionary_family family = plan->nonzeros[l] > 0                              ? FAMILY_SPARSE
-                                        : l == 0 && plan->family == PATHWAYS_SIGNS         ? FAMILY_SIGNS
-                                                                                           : FAMILY_GAUSS;
-        uint32_t stream = STREAM_FILTERS + (uint32_t)l + PATHWAYS_DEPTH * plan->stream;
-        status = dictionary_draw(&plan->shape[l], family, plan->nonzeros[l], seed, stream, kernels, &out->dictionary[l], err);
+        status = open_dictionary(plan, l, seed, filters, kernels, &out->dictionary[l], err);
+        if (!status && plan->rule.decoder == DECODER_PURSUIT)
+            status = find_lipschitz(&out->dictionary[l], &out->lipschitz[l], err);
     }
     if (status)
         scenario_close(out);
@@ -362,7 +378,7 @@ static bool decode_layer(const struct drawing *w, int l, const float *input)
     size_t atoms = dictionary_code_size(d);
     double threshold = rule->threshold * smallest(&t->truth[l]);
     if (rule->decoder == DECODER_PURSUIT)
-        decode_pursuit(d, input, threshold, rule->iterations, t->code, t->scratch);
+        decode_pursuit(d, w->s->lipschitz[l], input, threshold, rule->iterations, t->code, t->scratch);
     for (size_t i = 0; i < atoms; i++)
         t->code[i] = minus(t->signs[l], (int32_t)i) ? -t->code[i] : t->code[i];
     if (rule->decoder == DECODER_TOP_K && separated(d->kernels, &t->truth[l], t->code, atoms, &t->found))

@@ -13,6 +13,7 @@
 struct scenario {
     struct pathways_case plan;
     struct dictionary dictionary[PATHWAYS_DEPTH];
+    double lipschitz[PATHWAYS_DEPTH]; /* for basis pursuit */
 };
 
 /* filters: of each layer, laid out as in struct dictionary, or NULL: drawn from `seed`. */
