@@ -22,6 +22,8 @@ struct sparse {
     int groups;          /* thresholds that move on their own: channels, or 1 */
     int64_t *active;     /* [channels] */
     real *bound;         /* [padded channels] below which a batch's quantile is not expected; infinity in the padding */
+    double *times;       /* [channels] the density of a channel over that of all: 1 but for those that were revived */
+    double fade;         /* what `times` is multiplied by at an update, down to 1 */
     bool bounded;        /* there are bounds, for `bounded_rank` */
     int64_t bounded_rank;
     /* accumulate > 0 */
@@ -42,10 +44,14 @@ enum status sparse_create(struct sparse **out, struct params *params, const char
     s->groups = config->mode == SPARSE_SINGLE ? 1 : config->channels;
     s->active = calloc((size_t)config->channels, sizeof(*s->active));
     s->bound = calloc((size_t)map_padded(config->channels), sizeof(real));
+    s->times = calloc((size_t)config->channels, sizeof(*s->times));
+    s->fade = 1.0;
     s->keep = config->accumulate > 0.0 ? 2 * (int64_t)ceil(config->accumulate) + 8 : 0;
     s->top = s->keep > 0 ? calloc((size_t)(s->keep * s->groups), sizeof(real)) : NULL;
-    if (s->active == NULL || s->bound == NULL || (s->keep > 0 && s->top == NULL))
+    if (s->active == NULL || s->bound == NULL || s->times == NULL || (s->keep > 0 && s->top == NULL))
         goto no_memory;
+    for (int c = 0; c < config->channels; c++)
+        s->times[c] = 1.0;
     char full[2 * PACK_NAME];
     snprintf(full, sizeof(full), "%s.threshold", name);
     if (config->mode == SPARSE_PER_CHANNEL || config->mode == SPARSE_SINGLE)
@@ -63,6 +69,7 @@ void sparse_destroy(struct sparse *sparse)
         return;
     free(sparse->active);
     free(sparse->bound);
+    free(sparse->times);
     free(sparse->top);
     free(sparse);
 }
@@ -322,8 +329,31 @@ static void move_thresholds(struct sparse *s, const real *quantile)
 {
     double momentum = s->config.momentum;
     for (int c = 0; c < s->config.channels; c++) {
-        real q = quantile[s->config.mode == SPARSE_SINGLE ? 0 : c];
-        s->threshold->value[c] = (real)(momentum * (double)s->threshold->value[c] + (1.0 - momentum) * (double)q);
+        real q = quantile[s->config.mode == SPARSE_SINGLE ? 0 : c], *t = &s->threshold->value[c];
+        *t = isinf(*t) ? q : (real)(momentum * (double)*t + (1.0 - momentum) * (double)q);
+    }
+}
+
+void sparse_revive(struct sparse *s, int channel, double times, int64_t updates)
+{
+    s->threshold->value[channel] = (real)INFINITY;
+    s->times[channel] = times;
+    s->fade = pow(1.0 / times, 1.0 / (double)(updates < 1 ? 1 : updates));
+}
+
+/* Channels that were revived have ranks of their own. */
+static void revived_quantiles(struct sparse *s, struct quantile_task *task, double density)
+{
+    for (int c = 0; c < s->config.channels; c++) {
+        real low[MAP_LANES] = {0}, high[MAP_LANES] = {0};
+        if (s->times[c] <= 1.0)
+            continue;
+        struct rank rank = rank_of(s, task->batch, fmin(1.0, density * s->times[c]));
+        task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k, low, task->scratch);
+        if (rank.share > 0.0)
+            task->kernels->kth_block(&task->set, c / MAP_LANES, rank.k + 1, high, task->scratch);
+        task->quantile[c] = between(low[c % MAP_LANES], high[c % MAP_LANES], rank.share);
+        s->times[c] = fmax(1.0, s->times[c] * s->fade);
     }
 }
 
@@ -360,6 +390,7 @@ static void update(struct exec *e, struct sparse *s, const struct tensor *z, dou
                 run_bounds(e, s, &task, top);
         }
     }
+    revived_quantiles(s, &task, density);
     if (task.update)
         move_thresholds(s, task.quantile);
 }
@@ -402,11 +433,14 @@ const int64_t *sparse_active(const struct sparse *sparse)
 
 enum status sparse_pack(struct sparse *s, struct pack *pack, struct error *err)
 {
-    if (s->keep == 0)
-        return STATUS_OK;
     enum pack_type type = sizeof(real) == sizeof(float) ? PACK_F32 : PACK_F64;
-    uint64_t dim[4] = {(uint64_t)s->groups, (uint64_t)s->keep};
-    enum status status = pack_add(pack, PACK_STATE, type, "sparse.collected.top", 2, dim, s->top, err);
+    uint64_t dim[4] = {(uint64_t)s->groups, (uint64_t)s->keep}, channels[1] = {(uint64_t)s->config.channels};
+    enum status status = pack_add(pack, PACK_STATE, PACK_F64, "sparse.times", 1, channels, s->times, err);
+    if (status == STATUS_OK)
+        status = pack_add_f64(pack, "sparse.fade", &s->fade, err);
+    if (status != STATUS_OK || s->keep == 0)
+        return status;
+    status = pack_add(pack, PACK_STATE, type, "sparse.collected.top", 2, dim, s->top, err);
     if (status == STATUS_OK)
         status = pack_add_i64(pack, "sparse.collected.count", &s->collected, err);
     if (status == STATUS_OK)

@@ -2,7 +2,9 @@
  *
  * Training: k = max(1, trunc(N (1 - density))) in double; q = the k-th smallest of the N values of a
  * channel (or of all channels together); t <- momentum t + (1 - momentum) q, before it is used on the
- * same batch; then max(0, z - t). No gradient flows through q or t. Evaluation: t stays. */
+ * same batch; then max(0, z - t). No gradient flows through q or t. Evaluation: t stays.
+ *
+ * Beyond the paper: a channel that begins anew may be denser than the others for a while, sparse_revive(). */
 #ifndef MOTIF_CORE_NN_SPARSE_H
 #define MOTIF_CORE_NN_SPARSE_H
 
@@ -38,11 +40,16 @@ struct tensor *sparse_forward(struct exec *e, struct sparse *sparse, struct tens
 /* L1: weight times the mean of the map that sparse_forward() gave, to be added to the loss. Other modes: NULL. */
 struct tensor *sparse_penalty(struct exec *e, const struct sparse *sparse, struct tensor *map, double weight);
 
+/* The channel's threshold is forgotten: the next quantile is taken whole, and until then nothing passes. Its density is
+ * `times` (>= 1) that of the others at first, and this factor falls to 1 geometrically over `updates` of training. Mode
+ * PER_CHANNEL without `accumulate` only. */
+void sparse_revive(struct sparse *sparse, int channel, double times, int64_t updates);
 const real *sparse_thresholds(const struct sparse *sparse); /* [channels] */
 /* Active positions of each channel in the last sparse_forward() of training; thresholded modes. [channels] */
 const int64_t *sparse_active(const struct sparse *sparse);
 /* What has been collected since the last update, as PACK_STATE entries of fixed shape (only the upper end
- * of the values can matter, see sparse.c); the thresholds themselves belong to `params`. */
+ * of the values can matter, see sparse.c), and the factors of revived channels; the thresholds themselves belong to
+ * `params`. */
 enum status sparse_pack(struct sparse *sparse, struct pack *pack, struct error *err);
 
 /* The k-th smallest (1-based, 1 <= k <= n) of the values; reorders them. */

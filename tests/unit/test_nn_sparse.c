@@ -340,6 +340,67 @@ static void collected_and_saved(void **state)
     layer_close(&other);
 }
 
+/* The exact k-th value of channel 1 at a density. */
+static real quantile_of(const struct layer *l, double density)
+{
+    real *values = calloc(l->count, sizeof *values);
+    size_t n = sorted(l, l->planes, 1, 1, values);
+    real q = values[(size_t)((double)n * (1.0 - density)) - 1];
+    free(values);
+    return q;
+}
+
+/* Silent until the next quantile, which it takes whole; four times as dense, then twice, then as the others, who notice
+ * nothing; and all of that survives saving. */
+static void revived(void **state)
+{
+    struct layer l, plain, other;
+    struct bytes bytes = {.size = 0};
+    struct pack_writer to = {&bytes, write_bytes};
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 3, .momentum = 0.9};
+    const struct map_shape shape = {2, 3, 40, 40, 1, 1};
+    const double density = 0.01;
+    layer_open(&l, &config, shape);
+    layer_open(&plain, &config, shape);
+    layer_open(&other, &config, shape);
+    draw(&l, 0.5);
+    memcpy(plain.planes, l.planes, l.count * sizeof(real));
+    pass(&l, true, density, false);
+    pass(&plain, true, density, false);
+    sparse_revive(l.sparse, 1, 4.0, 2);
+    const struct tensor *map = pass(&l, false, density, false);
+    for (int row = 0; row < 40; row++)
+        for (int col = 0; col < 40; col++)
+            assert_true(map->data[map_offset(&map->map, 0, 0, row, col) + 1] == R(0.0));
+
+    struct pack *out = declare(&l), *in = declare(&other);
+    assert_int_equal(pack_write(out, &to, NULL), STATUS_OK);
+    struct pack_reader from = {&bytes, bytes.size, read_bytes};
+    assert_int_equal(pack_read(in, &from, 1u << PACK_STATE, NULL), STATUS_OK);
+    memcpy(params_find(other.params, "sparse.threshold")->value, sparse_thresholds(l.sparse), 3 * sizeof(real));
+    static const double times[] = {4.0, 2.0, 1.0, 1.0};
+    double threshold = 0.0;
+    for (int i = 0; i < 4; i++) {
+        draw(&l, 0.5);
+        memcpy(plain.planes, l.planes, l.count * sizeof(real));
+        memcpy(other.planes, l.planes, l.count * sizeof(real));
+        pass(&l, true, density, false);
+        pass(&plain, true, density, false);
+        pass(&other, true, density, false);
+        double q = (double)quantile_of(&l, density * times[i]);
+        threshold = i == 0 ? q : 0.9 * threshold + 0.1 * q;
+        const real *t = sparse_thresholds(l.sparse), *wanted = sparse_thresholds(plain.sparse);
+        assert_true(fabs((double)t[1] - threshold) < 1e-5);
+        assert_true(t[0] == wanted[0] && t[2] == wanted[2] && t[1] != wanted[1]);
+        assert_memory_equal(t, sparse_thresholds(other.sparse), 3 * sizeof(real));
+    }
+    pack_destroy(out);
+    pack_destroy(in);
+    layer_close(&l);
+    layer_close(&plain);
+    layer_close(&other);
+}
+
 /* After 100 batches of normal values, thresholds and activity match the normal quantile. */
 static void check_gaussian(enum sparse_mode mode, double density, double quantile, double spread)
 {
@@ -400,6 +461,7 @@ int main(void)
         cmocka_unit_test(collected),
         cmocka_unit_test(density_rises),
         cmocka_unit_test(collected_and_saved),
+        cmocka_unit_test(revived),
         cmocka_unit_test(gaussian),
         cmocka_unit_test(other_modes),
     };

@@ -149,6 +149,8 @@ static void cross_field_faults_name_their_field(void **state)
     expect_fault("motif_scale", "rms", "motif_scale");
     make(&config, (const struct config_setting[]){{"hold_below", "0.6"}, {"hold_refresh", "0"}, {NULL, NULL}});
     assert_string_equal(faults_of(&config).field, "hold_refresh");
+    make(&config, (const struct config_setting[]){{"revive_below", "1e-4"}, {"sparsity", "single"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "revive_below");
     make(&config, (const struct config_setting[]){{"hold_below", "0.4"}, {"backward", "sparse"}, {NULL, NULL}});
     assert_int_equal(faults_of(&config).count, 0);
 }

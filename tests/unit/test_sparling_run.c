@@ -66,6 +66,7 @@ struct outcome {
     struct hash series;      /* of every metric but the speed */
     unsigned char digest[HASH_BYTES];
     double accuracy;         /* best seen */
+    double revived;          /* channels begun anew */
 };
 
 static void watch(void *context, const char *name, int64_t step, double value)
@@ -76,6 +77,8 @@ static void watch(void *context, const char *name, int64_t step, double value)
     hash_add(&out->series, name, strlen(name));
     hash_add(&out->series, &step, sizeof step);
     hash_add(&out->series, &value, sizeof value);
+    if (strcmp(name, "revived") == 0)
+        out->revived = value;
     if (strcmp(name, "accuracy") == 0)
         out->accuracy = fmax(out->accuracy, value);
 }
@@ -185,6 +188,24 @@ static void accumulated_thresholds_resume(void **state)
         run_through(variants[i], 2, 2, &pieces);
         assert_same(&whole, &pieces);
     }
+}
+
+/* Channels that begin anew do so at the same samples with the same weights, however the run is cut and spread. */
+static void revival_resumes(void **state)
+{
+    static const struct config_setting revive[] = {
+        {"revive_below", "1"}, {"revive_samples", "40"}, {"batch_norm", "plain"}, {"total_samples", "500"},
+        {"validation_every", "20"}, {"plateau_validations", "0"}, {"target_start", "1"}, {NULL, NULL}};
+    struct config_setting without[8];
+    struct outcome whole, pieces, other;
+    memcpy(without, revive, sizeof without);
+    without[0].value = "0";
+    run_through(revive, 1, 0, &whole);
+    assert_true(whole.revived >= 1);
+    run_through(revive, 3, 2, &pieces);
+    assert_same(&whole, &pieces);
+    run_through(without, 1, 0, &other);
+    assert_string_not_equal(other.hash, whole.hash);
 }
 
 /* Statistics held in all stages but the first, after two updates each; motifs sparse enough for patches. */
@@ -636,6 +657,7 @@ int main(void)
         cmocka_unit_test(nor_does_it_in_bf16),
         cmocka_unit_test(resuming_does_not_change_a_bit),
         cmocka_unit_test(accumulated_thresholds_resume),
+        cmocka_unit_test(revival_resumes),
         cmocka_unit_test(held_statistics_resume),
         cmocka_unit_test(statistics_are_held_below_a_density),
         cmocka_unit_test(schedules_fall_from_where_they_start),

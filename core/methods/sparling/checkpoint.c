@@ -19,6 +19,7 @@ static enum status add_course(struct method_run *run, struct pack *pack, struct 
         {"run.updates", &run->updates},
         {"run.stage_updates", &run->stage_updates},
         {"run.samples", &run->samples},
+        {"run.revive_due", &run->revive_due},
         {"run.checkpoint_due", &run->checkpoint_due},
         {"run.loss_count", &run->loss_count},
         {"validation.position", &run->validation_position},
@@ -33,7 +34,7 @@ static enum status add_course(struct method_run *run, struct pack *pack, struct 
     const struct named_real reals[] = {
         {"run.accuracy", &run->accuracy},   {"run.best_accuracy", &run->best_accuracy},
         {"run.loss_sum", &run->loss_sum},   {"run.norm_sum", &run->norm_sum},
-        {"validation.loss", &run->validation_loss},
+        {"validation.loss", &run->validation_loss}, {"revival.count", &run->revival.count},
     };
     enum status status = STATUS_OK;
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
@@ -79,6 +80,11 @@ static enum status declare(struct method_run *run, struct pack *pack, struct err
         status = annealer_pack(&run->annealer, pack, err);
     if (!status)
         status = add_course(run, pack, err);
+    const uint64_t channels[1] = {(uint64_t)run->config.channels_motif};
+    if (!status)
+        status = pack_add(pack, PACK_STATE, PACK_F64, "revival.worthless", 1, channels, run->revival.worthless, err);
+    if (!status)
+        status = pack_add(pack, PACK_STATE, PACK_F64, "revival.rests", 1, channels, run->revival.rests, err);
     const uint64_t rows[2] = {STUDY_MOST, STUDY_COLUMNS};
     if (!status)
         status = pack_add(pack, PACK_STATE, PACK_F64, "study.rows", 2, rows, run->study.row, err);

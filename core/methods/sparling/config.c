@@ -80,6 +80,10 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     REAL_IN(plateau_gain, "0.01", 0, 1, false, true, "", "relative fall of the validation loss that counts as better"),
     REAL_IN(plateau_density, "0.01", 0, 1, true, false, "", "plateaus end stages only above this density"),
 
+    CLOSED(revive_below, "0", 0, 1, "", "below this density, channels without which the loss is no higher begin anew; 0: never"),
+    CLOSED(revive_density, "8", 1, 1000, "", "such a channel is this many times as dense as the others at first"),
+    INTEGER(revive_samples, "3000", 1, CONFIG_INT_MAX, "samples", "and as dense as they after this many"),
+
     INTEGER(channels, "512", 2, 4096, "channels", "width of the head h"),
     INTEGER(layers, "6", 1, 16, "layers", "transformer layers of the encoder, and as many of the decoder"),
     INTEGER(heads, "8", 1, 64, "heads", "attention heads"),
@@ -241,6 +245,8 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if (c->hold_below > c->density_start && c->hold_refresh == 0)
         method_fault(faults, "hold_refresh", "must be at least 1 when hold_below (%g) is above density_start (%g)", c->hold_below,
               c->density_start);
+    if (c->revive_below > 0 && (c->sparsity != SPARSITY_PER_CHANNEL || c->accumulate_motifs > 0))
+        method_fault(faults, "revive_below", "needs sparsity per-channel and accumulate_motifs 0; got %g", c->revive_below);
     if (c->accumulate_motifs > 0 && !sparling_thresholds(c))
         method_fault(faults, "accumulate_motifs", "has no meaning without thresholds (sparsity per-channel, single); got %g",
               c->accumulate_motifs);

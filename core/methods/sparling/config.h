@@ -63,6 +63,10 @@ struct sparling_config {
     int64_t minimal_spacing, plateau_validations;
     double plateau_gain, plateau_density;
 
+    /* Channels that begin anew. */
+    double revive_below, revive_density;
+    int64_t revive_samples;
+
     /* Head h. */
     int64_t channels, layers, heads, feed_forward, pool;
     int head_norm, positions, embed_order, attend, motif_scale;
@@ -83,7 +87,7 @@ struct sparling_config {
 
 /* Lines of the table: the method's own, then each domain's. */
 #define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
-enum { SPARLING_OWN_FIELDS = 69, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
+enum { SPARLING_OWN_FIELDS = 72, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
 enum { SPARLING_PRESETS = 7 };
 #undef SPARLING_COUNT
 extern const struct config_field sparling_fields[SPARLING_FIELDS];

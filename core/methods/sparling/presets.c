@@ -25,7 +25,7 @@ static const struct config_setting digitcircle[] = {
     {"quantile", "interpolated"},
     {"layers", "3"},                {"feed_forward", "256"},        {"curriculum", "40000"},
     {"density_start", "8.9186e-4"}, {"density_final", "5.02e-5"},   {"plateau_validations", "2"},
-    {"plateau_density", "5.5e-5"},  {"target_start", "0.99"},       {"target_max", "0.99"},
+    {"plateau_density", "5.5e-5"},  {"revive_below", "1e-4"},       {"target_start", "0.99"},       {"target_max", "0.99"},
     {"validation_every", "2000"},   {"total_samples", "240000"},    {"checkpoint_every", "20000"},
     {NULL, NULL}};
 
@@ -37,8 +37,8 @@ static const struct config_setting quick[] = {
     {"max_symbols", "4"},           {"min_radius", "12"},           {"motifs", "5"},
     {"layers", "2"},                {"feed_forward", "128"},        {"curriculum", "24000"},
     {"density_start", "1.4683e-3"}, {"density_final", "1.465e-4"},  {"plateau_validations", "2"},
-    {"plateau_density", "1.5e-4"},  {"target_start", "0.98"},       {"target_max", "0.98"},
-    {"validation_every", "1500"},   {"total_samples", "90000"},     {"checkpoint_every", "9000"},
+    {"plateau_density", "1.5e-4"},  {"revive_below", "2.2e-4"},     {"target_start", "0.98"},
+    {"target_max", "0.98"},         {"validation_every", "1500"},   {"total_samples", "90000"},     {"checkpoint_every", "9000"},
     {"test_samples", "2000"},       {"motif_samples", "2000"},      {"stage_samples", "500"},
     {NULL, NULL}};
 

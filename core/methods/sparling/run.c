@@ -66,6 +66,8 @@ enum status run_begin(struct method_run *r, struct error *err)
     r->updates = r->samples = r->checkpoint_due = r->stage_updates = r->loss_count = 0;
     r->loss_sum = r->norm_sum = r->best_accuracy = 0;
     r->accuracy = NAN;
+    r->revival = (struct revival){0};
+    r->revive_due = 0;
     annealer_init(&r->annealer, c->density_start, c->target_start, 0);
     exec_init(&r->exec, r->env.kernels, r->env.pool, &r->arena, (uint64_t)c->seed);
     r->exec.bf16 = c->precision == PRECISION_BF16;
@@ -175,6 +177,7 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
     network_coherence(run->network, &mean, &largest);
     run_metric(run, "coherence", mean);
     run_metric(run, "coherence_max", largest);
+    run->revive_due = run->annealer.density < run->config.revive_below;
     status = annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, &ended, err);
     if (status)
         return status;
@@ -195,8 +198,11 @@ static enum status settle(struct method_run *run, struct error *err)
         run->stage_updates = 0;
     if (!last)
         annealer_advance(&run->annealer, &run->rule);
-    if (!last && run->samples < run->config.total_samples)
-        return STATUS_OK;
+    if (!last && run->samples < run->config.total_samples) {
+        bool look = run->revive_due;
+        run->revive_due = 0;
+        return look ? run_revive(run, err) : STATUS_OK;
+    }
     run->phase = PHASE_EVALUATE;
     return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, true, err);
 }

@@ -82,6 +82,14 @@ struct study {
     int64_t off;                             /* 1: an evaluation of what was loaded, and no more */
 };
 
+/* What is known of each channel's use (revive.c). Doubles only: they are saved as tables. */
+enum { REVIVAL_CHANNELS = 1024 };
+struct revival {
+    double count;                       /* channels begun anew so far */
+    double worthless[REVIVAL_CHANNELS]; /* 1: was so at the last look */
+    double rests[REVIVAL_CHANNELS];     /* samples up to which it is left alone */
+};
+
 struct method_run {
     struct sparling_config config;
     struct open_domain domain;
@@ -101,6 +109,8 @@ struct method_run {
     int64_t phase, updates, samples, checkpoint_due;
     int64_t stage_updates; /* of this stage */
     struct annealer annealer;
+    struct revival revival;
+    int64_t revive_due; /* a validation has ended: what each channel is worth is looked at once its stage is saved */
     int64_t validation_position, validation_correct, validation_counted;
     double validation_loss; /* sum over counted tokens */
     double accuracy, best_accuracy;
@@ -132,6 +142,10 @@ enum status study_artifacts(struct method_run *run, struct error *err);
 /* train.c */
 enum status run_update(struct method_run *run, struct error *err);
 enum status run_validate(struct method_run *run, bool *done, struct error *err);
+
+/* revive.c */
+/* Looks at what each channel is worth, and lets the least begin anew if it is worth nothing. */
+enum status run_revive(struct method_run *run, struct error *err);
 
 /* evaluate.c */
 /* The run's own model and, with `stages`, the last checkpoint of each denser stage. */

@@ -21,6 +21,7 @@ static const struct method_metric metrics[] = {
     {"ce", "", "share of the covered symbols whose motif is not the one that stands for them"},
     {"coherence", "", "mutual coherence of g's 3x3 convolutions, their mean"},
     {"coherence_max", "", "the largest of them"},
+    {"revived", "", "channels that have begun anew so far (revive_below)"},
     {"threshold_mean", "", "mean of the sparse layer's thresholds"},
     {"learning_rate", "", "step size of the optimiser"},
     {"gradient_norm", "", "Euclidean norm of the whole gradient, mean of ten updates"},
