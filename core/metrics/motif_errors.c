@@ -29,11 +29,12 @@ enum status motif_errors_init(struct motif_errors *errors, int symbols, int chan
         return error_set(err, STATUS_INVALID, NULL, "motif errors of %d symbols, %d channels, reach %d", symbols,
                          channels, reach);
     }
-    errors->boxes = calloc(2 * cells(errors), sizeof *errors->boxes);
+    errors->boxes = calloc(3 * cells(errors), sizeof *errors->boxes);
     if (errors->boxes == NULL) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a confusion matrix");
     }
     errors->windows = errors->boxes + cells(errors);
+    errors->lone = errors->windows + cells(errors);
     return STATUS_OK;
 }
 
@@ -46,7 +47,7 @@ void motif_errors_close(struct motif_errors *errors)
 
 void motif_errors_clear(struct motif_errors *errors)
 {
-    memset(errors->boxes, 0, 2 * cells(errors) * sizeof *errors->boxes);
+    memset(errors->boxes, 0, 3 * cells(errors) * sizeof *errors->boxes);
     errors->samples = errors->motifs = errors->weaker = errors->taken = 0;
 }
 
@@ -79,6 +80,15 @@ static const struct motif *strongest(const struct motif *motifs, int count, cons
         }
     }
     return best;
+}
+
+static int owned_by(const struct motif *motifs, int count, const int *owner, int box)
+{
+    int owned = 0;
+    for (int i = 0; i < count; i++) {
+        owned += owner[i] == box && active(&motifs[i]);
+    }
+    return owned;
 }
 
 static bool inside(const struct motif *motif, const struct box *box)
@@ -150,6 +160,9 @@ static void count_boxes(struct motif_errors *errors, const struct motif *motifs,
     for (int b = 0; b < box_count; b++) {
         const struct motif *best = strongest(motifs, motif_count, errors->owner, b);
         errors->boxes[cell(errors, boxes[b].symbol, best != NULL ? best->channel : errors->channels)]++;
+        if (best != NULL && owned_by(motifs, motif_count, errors->owner, b) == 1) {
+            errors->lone[cell(errors, boxes[b].symbol, best->channel)]++;
+        }
     }
     (void)count_strays(errors, errors->boxes, motifs, motif_count);
 }
@@ -253,7 +266,7 @@ enum status motif_errors_merge(struct motif_errors *into, const struct motif_err
     if (into->symbols != from->symbols || into->channels != from->channels || into->reach != from->reach) {
         return error_set(err, STATUS_INVALID, NULL, "motif errors of different shapes cannot be joined");
     }
-    for (size_t i = 0; i < 2 * cells(into); i++) {
+    for (size_t i = 0; i < 3 * cells(into); i++) {
         into->boxes[i] += from->boxes[i];
     }
     into->samples += from->samples;
@@ -320,6 +333,23 @@ void motif_errors_majority(const struct motif_errors *errors, enum motif_form fo
         int64_t count;
         symbol_of[channel] = majority(errors, matrix_of(errors, form), channel, &count);
     }
+}
+
+double motif_errors_proof(const struct motif_errors *errors)
+{
+    int64_t right = 0, truths = 0;
+    for (int channel = 0; channel < errors->channels; channel++) {
+        int64_t count;
+        (void)majority(errors, errors->lone, channel, &count);
+        right += count;
+    }
+    for (int symbol = 0; symbol < errors->symbols; symbol++) {
+        for (int channel = 0; channel <= errors->channels; channel++) {
+            truths += errors->boxes[cell(errors, symbol, channel)];
+        }
+    }
+    int64_t most = errors->motifs > truths ? errors->motifs : truths;
+    return most > 0 ? 1 - (double)right / (double)most : NAN;
 }
 
 enum status motif_errors_report(const struct motif_errors *errors, enum motif_form form, struct motif_report *out,

@@ -36,6 +36,7 @@ struct motif_errors {
     /* [symbols + 1][channels + 1], rows true, columns predicted; the last row and column are "none". */
     int64_t *boxes;
     int64_t *windows;  /* without the weaker motifs of a cell; a missed symbol has its row's last column */
+    int64_t *lone;     /* of `boxes`, those that hold one motif only */
     int64_t weaker;    /* WINDOWS: motifs in a cell that were not its strongest */
     int64_t taken;     /* WINDOWS: symbols whose only motifs belonged to other cells (neither hit nor missed) */
     int *owner;        /* scratch: a motif's box */
@@ -74,6 +75,12 @@ enum status motif_errors_merge(struct motif_errors *into, const struct motif_err
 /* Active elements of a dense map [channels][rows][cols] in scan order, at most `room`; returns how
  * many there are. */
 int motif_scan(const float *map, int channels, int rows, int cols, struct motif *out, int room);
+
+/* E_m, the error of the paper's proof (§3.2, Appendix B), with boxes for cells: 1 less the true symbols whose box holds
+ * exactly one motif, of a channel that stands for the symbol, as a share of the motifs or of the truths, whichever are
+ * more. Each channel stands for the symbol that serves it best. NaN with neither. At equal numbers of motifs and truths
+ * FNE and FPE are at most E_m, and the CE by majority at most twice E_m (Appendix E). */
+double motif_errors_proof(const struct motif_errors *errors);
 
 enum status motif_errors_report(const struct motif_errors *errors, enum motif_form form, struct motif_report *out,
                                 struct error *err);

@@ -307,6 +307,50 @@ static void mistakes_and_faults(void **state)
     }
 }
 
+/* Boxes with one motif each, of the right channel or not; one with two, one with none, and a stray motif. */
+static void error_of_the_proof(void **state)
+{
+    static const struct box boxes[] = {{0, 0, 4, 0, 4, 2, 2}, {1, 0, 4, 10, 14, 2, 12}, {0, 10, 14, 0, 4, 12, 2},
+                                       {2, 10, 14, 10, 14, 12, 12}, {2, 18, 22, 0, 4, 20, 2}};
+    static const struct motif motifs[] = {{1, 1, 0, 1.0F}, {1, 11, 2, 1.0F}, {11, 1, 0, 1.0F}, {11, 11, 0, 1.0F},
+                                          {18, 1, 3, 1.0F}, {19, 1, 3, 2.0F}, {1, 20, 1, 1.0F}};
+    struct motif_errors errors;
+    assert_int_equal(motif_errors_init(&errors, SYMBOLS, CHANNELS, REACH, NULL), STATUS_OK);
+    assert_true(isnan(motif_errors_proof(&errors)));
+    assert_int_equal(motif_errors_add(&errors, motifs, 7, boxes, 5, NULL), STATUS_OK);
+    /* Channel 0 stands for symbol 0 (twice right, once on symbol 2), channel 2 for symbol 1; seven motifs. */
+    assert_true(fabs(motif_errors_proof(&errors) - (1 - 3.0 / 7)) < 1e-15);
+    motif_errors_close(&errors);
+}
+
+/* Appendix E: as many motifs as truths, whatever they are. */
+static void proof_bounds_the_others(void **state)
+{
+    uint32_t draw = 7;
+    for (int round = 0; round < 300; round++) {
+        struct motif_errors errors;
+        struct motif_report report;
+        assert_int_equal(motif_errors_init(&errors, SYMBOLS, CHANNELS, REACH, NULL), STATUS_OK);
+        for (int picture = 0; picture < 10; picture++) {
+            struct box boxes[4];
+            struct motif motifs[4];
+            for (int i = 0; i < 4; i++) {
+                draw = draw * 1664525u + 1013904223u;
+                int symbol = (int)(draw >> 8) % SYMBOLS;
+                bool stray = (draw >> 16) % 100 < (uint32_t)(round % 50), wrong = (draw >> 24) % 10 == 0;
+                boxes[i] = box_of(symbol, 3, 3 + 7 * i);
+                motifs[i] = (struct motif){stray ? 20 : 3, 3 + 7 * i, wrong ? 3 : symbol, 1.0F};
+            }
+            assert_int_equal(motif_errors_add(&errors, motifs, 4, boxes, 4, NULL), STATUS_OK);
+        }
+        assert_int_equal(motif_errors_report(&errors, MOTIF_BOXES, &report, NULL), STATUS_OK);
+        double proof = motif_errors_proof(&errors);
+        assert_true(report.fne <= proof + 1e-12 && report.fpe <= proof + 1e-12);
+        assert_true(isnan(report.ce_majority) || report.ce_majority <= 2 * proof + 1e-12);
+        motif_errors_close(&errors);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +360,8 @@ int main(void)
         cmocka_unit_test(equals_the_definitions),
         cmocka_unit_test(order_and_partition_do_not_matter),
         cmocka_unit_test(nothing_counted_is_not_a_number),
+        cmocka_unit_test(error_of_the_proof),
+        cmocka_unit_test(proof_bounds_the_others),
         cmocka_unit_test(mistakes_and_faults),
     };
     return cmocka_run_group_tests_name("motif_errors", tests, NULL, NULL);

@@ -65,6 +65,8 @@ static enum status add_evaluation(struct evaluation *e, struct pack *pack, struc
     if (!status)
         status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.windows", 2, shape, e->errors.windows, err);
     if (!status)
+        status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.lone", 2, shape, e->errors.lone, err);
+    if (!status)
         status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.rows_done", 2, table, e->row, err);
     return status;
 }

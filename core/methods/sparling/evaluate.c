@@ -15,7 +15,7 @@ static struct evaluation_row new_row(double density, double checkpoint, int64_t 
         .density = density, .achieved = NAN, .fpe = NAN, .fne = NAN, .ce = NAN, .ce_majority = NAN,
         .e2ee = NAN, .exact = NAN, .window_fpe = NAN, .window_fne = NAN, .window_ce = NAN,
         .checkpoint = checkpoint, .motif_samples = (double)motif_samples, .test_samples = (double)test_samples,
-        .single = NAN, .binning = {NAN, NAN, NAN, NAN}};
+        .proof = NAN, .single = NAN, .binning = {NAN, NAN, NAN, NAN}};
 }
 
 /* A row begins. Of samples of one motif there is nothing else to measure. */
@@ -223,6 +223,7 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
     double elements = positions * channels * (double)e->errors.samples;
     row->achieved = (double)e->errors.motifs / elements;
     row->fpe = boxes.fpe;
+    row->proof = motif_errors_proof(&e->errors);
     row->fne = boxes.fne;
     row->ce = boxes.ce_assignment;
     row->ce_majority = boxes.ce_majority;

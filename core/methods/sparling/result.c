@@ -16,6 +16,7 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
     sink_number(out, "ce", domain->domain->majority ? row->ce_majority : row->ce);
     sink_number(out, "ce_assignment", row->ce);
     sink_number(out, "ce_majority", row->ce_majority);
+    sink_number(out, "e_m", row->proof);
     sink_number(out, "e2ee", row->e2ee);
     sink_number(out, "exact", row->exact);
     if (!isnan(row->single))

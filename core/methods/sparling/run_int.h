@@ -30,10 +30,11 @@ struct evaluation_row {
     double window_fpe, window_fne, window_ce;      /* the paper text's form (motif_errors.h) */
     double checkpoint;                             /* seq, or -1: what the run holds itself */
     double motif_samples, test_samples;
+    double proof;                                  /* E_m (motif_errors.h) */
     double single;                                 /* single-motif error; NaN: not asked for */
     double binning[4];                             /* rise of the edit error with 16, 8, 4, 2 bins; NaN likewise */
 };
-enum { EVALUATION_COLUMNS = 19 };
+enum { EVALUATION_COLUMNS = 20 };
 _Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
 
 enum evaluation_part { PART_MOTIFS, PART_TEST, PART_SINGLE, PART_BINNING, PARTS };
