@@ -424,6 +424,39 @@ static void a_study_is_its_runs(void **state)
     end(&study);
 }
 
+/* 3 7 1 5 on the circle are read 1 5 3 7; a digit that becomes the smallest comes first, one that is there already cannot. */
+static void replaced_digits_turn_the_label(void **state)
+{
+    int32_t label[4] = {1, 5, 3, 7}, after_label[4];
+    struct sparling_config config;
+    struct open_domain domain;
+    struct domain_truth truth = {.length = 4, .label = label}, after = {.label = after_label};
+    configure(&config, (const struct config_setting[]){{"classes", "10"}, {"max_symbols", "4"}, {NULL, NULL}});
+    assert_ok(domain_open(&config, NULL, &domain, err));
+    assert_true(domain.domain->replace(domain.state, &truth, 3, 0, &after));
+    assert_int_equal(after.length, 4);
+    assert_memory_equal(after_label, ((int32_t[]){0, 7, 1, 5}), sizeof after_label);
+    assert_true(domain.domain->replace(domain.state, &truth, 1, 9, &after));
+    assert_memory_equal(after_label, ((int32_t[]){3, 7, 9, 5}), sizeof after_label);
+    assert_true(domain.domain->replace(domain.state, &truth, 5, 8, &after));
+    assert_memory_equal(after_label, ((int32_t[]){1, 8, 3, 7}), sizeof after_label);
+    assert_false(domain.domain->replace(domain.state, &truth, 5, 7, &after));
+    domain_close(&domain);
+}
+
+/* The part ends, whether or not samples were found, and a share is a share. */
+static void perturbations_end(void **state)
+{
+    static const struct config_setting more[] = {{"perturb_samples", "5"}, {NULL, NULL}};
+    struct trial t;
+    begin(&t, more, 1);
+    go(&t, 1000);
+    assert_int_equal(t.run->phase, PHASE_DONE);
+    double share = t.run->evaluation.row[0].perturbed;
+    assert_true(isnan(share) || (share >= 0 && share <= 1));
+    end(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -436,6 +469,8 @@ int main(void)
         cmocka_unit_test(single_motifs_are_learned),
         cmocka_unit_test(analyses_are_what_they_say),
         cmocka_unit_test(a_study_is_its_runs),
+        cmocka_unit_test(replaced_digits_turn_the_label),
+        cmocka_unit_test(perturbations_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
  * BINNING  half of the samples calibrate, the other half are decoded from the motif map as it is and from maps whose
  *          activations are replaced by the mean of their bin (Appendix H; facts §8.5).
  *
+ * PERTURB  perturb.c.
+ *
  * What they count is not saved: a run that is loaded in the middle of such a part begins the part again, which gives
  * the same numbers. */
 #include <math.h>
@@ -188,6 +190,8 @@ void analysis_finish(struct method_run *run)
     struct evaluation_row *row = &e->row[e->at];
     if (e->part == PART_SINGLE)
         row->single = single_error(run);
+    else if (e->part == PART_PERTURB)
+        row->perturbed = e->analysis.tried > 0 ? (double)e->analysis.followed / (double)e->analysis.tried : NAN;
     else
         for (int i = 0; i < BINNINGS; i++)
             row->binning[i] = (e->analysis.edits[i + 1] - e->analysis.edits[0]) / (double)run->config.binning_samples;

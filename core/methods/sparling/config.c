@@ -125,6 +125,8 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(single_samples, "0", 0, 1000000, "samples", "samples of one motif for the single-motif error (Table 2); 0: skip it"),
     INTEGER(binning_samples, "0", 0, 1000000, "samples",
             "samples that calibrate bins of activations, and as many of seed -3 that are read with them (Appendix H); 0: skip it"),
+    INTEGER(perturb_samples, "0", 0, 1000000, "samples",
+            "rightly read samples of which a motif is moved to another's channel, to see the label follow; 0: skip it"),
     INTEGER(decode_extra, "2", 1, 64, "tokens", "decoding stops this many tokens after the longest label"),
 };
 
@@ -223,6 +225,8 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if ((c->objective == OBJECTIVE_SINGLE_MOTIFS || c->single_samples > 0) && !domain_of(c)->single)
         method_fault(faults, c->objective == OBJECTIVE_SINGLE_MOTIFS ? "objective" : "single_samples",
                      "the domain %s has no samples of one motif", domain_of(c)->name);
+    if (c->perturb_samples > 0 && !domain_of(c)->replace)
+        method_fault(faults, "perturb_samples", "the domain %s has no perturbation experiment", domain_of(c)->name);
     if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->single_samples == 0)
         method_fault(faults, "single_samples", "must be above 0 with objective single-motifs: it is all there is to measure");
     if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->channels_motif < domain_shape(c).symbols)

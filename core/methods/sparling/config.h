@@ -82,12 +82,12 @@ struct sparling_config {
     /* Run. */
     int64_t total_samples, checkpoint_every, validation_every, validation_samples;
     int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
-    int64_t single_samples, binning_samples;
+    int64_t single_samples, binning_samples, perturb_samples;
 };
 
 /* Lines of the table: the method's own, then each domain's. */
 #define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
-enum { SPARLING_OWN_FIELDS = 72, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
+enum { SPARLING_OWN_FIELDS = 73, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
 enum { SPARLING_PRESETS = 7 };
 #undef SPARLING_COUNT
 extern const struct config_field sparling_fields[SPARLING_FIELDS];

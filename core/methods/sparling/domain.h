@@ -98,6 +98,10 @@ struct domain {
     void (*single_shape)(const struct sparling_config *config, struct domain_shape *shape);
     enum status (*single)(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
+    /* What the label becomes when every `from` of a sample becomes a `to`, for the perturbation experiment; false where that
+     * is no label of the domain. NULL: the domain has no such experiment. */
+    bool (*replace)(const struct domain_state *state, const struct domain_truth *truth, int from, int to,
+                    struct domain_truth *after);
     /* Mean number of symbols of a sample: with one active position a symbol, the least density is
      * mean / (rows * cols * motif channels). */
     double (*mean_symbols)(const struct domain_state *state);

@@ -112,6 +112,27 @@ static enum status single(const struct domain_state *state, const struct domain_
     return STATUS_OK;
 }
 
+/* A digit that is not there yet; the smallest of them is read first. */
+static bool replace(const struct domain_state *state, const struct domain_truth *truth, int from, int to,
+                    struct domain_truth *after)
+{
+    int least = 0;
+    for (int i = 0; i < truth->length; i++) {
+        if (truth->label[i] == to)
+            return false;
+        after->label[i] = truth->label[i] == from ? to : truth->label[i];
+    }
+    for (int i = 1; i < truth->length; i++)
+        least = after->label[i] < after->label[least] ? i : least;
+    int32_t turned[DIGITCIRCLE_CLASSES];
+    for (int i = 0; i < truth->length; i++)
+        turned[i] = after->label[(least + i) % truth->length];
+    for (int i = 0; i < truth->length; i++)
+        after->label[i] = turned[i];
+    after->length = truth->length;
+    return true;
+}
+
 /* As published: over 1000 pictures (facts §8.4). */
 static double mean_symbols(const struct domain_state *state)
 {
@@ -147,6 +168,7 @@ const struct domain digitcircle_domain = {
     .sample = sample,
     .single_shape = single_shape,
     .single = single,
+    .replace = replace,
     .mean_symbols = mean_symbols,
     .symbol = digit,
     .token = digit,

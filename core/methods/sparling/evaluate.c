@@ -15,7 +15,7 @@ static struct evaluation_row new_row(double density, double checkpoint, int64_t 
         .density = density, .achieved = NAN, .fpe = NAN, .fne = NAN, .ce = NAN, .ce_majority = NAN,
         .e2ee = NAN, .exact = NAN, .window_fpe = NAN, .window_fne = NAN, .window_ce = NAN,
         .checkpoint = checkpoint, .motif_samples = (double)motif_samples, .test_samples = (double)test_samples,
-        .proof = NAN, .single = NAN, .binning = {NAN, NAN, NAN, NAN}};
+        .proof = NAN, .single = NAN, .perturbed = NAN, .binning = {NAN, NAN, NAN, NAN}};
 }
 
 /* A row begins. Of samples of one motif there is nothing else to measure. */
@@ -139,6 +139,7 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
     case PART_TEST: return (int64_t)row->test_samples;
     case PART_SINGLE: return run->single.domain ? run->config.single_samples : 0;
     case PART_BINNING: return run->direct ? 0 : 2 * run->config.binning_samples;
+    case PART_PERTURB: return run->direct ? 0 : 4 * run->config.perturb_samples; /* looked through at most */
     case PARTS: break;
     }
     return 0;
@@ -296,6 +297,9 @@ enum status evaluation_piece(struct method_run *run, bool *done, struct error *e
     bool last = after >= evaluation_part_samples(run, e->part);
     if (e->part == PART_SINGLE) {
         status = analysis_single(run, network, e->position, now.count, err);
+    } else if (e->part == PART_PERTURB) {
+        status = analysis_perturb(run, network, e->position, now.count, err);
+        last |= e->analysis.tried == run->config.perturb_samples;
     } else {
         struct batch_request next = last ? now : request_at(run, after);
         const struct batch *batch;

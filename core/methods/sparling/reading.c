@@ -23,7 +23,7 @@ static bool near(const struct motif *a, const struct motif *b)
     return abs(a->row - b->row) <= READING_REACH && abs(a->col - b->col) <= READING_REACH;
 }
 
-static void mark(struct read_motif *motifs, int count)
+void reading_mark(struct read_motif *motifs, int count)
 {
     for (int i = 0; i < count; i++) {
         bool hidden = false, company = false;
@@ -59,7 +59,7 @@ static enum status list_motifs(const float *planes, struct reading *reading, str
     for (int i = 0; i < reading->count; i++)
         reading->motifs[i].at = all[i];
     free(all);
-    mark(reading->motifs, reading->count);
+    reading_mark(reading->motifs, reading->count);
     return STATUS_OK;
 }
 

@@ -21,6 +21,8 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
     sink_number(out, "exact", row->exact);
     if (!isnan(row->single))
         sink_number(out, "single_error", row->single);
+    if (!isnan(row->perturbed))
+        sink_number(out, "perturbed", row->perturbed);
 }
 
 /* Rises of the edit error when activations are told apart by 16, 8, 4 or 2 values only, and what a map can carry at most

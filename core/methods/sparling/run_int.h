@@ -32,12 +32,13 @@ struct evaluation_row {
     double motif_samples, test_samples;
     double proof;                                  /* E_m (motif_errors.h) */
     double single;                                 /* single-motif error; NaN: not asked for */
+    double perturbed;                              /* share of changed labels that are read so; NaN likewise */
     double binning[4];                             /* rise of the edit error with 16, 8, 4, 2 bins; NaN likewise */
 };
-enum { EVALUATION_COLUMNS = 20 };
+enum { EVALUATION_COLUMNS = 21 };
 _Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
 
-enum evaluation_part { PART_MOTIFS, PART_TEST, PART_SINGLE, PART_BINNING, PARTS };
+enum evaluation_part { PART_MOTIFS, PART_TEST, PART_SINGLE, PART_BINNING, PART_PERTURB, PARTS };
 
 /* What an analysis has counted so far; not saved (analyses.c). */
 enum { BINNINGS = 4, ACTIVATIONS_MOST = 1 << 22 };
@@ -49,6 +50,7 @@ struct analysis {
     int64_t *single;          /* [motif channels][symbols] */
     struct activations *lists; /* [motif channels] */
     struct binning *bins;     /* [motif channels][BINNINGS]; bins 0: a channel that never was active */
+    int64_t tried, followed;   /* samples with a symbol changed; those whose label followed */
     double edits[BINNINGS + 1]; /* summed edit errors: of the map as it is, then of each binning */
 };
 
@@ -167,6 +169,7 @@ double run_minimal_density(const struct method_run *run);
 enum status analysis_single(struct method_run *run, struct network *network, int64_t first, int count, struct error *err);
 enum status analysis_binning(struct method_run *run, struct network *network, const struct batch *batch, int64_t first,
                              struct error *err);
+enum status analysis_perturb(struct method_run *run, struct network *network, int64_t first, int count, struct error *err);
 void analysis_finish(struct method_run *run);
 void analysis_clear(struct method_run *run);
 
