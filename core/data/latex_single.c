@@ -17,7 +17,8 @@ struct latex_crops {
     int side;
     struct crop *crop; /* by class */
     int count, room;
-    int first[LATEX_SINGLE_CLASSES + 1]; /* of each class */
+    int first[LATEX_SINGLE_CLASSES + 1];         /* of each class */
+    int present[LATEX_SINGLE_CLASSES], presents; /* classes that have any */
 };
 
 /* Open addressing over the crops' numbers, -1 where free. */
@@ -134,7 +135,6 @@ static enum status put_in_order(struct latex_crops *crops, struct error *err)
     if (!ordered)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d characters", crops->count);
     int kept = 0;
-    enum status status = STATUS_OK;
     for (int class = 0; class < LATEX_SINGLE_CLASSES; class++) {
         crops->first[class] = kept;
         for (int i = 0; i < crops->count; i++)
@@ -142,9 +142,8 @@ static enum status put_in_order(struct latex_crops *crops, struct error *err)
                 ordered[kept++] = crops->crop[i];
                 crops->crop[i].grey = NULL; /* moved */
             }
-        if (kept == crops->first[class])
-            status = error_set(err, STATUS_INVALID, NULL, "no picture of %s occurs twice in these formulas",
-                               latex_single_name(class));
+        if (kept > crops->first[class])
+            crops->present[crops->presents++] = class;
     }
     crops->first[LATEX_SINGLE_CLASSES] = kept;
     for (int i = 0; i < crops->count; i++)
@@ -152,7 +151,9 @@ static enum status put_in_order(struct latex_crops *crops, struct error *err)
     free(crops->crop);
     crops->crop = ordered;
     crops->count = kept;
-    return status;
+    if (kept == 0)
+        return error_set(err, STATUS_INVALID, NULL, "no picture of a character occurs twice in these formulas");
+    return STATUS_OK;
 }
 
 enum status latex_crops_create(const struct latex *domain, const struct latex_font *font, int64_t seed, int formulas,
@@ -162,7 +163,7 @@ enum status latex_crops_create(const struct latex *domain, const struct latex_fo
     struct latex_crops *c = calloc(1, sizeof *c);
     if (!c)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for characters");
-    c->side = (int)ceil(domain->dpi / 5);
+    c->side = latex_single_side(domain->dpi);
     enum status status = collect(c, &table, domain, font, seed, formulas, err);
     if (!status)
         status = put_in_order(c, err);
@@ -190,14 +191,14 @@ int latex_crops_count(const struct latex_crops *crops, int class)
     return crops->first[class + 1] - crops->first[class];
 }
 
-int latex_crops_side(const struct latex_crops *crops)
+int latex_single_side(double dpi)
 {
-    return crops->side;
+    return (int)ceil(dpi / 5);
 }
 
-const char *latex_single_name(int class)
+int latex_single_symbol(int class)
 {
-    return latex_class_name(class + (class >= LATEX_CLASS_BAR));
+    return class + (class >= LATEX_CLASS_BAR);
 }
 
 int latex_single(const struct latex *domain, const struct latex_crops *crops, int64_t seed, int64_t index,
@@ -205,7 +206,7 @@ int latex_single(const struct latex *domain, const struct latex_crops *crops, in
 {
     struct mt19937 rng;
     mt19937_init(&rng, (uint32_t)index);
-    int class = mt19937_choice(&rng, LATEX_SINGLE_CLASSES), side = crops->side;
+    int class = crops->present[mt19937_choice(&rng, crops->presents)], side = crops->side;
     const struct crop *crop =
         &crops->crop[crops->first[class] + mt19937_choice(&rng, latex_crops_count(crops, class))];
     int row = (side - crop->rows) / 2, col = (side - crop->cols) / 2;

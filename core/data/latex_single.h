@@ -15,8 +15,8 @@ enum { LATEX_SINGLE_CLASSES = LATEX_CLASSES - 1 }; /* those of enum latex_class 
 
 struct latex_crops;
 
-/* From formulas 0 .. formulas-1 of the set `seed`; as published: 10,000 of seed -10. STATUS_INVALID when a class has
- * no crop that occurs twice. */
+/* From formulas 0 .. formulas-1 of the set `seed`; as published: 10,000 of seed -10. STATUS_INVALID when no crop
+ * occurs twice. Classes without any are not drawn. */
 enum status latex_crops_create(const struct latex *domain, const struct latex_font *font, int64_t seed, int formulas,
                                struct latex_crops **crops, struct error *err);
 void latex_crops_destroy(struct latex_crops *crops); /* NULL is fine */
@@ -24,8 +24,9 @@ void latex_crops_destroy(struct latex_crops *crops); /* NULL is fine */
 /* Different crops of a class, 0 .. LATEX_SINGLE_CLASSES-1, in the order in which they were first seen. */
 int latex_crops_count(const struct latex_crops *crops, int class);
 /* Rows and columns of a sample: 40 at 200 pixels an inch. */
-int latex_crops_side(const struct latex_crops *crops);
-const char *latex_single_name(int class);
+int latex_single_side(double dpi);
+/* The class as an enum latex_class. */
+int latex_single_symbol(int class);
 
 /* image: [side][side]. The character depends on `index` alone, as published; `seed` and `index` draw the noise.
  * Returns its class. */

@@ -339,14 +339,14 @@ static void single_characters(void **state)
     domain.noise = 0;
     assert_int_equal(latex_crops_create(&domain, font, -10, 600, &crops, &err), STATUS_OK);
     assert_int_equal(latex_crops_create(&domain, font, -10, 600, &same, &err), STATUS_OK);
-    assert_int_equal(latex_crops_side(crops), 40);
-    for (int class = 0; class < LATEX_SINGLE_CLASSES; class ++) {
+    assert_int_equal(latex_single_side(domain.dpi), 40);
+    for (int class = 0; class < LATEX_SINGLE_CLASSES; class++) {
         assert_true(latex_crops_count(crops, class) > 0);
         assert_int_equal(latex_crops_count(crops, class), latex_crops_count(same, class));
     }
-    assert_string_equal(latex_single_name(2), "+");
-    assert_string_equal(latex_single_name(13), "a");
-    assert_string_equal(latex_single_name(LATEX_SINGLE_CLASSES - 1), "z");
+    assert_string_equal(latex_class_name(latex_single_symbol(2)), "+");
+    assert_string_equal(latex_class_name(latex_single_symbol(13)), "a");
+    assert_string_equal(latex_class_name(latex_single_symbol(LATEX_SINGLE_CLASSES - 1)), "z");
 
     bool drawn[LATEX_SINGLE_CLASSES] = {false};
     struct latex noisy = latex_paper();
@@ -365,12 +365,18 @@ static void single_characters(void **state)
         for (int i = 0; i < 40; i++) /* the grown box leaves a border */
             assert_true(image[0][i] == 1 && image[0][39 * 40 + i] == 1 && image[0][40 * i] == 1);
     }
-    for (int class = 0; class < LATEX_SINGLE_CLASSES; class ++)
+    for (int class = 0; class < LATEX_SINGLE_CLASSES; class++)
         assert_true(drawn[class]);
     latex_crops_destroy(crops);
     latex_crops_destroy(same);
 
-    assert_int_equal(latex_crops_create(&domain, font, -10, 2, &crops, &err), STATUS_INVALID);
+    domain.symbols = 2; /* 0 and 1 are the only symbols then */
+    assert_int_equal(latex_crops_create(&domain, font, -10, 200, &crops, &err), STATUS_OK);
+    assert_int_equal(latex_crops_count(crops, 5), 0);
+    for (int index = 0; index < 100; index++)
+        assert_in_range(latex_single(&domain, crops, -2, index, image[0]), 0, 4);
+    latex_crops_destroy(crops);
+    assert_int_equal(latex_crops_create(&domain, font, -10, 0, &crops, &err), STATUS_INVALID);
     assert_non_null(strstr(err.message, "occurs twice"));
     latex_crops_destroy(NULL);
 }

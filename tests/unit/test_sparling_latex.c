@@ -106,6 +106,39 @@ static void samples_and_names(void **state)
     domain_close(&domain);
 }
 
+/* A character alone is labelled by its symbol; the squares are prepared only where they are asked for. */
+static void single_characters(void **state)
+{
+    struct sparling_config config;
+    struct open_domain domain, single;
+    struct domain_truth *truth;
+    struct error none = {0};
+    float image[40 * 40];
+    bool seen[LATEX_CLASSES] = {false};
+    configure(&config, preset("latex-ocr-paper"));
+    for (int asked = 0; asked < 2; asked++) {
+        config.single_samples = asked;
+        assert_ok(domain_open(&config, NULL, &domain, err));
+        single = domain_single(&config, &domain);
+        assert_int_equal(domain_inputs(&single.shape), sizeof image / sizeof *image);
+        assert_ok(domain_truths_create(&single.shape, 1, &truth, err));
+        for (int64_t i = 0; asked && i < 300; i++) {
+            struct domain_request request = {.set = DOMAIN_SAMPLE, .seed = -2, .index = i};
+            assert_ok(domain_sample(&single, &request, image, truth, err));
+            assert_int_equal(truth->length, 1);
+            assert_in_range(truth->label[0], 0, LATEX_CLASSES - 1);
+            seen[truth->label[0]] = true;
+        }
+        struct domain_request request = {.set = DOMAIN_SAMPLE};
+        if (!asked)
+            assert_int_equal(domain_sample(&single, &request, image, truth, &none), STATUS_INTERNAL);
+        domain_truths_destroy(truth);
+        domain_close(&domain);
+    }
+    for (int i = 0; i < LATEX_CLASSES; i++)
+        assert_int_equal(seen[i], i != LATEX_CLASS_BAR);
+}
+
 static const struct config_setting tiny[] = {{"domain", "latex"},
                                              {"latex_rows", "32"},
                                              {"latex_cols", "64"},
@@ -312,8 +345,13 @@ static void interrupted_or_not(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paper_network), cmocka_unit_test(samples_and_names),  cmocka_unit_test(lessons),
-        cmocka_unit_test(faults),        cmocka_unit_test(interrupted_or_not), cmocka_unit_test(what_a_result_says),
+        cmocka_unit_test(paper_network),
+        cmocka_unit_test(samples_and_names),
+        cmocka_unit_test(single_characters),
+        cmocka_unit_test(lessons),
+        cmocka_unit_test(faults),
+        cmocka_unit_test(interrupted_or_not),
+        cmocka_unit_test(what_a_result_says),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,21 @@
 #include <stdlib.h>
 
+#include "core/data/latex_single.h"
 #include "core/methods/sparling/config.h"
 
 struct domain_state {
     struct latex latex;
     struct latex_font *font;
+    struct latex_crops *crops; /* NULL where no single characters are asked for */
     int64_t curriculum;
 };
 
-enum { LABELS = LATEX_VOCABULARY - 2, TEST_SET = -2 }; /* START and END are the method's */
+enum {
+    LABELS = LATEX_VOCABULARY - 2,
+    TEST_SET = -2,
+    CROP_SET = -10,
+    CROP_FORMULAS = 10000
+}; /* START and END are the method's */
 
 static const struct config_field fields[] = {LATEX_FIELDS};
 
@@ -48,6 +55,15 @@ static void check(const struct sparling_config *config, const struct method_faul
                      (double)c->max_tokens, (double)c->min_tokens);
 }
 
+static void close_latex(struct domain_state *state)
+{
+    if (!state)
+        return;
+    latex_crops_destroy(state->crops);
+    latex_font_destroy(state->font);
+    free(state);
+}
+
 static enum status open_latex(const struct sparling_config *config, const char *data, struct domain_state **state,
                               struct error *err)
 {
@@ -57,19 +73,14 @@ static enum status open_latex(const struct sparling_config *config, const char *
     s->latex = latex_of(&config->latex);
     s->curriculum = config->curriculum;
     enum status status = latex_font_create(s->latex.dpi, NULL, &s->font, err);
+    if (!status && (config->objective == OBJECTIVE_SINGLE_MOTIFS || config->single_samples > 0))
+        status = latex_crops_create(&s->latex, s->font, CROP_SET, CROP_FORMULAS, &s->crops, err);
     if (status) {
-        free(s);
+        close_latex(s);
         return status;
     }
     *state = s;
     return STATUS_OK;
-}
-
-static void close_latex(struct domain_state *state)
-{
-    if (state)
-        latex_font_destroy(state->font);
-    free(state);
 }
 
 /* Short formulas first: with one character in a picture, or none, which one it is is all there is to tell. */
@@ -100,6 +111,29 @@ static enum status sample(const struct domain_state *state, const struct domain_
         truth->label[i] = drawn.tokens[i] - LATEX_PLUS;
     for (int i = 0; i < drawn.count; i++)
         truth->box[i] = drawn.boxes[i];
+    return STATUS_OK;
+}
+
+static void single_shape(const struct sparling_config *config, struct domain_shape *shape)
+{
+    shape_of(config, shape);
+    shape->rows = shape->cols = shape->picture_rows = latex_single_side(config->latex.dpi);
+    shape->longest = 1;
+    shape->boxes = 0;
+}
+
+static enum status single(const struct domain_state *state, const struct domain_request *request, float *planes,
+                          struct domain_truth *truth, struct error *err)
+{
+    if (!state->crops)
+        return error_set(err, STATUS_INTERNAL, NULL,
+                         "single characters were not asked for when the domain was opened");
+    int class = latex_single(&state->latex, state->crops, request->seed, request->index, planes);
+    if (truth) {
+        truth->length = 1;
+        truth->boxes = 0;
+        truth->label[0] = latex_single_symbol(class);
+    }
     return STATUS_OK;
 }
 
@@ -146,6 +180,8 @@ const struct domain latex_domain = {
     .open = open_latex,
     .close = close_latex,
     .sample = sample,
+    .single_shape = single_shape,
+    .single = single,
     .mean_symbols = mean_symbols,
     .symbol = symbol_name,
     .token = token_name,
