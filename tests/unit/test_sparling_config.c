@@ -147,6 +147,10 @@ static void cross_field_faults_name_their_field(void **state)
     expect_fault("density_final", "0.9", "density_final");
     expect_fault("backward", "sparse", "hold_below");
     expect_fault("motif_scale", "rms", "motif_scale");
+    expect_fault("latex_rows", "64", "latex_rows"); /* of another domain */
+    expect_fault("objective", "single-motifs", "sparsity");
+    make(&config, (const struct config_setting[]){{"freeze", "motifs"}, {"revive_below", "0.1"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "revive_below");
     make(&config, (const struct config_setting[]){{"hold_below", "0.6"}, {"hold_refresh", "0"}, {NULL, NULL}});
     assert_string_equal(faults_of(&config).field, "hold_refresh");
     make(&config, (const struct config_setting[]){{"revive_below", "1e-4"}, {"sparsity", "single"}, {NULL, NULL}});

@@ -249,6 +249,8 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if (c->hold_below > c->density_start && c->hold_refresh == 0)
         method_fault(faults, "hold_refresh", "must be at least 1 when hold_below (%g) is above density_start (%g)", c->hold_below,
               c->density_start);
+    if (c->revive_below > 0 && c->freeze == FREEZE_MOTIFS)
+        method_fault(faults, "revive_below", "must be 0 with freeze motifs: channels that begin anew are not left as they were");
     if (c->revive_below > 0 && (c->sparsity != SPARSITY_PER_CHANNEL || c->accumulate_motifs > 0))
         method_fault(faults, "revive_below", "needs sparsity per-channel and accumulate_motifs 0; got %g", c->revive_below);
     if (c->accumulate_motifs > 0 && !sparling_thresholds(c))
