@@ -132,6 +132,26 @@ struct tensor *op_gaussian_sample(struct exec *e, struct tensor *mean, struct te
 /* factor * sum of (mean^2 + exp(log_variance) - 1 - log_variance) / 2: the divergence from a standard normal. */
 struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor *log_variance, double factor);
 
+/* Latent variables that may be off (variational sparse coding). min(1, exp(x)): */
+struct tensor *op_spike_odds(struct exec *e, struct tensor *x);
+/* x sigmoid(sharpness (u - 1 + odds)), u uniform in [0, 1), a function of (seed, call site, step, `first` + row, column). */
+struct tensor *op_spike_gate(struct exec *e, struct tensor *x, struct tensor *odds, double sharpness, int64_t first);
+/* factor * sum over rows i and pseudo-inputs u of selector[i][u] times the divergence of i's spike and slab from u's:
+ *     gamma (log(s_u / s) + (s^2 + (m - m_u)^2) / (2 s_u^2) - 1/2) + (1 - gamma) log((1 - gamma) / (1 - gamma_u))
+ *     + gamma log(gamma / gamma_u)
+ * `printed`: as a published program has it, with s for s^2, s_u for 2 s_u^2, and that term not times gamma.
+ * of: [rows][k], prior: [pseudo-inputs][k], selector: [rows][pseudo-inputs]. */
+struct spike_code {
+    struct tensor *mean, *log_variance, *odds;
+};
+struct tensor *op_spike_kl(struct exec *e, const struct spike_code *of, const struct spike_code *prior,
+                           struct tensor *selector, bool printed, double factor);
+/* factor * divergence of a coin with the mean of all odds from one with `rate`. */
+struct tensor *op_rate_kl(struct exec *e, struct tensor *odds, double rate, double factor);
+struct tensor *op_softmax_rows(struct exec *e, struct tensor *x);
+/* A weight [rows][cols] as rows. */
+struct tensor *op_weight_rows(struct exec *e, struct weight *w);
+
 /* Row i * count + f is w_j * z_i (elementwise) for j = features[f] (NULL: j = f). z: [rows][k], w: [features][k];
  * `features` is borrowed until backward. */
 struct tensor *op_mask_rows(struct exec *e, struct tensor *z, struct weight *w, const int32_t *features, int count);

@@ -95,6 +95,86 @@ static void noise_is_of_the_row(void **state)
     probe_close(&p);
 }
 
+/* ---- spikes ----------------------------------------------------------------------------------------- */
+
+static struct tensor *build_gate(struct probe *p, const void *context)
+{
+    struct tensor *odds = op_spike_odds(&p->exec, probe_input(p, 1));
+    return op_spike_gate(&p->exec, probe_input(p, 0), odds, 10, 2);
+}
+
+static struct tensor *build_softmax(struct probe *p, const void *context)
+{
+    return op_softmax_rows(&p->exec, probe_input(p, 0));
+}
+
+/* Row and prior codes by columns of one input each: mean, log variance, odds through their own layers. */
+static struct tensor *build_spikes(struct probe *p, const void *context)
+{
+    const struct latent_case *c = context;
+    struct exec *e = &p->exec;
+    struct tensor *pseudo = op_weight_rows(e, c->v), *x = probe_input(p, 0);
+    struct spike_code of = {op_linear(e, x, c->w, NULL, false, 0), op_linear(e, x, c->a, NULL, false, 0),
+                            op_spike_odds(e, op_linear(e, x, c->b2m, c->b2, false, 0))};
+    struct spike_code prior = {op_linear(e, pseudo, c->w, NULL, false, 0), op_linear(e, pseudo, c->a, NULL, false, 0),
+                               op_spike_odds(e, op_linear(e, pseudo, c->b2m, c->b2, false, 0))};
+    struct tensor *kl = op_spike_kl(e, &of, &prior, op_softmax_rows(e, probe_input(p, 1)), c->which == 1, 0.2);
+    return op_add(e, kl, op_rate_kl(e, prior.odds, 0.05, 0.7));
+}
+
+static void spike_gradients(void **state)
+{
+    struct probe p;
+    for (int printed = 0; printed < 2; printed++) {
+        struct latent_case c = {.which = printed};
+        probe_open(&p, 2, "ref");
+        probe_rows(&p, 7, 6, 1.0);
+        probe_rows(&p, 7, 3, 1.0);
+        c.v = probe_matrix(&p, 3, 6, 1.0);
+        c.w = probe_matrix(&p, 4, 6, 1.0);
+        c.a = probe_matrix(&p, 4, 6, 0.5);
+        c.b2m = probe_matrix(&p, 4, 6, 0.3);
+        c.b2 = probe_vector(&p, 4, 0.1);
+        for (int k = 0; k < 4; k++)
+            c.b2->value[k] -= R(2.0); /* away from the kink */
+        probe_check(&p, build_spikes, &c, TOLERANCE);
+        probe_close(&p);
+    }
+    probe_open(&p, 2, "ref");
+    probe_rows(&p, 9, 5, 1.0);
+    probe_rows(&p, 9, 5, 1.0);
+    probe_check(&p, build_gate, NULL, TOLERANCE);
+    probe_close(&p);
+    probe_open(&p, 2, "ref");
+    probe_rows(&p, 9, 5, 1.0);
+    probe_check(&p, build_softmax, NULL, TOLERANCE);
+    probe_close(&p);
+}
+
+/* The divergence of a code from itself is 0, and the formula holds at a point. */
+static void spikes_have_their_values(void **state)
+{
+    static real m[] = {R(0.3)}, l[] = {R(-0.4)}, g[] = {R(0.2)}, pm[] = {R(-0.1)}, pl[] = {R(0.6)}, pg[] = {R(0.5)};
+    static real one[] = {R(1.0)};
+    struct probe p;
+    probe_open(&p, 1, "ref");
+    exec_begin(&p.exec, false, 0);
+    struct exec *e = &p.exec;
+    struct spike_code a = {tensor_wrap_rows(e, m, 1, 1, false), tensor_wrap_rows(e, l, 1, 1, false),
+                           tensor_wrap_rows(e, g, 1, 1, false)};
+    struct spike_code b = {tensor_wrap_rows(e, pm, 1, 1, false), tensor_wrap_rows(e, pl, 1, 1, false),
+                           tensor_wrap_rows(e, pg, 1, 1, false)};
+    struct tensor *all = tensor_wrap_rows(e, one, 1, 1, false);
+    double spike = 0.8 * log(0.8 / 0.5) + 0.2 * log(0.2 / 0.5);
+    double slab = 0.5 + (exp(-0.4) + 0.16) / (2 * exp(0.6)) - 0.5;
+    double printed = 0.2 * 0 + (exp(-0.2) + 0.16) / exp(0.3);
+    assert_true(fabs((double)op_spike_kl(e, &a, &a, all, false, 1)->data[0]) < 1e-12);
+    assert_true(fabs((double)op_spike_kl(e, &a, &b, all, false, 1)->data[0] - 0.2 * slab - spike) < 1e-12);
+    assert_true(fabs((double)op_spike_kl(e, &a, &b, all, true, 1)->data[0] - printed - spike) < 1e-12);
+    assert_true(fabs((double)op_rate_kl(e, b.odds, 0.5, 3)->data[0]) < 1e-12);
+    probe_close(&p);
+}
+
 /* ---- masked decoder ----------------------------------------------------------------------------------- */
 
 static const int32_t chosen[] = {5, 0, 3};
@@ -278,6 +358,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(latent_gradients),         cmocka_unit_test(noise_is_of_the_row),
+        cmocka_unit_test(spike_gradients),          cmocka_unit_test(spikes_have_their_values),
         cmocka_unit_test(mask_gradients),           cmocka_unit_test(head_gradients),
         cmocka_unit_test(anchor_gradients),         cmocka_unit_test(loss_gradients),
         cmocka_unit_test(losses_have_their_values), cmocka_unit_test(penalty_gradients),

@@ -9,6 +9,8 @@
 #include "core/base/philox.h"
 #include "core/metrics/boosting.h"
 #include "core/metrics/dci.h"
+#include "core/metrics/logistic.h"
+#include "core/metrics/ranking.h"
 #include "core/metrics/support.h"
 #include "tests/unit/fault.h"
 
@@ -122,14 +124,80 @@ static void scores_of_codes_that_are_factors(void **state)
     assert_int_equal(score.used, 3);
 }
 
+static void rankings_have_their_values(void **state)
+{
+    static const float likes[] = {0, 1, 0, 1, 0, 0, 1, 0}, perfect[] = {0, 3, 0, 2, 0, 0, 1, 0};
+    static const float one[] = {0, 0, 0, 0, 0, 1, 0, 0}, falling[] = {8, 7, 6, 5, 4, 3, 2, 1}, none[8] = {0};
+    struct ranking r;
+    struct error err = {0};
+    assert_int_equal(ranking_row(perfect, likes, 8, 5, 10, &r, &err), STATUS_OK);
+    assert_near(r.recall, 1, 1e-12);
+    assert_near(r.ndcg, 1, 1e-12);
+    assert_int_equal(ranking_row(falling, one, 8, 5, 10, &r, &err), STATUS_OK); /* liked: the sixth */
+    assert_near(r.recall, 0, 1e-12);
+    assert_near(r.ndcg, 1 / log2(7), 1e-12);
+    assert_int_equal(ranking_row(falling, likes, 8, 2, 4, &r, &err), STATUS_OK); /* second, fourth, seventh */
+    assert_near(r.recall, 0.5, 1e-12);
+    assert_near(r.ndcg, (1 / log2(3) + 1 / log2(5)) / (1 + 1 / log2(3) + 0.5), 1e-12);
+    assert_int_equal(ranking_row(falling, none, 8, 5, 10, &r, &err), STATUS_OK);
+    assert_true(isnan(r.recall) && isnan(r.ndcg));
+    assert_int_equal(ranking_row(falling, likes, 8, 0, 10, &r, &err), STATUS_INVALID);
+}
+
+/* At the solution no direction leads down; classes that are apart are told apart. */
+static void regressions_are_solved(void **state)
+{
+    enum { N = 300, COLUMNS = 3, CLASSES = 3 };
+    static float x[N * COLUMNS];
+    static int label[N];
+    struct philox from = philox_stream(8, 1, 0);
+    struct error err = {0};
+    struct logistic fit;
+    double accuracy, slopes[CLASSES * (COLUMNS + 1)] = {0};
+    for (int i = 0; i < N; i++) {
+        label[i] = i % CLASSES;
+        for (int j = 0; j < COLUMNS; j++)
+            x[i * COLUMNS + j] = (float)(philox_normal(&from, (uint64_t)(i * COLUMNS + j)) + 3 * (label[i] == j));
+    }
+    assert_int_equal(logistic_fit(x, label, NULL, N, COLUMNS, CLASSES, 1, &fit, &err), STATUS_OK);
+    for (int i = 0; i < N; i++) {
+        double p[CLASSES], sum = 0;
+        for (int k = 0; k < CLASSES; k++) {
+            const double *b = fit.weights + k * (COLUMNS + 1);
+            p[k] = b[COLUMNS];
+            for (int j = 0; j < COLUMNS; j++)
+                p[k] += b[j] * (double)x[i * COLUMNS + j];
+            sum += p[k] = exp(p[k]);
+        }
+        for (int k = 0; k < CLASSES; k++)
+            for (int j = 0; j <= COLUMNS; j++)
+                slopes[k * (COLUMNS + 1) + j] +=
+                    (p[k] / sum - (label[i] == k)) * (j < COLUMNS ? (double)x[i * COLUMNS + j] : 1);
+    }
+    for (int k = 0; k < CLASSES; k++)
+        for (int j = 0; j <= COLUMNS; j++)
+            assert_near(slopes[k * (COLUMNS + 1) + j] + (j < COLUMNS ? fit.weights[k * (COLUMNS + 1) + j] : 0), 0,
+                        0.01);
+    logistic_close(&fit);
+    assert_int_equal(logistic_accuracy(x, label, N, COLUMNS, CLASSES, 5, &accuracy, &err), STATUS_OK);
+    assert_true(accuracy > 0.9 && accuracy < 1);
+    for (int i = 0; i < N; i++)
+        label[i] = (int)(philox_u32(&from, (uint64_t)(100000 + i)) % CLASSES);
+    assert_int_equal(logistic_accuracy(x, label, N, COLUMNS, CLASSES, 5, &accuracy, &err), STATUS_OK);
+    assert_true(accuracy < 0.5);
+}
+
 /* Whatever allocation fails, it is said, and nothing leaks. */
 static void memory_may_run_out(void **state)
 {
     static float codes[50 * 2], truth[50 * 2];
     static const unsigned char support[] = {1, 0, 0, 1};
     const float mask[] = {1, 0, 0, 1};
+    static int label[50];
     struct support_score score;
     double dci;
+    for (int i = 0; i < 50; i++)
+        label[i] = i % 2;
     for (int i = 0; i < 100; i++)
         codes[i] = truth[i] = (float)((i * 37) % 17);
     for (int n = 0;; n++) {
@@ -138,6 +206,8 @@ static void memory_may_run_out(void **state)
         enum status status = dci_score(codes, truth, 50, 2, 2, NULL, &dci, &err);
         if (!status)
             status = support_compare(mask, support, 2, 2, 2, codes, truth, 50, &score, &err);
+        if (!status)
+            status = logistic_accuracy(codes, label, 50, 2, 2, 2, &dci, &err);
         if (!fault_happened()) {
             assert_int_equal(status, STATUS_OK);
             break;
@@ -153,6 +223,8 @@ int main(void)
         cmocka_unit_test(a_stump_is_the_best_split),
         cmocka_unit_test(trees_find_what_matters),
         cmocka_unit_test(scores_of_codes_that_are_factors),
+        cmocka_unit_test(rankings_have_their_values),
+        cmocka_unit_test(regressions_are_solved),
         cmocka_unit_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "core/base/philox.h"
 #include "core/data/synthetic.h"
 #include "core/methods/factors/config.h"
 
@@ -78,7 +79,7 @@ static void variances_are_calibrated(void **state)
 
 static struct latent_model *small_model(int features)
 {
-    const struct latent_shape shape = {MODEL_SPARSE_VAE, LIKELIHOOD_GAUSSIAN, features, 4, 20};
+    const struct latent_shape shape = {MODEL_SPARSE_VAE, LIKELIHOOD_GAUSSIAN, features, 4, 20, 5};
     struct latent_model *m;
     double deviation[32];
     for (int j = 0; j < features; j++)
@@ -304,6 +305,14 @@ static void fits_go_down(void **state)
         }
         if (!(fit_objective(f) < first - 0.5))
             fail_msg("run %zu: %g, then %g", r, first, fit_objective(f));
+        if (f->model->group) {
+            float mask[SYNTHETIC_FEATURES * 5];
+            int zeros = 0;
+            prior_mask(&setup.prior, f->model, mask);
+            for (int i = 0; i < SYNTHETIC_FEATURES * 5; i++)
+                zeros += mask[i] == 0;
+            assert_true(zeros > 0 && zeros < SYNTHETIC_FEATURES * 5);
+        }
         if (f->model->mask) {
             bool exact = setup.zeros != ZEROS_THRESHOLD;
             assert_true(exact ? zeros_of(f) > 5 : zeros_of(f) == 0);
@@ -339,6 +348,73 @@ static void counts_are_fitted(void **state)
     bench_close(&b);
 }
 
+/* ---- factorisation ------------------------------------------------------------------------------------ */
+
+/* An exact product of rank two is found again; the penalty's optimum has no slope; negative data are lowered. */
+static void factorisations_converge(void **state)
+{
+    enum { N = 60, G = 9, K = 2 };
+    struct features *f;
+    struct pool *pool;
+    struct nmf *exact, *penalised;
+    struct philox from = philox_stream(2, 1, 0);
+    int rows[N];
+    float codes[K], y[G];
+    double error = 0, total = 0;
+    assert_ok(features_create(N, G, 0, &f, err));
+    assert_ok(pool_create(2, &pool, err));
+    for (int i = 0; i < N; i++) {
+        rows[i] = i;
+        for (int j = 0; j < G; j++)
+            for (int k = 0; k < K; k++)
+                f->x[i * G + j] +=
+                    philox_uniform(&from, (uint64_t)(i * K + k)) * philox_uniform(&from, (uint64_t)(500 + j * K + k));
+    }
+    struct nmf_setup setup = {G, K, 0, 1e-9, 3000};
+    assert_ok(nmf_create(&setup, f, rows, N, kernels_best(), pool, &exact, err));
+    while (!nmf_finished(exact))
+        nmf_iterate(exact);
+    for (int i = 0; i < N; i++) {
+        nmf_apply(exact, f->x + i * G, codes, y);
+        for (int j = 0; j < G; j++) {
+            error += pow((double)(f->x[i * G + j] - y[j]), 2);
+            total += pow((double)f->x[i * G + j], 2);
+        }
+    }
+    assert_true(error / total < 1e-4);
+    setup.penalty = 0.5;
+    setup.tolerance = 1e-6;
+    assert_ok(nmf_create(&setup, f, rows, N, kernels_best(), pool, &penalised, err));
+    double last = HUGE_VAL;
+    while (!nmf_finished(penalised)) {
+        nmf_iterate(penalised);
+        assert_true(nmf_objective(penalised) <= last * (1 + 1e-6));
+        last = nmf_objective(penalised);
+    }
+    for (int at = 0; at < G * K; at += 5) { /* moving any entry either way, or up from 0, costs */
+        float *w = &penalised->parts[at], value = *w;
+        for (int sign = -1; sign <= 1; sign += 2) {
+            *w = value + 0.05f * (float)sign;
+            assert_true(*w < 0 || nmf_objective(penalised) > last - 1e-6);
+        }
+        *w = value;
+    }
+    nmf_destroy(exact);
+    for (int i = 0; i < N * G; i++)
+        f->x[i] -= 1;
+    setup = (struct nmf_setup){G, K, 0, 1e-9, 3000};
+    assert_ok(nmf_create(&setup, f, rows, N, kernels_best(), pool, &exact, err));
+    while (!nmf_finished(exact))
+        nmf_iterate(exact);
+    nmf_apply(exact, f->x, codes, y);
+    for (int j = 0; j < G; j++)
+        assert_near(y[j], f->x[j], 0.3);
+    nmf_destroy(exact);
+    nmf_destroy(penalised);
+    features_destroy(f);
+    pool_destroy(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -351,6 +427,7 @@ int main(void)
         cmocka_unit_test(skipping_changes_nothing_but_time),
         cmocka_unit_test(fits_go_down),
         cmocka_unit_test(counts_are_fitted),
+        cmocka_unit_test(factorisations_converge),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

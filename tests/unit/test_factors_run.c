@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "core/base/hash.h"
@@ -28,7 +30,7 @@ static const struct method *const method = &factors_method;
 
 /* Several models, restarts that are chosen between early, changes of case, within a hundred steps. */
 static const struct config_setting many[] = {{"experiment", "rho"},
-                                             {"models", "sparse-vae,vae"},
+                                             {"models", "sparse-vae,vsc"},
                                              {"rhos", "0,0.5"},
                                              {"datasets", "2"},
                                              {"rows", "120"},
@@ -44,6 +46,9 @@ static const struct config_setting skip[] = {{"zeros", "skip"}, {"zeros_after", 
 static const struct config_setting horseshoe[] = {{"prior", "horseshoe"}, {"objective", "paper"}, {"rows", "150"},
                                                   {"epochs", "5"},        {"batch", "40"},        {NULL, NULL}};
 
+static const struct config_setting groups[] = {
+    {"model", "oi-vae"}, {"rows", "150"}, {"epochs", "5"}, {"batch", "40"}, {NULL, NULL}};
+
 static void configure(struct factors_config *config, const struct config_setting *settings)
 {
     memset(config, 0, sizeof *config);
@@ -57,6 +62,54 @@ static struct method_run *start(struct run_host *host, const struct factors_conf
     assert_ok(method->create(config, &host->env, &run, err));
     run->step_seconds = 0; /* one update or evaluation a step */
     return run;
+}
+
+/* All models over the folds of a table that is read. */
+static const struct config_setting table[] = {{"experiment", "folds"},
+                                              {"models", "vae,vsc,oi-vae,nmf,sparse-vae"},
+                                              {"data", "ratings"},
+                                              {"source", "films"},
+                                              {"likelihood", "softmax"},
+                                              {"features", "20"},
+                                              {"folds", "2"},
+                                              {"latent", "3"},
+                                              {"hidden", "10"},
+                                              {"epochs", "4"},
+                                              {"batch", "16"},
+                                              {"nmf_iterations", "6"},
+                                              {"checkpoint_every", "60"},
+                                              {NULL, NULL}};
+static char data_root[64];
+
+/* Users like the films of one of two kinds. */
+static int make_data(void **state)
+{
+    char path[128];
+    strcpy(data_root, "/tmp/motif-factors-XXXXXX");
+    if (!mkdtemp(data_root))
+        return -1;
+    snprintf(path, sizeof path, "%s/films", data_root);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/films/ratings.csv", data_root);
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return -1;
+    fprintf(file, "userId,movieId,rating\n");
+    for (int u = 0; u < 80; u++)
+        for (int m = 0; m < 60; m++)
+            if (m % 2 == u % 2 && (u * 7 + m * 5) % 11 < 9)
+                fprintf(file, "%d,%d,%d\n", u, m, 4 + (u + m) % 2);
+    return fclose(file);
+}
+
+static int remove_data(void **state)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/films/ratings.csv", data_root);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/films", data_root);
+    rmdir(path);
+    return rmdir(data_root);
 }
 
 struct witness {
@@ -91,6 +144,7 @@ static void run_through(const struct config_setting *settings, int threads, int 
     memset(w, 0, sizeof *w);
     configure(&config, settings);
     assert_ok(host_open(&host, threads, NULL, err));
+    host.env.data = data_root;
     hash_init(&w->series);
     host.watcher = w;
     host.metric = on_metric;
@@ -127,7 +181,7 @@ static void assert_same(const struct witness *a, const struct witness *b)
 
 static void threads_and_pauses_do_not_change_a_bit(void **state)
 {
-    const struct config_setting *const runs[] = {many, skip, horseshoe};
+    const struct config_setting *const runs[] = {many, skip, horseshoe, groups, table};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         struct witness one, other;
         run_through(runs[i], 1, 0, &one);
@@ -154,6 +208,32 @@ static void every_case_is_measured(void **state)
         assert_true(o->objective <= o->worst_objective);
         assert_true(o->restart >= 0 && o->restart < 3);
     }
+}
+
+static void tables_are_measured(void **state)
+{
+    struct witness w;
+    run_through(table, 2, 0, &w);
+    assert_int_equal(w.count, 5 * 2);
+    for (int i = 0; i < w.count; i++) {
+        const struct outcome *o = &w.outcomes[i];
+        assert_true(isnan(o->mse) && isnan(o->dci) && isnan(o->accuracy));
+        assert_true(o->nll > 0 && o->nll < 100 && o->recall >= 0 && o->recall <= 1 && o->ndcg >= 0 && o->ndcg <= 1);
+        if (i / 2 == 3) /* nmf: two kinds of films are easy */
+            assert_true(o->recall > 0.8);
+    }
+    struct factors_config config;
+    struct run_host host;
+    struct method_run *run;
+    enum method_wish wish;
+    configure(&config, table);
+    strcpy(config.source, "books");
+    assert_ok(host_open(&host, 1, NULL, err));
+    host.env.data = data_root;
+    run = start(&host, &config);
+    assert_int_equal(method->step(run, &wish, NULL), STATUS_NOT_FOUND);
+    method->destroy(run);
+    host_close(&host);
 }
 
 /* Learns the synthetic data: low error, factors found, few columns. */
@@ -200,6 +280,11 @@ static void faults_are_named(void **state)
                  {{{"lambda0", "0.5"}}, "lambda0"},
                  {{{"zeros", "skip"}, {"prior", "horseshoe"}}, "zeros"},
                  {{{"likelihood", "softmax"}}, "likelihood"},
+                 {{{"data", "ratings"}}, "source"},
+                 {{{"data", "ratings"}, {"source", "../up"}}, "source"},
+                 {{{"data", "cells"}, {"source", "a"}, {"experiment", "rho"}}, "experiment"},
+                 {{{"experiment", "folds"}}, "experiment"},
+                 {{{"data", "cells"}, {"source", "a"}, {"dataset", "5"}}, "dataset"},
                  {{{"experiment", "rho"}, {"datasets", "1000"}, {"rhos", "0,0.1,0.2,0.3,0.4"}}, "experiment"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         struct factors_config config;
@@ -334,11 +419,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
         cmocka_unit_test(every_case_is_measured),
+        cmocka_unit_test(tables_are_measured),
         cmocka_unit_test(training_gets_where_it_should),
         cmocka_unit_test(summaries_are_medians),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(a_checkpoint_answers),
         cmocka_unit_test(odd_checkpoints_are_refused),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make_data, remove_data);
 }

@@ -15,7 +15,7 @@ static enum status add_position(struct method_run *run, struct pack *pack, struc
 
 static enum status add_fits(struct method_run *run, enum pack_role role, struct pack *pack, struct error *err)
 {
-    enum status status = STATUS_OK;
+    enum status status = run->nmf ? nmf_pack(run->nmf, role, pack, err) : STATUS_OK;
     for (int i = 0; !status && i < run->fit_count; i++) {
         char prefix[16];
         snprintf(prefix, sizeof prefix, i ? "restart%d." : "", i);
@@ -32,6 +32,7 @@ static enum status add_state(struct method_run *run, struct pack *pack, struct e
     } integers[] = {
         {"run.seen", &run->seen},
         {"run.work", &run->work},
+        {"run.features", &run->width},
         {"run.alone", &run->alone},
         {"evaluation.seed", &run->evaluation_seed},
         {"evaluation.samples", &run->evaluation_samples},
@@ -114,7 +115,8 @@ enum status factors_load(struct method_run *run, const struct pack_reader *from,
         status = read_roles(run, from, 1u << PACK_WEIGHT | 1u << PACK_OPTIMISER | 1u << PACK_STATE, err);
     if (status)
         return status;
-    bool sound = run->seen >= 0 && run->work >= 0;
+    bool sound = run->seen >= 0 && run->work >= 0 && run->width == run->features->columns &&
+                 (!run->nmf || run->nmf->done >= 0);
     for (int i = 0; i < run->fit_count; i++) {
         const struct fit *f = run->fits[i];
         fit_loaded(run->fits[i]);
@@ -126,7 +128,7 @@ enum status factors_load(struct method_run *run, const struct pack_reader *from,
 
 enum status factors_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err)
 {
-    if (run->count > 1 || run->config.restarts > 1)
+    if (run->count > 1 || run->config.restarts > 1 || run->cases[0].model == MODEL_NMF)
         return error_set(err, STATUS_CONFLICT, NULL, "only a single fit can start from another's weights");
     enum status status = run->opened == 0 ? STATUS_OK : case_open(run, 0, false, err);
     struct pack *pack = NULL;

@@ -6,16 +6,19 @@
 #include <string.h>
 
 #include "core/base/philox.h"
+#include "core/data/dataset.h"
 #include "core/data/synthetic.h"
 
-const char *const factors_model_names[] = {"sparse-vae", "vae", "beta-vae", NULL};
-static const char *const experiment_names[] = {"one", "rho", NULL};
+const char *const factors_model_names[] = {"sparse-vae", "vae", "beta-vae", "vsc", "oi-vae", "nmf", NULL};
+static const char *const experiment_names[] = {"one", "rho", "folds", NULL};
+static const char *const data_names[] = {"synthetic", "ratings", "abstracts", "cells", NULL};
 static const char *const noise_names[] = {"deviation", "variance", NULL};
 static const char *const likelihood_names[] = {"gaussian", "softmax", "bernoulli", NULL};
 static const char *const prior_names[] = {"spike-slab", "slab", "horseshoe", "none", NULL};
 static const char *const objective_names[] = {"code", "paper", NULL};
 static const char *const estep_names[] = {"code", "paper", NULL};
 static const char *const zeros_names[] = {"threshold", "proximal", "skip", NULL};
+static const char *const divergence_names[] = {"corrected", "published", NULL};
 #define model_names factors_model_names
 
 #define AT(member) offsetof(struct factors_config, member)
@@ -42,11 +45,22 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
             "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
 
     CHOICE(model, "sparse-vae", "a decoder that sees each feature's own few factors, or one that sees all of them"),
-    CHOICE(experiment, "one", "one data set; or models against the correlation of the factors, over many data sets"),
+    CHOICE(experiment, "one",
+           "one fit; models against the correlation of synthetic factors, over many data sets; models over the folds "
+           "of a table"),
+    CHOICE(data, "synthetic",
+           "seven features of two factors; or a table that is read: ratings, abstracts, cells (or any table of "
+           "numbers)"),
+    {"source", FIELD_TEXT, AT(source), "", 0, 0, false, false, NULL, "",
+     "name of the data set that a table is read from"},
+    INTEGER(features, "0", 0, 100000, "features",
+            "tables: most features that are kept; 0: 300 movies, 500 words, 558 genes"),
+    INTEGER(folds, "5", 2, 100, "folds", "tables: parts of the rows, each held out once"),
     LIST(models, "experiments: models to compare, as \"sparse-vae,vae\"; empty: model"),
     LIST(rhos, "experiments: values of rho, as \"0,0.2,0.4\"; empty: rho"),
     INTEGER(datasets, "25", 1, 1000, "data sets", "experiments: data sets for each rho"),
-    INTEGER(dataset, "0", 0, 1000000, "", "number of the (first) data set"),
+    INTEGER(dataset, "0", 0, 1000000, "",
+            "number of the (first) synthetic data set; or of the fold that is held out"),
     REAL_IN(rho, "0", -1, 1, true, true, "", "synthetic data: correlation of the two factors"),
     INTEGER(rows, "1000", 10, 1000000, "rows", "synthetic data: samples, of which about half are held out"),
     CHOICE(noise, "deviation",
@@ -68,6 +82,17 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     REAL_IN(lambda1, "1", 0, 1e6, true, false, "", "rate of the slab"),
     REAL_IN(lambda0, "10", 0, 1e6, true, false, "", "rate of the spike; at least lambda1"),
     REAL_IN(beta, "2", 0, 1000, false, false, "", "beta-vae: weight of the divergence"),
+
+    REAL_IN(alpha, "0.01", 0, 1, true, true, "", "vsc: share of latent variables that are on, by the prior"),
+    CHOICE(divergence, "corrected",
+           "vsc: the divergence from the prior, or that of a published program, with deviations for variances"),
+    REAL_IN(nmf_penalty, "1", 0, 1e9, false, false, "", "nmf: weight of the squares of both matrices"),
+    REAL_IN(nmf_tolerance, "1e-4", 0, 1, false, false, "",
+            "nmf: ends when the distance from the optimum fell to this share of the first"),
+    INTEGER(nmf_iterations, "200", 1, 100000, "passes", "nmf: at most"),
+    INTEGER(group, "5", 1, 64, "units", "oi-vae: units of each feature's own decoder"),
+    REAL_IN(group_penalty, "1", 0, 1e6, false, false, "",
+            "oi-vae: weight of the group lasso, by a proximal step after each update"),
 
     INTEGER(batch, "100", 1, 65536, "rows", "rows of one optimiser update"),
     INTEGER(epochs, "200", 1, 100000, "epochs", "passes over the rows of training"),
@@ -121,17 +146,17 @@ static int names_in(const char *text, const char *const *names, int indices[FACT
 
 int factors_cases(const struct factors_config *c, struct factors_case *cases)
 {
-    bool many = c->experiment != EXPERIMENT_ONE;
+    bool many = c->experiment != EXPERIMENT_ONE, along = c->experiment == EXPERIMENT_RHO;
     int models[FACTORS_LIST] = {c->model},
         model_count = many && c->models[0] ? names_in(c->models, model_names, models) : 1;
     double rhos[FACTORS_LIST] = {c->rho};
-    int rho_count = many && c->rhos[0] ? numbers_in(c->rhos, -1, 1, rhos) : 1, count = 0;
-    int sets = many ? (int)c->datasets : 1;
+    int rho_count = along && c->rhos[0] ? numbers_in(c->rhos, -1, 1, rhos) : 1, count = 0;
+    int sets = along ? (int)c->datasets : many ? (int)c->folds : 1, first = many && !along ? 0 : (int)c->dataset;
     for (int r = 0; r < rho_count; r++)
         for (int m = 0; m < model_count; m++)
             for (int d = 0; d < sets; d++, count++)
                 if (cases && count < FACTORS_CASES)
-                    cases[count] = (struct factors_case){(enum factors_model)models[m], rhos[r], (int)c->dataset + d};
+                    cases[count] = (struct factors_case){(enum factors_model)models[m], rhos[r], first + d};
     return model_count < 0 || rho_count < 0 ? 0 : count;
 }
 
@@ -148,7 +173,8 @@ struct fit_setup factors_setup(const struct factors_config *c, const struct fact
     uint64_t high = philox_u32(&from, 2 * (uint64_t)restart), low = philox_u32(&from, 2 * (uint64_t)restart + 1);
     int64_t most = c->total_samples / rows;
     struct fit_setup setup = {
-        .shape = {one->model, (enum factors_likelihood)c->likelihood, features, (int)c->latent, (int)c->hidden},
+        .shape = {one->model, (enum factors_likelihood)c->likelihood, features, (int)c->latent, (int)c->hidden,
+                  (int)c->group},
         .prior = {(enum factors_prior)c->prior, c->lambda1, c->prior == PRIOR_SLAB ? c->lambda1 : c->lambda0,
                   c->estep == ESTEP_PAPER},
         .objective = (enum factors_objective)c->objective,
@@ -160,14 +186,31 @@ struct fit_setup factors_setup(const struct factors_config *c, const struct fact
                   : most < 1       ? 1
                                    : most,
         .zeros_after = c->zeros_after,
+        .group_penalty = c->group_penalty,
+        .rate = c->alpha,
+        .printed = c->divergence == 1,
+        .relative = c->data == DATA_ABSTRACTS,
         .seed = (high << 32 | low) & 0x7fffffffffffffff,
     };
     return setup;
 }
 
+struct nmf_setup factors_nmf_setup(const struct factors_config *c, int features)
+{
+    return (struct nmf_setup){features, (int)c->latent, c->nmf_penalty, c->nmf_tolerance, c->nmf_iterations};
+}
+
+int factors_features(const struct factors_config *config)
+{
+    static const int most[] = {SYNTHETIC_FEATURES, 300, 500, 558};
+    return config->data != DATA_SYNTHETIC && config->features ? (int)config->features : most[config->data];
+}
+
 double factors_flops(const struct factors_config *config, const struct factors_case *c, int features, int rows)
 {
     struct fit_setup setup = factors_setup(config, c, features, rows, 0);
+    if (c->model == MODEL_NMF)
+        return 12.0 * rows * features * (double)config->latent * (double)config->nmf_iterations;
     double others = (double)(config->restarts - 1), epochs = (double)setup.epochs;
     double screened = config->screen_epochs > 0 ? fmin(epochs, (double)config->screen_epochs) : epochs;
     return latent_flops(&setup.shape) * rows * (epochs + others * screened);
@@ -188,12 +231,22 @@ void factors_check(const void *config, const struct method_faults *faults)
         method_fault(faults, "lambda0", "must be at least lambda1 (%g); got %g", c->lambda1, c->lambda0);
     if (c->zeros != ZEROS_THRESHOLD && (c->prior == PRIOR_HORSESHOE || c->prior == PRIOR_NONE))
         faults->add(faults->context, "zeros", "must be threshold for a prior that has no absolute value in it");
-    if (c->likelihood != LIKELIHOOD_GAUSSIAN)
+    bool table = c->data != DATA_SYNTHETIC;
+    if (!table && c->likelihood != LIKELIHOOD_GAUSSIAN)
         faults->add(faults->context, "likelihood", "must be gaussian for the synthetic data");
+    if (table && !dataset_name_good(c->source))
+        faults->add(faults->context, "source",
+                    "must be the name of a data set: small letters, digits, '.', '-' and '_'");
+    if (table ? c->experiment == EXPERIMENT_RHO : c->experiment == EXPERIMENT_FOLDS)
+        method_fault(faults, "experiment", "must be one or %s for these data", table ? "folds" : "rho");
+    if (table && c->experiment == EXPERIMENT_ONE && c->dataset >= c->folds)
+        method_fault(faults, "dataset", "must be below folds (%.0f); got %.0f", (double)c->folds, (double)c->dataset);
     if (factors_cases(c, NULL) > FACTORS_CASES)
         method_fault(faults, "experiment", "has at most %d cases; these lists make %d", FACTORS_CASES,
                      factors_cases(c, NULL));
 }
+
+enum { TABLE_ROWS = 10000 }; /* taken for granted where a table has not been read */
 
 enum status factors_estimate(const void *config, struct method_estimate *out, struct error *err)
 {
@@ -202,15 +255,15 @@ enum status factors_estimate(const void *config, struct method_estimate *out, st
     struct latent_model *model = NULL;
     if (!cases)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
-    int count = factors_cases(c, cases), rows = (int)c->rows / 2, most = 0;
+    int count = factors_cases(c, cases), g = factors_features(c), most = 0;
+    int rows = c->data == DATA_SYNTHETIC ? (int)c->rows / 2 : TABLE_ROWS;
     double flops = 0, samples = 0;
     for (int i = 0; i < count && i < FACTORS_CASES; i++) {
-        double one = factors_flops(c, &cases[i], SYNTHETIC_FEATURES, rows);
-        flops += one;
-        samples += (double)factors_setup(c, &cases[i], SYNTHETIC_FEATURES, rows, 0).epochs * rows;
+        flops += factors_flops(c, &cases[i], g, rows);
+        samples += (double)factors_setup(c, &cases[i], g, rows, 0).epochs * rows;
         most = cases[i].model == MODEL_SPARSE_VAE ? i : most;
     }
-    struct fit_setup setup = factors_setup(c, &cases[most], SYNTHETIC_FEATURES, rows, 0);
+    struct fit_setup setup = factors_setup(c, &cases[most], g, rows, 0);
     enum status status = count > 0 ? latent_create(&setup.shape, "", false, &model, err)
                                    : error_set(err, STATUS_INVALID, NULL, "no list of cases");
     if (!status) {
@@ -219,11 +272,11 @@ enum status factors_estimate(const void *config, struct method_estimate *out, st
         *out = (struct method_estimate){
             .parameters = parameters,
             .flops_per_sample = flops / samples,
-            .memory_bytes = (int64_t)((double)c->restarts * (16.0 * (double)parameters + activations) +
-                                      4.0 * (double)c->rows * SYNTHETIC_FEATURES),
+            .memory_bytes =
+                (int64_t)((double)c->restarts * (16.0 * (double)parameters + activations) + 12.0 * rows * g),
             .checkpoint_bytes = 12 * parameters * c->restarts + 4096 + 256 * (int64_t)count,
             .samples = (int64_t)samples,
-            .gflops = 8, /* small products: measured */
+            .gflops = c->hidden < 100 ? 8 : 0, /* small products: measured */
         };
     }
     latent_destroy(model);

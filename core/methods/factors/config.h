@@ -8,16 +8,20 @@
 
 #include "core/base/config.h"
 #include "core/methods/factors/fit.h"
+#include "core/methods/factors/nmf.h"
 #include "core/methods/method.h"
 
 /* Indices into the choices of the table; the order must match config.c. */
-enum factors_experiment { EXPERIMENT_ONE, EXPERIMENT_RHO };
+enum factors_experiment { EXPERIMENT_ONE, EXPERIMENT_RHO, EXPERIMENT_FOLDS };
+enum factors_data { DATA_SYNTHETIC, DATA_RATINGS, DATA_ABSTRACTS, DATA_CELLS };
 enum factors_noise { NOISE_DEVIATION, NOISE_VARIANCE };
 enum factors_estep { ESTEP_CODE, ESTEP_PAPER };
 
 struct factors_config {
     int64_t seed, threads;
-    int model, experiment;
+    int model, experiment, data;
+    char source[CONFIG_TEXT];
+    int64_t features, folds;
     char models[CONFIG_TEXT], rhos[CONFIG_TEXT];
     int64_t datasets, dataset;
     double rho;
@@ -26,7 +30,9 @@ struct factors_config {
 
     int64_t latent, hidden;
     int likelihood, prior, objective, estep, zeros;
-    double lambda1, lambda0, beta;
+    double lambda1, lambda0, beta, alpha, group_penalty, nmf_penalty, nmf_tolerance;
+    int divergence;
+    int64_t group, nmf_iterations;
 
     int64_t batch, epochs, zeros_after, restarts, screen_epochs;
     double learning_rate;
@@ -34,7 +40,7 @@ struct factors_config {
     int64_t total_samples, checkpoint_every;
 };
 
-enum { FACTORS_FIELDS = 29, FACTORS_PRESETS = 2 };
+enum { FACTORS_FIELDS = 40, FACTORS_PRESETS = 10 };
 extern const struct config_field factors_fields[FACTORS_FIELDS];
 extern const struct config_table factors_config_table;
 extern const struct method_preset factors_presets[FACTORS_PRESETS];
@@ -44,7 +50,7 @@ extern const char *const factors_model_names[];
 struct factors_case {
     enum factors_model model;
     double rho;
-    int dataset;
+    int dataset; /* or, of a table that is read, the fold that is held out */
 };
 
 enum { FACTORS_CASES = 4096, FACTORS_LIST = 32 };
@@ -55,6 +61,9 @@ int factors_cases(const struct factors_config *config, struct factors_case *case
 /* How a case is fitted, as restart number `restart`, to a table of `features` columns and `rows` rows of training. */
 struct fit_setup factors_setup(const struct factors_config *config, const struct factors_case *c, int features,
                                int rows, int restart);
+struct nmf_setup factors_nmf_setup(const struct factors_config *config, int features);
+/* Features of the data, as far as the configuration tells: at most so many. */
+int factors_features(const struct factors_config *config);
 /* Of the noise of the synthetic data. */
 double factors_deviation(const struct factors_config *config);
 

@@ -6,6 +6,8 @@
 #include "core/base/mt19937.h"
 #include "core/methods/factors/run_int.h"
 #include "core/metrics/dci.h"
+#include "core/metrics/logistic.h"
+#include "core/metrics/ranking.h"
 #include "core/metrics/support.h"
 
 enum { DCI_ROWS = 500, DCI_ROWS_PAPER = 16 };
@@ -37,23 +39,53 @@ static double row_squares(const float *x, const float *y, int g)
     return sum;
 }
 
+/* Of a factorisation, whose y are expected counts: -sum x log(share + 1e-7). */
+static double row_shares(const float *x, const float *y, int g)
+{
+    double total = 0, sum = 0;
+    for (int j = 0; j < g; j++)
+        total += (double)y[j];
+    for (int j = 0; j < g; j++)
+        sum -= (double)x[j] * log((total > 0 ? (double)y[j] / total : 0) + 1e-7);
+    return sum;
+}
+
+static enum status rank(const float *x, const float *y, int g, double sums[3], struct error *err)
+{
+    struct ranking one;
+    enum status status = ranking_row(y, x, g, 5, 10, &one, err);
+    if (!status && isfinite(one.recall)) {
+        sums[0] += one.recall;
+        sums[1] += one.ndcg;
+        sums[2]++;
+    }
+    return status;
+}
+
 static enum status held_out(struct method_run *run, bool sampled, struct outcome *out, struct error *err)
 {
-    struct fit *f = run->fits[0];
-    int n = run->data.test_count, g = run->features->columns;
-    enum factors_likelihood likelihood = f->setup.shape.likelihood;
+    int n = run->data.test_count, g = run->features->columns, piece = case_piece(run);
+    enum factors_likelihood likelihood = (enum factors_likelihood)run->config.likelihood;
     bool gaussian = likelihood == LIKELIHOOD_GAUSSIAN;
-    double sum = 0;
-    for (int at = 0; at < n; at += f->piece) {
-        int count = n - at < f->piece ? n - at : f->piece;
+    double sum = 0, ranks[3] = {0};
+    for (int at = 0; at < n; at += piece) {
+        int count = n - at < piece ? n - at : piece;
         struct fit_view view;
-        enum status status = fit_view(f, run->data.test + at, count, sampled, at, &view, err);
+        enum status status = case_view(run, run->data.test + at, count, sampled, at, &view, err);
         if (status)
             return status;
         for (int i = 0; i < count; i++) {
             const float *x = view.x + (ptrdiff_t)i * g, *y = view.y + (ptrdiff_t)i * g;
-            sum += gaussian ? row_squares(x, y, g) : row_nll(likelihood, x, y, g);
+            sum += gaussian ? row_squares(x, y, g) : run->nmf ? row_shares(x, y, g) : row_nll(likelihood, x, y, g);
+            if (run->config.data == DATA_RATINGS && sampled)
+                status = status ? status : rank(x, y, g, ranks, err);
         }
+        if (status)
+            return status;
+    }
+    if (ranks[2] > 0) {
+        out->recall = ranks[0] / ranks[2];
+        out->ndcg = ranks[1] / ranks[2];
     }
     if (gaussian)
         *(sampled ? &out->mse : &out->mse_mean) = sum / n / g;
@@ -65,14 +97,14 @@ static enum status held_out(struct method_run *run, bool sampled, struct outcome
 /* Means of the latent variables of `rows`, [count][latent]; the caller frees them. */
 static enum status encode(struct method_run *run, const int *rows, int count, float **codes, struct error *err)
 {
-    struct fit *f = run->fits[0];
-    size_t k = (size_t)f->setup.shape.latent;
+    size_t k = (size_t)run->config.latent;
+    int piece = case_piece(run);
     *codes = malloc((size_t)count * k * sizeof **codes);
     enum status status = *codes ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for codes");
-    for (int at = 0; !status && at < count; at += f->piece) {
-        int part = count - at < f->piece ? count - at : f->piece;
+    for (int at = 0; !status && at < count; at += piece) {
+        int part = count - at < piece ? count - at : piece;
         struct fit_view view;
-        status = fit_view(f, rows + at, part, false, 0, &view, err);
+        status = case_view(run, rows + at, part, false, 0, &view, err);
         if (!status)
             memcpy(*codes + (size_t)at * k, view.mean, (size_t)part * k * sizeof **codes);
     }
@@ -105,9 +137,9 @@ static enum status disentanglement(struct method_run *run, int most, double *sco
     }
     if (!status) {
         truth = truth_of(run->features, rows, count);
-        status = truth ? dci_score(codes, truth, count, run->fits[0]->setup.shape.latent, run->features->factors,
-                                   NULL, score, err)
-                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for factors");
+        status =
+            truth ? dci_score(codes, truth, count, (int)run->config.latent, run->features->factors, NULL, score, err)
+                  : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for factors");
     }
     free(rows);
     free(codes);
@@ -118,7 +150,7 @@ static enum status disentanglement(struct method_run *run, int most, double *sco
 static enum status support(struct method_run *run, const float *mask, struct outcome *out, struct error *err)
 {
     const struct features *f = run->features;
-    int k = run->fits[0]->setup.shape.latent;
+    int k = (int)run->config.latent;
     struct support_score score = {0};
     float *codes = NULL, *truth = truth_of(f, run->data.test, run->data.test_count);
     enum status status = truth ? encode(run, run->data.test, run->data.test_count, &codes, err)
@@ -150,34 +182,90 @@ static void count_mask(const float *mask, int g, int k, struct outcome *out)
     }
 }
 
+/* |Cov| of every anchor with each other feature: the largest should be another anchor's of its factor, where it has
+ * one. */
+static double anchors_apart(const struct method_run *run, const float *mask, const double *mean)
+{
+    const struct features *f = run->features;
+    int g = f->columns, k = (int)run->config.latent, asked = 0, right = 0;
+    int *factor = malloc((size_t)g * sizeof *factor);
+    for (int j = 0; factor && j < g; j++) {
+        int used = 0;
+        factor[j] = -1;
+        for (int c = 0; c < k; c++)
+            if (mask[(ptrdiff_t)j * k + c] != 0) {
+                used++;
+                factor[j] = c;
+            }
+        factor[j] = used == 1 ? factor[j] : -1;
+    }
+    for (int j = 0; factor && j < g; j++) {
+        double own = -1, other = -1;
+        for (int l = 0; l < g && factor[j] >= 0; l++) {
+            double sum = 0;
+            for (int i = 0; i < run->data.train_count && l != j; i++) {
+                const float *x = f->x + (ptrdiff_t)run->data.train[i] * g;
+                sum += ((double)x[j] - mean[j]) * ((double)x[l] - mean[l]);
+            }
+            if (l != j && factor[l] == factor[j])
+                own = fmax(own, fabs(sum));
+            else if (l != j)
+                other = fmax(other, fabs(sum));
+        }
+        asked += own >= 0;
+        right += own >= 0 && own > other;
+    }
+    free(factor);
+    return asked ? (double)right / asked : NAN;
+}
+
 static enum status masks(struct method_run *run, struct outcome *out, struct error *err)
 {
-    const struct latent_model *m = run->fits[0]->model;
-    if (!m->mask)
-        return STATUS_OK;
-    float *mask = malloc(m->mask->count * sizeof *mask);
-    if (!mask)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a mask");
-    enum status status = STATUS_OK;
-    prior_mask(&run->fits[0]->setup.prior, m, mask);
-    count_mask(mask, m->shape.features, m->shape.latent, out);
-    if (run->features->support && m->shape.latent >= run->features->factors)
-        status = support(run, mask, out, err);
+    size_t g = (size_t)run->features->columns, k = (size_t)run->config.latent;
+    float *mask = malloc(g * k * sizeof *mask);
+    double *mean = malloc(g * sizeof *mean);
+    enum status status = mask && mean ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a mask");
+    if (!status && case_mask(run, mask)) {
+        count_mask(mask, (int)g, (int)k, out);
+        features_moments(run->features, mean, NULL);
+        out->anchors_apart = run->nmf ? NAN : anchors_apart(run, mask, mean);
+        if (run->features->support && (int)k >= run->features->factors)
+            status = support(run, mask, out, err);
+    }
     free(mask);
+    free(mean);
+    return status;
+}
+
+/* All rows of a table with classes, as published: there is no split. */
+static enum status classes(struct method_run *run, struct outcome *out, struct error *err)
+{
+    const struct features *f = run->features;
+    float *codes = NULL;
+    enum status status = encode(run, run->rows, f->rows, &codes, err);
+    int *label = status ? NULL : malloc((size_t)f->rows * sizeof *label);
+    for (int i = 0; label && i < f->rows; i++)
+        label[i] = f->label[run->rows[i]];
+    if (!status)
+        status = label ? logistic_accuracy(codes, label, f->rows, (int)run->config.latent, f->classes, 5,
+                                           &out->accuracy, err)
+                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for classes");
+    free(codes);
+    free(label);
     return status;
 }
 
 enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err)
 {
-    struct fit *f = run->fits[0];
+    const struct fit *f = run->nmf ? NULL : run->fits[0];
     double before[] = {out->updates, out->samples};
     for (int i = 0; i < OUTCOME_COLUMNS; i++)
         ((double *)out)[i] = NAN;
-    out->objective = fit_objective(f);
+    out->objective = f ? fit_objective(f) : nmf_objective(run->nmf);
     out->worst_objective = run->worst;
     out->restart = (double)run->chosen;
-    out->updates = run->alone ? before[0] : (double)f->updates;
-    out->samples = run->alone ? before[1] : (double)f->epoch * run->data.train_count;
+    out->updates = run->alone ? before[0] : (double)(f ? f->updates : run->nmf->done);
+    out->samples = run->alone ? before[1] : (double)(f ? f->epoch : run->nmf->done) * run->data.train_count;
     enum status status = held_out(run, true, out, err);
     if (!status)
         status = held_out(run, false, out, err);
@@ -186,5 +274,7 @@ enum status evaluate_case(struct method_run *run, struct outcome *out, struct er
         if (!status)
             status = disentanglement(run, DCI_ROWS_PAPER, &out->dci_16, err);
     }
+    if (!status && run->features->classes > 1)
+        status = classes(run, out, err);
     return status ? status : masks(run, out, err);
 }

@@ -14,6 +14,8 @@ static const struct method_metric metrics[] = {
     {"mse", "", "held-out squared error of an entry, from sampled factors"},
     {"nll", "nats", "held-out negative log likelihood of a row, from sampled factors"},
     {"dci", "", "disentanglement of the factors' means, from 500 rows"},
+    {"recall_at_5", "", "share of what a held-out user liked among the five best scores"},
+    {"accuracy", "", "share of rows whose class logistic regression tells from the factors' means, five folds"},
     {"columns_used", "columns", "columns of the mask that feed any feature"},
 };
 

@@ -230,6 +230,9 @@ static struct tensor *priors(struct fit *f, struct tensor *loss)
                     : 0;
     if (power)
         loss = plus(&f->exec, loss, op_weight_penalty(&f->exec, m->mask, f->coefficients, power, each));
+    struct weight *decoder[] = {m->group_bias, m->head, m->head_bias}; /* of OI-VAE: normal */
+    for (int i = 0; m->group && i < 3; i++)
+        loss = plus(&f->exec, loss, op_weight_penalty(&f->exec, decoder[i], NULL, 2, 0.5 * each));
     if (m->log_sigma) {
         double logs = each * (NU + 2) + 1, squares = each * 0.5 * NU * f->xi;
         loss = plus(&f->exec, loss, op_sigma_prior(&f->exec, m->log_sigma, logs, squares));
@@ -245,10 +248,13 @@ static enum status work_piece(struct fit *f, int at, int count, int rows, double
     double divergence = f->setup.beta / rows / (f->setup.objective == OBJECTIVE_CODE ? k : 1);
     exec_begin(e, true, (uint64_t)f->updates);
     struct tensor *x = tensor_wrap_rows(e, f->input + (ptrdiff_t)at * g, count, g, false);
-    struct latent_code code = latent_encode(f->model, e, x);
-    struct tensor *z = op_gaussian_sample(e, code.mean, code.log_variance, at);
+    struct spike_code code = latent_encode(f->model, e, x);
+    struct tensor *z = latent_sample(f->model, e, &code, at);
     struct tensor *total = reconstruction(f, latent_decode(f->model, e, z), f->x + (ptrdiff_t)at * g, rows);
-    total = plus(e, total, op_gaussian_kl(e, code.mean, code.log_variance, divergence));
+    total = plus(e, total, latent_divergence(f->model, e, x, &code, f->setup.printed, divergence));
+    if (at == 0 && f->model->pseudo)
+        total =
+            plus(e, total, latent_rate(f->model, e, f->setup.rate, divergence * rows * (f->setup.printed ? g : k)));
     if (at == 0)
         total = priors(f, total);
     enum status status = tape_backward(e, total, NULL, err);
@@ -283,8 +289,10 @@ static bool skipping(const struct fit *f)
 static enum status after_step(struct fit *f, const unsigned char *keeps, struct error *err)
 {
     struct weight *w = f->model->mask;
+    if (f->model->group)
+        prior_shrink_groups(f->model, f->setup.learning_rate * f->setup.group_penalty);
     if (!w)
-        return STATUS_OK;
+        return exec_status(&f->exec, err);
     for (size_t i = 0; keeps && i < w->count; i++)
         w->value[i] = keeps[i] ? w->value[i] : 0;
     if (f->setup.zeros != ZEROS_THRESHOLD && f->setup.prior.kind != PRIOR_HORSESHOE)
@@ -358,11 +366,11 @@ enum status fit_view(struct fit *fit, const int *rows, int count, bool sampled, 
         latent_skip(f->model);
     gather(f, rows, count);
     exec_begin(e, false, EVALUATION_STEP);
-    struct latent_code code = latent_encode(f->model, e, tensor_wrap_rows(e, f->input, count, g, false));
-    struct tensor *z = sampled ? op_gaussian_sample(e, code.mean, code.log_variance, first) : code.mean;
-    struct tensor *y = latent_decode(f->model, e, z);
+    struct spike_code code = latent_encode(f->model, e, tensor_wrap_rows(e, f->input, count, g, false));
+    struct tensor *mean = latent_mean(f->model, e, &code);
+    struct tensor *y = latent_decode(f->model, e, sampled ? latent_sample(f->model, e, &code, first) : mean);
     enum status status = exec_status(e, err);
     if (!status)
-        *view = (struct fit_view){f->x, code.mean->data, code.log_variance->data, y->data};
+        *view = (struct fit_view){f->x, mean->data, code.log_variance->data, y->data};
     return status;
 }

@@ -28,6 +28,9 @@ struct fit_setup {
     enum factors_zeros zeros;
     double beta, learning_rate;
     int64_t batch, epochs, zeros_after; /* zeros_after: epochs before the decoder skips */
+    double group_penalty;               /* OI-VAE: of the group lasso */
+    double rate;                        /* VSC: alpha, of latent variables that are on */
+    bool printed;                       /* VSC: the divergence as a published program has it */
     uint64_t seed;
     bool relative; /* the encoder sees a row divided by its sum */
 };

@@ -42,8 +42,20 @@ static void build(struct latent_model *m, const char *prefix)
     build_layer(&m->encoder[1], p, prefix, "encoder.1", h, h);
     build_layer(&m->mean, p, prefix, "mean", h, k);
     build_layer(&m->log_variance, p, prefix, "log_variance", h, k);
-    m->first = build_array(p, prefix, "decoder.0.weight", 2, (int[]){h, k}, init_fan_in(k));
-    build_layer(&m->second, p, prefix, "decoder.1", h, h);
+    if (s->model == MODEL_VSC) {
+        build_layer(&m->odds_head, p, prefix, "odds_head", h, k);
+        build_layer(&m->selector, p, prefix, "selector", g, LATENT_PSEUDO);
+        m->pseudo = build_array(p, prefix, "pseudo", 2, (int[]){LATENT_PSEUDO, g}, init_normal(1));
+    }
+    if (s->model == MODEL_OI_VAE) {
+        int units = g * s->group;
+        m->group = build_array(p, prefix, "group.weight", 2, (int[]){units, k}, init_normal(1));
+        m->group_bias = build_array(p, prefix, "group.bias", 1, &units, init_fan_in(k));
+        h = s->group;
+    } else {
+        m->first = build_array(p, prefix, "decoder.0.weight", 2, (int[]){h, k}, init_fan_in(k));
+        build_layer(&m->second, p, prefix, "decoder.1", h, h);
+    }
     m->head = build_array(p, prefix, "head.weight", 2, (int[]){g, h}, init_fan_in(h));
     m->head_bias = build_array(p, prefix, "head.bias", 1, &g, init_fan_in(h));
     if (s->model == MODEL_SPARSE_VAE)
@@ -128,12 +140,50 @@ void latent_skip(struct latent_model *model)
     model->skipping = true;
 }
 
-struct latent_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x)
+struct spike_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x)
 {
     struct tensor *h = linear_forward(e, &model->encoder[0], x, true, 0);
     h = linear_forward(e, &model->encoder[1], h, true, 0);
-    return (struct latent_code){linear_forward(e, &model->mean, h, false, 0),
-                                linear_forward(e, &model->log_variance, h, false, 0)};
+    struct tensor *mean = linear_forward(e, &model->mean, h, false, 0);
+    struct tensor *log_variance = linear_forward(e, &model->log_variance, h, false, 0), *odds = NULL;
+    if (model->pseudo)
+        odds = op_spike_odds(e, linear_forward(e, &model->odds_head, h, false, 0));
+    return (struct spike_code){mean, log_variance, odds};
+}
+
+struct tensor *latent_sample(struct latent_model *model, struct exec *e, const struct spike_code *code, int64_t first)
+{
+    struct tensor *z = op_gaussian_sample(e, code->mean, code->log_variance, first);
+    return model->pseudo ? op_spike_gate(e, z, code->odds, LATENT_SHARPNESS, first) : z;
+}
+
+struct tensor *latent_mean(struct latent_model *model, struct exec *e, const struct spike_code *code)
+{
+    struct tensor *z = op_scale(e, code->mean, 1);
+    if (z && model->pseudo)
+        e->kernels->multiply(z->count, code->odds->data, z->data);
+    return z;
+}
+
+static struct spike_code pseudo_code(struct latent_model *m, struct exec *e)
+{
+    struct tensor *x = op_weight_rows(e, m->pseudo);
+    return latent_encode(m, e, m->shape.likelihood == LIKELIHOOD_GAUSSIAN ? x : op_softmax_rows(e, x));
+}
+
+struct tensor *latent_divergence(struct latent_model *model, struct exec *e, struct tensor *x,
+                                 const struct spike_code *code, bool printed, double factor)
+{
+    if (!model->pseudo)
+        return op_gaussian_kl(e, code->mean, code->log_variance, factor);
+    struct spike_code prior = pseudo_code(model, e);
+    struct tensor *selector = op_softmax_rows(e, linear_forward(e, &model->selector, x, false, 0));
+    return op_spike_kl(e, code, &prior, selector, printed, factor);
+}
+
+struct tensor *latent_rate(struct latent_model *model, struct exec *e, double rate, double factor)
+{
+    return op_rate_kl(e, pseudo_code(model, e).odds, rate, factor);
 }
 
 static struct tensor *hidden(struct latent_model *m, struct exec *e, struct tensor *u)
@@ -148,6 +198,10 @@ struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct 
     int count = 0, g = m->shape.features;
     if (!z)
         return NULL;
+    if (m->group) {
+        parts[0] = (struct head_part){op_linear(e, z, m->group, m->group_bias, true, 0), NULL, g};
+        return op_feature_head(e, z->rows, parts, 1, m->head, m->head_bias);
+    }
     if (!m->mask)
         return op_linear(e, hidden(m, e, z), m->head, m->head_bias, false, 0);
     if (!m->skipping) {
@@ -178,5 +232,7 @@ double latent_flops(const struct latent_shape *s)
 {
     double h = s->hidden, k = s->latent, g = s->features;
     double inner = k * h + h * h + h;
+    if (s->model == MODEL_OI_VAE)
+        return 6 * (g * h + h * h + 2 * h * k + g * s->group * (k + 1));
     return 6 * (g * h + h * h + 2 * h * k + (s->model == MODEL_SPARSE_VAE ? g * inner : inner + g * h));
 }

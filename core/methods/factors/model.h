@@ -2,6 +2,9 @@
  *
  *   sparse VAE      y_ij = v_j . h(w_j * z_i) + c_j, h two layers that all features share; W: [features][latent]
  *   VAE, beta-VAE   y_i = V h(z_i) + c, the same h
+ *   VSC             the same decoder; a latent variable is off with probability 1 - gamma_k(x), and the prior is a
+ *                   mixture of what the encoder makes of pseudo-inputs, which are trained (op_spike_kl)
+ *   OI-VAE          y_ij = v_j . relu(W_j z_i + b_j) + c_j, W_j: [group][latent]: every feature is a group
  *
  * The first layer of h has no bias. Likelihoods: Gaussian with a deviation for each feature, multinomial over a row's
  * features, Bernoulli for each feature. */
@@ -10,13 +13,23 @@
 
 #include "core/nn/layers.h"
 
-enum factors_model { MODEL_SPARSE_VAE, MODEL_VAE, MODEL_BETA_VAE, FACTORS_MODELS };
+enum factors_model {
+    MODEL_SPARSE_VAE,
+    MODEL_VAE,
+    MODEL_BETA_VAE,
+    MODEL_VSC,
+    MODEL_OI_VAE,
+    MODEL_NMF,
+    FACTORS_MODELS
+};
+enum { LATENT_PSEUDO = 10, LATENT_SHARPNESS = 10 }; /* VSC: pseudo-inputs, of gates */
 enum factors_likelihood { LIKELIHOOD_GAUSSIAN, LIKELIHOOD_MULTINOMIAL, LIKELIHOOD_BERNOULLI };
 
 struct latent_shape {
     enum factors_model model;
     enum factors_likelihood likelihood;
     int features, latent, hidden;
+    int group; /* OI-VAE: units of a feature's group */
 };
 
 /* Which features the decoder computes in full, and which it can do for less (op_anchor_rows). */
@@ -29,6 +42,9 @@ struct latent_model {
     struct latent_shape shape;
     struct params *params;
     struct linear encoder[2], mean, log_variance;
+    struct linear odds_head, selector;       /* VSC: of gamma; of pseudo-inputs, from a row */
+    struct weight *pseudo;                   /* VSC: [LATENT_PSEUDO][features] */
+    struct weight *group, *group_bias;       /* OI-VAE: [features group][latent], [features group] */
     struct weight *first, *head, *head_bias; /* [hidden][latent], [features][hidden], [features] */
     struct linear second;
     struct weight *mask;      /* [features][latent] W; NULL but for the sparse VAE */
@@ -52,11 +68,23 @@ void latent_init(struct latent_model *model, uint64_t seed, const double *deviat
 /* Sorts features by how many entries of W are exactly not zero, and has the decoder skip accordingly from now on. */
 void latent_skip(struct latent_model *model);
 
-struct latent_code {
-    struct tensor *mean, *log_variance;
-};
-/* x: [rows][features]. */
-struct latent_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x);
+/* x: [rows][features]. `odds` is NULL but for VSC. */
+struct spike_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x);
+/* `first`: number of the first row within its batch. */
+struct tensor *latent_sample(struct latent_model *model, struct exec *e, const struct spike_code *code,
+                             int64_t first);
+/* Expected values, in evaluation. */
+struct tensor *latent_mean(struct latent_model *model, struct exec *e, const struct spike_code *code);
+/* factor * sum over rows and latent variables of the divergence from the prior. */
+struct tensor *latent_divergence(struct latent_model *model, struct exec *e, struct tensor *x,
+                                 const struct spike_code *code, bool printed, double factor);
+/* VSC: factor * divergence of the pseudo-inputs' mean gamma from `rate`. */
+struct tensor *latent_rate(struct latent_model *model, struct exec *e, double rate, double factor);
+/* Whether a mask of features and latent variables belongs to the model (prior_mask()). */
+static inline bool latent_masked(const struct latent_model *model)
+{
+    return model->mask || model->group;
+}
 /* z: [rows][latent]; returns [rows][features], logits for counts. */
 struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct tensor *z);
 

@@ -22,11 +22,9 @@ static void normalised(const float *mask, int g, int k, double *values)
     }
 }
 
-static enum status draw_mask(struct method_run *run, double *values, float *mask, struct error *err)
+static enum status draw_mask(struct method_run *run, double *values, const float *mask, struct error *err)
 {
-    const struct latent_model *m = run->fits[0]->model;
-    int g = m->shape.features, k = m->shape.latent;
-    prior_mask(&run->fits[0]->setup.prior, m, mask);
+    int g = run->features->columns, k = (int)run->config.latent;
     normalised(mask, g, k, values);
     struct chart_heat heat = {.values = values,
                               .rows = g,
@@ -43,9 +41,9 @@ static enum status draw_mask(struct method_run *run, double *values, float *mask
     struct chart chart = {.panels = &panel,
                           .panel_count = 1,
                           .width = 60 * k < 300   ? 300
-                                   : 60 * k > 900 ? 900
+                                   : 60 * k > 600 ? 600
                                                   : 60 * k,
-                          .height = g < 12   ? 300
+                          .height = g < 20   ? 300
                                     : g > 60 ? 900
                                              : 15 * g};
     return hand_over_chart(&run->env, "mask", &chart, err);
@@ -53,13 +51,13 @@ static enum status draw_mask(struct method_run *run, double *values, float *mask
 
 static enum status mask_chart(struct method_run *run, struct error *err)
 {
-    const struct latent_model *m = run->fits[0]->model;
-    if (!m->mask)
-        return STATUS_OK;
-    float *mask = malloc(m->mask->count * sizeof *mask);
-    double *values = malloc(m->mask->count * sizeof *values);
-    enum status status = mask && values ? draw_mask(run, values, mask, err)
-                                        : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+    size_t entries = (size_t)run->features->columns * (size_t)run->config.latent;
+    float *mask = malloc(entries * sizeof *mask);
+    double *values = malloc(entries * sizeof *values);
+    enum status status =
+        mask && values ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+    if (!status && case_mask(run, mask))
+        status = draw_mask(run, values, mask, err);
     free(mask);
     free(values);
     return status;
@@ -143,7 +141,7 @@ enum status factors_plots(struct method_run *run, struct error *err)
 {
     if (!run->env.artifact || run->alone)
         return STATUS_OK;
-    if (run->config.experiment == EXPERIMENT_ONE)
+    if (run->config.experiment != EXPERIMENT_RHO)
         return mask_chart(run, err);
     struct summary *rows = calloc((size_t)run->count, sizeof *rows);
     struct curve *curves = calloc(FACTORS_MODELS, sizeof *curves);

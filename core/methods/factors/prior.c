@@ -80,11 +80,37 @@ int prior_coefficients(const struct prior *prior, const struct latent_model *mod
     return prior->kind == PRIOR_HORSESHOE ? 2 : 1;
 }
 
+/* Length of column k of feature j's matrix. */
+static double group_norm(const struct latent_model *m, int j, int k)
+{
+    double squares = 0;
+    for (int q = 0; q < m->shape.group; q++) {
+        double w = (double)m->group->value[((ptrdiff_t)j * m->shape.group + q) * m->shape.latent + k];
+        squares += w * w;
+    }
+    return sqrt(squares);
+}
+
+void prior_shrink_groups(struct latent_model *model, double by)
+{
+    int k = model->shape.latent, p = model->shape.group;
+    for (int j = 0; j < model->shape.features; j++)
+        for (int c = 0; c < k; c++) {
+            double norm = group_norm(model, j, c), factor = norm > by ? 1 - by / norm : 0;
+            for (int q = 0; q < p; q++) {
+                float *w = &model->group->value[((ptrdiff_t)j * p + q) * k + c];
+                *w = (float)((double)*w * factor);
+            }
+        }
+}
+
 void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask)
 {
+    int k = model->shape.latent, count = model->shape.features * k;
     bool odds = prior->kind == PRIOR_SPIKE_SLAB && prior->lambda0 > prior->lambda1;
-    for (size_t i = 0; i < model->mask->count; i++) {
-        float w = model->mask->value[i];
-        mask[i] = fabs((double)w) < PRIOR_ZERO || (odds && model->odds->value[i] < 0.5f) ? 0 : w;
+    for (int i = 0; i < count; i++) {
+        float w = model->group ? (float)group_norm(model, i / k, i % k) : model->mask->value[i];
+        bool spike = !model->group && odds && model->odds->value[i] < 0.5f;
+        mask[i] = fabs((double)w) < PRIOR_ZERO || spike ? 0 : w;
     }
 }

@@ -37,4 +37,7 @@ int prior_coefficients(const struct prior *prior, const struct latent_model *mod
  * latent]. */
 void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask);
 
+/* OI-VAE: the proximal step of the group lasso: every column of a group's matrix is shortened by `by`. */
+void prior_shrink_groups(struct latent_model *model, double by);
+
 #endif

@@ -7,14 +7,16 @@
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"
 
-enum { QUERY_SETS = 1 << 30 }; /* as FRESH_SETS */
+enum { QUERY_FEATURES = 100000, QUERY_SETS = 1 << 30 }; /* as FRESH_SETS */
 
 struct method_model {
     const struct kernels *kernels;
     struct factors_config config;
     struct factors_case c;
     struct prior prior;
-    struct latent_model *latent;
+    struct latent_model *latent; /* or */
+    struct nmf *nmf;
+    int features;
     float *mask; /* NULL but for the sparse VAE */
 };
 
@@ -22,45 +24,66 @@ static enum status read_case(struct method_model *m, const struct pack_reader *f
 {
     struct factors_case *cases = malloc(FACTORS_CASES * sizeof *cases);
     struct pack *pack = NULL;
-    int64_t at = -1;
+    int64_t at = -1, width = 0;
     int count = cases ? factors_cases(&m->config, cases) : 0;
     enum status status =
         cases ? pack_create(&pack, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
     if (!status)
         status = pack_add_i64(pack, "run.at", &at, err);
     if (!status)
+        status = pack_add_i64(pack, "run.features", &width, err);
+    if (!status)
         status = pack_read(pack, from, 1u << PACK_STATE, err);
+    if (!status && (width < 1 || width > QUERY_FEATURES))
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's features cannot be counted");
     if (!status && (at < 0 || at >= count || count > FACTORS_CASES))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another list of cases");
     if (!status)
         m->c = cases[at];
+    m->features = (int)width;
     pack_destroy(pack);
     free(cases);
     return status;
 }
 
+static size_t mask_entries(const struct method_model *m)
+{
+    return (size_t)m->features * (size_t)m->config.latent;
+}
+
 static enum status read_weights(struct method_model *m, const struct pack_reader *from, struct error *err)
 {
     struct pack *pack = NULL;
-    struct fit_setup setup = factors_setup(&m->config, &m->c, SYNTHETIC_FEATURES, 1, 0);
+    struct fit_setup setup = factors_setup(&m->config, &m->c, m->features, 1, 0);
+    struct nmf_setup parts = factors_nmf_setup(&m->config, m->features);
+    bool nmf = m->c.model == MODEL_NMF;
     m->prior = setup.prior;
-    enum status status = latent_create(&setup.shape, "", false, &m->latent, err);
+    enum status status = nmf ? nmf_create(&parts, NULL, NULL, 0, m->kernels, NULL, &m->nmf, err)
+                             : latent_create(&setup.shape, "", false, &m->latent, err);
     if (!status)
         status = pack_create(&pack, err);
     if (!status)
-        status = params_pack(m->latent->params, pack, err);
+        status = nmf ? nmf_pack(m->nmf, PACK_WEIGHT, pack, err) : params_pack(m->latent->params, pack, err);
     if (!status)
         status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
-    if (!status)
+    if (!status && !nmf)
         status = params_check(m->latent->params, err);
     pack_destroy(pack);
-    if (!status && m->latent->mask) {
-        m->mask = malloc(m->latent->mask->count * sizeof *m->mask);
-        if (!m->mask)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a mask");
-        prior_mask(&m->prior, m->latent, m->mask);
-    }
     return status;
+}
+
+static enum status make_mask(struct method_model *m, struct error *err)
+{
+    if (!m->nmf && !latent_masked(m->latent))
+        return STATUS_OK;
+    m->mask = malloc(mask_entries(m) * sizeof *m->mask);
+    if (!m->mask)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a mask");
+    if (m->nmf)
+        memcpy(m->mask, m->nmf->parts, mask_entries(m) * sizeof *m->mask);
+    else
+        prior_mask(&m->prior, m->latent, m->mask);
+    return STATUS_OK;
 }
 
 enum status factors_open(const void *config, const struct kernels *kernels, const char *data,
@@ -74,6 +97,8 @@ enum status factors_open(const void *config, const struct kernels *kernels, cons
     enum status status = read_case(m, from, err);
     if (!status)
         status = read_weights(m, from, err);
+    if (!status)
+        status = make_mask(m, err);
     if (status) {
         factors_close(m);
         return status;
@@ -87,14 +112,16 @@ void factors_close(struct method_model *model)
     if (!model)
         return;
     latent_destroy(model->latent);
+    nmf_destroy(model->nmf);
     free(model->mask);
     free(model);
 }
 
 uint64_t factors_model_bytes(const struct method_model *model)
 {
-    return sizeof *model + params_bytes(model->latent->params) +
-           (model->mask ? model->latent->mask->count * sizeof(float) : 0);
+    return sizeof *model +
+           (model->latent ? params_bytes(model->latent->params) : mask_entries(model) * sizeof(float)) +
+           (model->mask ? mask_entries(model) * sizeof(float) : 0);
 }
 
 /* ---- predict ------------------------------------------------------------------------------------------ */
@@ -102,7 +129,7 @@ uint64_t factors_model_bytes(const struct method_model *model)
 static enum status take_input(const struct method_model *m, const struct method_input *input, float *x,
                               struct error *err)
 {
-    int64_t g = m->latent->shape.features;
+    int64_t g = m->features;
     if (input->kind == METHOD_INPUT_ARRAY) {
         if (input->rank != 1 || input->dim[0] != g)
             return error_set(err, STATUS_INVALID, "/array", "must be a list of %lld features", (long long)g);
@@ -112,6 +139,9 @@ static enum status take_input(const struct method_model *m, const struct method_
         memcpy(x, input->values, (size_t)g * sizeof *x);
         return STATUS_OK;
     }
+    if (m->config.data != DATA_SYNTHETIC)
+        return error_set(err, STATUS_INVALID, "/sample",
+                         "rows of a table are not drawn: give an array of %lld features", (long long)g);
     if (input->seed < 0 || input->seed >= QUERY_SETS)
         return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, %d); got %lld", QUERY_SETS,
                          (long long)input->seed);
@@ -125,14 +155,28 @@ static enum status take_input(const struct method_model *m, const struct method_
     return STATUS_OK;
 }
 
-static void write_factors(const struct method_model *m, const struct latent_code *code, const struct sink *out)
+static void write_codes(const struct method_model *m, const float *codes, const struct sink *out)
 {
     sink_begin_list(out, "factors");
-    for (int k = 0; k < m->latent->shape.latent; k++) {
+    for (int k = 0; k < (int)m->config.latent; k++) {
+        sink_begin_object(out, NULL);
+        sink_integer(out, "factor", k);
+        sink_number(out, "mean", (double)codes[k]);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+static void write_factors(const struct method_model *m, const struct spike_code *code, const struct sink *out)
+{
+    sink_begin_list(out, "factors");
+    for (int k = 0; k < (int)m->config.latent; k++) {
         sink_begin_object(out, NULL);
         sink_integer(out, "factor", k);
         sink_number(out, "mean", (double)code->mean->data[k]);
         sink_number(out, "deviation", exp(0.5 * (double)code->log_variance->data[k]));
+        if (code->odds)
+            sink_number(out, "on", (double)code->odds->data[k]);
         sink_end_object(out);
     }
     sink_end_list(out);
@@ -140,9 +184,9 @@ static void write_factors(const struct method_model *m, const struct latent_code
 
 static void write_features(const struct method_model *m, const float *x, const float *y, const struct sink *out)
 {
-    int k = m->latent->shape.latent;
+    int k = (int)m->config.latent;
     sink_begin_list(out, "features");
-    for (int j = 0; j < m->latent->shape.features; j++) {
+    for (int j = 0; j < m->features; j++) {
         sink_begin_object(out, NULL);
         sink_integer(out, "feature", j);
         sink_number(out, "value", (double)x[j]);
@@ -159,34 +203,50 @@ static void write_features(const struct method_model *m, const float *x, const f
     sink_end_list(out);
 }
 
-enum status factors_query(const struct method_model *model, const char *query, const struct method_input *input,
-                          const struct sink *out, struct error *err)
+/* The encoder's means and what the decoder makes of them. */
+static enum status ask_latent(const struct method_model *m, float *x, const struct sink *out, struct error *err)
 {
     struct arena arena;
     struct exec e;
     struct pool *pool = NULL;
-    int g = model->latent->shape.features;
-    float *x = malloc((size_t)g * sizeof *x);
+    struct latent_model view = *m->latent; /* its decoder's lists are not touched */
+    float *input = m->config.data == DATA_ABSTRACTS ? x + m->features : x, sum = 0;
+    for (int j = 0; j < m->features; j++)
+        sum += x[j];
+    for (int j = 0; j < m->features && input != x; j++)
+        input[j] = sum > 0 ? x[j] / sum : 0;
     arena_init(&arena, (size_t)1 << 20, 0);
-    enum status status =
-        x ? take_input(model, input, x, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
-    if (!status)
-        status = pool_create(1, &pool, err);
+    enum status status = pool_create(1, &pool, err);
     if (!status) {
-        struct latent_model view = *model->latent; /* its decoder's lists are not touched */
-        exec_init(&e, model->kernels, pool, &arena, 0);
+        exec_init(&e, m->kernels, pool, &arena, 0);
         exec_begin(&e, false, 0);
-        struct latent_code code = latent_encode(&view, &e, tensor_wrap_rows(&e, x, 1, g, false));
-        struct tensor *y = latent_decode(&view, &e, code.mean);
+        struct spike_code code = latent_encode(&view, &e, tensor_wrap_rows(&e, input, 1, m->features, false));
+        struct tensor *y = latent_decode(&view, &e, latent_mean(&view, &e, &code));
         status = exec_status(&e, err);
         if (!status) {
-            sink_integer(out, "columns", model->latent->shape.latent);
-            write_factors(model, &code, out);
-            write_features(model, x, y->data, out);
+            write_factors(m, &code, out);
+            write_features(m, x, y->data, out);
         }
     }
     pool_destroy(pool);
     arena_close(&arena);
+    return status;
+}
+
+enum status factors_query(const struct method_model *model, const char *query, const struct method_input *input,
+                          const struct sink *out, struct error *err)
+{
+    size_t g = (size_t)model->features;
+    float *x = malloc((2 * g + (size_t)model->config.latent) * sizeof *x);
+    enum status status =
+        x ? take_input(model, input, x, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
+    if (!status && model->nmf) {
+        nmf_apply(model->nmf, x, x + 2 * g, x + g);
+        write_codes(model, x + 2 * g, out);
+        write_features(model, x, x + g, out);
+    } else if (!status) {
+        status = ask_latent(model, x, out, err);
+    }
     free(x);
     return status;
 }

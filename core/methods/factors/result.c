@@ -21,6 +21,10 @@ static void write_outcome(const struct sink *out, const struct outcome *o)
     sink_number(out, "objective", o->objective);
     sink_number(out, "worst_objective", o->worst_objective);
     sink_number(out, "restart", o->restart);
+    sink_number(out, "recall_at_5", o->recall);
+    sink_number(out, "ndcg_at_10", o->ndcg);
+    sink_number(out, "accuracy", o->accuracy);
+    sink_number(out, "anchors_apart", o->anchors_apart);
     sink_number(out, "updates", o->updates);
     sink_number(out, "trained_samples", o->samples);
 }
@@ -31,6 +35,8 @@ static void write_spread(const struct sink *out, const char *name, const struct 
     sink_number(out, "median", s->median);
     sink_number(out, "low", s->low);
     sink_number(out, "high", s->high);
+    sink_number(out, "mean", s->mean);
+    sink_number(out, "deviation", s->deviation);
     sink_end_object(out);
 }
 
@@ -41,6 +47,10 @@ static void write_summary(const struct sink *out, const struct summary *s)
     sink_number(out, "rho", s->c.rho);
     sink_integer(out, "datasets", s->count);
     write_spread(out, "mse", &s->mse);
+    write_spread(out, "nll", &s->nll);
+    write_spread(out, "recall_at_5", &s->recall);
+    write_spread(out, "ndcg_at_10", &s->ndcg);
+    write_spread(out, "accuracy", &s->accuracy);
     write_spread(out, "dci", &s->dci);
     write_spread(out, "dci_16", &s->dci_16);
     write_spread(out, "support_f1", &s->support_f1);
@@ -61,6 +71,70 @@ static enum status write_summaries(const struct method_run *run, const struct si
     return count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a summary");
 }
 
+enum { TOPIC_FEATURES = 8, TOPIC_ANCHORS = 8 };
+
+static void write_feature(const struct method_run *run, int j, const struct sink *out)
+{
+    if (run->features->names)
+        sink_text(out, NULL, run->features->names[j]);
+    else
+        sink_integer(out, NULL, j);
+}
+
+/* The features that a latent variable weighs most in, and those that hang on nothing else. Used ones only. */
+static void write_topic(const struct method_run *run, const float *mask, int c, const struct sink *out)
+{
+    int g = run->features->columns, k = (int)run->config.latent, best[TOPIC_FEATURES], have = 0, listed = 0;
+    for (int j = 0; j < g; j++) {
+        double size = fabs((double)mask[(ptrdiff_t)j * k + c]);
+        if (size == 0 || (have == TOPIC_FEATURES && !(size > fabs((double)mask[(ptrdiff_t)best[have - 1] * k + c]))))
+            continue;
+        int at = have < TOPIC_FEATURES ? have++ : have - 1;
+        for (; at > 0 && size > fabs((double)mask[(ptrdiff_t)best[at - 1] * k + c]); at--)
+            best[at] = best[at - 1];
+        best[at] = j;
+    }
+    if (have == 0)
+        return;
+    sink_begin_object(out, NULL);
+    sink_integer(out, "factor", c);
+    sink_begin_list(out, "features");
+    for (int i = 0; i < have; i++)
+        write_feature(run, best[i], out);
+    sink_end_list(out);
+    sink_begin_list(out, "weights");
+    for (int i = 0; i < have; i++)
+        sink_number(out, NULL, (double)mask[(ptrdiff_t)best[i] * k + c]);
+    sink_end_list(out);
+    sink_begin_list(out, "anchors");
+    for (int j = 0; j < g && listed < TOPIC_ANCHORS; j++) {
+        int used = 0;
+        for (int other = 0; other < k; other++)
+            used += mask[(ptrdiff_t)j * k + other] != 0;
+        if (used == 1 && mask[(ptrdiff_t)j * k + c] != 0) {
+            write_feature(run, j, out);
+            listed++;
+        }
+    }
+    sink_end_list(out);
+    sink_end_object(out);
+}
+
+static enum status write_topics(const struct method_run *run, const struct sink *out, struct error *err)
+{
+    size_t entries = (size_t)run->features->columns * (size_t)run->config.latent;
+    float *mask = malloc(entries * sizeof *mask);
+    if (!mask)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for topics");
+    sink_begin_list(out, "topics");
+    if (case_mask(run, mask))
+        for (int c = 0; c < (int)run->config.latent; c++)
+            write_topic(run, mask, c, out);
+    sink_end_list(out);
+    free(mask);
+    return STATUS_OK;
+}
+
 enum status factors_result(struct method_run *run, const struct sink *out, struct error *err)
 {
     if (run->phase != PHASE_DONE)
@@ -70,6 +144,9 @@ enum status factors_result(struct method_run *run, const struct sink *out, struc
     sink_integer(out, "samples", run->data.test_count);
     if (run->alone)
         return STATUS_OK;
+    enum status status = write_topics(run, out, err);
+    if (status)
+        return status;
     sink_begin_list(out, "curve");
     for (int i = 0; i < run->count; i++) {
         sink_begin_object(out, NULL);

@@ -63,6 +63,7 @@ void factors_destroy(struct method_run *run)
     if (!run)
         return;
     case_close(run);
+    features_destroy(run->table);
     free(run->cases);
     free(run->outcomes);
     free(run);
@@ -77,7 +78,7 @@ static void metric(const struct method_run *run, const char *name, double value)
 static enum status end_case(struct method_run *run, struct error *err)
 {
     struct outcome *o = &run->outcomes[run->at];
-    enum status status = run->alone && run->evaluation_seed >= 0 ? case_fresh(run, err) : STATUS_OK;
+    enum status status = run->alone && run->evaluation_seed >= 0 && !run->table ? case_fresh(run, err) : STATUS_OK;
     if (!status)
         status = evaluate_case(run, o, err);
     if (status)
@@ -86,6 +87,8 @@ static enum status end_case(struct method_run *run, struct error *err)
     metric(run, "mse", o->mse);
     metric(run, "nll", o->nll);
     metric(run, "dci", o->dci);
+    metric(run, "recall_at_5", o->recall);
+    metric(run, "accuracy", o->accuracy);
     metric(run, "columns_used", o->columns);
     if (!run->alone && run->at + 1 < run->count) {
         run->at++;
@@ -144,6 +147,8 @@ enum status factors_begin_evaluation(struct method_run *run, const struct method
 /* Share of the open case's work that is done, in epochs of its restarts. */
 static double part_done(const struct method_run *run)
 {
+    if (run->opened == run->at && run->nmf)
+        return (double)run->nmf->done / (double)run->nmf->setup.iterations;
     if (run->opened != run->at || run->fit_count == 0)
         return 0;
     const struct fit *f = run->fits[0];

@@ -24,8 +24,12 @@ struct outcome {
     double objective, worst_objective; /* of the kept restart, and of the worst */
     double restart;                    /* which was kept */
     double updates, samples;
+    double recall, ndcg; /* of the five, of the ten best held-out scores; ratings only */
+    double accuracy;     /* of the rows' classes, from the means of the latent variables */
+    double
+        anchors_apart; /* share of anchors whose covariance with another of their factor is the largest (Theorem 2) */
 };
-enum { OUTCOME_COLUMNS = 15 };
+enum { OUTCOME_COLUMNS = 19 };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
 
 struct method_run {
@@ -40,7 +44,10 @@ struct method_run {
     /* The open case. */
     int opened; /* -1: none */
     struct features *features;
-    int *rows; /* of training, then of test */
+    struct features *table; /* that was read, for all cases; NULL: none */
+    struct nmf *nmf;        /* in the place of fits */
+    float *view;            /* of the factorisation: [rows][features + features + latent] */
+    int *rows;              /* of training, then of test */
     struct fit_data data;
     struct fit *fits[FITS_MAX]; /* fits[0] is the one that is kept in the end */
     int fit_count;
@@ -48,11 +55,12 @@ struct method_run {
     struct error fit_error[FITS_MAX];
 
     /* Saved. */
+    int64_t width;             /* features */
     int64_t phase, at, chosen; /* chosen: the restart that fits[0] is, -1 before that is decided */
     int64_t seen, work;        /* of the run: samples; updates */
     int64_t evaluation_seed, evaluation_samples, alone; /* alone: evaluate the open case and end */
-    double loss_sum; /* since the last metric */
-    double worst;    /* objective of the worst restart of this case */
+    double loss_sum;                                    /* since the last metric */
+    double worst;                                       /* objective of the worst restart of this case */
 };
 
 /* work.c */
@@ -65,6 +73,14 @@ enum status case_update(struct method_run *run, struct error *err);
 /* Replaces the open case's rows by fresh ones of the same kind, where these can be drawn: the evaluation's. */
 enum status case_fresh(struct method_run *run, struct error *err);
 bool case_trained(const struct method_run *run);
+
+/* Of up to `piece` rows: what the model sees, the means of its latent variables, and what it makes of them (or of a
+ * sample); fit.h tells more. piece: rows that go in one call. */
+enum status case_view(struct method_run *run, const int *rows, int count, bool sampled, int64_t first,
+                      struct fit_view *view, struct error *err);
+int case_piece(const struct method_run *run);
+/* The mask of the open case's model, [features][latent]; false when it has none. */
+bool case_mask(const struct method_run *run, float *mask);
 
 /* evaluate.c */
 enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err);

@@ -22,9 +22,15 @@ static struct spread spread_of(const struct outcome *outcomes, int from, int to,
     }
     qsort(values, (size_t)count, sizeof *values, ascending);
     if (count == 0)
-        return (struct spread){NAN, NAN, NAN};
-    return (struct spread){bootstrap_percentile(values, count, 0.5), bootstrap_percentile(values, count, 0.25),
-                           bootstrap_percentile(values, count, 0.75)};
+        return (struct spread){NAN, NAN, NAN, NAN, NAN};
+    struct spread s = {bootstrap_percentile(values, count, 0.5), bootstrap_percentile(values, count, 0.25),
+                       bootstrap_percentile(values, count, 0.75), 0, 0};
+    for (int i = 0; i < count; i++)
+        s.mean += values[i] / count;
+    for (int i = 0; i < count; i++)
+        s.deviation += (values[i] - s.mean) * (values[i] - s.mean) / count;
+    s.deviation = sqrt(s.deviation);
+    return s;
 }
 
 #define COLUMN(member) ((ptrdiff_t)(offsetof(struct outcome, member) / sizeof(double)))
@@ -33,16 +39,20 @@ static struct summary summarise_group(const struct method_run *run, int from, in
 {
     const struct outcome *o = run->outcomes;
     double noise = factors_deviation(&run->config) * factors_deviation(&run->config), stuck = 0;
-    for (int i = from; i < to; i++)
+    for (int i = from; i < to && run->config.data == DATA_SYNTHETIC; i++)
         stuck += o[i].mse > 4 * noise;
     return (struct summary){.c = run->cases[from],
                             .count = to - from,
                             .mse = spread_of(o, from, to, COLUMN(mse), values),
+                            .nll = spread_of(o, from, to, COLUMN(nll), values),
+                            .recall = spread_of(o, from, to, COLUMN(recall), values),
+                            .ndcg = spread_of(o, from, to, COLUMN(ndcg), values),
+                            .accuracy = spread_of(o, from, to, COLUMN(accuracy), values),
                             .dci = spread_of(o, from, to, COLUMN(dci), values),
                             .dci_16 = spread_of(o, from, to, COLUMN(dci_16), values),
                             .support_f1 = spread_of(o, from, to, COLUMN(support_f1), values),
                             .columns = spread_of(o, from, to, COLUMN(columns), values),
-                            .stuck = stuck / (to - from)};
+                            .stuck = run->config.data == DATA_SYNTHETIC ? stuck / (to - from) : NAN};
 }
 
 static bool same_group(const struct factors_case *a, const struct factors_case *b)

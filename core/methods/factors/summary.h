@@ -1,4 +1,5 @@
-/* What several data sets say together: one row for each (model, rho) of a run. */
+/* What several data sets say together: one row for each (model, rho) of a run, or each model over the folds of a
+ * table. */
 #ifndef MOTIF_CORE_METHODS_FACTORS_SUMMARY_H
 #define MOTIF_CORE_METHODS_FACTORS_SUMMARY_H
 
@@ -6,11 +7,12 @@
 
 struct spread {
     double median, low, high; /* quartiles; NaN without values */
+    double mean, deviation;   /* of all values, not of a sample */
 };
 struct summary {
     struct factors_case c; /* of its first data set */
     int count;
-    struct spread mse, dci, dci_16, support_f1, columns;
+    struct spread mse, nll, recall, ndcg, accuracy, dci, dci_16, support_f1, columns;
     double stuck; /* share of data sets with a held-out error above four times the noise's variance */
 };
 

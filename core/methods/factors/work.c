@@ -2,7 +2,12 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "core/data/abstracts.h"
+#include "core/data/cells.h"
+#include "core/data/dataset.h"
+#include "core/data/ratings.h"
 #include "core/data/synthetic.h"
 #include "core/methods/factors/run_int.h"
 
@@ -11,14 +16,19 @@ void case_close(struct method_run *run)
     for (int i = 0; i < run->fit_count; i++)
         fit_destroy(run->fits[i]);
     run->fit_count = 0;
-    features_destroy(run->features);
+    nmf_destroy(run->nmf);
+    free(run->view);
+    if (run->features != run->table)
+        features_destroy(run->features);
     free(run->rows);
+    run->nmf = NULL;
+    run->view = NULL;
     run->features = NULL;
     run->rows = NULL;
     run->opened = -1;
 }
 
-/* Rows of fold 0 are the test set, the others are for training. */
+/* Rows of the test fold are the test set, the others are for training. */
 static enum status split(struct method_run *run, int folds, int test_fold, struct error *err)
 {
     int n = run->features->rows, train = 0, test = 0;
@@ -62,16 +72,59 @@ static enum status open_fits(struct method_run *run, bool chosen, struct error *
     return status;
 }
 
+enum { VIEW_ROWS = 64 };
+
+static enum status open_nmf(struct method_run *run, struct error *err)
+{
+    struct nmf_setup setup = factors_nmf_setup(&run->config, run->features->columns);
+    size_t each = 2 * (size_t)setup.features + (size_t)setup.latent;
+    run->view = malloc(VIEW_ROWS * each * sizeof *run->view);
+    if (!run->view)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for rows");
+    return nmf_create(&setup, run->features, run->data.train, run->data.train_count, run->env.kernels, run->env.pool,
+                      &run->nmf, err);
+}
+
+/* Once for a run. */
+static enum status read_table(struct method_run *run, struct error *err)
+{
+    const struct factors_config *c = &run->config;
+    struct ratings_filter ratings = RATINGS_FILTER;
+    struct abstracts_filter abstracts = ABSTRACTS_FILTER;
+    struct cells_filter cells = CELLS_FILTER;
+    char folder[DATASET_PATH];
+    if (run->table)
+        return STATUS_OK;
+    enum status status = dataset_folder(run->env.data, c->source, folder, err);
+    if (status)
+        return status;
+    ratings.movies = abstracts.words = cells.genes = factors_features(c);
+    if (c->data == DATA_RATINGS)
+        return ratings_load(folder, &ratings, &run->table, err);
+    if (c->data == DATA_ABSTRACTS)
+        return abstracts_load(folder, &abstracts, &run->table, err);
+    return cells_load(folder, &cells, &run->table, err);
+}
+
 enum status case_open(struct method_run *run, int at, bool chosen, struct error *err)
 {
     const struct factors_config *c = &run->config;
     case_close(run);
-    enum status status = synthetic_features((uint64_t)c->seed, (uint32_t)run->cases[at].dataset, run->cases[at].rho,
-                                            factors_deviation(c), (int)c->rows, &run->features, err);
+    bool synthetic = c->data == DATA_SYNTHETIC;
+    const struct factors_case *one = &run->cases[at];
+    enum status status = synthetic ? synthetic_features((uint64_t)c->seed, (uint32_t)one->dataset, one->rho,
+                                                        factors_deviation(c), (int)c->rows, &run->features, err)
+                                   : read_table(run, err);
     run->opened = at;
-    if (!status)
-        status = split(run, 2, 0, err);
-    return status ? status : open_fits(run, chosen, err);
+    if (!status && !synthetic)
+        run->features = run->table;
+    if (!status) {
+        run->width = run->features->columns;
+        status = split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : one->dataset, err);
+    }
+    if (status)
+        return status;
+    return one->model == MODEL_NMF ? open_nmf(run, err) : open_fits(run, chosen, err);
 }
 
 enum status case_fresh(struct method_run *run, struct error *err)
@@ -95,12 +148,46 @@ enum status case_fresh(struct method_run *run, struct error *err)
     free(run->rows);
     run->features = fresh;
     run->rows = rows;
-    run->data = run->fits[0]->data = (struct fit_data){fresh, rows, rows, n, n};
+    run->data = (struct fit_data){fresh, rows, rows, n, n};
+    if (!run->nmf)
+        run->fits[0]->data = run->data;
+    return STATUS_OK;
+}
+
+int case_piece(const struct method_run *run) { return run->nmf ? VIEW_ROWS : run->fits[0]->piece; }
+
+bool case_mask(const struct method_run *run, float *mask)
+{
+    const struct nmf *n = run->nmf;
+    if (!n) {
+        if (latent_masked(run->fits[0]->model))
+            prior_mask(&run->fits[0]->setup.prior, run->fits[0]->model, mask);
+        return latent_masked(run->fits[0]->model);
+    }
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)n->setup.features * n->setup.latent; i++)
+        mask[i] = n->parts[i];
+    return true;
+}
+
+enum status case_view(struct method_run *run, const int *rows, int count, bool sampled, int64_t first,
+                      struct fit_view *view, struct error *err)
+{
+    if (!run->nmf)
+        return fit_view(run->fits[0], rows, count, sampled, first, view, err);
+    int g = run->nmf->setup.features, k = run->nmf->setup.latent;
+    float *x = run->view, *y = x + (ptrdiff_t)VIEW_ROWS * g, *codes = y + (ptrdiff_t)VIEW_ROWS * g;
+    for (int i = 0; i < count; i++) {
+        memcpy(x + (ptrdiff_t)i * g, run->features->x + (ptrdiff_t)rows[i] * g, (size_t)g * sizeof *x);
+        nmf_apply(run->nmf, x + (ptrdiff_t)i * g, codes + (ptrdiff_t)i * k, y + (ptrdiff_t)i * g);
+    }
+    *view = (struct fit_view){x, codes, NULL, y};
     return STATUS_OK;
 }
 
 bool case_trained(const struct method_run *run)
 {
+    if (run->nmf)
+        return nmf_finished(run->nmf);
     return run->fit_count == 1 && fit_done(run->fits[0]);
 }
 
@@ -146,8 +233,24 @@ static void metrics(struct method_run *run, int rows, double loss)
     run->loss_sum = 0;
 }
 
+static enum status update_nmf(struct method_run *run, struct error *err)
+{
+    nmf_iterate(run->nmf);
+    run->work++;
+    run->seen += run->data.train_count;
+    if (!isfinite(run->nmf->last))
+        return error_set(err, STATUS_NUMERIC, NULL, "the factorisation is not finite at pass %lld",
+                         (long long)run->nmf->done);
+    if (run->env.metric)
+        run->env.metric(run->env.context, "loss", run->seen, run->nmf->last);
+    run->chosen = 0;
+    return STATUS_OK;
+}
+
 enum status case_update(struct method_run *run, struct error *err)
 {
+    if (run->nmf)
+        return update_nmf(run, err);
     struct fit *first = run->fits[0];
     int count = run->fit_count;
     if (count == 1)

@@ -1,0 +1,343 @@
+#include "core/data/cells.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/delimited.h"
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table");
+}
+
+/* ---- normalisation ------------------------------------------------------------------------------------ */
+
+struct placed {
+    float value;
+    int column;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    float x = ((const struct placed *)a)->value, y = ((const struct placed *)b)->value;
+    return (x > y) - (x < y);
+}
+
+static void sort_row(const float *x, int columns, struct placed *row)
+{
+    for (int j = 0; j < columns; j++)
+        row[j] = (struct placed){x[j], j};
+    qsort(row, (size_t)columns, sizeof *row, by_value);
+}
+
+enum status cells_quantile_normalise(float *x, int rows, int columns, struct error *err)
+{
+    struct placed *row = malloc((size_t)columns * sizeof *row);
+    double *mean = calloc((size_t)columns, sizeof *mean);
+    for (int i = 0; row && mean && i < rows; i++) {
+        sort_row(x + (ptrdiff_t)i * columns, columns, row);
+        for (int j = 0; j < columns; j++)
+            mean[j] += (double)row[j].value / rows;
+    }
+    for (int i = 0; row && mean && i < rows; i++) {
+        int to;
+        sort_row(x + (ptrdiff_t)i * columns, columns, row);
+        for (int from = 0; from < columns; from = to) {
+            for (to = from + 1; to < columns && row[to].value <= row[from].value; to++)
+                ;
+            double rank = 0.5 * (from + to - 1);
+            int low = (int)rank;
+            double value = rank > low ? 0.5 * (mean[low] + mean[low + 1]) : mean[low];
+            for (int j = from; j < to; j++)
+                x[(ptrdiff_t)i * columns + row[j].column] = (float)value;
+        }
+    }
+    enum status status = row && mean ? STATUS_OK : no_memory(err);
+    free(row);
+    free(mean);
+    return status;
+}
+
+/* ---- reading ---------------------------------------------------------------------------------------- */
+
+/* A table as it is in the file: `lines` of `width` numbers, and what stood beside them. */
+struct raw {
+    float *x;
+    char **names;  /* of lines: genes, or classes of cells; may be NULL entries */
+    char **header; /* [width] */
+    int lines, room, width;
+};
+
+static void raw_close(struct raw *r)
+{
+    for (int i = 0; r->names && i < r->lines; i++)
+        free(r->names[i]);
+    for (int j = 0; r->header && j < r->width; j++)
+        free(r->header[j]);
+    free(r->x);
+    free(r->names);
+    free(r->header);
+}
+
+static enum status grow(struct raw *r, struct error *err)
+{
+    if (r->lines < r->room)
+        return STATUS_OK;
+    int room = r->room ? 2 * r->room : 256;
+    float *x = realloc(r->x, (size_t)room * (size_t)r->width * sizeof *x);
+    if (x)
+        r->x = x;
+    char **names = x ? realloc(r->names, (size_t)room * sizeof *names) : NULL;
+    if (!names)
+        return no_memory(err);
+    r->names = names;
+    r->room = room;
+    return STATUS_OK;
+}
+
+/* Column `name` (NOTHING: none) is text, column `drop` left out. */
+static enum status read_lines(struct delimited *d, struct raw *r, int name, int drop, struct error *err)
+{
+    bool more = true;
+    enum status status = STATUS_OK;
+    while (!status) {
+        status = delimited_next(d, &more, err);
+        if (status || !more)
+            break;
+        status = grow(r, err);
+        if (status)
+            break;
+        r->names[r->lines] = name >= 0 && (size_t)name < d->count ? strdup(d->fields[name]) : NULL;
+        float *x = r->x + (ptrdiff_t)r->lines++ * r->width;
+        int at = 0;
+        for (int i = 0; !status && i < (int)d->count; i++) {
+            double value = 0;
+            if (i == name || i == drop)
+                continue;
+            status = delimited_number(d, (size_t)i, &value, err);
+            if (!status && at < r->width)
+                x[at] = (float)value;
+            at++;
+        }
+        if (!status && at != r->width)
+            status = error_set(err, STATUS_INVALID, NULL, "line %ld of %s has %d numbers, not %d", d->number, d->name,
+                               at, r->width);
+    }
+    return status;
+}
+
+static enum status read_header(struct delimited *d, struct raw *r, int name, int drop, struct error *err)
+{
+    r->width = (int)d->count - (name >= 0) - (drop >= 0);
+    if (r->width < 2)
+        return error_set(err, STATUS_INVALID, NULL, "%s has fewer than two columns of numbers", d->name);
+    r->header = calloc((size_t)r->width, sizeof *r->header);
+    int at = 0;
+    for (int i = 0; r->header && i < (int)d->count; i++)
+        if (i != name && i != drop && !(r->header[at++] = strdup(d->fields[i])))
+            return no_memory(err);
+    return r->header ? STATUS_OK : no_memory(err);
+}
+
+/* ---- classes ---------------------------------------------------------------------------------------- */
+
+static enum status add_class(struct features *f, int row, const char *name, struct error *err)
+{
+    int at = 0;
+    while (at < f->classes && strcmp(f->class_names[at], name) != 0)
+        at++;
+    if (at == f->classes) {
+        char **names = realloc(f->class_names, (size_t)(at + 1) * sizeof *names);
+        if (names)
+            f->class_names = names;
+        if (!names || !(names[at] = strdup(name)))
+            return no_memory(err);
+        f->classes++;
+    }
+    f->label[row] = at;
+    return STATUS_OK;
+}
+
+static enum status start_classes(struct features *f, struct error *err)
+{
+    f->label = calloc((size_t)f->rows, sizeof *f->label);
+    return f->label ? STATUS_OK : no_memory(err);
+}
+
+/* Lines of cells.tsv are in the order of the cells in the header of counts.tsv, which is checked. */
+static enum status read_classes(const char *folder, struct raw *r, struct features *f, struct error *err)
+{
+    struct delimited d;
+    bool more = true;
+    struct error missing = {0};
+    if (delimited_open(&d, folder, "cells.tsv", '\t', &missing)) {
+        delimited_close(&d);
+        return STATUS_OK;
+    }
+    enum status status = delimited_next(&d, &more, err);
+    int column = status ? -1 : delimited_find(&d, "level1class");
+    column = column < 0 ? 1 : column;
+    if (!status)
+        status = start_classes(f, err);
+    for (int i = 0; !status && i < f->rows; i++) {
+        status = delimited_next(&d, &more, err);
+        if (!status && (!more || (size_t)column >= d.count || strcmp(d.fields[0], r->header[i]) != 0))
+            status = error_set(err, STATUS_INVALID, NULL, "cells.tsv and counts.tsv differ at cell %d", i + 1);
+        if (!status)
+            status = add_class(f, i, d.fields[column], err);
+    }
+    delimited_close(&d);
+    return status;
+}
+
+/* ---- tables ----------------------------------------------------------------------------------------- */
+
+static enum status transpose(struct raw *r, const char *folder, struct features **features, struct error *err)
+{
+    struct features *f;
+    enum status status = features_create(r->width, r->lines, 0, &f, err);
+    if (status)
+        return status;
+    *features = f;
+    for (int i = 0; i < f->rows; i++)
+        for (int j = 0; j < f->columns; j++)
+            f->x[(ptrdiff_t)i * f->columns + j] = r->x[(ptrdiff_t)j * r->width + i];
+    f->names = r->names;
+    r->names = NULL;
+    return read_classes(folder, r, f, err);
+}
+
+static enum status take(struct raw *r, bool classes, struct features **features, struct error *err)
+{
+    struct features *f;
+    enum status status = features_create(r->lines, r->width, 0, &f, err);
+    if (status)
+        return status;
+    *features = f;
+    memcpy(f->x, r->x, (size_t)f->rows * (size_t)f->columns * sizeof *f->x);
+    f->names = r->header;
+    r->header = NULL;
+    if (classes)
+        status = start_classes(f, err);
+    for (int i = 0; classes && !status && i < f->rows; i++)
+        status = r->names[i] ? add_class(f, i, r->names[i], err) : no_memory(err);
+    return status;
+}
+
+/* `genes`: lines may be genes. */
+static enum status load(const char *folder, const char *name, bool genes, struct features **features,
+                        struct error *err)
+{
+    static const char *const classes[] = {"cell_type", "class", "label"};
+    struct delimited d;
+    struct raw r = {0};
+    bool more = false;
+    int text = -1;
+    enum status status = delimited_open(&d, folder, name, 0, err);
+    if (!status)
+        status = delimited_next(&d, &more, err);
+    if (!status && !more)
+        status = error_set(err, STATUS_INVALID, NULL, "%s is empty", name);
+    bool across = !status && genes && d.count > 0 && d.fields[0][0] == '\0';
+    for (int i = 0; !status && i < 3 && text < 0; i++)
+        text = delimited_find(&d, classes[i]);
+    text = across ? 0 : text;
+    int drop = !across && genes && text > 0 ? 0 : -1; /* ids of cells */
+    if (!status)
+        status = read_header(&d, &r, text, drop, err);
+    if (!status)
+        status = read_lines(&d, &r, text, drop, err);
+    if (!status && r.lines < 2)
+        status = error_set(err, STATUS_INVALID, NULL, "%s has fewer than two lines", name);
+    if (!status)
+        status = across ? transpose(&r, folder, features, err) : take(&r, text >= 0, features, err);
+    raw_close(&r);
+    delimited_close(&d);
+    return status;
+}
+
+/* ---- genes ------------------------------------------------------------------------------------------ */
+
+/* Columns for which keep[j] holds, in place. */
+static void keep_columns(struct features *f, const bool *keep)
+{
+    int kept = 0;
+    for (int j = 0; j < f->columns; j++)
+        kept += keep[j];
+    for (int i = 0; i < f->rows; i++)
+        for (int j = 0, at = 0; j < f->columns; j++)
+            if (keep[j])
+                f->x[(ptrdiff_t)i * kept + at++] = f->x[(ptrdiff_t)i * f->columns + j];
+    for (int j = 0, at = 0; j < f->columns; j++) {
+        if (keep[j])
+            f->names[at++] = f->names[j];
+        else
+            free(f->names[j]);
+    }
+    f->columns = kept;
+}
+
+static int falling(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x < y) - (x > y);
+}
+
+static enum status choose_genes(struct features *f, const struct cells_filter *filter, struct error *err)
+{
+    size_t g = (size_t)f->columns;
+    bool *keep = malloc(g * sizeof *keep);
+    double *mean = malloc(3 * g * sizeof *mean), *deviation = mean + g, *sorted = deviation + g;
+    enum status status = keep && mean ? STATUS_OK : no_memory(err);
+    if (!status) {
+        int left = 0;
+        features_moments(f, mean, NULL);
+        for (size_t j = 0; j < g; j++)
+            left += keep[j] = mean[j] * f->rows >= filter->least_molecules;
+        if (left < 2)
+            status = error_set(err, STATUS_INVALID, NULL, "too few genes have %g molecules", filter->least_molecules);
+        else
+            keep_columns(f, keep);
+    }
+    if (!status)
+        status = cells_quantile_normalise(f->x, f->rows, f->columns, err);
+    if (!status && f->columns > filter->genes) {
+        features_moments(f, NULL, deviation);
+        memcpy(sorted, deviation, (size_t)f->columns * sizeof *sorted);
+        qsort(sorted, (size_t)f->columns, sizeof *sorted, falling);
+        int left = filter->genes;
+        for (int j = 0; j < f->columns; j++) {
+            keep[j] = left > 0 && deviation[j] >= sorted[filter->genes - 1];
+            left -= keep[j];
+        }
+        keep_columns(f, keep);
+    }
+    free(keep);
+    free(mean);
+    return status;
+}
+
+enum status cells_load(const char *folder, const struct cells_filter *filter, struct features **features,
+                       struct error *err)
+{
+    struct features *made = NULL;
+    struct error first = {0};
+    enum status status = load(folder, "counts.tsv", true, &made, &first);
+    if (!status) {
+        status = choose_genes(made, filter, &first);
+    } else if (status == STATUS_NOT_FOUND) {
+        error_clear(&first);
+        status = load(folder, "features.tsv", false, &made, &first);
+        if (status == STATUS_NOT_FOUND) {
+            error_clear(&first);
+            status = load(folder, "features.csv", false, &made, &first);
+        }
+    }
+    if (status) {
+        features_destroy(made);
+        return error_set(err, status, NULL, "%s", first.message);
+    }
+    *features = made;
+    return STATUS_OK;
+}

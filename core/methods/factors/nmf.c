@@ -1,0 +1,326 @@
+/* A pass fixes one matrix and goes over the coordinates of the other, row by row: rows do not depend on one another,
+ * so they are tasks. For one coordinate the optimum is at w - gradient / curvature, or at 0. */
+#include "core/methods/factors/nmf.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/philox.h"
+
+enum { NMF_ROWS = 64, LATENT_MOST = 512, STREAM_START = 0x6e6d66, OVERSAMPLE = 8, POWER_STEPS = 100 };
+
+/* ---- one pass ----------------------------------------------------------------------------------------- */
+
+struct pass {
+    const struct nmf *nmf;
+    int rows;
+    float *w;              /* [rows][latent] */
+    const float *products; /* [rows][latent] of the data with the fixed matrix */
+    const double *gram;    /* [latent][latent] of the fixed matrix, with the penalty on its diagonal */
+    double *violations;    /* [rows] */
+};
+
+/* One row; returns how far it is from its optimum. */
+static double descend(int k, float *w, const float *product, const double *gram)
+{
+    double violation = 0;
+    for (int t = 0; t < k; t++) {
+        double gradient = -(double)product[t], curvature = gram[(ptrdiff_t)t * k + t];
+        for (int r = 0; r < k; r++)
+            gradient += gram[(ptrdiff_t)t * k + r] * (double)w[r];
+        violation += fabs(w[t] == 0 ? fmin(0, gradient) : gradient);
+        if (curvature > 0)
+            w[t] = (float)fmax((double)w[t] - gradient / curvature, 0);
+    }
+    return violation;
+}
+
+static void pass_task(void *context, int chunk, int worker)
+{
+    const struct pass *p = context;
+    int k = p->nmf->setup.latent, end = (chunk + 1) * NMF_ROWS < p->rows ? (chunk + 1) * NMF_ROWS : p->rows;
+    for (int i = chunk * NMF_ROWS; i < end; i++)
+        p->violations[i] = descend(k, p->w + (ptrdiff_t)i * k, p->products + (ptrdiff_t)i * k, p->gram);
+}
+
+static void gram_of(const struct nmf *n, const float *matrix, int rows, double *gram)
+{
+    int k = n->setup.latent;
+    memset(gram, 0, (size_t)k * (size_t)k * sizeof *gram);
+    for (int i = 0; i < rows; i++) {
+        const float *row = matrix + (ptrdiff_t)i * k;
+        for (int a = 0; a < k; a++)
+            for (int b = 0; b < k && row[a] != 0; b++)
+                gram[(ptrdiff_t)a * k + b] += (double)row[a] * (double)row[b];
+    }
+    for (int a = 0; a < k; a++)
+        gram[(ptrdiff_t)a * k + a] += n->setup.penalty;
+}
+
+/* products = X parts, or X' codes. */
+static void multiply(const struct nmf *n, bool transpose, const float *matrix)
+{
+    int g = n->setup.features, k = n->setup.latent;
+    struct gemm_call call = {.transpose_a = transpose,
+                             .m = transpose ? g : n->rows,
+                             .n = k,
+                             .k = transpose ? n->rows : g,
+                             .alpha = 1,
+                             .a = n->x,
+                             .b = matrix,
+                             .c = n->products,
+                             .lda = g,
+                             .ldb = k,
+                             .ldc = k};
+    n->kernels->gemm(&call);
+}
+
+static double pass(struct nmf *n, bool transpose, float *w, int rows, const float *fixed, int fixed_rows)
+{
+    size_t k = (size_t)n->setup.latent;
+    double *gram = malloc((k * k + (size_t)rows) * sizeof *gram), sum = 0;
+    if (!gram)
+        return NAN;
+    struct pass p = {n, rows, w, n->products, gram, gram + k * k};
+    gram_of(n, fixed, fixed_rows, gram);
+    multiply(n, transpose, fixed);
+    pool_run(n->pool, pass_task, &p, (rows + NMF_ROWS - 1) / NMF_ROWS);
+    for (int i = 0; i < rows; i++)
+        sum += p.violations[i];
+    free(gram);
+    return sum;
+}
+
+void nmf_iterate(struct nmf *nmf)
+{
+    double violation = pass(nmf, false, nmf->codes, nmf->rows, nmf->parts, nmf->setup.features);
+    violation += pass(nmf, true, nmf->parts, nmf->setup.features, nmf->codes, nmf->rows);
+    if (nmf->done++ == 0)
+        nmf->first = violation;
+    nmf->last = violation;
+}
+
+bool nmf_finished(const struct nmf *nmf)
+{
+    return nmf->done >= nmf->setup.iterations || (nmf->done > 0 && !(nmf->last > nmf->setup.tolerance * nmf->first));
+}
+
+double nmf_objective(const struct nmf *nmf)
+{
+    int g = nmf->setup.features, k = nmf->setup.latent;
+    double sum = 0;
+    for (int i = 0; i < nmf->rows; i++)
+        for (int j = 0; j < g; j++) {
+            double y = 0;
+            for (int c = 0; c < k; c++)
+                y += (double)nmf->codes[(ptrdiff_t)i * k + c] * (double)nmf->parts[(ptrdiff_t)j * k + c];
+            sum += 0.5 * pow((double)nmf->x[(ptrdiff_t)i * g + j] - y, 2);
+        }
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)nmf->rows * k; i++)
+        sum += 0.5 * nmf->setup.penalty * (double)nmf->codes[i] * (double)nmf->codes[i];
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)g * k; i++)
+        sum += 0.5 * nmf->setup.penalty * (double)nmf->parts[i] * (double)nmf->parts[i];
+    return sum;
+}
+
+/* ---- start ------------------------------------------------------------------------------------------ */
+
+/* Columns of q [n][m] made orthonormal, one after the other, twice. */
+static void orthonormalise(double *q, int n, int m)
+{
+    for (int c = 0; c < m; c++)
+        for (int twice = 0; twice < 2; twice++) {
+            double norm = 0;
+            for (int b = 0; b < c; b++) {
+                double dot = 0;
+                for (int i = 0; i < n; i++)
+                    dot += q[(ptrdiff_t)i * m + b] * q[(ptrdiff_t)i * m + c];
+                for (int i = 0; i < n; i++)
+                    q[(ptrdiff_t)i * m + c] -= dot * q[(ptrdiff_t)i * m + b];
+            }
+            for (int i = 0; i < n; i++)
+                norm += q[(ptrdiff_t)i * m + c] * q[(ptrdiff_t)i * m + c];
+            norm = norm > 0 ? 1 / sqrt(norm) : 0;
+            for (int i = 0; i < n; i++)
+                q[(ptrdiff_t)i * m + c] *= norm;
+        }
+}
+
+/* to [n][m] = gram [n][n] from [n][m] */
+static void apply_gram(const double *gram, const double *from, double *to, int n, int m)
+{
+    memset(to, 0, (size_t)n * (size_t)m * sizeof *to);
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            for (int c = 0; c < m; c++)
+                to[(ptrdiff_t)i * m + c] += gram[(ptrdiff_t)i * n + j] * from[(ptrdiff_t)j * m + c];
+}
+
+/* Right singular vectors by orthogonal iteration on X'X, columns by falling singular value (the iteration sorts
+ * them). */
+static void singular_vectors(const struct nmf *n, double *gram, double *q, double *work, int m)
+{
+    int g = n->setup.features;
+    struct philox from = philox_stream(1, STREAM_START, 0);
+    memset(gram, 0, (size_t)g * (size_t)g * sizeof *gram);
+    for (int i = 0; i < n->rows; i++) {
+        const float *x = n->x + (ptrdiff_t)i * g;
+        for (int a = 0; a < g; a++)
+            for (int b = 0; b < g && x[a] != 0; b++)
+                gram[(ptrdiff_t)a * g + b] += (double)x[a] * (double)x[b];
+    }
+    philox_fill_normal(&from, 0, q, (size_t)g * (size_t)m);
+    orthonormalise(q, g, m);
+    for (int step = 0; step < POWER_STEPS; step++) {
+        apply_gram(gram, q, work, g, m);
+        memcpy(q, work, (size_t)g * (size_t)m * sizeof *q);
+        orthonormalise(q, g, m);
+    }
+}
+
+/* One pair (u, s v) makes a column of either matrix: of its positive or its negative halves, the longer. */
+static void start_column(struct nmf *n, const double *v, int m, int c, double *u)
+{
+    int g = n->setup.features, k = n->setup.latent;
+    double s = 0, length[2][2] = {{0}}; /* [sign][u, v], squared */
+    for (int i = 0; i < n->rows; i++) {
+        u[i] = 0;
+        for (int j = 0; j < g; j++)
+            u[i] += (double)n->x[(ptrdiff_t)i * g + j] * v[(ptrdiff_t)j * m + c];
+        s += u[i] * u[i];
+    }
+    s = sqrt(s);
+    for (int i = 0; i < n->rows && s > 0; i++) {
+        u[i] /= s;
+        length[u[i] < 0][0] += u[i] * u[i];
+    }
+    for (int j = 0; j < g; j++)
+        length[v[(ptrdiff_t)j * m + c] < 0][1] += pow(v[(ptrdiff_t)j * m + c], 2);
+    int sign = length[1][0] * length[1][1] > length[0][0] * length[0][1];
+    double lu = sqrt(length[sign][0]), lv = sqrt(length[sign][1]), both = c == 0 ? sqrt(s) : sqrt(s * lu * lv);
+    for (int i = 0; i < n->rows; i++) {
+        double part = c == 0 ? fabs(u[i]) : lu > 0 ? fmax(sign ? -u[i] : u[i], 0) / lu : 0;
+        n->codes[(ptrdiff_t)i * k + c] = both * part < 1e-6 ? 0 : (float)(both * part);
+    }
+    for (int j = 0; j < g; j++) {
+        double value = v[(ptrdiff_t)j * m + c], part = c == 0   ? fabs(value)
+                                                       : lv > 0 ? fmax(sign ? -value : value, 0) / lv
+                                                                : 0;
+        n->parts[(ptrdiff_t)j * k + c] = both * part < 1e-6 ? 0 : (float)(both * part);
+    }
+}
+
+static enum status start(struct nmf *n, struct error *err)
+{
+    size_t g = (size_t)n->setup.features;
+    int least = n->setup.features < n->rows ? n->setup.features : n->rows, k = n->setup.latent;
+    int m = k + OVERSAMPLE < least ? k + OVERSAMPLE : least;
+    double *gram = malloc((g * g + 2 * g * (size_t)m + (size_t)n->rows) * sizeof *gram);
+    if (!gram)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for singular vectors");
+    double *q = gram + g * g, *work = q + g * (size_t)m, *u = work + g * (size_t)m;
+    singular_vectors(n, gram, q, work, m);
+    for (int c = 0; c < k && c < m; c++)
+        start_column(n, q, m, c, u);
+    free(gram);
+    return STATUS_OK;
+}
+
+static void take_rows(struct nmf *n, const struct features *features, const int *rows)
+{
+    int g = n->setup.features;
+    for (int i = 0; i < n->rows; i++)
+        for (int j = 0; j < g; j++)
+            n->lowest[j] = fminf(n->lowest[j], features->x[(ptrdiff_t)rows[i] * g + j]);
+    for (int i = 0; i < n->rows; i++)
+        for (int j = 0; j < g; j++)
+            n->x[(ptrdiff_t)i * g + j] = features->x[(ptrdiff_t)rows[i] * g + j] - n->lowest[j];
+}
+
+enum status nmf_create(const struct nmf_setup *setup, const struct features *features, const int *rows, int count,
+                       const struct kernels *kernels, struct pool *pool, struct nmf **nmf, struct error *err)
+{
+    struct nmf *n = calloc(1, sizeof *n);
+    size_t g = (size_t)setup->features, k = (size_t)setup->latent, most = (size_t)count > g ? (size_t)count : g;
+    if (!n)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a factorisation");
+    *n = (struct nmf){.setup = *setup, .kernels = kernels, .pool = pool, .rows = count, .first = NAN, .last = NAN};
+    n->parts = calloc(g * k, sizeof *n->parts);
+    n->lowest = calloc(g, sizeof *n->lowest);
+    if (rows) {
+        n->x = malloc((size_t)count * g * sizeof *n->x);
+        n->codes = calloc((size_t)count * k, sizeof *n->codes);
+        n->products = malloc(most * k * sizeof *n->products);
+    }
+    enum status status = STATUS_OK;
+    if (!n->parts || !n->lowest || (rows && (!n->x || !n->codes || !n->products)))
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a factorisation");
+    if (!status && rows) {
+        take_rows(n, features, rows);
+        status = start(n, err);
+    }
+    if (status) {
+        nmf_destroy(n);
+        return status;
+    }
+    *nmf = n;
+    return STATUS_OK;
+}
+
+void nmf_destroy(struct nmf *nmf)
+{
+    if (!nmf)
+        return;
+    free(nmf->x);
+    free(nmf->codes);
+    free(nmf->parts);
+    free(nmf->lowest);
+    free(nmf->products);
+    free(nmf);
+}
+
+/* ---- use -------------------------------------------------------------------------------------------- */
+
+void nmf_apply(const struct nmf *nmf, const float *x, float *codes, float *y)
+{
+    int g = nmf->setup.features, k = nmf->setup.latent;
+    double *gram = malloc((size_t)k * (size_t)k * sizeof *gram), first = 0;
+    float products[LATENT_MOST] = {0};
+    memset(codes, 0, (size_t)k * sizeof *codes);
+    for (int j = 0; j < g; j++)
+        for (int c = 0; c < k; c++)
+            products[c] += fmaxf(x[j] - nmf->lowest[j], 0) * nmf->parts[(ptrdiff_t)j * k + c];
+    if (gram)
+        gram_of(nmf, nmf->parts, g, gram);
+    for (int64_t i = 0; gram && i < nmf->setup.iterations; i++) {
+        double violation = descend(k, codes, products, gram);
+        first = i == 0 ? violation : first;
+        if (!(violation > nmf->setup.tolerance * first))
+            break;
+    }
+    for (int j = 0; j < g; j++) {
+        y[j] = nmf->lowest[j];
+        for (int c = 0; c < k; c++)
+            y[j] += codes[c] * nmf->parts[(ptrdiff_t)j * k + c];
+    }
+    free(gram);
+}
+
+enum status nmf_pack(struct nmf *nmf, enum pack_role role, struct pack *pack, struct error *err)
+{
+    const uint64_t parts[4] = {(uint64_t)nmf->setup.features, (uint64_t)nmf->setup.latent};
+    const uint64_t lowest[4] = {(uint64_t)nmf->setup.features},
+                   codes[4] = {(uint64_t)nmf->rows, (uint64_t)nmf->setup.latent};
+    enum status status;
+    if (role == PACK_WEIGHT) {
+        status = pack_add(pack, role, PACK_F32, "parts", 2, parts, nmf->parts, err);
+        return status ? status : pack_add(pack, role, PACK_F32, "lowest", 1, lowest, nmf->lowest, err);
+    }
+    if (role == PACK_OPTIMISER)
+        return pack_add(pack, role, PACK_F32, "codes", 2, codes, nmf->codes, err);
+    status = pack_add_i64(pack, "nmf.done", &nmf->done, err);
+    if (!status)
+        status = pack_add_f64(pack, "nmf.first", &nmf->first, err);
+    return status ? status : pack_add_f64(pack, "nmf.last", &nmf->last, err);
+}

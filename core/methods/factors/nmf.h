@@ -1,0 +1,52 @@
+/* Non-negative matrix factorisation, X ~ A H with A, H >= 0, by coordinate descent (Cichocki and Phan 2009) from
+ * NNDSVD (Boutsidis and Gallopoulos 2008), with penalty / 2 times the squares of both beside half the squared error.
+ *
+ * Data with negative entries are lowered by each feature's least value in training first, and held-out entries below
+ * it count as it. */
+#ifndef MOTIF_CORE_METHODS_FACTORS_NMF_H
+#define MOTIF_CORE_METHODS_FACTORS_NMF_H
+
+#include <stdbool.h>
+
+#include "core/base/pack.h"
+#include "core/base/pool.h"
+#include "core/data/features.h"
+#include "core/kernels/kernels.h"
+
+struct nmf_setup {
+    int features, latent;
+    double penalty, tolerance;
+    int64_t iterations; /* at most */
+};
+
+struct nmf {
+    struct nmf_setup setup;
+    const struct kernels *kernels;
+    struct pool *pool;
+    int rows;
+    float *x;      /* [rows][features] lowered; NULL: for questions only */
+    float *codes;  /* [rows][latent] A */
+    float *parts;  /* [features][latent] H' */
+    float *lowest; /* [features] */
+    float *products;
+    int64_t done;       /* iterations */
+    double first, last; /* violation of the optimum at the first and the last */
+};
+
+/* From rows `rows` of `features`, started by NNDSVD; NULL rows: zeros, to be read from a pack. */
+enum status nmf_create(const struct nmf_setup *setup, const struct features *features, const int *rows, int count,
+                       const struct kernels *kernels, struct pool *pool, struct nmf **nmf, struct error *err);
+void nmf_destroy(struct nmf *nmf); /* NULL is fine */
+/* One pass over A and one over H. */
+void nmf_iterate(struct nmf *nmf);
+bool nmf_finished(const struct nmf *nmf);
+/* Half the squared error plus the penalty. */
+double nmf_objective(const struct nmf *nmf);
+
+/* Codes of one row of features under the present H, and what they make: y [features]. codes: [latent]. */
+void nmf_apply(const struct nmf *nmf, const float *x, float *codes, float *y);
+
+/* Entries of a pack in their three roles. */
+enum status nmf_pack(struct nmf *nmf, enum pack_role role, struct pack *pack, struct error *err);
+
+#endif
