@@ -1,5 +1,4 @@
 /* Everything that a run is, as entries of a pack. Which fits there are depends on the case, so that is read first. */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "core/methods/factors/run.h"
@@ -17,8 +16,8 @@ static enum status add_fits(struct method_run *run, enum pack_role role, struct 
 {
     enum status status = run->nmf ? nmf_pack(run->nmf, role, pack, err) : STATUS_OK;
     for (int i = 0; !status && i < run->fit_count; i++) {
-        char prefix[16];
-        snprintf(prefix, sizeof prefix, i ? "restart%d." : "", i);
+        char prefix[24];
+        case_prefix(i, prefix);
         status = fit_pack(run->fits[i], role, pack, prefix, err);
     }
     return status;

@@ -8,7 +8,7 @@
 #include "core/base/philox.h"
 
 enum { STREAM_ORDER = 0x6f7264, EVALUATION_STEP = 0x7fffffff, ALIGNED = 16 };
-enum { PIECE_BYTES = 32 << 20 }; /* of activations */
+enum { PIECE_BYTES = 4 << 20 }; /* of activations */
 static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
 
 /* ---- life ------------------------------------------------------------------------------------------- */

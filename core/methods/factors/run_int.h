@@ -82,6 +82,9 @@ int case_piece(const struct method_run *run);
 /* The mask of the open case's model, [features][latent]; false when it has none. */
 bool case_mask(const struct method_run *run, float *mask);
 
+/* What the names of a restart's arrays begin with: nothing for the first. */
+void case_prefix(int restart, char prefix[24]);
+
 /* evaluate.c */
 enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err);
 

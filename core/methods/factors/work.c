@@ -50,9 +50,11 @@ static enum status split(struct method_run *run, int folds, int test_fold, struc
     return train > 0 && test > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
 }
 
-static void prefix_of(int restart, char prefix[16])
+void case_prefix(int restart, char prefix[24])
 {
-    snprintf(prefix, 16, restart ? "restart%d." : "", restart);
+    prefix[0] = '\0';
+    if (restart > 0)
+        snprintf(prefix, 24, "restart%d.", restart);
 }
 
 static enum status open_fits(struct method_run *run, bool chosen, struct error *err)
@@ -62,8 +64,8 @@ static enum status open_fits(struct method_run *run, bool chosen, struct error *
     enum status status = STATUS_OK;
     for (int i = 0; !status && i < count; i++) {
         struct fit_setup setup = factors_setup(&run->config, c, run->features->columns, run->data.train_count, i);
-        char prefix[16];
-        prefix_of(i, prefix);
+        char prefix[24];
+        case_prefix(i, prefix);
         status =
             fit_create(&setup, &run->data, prefix, run->env.kernels, run->env.pool, count > 1, &run->fits[i], err);
         if (!status)

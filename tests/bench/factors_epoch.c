@@ -1,0 +1,91 @@
+/* Processor time of updates of one fit, on one thread:
+ *
+ *     factors_epoch MODEL FEATURES LATENT HIDDEN BATCH UPDATES [ANCHORS]
+ *
+ * MODEL: sparse-vae, vae. Softmax likelihood on 0/1 rows with a tenth of ones. With ANCHORS (0..1) that share of the
+ * features hangs on one factor, the others on two, and the decoder skips zeros. Prints one JSON object: the median
+ * time of an update after two that do not count, and the operations that it counts as. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/base/philox.h"
+#include "core/kernels/blas.h"
+#include "core/methods/factors/config.h"
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void thin(struct latent_model *m, double anchors)
+{
+    int g = m->shape.features, k = m->shape.latent;
+    for (int j = 0; j < g; j++)
+        for (int c = 0; c < k; c++)
+            if (c != j % k && (j < anchors * g || c != (j + 1) % k))
+                m->mask->value[(ptrdiff_t)j * k + c] = 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {0};
+    struct features *features = NULL;
+    struct pool *pool = NULL;
+    struct fit *fit = NULL;
+    if (argc < 7)
+        return 2;
+    int g = atoi(argv[2]), batch = atoi(argv[5]), updates = atoi(argv[6]), rows = 4 * batch;
+    bool sparse = strcmp(argv[1], "sparse-vae") == 0;
+    double *seconds = calloc((size_t)updates, sizeof *seconds);
+    int *order = calloc((size_t)rows, sizeof *order);
+    blas_init();
+    if (!seconds || !order || features_create(rows, g, 0, &features, &err) || pool_create(1, &pool, &err))
+        return 1;
+    struct philox from = philox_stream(1, 1, 0);
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)rows * g; i++)
+        features->x[i] = philox_uniform(&from, (uint64_t)i) < 0.1f;
+    for (int i = 0; i < rows; i++)
+        order[i] = i;
+    struct fit_setup setup = {
+        .shape = {sparse ? MODEL_SPARSE_VAE : MODEL_VAE, LIKELIHOOD_MULTINOMIAL, g, atoi(argv[3]), atoi(argv[4]), 5},
+        .prior = {PRIOR_SPIKE_SLAB, 1, 10, false},
+        .zeros = argc > 7 ? ZEROS_SKIP : ZEROS_THRESHOLD,
+        .beta = 1,
+        .learning_rate = 1e-4,
+        .batch = batch,
+        .epochs = 1000000};
+    struct fit_data data = {features, order, order, rows, rows};
+    if (fit_create(&setup, &data, "", kernels_best(), pool, false, &fit, &err))
+        goto failed;
+    if (argc > 7)
+        thin(fit->model, atof(argv[7]));
+    for (int i = -2; i < updates; i++) {
+        double began = processor_seconds();
+        if (fit_update(fit, &err))
+            goto failed;
+        if (i >= 0)
+            seconds[i] = processor_seconds() - began;
+    }
+    qsort(seconds, (size_t)updates, sizeof *seconds, ascending);
+    printf("{\"model\": \"%s\", \"features\": %d, \"batch\": %d, \"seconds\": %.6f, \"gflop\": %.3f}\n", argv[1], g,
+           batch, seconds[updates / 2], 1e-9 * latent_flops(&setup.shape) * batch);
+    fit_destroy(fit);
+    features_destroy(features);
+    pool_destroy(pool);
+    free(seconds);
+    free(order);
+    return 0;
+failed:
+    fprintf(stderr, "factors_epoch: %s\n", err.message);
+    return 1;
+}

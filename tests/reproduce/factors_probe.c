@@ -1,0 +1,107 @@
+/* Numbers of the factors method's own learners, for factors_sklearn.py: reads a table "rows columns" and then rows of
+ * x and, last, y from standard input.
+ *
+ *     factors_probe boosting            importances of the columns for y
+ *     factors_probe logistic            objective of the regression of y, a class, on x
+ *     factors_probe nmf LATENT PENALTY  objective of the factorisation of x */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/kernels/blas.h"
+#include "core/methods/factors/nmf.h"
+#include "core/metrics/boosting.h"
+#include "core/metrics/logistic.h"
+
+struct table {
+    int rows, columns;
+    struct features *features;
+    double *y;
+    int *label, *order, classes;
+};
+
+static int read_table(struct table *t, struct error *err)
+{
+    if (scanf("%d %d", &t->rows, &t->columns) != 2 || features_create(t->rows, t->columns, 0, &t->features, err))
+        return -1;
+    t->y = calloc((size_t)t->rows, sizeof *t->y);
+    t->label = calloc(2 * (size_t)t->rows, sizeof *t->label);
+    if (!t->y || !t->label)
+        return -1;
+    t->order = t->label + t->rows;
+    for (int i = 0; i < t->rows; i++) {
+        for (int j = 0; j < t->columns; j++)
+            if (scanf("%f", &t->features->x[(ptrdiff_t)i * t->columns + j]) != 1)
+                return -1;
+        if (scanf("%lf", &t->y[i]) != 1)
+            return -1;
+        t->label[i] = (int)t->y[i];
+        t->order[i] = i;
+        t->classes = t->label[i] >= t->classes ? t->label[i] + 1 : t->classes;
+    }
+    return 0;
+}
+
+static enum status boosting(const struct table *t, struct error *err)
+{
+    double *importance = calloc((size_t)t->columns, sizeof *importance), error = 0;
+    enum status status =
+        boosting_importance(&BOOSTING_DEFAULT, t->rows, t->columns, t->features->x, t->y, importance, &error, err);
+    for (int j = 0; !status && j < t->columns; j++)
+        printf("%.9f ", importance[j]);
+    printf("%.9f\n", error);
+    free(importance);
+    return status;
+}
+
+static enum status logistic(const struct table *t, struct error *err)
+{
+    struct logistic fit;
+    enum status status = logistic_fit(t->features->x, t->label, NULL, t->rows, t->columns, t->classes, 1, &fit, err);
+    if (!status) {
+        printf("%.9f\n", fit.objective);
+        logistic_close(&fit);
+    }
+    return status;
+}
+
+static enum status factorise(const struct table *t, int latent, double penalty, struct error *err)
+{
+    struct nmf_setup setup = {t->columns, latent, penalty, 1e-4, 200};
+    struct nmf *nmf = NULL;
+    struct pool *pool = NULL;
+    enum status status = pool_create(1, &pool, err);
+    if (!status)
+        status = nmf_create(&setup, t->features, t->order, t->rows, kernels_best(), pool, &nmf, err);
+    while (!status && !nmf_finished(nmf))
+        nmf_iterate(nmf);
+    if (!status)
+        printf("%.9f\n", nmf_objective(nmf));
+    nmf_destroy(nmf);
+    pool_destroy(pool);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {0};
+    struct table t = {0};
+    enum status status = STATUS_INVALID;
+    blas_init();
+    if (argc < 2 || read_table(&t, &err)) {
+        fprintf(stderr, "factors_probe: no table\n");
+        return 2;
+    }
+    if (strcmp(argv[1], "boosting") == 0)
+        status = boosting(&t, &err);
+    if (strcmp(argv[1], "logistic") == 0)
+        status = logistic(&t, &err);
+    if (strcmp(argv[1], "nmf") == 0 && argc > 3)
+        status = factorise(&t, atoi(argv[2]), atof(argv[3]), &err);
+    if (status)
+        fprintf(stderr, "factors_probe: %s\n", err.message);
+    features_destroy(t.features);
+    free(t.y);
+    free(t.label);
+    return status ? 1 : 0;
+}
