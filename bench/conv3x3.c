@@ -22,10 +22,10 @@ static void conv_task(void *context, int image, int worker)
     int blocks = map_blocks(c->shape.channels);
     struct map_strip x = map_strip_at(&c->shape, c->x, image, 0), y = map_strip_at(&c->shape, c->y, image, 0);
     if (c->pass == 2) {
-        struct conv_gradient_call call = {blocks, blocks, 3, 3, SIZE, SIZE, x, y, c->partials + (size_t)image * c->packed, NULL, {0}};
+        struct conv_gradient_call call = {blocks, blocks, 3, 3, SIZE, SIZE, x, y, c->partials + (size_t)image * c->packed, NULL, {0}, 0};
         c->kernels->conv_gradient(&call);
     } else {
-        struct conv_call call = {blocks, blocks, 3, 3, SIZE, SIZE, x, y, {NULL, 0, 0}, c->weights, c->bias, NULL, {0}};
+        struct conv_call call = {blocks, blocks, 3, 3, SIZE, SIZE, x, y, {NULL, 0, 0}, c->weights, c->bias, NULL, {0}, 0};
         if (c->pass == 0)
             call.moments = c->moments + (ptrdiff_t)image * 2 * blocks * MAP_LANES; /* for the batch norm that follows */
         c->kernels->conv_forward(&call);

@@ -20,6 +20,11 @@ struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, in
 struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struct weight *b,
                        struct tensor *residual);
 
+/* The same along lines (maps of height 1, halo_h 0), with any odd number of taps `dilation` >= 1 columns apart.
+ * w: [out][in][1][taps]. */
+struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int dilation,
+                            struct tensor *residual);
+
 /* y = gain (x - mean) / sqrt(var + epsilon) + bias, then ReLU if asked. In training the statistics
  * are those of the batch (biased variance) and the running ones move towards them by `momentum`
  * (with the unbiased variance); in evaluation, or with `hold` (here or in the exec), the

@@ -35,9 +35,10 @@ struct conv_norm {
     bool above, below;
 };
 
-/* Stride-1 "same" convolution of a strip: `rows` x `width` output pixels. kernel_h and kernel_w are
- * 1 or 3. The input strip stands at the pixel under the centre tap of output pixel (0, 0); the pixels
- * one around it must be readable (a halo, or neighbouring rows).
+/* Stride-1 "same" convolution of a strip: `rows` x `width` output pixels. kernel_h is 1 or 3; kernel_w is 1 or 3, or
+ * with kernel_h 1 any odd number, of taps `dilation` columns apart (0: 1; others only without a norm). The input strip stands
+ * at the pixel under the centre tap of output pixel (0, 0); the pixels that the other taps reach must be readable (a
+ * halo, or neighbouring rows and columns).
  *
  *     out = weights * in + bias + add
  *
@@ -53,6 +54,7 @@ struct conv_call {
     const real *weights, *bias;
     double *moments;
     struct conv_norm norm;
+    int dilation;
 };
 
 /* Gradient of the weights over a strip: dweights[o][i][kh][kw] += sum of dout[o] * in[i] shifted.
@@ -62,6 +64,7 @@ struct conv_gradient_call {
     struct map_strip in, dout;
     real *dweights, *dbias;
     struct conv_norm norm;
+    int dilation;
 };
 
 /* 1x1 convolution of a planar input of few channels: out[o] = bias[o] + sum_c weights[o][c] in[c].

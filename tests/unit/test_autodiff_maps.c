@@ -2,6 +2,7 @@
  * multiple of 16, odd images, cells that leave a border, one image. */
 #include "tests/unit/gradient.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@ struct map_case {
     struct map_shape in;
     int out, kh, kw;    /* convolution */
     bool residual, bias, relu, affine, hold;
-    int ph, pw;
+    int ph, pw, dilation;
     struct weight *w, *b;
     struct batch_norm norm;
     const real *planes;
@@ -52,6 +53,72 @@ static void conv_gradients(void **state)
     check_conv((struct map_case){.in = {2, 16, 9, 1, 1, 1}, .out = 16, .kh = 3, .kw = 3});
     check_conv((struct map_case){.in = {3, 5, 6, 4, 1, 1}, .out = 20, .kh = 1, .kw = 1, .bias = true});
     check_conv((struct map_case){.in = {2, 6, 1, 19, 0, 1}, .out = 6, .kh = 1, .kw = 3, .bias = true, .residual = true});
+}
+
+/* --- convolution along lines -------------------------------------------------------------------- */
+
+static struct tensor *build_line(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    return op_conv_line(&p->exec, probe_input(p, 0), c->w, c->b, c->dilation, c->residual ? probe_input(p, 1) : NULL);
+}
+
+static void check_line(struct map_case c)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct map_shape out = c.in;
+    out.channels = c.out;
+    probe_map(&p, &c.in, 1.0);
+    if (c.residual)
+        probe_map(&p, &out, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){c.out, c.in.channels, 1, c.kw}, 0.5);
+    c.b = c.bias ? probe_vector(&p, c.out, 0.5) : NULL;
+    probe_check(&p, build_line, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+/* Lines shorter than the reach, with many pieces, and around the border between the two. */
+static void line_gradients(void **state)
+{
+    static const struct map_case cases[] = {
+        {.in = {2, 3, 1, 40, 0, 1}, .out = 4, .kw = 11, .dilation = 1, .bias = true},
+        {.in = {2, 17, 1, 50, 0, 1}, .out = 17, .kw = 11, .dilation = 4, .bias = true, .residual = true},
+        {.in = {1, 4, 1, 9, 0, 1}, .out = 18, .kw = 21, .dilation = 10},
+        {.in = {1, 2, 1, 1700, 0, 1}, .out = 2, .kw = 5, .dilation = 25, .bias = true},
+        {.in = {3, 5, 1, 769, 0, 1}, .out = 2, .kw = 3, .dilation = 1, .residual = true},
+        {.in = {2, 6, 1, 12, 0, 1}, .out = 3, .kw = 1, .dilation = 1, .bias = true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_line(cases[i]);
+}
+
+/* The same as op_conv(), which has three taps. */
+static void line_is_the_convolution(void **state)
+{
+    struct probe p;
+    struct map_case c = {.in = {2, 5, 1, 900, 0, 1}, .out = 7, .kh = 1, .kw = 3, .dilation = 1, .bias = true};
+    probe_open(&p, 2, "ref");
+    probe_map(&p, &c.in, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){c.out, c.in.channels, 1, 3}, 0.5);
+    c.b = probe_vector(&p, c.out, 0.5);
+    double line = probe_run(&p, build_line, &c);
+    real kept[7 * 5 * 3];
+    memcpy(kept, c.w->grad, sizeof kept);
+    double plain = probe_run(&p, build_conv, &c);
+    assert_true(fabs(line - plain) < 1e-9 * (1 + fabs(plain)));
+    for (size_t i = 0; i < c.w->count; i++)
+        assert_true(fabs(kept[i] - c.w->grad[i]) < 1e-9);
+    probe_close(&p);
+}
+
+/* Batch norm behind it takes the moments it left: the unit of a SpliceAI-style network. */
+static struct tensor *build_line_unit(struct probe *p, const void *context)
+{
+    struct map_case *c = (struct map_case *)context;
+    struct tensor *x = probe_input(p, 0);
+    struct tensor *y = op_conv_line(&p->exec, x, c->w, c->b, c->dilation, NULL);
+    return op_conv_line(&p->exec, op_batch_norm(&p->exec, y, &c->norm, true), c->w, c->b, c->dilation, y);
 }
 
 /* The same tensor as input and as residual: both shares arrive. */
@@ -156,6 +223,19 @@ static void unit_gradients(void **state)
     c.b = probe_vector(&p, 5, 0.5);
     open_norm(&p, &c, 5);
     probe_check(&p, build_unit, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+static void line_unit_gradients(void **state)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct map_case c = {.in = {3, 5, 1, 60, 0, 1}, .dilation = 4, .affine = true};
+    probe_map(&p, &c.in, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){5, 5, 1, 11}, 0.3);
+    c.b = probe_vector(&p, 5, 0.5);
+    open_norm(&p, &c, 5);
+    probe_check(&p, build_line_unit, &c, TOLERANCE);
     probe_close(&p);
 }
 
@@ -531,6 +611,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conv_gradients),
         cmocka_unit_test(conv_residual_of_itself),
+        cmocka_unit_test(line_gradients),
+        cmocka_unit_test(line_is_the_convolution),
+        cmocka_unit_test(line_unit_gradients),
         cmocka_unit_test(planar_gradients),
         cmocka_unit_test(norm_gradients),
         cmocka_unit_test(unit_gradients), cmocka_unit_test(norm_conv_gradients),

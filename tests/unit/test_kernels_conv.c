@@ -2,19 +2,23 @@
 #include "tests/unit/kernel_check.h"
 
 struct shape {
-    int in, out, kernel_h, kernel_w, height, width;
+    int in, out, kernel_h, kernel_w, height, width, dilation;
 };
 
 static const struct shape shapes[] = {
-    {16, 16, 3, 3, 7, 100}, {32, 32, 3, 3, 5, 13},  {48, 64, 3, 3, 4, 12}, {64, 48, 3, 3, 3, 11}, {10, 16, 3, 3, 9, 1},
-    {16, 10, 1, 1, 6, 100}, {80, 80, 1, 3, 1, 100}, {64, 64, 1, 3, 1, 2},  {80, 16, 1, 1, 1, 29}, {64, 10, 1, 1, 4, 57},
-    {16, 16, 3, 3, 1, 1},   {16, 48, 3, 3, 20, 2},  {32, 32, 1, 1, 2, 28}, {1, 1, 3, 3, 3, 3},    {16, 80, 3, 3, 17, 43},
-    {64, 64, 3, 3, 26, 50}, {32, 16, 3, 3, 50, 100}, {16, 32, 3, 3, 5, 5},  {80, 80, 3, 3, 6, 9},   {16, 16, 3, 3, 2, 100},
+    {16, 16, 3, 3, 7, 100, 1}, {32, 32, 3, 3, 5, 13, 1}, {48, 64, 3, 3, 4, 12, 1}, {64, 48, 3, 3, 3, 11, 1},
+    {10, 16, 3, 3, 9, 1, 1}, {16, 10, 1, 1, 6, 100, 1}, {80, 80, 1, 3, 1, 100, 1}, {64, 64, 1, 3, 1, 2, 1},
+    {80, 16, 1, 1, 1, 29, 1}, {64, 10, 1, 1, 4, 57, 1}, {16, 16, 3, 3, 1, 1, 1}, {16, 48, 3, 3, 20, 2, 1},
+    {32, 32, 1, 1, 2, 28, 1}, {1, 1, 3, 3, 3, 3, 1}, {16, 80, 3, 3, 17, 43, 1}, {64, 64, 3, 3, 26, 50, 1},
+    {32, 16, 3, 3, 50, 100, 1}, {16, 32, 3, 3, 5, 5, 1}, {80, 80, 3, 3, 6, 9, 1}, {16, 16, 3, 3, 2, 100, 1},
+    {32, 32, 1, 11, 1, 90, 1}, {32, 32, 1, 11, 1, 61, 4}, {16, 48, 1, 21, 1, 45, 10}, {20, 3, 1, 41, 1, 130, 25},
+    {32, 16, 1, 3, 1, 30, 7}, {80, 32, 1, 5, 1, 1, 2},
 };
 
 static struct map_shape map_of(const struct shape *s, int channels)
 {
-    struct map_shape m = {1, channels, s->height, s->width, s->kernel_h / 2 | (s->height > 1), 1};
+    int reach = s->kernel_w / 2 * s->dilation;
+    struct map_shape m = {1, channels, s->height, s->width, s->kernel_h / 2 | (s->height > 1), reach > 1 ? reach : 1};
     return m;
 }
 
@@ -45,7 +49,7 @@ static double by_hand(const struct shape *s, const float *planar, const float *w
     for (int i = 0; i < s->in; i++)
         for (int ky = 0; ky < s->kernel_h; ky++)
             for (int kx = 0; kx < s->kernel_w; kx++) {
-                int yy = y + ky - s->kernel_h / 2, xx = x + kx - s->kernel_w / 2;
+                int yy = y + ky - s->kernel_h / 2, xx = x + (kx - s->kernel_w / 2) * s->dilation;
                 if (yy >= 0 && yy < s->height && xx >= 0 && xx < s->width)
                     sum += (double)planar[(i * s->height + yy) * s->width + xx] *
                            (double)w[((o * s->in + i) * s->kernel_h + ky) * s->kernel_w + kx];
@@ -62,7 +66,8 @@ static void ref_forward_is_the_sum(void **state)
         float *x = empty_map(&in), *y = empty_map(&out), *p = packed_weights(s, w, false);
         map_from_planar(&in, planar, x, 0);
         struct conv_call call = {map_blocks(s->in), map_blocks(s->out), s->kernel_h, s->kernel_w, s->height, s->width,
-                                 map_strip_at(&in, x, 0, 0), map_strip_at(&out, y, 0, 0), {NULL, 0, 0}, p, NULL, NULL, {0}};
+                                 map_strip_at(&in, x, 0, 0), map_strip_at(&out, y, 0, 0), {NULL, 0, 0}, p, NULL, NULL, {0},
+                                 s->dilation};
         ref->conv_forward(&call);
         for (int o = 0; o < s->out; o += 3)
             for (int yy = 0; yy < s->height; yy += 2)
@@ -99,7 +104,8 @@ static void forward_matches(const struct kernels *fast, const struct shape *s, b
                                      p,
                                      variant & 2 ? bias : NULL,
                                      moments[k],
-                                     {0}};
+                                     {0},
+                                     s->dilation};
             if (!(variant & 1))
                 call.add.at = NULL;
             (k ? fast : ref)->conv_forward(&call);
@@ -141,9 +147,12 @@ static void passes_are_adjoint(void **state)
         struct map_strip xs = map_strip_at(&in, x, 0, 0), dys = map_strip_at(&out, dy, 0, 0), none = {NULL, 0, 0};
         struct map_strip ys = map_strip_at(&out, y, 0, 0), dxs = map_strip_at(&in, dx, 0, 0);
         int ib = map_blocks(s->in), ob = map_blocks(s->out);
-        struct conv_call forward = {ib, ob, s->kernel_h, s->kernel_w, s->height, s->width, xs, ys, none, p, NULL, NULL, {0}};
-        struct conv_call back = {ob, ib, s->kernel_h, s->kernel_w, s->height, s->width, dys, dxs, none, pt, NULL, NULL, {0}};
-        struct conv_gradient_call gradient = {ib, ob, s->kernel_h, s->kernel_w, s->height, s->width, xs, dys, dp, NULL, {0}};
+        struct conv_call forward = {ib, ob, s->kernel_h, s->kernel_w, s->height, s->width, xs, ys, none, p, NULL, NULL,
+                                    {0}, s->dilation};
+        struct conv_call back = {ob, ib, s->kernel_h, s->kernel_w, s->height, s->width, dys, dxs, none, pt, NULL, NULL,
+                                 {0}, s->dilation};
+        struct conv_gradient_call gradient = {ib, ob, s->kernel_h, s->kernel_w, s->height, s->width, xs, dys, dp, NULL, {0},
+                                              s->dilation};
         double a = 0, b = 0, g = 0;
         ref->conv_forward(&forward);
         ref->conv_forward(&back);
@@ -191,7 +200,8 @@ static void fast_gradient_matches_ref(void **state)
                                                   map_strip_at(&out, dy, 0, 0),
                                                   dw[k],
                                                   db[k],
-                                                  {0}};
+                                                  {0},
+                                                  s->dilation};
                 (k ? fast : ref)->conv_gradient(&call);
             }
             CHECK_CLOSE("conv_gradient weights", fast, dw[0], dw[1], packed);
@@ -224,9 +234,9 @@ static void normed_strip(const struct kernels *fast, const struct shape *s, int 
         y[k] = empty_map(&out);
         dw[k] = random_floats(5, packed);
         struct conv_call forward = {map_blocks(s->in), map_blocks(s->out), 3, 3, rows, s->width, from,
-                                    map_strip_at(&out, y[k], 0, first), {NULL, 0, 0}, p, NULL, NULL, norm};
+                                    map_strip_at(&out, y[k], 0, first), {NULL, 0, 0}, p, NULL, NULL, norm, 0};
         struct conv_gradient_call gradient = {map_blocks(s->in), map_blocks(s->out), 3, 3, rows, s->width, from,
-                                              map_strip_at(&out, dy, 0, first), dw[k], NULL, norm};
+                                              map_strip_at(&out, dy, 0, first), dw[k], NULL, norm, 0};
         table->conv_forward(&forward);
         table->conv_gradient(&gradient);
     }

@@ -1,4 +1,4 @@
-/* Direct convolutions on blocked maps: 1x1, 1x3, and what winograd.c and winograd4.c do not take.
+/* Direct convolutions on blocked maps: 1x1, 1 by any number of taps, and what winograd.c and winograd4.c do not take.
  *
  * Forward: a tile of N neighbouring output pixels by one or two blocks of output channels stays in
  * registers while all input channels and taps pass: a register of weights (16 outputs) is loaded and
@@ -22,6 +22,8 @@ enum {
     PAIRED = V_TILE(V_WIDE ? 14 : 0)  /* of two; 0: never paired */
 };
 
+INLINE ptrdiff_t tap_step(int dilation) { return (dilation > 1 ? dilation : 1) * L; }
+
 /* One tile. `n` pixels, `groups` registers of output channels across `groups / PV` blocks; constants
  * after inlining. `in`, `out`, `add` stand at the tile's first pixel. */
 INLINE void tile(const int n, const int groups, const struct conv_call *c, const float *in, const float *weights,
@@ -33,8 +35,9 @@ INLINE void tile(const int n, const int groups, const struct conv_call *c, const
     }
     for (int ib = 0; ib < c->in_blocks; ib++) {
         for (int ky = 0; ky < c->kernel_h; ky++) {
-            const float *row = in + ib * c->in.block + (ky - (c->kernel_h >> 1)) * c->in.row - (c->kernel_w >> 1) * L;
-            for (int kx = 0; kx < c->kernel_w; kx++, weights += TILE, row += L) {
+            const ptrdiff_t step = tap_step(c->dilation);
+            const float *row = in + ib * c->in.block + (ky - (c->kernel_h >> 1)) * c->in.row - (c->kernel_w >> 1) * step;
+            for (int kx = 0; kx < c->kernel_w; kx++, weights += TILE, row += step) {
                 for (int i = 0; i < L; i++) {
                     vf w[4];
                     UNROLL for (int g = 0; g < groups; g++) w[g] =
@@ -209,15 +212,17 @@ INLINE void gradient_tile(const int taps, const int inputs, const struct conv_gr
 static void gradient_taps(const struct conv_gradient_call *c, int rows, const float *in, const float *dout,
                           float *dweights)
 {
+    const ptrdiff_t step = tap_step(c->dilation);
 #if V_WIDE
-    if (c->kernel_w == 3) {
+    if (c->kernel_w == 3 && step == L) {
         gradient_tile(3, 8, c, rows, in, dout, dweights);
         gradient_tile(3, 8, c, rows, in + 8, dout, dweights + 8 * L);
-    } else {
-        gradient_tile(1, 16, c, rows, in, dout, dweights);
+        return;
     }
+    for (int kx = 0; kx < c->kernel_w; kx++, in += step, dweights += TILE)
+        gradient_tile(1, 16, c, rows, in, dout, dweights);
 #else
-    for (int kx = 0; kx < c->kernel_w; kx++, in += L, dweights += TILE) {
+    for (int kx = 0; kx < c->kernel_w; kx++, in += step, dweights += TILE) {
         gradient_tile(1, 6, c, rows, in, dout, dweights);
         gradient_tile(1, 5, c, rows, in + 6, dout, dweights + 6 * L);
         gradient_tile(1, 5, c, rows, in + 11, dout, dweights + 11 * L);
@@ -243,7 +248,7 @@ void FAST(conv_gradient)(const struct conv_gradient_call *c)
                 fast_row_sums(rows, c->width, dout, c->dout.row, c->dbias + ob * L);
             for (int ib = 0; ib < c->in_blocks; ib++) {
                 const float *in = c->in.at + ib * c->in.block + (y - (c->kernel_h >> 1)) * c->in.row -
-                                  (c->kernel_w >> 1) * L;
+                                  (c->kernel_w >> 1) * tap_step(c->dilation);
                 float *dweights = c->dweights + (ob * c->in_blocks + ib) * c->kernel_h * per_row;
                 for (int ky = 0; ky < c->kernel_h; ky++)
                     gradient_taps(c, rows, in + ky * c->in.row, dout, dweights + ky * per_row);

@@ -1,9 +1,11 @@
-/* Convolutions, written as the sums they are. Taps run from -kernel/2 to kernel/2. */
+/* Convolutions, written as the sums they are. Taps run from -kernel/2 to kernel/2, times the dilation in a row. */
 #include <string.h>
 
 #include "core/kernels/ref/ref.h"
 
 enum { L = MAP_LANES, TILE = L * L };
+
+static int step_of(int dilation) { return dilation > 1 ? dilation : 1; }
 
 /* Pixel (y, x) of one block of the input as the convolution sees it, in `room` if it is not there as such. */
 static const real *input_pixel(const struct conv_norm *n, const struct map_strip *in, int rows, int width, int ib, int y,
@@ -28,7 +30,7 @@ static void conv_pixel(const struct conv_call *c, int y, int x, const real *weig
         for (int ky = 0; ky < c->kernel_h; ky++) {
             for (int kx = 0; kx < c->kernel_w; kx++, weights += TILE) {
                 const real *p = input_pixel(&c->norm, &c->in, c->rows, c->width, ib, y + ky - c->kernel_h / 2,
-                                            x + kx - c->kernel_w / 2, room);
+                                            x + (kx - c->kernel_w / 2) * step_of(c->dilation), room);
                 for (int i = 0; i < L; i++)
                     for (int o = 0; o < L; o++)
                         acc[o] += p[i] * weights[i * L + o];
@@ -67,7 +69,7 @@ static void gradient_tap(const struct conv_gradient_call *c, int ib, int ky, int
     for (int y = 0; y < c->rows; y++) {
         for (int x = 0; x < c->width; x++) {
             const real *p = input_pixel(&c->norm, &c->in, c->rows, c->width, ib, y + ky - c->kernel_h / 2,
-                                        x + kx - c->kernel_w / 2, room);
+                                        x + (kx - c->kernel_w / 2) * step_of(c->dilation), room);
             const real *d = dout + y * c->dout.row + (ptrdiff_t)x * L;
             for (int i = 0; i < L; i++)
                 for (int o = 0; o < L; o++)
