@@ -276,6 +276,20 @@ enum status motif_errors_merge(struct motif_errors *into, const struct motif_err
     return STATUS_OK;
 }
 
+void motif_errors_fold(struct motif_errors *errors, int symbol)
+{
+    int64_t *matrices[2] = {errors->boxes, errors->windows};
+    for (int m = 0; m < 2; m++) {
+        for (int channel = 0; channel <= errors->channels; channel++) {
+            int64_t *from = &matrices[m][cell(errors, symbol, channel)];
+            if (channel < errors->channels) {
+                matrices[m][cell(errors, errors->symbols, channel)] += *from;
+            }
+            *from = 0;
+        }
+    }
+}
+
 /* -- reporting -------------------------------------------------------------------------------- */
 
 static const int64_t *matrix_of(const struct motif_errors *errors, enum motif_form form)

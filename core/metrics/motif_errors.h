@@ -72,6 +72,10 @@ enum status motif_errors_add_map(struct motif_errors *errors, const float *map, 
 /* Adds the counts of another with the same symbols, channels and reach (STATUS_INVALID if not). */
 enum status motif_errors_merge(struct motif_errors *into, const struct motif_errors *from, struct error *err);
 
+/* Counts what was true of `symbol` as of none: its hits become false positives, its misses are forgotten. Of motifs that
+ * are trivial to find and shall not count (SPARLING, Appendix L: the splice sites themselves). */
+void motif_errors_fold(struct motif_errors *errors, int symbol);
+
 /* Active elements of a dense map [channels][rows][cols] in scan order, at most `room`; returns how
  * many there are. */
 int motif_scan(const float *map, int channels, int rows, int cols, struct motif *out, int room);

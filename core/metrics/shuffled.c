@@ -1,0 +1,154 @@
+#include "core/metrics/shuffled.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "core/base/mt19937.h"
+
+struct shuffler {
+    const struct shuffled_sequence *sequences;
+    int count, first, length, channels, folded;
+    int64_t motifs;
+    struct motif *all, *placed;  /* [motifs], by channel; by sequence */
+    int32_t *place;              /* of each of `all` */
+    int32_t *positions;          /* [count * length], a permutation */
+    int64_t *begin;              /* [count + 1] of `placed` */
+    struct motif_errors errors;
+};
+
+/* All active motifs, by channel. */
+static enum status gather(struct shuffler *s, struct error *err)
+{
+    int64_t *at = calloc((size_t)s->channels + 1, sizeof *at);
+    if (at == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a baseline");
+    for (int i = 0; i < s->count; i++)
+        for (int j = 0; j < s->sequences[i].motif_count; j++) {
+            const struct motif *m = &s->sequences[i].motifs[j];
+            if (m->channel < 0 || m->channel >= s->channels || m->col < s->first || m->col >= s->first + s->length) {
+                free(at);
+                return error_set(err, STATUS_INVALID, NULL, "motif of channel %d at %d", m->channel, m->col);
+            }
+            at[m->channel + 1] += m->value > 0;
+        }
+    for (int c = 0; c < s->channels; c++)
+        at[c + 1] += at[c];
+    for (int i = 0; i < s->count; i++)
+        for (int j = 0; j < s->sequences[i].motif_count; j++) {
+            const struct motif *m = &s->sequences[i].motifs[j];
+            if (m->value > 0)
+                s->all[at[m->channel]++] = *m;
+        }
+    free(at);
+    return STATUS_OK;
+}
+
+/* Draws the places of all motifs, channel by channel. */
+static void draw(struct shuffler *s, int shuffle)
+{
+    int64_t n = (int64_t)s->count * s->length, at = 0;
+    struct mt19937 rng;
+    mt19937_init(&rng, (uint32_t)shuffle);
+    for (int64_t i = 0; i < s->motifs; i++, at++) {
+        if (i == 0 || s->all[i].channel != s->all[i - 1].channel)
+            at = 0;
+        int64_t other = mt19937_integer(&rng, at, n);
+        int32_t kept = s->positions[at];
+        s->place[i] = s->positions[at] = s->positions[other];
+        s->positions[other] = kept;
+    }
+}
+
+/* Sorts the placed motifs by sequence. */
+static void place(struct shuffler *s)
+{
+    for (int i = 0; i <= s->count; i++)
+        s->begin[i] = 0;
+    for (int64_t i = 0; i < s->motifs; i++)
+        s->begin[s->place[i] / s->length + 1]++;
+    for (int i = 0; i < s->count; i++)
+        s->begin[i + 1] += s->begin[i];
+    for (int64_t i = s->motifs; i-- > 0;) {
+        struct motif m = s->all[i];
+        m.col = s->first + s->place[i] % s->length;
+        s->placed[--s->begin[s->place[i] / s->length + 1]] = m;
+    }
+    for (int i = 0; i < s->count; i++) /* filling from the ends left begin[i + 1] where sequence i begins */
+        s->begin[i] = s->begin[i + 1];
+    s->begin[s->count] = s->motifs;
+}
+
+static enum status count_errors(struct shuffler *s, struct motif_report *report, struct error *err)
+{
+    enum status status = STATUS_OK;
+    motif_errors_clear(&s->errors);
+    for (int i = 0; !status && i < s->count; i++)
+        status = motif_errors_add(&s->errors, s->placed + s->begin[i], (int)(s->begin[i + 1] - s->begin[i]),
+                                  s->sequences[i].boxes, s->sequences[i].box_count, err);
+    for (int symbol = s->folded; symbol < s->errors.symbols; symbol++)
+        motif_errors_fold(&s->errors, symbol);
+    return status ? status : motif_errors_report(&s->errors, MOTIF_BOXES, report, err);
+}
+
+static enum status prepare(struct shuffler *s, int symbols, struct error *err)
+{
+    int64_t n = (int64_t)s->count * s->length;
+    for (int i = 0; i < s->count; i++)
+        for (int j = 0; j < s->sequences[i].motif_count; j++)
+            s->motifs += s->sequences[i].motifs[j].value > 0;
+    if (s->count < 1 || s->length < 1 || n > INT32_MAX)
+        return error_set(err, STATUS_INVALID, NULL, "a baseline over %d sequences of %d positions", s->count, s->length);
+    enum status status = motif_errors_init(&s->errors, symbols, s->channels, 0, err);
+    size_t motifs = (size_t)s->motifs + 1;
+    s->all = malloc(motifs * sizeof *s->all);
+    s->placed = malloc(motifs * sizeof *s->placed);
+    s->place = malloc(motifs * sizeof *s->place);
+    s->positions = malloc((size_t)n * sizeof *s->positions);
+    s->begin = malloc(((size_t)s->count + 2) * sizeof *s->begin);
+    bool room = s->all != NULL && s->placed != NULL && s->place != NULL && s->positions != NULL && s->begin != NULL;
+    if (!status && !room)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a baseline");
+    for (int64_t i = 0; !status && i < n; i++)
+        s->positions[i] = (int32_t)i;
+    return status ? status : gather(s, err);
+}
+
+static void close_shuffler(struct shuffler *s)
+{
+    free(s->all);
+    free(s->placed);
+    free(s->place);
+    free(s->positions);
+    free(s->begin);
+    motif_errors_close(&s->errors);
+}
+
+enum status shuffled_motif_errors(const struct shuffled_sequence *sequences, int count, int first, int length,
+                                  int symbols, int folded, int channels, int shuffles, struct shuffled_errors *out,
+                                  struct error *err)
+{
+    struct shuffler s = {.sequences = sequences, .count = count, .first = first, .length = length,
+                         .channels = channels, .folded = folded};
+    double *values = shuffles > 0 ? malloc(4 * (size_t)shuffles * sizeof *values) : NULL;
+    enum status status = STATUS_OK;
+    if (values == NULL)
+        status = error_set(err, shuffles > 0 ? STATUS_NO_MEMORY : STATUS_INVALID, NULL, "%d shuffles", shuffles);
+    if (!status)
+        status = prepare(&s, symbols, err);
+    for (int i = 0; !status && i < shuffles; i++) {
+        struct motif_report report = {0};
+        draw(&s, i);
+        place(&s);
+        status = count_errors(&s, &report, err);
+        values[i] = report.fpe;
+        values[shuffles + i] = report.fne;
+        values[2 * shuffles + i] = report.ce_assignment;
+        values[3 * shuffles + i] = report.ce_majority;
+    }
+    struct bootstrap *into[4] = {&out->fpe, &out->fne, &out->ce, &out->ce_majority};
+    for (int i = 0; !status && i < 4; i++)
+        status = bootstrap_mean(values + i * shuffles, shuffles, into[i], err);
+    close_shuffler(&s);
+    free(values);
+    return status;
+}
