@@ -42,11 +42,21 @@ static struct seen faults_of(const struct sparling_config *config)
     return seen;
 }
 
+static const struct config_setting *preset(const char *name)
+{
+    size_t i = 0;
+    while (i < SPARLING_PRESETS && strcmp(sparling_presets[i].name, name) != 0)
+        i++;
+    assert_true(i < SPARLING_PRESETS);
+    return sparling_presets[i].settings;
+}
+
 static void presets_are_sound(void **state)
 {
-    static const char *const names[] = {"digitcircle-quick", "digitcircle",    "digitcircle-paper",   "latex-ocr",
-                                        "latex-ocr-paper",   "audio-sequence", "audio-sequence-paper"};
-    assert_int_equal(SPARLING_PRESETS, 7);
+    static const char *const names[] = {"digitcircle-quick", "digitcircle",    "digitcircle-paper",    "latex-ocr",
+                                        "latex-ocr-paper",   "audio-sequence", "audio-sequence-paper", "splicing",
+                                        "splicing-paper"};
+    assert_int_equal(SPARLING_PRESETS, sizeof names / sizeof names[0]);
     for (size_t i = 0; i < SPARLING_PRESETS; i++) {
         struct sparling_config config;
         assert_string_equal(sparling_presets[i].name, names[i]);
@@ -75,7 +85,7 @@ static void paper_network_has_its_size(void **state)
 static void paper_audio_network_has_its_size(void **state)
 {
     struct sparling_config config;
-    make(&config, sparling_presets[SPARLING_PRESETS - 1].settings);
+    make(&config, preset("audio-sequence-paper"));
     assert_int_equal(sparling_parameters_g(&config), 204490);
     assert_int_equal(sparling_parameters_sparse(&config), 0);
     assert_int_equal(sparling_parameters_h(&config), 44172828);
@@ -92,6 +102,27 @@ static void paper_costs_match_the_table(void **state)
     /* What it says of g alone: everything but the residual 3.760 G of h. */
     config.embed_order = POOL_THEN_EMBED;
     assert_near(sparling_macs(&config, 8) / 1e9, 6.716 - 0.0512 + 0.00074, 0.0005);
+}
+
+/* g and h of Appendix L; the batch norm before the sparse layer is affine. */
+static void splicing_network_has_its_size(void **state)
+{
+    struct sparling_config config;
+    struct method_estimate estimate;
+    struct error err = {0};
+    make(&config, preset("splicing-paper"));
+    assert_int_equal(sparling_parameters_g(&config), 267680);
+    assert_int_equal(sparling_parameters_sparse(&config), 160);
+    assert_int_equal(sparling_parameters_h(&config), 699171);
+    assert_int_equal(sparling_estimate(&config, &estimate, &err), STATUS_OK);
+    assert_int_equal(estimate.samples, 20 * 20000);
+    assert_near(sparling_last_density(&config), 2.114141e-3, 1e-9);
+    assert_int_equal(domain_shape(&config).cols, 15000);
+    /* By layers: 4x80, 10 convolutions of 3x80x80 and 10 of 80x80, 80x80; then the head's. */
+    double g = 4 * 80 + 10 * 3 * 6400 + 10 * 6400 + 6400;
+    double h = 80 * 32 + 5 * 1024 + 2 * 1024 * (8 * 11 + 4 * 21 + 4 * 41) + 3 * 32;
+    assert_near(sparling_dilated_macs(&config), h, 0.5);
+    assert_near(sparling_macs(&config, 1), 15000 * (g + h), 1);
 }
 
 static void paper_schedule_is_the_codes(void **state)
@@ -151,6 +182,12 @@ static void cross_field_faults_name_their_field(void **state)
     expect_fault("objective", "single-motifs", "sparsity");
     make(&config, (const struct config_setting[]){{"freeze", "motifs"}, {"revive_below", "0.1"}, {NULL, NULL}});
     assert_string_equal(faults_of(&config).field, "revive_below");
+    expect_fault("chance_shuffles", "10", "chance_shuffles");
+    expect_fault("splicing_reach", "50", "splicing_reach");
+    make(&config, (const struct config_setting[]){{"domain", "splicing"}, {"context", "500"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "context");
+    make(&config, (const struct config_setting[]){{"units", "40"}, {"narrow_units", "30"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "narrow_units");
     make(&config, (const struct config_setting[]){{"hold_below", "0.6"}, {"hold_refresh", "0"}, {NULL, NULL}});
     assert_string_equal(faults_of(&config).field, "hold_refresh");
     make(&config, (const struct config_setting[]){{"revive_below", "1e-4"}, {"sparsity", "single"}, {NULL, NULL}});
@@ -190,6 +227,7 @@ int main(void)
         cmocka_unit_test(paper_network_has_its_size),
         cmocka_unit_test(paper_audio_network_has_its_size),
         cmocka_unit_test(paper_costs_match_the_table),
+        cmocka_unit_test(splicing_network_has_its_size),
         cmocka_unit_test(paper_schedule_is_the_codes),
         cmocka_unit_test(cross_field_faults_name_their_field),
         cmocka_unit_test(all_faults_are_reported),

@@ -37,6 +37,18 @@ static void write_tokens(struct batch *batch)
     }
 }
 
+static void write_positions(struct batch *batch, int cols)
+{
+    batch->length = cols;
+    batch->counted = 0;
+    for (int i = 0; i < batch->request.count; i++)
+        for (int j = 0; j < cols; j++) {
+            int32_t label = batch->truths[i].label[j];
+            batch->targets[(size_t)i * (size_t)cols + (size_t)j] = label;
+            batch->counted += label >= 0;
+        }
+}
+
 static void fill(const struct batch_source *source, struct batch *batch)
 {
     const struct batch_request *r = &batch->request;
@@ -48,7 +60,10 @@ static void fill(const struct batch_source *source, struct batch *batch)
         if (domain_sample(domain, &one, batch->images + (size_t)i * inputs, &batch->truths[i], &batch->error))
             return;
     }
-    write_tokens(batch);
+    if (domain->shape.positions)
+        write_positions(batch, domain->shape.cols);
+    else
+        write_tokens(batch);
 }
 
 static void *work(void *context)

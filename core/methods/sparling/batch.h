@@ -20,9 +20,9 @@ struct batch {
     struct batch_request request;
     float *images;               /* [count][channels][rows][cols] */
     struct domain_truth *truths; /* [count] */
-    int length;                  /* longest label and one more, for END */
-    int32_t *inputs;             /* [count][length]: START, label, END ... */
-    int32_t *targets;            /* [count][length]: label, END, then -1: not counted */
+    int length;                  /* longest label and one more, for END; with a label at every position, the columns */
+    int32_t *inputs;             /* [count][length]: START, label, END ...; or nothing */
+    int32_t *targets;            /* [count][length]: label, END, then -1: not counted; or the labels */
     int counted;                 /* targets that count */
     int32_t *symbols;            /* [count] the first of each label, from 0; -1 if empty: the classes of samples of one symbol */
     struct error error;          /* why the domain could not draw it */

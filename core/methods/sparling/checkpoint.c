@@ -71,6 +71,20 @@ static enum status add_evaluation(struct evaluation *e, struct pack *pack, struc
     return status;
 }
 
+/* What only some runs have. */
+static enum status add_extras(struct method_run *run, struct pack *pack, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    const uint64_t numbers[1] = {CHANCE_NUMBERS};
+    const uint64_t topk[3] = {run->domain.shape.positions ? (uint64_t)run->domain.shape.tokens - 1 : 0, 2, TOPK_STEPS};
+    enum status status = STATUS_OK;
+    if (e->topk)
+        status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.topk", 3, topk, e->topk, err);
+    if (!status && run->config.chance_shuffles > 0)
+        status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.chance", 1, numbers, &e->chance, err);
+    return status;
+}
+
 static enum status declare(struct method_run *run, struct pack *pack, struct error *err)
 {
     enum status status = params_pack(run->network->params, pack, err);
@@ -92,6 +106,8 @@ static enum status declare(struct method_run *run, struct pack *pack, struct err
         status = pack_add(pack, PACK_STATE, PACK_F64, "study.rows", 2, rows, run->study.row, err);
     if (!status)
         status = add_evaluation(&run->evaluation, pack, err);
+    if (!status)
+        status = add_extras(run, pack, err);
     return status;
 }
 
@@ -159,6 +175,7 @@ enum status sparling_load(struct method_run *run, const struct pack_reader *from
         status = declare(run, pack, err);
     if (!status)
         status = pack_read(pack, from, 1u << PACK_WEIGHT | 1u << PACK_OPTIMISER | 1u << PACK_STATE, err);
+    chance_drop(&run->evaluation);
     if (!status)
         status = check_loaded(run, err);
     pack_destroy(pack);

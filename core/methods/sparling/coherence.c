@@ -27,6 +27,13 @@ size_t network_convolutions(const struct network *n, struct method_convolution *
         snprintf(name, sizeof name, "g.units.%d.conv2", i);
         add(n->unit[i].conv2.w, name, out, room, &count);
     }
+    for (int i = 0; i < (int)n->config.narrow_units; i++) {
+        const struct residual_unit *unit = &n->unit[n->config.units + i];
+        snprintf(name, sizeof name, "g.narrow.%d.conv1", i);
+        add(unit->conv1.w, name, out, room, &count);
+        snprintf(name, sizeof name, "g.narrow.%d.conv2", i);
+        add(unit->conv2.w, name, out, room, &count);
+    }
     add(n->last.w, "g.last", out, room, &count);
     return count;
 }

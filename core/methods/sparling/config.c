@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/nn/dilated.h"
+
 static const char *const sparsity_names[] = {"per-channel", "single", "l1", "kl", "noise", "none", "identity", NULL};
 static const char *const batch_norm_names[] = {"affine", "plain", "none", NULL};
 static const char *const quantile_names[] = {"kth", "interpolated", NULL};
@@ -41,12 +43,13 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
            "trained end to end on labels, or (g alone, Appendix K) on samples of one motif with its class; the latter needs "
            "sparsity identity"),
     INTEGER(curriculum, "0", 0, CONFIG_INT_MAX, "samples",
-            "training begins with few symbols a sample (digitcircle: 0 or 1); the most grow to the domain's over this many samples"),
+            "training begins with few symbols a sample (digitcircle: 0 or 1; splicing: motifs four times as far apart); they become the domain's over this many samples"),
 #define DOMAIN_FIELDS(name, NAME) NAME##_FIELDS,
     SPARLING_DOMAINS(DOMAIN_FIELDS)
 
     INTEGER(width, "64", 1, 1024, "channels", "width of the motif model g"),
     INTEGER(units, "4", 1, 64, "units", "residual units of g; each widens the window by 4 pixels (4: 17x17)"),
+    INTEGER(narrow_units, "0", 0, 32, "units", "residual units of g behind those, with 1x1 kernels"),
     {"motifs", FIELD_INT, AT(channels_motif), "10", 1, 1024, false, false, NULL, "channels",
      "channels of the motif map, one motif each when all goes well"},
     CHOICE(initialisation, "uniform", "first weights of g's 3x3 convolutions: U(+-1/sqrt(fan in)) or U(+-sqrt(6/fan in))"),
@@ -89,6 +92,8 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(heads, "8", 1, 64, "heads", "attention heads"),
     INTEGER(feed_forward, "2048", 1, 16384, "channels", "width inside the transformer's feed-forward blocks"),
     INTEGER(pool, "8", 1, 64, "px", "side of the max-pooling window between motif map and head"),
+    INTEGER(context, "400", 80, 10000, "positions",
+            "how far the head of a label at every position sees, both sides together: 80, 400, 2000 or 10000 (SpliceAI's)"),
     CHOICE(embed_order, "embed-then-pool", "order of the 1x1 embedding and the pooling of the motif map"),
     CHOICE(attend, "all", "cells the head attends to: all (the paper), or only those that hold a motif"),
     CHOICE(motif_scale, "none",
@@ -128,6 +133,9 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
     INTEGER(perturb_samples, "0", 0, 1000000, "samples",
             "rightly read samples of which a motif is moved to another's channel, to see the label follow; 0: skip it"),
     INTEGER(decode_extra, "2", 1, 64, "tokens", "decoding stops this many tokens after the longest label"),
+    INTEGER(chance_shuffles, "0", 0, 1000, "shuffles",
+            "the motif errors of chance are taken from this many shuffles of the motifs' positions (sequences only); 0: not at all"),
+    INTEGER(chance_samples, "200", 1, 100000, "samples", "examples that are shuffled"),
 };
 
 const struct config_table sparling_config_table = CONFIG_TABLE(sparling_fields, struct sparling_config);
@@ -169,8 +177,19 @@ double sparling_last_density(const struct sparling_config *config)
     return density;
 }
 
+/* What the dilated head needs; the other one's fields have no effect. */
+static void check_dilated(const struct sparling_config *c, const struct method_faults *faults)
+{
+    if (dilated_units((int)c->context) == 0)
+        method_fault(faults, "context", "must be 80, 400, 2000 or 10000; got %.0f", (double)c->context);
+}
+
 static void check_head(const struct sparling_config *c, const struct method_faults *faults)
 {
+    if (domain_shape(c).positions) {
+        check_dilated(c, faults);
+        return;
+    }
     if (c->channels % c->heads != 0)
         method_fault(faults, "heads", "must divide channels (%.0f); got %.0f", (double)c->channels, (double)c->heads);
     if (c->channels % 2 != 0)
@@ -217,6 +236,16 @@ static void check_domain(const struct sparling_config *c, const struct method_fa
 
 static void check_run(const struct sparling_config *c, const struct method_faults *faults)
 {
+    struct domain_shape shape = domain_shape(c);
+    if (c->units + c->narrow_units > SPARLING_UNITS)
+        method_fault(faults, "narrow_units", "must be at most %.0f with %.0f units; got %.0f",
+                     (double)(SPARLING_UNITS - c->units), (double)c->units, (double)c->narrow_units);
+    if (shape.positions && c->binning_samples > 0)
+        method_fault(faults, "binning_samples", "must be 0 with a label at every position; got %.0f", (double)c->binning_samples);
+    if (shape.positions && c->perturb_samples > 0)
+        method_fault(faults, "perturb_samples", "must be 0 with a label at every position; got %.0f", (double)c->perturb_samples);
+    if (c->chance_shuffles > 0 && shape.rows > 1)
+        method_fault(faults, "chance_shuffles", "must be 0 where inputs are no sequences; got %.0f", (double)c->chance_shuffles);
     if (c->density_final > c->density_start)
         method_fault(faults, "density_final", "must not exceed density_start (%g); got %g", c->density_start,
               c->density_final);

@@ -48,7 +48,7 @@ struct sparling_config {
     int64_t curriculum;
 
     /* Motif model g. */
-    int64_t width, units, channels_motif;
+    int64_t width, units, narrow_units, channels_motif;
     int initialisation;
 
     /* Sparse layer. */
@@ -68,7 +68,7 @@ struct sparling_config {
     int64_t revive_samples;
 
     /* Head h. */
-    int64_t channels, layers, heads, feed_forward, pool;
+    int64_t channels, layers, heads, feed_forward, pool, context;
     int head_norm, positions, embed_order, attend, motif_scale;
     int precision;
     bool lstm, identical_layers;
@@ -83,16 +83,19 @@ struct sparling_config {
     int64_t total_samples, checkpoint_every, validation_every, validation_samples;
     int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
     int64_t single_samples, binning_samples, perturb_samples;
+    int64_t chance_shuffles, chance_samples;
 };
 
 /* Lines of the table: the method's own, then each domain's. */
 #define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
-enum { SPARLING_OWN_FIELDS = 73, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
-enum { SPARLING_PRESETS = 7 };
+enum { SPARLING_OWN_FIELDS = 77, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
+enum { SPARLING_PRESETS = 9 };
 #undef SPARLING_COUNT
 extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];
+
+enum { SPARLING_UNITS = 64 }; /* residual units of g, at most */
 
 /* Faults that concern several fields. */
 void sparling_check(const void *config, const struct method_faults *faults);
@@ -102,6 +105,8 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
 int64_t sparling_parameters_g(const struct sparling_config *config);
 int64_t sparling_parameters_sparse(const struct sparling_config *config);
 int64_t sparling_parameters_h(const struct sparling_config *config);
+/* Multiply-adds of the dilated head at one position. */
+double sparling_dilated_macs(const struct sparling_config *config);
 /* Multiply-adds of one forward pass over one input with `tokens` target tokens (paper-size: 6.716e9 for 8). */
 double sparling_macs(const struct sparling_config *config, int tokens);
 

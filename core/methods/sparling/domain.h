@@ -21,7 +21,9 @@
  * kernels are 1x3 and the head pools along the columns only; otherwise they are 3x3 and pooling is square.
  *
  * Labels are numbers 0 .. tokens-1; START, END and padding are the method's business (TOKEN_FIRST + number is what the head
- * reads). Boxes (core/data/box.h) are in the order in which the metrics visit them, in positions of the map (a sequence's
+ * reads). Or (`positions`) a sequence has a label at every column, one of `tokens` classes of which 0 is the common one, or -1
+ * where none is known; then the head is the dilated one (core/nn/dilated.h), accuracy is top-k accuracy, and the end-to-end
+ * error what is missing from it. Boxes (core/data/box.h) are in the order in which the metrics visit them, in positions of the map (a sequence's
  * have rows [0, 1)), grown by whatever the domain's evaluation grants (2 px around a formula's characters, say).
  *
  * Threads: a state is read-only once it is open; sample(), prepare() and grey() are called from several threads at a time.
@@ -43,7 +45,10 @@ struct domain_shape {
     int channels, rows, cols; /* of an input: planes [channels][rows][cols]; rows 1: a sequence */
     int symbols;              /* what a box can hold: 0 .. symbols-1; at most 4096 */
     int tokens;               /* what a label can hold: 0 .. tokens-1 */
-    int longest;              /* most tokens of a label; at most DOMAIN_LABEL */
+    int longest;              /* most tokens of a label; at most DOMAIN_LABEL, or with `positions` the columns */
+    bool positions;           /* a label has a class for each column; one row */
+    int margin;               /* columns at either end that motif errors leave out: no boxes stand there */
+    int trivial;              /* so many symbols, the last, are trivial to find: motif errors are told without them too */
     int boxes;                /* most boxes of a sample */
     int picture_rows;         /* rows of the grey picture of an input; 0: as the input */
 };

@@ -6,10 +6,12 @@
 #include "core/methods/sparling/domain_audio.h"
 #include "core/methods/sparling/domain_digitcircle.h"
 #include "core/methods/sparling/domain_latex.h"
+#include "core/methods/sparling/domain_splicing.h"
 
 #define SPARLING_DOMAINS(D) \
     D(digitcircle, DIGITCIRCLE) \
     D(latex, LATEX) \
-    D(audio, AUDIO)
+    D(audio, AUDIO) \
+    D(splicing, SPLICING)
 
 #endif

@@ -6,12 +6,16 @@
 
 #include <math.h>
 
+#include "core/metrics/topk.h"
+#include "core/nn/dilated.h"
+
 int64_t sparling_parameters_g(const struct sparling_config *c)
 {
     int64_t w = c->width, m = c->channels_motif;
     struct sparling_geometry map = sparling_geometry(c);
     int64_t taps = (int64_t)map.kernel_h * map.kernel_w, unit = 2 * (2 * w) + 2 * (taps * w * w + w);
-    return (domain_shape(c).channels * w + w) + c->units * unit + (w * m + m);
+    int64_t narrow = 2 * (2 * w) + 2 * (w * w + w);
+    return (domain_shape(c).channels * w + w) + c->units * unit + c->narrow_units * narrow + (w * m + m);
 }
 
 int64_t sparling_parameters_sparse(const struct sparling_config *c)
@@ -19,8 +23,35 @@ int64_t sparling_parameters_sparse(const struct sparling_config *c)
     return c->batch_norm == BATCH_NORM_AFFINE ? 2 * c->channels_motif : 0;
 }
 
+/* Weights and norms of the dilated head. */
+static int64_t dilated_parameters(const struct sparling_config *c)
+{
+    int64_t d = c->channels, total = c->channels_motif * d + d + (d * d + d);
+    int units = dilated_units((int)c->context);
+    for (int i = 0; i < units; i++) {
+        int taps, dilation;
+        dilated_unit(i, &taps, &dilation);
+        total += 2 * (2 * d) + 2 * (taps * d * d + d);
+    }
+    return total + units / 4 * (d * d + d) + d * domain_shape(c).tokens + domain_shape(c).tokens;
+}
+
+double sparling_dilated_macs(const struct sparling_config *c)
+{
+    double d = (double)c->channels, total = (double)c->channels_motif * d + d * d + d * domain_shape(c).tokens;
+    int units = dilated_units((int)c->context);
+    for (int i = 0; i < units; i++) {
+        int taps, dilation;
+        dilated_unit(i, &taps, &dilation);
+        total += 2 * taps * d * d;
+    }
+    return total + units / 4 * d * d;
+}
+
 int64_t sparling_parameters_h(const struct sparling_config *c)
 {
+    if (domain_shape(c).positions)
+        return dilated_parameters(c);
     struct sparling_geometry map = sparling_geometry(c);
     int64_t d = c->channels, f = c->feed_forward, v = sparling_vocabulary(c), half = d / 2;
     int64_t attention = 4 * d * d + 4 * d, feed = 2 * d * f + f + d, norm = 2 * d;
@@ -44,7 +75,9 @@ double sparling_macs(const struct sparling_config *c, int tokens)
     double d = (double)c->channels, f = (double)c->feed_forward, n = (double)map.grid_rows * map.grid_cols;
     double taps = (double)map.kernel_h * map.kernel_w, in = (double)domain_shape(c).channels;
     double layers = (double)c->layers, t = tokens, v = sparling_vocabulary(c);
-    double g = pixels * (in * w + (double)c->units * 2 * taps * w * w + w * m);
+    double g = pixels * (in * w + ((double)c->units * taps + (double)c->narrow_units) * 2 * w * w + w * m);
+    if (domain_shape(c).positions)
+        return g + pixels * sparling_dilated_macs(c);
     double collapse = (c->embed_order == EMBED_THEN_POOL ? pixels : n) * m * d;
     double lstm = c->lstm ? n * 2 * 4 * (d / 2) * (d + d / 2) : 0;
     double encoder = layers * (n * (4 * d * d + 2 * d * f) + 2 * n * n * d);
@@ -64,7 +97,11 @@ static double activation_floats(const struct sparling_config *c)
     double w = padded((double)c->width), m = padded((double)c->channels_motif), d = (double)c->channels;
     double f = (double)c->feed_forward, n = (double)g.grid_rows * g.grid_cols;
     double t = (double)domain_shape(c).longest + 1, layers = (double)c->layers, heads = (double)c->heads;
-    double maps = map * (w * (1 + 4 * (double)c->units + 3) + 3 * m);
+    double maps = map * (w * (1 + 4 * (double)(c->units + c->narrow_units) + 3) + 3 * m);
+    if (domain_shape(c).positions) { /* four maps a unit, the skip path, gradients; classes as map and as rows */
+        double units = dilated_units((int)c->context);
+        return maps + map * (padded(d) * (4 * units + units / 4 + 5) + m + 16 + 3 * domain_shape(c).tokens);
+    }
     double lstm = c->lstm ? n * 8 * d : 0;
     double encoder = layers * (n * (12 * d + 2 * f) + 2 * heads * n * n);
     double decoder = layers * (t * (20 * d + 2 * f) + n * 2 * d + 2 * heads * t * (t + n));
@@ -81,6 +118,8 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
     out->parameters = parameters;
     out->flops_per_sample = 3 * 2 * sparling_macs(c, domain_shape(c).longest + 1);
     out->checkpoint_bytes = 12 * parameters + 65536;
+    if (domain_shape(c).positions)
+        out->checkpoint_bytes += (int64_t)sizeof(struct topk) * (domain_shape(c).tokens - 1);
     out->memory_bytes =
         16 * parameters + (int64_t)(4 * activation_floats(c) * (double)c->batch) + (int64_t)(16 << 20);
     out->samples = least < (double)c->total_samples ? (int64_t)least : c->total_samples;

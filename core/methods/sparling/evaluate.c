@@ -30,6 +30,40 @@ static void clear_counts(struct method_run *run)
     e->position = 0;
 }
 
+void evaluation_clear_classes(struct method_run *run)
+{
+    for (int i = 0; run->evaluation.topk && i + 1 < run->domain.shape.tokens; i++)
+        topk_clear(&run->evaluation.topk[i]);
+}
+
+void evaluation_count_classes(struct method_run *run, const struct batch *batch, const real *logits)
+{
+    int classes = run->domain.shape.tokens;
+    size_t rows = (size_t)batch->request.count * (size_t)batch->length;
+    for (size_t i = 0; i < rows; i++, logits += classes) {
+        if (batch->targets[i] < 0)
+            continue;
+        double most = (double)logits[0], sum = 0;
+        for (int c = 1; c < classes; c++)
+            most = fmax(most, (double)logits[c]);
+        for (int c = 0; c < classes; c++)
+            sum += exp((double)logits[c] - most);
+        for (int c = 1; c < classes; c++)
+            topk_add(&run->evaluation.topk[c - 1], exp((double)logits[c] - most) / sum, batch->targets[i] == c);
+    }
+}
+
+double evaluation_accuracy(const struct method_run *run)
+{
+    int classes = run->domain.shape.tokens;
+    double sum = 0;
+    for (int c = 1; c < classes; c++) {
+        double share = topk_share(&run->evaluation.topk[c - 1]);
+        sum += isnan(share) ? 0 : share; /* a class that does not occur is found nowhere */
+    }
+    return sum / (classes - 1);
+}
+
 /* Puts a stage's checkpoint into the list; of one density the last wins. The run's own density is not
  * listed, but `own` learns which checkpoint holds it. */
 static void list_stage(struct method_run *run, const struct method_checkpoint *stage, double *own)
@@ -64,6 +98,8 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     e->rows = e->at = 0;
     e->seed = seed;
     clear_counts(run);
+    evaluation_clear_classes(run);
+    e->chance = (struct chance){0};
     if (list->count) {
         enum status status = list->count(list->context, &count, err);
         if (status)
@@ -140,6 +176,8 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
     case PART_SINGLE: return run->single.domain ? run->config.single_samples : 0;
     case PART_BINNING: return run->direct ? 0 : 2 * run->config.binning_samples;
     case PART_PERTURB: return run->direct ? 0 : 4 * run->config.perturb_samples; /* looked through at most */
+    case PART_CHANCE: /* of the run's own model */
+        return run->config.chance_shuffles > 0 && run->evaluation.at == run->evaluation.rows - 1 ? run->config.chance_samples : 0;
     case PARTS: break;
     }
     return 0;
@@ -154,13 +192,23 @@ static struct batch_request request_at(const struct method_run *run, int64_t fir
     struct batch_request request = {
         .seed = e->seed, .first = first, .count = (int)(left < run->piece ? left : run->piece), .set = DOMAIN_SAMPLE};
     /* Motif errors of the test set, and calibrations, are taken over the domain's examples. */
-    if (calibrating || (e->part == PART_MOTIFS && e->seed == TEST_SEED))
+    if (calibrating || ((e->part == PART_MOTIFS || e->part == PART_CHANCE) && e->seed == TEST_SEED))
         request.set = DOMAIN_EXAMPLE;
     if (e->part == PART_BINNING && !calibrating) {
         request.seed = BINNING_SEED;
         request.first -= run->config.binning_samples;
     }
     return request;
+}
+
+/* What lies where no box can stand does not count. */
+static void clear_margins(const struct domain_shape *shape, float *planes, size_t count)
+{
+    size_t margin = (size_t)shape->margin, cols = (size_t)shape->cols;
+    for (size_t line = 0; margin > 0 && line < count * (size_t)shape->rows; line++) {
+        memset(planes + line * cols, 0, margin * sizeof *planes);
+        memset(planes + (line + 1) * cols - margin, 0, margin * sizeof *planes);
+    }
 }
 
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
@@ -176,6 +224,7 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
     tensor_to_planes(motifs, planes);
+    clear_margins(&run->domain.shape, planes, (size_t)shape->images * (size_t)shape->channels);
     for (int i = 0; !status && i < shape->images; i++)
         status = motif_errors_add_map(&run->evaluation.errors, planes + (size_t)i * map, shape->height, shape->width,
                                       batch->truths[i].box, batch->truths[i].boxes, err);
@@ -194,6 +243,13 @@ static enum status add_predictions(struct method_run *run, struct network *netwo
 {
     struct evaluation *evaluation = &run->evaluation;
     struct exec *e = &run->exec;
+    if (run->domain.shape.positions) {
+        struct tensor *map = network_motifs(e, network, batch->images, batch->request.count, 1);
+        struct tensor *classes = network_classes(e, network, map);
+        if (classes)
+            evaluation_count_classes(run, batch, classes->data);
+        return exec_status(e, err);
+    }
     int count = batch->request.count, steps = sparling_decode_steps(&run->config);
     struct decoded *decoded = calloc((size_t)count, sizeof *decoded);
     if (!decoded)
@@ -220,7 +276,8 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
         status = motif_errors_report(&e->errors, MOTIF_WINDOWS, &windows, err);
     if (status)
         return status;
-    double positions = (double)domain_positions(&run->domain.shape), channels = (double)run->config.channels_motif;
+    const struct domain_shape *shape = &run->domain.shape;
+    double positions = (double)shape->rows * (shape->cols - 2 * shape->margin), channels = (double)run->config.channels_motif;
     double elements = positions * channels * (double)e->errors.samples;
     row->achieved = (double)e->errors.motifs / elements;
     row->fpe = boxes.fpe;
@@ -234,9 +291,16 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-static enum status finish_test(struct evaluation *e)
+static enum status finish_test(struct method_run *run)
 {
+    struct evaluation *e = &run->evaluation;
     struct evaluation_row *row = &e->row[e->at];
+    if (run->domain.shape.positions) {
+        row->exact = evaluation_accuracy(run);
+        row->e2ee = 1 - row->exact;
+        evaluation_clear_classes(run);
+        return STATUS_OK;
+    }
     row->e2ee = e->edit_sum / row->test_samples;
     row->exact = (double)e->exact / row->test_samples;
     return STATUS_OK;
@@ -250,7 +314,9 @@ static enum status finish_part(struct method_run *run, bool *done, struct error 
     if (e->part == PART_MOTIFS)
         status = finish_motifs(run, err);
     else if (e->part == PART_TEST)
-        status = finish_test(e);
+        status = finish_test(run);
+    else if (e->part == PART_CHANCE)
+        status = chance_finish(run, err);
     else
         analysis_finish(run);
     if (status)
@@ -281,6 +347,8 @@ static enum status with_batch(struct method_run *run, struct network *network, c
     exec_begin(&run->exec, false, (uint64_t)e->position);
     if (e->part == PART_BINNING)
         return analysis_binning(run, network, batch, e->position, err);
+    if (e->part == PART_CHANCE)
+        return chance_add(run, network_motifs(&run->exec, network, batch->images, batch->request.count, 1), batch, err);
     return e->part == PART_MOTIFS ? add_motifs(run, network, batch, err) : add_predictions(run, network, batch, err);
 }
 
@@ -325,14 +393,16 @@ static double samples_before(const struct method_run *run, int64_t part)
 double evaluation_fraction(const struct method_run *run)
 {
     const struct evaluation *e = &run->evaluation;
-    double total = 0, finished = 0, more = samples_before(run, PARTS) - samples_before(run, PART_SINGLE);
+    double total = 0, finished = 0, more = samples_before(run, PART_CHANCE) - samples_before(run, PART_SINGLE);
     for (int64_t i = 0; i < e->rows; i++) {
         double row = (run->direct ? 0 : e->row[i].motif_samples + e->row[i].test_samples) + more;
         total += row;
         if (i < e->at)
             finished += row;
     }
-    if (e->at < e->rows)
+    if (e->at < e->rows && e->part == PART_CHANCE) /* hardly any time */
+        finished = total;
+    else if (e->at < e->rows)
         finished += (double)e->position + samples_before(run, e->part);
     return total > 0 ? finished / total : 0;
 }

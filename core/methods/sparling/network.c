@@ -15,6 +15,11 @@ static void build_g(struct network *n)
         snprintf(name, sizeof name, "g.units.%d", i);
         residual_unit_build(&n->unit[i], n->params, name, width, n->map.kernel_h, n->map.kernel_w);
     }
+    for (int i = 0; i < (int)c->narrow_units; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "g.narrow.%d", i);
+        residual_unit_build(&n->unit[c->units + i], n->params, name, width, 1, 1);
+    }
     conv_build(&n->last, n->params, "g.last", width, motifs, 1, 1);
     if (c->batch_norm != BATCH_NORM_NONE)
         batch_norm_build(&n->norm, n->params, "sparse.norm", motifs, c->batch_norm == BATCH_NORM_AFFINE);
@@ -48,6 +53,11 @@ static void build_h(struct network *n)
     };
     if (c->motif_scale == MOTIF_SCALE_RMS)
         rms_scale_build(&n->scale, n->params, "h.scale");
+    if (n->shape.positions) {
+        struct dilated_config dilated = {(int)c->channels_motif, width, n->shape.tokens, (int)c->context};
+        dilated_build(&n->dilated, n->params, "h", &dilated);
+        return;
+    }
     linear_build(&n->embed, n->params, "h.embed", NULL, (int)c->channels_motif, width);
     if (c->lstm)
         bilstm_build(&n->rows, n->params, "h.rows", width, width / 2);
@@ -89,6 +99,8 @@ static enum status build_sparse(struct network *n, struct error *err)
 static enum status make_tables(struct network *n, struct error *err)
 {
     const struct sparling_config *c = &n->config;
+    if (n->shape.positions)
+        return STATUS_OK;
     size_t width = (size_t)c->channels, target = (size_t)n->longest;
     bool flat = n->map.grid_rows == 1, grid = c->positions == POSITIONS_GRID && !flat;
     int lines = flat ? n->map.grid_cols : n->map.grid_rows;
@@ -207,7 +219,7 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
 {
     int halo = n->map.kernel_h / 2;
     struct tensor *x = op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
-    for (int i = 0; i < (int)n->config.units; i++)
+    for (int i = 0; i < (int)(n->config.units + n->config.narrow_units); i++)
         x = residual_unit_forward(e, &n->unit[i], x);
     x = conv_forward(e, &n->last, x, NULL);
     if (n->config.batch_norm != BATCH_NORM_NONE && n->config.sparsity != SPARSITY_IDENTITY)
@@ -296,6 +308,13 @@ struct tensor *network_logits(struct exec *e, struct network *n, const struct ne
     y = op_add_rows(e, y, &n->target_sines, 1, length, n->config.dropout);
     y = decoder_forward(e, &n->decoder, y, memory->rows, count, length, memory->keys, memory->lengths);
     return linear_forward(e, &n->out, y, false, 0);
+}
+
+struct tensor *network_classes(struct exec *e, struct network *n, struct tensor *motifs)
+{
+    if (n->config.motif_scale == MOTIF_SCALE_RMS)
+        motifs = rms_scale_forward(e, &n->scale, motifs);
+    return op_map_rows(e, dilated_forward(e, &n->dilated, motifs));
 }
 
 double network_threshold_mean(const struct network *n)

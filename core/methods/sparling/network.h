@@ -2,19 +2,21 @@
  * layer, and h, which reads the motif map as a sequence of tokens (paper section 5.1).
  *
  *   g   input -> 1x1 conv -> residual units -> 1x1 conv -> batch norm -> sparse layer = motif map
- *   h   motif map -> 1x1 embedding and max-pool -> row LSTM -> positions -> encoder -> decoder -> logits
+ *   h   motif map -> 1x1 embedding and max-pool -> row LSTM -> positions -> encoder -> decoder -> logits,
+ *       or, where every position has a label, motif map -> dilated convolutions -> logits
  *
  * A network may be evaluated by any number of execs at a time, and trained by one. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_NETWORK_H
 #define MOTIF_CORE_METHODS_SPARLING_NETWORK_H
 
 #include "core/methods/sparling/config.h"
+#include "core/nn/dilated.h"
 #include "core/nn/layers.h"
 #include "core/nn/params.h"
 #include "core/nn/sparse.h"
 #include "core/nn/transformer.h"
 
-#define NETWORK_UNITS 64
+enum { NETWORK_UNITS = SPARLING_UNITS };
 
 struct network {
     struct sparling_config config; /* a copy */
@@ -36,6 +38,7 @@ struct network {
     struct encoder encoder;
     struct decoder decoder;
     struct linear out;
+    struct dilated dilated;        /* instead of all from `embed` on, with a label at every position */
 
     real *tables;                  /* memory of the constant positions */
     struct domain_shape shape;
@@ -70,6 +73,9 @@ struct network_memory network_memory(struct exec *e, struct network *network, st
 /* Teacher forcing. tokens: [count][length] beginning with START; gives [count * length][vocabulary]. */
 struct tensor *network_logits(struct exec *e, struct network *network, const struct network_memory *memory,
                               const int32_t *tokens, int count, int length);
+
+/* With a label at every position: [count * columns][classes]. */
+struct tensor *network_classes(struct exec *e, struct network *network, struct tensor *motifs);
 
 /* Mean of the thresholds; 0 without any. */
 double network_threshold_mean(const struct network *network);

@@ -85,6 +85,32 @@ static const struct config_setting audio_paper[] = {
     {"total_samples", "60000000"}, {"validation_samples", "10008"}, {"decode_extra", "3"},
     {NULL, NULL}};
 
+/* Splicing with planted motifs: the rule is learned on dense maps, and then the maps become sparse. A protein's motifs are alike in
+ * number to a core's, so that one density fits all channels. */
+static const struct config_setting splicing[] = {
+    {"domain", "splicing"},         {"splicing_length", "600"},     {"motifs", "8"},
+    {"width", "16"},                {"units", "3"},                 {"channels", "16"},
+    {"context", "400"},             {"batch_norm", "plain"},        {"motif_scale", "rms"},
+    {"batch", "8"},                 {"learning_rate", "2e-3"},      {"warm_up", "200"},
+    {"clip_norm", "1"},             {"schedule", "linear"},         {"learning_rate_final", "0.05"},
+    {"density_start", "0.0533"},    {"density_final", "2.9e-3"},    {"plateau_validations", "4"},
+    {"plateau_gain", "0.02"},       {"plateau_density", "3.1e-3"},  {"target_start", "0.93"},
+    {"target_max", "0.93"},         {"target_decay", "0"},          {"validation_every", "20000"},
+    {"validation_samples", "400"},  {"total_samples", "1600000"},   {"checkpoint_every", "40000"},
+    {"test_samples", "2000"},       {"motif_samples", "1000"},      {"stage_samples", "200"},
+    {"chance_shuffles", "10"},      {"chance_samples", "1000"},     {NULL, NULL}};
+
+/* The paper's networks, windows, batch and schedule (Appendix L with the authors' code). Its data are not to be had here: the
+ * sequences are planted ones of that size. */
+static const struct config_setting splicing_paper[] = {
+    {"domain", "splicing"},         {"splicing_length", "5000"},    {"splicing_flank", "5000"},
+    {"splicing_proteins", "8"},     {"motifs", "80"},               {"width", "80"},
+    {"units", "5"},                 {"narrow_units", "5"},          {"channels", "32"},
+    {"context", "10000"},           {"batch", "32"},                {"density_final", "1.8e-3"},
+    {"target_decay", "1.2292e-7"},  {"validation_samples", "10048"}, {"test_samples", "1000"},
+    {"motif_samples", "1000"},      {"stage_samples", "200"},       {"chance_shuffles", "10"},
+    {"chance_samples", "1000"},     {NULL, NULL}};
+
 const struct method_preset sparling_presets[SPARLING_PRESETS] = {
     {"digitcircle-quick", "five digits in a 64-pixel picture: a full run with its evaluation in minutes", quick},
     {"digitcircle", "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores", digitcircle},
@@ -94,4 +120,6 @@ const struct method_preset sparling_presets[SPARLING_PRESETS] = {
     {"audio-sequence", "spoken digits in 6-second clips with a network for two CPU cores; needs motifd dataset audio", audio},
     {"audio-sequence-paper", "spoken digits in 15-second clips with the paper's network, 44 million parameters: weeks on a CPU",
      audio_paper},
+    {"splicing", "planted motifs of six proteins that make splice sites, with networks for two CPU cores", splicing},
+    {"splicing-paper", "the paper's networks, windows of 15,000 bases and schedule, on planted motifs: months on a CPU", splicing_paper},
 };

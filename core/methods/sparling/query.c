@@ -159,6 +159,25 @@ static const char *token_name(const struct reading *reading, int token)
     return domain->domain->token(domain->state, token - TOKEN_FIRST);
 }
 
+static void write_site(const struct open_domain *domain, int position, int label, double probability, const struct sink *out)
+{
+    sink_begin_object(out, NULL);
+    sink_integer(out, "position", position);
+    sink_text(out, "class", domain->domain->token(domain->state, label));
+    if (probability >= 0)
+        sink_number(out, "probability", probability);
+    sink_end_object(out);
+}
+
+/* Ends the list. */
+static void write_true_sites(const struct open_domain *domain, const struct domain_truth *truth, const struct sink *out)
+{
+    for (int i = 0; i < truth->length; i++)
+        if (truth->label[i] > 0)
+            write_site(domain, i, truth->label[i], -1, out);
+    sink_end_list(out);
+}
+
 /* Boxes as [row0, row1, col0, col1], upper ends exclusive. */
 static void write_truth(const struct reading *reading, const struct sink *out)
 {
@@ -183,6 +202,10 @@ static void write_truth(const struct reading *reading, const struct sink *out)
     }
     sink_end_list(out);
     sink_begin_list(out, "label");
+    if (domain->shape.positions) {
+        write_true_sites(domain, truth, out);
+        return;
+    }
     for (int i = 0; i < truth->length; i++)
         sink_text(out, NULL, token_name(reading, TOKEN_FIRST + truth->label[i]));
     sink_end_list(out);
@@ -191,6 +214,8 @@ static void write_truth(const struct reading *reading, const struct sink *out)
 static void write_prediction(const struct reading *reading, const struct sink *out)
 {
     sink_begin_list(out, "prediction");
+    for (int i = 0; i < reading->site_count; i++)
+        write_site(reading->domain, reading->sites[i].position, reading->sites[i].label, reading->sites[i].probability, out);
     for (int i = 0; i < reading->decoded.length; i++)
         sink_text(out, NULL, token_name(reading, reading->decoded.tokens[i]));
     sink_end_list(out);
@@ -201,6 +226,8 @@ static void write_tokens(const struct reading *reading, const struct sink *out)
     const struct decoded *decoded = &reading->decoded;
     int count = decoded->length + (decoded->ended ? 1 : 0);
     double product = 1;
+    if (reading->domain->shape.positions) /* they are in the prediction */
+        return;
     sink_begin_list(out, "tokens");
     for (int i = 0; i < count; i++) {
         product *= (double)decoded->probability[i];

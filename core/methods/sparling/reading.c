@@ -1,5 +1,6 @@
 #include "core/methods/sparling/reading.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,6 +64,31 @@ static enum status list_motifs(const float *planes, struct reading *reading, str
     return STATUS_OK;
 }
 
+/* Rows of classes, as a list of what is not the common one. */
+static enum status list_sites(struct exec *e, const struct tensor *classes, struct reading *reading, struct error *err)
+{
+    enum status status = exec_status(e, err);
+    if (status)
+        return status;
+    reading->sites = malloc((size_t)classes->rows * sizeof *reading->sites);
+    if (!reading->sites)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to list sites");
+    for (int i = 0; i < classes->rows; i++) {
+        const real *logit = classes->data + (size_t)i * (size_t)classes->cols;
+        double most = (double)logit[0], sum = 0;
+        for (int c = 1; c < classes->cols; c++)
+            most = fmax(most, (double)logit[c]);
+        for (int c = 0; c < classes->cols; c++)
+            sum += exp((double)logit[c] - most);
+        for (int c = 1; c < classes->cols; c++) {
+            double probability = exp((double)logit[c] - most) / sum;
+            if (probability > 0.5)
+                reading->sites[reading->site_count++] = (struct read_site){i, c, probability};
+        }
+    }
+    return STATUS_OK;
+}
+
 enum status reading_make(struct exec *e, struct network *network, const struct open_domain *domain, const float *input,
                          const struct domain_truth *truth, struct reading *reading, struct error *err)
 {
@@ -80,7 +106,9 @@ enum status reading_make(struct exec *e, struct network *network, const struct o
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read an input");
     tensor_to_planes(motifs, planes);
     status = list_motifs(planes, reading, err);
-    if (!status) {
+    if (!status && network->shape.positions) {
+        status = list_sites(e, network_classes(e, network, motifs), reading, err);
+    } else if (!status) {
         struct network_memory memory = network_memory(e, network, motifs);
         status = decode_greedy(e, network, &memory, 1, sparling_decode_steps(c), &reading->decoded, err);
     }
@@ -92,8 +120,10 @@ enum status reading_make(struct exec *e, struct network *network, const struct o
 void reading_close(struct reading *reading)
 {
     free(reading->motifs);
+    free(reading->sites);
     reading->motifs = NULL;
-    reading->count = 0;
+    reading->sites = NULL;
+    reading->count = reading->site_count = 0;
 }
 
 /* ---- pictures ---------------------------------------------------------------------------------- */
@@ -117,6 +147,19 @@ static void label_of(const struct reading *reading, char *out, size_t room)
         at += (size_t)snprintf(out + at, room - at, "read ");
     if (at < room)
         domain_label(reading->domain, symbols, reading->decoded.length, out + at, room - at);
+}
+
+/* Under a tile: ticks where labels truly are, and below them what was read, each class in a colour. */
+static void mark_sites(struct picture *picture, int row, int col, int scale, const struct reading *reading)
+{
+    const struct domain_truth *truth = reading->truth;
+    for (int i = 0; truth && i < truth->length; i++)
+        if (truth->label[i] > 0)
+            picture_fill(picture, row, col + i * scale, 8, scale > 3 ? scale : 3, picture_palette(truth->label[i] - 1));
+    for (int i = 0; i < reading->site_count; i++) {
+        const struct read_site *site = &reading->sites[i];
+        picture_disc(picture, row + 13, col + site->position * scale + scale / 2, 4, picture_palette(site->label - 1));
+    }
 }
 
 /* A tile: its scale, and how many picture rows a row of the map has (a sequence: all of them). */
@@ -152,6 +195,10 @@ static void draw_tile(struct picture *picture, const struct tile *tile, const st
     for (int i = 0; i < reading->count; i++)
         if (reading->motifs[i].maximal)
             mark_motif(picture, tile, reading, &reading->motifs[i].at, reading->motifs[i].starred);
+    if (reading->domain->shape.positions) {
+        mark_sites(picture, tile->row + reading->rows * high + 3, tile->col, scale, reading);
+        return;
+    }
     char label[256];
     label_of(reading, label, sizeof label);
     picture_text(picture, tile->row + reading->rows * high + 4, tile->col, label, scale > 1 ? 2 : 1, black);

@@ -24,7 +24,12 @@ struct reading {
     const struct domain_truth *truth; /* borrowed; NULL when unknown */
     struct read_motif *motifs;        /* in scan order: channel, row, column */
     int count, total;                 /* listed; active in the map */
-    struct decoded decoded;
+    struct decoded decoded;           /* nothing with labels at positions */
+    struct read_site {
+        int position, label;          /* never 0, the common class */
+        double probability;
+    } *sites;                         /* with labels at positions: where a class is more probable than not, in order */
+    int site_count;
 };
 
 /* Computes on the exec, which is begun here in evaluation. The domain, `input` and `truth` outlive the reading. */
@@ -35,7 +40,8 @@ void reading_mark(struct read_motif *motifs, int count);
 void reading_close(struct reading *reading);
 
 /* One tile an input, `columns` in a row: ink in grey, true boxes outlined, maximal motifs marked in the
- * colour of their channel, starred ones with a cross, and what was read below. In the picture of a sequence that has
+ * colour of their channel, starred ones with a cross, and what was read below (of labels at positions: true ones as ticks under the
+ * tile, those that were read as discs under these). In the picture of a sequence that has
  * rows, each channel's motifs have a height of their own. */
 enum status reading_draw(const struct reading *readings, int count, int columns, struct picture **out,
                          struct error *err);

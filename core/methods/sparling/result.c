@@ -121,6 +121,40 @@ static void write_coherence(const struct network *network, const struct sink *ou
     sink_end_list(out);
 }
 
+static void write_three(const struct sink *out, const char *name, const double *values)
+{
+    sink_begin_object(out, name);
+    sink_number(out, "fpe", values[0]);
+    sink_number(out, "fne", values[1]);
+    sink_number(out, "ce", values[2]);
+    sink_end_object(out);
+}
+
+static void write_chance_row(const struct sink *out, const char *name, const struct chance_row *row)
+{
+    sink_begin_object(out, name);
+    write_three(out, "mean", row->mean);
+    write_three(out, "low", row->low);
+    write_three(out, "high", row->high);
+    sink_end_object(out);
+}
+
+/* Motif errors of chance, and of the true motifs: what the figures are to be seen beside. */
+static void write_chance(const struct sink *out, const struct chance *chance, int64_t shuffles)
+{
+    const double own[3] = {chance->fpe, chance->fne, chance->ce};
+    sink_begin_object(out, "chance");
+    sink_integer(out, "samples", (int64_t)chance->samples);
+    sink_integer(out, "shuffles", shuffles);
+    write_chance_row(out, "shuffled", &chance->all);
+    write_three(out, "true_motifs", chance->perfect);
+    sink_begin_object(out, "without_trivial");
+    write_three(out, "own", own);
+    write_chance_row(out, "shuffled", &chance->without);
+    sink_end_object(out);
+    sink_end_object(out);
+}
+
 enum status sparling_result(struct method_run *run, const struct sink *out, struct error *err)
 {
     const struct evaluation *e = &run->evaluation;
@@ -145,6 +179,8 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     sink_integer(out, "parameters", params_count(run->network->params));
     sink_text(out, "domain", run->domain.domain->name);
     sink_number(out, "minimal_density", run_minimal_density(run));
+    if (e->chance.samples > 0)
+        write_chance(out, &e->chance, run->config.chance_shuffles);
     write_coherence(run->network, out);
     write_stages(run, out);
     write_misses(&run->domain, &e->errors, out);

@@ -99,6 +99,11 @@ enum status sparling_create(const void *config, const struct method_env *env, st
         status = run_begin(r, err);
     if (!status)
         status = batch_source_create(r->direct ? &r->single : &r->domain, (int)c->batch, &r->source, err);
+    if (!status && r->domain.shape.positions) {
+        r->evaluation.topk = calloc((size_t)r->domain.shape.tokens - 1, sizeof *r->evaluation.topk);
+        if (!r->evaluation.topk)
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
+    }
     if (!status)
         status = motif_errors_init(&r->evaluation.errors, r->domain.shape.symbols, (int)c->channels_motif, reach, err);
     if (status) {
@@ -116,6 +121,8 @@ void sparling_destroy(struct method_run *run)
     network_destroy(run->evaluation.other);
     analysis_clear(run);
     motif_errors_close(&run->evaluation.errors);
+    chance_drop(&run->evaluation);
+    free(run->evaluation.topk);
     batch_source_destroy(run->source);
     domain_close(&run->domain);
     adam_destroy(run->adam);
@@ -141,6 +148,7 @@ static enum status train(struct method_run *run, enum method_wish *wish, struct 
         run->validation_position = run->validation_correct = run->validation_counted = 0;
         run->validation_loss = 0;
         motif_errors_clear(&run->evaluation.errors);
+        evaluation_clear_classes(run);
     } else if (run->checkpoint_due) {
         run->checkpoint_due = 0;
         *wish = METHOD_CHECKPOINT;
@@ -155,7 +163,9 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
     if (status || !done)
         return status;
     double loss = run->validation_loss / (double)run->validation_counted;
-    run->accuracy = (double)run->validation_correct / (double)run->config.validation_samples;
+    run->accuracy = run->domain.shape.positions
+                        ? evaluation_accuracy(run)
+                        : (double)run->validation_correct / (double)run->config.validation_samples;
     run->best_accuracy = fmax(run->best_accuracy, run->accuracy);
     run->phase = PHASE_TRAIN;
     run_metric(run, "accuracy", run->accuracy);

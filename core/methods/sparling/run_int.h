@@ -17,6 +17,8 @@
 #include "core/methods/sparling/network.h"
 #include "core/metrics/binning.h"
 #include "core/metrics/motif_errors.h"
+#include "core/metrics/shuffled.h"
+#include "core/metrics/topk.h"
 #include "core/nn/adam.h"
 
 enum run_phase { PHASE_TRAIN, PHASE_VALIDATE, PHASE_EVALUATE, PHASE_DONE };
@@ -38,7 +40,7 @@ struct evaluation_row {
 enum { EVALUATION_COLUMNS = 21 };
 _Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
 
-enum evaluation_part { PART_MOTIFS, PART_TEST, PART_SINGLE, PART_BINNING, PART_PERTURB, PARTS };
+enum evaluation_part { PART_MOTIFS, PART_TEST, PART_SINGLE, PART_BINNING, PART_PERTURB, PART_CHANCE, PARTS };
 
 /* What an analysis has counted so far; not saved (analyses.c). */
 enum { BINNINGS = 4, ACTIVATIONS_MOST = 1 << 22 };
@@ -54,6 +56,20 @@ struct analysis {
     double edits[BINNINGS + 1]; /* summed edit errors: of the map as it is, then of each binning */
 };
 
+/* Errors of three kinds, of chance with their intervals: numbers, as they are saved. */
+struct chance_row {
+    double mean[3], low[3], high[3]; /* fpe, fne, ce */
+};
+struct chance {
+    struct chance_row all, without; /* without the domain's trivial symbols */
+    double fpe, fne, ce;            /* the run's own over the same samples, without the trivial symbols */
+    double perfect[3];              /* fpe, fne, ce of the true motifs themselves: boxes may overlap */
+    double samples;                 /* 0: nothing was shuffled */
+};
+enum { CHANCE_NUMBERS = 25 };
+_Static_assert(sizeof(struct chance) == CHANCE_NUMBERS * sizeof(double), "chance is a row of doubles");
+struct chance_samples; /* chance.c: what is being collected */
+
 struct evaluation {
     struct evaluation_row row[EVALUATION_MAX]; /* densest first, the run's own model last */
     int64_t rows, at;                          /* how many; which is being evaluated */
@@ -65,6 +81,9 @@ struct evaluation {
     struct analysis analysis;                  /* of the part being evaluated */
     struct network *other;                     /* holds a row's checkpoint; NULL until needed */
     int64_t loaded;                            /* seq in `other`; -1: none */
+    struct topk *topk;                         /* with labels at positions: [tokens - 1], of a validation or a test */
+    struct chance chance;
+    struct chance_samples *collected;          /* is not saved: the part begins anew */
 };
 
 /* What is kept of each seed of a study (study.c). Doubles only: it is saved as a table. */
@@ -164,6 +183,16 @@ int64_t evaluation_part_samples(const struct method_run *run, int64_t part);
 double evaluation_fraction(const struct method_run *run);
 /* The density of a map with one active position a symbol. */
 double run_minimal_density(const struct method_run *run);
+/* Counts the probabilities of a batch's classes, with labels at positions. logits: [count * length][tokens]. */
+void evaluation_count_classes(struct method_run *run, const struct batch *batch, const real *logits);
+/* Mean top-k accuracy of the classes but 0. */
+double evaluation_accuracy(const struct method_run *run);
+void evaluation_clear_classes(struct method_run *run);
+
+/* chance.c: motif errors of chance. Adds a batch of examples; after the last, shuffles. */
+enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch, struct error *err);
+enum status chance_finish(struct method_run *run, struct error *err);
+void chance_drop(struct evaluation *evaluation);
 
 /* analyses.c: a piece of a part, `count` samples from `first` on; the row's figures when the part is over. */
 enum status analysis_single(struct method_run *run, struct network *network, int64_t first, int count, struct error *err);

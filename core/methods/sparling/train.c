@@ -72,6 +72,16 @@ static void choose_backward(const struct method_run *run, struct exec *e)
                                                             : EXEC_DENSE;
 }
 
+/* Rows to be compared with the batch's targets. */
+static struct tensor *logits_of(struct method_run *run, struct tensor *motifs, const struct batch *batch)
+{
+    struct exec *e = &run->exec;
+    if (run->domain.shape.positions)
+        return network_classes(e, run->network, motifs);
+    struct network_memory memory = network_memory(e, run->network, motifs);
+    return network_logits(e, run->network, &memory, batch->inputs, batch->request.count, batch->length);
+}
+
 struct forward {
     struct tensor *motifs, *logits, *loss;
     struct tensor *total; /* with what the bottleneck adds */
@@ -92,8 +102,7 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     }
     struct tensor *extra;
     f.motifs = network_motifs_penalty(e, n, batch->images, count, run->annealer.density, &extra);
-    struct network_memory memory = network_memory(e, n, f.motifs);
-    f.logits = network_logits(e, n, &memory, batch->inputs, count, batch->length);
+    f.logits = logits_of(run, f.motifs, batch);
     f.loss = op_cross_entropy(e, f.logits, batch->targets);
     f.total = extra ? op_add(e, f.loss, extra) : f.loss;
     return f;
@@ -209,7 +218,10 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     if (status)
         return status;
     int counted = run->direct ? now.count : batch->counted;
-    run->validation_correct += run->direct ? count_classes(batch, f.logits)
+    if (run->domain.shape.positions)
+        evaluation_count_classes(run, batch, f.logits->data);
+    else
+        run->validation_correct += run->direct ? count_classes(batch, f.logits)
                                            : count_exact(batch, f.logits->data, sparling_vocabulary(&run->config));
     run->validation_loss += value * counted;
     run->validation_counted += counted;
