@@ -1,4 +1,6 @@
 /* The product of floats. What is too thin for panels to pay goes to OpenBLAS. */
+#include <stddef.h>
+
 #include "core/kernels/blas.h"
 #include "core/kernels/fast/simd.h"
 

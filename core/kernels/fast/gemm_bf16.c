@@ -4,6 +4,8 @@
  * them; it does twice the multiply-adds of a float instruction. Sets without it take the halves apart: a bf16 is the
  * upper half of a float. The AVX-512 files are compiled a second time with the instruction (core/meson.build), and
  * the first choice is made here. */
+#include <stddef.h>
+
 #include "core/kernels/fast/simd.h"
 
 enum { DEEP = 2 };
