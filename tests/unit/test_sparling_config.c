@@ -182,6 +182,8 @@ static void cross_field_faults_name_their_field(void **state)
     expect_fault("objective", "single-motifs", "sparsity");
     make(&config, (const struct config_setting[]){{"freeze", "motifs"}, {"revive_below", "0.1"}, {NULL, NULL}});
     assert_string_equal(faults_of(&config).field, "revive_below");
+    make(&config, (const struct config_setting[]){{"domain", "splicing"}, {"revive_below", "1e-4"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "revive_below");
     expect_fault("chance_shuffles", "10", "chance_shuffles");
     expect_fault("splicing_reach", "50", "splicing_reach");
     make(&config, (const struct config_setting[]){{"domain", "splicing"}, {"context", "500"}, {NULL, NULL}});

@@ -282,6 +282,9 @@ static void check_run(const struct sparling_config *c, const struct method_fault
         method_fault(faults, "revive_below", "must be 0 with freeze motifs: channels that begin anew are not left as they were");
     if (c->revive_below > 0 && (c->sparsity != SPARSITY_PER_CHANNEL || c->accumulate_motifs > 0))
         method_fault(faults, "revive_below", "needs sparsity per-channel and accumulate_motifs 0; got %g", c->revive_below);
+    if (c->revive_below > 0 && domain_shape(c).positions)
+        method_fault(faults, "revive_below", "must be 0 where the label is a class at every position: h has no embedding of motifs; got %g",
+              c->revive_below);
     if (c->accumulate_motifs > 0 && !sparling_thresholds(c))
         method_fault(faults, "accumulate_motifs", "has no meaning without thresholds (sparsity per-channel, single); got %g",
               c->accumulate_motifs);

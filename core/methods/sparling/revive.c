@@ -32,10 +32,7 @@ static void exchange(struct tensor *motifs, int channel, real *kept, bool back)
 
 static double head_loss(struct method_run *run, struct tensor *motifs, const struct batch *batch)
 {
-    struct exec *e = &run->exec;
-    struct network_memory memory = network_memory(e, run->network, motifs);
-    struct tensor *logits = network_logits(e, run->network, &memory, batch->inputs, batch->request.count, batch->length);
-    struct tensor *loss = op_cross_entropy(e, logits, batch->targets);
+    struct tensor *loss = op_cross_entropy(&run->exec, run_logits(run, motifs, batch), batch->targets);
     return loss ? (double)loss->data[0] : NAN;
 }
 

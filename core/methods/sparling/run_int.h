@@ -162,6 +162,8 @@ enum status study_result(const struct method_run *run, const struct sink *out, s
 enum status study_artifacts(struct method_run *run, struct error *err);
 
 /* train.c */
+/* What h says of a batch's motif maps: rows to be compared with its targets. NULL after a failure. */
+struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const struct batch *batch);
 enum status run_update(struct method_run *run, struct error *err);
 enum status run_validate(struct method_run *run, bool *done, struct error *err);
 

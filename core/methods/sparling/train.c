@@ -72,8 +72,7 @@ static void choose_backward(const struct method_run *run, struct exec *e)
                                                             : EXEC_DENSE;
 }
 
-/* Rows to be compared with the batch's targets. */
-static struct tensor *logits_of(struct method_run *run, struct tensor *motifs, const struct batch *batch)
+struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const struct batch *batch)
 {
     struct exec *e = &run->exec;
     if (run->domain.shape.positions)
@@ -102,7 +101,7 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     }
     struct tensor *extra;
     f.motifs = network_motifs_penalty(e, n, batch->images, count, run->annealer.density, &extra);
-    f.logits = logits_of(run, f.motifs, batch);
+    f.logits = run_logits(run, f.motifs, batch);
     f.loss = op_cross_entropy(e, f.logits, batch->targets);
     f.total = extra ? op_add(e, f.loss, extra) : f.loss;
     return f;
