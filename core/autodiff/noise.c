@@ -3,6 +3,7 @@
  * Sums are taken for each row of each channel and added in order; noise is a function of the element's place among the
  * planes, so neither threads nor layout change it. */
 #include <math.h>
+#include <string.h>
 
 #include "core/autodiff/tape_int.h"
 #include "core/base/philox.h"
@@ -63,6 +64,18 @@ static void means(struct exec *e, struct noise_task *t, double out[2])
             out[j] += t->sums[2 * i + j] / ((double)chunks * s->height * s->width);
 }
 
+/* Lanes of the last block that are no channel: whoever writes the last channel writes them too. */
+static void clear_padding(const struct noise_task *t, int chunk, int row)
+{
+    const struct map_shape *s = t->shape;
+    int last = s->channels % MAP_LANES;
+    if (chunk % s->channels != s->channels - 1 || last == 0)
+        return;
+    real *pixel = t->y + plane_row(s, chunk, row) + 1;
+    for (int col = 0; col < s->width; col++, pixel += MAP_LANES)
+        memset(pixel, 0, sizeof(real) * (size_t)(MAP_LANES - last));
+}
+
 static void noise_task(void *context, int chunk, int worker)
 {
     const struct noise_task *t = context;
@@ -70,6 +83,7 @@ static void noise_task(void *context, int chunk, int worker)
     double normal[NOISE_ROW];
     for (int row = 0; row < s->height; row++) {
         ptrdiff_t at = plane_row(s, chunk, row);
+        clear_padding(t, chunk, row);
         uint64_t index = ((uint64_t)chunk * (uint64_t)s->height + (uint64_t)row) * (uint64_t)s->width;
         for (int col = 0; col < s->width; col++, at += MAP_LANES) {
             if (col % NOISE_ROW == 0)

@@ -106,7 +106,8 @@ enum status exec_status(const struct exec *exec, struct error *err);
 double exec_clock(const struct exec *exec);
 void exec_profiled(struct exec *exec, const char *name, double since);
 
-/* Uninitialised tensors in the step arena. A map's halo and padding channels are zero. */
+/* Uninitialised tensors in the step arena. A map's halo is zero; its padding channels are to be, like its values, by
+ * whoever writes it. */
 struct tensor *tensor_rows(struct exec *exec, int rows, int cols);
 struct tensor *tensor_map(struct exec *exec, const struct map_shape *shape);
 /* A tensor over the caller's memory (which outlives the step), in training with gradient if asked. */

@@ -7,7 +7,9 @@
 
 #include <cmocka.h>
 
+#include "core/autodiff/tape_int.h"
 #include "core/base/philox.h"
+#include "core/kernels/map.h"
 
 enum { SAMPLED = 60 };
 #define STEP_WIDTH 1e-5
@@ -165,6 +167,25 @@ static real *seed_of(const struct tensor *out)
     return seed;
 }
 
+/* Lanes that are no channel. Weights of the next operation have zeros there, and their gradients count in a norm. */
+static void assert_padding_is_zero(const struct map_shape *s, const real *data, const char *what)
+{
+    int last = s->channels % MAP_LANES, block = s->channels / MAP_LANES;
+    for (int image = 0; image < s->images && last > 0; image++)
+        for (int row = 0; row < s->height; row++)
+            for (int col = 0; col < s->width; col++)
+                for (int lane = last; lane < MAP_LANES; lane++)
+                    if (data[map_offset(s, image, block, row, col) + lane] != R(0.0))
+                        fail_msg("%s: lane %d of the last block is not zero", what, lane);
+}
+
+static void check_padding(const struct probe *probe)
+{
+    for (const struct node *node = probe->exec.tape->last; node != NULL; node = node->before)
+        if (node->out->kind == TENSOR_MAP && node->out->data != NULL)
+            assert_padding_is_zero(&node->out->map, node->out->data, node->name);
+}
+
 static struct tensor *forward(struct probe *probe, probe_build *build, const void *context)
 {
     struct error err = {0};
@@ -185,6 +206,7 @@ double probe_run(struct probe *probe, probe_build *build, const void *context)
             probe->checked[i]->grad_ready = false;
         }
     struct tensor *out = forward(probe, build, context);
+    check_padding(probe);
     double value = weigh(out);
     real *seed = seed_of(out);
     if (tape_backward(&probe->exec, out, seed, &err) != STATUS_OK)
@@ -192,12 +214,15 @@ double probe_run(struct probe *probe, probe_build *build, const void *context)
     free(seed);
     for (int i = 0; i < probe->input_count; i++) {
         struct probe_input *in = &probe->inputs[i];
-        if (in->map)
+        if (in->map) {
             tensor_grad_to_planes(in->tensor, in->grad);
-        else if (in->tensor->grad_ready)
+            if (in->tensor->grad_ready && in->tensor->where == NULL)
+                assert_padding_is_zero(&in->shape, in->tensor->grad, "gradient");
+        } else if (in->tensor->grad_ready) {
             memcpy(in->grad, in->tensor->grad, in->count * sizeof(real));
-        else
+        } else {
             memset(in->grad, 0, in->count * sizeof(real));
+        }
     }
     return value;
 }
