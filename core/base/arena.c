@@ -3,7 +3,8 @@
  * large enough, or to a new one put right behind the current, so a loop with the same requests walks
  * the same blocks every time.
  *
- * Under AddressSanitizer memory that is not handed out is poisoned: use after a reset is reported. */
+ * Under AddressSanitizer memory that is not handed out is poisoned: use after a reset is reported; and memory is handed
+ * out full of NaN, so that a result that depends on what nobody wrote shows itself. */
 #include "core/base/arena.h"
 
 #include <stdbool.h>
@@ -27,9 +28,11 @@
 #include <sanitizer/asan_interface.h>
 #define HIDE(at, bytes) __asan_poison_memory_region(at, bytes)
 #define SHOW(at, bytes) __asan_unpoison_memory_region(at, bytes)
+#define DIRTY(at, bytes) memset(at, 0xff, bytes)
 #else
 #define HIDE(at, bytes) ((void)(at), (void)(bytes))
 #define SHOW(at, bytes) ((void)(at), (void)(bytes))
+#define DIRTY(at, bytes) ((void)(at), (void)(bytes))
 #endif
 
 struct arena_block {
@@ -136,6 +139,7 @@ void *arena_alloc(struct arena *arena, size_t bytes)
     arena->used_bytes += rounded;
     arena->peak_bytes = arena->used_bytes > arena->peak_bytes ? arena->used_bytes : arena->peak_bytes;
     SHOW(at, bytes);
+    DIRTY(at, bytes);
     return at;
 }
 
