@@ -183,6 +183,16 @@ enum status pack_add_f64(struct pack *pack, const char *name, double *at, struct
     return pack_add(pack, PACK_STATE, PACK_F64, name, 0, NULL, at, err);
 }
 
+enum status pack_add_numbers(struct pack *pack, const struct pack_number *numbers, size_t count, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        status = numbers[i].integer != NULL ? pack_add_i64(pack, numbers[i].name, numbers[i].integer, err)
+                                            : pack_add_f64(pack, numbers[i].name, numbers[i].real, err);
+    }
+    return status;
+}
+
 uint64_t pack_bytes(const struct pack *pack)
 {
     return data_start(pack->count) + pack->data_bytes;
@@ -440,5 +450,38 @@ enum status pack_read(const struct pack *pack, const struct pack_reader *from, u
     }
     free(sorted);
     free(entries);
+    return status;
+}
+
+enum status pack_save(pack_declare *declare, void *owner, const struct pack_writer *to, uint64_t *bytes,
+                      struct error *err)
+{
+    struct pack *pack = NULL;
+    enum status status = pack_create(&pack, err);
+    if (status == STATUS_OK) {
+        status = declare(owner, pack, err);
+    }
+    if (status == STATUS_OK) {
+        status = pack_write(pack, to, err);
+    }
+    if (status == STATUS_OK) {
+        *bytes = pack_bytes(pack);
+    }
+    pack_destroy(pack);
+    return status;
+}
+
+enum status pack_load(pack_declare *declare, void *owner, const struct pack_reader *from, unsigned roles,
+                      struct error *err)
+{
+    struct pack *pack = NULL;
+    enum status status = pack_create(&pack, err);
+    if (status == STATUS_OK) {
+        status = declare(owner, pack, err);
+    }
+    if (status == STATUS_OK) {
+        status = pack_read(pack, from, roles, err);
+    }
+    pack_destroy(pack);
     return status;
 }

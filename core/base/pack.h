@@ -58,6 +58,14 @@ enum status pack_add_i64(struct pack *pack, const char *name, int64_t *at, struc
 enum status pack_add_u64(struct pack *pack, const char *name, uint64_t *at, struct error *err);
 enum status pack_add_f64(struct pack *pack, const char *name, double *at, struct error *err);
 
+/* A list of them, each an integer or a real. */
+struct pack_number {
+    const char *name;
+    int64_t *integer;
+    double *real; /* where integer is NULL */
+};
+enum status pack_add_numbers(struct pack *pack, const struct pack_number *numbers, size_t count, struct error *err);
+
 uint64_t pack_bytes(const struct pack *pack); /* length of the whole stream */
 enum status pack_write(const struct pack *pack, const struct pack_writer *to, struct error *err);
 
@@ -65,6 +73,14 @@ enum status pack_write(const struct pack *pack, const struct pack_writer *to, st
  * there with the same type and shape (STATUS_CORRUPT names the first that is not). Roles are a bit
  * set: 1 << PACK_WEIGHT | ... . Entries of the stream that were not declared are ignored. */
 enum status pack_read(const struct pack *pack, const struct pack_reader *from, unsigned roles, struct error *err);
+
+/* What is saved is declared once: a function that adds every entry of `owner`. It serves saving and loading. */
+typedef enum status pack_declare(void *owner, struct pack *pack, struct error *err);
+enum status pack_save(pack_declare *declare, void *owner, const struct pack_writer *to, uint64_t *bytes,
+                      struct error *err);
+enum { PACK_ALL = 1 << PACK_WEIGHT | 1 << PACK_OPTIMISER | 1 << PACK_STATE };
+enum status pack_load(pack_declare *declare, void *owner, const struct pack_reader *from, unsigned roles,
+                      struct error *err);
 
 /* The table of contents alone, for services: *entries is malloc'ed (free() it), offsets are
  * absolute in the stream, bytes_at is NULL. Every bound is checked: the bytes may be hostile. */

@@ -81,6 +81,7 @@ struct method_env {
     struct pool *pool;
     const struct kernels *kernels;
     const char *data; /* folder of data sets (core/data/dataset.h), NULL: none */
+    double step_seconds; /* how long a step may take, at the boundary of its pieces; 0: as the method likes */
     struct log_hook log;
     void *context; /* passed to the callbacks below; each is called on the stepping thread only */
     /* A point of a time series. `step` counts samples seen. */

@@ -101,13 +101,14 @@ enum status host_open(struct run_host *host, int threads, const char *kernels, s
     *host = (struct run_host){0};
     host->env = (struct method_env){
         .kernels = kernels ? kernels_named(kernels) : kernels_best(),
+        .step_seconds = 1e-9,
         .context = host,
         .metric = on_metric,
         .artifact = on_artifact,
         .checkpoints = {host, count_checkpoints, describe_checkpoint, open_checkpoint},
     };
     if (!host->env.kernels)
-        return error_set(err, STATUS_NOT_FOUND, NULL, "no kernels named %s here", kernels);
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no kernels named %s here", kernels ? kernels : "best");
     enum status status = pool_create(threads, &host->pool, err);
     host->env.pool = host->pool;
     return status;
@@ -174,4 +175,95 @@ enum status host_weights_hash(struct host_bytes *bytes, char hex[65], struct err
     hash_bytes(bytes->data + first, (size_t)(end - first), digest);
     hash_hex(digest, hex);
     return STATUS_OK;
+}
+
+/* ---- whole runs --------------------------------------------------------------------------------------- */
+
+enum { STEPS_MOST = 100000 };
+
+struct listener {
+    struct host_witness *witness;
+    struct hash series;
+};
+
+static void hear_metric(void *context, const char *name, int64_t step, double value)
+{
+    struct listener *l = context;
+    hash_add(&l->series, name, strlen(name));
+    hash_add(&l->series, &step, sizeof step);
+    hash_add(&l->series, &value, sizeof value);
+    l->witness->metrics++;
+}
+
+static void hear_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
+{
+    struct listener *l = context;
+    hash_add(&l->series, name, strlen(name));
+    hash_add(&l->series, media_type, strlen(media_type));
+    hash_add(&l->series, bytes, count);
+    l->witness->artifacts++;
+}
+
+/* Another run in its place, from what it saved. */
+static enum status replace(const struct host_course *c, const struct run_host *host, struct method_run **run,
+                           struct error *err)
+{
+    struct host_bytes bytes = {0};
+    enum status status = host_save(c->method, *run, &bytes, err);
+    c->method->destroy(*run);
+    *run = NULL;
+    if (!status)
+        status = c->method->create(c->config, &host->env, run, err);
+    if (!status) {
+        struct pack_reader reader = host_reader(&bytes);
+        status = c->method->load(*run, &reader, err);
+    }
+    host_bytes_close(&bytes);
+    return status;
+}
+
+static enum status note_end(const struct host_course *c, struct method_run *run, struct listener *l, struct error *err)
+{
+    struct host_bytes bytes = {0};
+    enum status status = host_save(c->method, run, &bytes, err);
+    if (!status)
+        status = host_weights_hash(&bytes, l->witness->weights, err);
+    if (!status) {
+        hash_bytes(bytes.data, bytes.count, l->witness->state);
+        l->witness->bytes = (int64_t)bytes.count;
+        hash_finish(&l->series, l->witness->series);
+    }
+    host_bytes_close(&bytes);
+    return status;
+}
+
+enum status host_run(const struct host_course *c, struct host_witness *witness, int *steps, struct error *err)
+{
+    struct run_host host;
+    struct listener listener = {.witness = witness};
+    struct method_run *run = NULL;
+    enum method_wish wish = METHOD_CONTINUE;
+    memset(witness, 0, sizeof *witness);
+    hash_init(&listener.series);
+    enum status status = host_open(&host, c->threads, NULL, err);
+    if (status)
+        return status;
+    host.env.data = c->data;
+    host.watcher = &listener;
+    host.metric = hear_metric;
+    host.artifact = hear_artifact;
+    status = c->method->create(c->config, &host.env, &run, err);
+    for (*steps = 0; !status && wish != METHOD_DONE; ++*steps) {
+        status = *steps < STEPS_MOST ? host_step(&host, c->method, run, &wish, err)
+                                     : error_set(err, STATUS_LIMIT, NULL, "a run that does not end");
+        if (!status && c->every && *steps % c->every == c->every - 1 && wish != METHOD_DONE)
+            status = replace(c, &host, &run, err);
+    }
+    if (!status)
+        status = note_end(c, run, &listener, err);
+    if (!status && c->look)
+        c->look(c->context, run);
+    c->method->destroy(run);
+    host_close(&host);
+    return status;
 }

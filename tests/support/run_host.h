@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/hash.h"
 #include "core/methods/method.h"
 
 struct host_bytes {
@@ -43,6 +44,24 @@ void host_bytes_close(struct host_bytes *bytes);
 /* One step; does what it asks for. `done` when the run is finished. */
 enum status host_step(struct run_host *host, const struct method *method, struct method_run *run,
                       enum method_wish *wish, struct error *err);
+
+/* A run from its beginning to its end, in steps of one piece; with `every`, saved, destroyed, made anew and loaded after
+ * each so many. */
+struct host_course {
+    const struct method *method;
+    const void *config;
+    const char *data;
+    int threads, every;
+    void (*look)(void *context, struct method_run *run); /* at the end; may be NULL */
+    void *context;
+};
+/* What it gave: of two runs that are the same, every byte here is. */
+struct host_witness {
+    char weights[65];                                           /* as below */
+    unsigned char state[HASH_BYTES], series[HASH_BYTES];        /* of the last checkpoint; of metrics and artifacts */
+    int64_t metrics, artifacts, bytes;                          /* bytes: of the last checkpoint */
+};
+enum status host_run(const struct host_course *course, struct host_witness *witness, int *steps, struct error *err);
 
 /* SHA-256 of the weights (with statistics and thresholds) of a saved stream, 64 hex digits and NUL. */
 enum status host_weights_hash(struct host_bytes *bytes, char hex[65], struct error *err);

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "core/base/hash.h"
 #include "core/methods/pathways/pathways.h"
 #include "core/methods/pathways/run_int.h"
 #include "tests/support/run_host.h"
@@ -38,78 +37,30 @@ static void configure(struct pathways_config *config, const struct config_settin
 }
 
 struct outcome {
-    unsigned char digest[HASH_BYTES];
-    struct hash hash;
-    int64_t trials, batches, cases, artifacts, bytes, metrics;
+    struct host_witness same;
+    int64_t trials, batches, cases;
+    int steps;
     struct curve first;
     struct scaling_fit fit[4];
 };
 
-static void watch(void *context, const char *name, int64_t step, double value)
+static void take_outcome(void *context, struct method_run *run)
 {
     struct outcome *out = context;
-    hash_add(&out->hash, name, strlen(name));
-    hash_add(&out->hash, &step, sizeof step);
-    hash_add(&out->hash, &value, sizeof value);
-    out->metrics++;
-}
-
-static void keep(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
-{
-    struct outcome *out = context;
-    const char *dot = strrchr(name, '.');
-    assert_non_null(dot);
-    assert_string_equal(media_type, strcmp(dot, ".png") == 0 ? "image/png" : "text/csv");
-    assert_true(count > 100);
-    hash_add(&out->hash, name, strlen(name));
-    hash_add(&out->hash, bytes, count);
-    out->artifacts++;
-}
-
-/* With `every`, the run is saved, destroyed, made anew and loaded at every every-th step boundary. */
-static void run_through(const struct config_setting *settings, int threads, int every, struct outcome *out)
-{
-    struct run_host host;
-    struct pathways_config config;
-    struct method_run *run = NULL;
-    enum method_wish wish = METHOD_CONTINUE;
-    memset(out, 0, sizeof *out);
-    configure(&config, settings);
-    assert_ok(host_open(&host, threads, NULL, err));
-    hash_init(&out->hash);
-    host.watcher = out;
-    host.metric = watch;
-    host.artifact = keep;
-    assert_ok(method->create(&config, &host.env, &run, err));
-    run->step_seconds = 0; /* one batch a step */
-    for (int steps = 0; wish != METHOD_DONE; steps++) {
-        assert_true(steps < 5000);
-        assert_ok(host_step(&host, method, run, &wish, err));
-        if (every && steps % every == every - 1 && wish != METHOD_DONE) {
-            struct host_bytes bytes = {0};
-            assert_ok(host_save(method, run, &bytes, err));
-            method->destroy(run);
-            assert_ok(method->create(&config, &host.env, &run, err));
-            run->step_seconds = 0;
-            struct pack_reader reader = host_reader(&bytes);
-            assert_ok(method->load(run, &reader, err));
-            host_bytes_close(&bytes);
-        }
-    }
-    hash_add(&out->hash, run->curves, (size_t)run->cases * sizeof *run->curves);
     out->trials = run->trials;
     out->batches = run->batches;
     out->cases = run->cases;
     out->first = run->curves[0];
     for (int g = 0; g < 4; g++)
         out->fit[g] = pathways_fit(run, g, SCALING_MEASURED);
-    struct host_bytes bytes = {0};
-    assert_ok(host_save(method, run, &bytes, err));
-    out->bytes = (int64_t)bytes.count;
-    host_bytes_close(&bytes);
-    hash_finish(&out->hash, out->digest);
-    method->destroy(run);
-    host_close(&host);
+}
+
+static void run_through(const struct config_setting *settings, int threads, int every, struct outcome *out)
+{
+    struct pathways_config config;
+    const struct host_course course = {method, &config, NULL, threads, every, take_outcome, out};
+    configure(&config, settings);
+    assert_ok(host_run(&course, &out->same, &out->steps, err));
 }
 
 static void threads_and_resuming_do_not_change_a_bit(void **state)
@@ -118,16 +69,16 @@ static void threads_and_resuming_do_not_change_a_bit(void **state)
     for (int i = 0; i < 2; i++) {
         struct outcome one, other;
         run_through(settings[i], 1, 0, &one);
-        assert_true(one.batches > 10 && one.metrics > 20);
+        assert_true(one.batches > 10 && one.same.metrics > 20);
         for (int threads = 2; threads <= 3; threads++) {
             run_through(settings[i], threads, 0, &other);
-            assert_memory_equal(one.digest, other.digest, sizeof one.digest);
+            assert_memory_equal(&one.same, &other.same, sizeof one.same);
         }
         run_through(settings[i], 2, 1, &other);
-        assert_memory_equal(one.digest, other.digest, sizeof one.digest);
+        assert_memory_equal(&one.same, &other.same, sizeof one.same);
         run_through(settings[i], 1, 7, &other);
-        assert_memory_equal(one.digest, other.digest, sizeof one.digest);
-        assert_int_equal(one.artifacts, 4);
+        assert_memory_equal(&one.same, &other.same, sizeof one.same);
+        assert_int_equal(one.same.artifacts, 4);
     }
 }
 
@@ -263,7 +214,7 @@ static void estimates_count_trials(void **state)
     assert_ok(method->estimate(&config, &estimate, err));
     run_through(deep, 1, 0, &out);
     assert_int_equal(estimate.samples, out.trials);
-    assert_true(estimate.checkpoint_bytes > out.bytes / 2 && estimate.checkpoint_bytes < 4 * out.bytes);
+    assert_true(estimate.checkpoint_bytes > out.same.bytes / 2 && estimate.checkpoint_bytes < 4 * out.same.bytes);
 }
 
 static void hostile_checkpoints_are_refused(void **state)

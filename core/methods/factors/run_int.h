@@ -38,7 +38,6 @@ struct method_run {
     struct factors_case *cases;
     struct outcome *outcomes; /* [count] */
     int count;
-    double step_seconds;
     double total_flops;
 
     /* The open case. */

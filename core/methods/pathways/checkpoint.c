@@ -24,41 +24,27 @@ static enum status add_filters(struct method_run *run, struct pack *pack, struct
 
 static enum status add_state(struct method_run *run, struct pack *pack, struct error *err)
 {
-    const struct {
-        const char *name;
-        int64_t *at;
-    } integers[] = {
-        {"run.phase", &run->phase},         {"run.case", &run->at_case},        {"run.point", &run->at_point},
-        {"run.code", &run->at_code},        {"run.batches", &run->batches},     {"run.trials", &run->trials},
-        {"run.since_checkpoint", &run->since_checkpoint}, {"run.draw_seed", &run->draw_seed},
-        {"pilot.nonzeros", &run->pilot_nonzeros}, {"pilot.low", &run->pilot_low},
+    const struct pack_number numbers[] = {
+        {"run.phase", &run->phase, NULL},     {"run.case", &run->at_case, NULL},
+        {"run.point", &run->at_point, NULL},  {"run.code", &run->at_code, NULL},
+        {"run.batches", &run->batches, NULL}, {"run.trials", &run->trials, NULL},
+        {"run.drawn", &run->drawn, NULL},     {"run.draw_seed", &run->draw_seed, NULL},
+        {"pilot.nonzeros", &run->pilot_nonzeros, NULL}, {"pilot.low", &run->pilot_low, NULL},
     };
     const uint64_t table[2] = {(uint64_t)run->cases, CURVE_COLUMNS};
-    enum status status = STATUS_OK;
-    for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
-        status = pack_add_i64(pack, integers[i].name, integers[i].at, err);
+    enum status status = pack_add_numbers(pack, numbers, sizeof numbers / sizeof numbers[0], err);
     return status ? status : pack_add(pack, PACK_STATE, PACK_F64, "curves", 2, table, run->curves, err);
 }
 
-static enum status declare(struct method_run *run, bool state, struct pack **pack, struct error *err)
+static enum status declare(void *run, struct pack *pack, struct error *err)
 {
-    *pack = NULL;
-    enum status status = pack_create(pack, err);
-    if (!status)
-        status = add_filters(run, *pack, err);
-    return !status && state ? add_state(run, *pack, err) : status;
+    enum status status = add_filters(run, pack, err);
+    return status ? status : add_state(run, pack, err);
 }
 
 enum status pathways_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
 {
-    struct pack *pack;
-    enum status status = declare(run, true, &pack, err);
-    if (!status)
-        status = pack_write(pack, to, err);
-    if (!status)
-        *bytes = pack_bytes(pack);
-    pack_destroy(pack);
-    return status;
+    return pack_save(declare, run, to, bytes, err);
 }
 
 /* What comes from a stream is not trusted where it selects memory or work. */
@@ -83,20 +69,16 @@ static bool sound(const struct method_run *run)
             run->at_code < pathways_codes(run));
 }
 
-static enum status read_back(struct method_run *run, const struct pack_reader *from, bool state, struct error *err)
+static enum status read_back(struct method_run *run, const struct pack_reader *from, unsigned roles, struct error *err)
 {
-    struct pack *pack;
-    enum status status = declare(run, state, &pack, err);
-    if (!status)
-        status = pack_read(pack, from, 1u << PACK_WEIGHT | (state ? 1u << PACK_STATE : 0), err);
-    pack_destroy(pack);
+    enum status status = pack_load(declare, run, from, roles, err);
     pathways_close_case(run);
     return status;
 }
 
 enum status pathways_load(struct method_run *run, const struct pack_reader *from, struct error *err)
 {
-    enum status status = read_back(run, from, true, err);
+    enum status status = read_back(run, from, PACK_ALL, err);
     if (!status && !sound(run))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
     return status;
@@ -104,5 +86,5 @@ enum status pathways_load(struct method_run *run, const struct pack_reader *from
 
 enum status pathways_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err)
 {
-    return read_back(run, from, false, err);
+    return read_back(run, from, 1u << PACK_WEIGHT, err);
 }

@@ -6,18 +6,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/methods/course.h"
 #include "core/methods/pathways/run_int.h"
-
-static const double STEP_SECONDS = 0.15; /* more only if one batch takes longer */
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void metric(const struct method_run *run, const char *name, double value)
 {
@@ -67,7 +58,6 @@ enum status pathways_create(const void *config, const struct method_env *env, st
     r->cases = pathways_cases(&r->config, r->plan);
     r->opened = -1;
     r->draw_seed = r->config.seed;
-    r->step_seconds = STEP_SECONDS;
     r->curves = calloc((size_t)r->cases, sizeof *r->curves);
     r->spaces = calloc((size_t)pool_threads(env->pool), sizeof *r->spaces);
     enum status status = STATUS_OK;
@@ -195,7 +185,7 @@ static enum status do_batch(struct method_run *run, struct curve_point *point, b
             return error_set(err, b.status[i], NULL, "%s", b.error[i].message);
         add_outcome(point, &b.outcome[i], b.request[i].bounds);
         run->trials += pilot ? 0 : b.outcome[i].draws;
-        run->since_checkpoint += b.outcome[i].draws;
+        run->drawn += b.outcome[i].draws;
     }
     run->batches++;
     return STATUS_OK;
@@ -298,28 +288,20 @@ static enum status measure(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-enum status pathways_step(struct method_run *run, enum method_wish *wish, struct error *err)
+static enum status work(struct method_run *run, struct error *err)
 {
-    double began = now_seconds();
-    enum status status = STATUS_OK;
-    *wish = METHOD_CONTINUE;
     if (run->batches == 0 && run->at_case == 0 && run->phase == PHASE_PILOT && run->pilot_nonzeros == 0)
         begin_case(run);
-    while (!status && run->phase != PHASE_DONE) {
-        status = open_case(run, err);
-        if (!status)
-            status = run->phase == PHASE_PILOT ? pilot(run, err) : measure(run, err);
-        if (run->since_checkpoint >= run->config.checkpoint_every) {
-            run->since_checkpoint = 0;
-            *wish = METHOD_CHECKPOINT;
-            return status;
-        }
-        if (now_seconds() - began >= run->step_seconds)
-            break;
-    }
-    if (run->phase == PHASE_DONE)
-        *wish = METHOD_DONE;
-    return status;
+    enum status status = open_case(run, err);
+    if (status)
+        return status;
+    return run->phase == PHASE_PILOT ? pilot(run, err) : measure(run, err);
+}
+
+enum status pathways_step(struct method_run *run, enum method_wish *wish, struct error *err)
+{
+    const struct course course = {work, &run->env, &run->drawn, run->config.checkpoint_every, &run->phase, PHASE_DONE};
+    return course_step(&course, run, wish, err);
 }
 
 /* The filters stay; everything is measured again with other codes. */
@@ -346,14 +328,5 @@ void pathways_progress(const struct method_run *run, struct method_progress *out
         trials = ((double)run->at_point + (double)run->at_code / (double)pathways_codes(run)) / points;
     }
     double fraction = run->phase == PHASE_DONE ? 1 : ((double)run->at_case + trials) / (double)run->cases;
-    *out = (struct method_progress){
-        .step = run->batches,
-        .samples = run->trials,
-        .fraction = fraction,
-        .density = NAN,
-        .target_accuracy = NAN,
-        .accuracy = NAN,
-        .eta_samples = fraction > 0 ? (double)run->trials * (1 / fraction - 1) : NAN,
-        .stage = stages[run->phase],
-    };
+    course_progress(fraction, run->batches, run->trials, stages[run->phase], out);
 }

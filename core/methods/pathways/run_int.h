@@ -43,9 +43,8 @@ struct method_run {
     struct curve *curves; /* [cases] */
     int64_t phase, at_case, at_point, at_code;
     int64_t pilot_nonzeros, pilot_low; /* tried next; the largest number up to which all were recovered */
-    int64_t batches, trials, since_checkpoint;
+    int64_t batches, trials, drawn; /* drawn: the pilot's too */
     int64_t draw_seed;      /* of everything but filters */
-    double step_seconds;
     struct curve_point pilot;
 };
 

@@ -5,12 +5,12 @@
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"
 
-static enum status add_position(struct method_run *run, struct pack *pack, struct error *err)
+static enum status add_position(void *owner, struct pack *pack, struct error *err)
 {
-    enum status status = pack_add_i64(pack, "run.at", &run->at, err);
-    if (!status)
-        status = pack_add_i64(pack, "run.draw", &run->draw, err);
-    return status ? status : pack_add_i64(pack, "run.phase", &run->phase, err);
+    struct method_run *run = owner;
+    const struct pack_number numbers[] = {
+        {"run.at", &run->at, NULL}, {"run.draw", &run->draw, NULL}, {"run.phase", &run->phase, NULL}};
+    return pack_add_numbers(pack, numbers, sizeof numbers / sizeof numbers[0], err);
 }
 
 static enum status add_model(struct method_run *run, struct pack *pack, struct error *err)
@@ -28,36 +28,29 @@ static enum status add_model(struct method_run *run, struct pack *pack, struct e
 
 static enum status add_state(struct method_run *run, struct pack *pack, struct error *err)
 {
-    const struct {
-        const char *name;
-        int64_t *at;
-    } integers[] = {
-        {"run.updates", &run->updates},
-        {"run.samples", &run->samples},
-        {"run.seen", &run->seen},
-        {"run.work", &run->work},
-        {"run.alone", &run->alone},
-        {"evaluation.position", &run->position},
-        {"evaluation.seed", &run->evaluation_seed},
-        {"evaluation.samples", &run->evaluation_samples},
+    const struct pack_number numbers[] = {
+        {"run.updates", &run->updates, NULL},
+        {"run.samples", &run->samples, NULL},
+        {"run.seen", &run->seen, NULL},
+        {"run.work", &run->work, NULL},
+        {"run.alone", &run->alone, NULL},
+        {"evaluation.position", &run->position, NULL},
+        {"evaluation.seed", &run->evaluation_seed, NULL},
+        {"evaluation.samples", &run->evaluation_samples, NULL},
+        {"run.loss_sum", NULL, &run->loss_sum},
+        {"evaluation.sum", NULL, &run->sum},
+        {"evaluation.squares", NULL, &run->squares},
     };
-    const struct {
-        const char *name;
-        double *at;
-    } reals[] = {
-        {"run.loss_sum", &run->loss_sum}, {"evaluation.sum", &run->sum}, {"evaluation.squares", &run->squares}};
     const uint64_t table[4] = {(uint64_t)run->count, OUTCOME_COLUMNS}, ring[4] = {2 * (uint64_t)run->config.window};
     enum status status = add_position(run, pack, err);
-    for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
-        status = pack_add_i64(pack, integers[i].name, integers[i].at, err);
-    for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++)
-        status = pack_add_f64(pack, reals[i].name, reals[i].at, err);
+    if (!status)
+        status = pack_add_numbers(pack, numbers, sizeof numbers / sizeof numbers[0], err);
     if (!status)
         status = pack_add(pack, PACK_STATE, PACK_F64, "run.losses", 1, ring, run->losses, err);
     return status ? status : pack_add(pack, PACK_STATE, PACK_F64, "run.outcomes", 2, table, run->outcomes, err);
 }
 
-static enum status declare(struct method_run *run, struct pack *pack, struct error *err)
+static enum status declare(void *run, struct pack *pack, struct error *err)
 {
     enum status status = add_model(run, pack, err);
     return status ? status : add_state(run, pack, err);
@@ -66,34 +59,18 @@ static enum status declare(struct method_run *run, struct pack *pack, struct err
 enum status superposition_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes,
                                struct error *err)
 {
-    struct pack *pack = NULL;
     enum status status = STATUS_OK;
     if (run->opened != run->at || run->opened_draw != run->draw)
         status = work_open(run, (int)run->at, (int)run->draw, err);
     if (!status && run->model)
         status = params_check(run->model->params, err);
-    if (!status)
-        status = pack_create(&pack, err);
-    if (!status)
-        status = declare(run, pack, err);
-    if (!status)
-        status = pack_write(pack, to, err);
-    if (!status)
-        *bytes = pack_bytes(pack);
-    pack_destroy(pack);
-    return status;
+    return status ? status : pack_save(declare, run, to, bytes, err);
 }
 
 /* Case, draw and phase, checked: what comes from a stream is not trusted where it selects memory or work. */
 static enum status read_position(struct method_run *run, const struct pack_reader *from, struct error *err)
 {
-    struct pack *pack = NULL;
-    enum status status = pack_create(&pack, err);
-    if (!status)
-        status = add_position(run, pack, err);
-    if (!status)
-        status = pack_read(pack, from, 1u << PACK_STATE, err);
-    pack_destroy(pack);
+    enum status status = pack_load(add_position, run, from, 1u << PACK_STATE, err);
     if (status)
         return status;
     bool sound = run->at >= 0 && run->at < run->count && run->draw >= 0 && run->draw < run->config.draws &&
@@ -103,27 +80,15 @@ static enum status read_position(struct method_run *run, const struct pack_reade
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another list of cases");
 }
 
-static enum status read_all(struct method_run *run, const struct pack_reader *from, unsigned roles, struct error *err)
-{
-    struct pack *pack = NULL;
-    enum status status = pack_create(&pack, err);
-    if (!status)
-        status = declare(run, pack, err);
-    if (!status)
-        status = pack_read(pack, from, roles, err);
-    pack_destroy(pack);
-    if (!status && !run->model)
-        status = rug_fill(&run->rug, err);
-    return status;
-}
-
 enum status superposition_load(struct method_run *run, const struct pack_reader *from, struct error *err)
 {
     enum status status = read_position(run, from, err);
     if (!status)
         status = work_open(run, (int)run->at, (int)run->draw, err);
     if (!status)
-        status = read_all(run, from, 1u << PACK_WEIGHT | 1u << PACK_OPTIMISER | 1u << PACK_STATE, err);
+        status = pack_load(declare, run, from, PACK_ALL, err);
+    if (!status && !run->model)
+        status = rug_fill(&run->rug, err);
     if (status)
         return status;
     bool sound = run->updates >= 0 && run->samples >= 0 && run->seen >= 0 && run->work >= 0 && run->position >= 0 &&
@@ -134,16 +99,8 @@ enum status superposition_load(struct method_run *run, const struct pack_reader 
 
 enum status superposition_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err)
 {
-    struct pack *pack = NULL;
     if (run->count > 1 || run->cases[0].model != MODEL_TRAINED)
         return error_set(err, STATUS_CONFLICT, NULL, "only a single trained model can start from another's weights");
     enum status status = run->opened == 0 ? STATUS_OK : work_open(run, 0, 0, err);
-    if (!status)
-        status = pack_create(&pack, err);
-    if (!status)
-        status = params_pack(run->model->params, pack, err);
-    if (!status)
-        status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
-    pack_destroy(pack);
-    return status;
+    return status ? status : pack_load(declare, run, from, 1u << PACK_WEIGHT, err);
 }

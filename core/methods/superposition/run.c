@@ -4,19 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "core/methods/course.h"
 #include "core/methods/superposition/run_int.h"
-
-/* Prompt to pause, yet long against the overhead of a step. */
-static const double STEP_SECONDS = 0.15;
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
 
 static void begin_case(struct method_run *run)
 {
@@ -60,7 +50,6 @@ enum status superposition_create(const void *config, const struct method_env *en
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
     r->config = *(const struct superposition_config *)config;
     r->env = *env;
-    r->step_seconds = STEP_SECONDS;
     r->opened = r->opened_draw = -1;
     arena_init(&r->arena, (size_t)1 << 16, 0);
     exec_init(&r->exec, env->kernels, env->pool, &r->arena, (uint64_t)r->config.seed);
@@ -173,23 +162,8 @@ static enum status work(struct method_run *run, struct error *err)
 
 enum status superposition_step(struct method_run *run, enum method_wish *wish, struct error *err)
 {
-    double began = now_seconds();
-    int64_t every = run->config.checkpoint_every;
-    enum status status = STATUS_OK;
-    *wish = METHOD_CONTINUE;
-    while (!status && *wish == METHOD_CONTINUE) {
-        if (run->phase == PHASE_DONE) {
-            *wish = METHOD_DONE;
-            break;
-        }
-        int64_t seen = run->seen;
-        status = work(run, err);
-        if (!status && run->phase != PHASE_DONE && seen / every != run->seen / every)
-            *wish = METHOD_CHECKPOINT;
-        if (run->phase != PHASE_DONE && now_seconds() - began >= run->step_seconds)
-            break;
-    }
-    return status;
+    const struct course course = {work, &run->env, &run->seen, run->config.checkpoint_every, &run->phase, PHASE_DONE};
+    return course_step(&course, run, wish, err);
 }
 
 enum status superposition_begin_evaluation(struct method_run *run, const struct method_evaluation *what,
@@ -223,14 +197,5 @@ void superposition_progress(const struct method_run *run, struct method_progress
         fraction = (double)run->position / (double)run->evaluation_samples;
     if (run->phase == PHASE_DONE)
         fraction = 1;
-    *out = (struct method_progress){
-        .step = run->work,
-        .samples = run->seen,
-        .fraction = fraction,
-        .density = NAN,
-        .target_accuracy = NAN,
-        .accuracy = NAN,
-        .eta_samples = fraction > 0 ? (double)run->seen * (1 / fraction - 1) : NAN,
-        .stage = stages[run->phase],
-    };
+    course_progress(fraction, run->work, run->seen, stages[run->phase], out);
 }

@@ -39,7 +39,6 @@ struct method_run {
     struct superposition_case *cases;
     struct outcome *outcomes; /* [count] */
     int count;
-    double step_seconds;
     double *flops, total_flops; /* of each case, for progress */
 
     /* The open case. */
