@@ -35,7 +35,8 @@ enum api_scope { API_SCOPE_NONE, API_SCOPE_READ, API_SCOPE_SUBMIT, API_SCOPE_ADM
 
 #define API_TARGET_MAX 4096             /* bytes of a request target */
 #define API_JSON_MAX (1024u * 1024u)    /* bytes of a JSON body */
-#define API_BODY_MAX (16u * 1024u * 1024u) /* the largest body any route takes */
+#define API_BODY_MAX (16u * 1024u * 1024u) /* bytes of the inputs of a query */
+#define API_IMPORT_MAX (128u * 1024u * 1024u) /* bytes of a model; it is held in memory while it is checked */
 #define API_HEADERS_MAX 20
 #define API_REQUEST_ID 40               /* bytes of a request id with its NUL */
 

@@ -93,6 +93,7 @@ void query_motifs(struct exchange *x);
 void query_predict(struct exchange *x);
 void query_pathways(struct exchange *x);
 void recover_pathway(struct exchange *x);
+void imports_create(struct exchange *x);
 void evaluation_read(struct exchange *x);
 void evaluation_submit(struct exchange *x);
 void artifacts_list(struct exchange *x);

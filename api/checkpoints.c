@@ -101,14 +101,22 @@ static enum status open_download(struct exchange *x, const struct storage_job *j
     if (status != STATUS_OK) {
         return status;
     }
-    char number[24], step[24], density[32];
+    char number[24], step[24], samples[24], density[32], accuracy[32];
     (void)snprintf(number, sizeof number, "%lld", (long long)info.seq);
     (void)snprintf(step, sizeof step, "%lld", (long long)info.step);
-    (void)snprintf(density, sizeof density, "%.9g", info.density);
-    const struct safetensors_note notes[] = {
-        {"format", "motifd"}, {"kind", job->kind}, {"job", job->id}, {"checkpoint", number}, {"step", step},
-        {"density", density}};
-    size_t count = sizeof notes / sizeof notes[0] - (isfinite(info.density) ? 0 : 1);
+    (void)snprintf(samples, sizeof samples, "%lld", (long long)info.samples);
+    (void)snprintf(density, sizeof density, "%.17g", info.density);
+    (void)snprintf(accuracy, sizeof accuracy, "%.17g", info.accuracy);
+    struct safetensors_note notes[10] = {
+        {"format", "motifd"}, {"kind", job->kind}, {"preset", job->preset}, {"config", job->config}, {"job", job->id},
+        {"checkpoint", number}, {"step", step}, {"samples", samples}};
+    size_t count = 8;
+    if (isfinite(info.density)) {
+        notes[count++] = (struct safetensors_note){"density", density};
+    }
+    if (isfinite(info.accuracy)) {
+        notes[count++] = (struct safetensors_note){"accuracy", accuracy};
+    }
     struct pack_reader from = {download->reader, (uint64_t)info.bytes, storage_checkpoint_read};
     return safetensors_open(&from, notes, count, &download->file, err);
 }

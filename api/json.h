@@ -18,7 +18,7 @@
 #include "core/base/error.h"
 
 #define JSON_DEPTH 32            /* objects and lists inside each other */
-#define JSON_MEMBERS 256         /* of one object */
+#define JSON_MEMBERS 1024        /* of one object: a model may have so many tensors */
 #define JSON_VALUES (1u << 20)   /* of one text: bounds the tree to about 80 MiB */
 #define JSON_INTEGER 9007199254740991.0 /* 2^53 - 1 */
 

@@ -9,6 +9,7 @@
 static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
 static const char *const query_types[] = {JSON, "image/png", "audio/wav", "application/x-npy", NULL};
+static const char *const import_types[] = {"application/octet-stream", NULL};
 static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
 
 static const struct api_parameter submit_query[] = {
@@ -31,6 +32,11 @@ static const struct api_parameter metrics_query[] = {
 };
 static const struct api_parameter ask_query[] = {
     {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER; for bodies that are files"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+
+static const struct api_parameter import_query[] = {
+    {PARAMETER_TEXT, "name", 0, 127, NULL, "name of the job that is made"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
@@ -87,6 +93,10 @@ static const struct api_answer recover_answers[] = {
     {200, JSON, "Recovery", "Supports of all layers, their coherence, and what guarantee covers the signal."},
     PROBLEM(400, "The body is not JSON."), PROBLEM(422, "Fields are invalid."),
     PROBLEM(429, "Too many queries compute already; Retry-After says when."), END};
+static const struct api_answer import_answers[] = {
+    {201, JSON, "Job", "A job that has succeeded and holds the model. Location is its address."},
+    PROBLEM(413, "The file is too large."), PROBLEM(422, "The file is malformed, or its model does not fit its configuration."),
+    PROBLEM(503, "Not enough memory at the moment, or the daemon is shutting down."), END};
 static const struct api_answer evaluation_answers[] = {
     {200, JSON, "Evaluation", "The result of the newest evaluation, or of the job itself."},
     PROBLEM(404, "There is no such job, or no evaluation yet."), END};
@@ -141,6 +151,8 @@ const struct api_route api_routes[] = {
         "The activation pathway of one of the job's codes, with its guarantee"),
     {"POST", "/v1/pathways/recover", "recoverPathway", "Recover the activation pathway of a signal in given convolutions",
      API_SCOPE_READ, API_BODY_MAX, false, json_types, "NewRecovery", NULL, recover_answers, recover_pathway},
+    {"POST", "/v1/imports", "importModel", "Take in a model that a motifd has exported", API_SCOPE_SUBMIT, API_IMPORT_MAX, false,
+     import_types, NULL, import_query, import_answers, imports_create},
     GET("/v1/jobs/{id}/evaluation", "readEvaluation", API_SCOPE_READ, NULL, evaluation_answers, evaluation_read,
         "The newest evaluation of a job"),
     {"POST", "/v1/jobs/{id}/evaluation", "submitEvaluation", "Evaluate a checkpoint of a job", API_SCOPE_SUBMIT,

@@ -1,4 +1,4 @@
-/* The weights of a checkpoint as a safetensors file, read on demand at any offset.
+/* The weights of a checkpoint as a safetensors file, read on demand at any offset; and such a file as weights.
  *
  *   u64 N, little endian | N bytes of JSON, padded with spaces so that 8 + N is a multiple of 8 | tensors
  *
@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/json.h"
 #include "core/base/buf.h"
 #include "core/base/error.h"
 #include "core/base/pack.h"
@@ -31,5 +32,29 @@ void safetensors_close(struct safetensors *file); /* NULL is fine */
 uint64_t safetensors_bytes(const struct safetensors *file);
 /* Exactly `count` bytes from `offset`; both must lie within the file. */
 enum status safetensors_read(struct safetensors *file, uint64_t offset, void *to, size_t count, struct error *err);
+
+/* ---- the other way ---- */
+
+struct safetensors_tensor {
+    const char *name;
+    enum pack_type type;
+    int rank;
+    uint64_t dim[4], begin, end; /* bytes within the data */
+};
+struct safetensors_content {
+    cJSON *head;                        /* owns every name */
+    const cJSON *notes;                 /* __metadata__: an object of texts; NULL without one */
+    const unsigned char *data;          /* borrowed */
+    struct safetensors_tensor *tensors; /* in the order of the data, without gaps */
+    size_t count;
+};
+/* The table of a whole file in memory; the bytes may be hostile and must stay valid. STATUS_INVALID with a pointer into the JSON
+ * where a tensor is at fault; *out is empty then. Types that a stored stream does not know are refused. */
+enum status safetensors_parse(const void *bytes, size_t count, struct safetensors_content *out, struct error *err);
+void safetensors_content_close(struct safetensors_content *content); /* a zeroed one is fine */
+const char *safetensors_note(const struct safetensors_content *content, const char *name); /* NULL: none */
+
+/* The tensors as a stream of weights (core/base/pack.h), appended to `out`. */
+enum status safetensors_to_pack(const struct safetensors_content *content, struct buf *out, struct error *err);
 
 #endif

@@ -247,6 +247,34 @@ enum status storage_metric_append(struct storage *storage, const char *id, const
     return status;
 }
 
+/* ---- fill --------------------------------------------------------------------------------------------- */
+
+static enum status check_series(const struct storage_series *series, struct error *err)
+{
+    if (series->name[0] == '\0' || strlen(series->name) >= NAME_BYTES)
+        return error_set(err, STATUS_INVALID, NULL, "the name of a series must have 1 to %d bytes", NAME_BYTES - 1);
+    for (size_t i = 1; i < series->count; i++)
+        if (series->points[i].step <= series->points[i - 1].step)
+            return error_set(err, STATUS_INVALID, NULL, "the steps of series %s do not ascend", series->name);
+    return STATUS_OK;
+}
+
+enum status metric_fill(struct db *db, int64_t job, const struct storage_series *series, struct error *err)
+{
+    struct block block;
+    enum status status = check_series(series, err);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "INSERT INTO series(job, name) VALUES (?, ?)", "it", job, series->name);
+    int64_t id = sqlite3_last_insert_rowid(db->handle) << BLOCK_BITS;
+    for (size_t at = 0; status == STATUS_OK && at < series->count; at += BLOCK_POINTS) {
+        size_t left = series->count - at;
+        block.count = left < BLOCK_POINTS ? (int)left : BLOCK_POINTS;
+        memcpy(block.points, series->points + at, (size_t)block.count * sizeof *block.points);
+        status = block_write(db, id++, &block, err);
+    }
+    return status;
+}
+
 /* ---- rewind ------------------------------------------------------------------------------------------ */
 
 static enum status rewind_series(struct db *db, int64_t series, int64_t last_step, struct error *err)

@@ -319,6 +319,26 @@ enum status storage_checkpoint_read(void *reader, uint64_t offset, void *bytes, 
 enum status storage_checkpoint_verify(struct storage_checkpoint_reader *reader, struct error *err);
 void storage_checkpoint_close(struct storage_checkpoint_reader *reader); /* NULL is fine */
 
+/* ---- jobs from elsewhere ------------------------------------------------------------------------- */
+
+struct storage_import_checkpoint {
+    struct storage_checkpoint_new what;
+    int64_t seq;        /* ascending from 1 */
+    const void *bytes;
+    size_t count;
+};
+struct storage_import {
+    const char *kind, *preset, *name, *config;      /* none NULL */
+    const char *progress, *result;                  /* NULL: none */
+    const struct storage_import_checkpoint *checkpoints;
+    size_t count;
+    const struct storage_series *series;            /* steps of each ascending */
+    size_t series_count;
+};
+/* A job that has succeeded, with its checkpoints (pinned) and series, in one transaction. Everything is borrowed. */
+enum status storage_job_import(struct storage *storage, const struct storage_import *in, char id[STORAGE_ID],
+                               struct error *err);
+
 /* ---- artifacts ----------------------------------------------------------------------------------- */
 
 #define STORAGE_ARTIFACT_BYTES (16u << 20) /* most bytes of one */

@@ -158,5 +158,7 @@ enum status job_recover(struct db *db, int64_t *count, struct error *err);
 
 /* metric.c */
 enum status metric_rewind(struct db *db, int64_t job, int64_t last_step, struct error *err);
+/* A series that the job does not have yet, whole. */
+enum status metric_fill(struct db *db, int64_t job, const struct storage_series *series, struct error *err);
 
 #endif

@@ -140,6 +140,27 @@ void ctl_print_json(struct ctl *ctl, const cJSON *json)
     cJSON_free(text);
 }
 
+int ctl_read_file(struct ctl *ctl, const char *file, size_t most, struct buf *out)
+{
+    static char piece[1 << 16];
+    struct error err = {0};
+    FILE *in = fopen(file, "rb");
+    bool good = in != NULL;
+    buf_init(out, most);
+    for (size_t got = 1; good && got > 0;) {
+        got = fread(piece, 1, sizeof(piece), in);
+        buf_append(out, piece, got);
+        good = !ferror(in) && !out->failed;
+    }
+    if (in)
+        fclose(in);
+    if (good && out->size > 0)
+        return CTL_SUCCESS;
+    error_set(&err, STATUS_IO, NULL, "%.200s: %s", file,
+              out->failed ? "is too large" : good ? "is empty" : "cannot be read");
+    return ctl_fault(ctl, CTL_USAGE, &err);
+}
+
 int ctl_write_file(struct ctl *ctl, const char *file, const struct buf *bytes)
 {
     FILE *out = fopen(file, "wb");

@@ -41,7 +41,7 @@ struct command {
 /* One a command; commands.c lists them. */
 extern const struct command command_submit, command_list, command_show, command_watch, command_metrics,
     command_plot, command_motifs, command_evaluate, command_cancel, command_pause, command_resume, command_delete,
-    command_checkpoints, command_export, command_artifacts, command_kinds, command_system, command_health;
+    command_checkpoints, command_export, command_import, command_artifacts, command_kinds, command_system, command_health;
 
 /* --- talking to the server --- */
 
@@ -61,6 +61,8 @@ int ctl_usage(struct ctl *ctl, const char *format, ...) __attribute__((format(pr
  * the newest job that trains, not an evaluation of one. */
 int ctl_job_id(struct ctl *ctl, const char *wanted, bool trained, char *id);
 
+/* A whole file, which the caller closes with buf_close(); says what is wrong. */
+int ctl_read_file(struct ctl *ctl, const char *file, size_t most, struct buf *out);
 /* Writes bytes to a file; says so, or what is wrong. */
 int ctl_write_file(struct ctl *ctl, const char *file, const struct buf *bytes);
 

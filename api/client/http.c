@@ -126,12 +126,13 @@ static int on_progress(void *context, curl_off_t expected, curl_off_t received, 
 static struct curl_slist *headers_of(const struct http *http, const struct http_request *request)
 {
     struct curl_slist *list = NULL;
-    char accept[160];
+    char accept[160], type[160];
     snprintf(accept, sizeof(accept), "Accept: %s", request->accept ? request->accept : "application/json");
     list = curl_slist_append(list, accept);
     list = curl_slist_append(list, "Expect:");
+    snprintf(type, sizeof(type), "Content-Type: %s", request->type ? request->type : "application/json");
     if (request->body)
-        list = curl_slist_append(list, "Content-Type: application/json");
+        list = curl_slist_append(list, type);
     if (http->authorization)
         list = curl_slist_append(list, http->authorization);
     for (size_t i = 0; i < sizeof(request->headers) / sizeof(request->headers[0]) && request->headers[i]; i++)
@@ -167,7 +168,8 @@ enum status http_call(struct http *http, const struct http_request *request, str
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
     if (request->body) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)strlen(request->body));
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, 
+                         (curl_off_t)(request->body_bytes > 0 ? request->body_bytes : strlen(request->body)));
     } else if (strcmp(request->method, "POST") == 0) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "");
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, 0L);

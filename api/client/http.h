@@ -17,7 +17,9 @@ struct http_answer;
 struct http_request {
     const char *method;       /* "GET" */
     const char *path;         /* "/v1/jobs?limit=1" */
-    const char *body;         /* NULL: none; sent as application/json */
+    const char *body;         /* NULL: none */
+    size_t body_bytes;        /* 0: `body` is text that ends with a NUL */
+    const char *type;         /* of the body; NULL: application/json */
     const char *accept;       /* NULL: application/json */
     const char *headers[4];   /* further complete header lines, the rest NULL */
     FILE *file;               /* NULL: a body of an answer below 300 goes to the answer's buffer */
