@@ -16,6 +16,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/error.h"
+#include "core/base/utf8.h"
 
 #define JSON_DEPTH 32            /* objects and lists inside each other */
 #define JSON_MEMBERS 1024        /* of one object: a model may have so many tensors */
@@ -39,9 +40,5 @@ void json_pointer_add(char *pointer, size_t size, const char *token, size_t toke
 
 /* "a number", "text", "an object", ... */
 const char *json_type_name(const cJSON *value);
-
-/* Length in bytes of the valid UTF-8 character at `text` (1..4), or 0. */
-size_t utf8_char(const char *text, size_t bytes);
-bool utf8_valid(const char *text, size_t bytes);
 
 #endif

@@ -1,10 +1,33 @@
 /* Drives a fuzz target without libFuzzer: the seeds, then changed, cut, joined and wholly random bytes from a fixed
- * generator. FUZZ_ROUNDS in the environment sets how many (20000). */
+ * generator. FUZZ_ROUNDS in the environment sets how many (20000). Arguments are files of a corpus: further seeds. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#define BYTES 2048
+#define BYTES 16384
+
+static struct fuzz_seed *seeds; /* those of the target, then the files */
+static size_t seed_count;
+
+static struct fuzz_seed load(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *bytes = malloc(1 << 20);
+    FUZZ_CHECK(file != NULL && bytes != NULL);
+    size_t size = fread(bytes, 1, 1 << 20, file);
+    FUZZ_CHECK(fclose(file) == 0);
+    return (struct fuzz_seed){bytes, size};
+}
+
+static void collect(int count, char **paths)
+{
+    seeds = malloc((fuzz_seed_count + (size_t)count) * sizeof *seeds);
+    FUZZ_CHECK(seeds != NULL);
+    memcpy(seeds, fuzz_seeds, fuzz_seed_count * sizeof *seeds);
+    seed_count = fuzz_seed_count;
+    for (int i = 0; i < count; i++)
+        seeds[seed_count++] = load(paths[i]);
+}
 
 static uint64_t state = 0x9E3779B97F4A7C15u;
 
@@ -26,7 +49,7 @@ static size_t make(uint8_t *out)
         }
         return size;
     }
-    const struct fuzz_seed *seed = &fuzz_seeds[draw((uint32_t)fuzz_seed_count)];
+    const struct fuzz_seed *seed = &seeds[draw((uint32_t)seed_count)];
     size_t size = seed->size < BYTES / 2 ? seed->size : BYTES / 2;
     memcpy(out, seed->bytes, size);
     for (uint32_t change = draw(6); change > 0 && size > 0; change--) {
@@ -64,13 +87,14 @@ static size_t make(uint8_t *out)
     return size;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    collect(argc - 1, argv + 1);
     const char *wanted = getenv("FUZZ_ROUNDS");
     long rounds = wanted != NULL ? strtol(wanted, NULL, 10) : 20000;
     uint8_t scratch[BYTES * 2];
-    for (size_t i = 0; i < fuzz_seed_count; i++) {
-        (void)LLVMFuzzerTestOneInput((const uint8_t *)fuzz_seeds[i].bytes, fuzz_seeds[i].size);
+    for (size_t i = 0; i < seed_count; i++) {
+        (void)LLVMFuzzerTestOneInput((const uint8_t *)seeds[i].bytes, seeds[i].size);
     }
     for (long round = 0; round < rounds; round++) {
         size_t size = make(scratch);
@@ -80,5 +104,9 @@ int main(void)
         (void)LLVMFuzzerTestOneInput(exact, size);
         free(exact);
     }
+    for (size_t i = fuzz_seed_count; i < seed_count; i++) {
+        free((void *)(uintptr_t)seeds[i].bytes);
+    }
+    free(seeds);
     return 0;
 }

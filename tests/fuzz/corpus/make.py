@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Writes the corpora beside it (stored/ is collection_write() of two of them): small good uploads, each behind the byte that names its format (fuzz_collection.c, fuzz_archive.c)."""
+import io
+import pathlib
+import struct
+import tarfile
+import zipfile
+import zlib
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def png(rows, cols):
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    raw = b"".join(b"\0" + bytes((r * 40 + c * 7) % 256 for c in range(cols)) for r in range(rows))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", cols, rows, 8, 0, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
+
+
+def wav(count):
+    data = b"".join(struct.pack("<h", i * 99 % 2000 - 1000) for i in range(count))
+    return (b"RIFF" + struct.pack("<I", 36 + len(data)) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 16000, 2, 16) +
+            b"data" + struct.pack("<I", len(data)) + data)
+
+
+def tar(members):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for name, data in members.items():
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue().rstrip(b"\0") + bytes(1024)
+
+
+def npz(compressed, **arrays):
+    out = io.BytesIO()
+    (np.savez_compressed if compressed else np.savez)(out, **arrays)
+    return out.getvalue()
+
+
+def write(name, first, data):
+    path = HERE / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(first + data)
+
+
+x = np.arange(24, dtype="u1").reshape(2, 3, 4)
+write("collection/boxes.npz", b"0", npz(False, x=x, y=np.array(["a b", "b"]), group=np.array([0, 1]),
+                                         boxes=np.array([["0", "0", "1", "0", "2", "a"], ["1", "1", "3", "1", "4", "b"]])))
+write("collection/positions.npz", b"0", npz(True, x=x.reshape(2, 1, 12).astype(">f2"), positions=np.array([[0, 1] * 6, [-1] * 12])))
+write("collection/table.npz", b"0", npz(True, x=np.asfortranarray(x.reshape(4, 6).astype("f8")), y=np.eye(4, 3, dtype=bool),
+                                         columns=np.array(list("uvwxyz"))))
+write("collection/pictures.tar", b"3", tar({"s/labels.csv": b"file,label\na.png,x y\nb.png,y\n", "s/a.png": png(3, 4), "s/b.png": png(3, 4),
+                                            "s/boxes.csv": b"file,row0,row1,col0,col1,symbol\na.png,0,2,1,3,x\n"}))
+write("collection/recordings.tar", b"3", tar({"a.wav": wav(90), "b.wav": wav(50), "labels.csv": b"file,labels\nb.wav,p q\na.wav,q\n",
+                                              "boxes.csv": b"file,begin,end,symbol\na.wav,0.001,0.01,q\n"}))
+write("collection/genes.tar", b"3", tar({"g.fa": b">c1\nACGTACGTAC\n>c2\nGGGTT\n",
+                                         "g.gff3": b"##gff-version 3\nc1\ts\tintron\t3\t6\t.\t+\t.\tParent=t\n"}))
+for name, method in (("stored", zipfile.ZIP_STORED), ("deflated", zipfile.ZIP_DEFLATED)):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as archive:
+        archive.writestr("one", b"a" * 300)
+        archive.writestr("folder/two", b"b")
+    write(f"archive/{name}.zip", b"0", out.getvalue())
+write("archive/folders.tar", b"1", tar({"a/b": b"1", "c": b"22", "d/e/f": b""}))

@@ -1,0 +1,38 @@
+/* Archives: the first byte says zip or tar. Every name is one that could lead nowhere, and no more is unpacked than allowed. */
+#include "tests/fuzz/fuzz.h"
+
+#include <string.h>
+
+#include "core/data/archive.h"
+
+const struct fuzz_seed fuzz_seeds[] = {FUZZ_SEED("0PK\3\4\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\2\0\0\0\1\0\0\0ahi")};
+const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct archive_limits limits = {16, 1 << 16};
+    struct archive_reader *reader;
+    struct error err = {0};
+    char block[512];
+    int64_t bytes = 0, members = 0;
+    if (size < 1)
+        return 0;
+    struct source_memory memory = {data + 1, size - 1, 1 + size % 509};
+    struct source from = source_of_memory(&memory);
+    bool more = true;
+    enum status status = archive_reader_create(data[0] & 1 ? ARCHIVE_TAR : ARCHIVE_ZIP, &from, &limits, &reader, &err);
+    while (status == STATUS_OK) {
+        const char *name;
+        struct source member;
+        status = archive_reader_next(reader, &name, &member, &more, &err);
+        if (status != STATUS_OK || !more)
+            break;
+        FUZZ_CHECK(name[0] != '\0' && name[0] != '/' && strncmp(name, "../", 3) != 0 && strstr(name, "/../") == NULL);
+        members++;
+        for (size_t got = (size_t)(members % 2); status == STATUS_OK && got > 0; bytes += (int64_t)got)
+            status = member.read(member.context, block, sizeof block, &got, &err);
+    }
+    FUZZ_CHECK(status == err.code && members <= limits.members && bytes <= limits.bytes);
+    archive_reader_destroy(reader);
+    return 0;
+}

@@ -1,0 +1,78 @@
+/* Uploads of every format: the first byte says which (0 npz, 1 npy, 2 csv, 3 tar, 4 fasta), the rest arrives in small pieces. What is
+ * taken is whole, and comes back from its stored form. */
+#include "tests/fuzz/fuzz.h"
+
+#include <math.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/data/collection.h"
+
+const struct fuzz_seed fuzz_seeds[] = {
+    FUZZ_SEED("2a,b,label\n1,2,x\n3,\"4\",\"y, z\"\n"),
+    FUZZ_SEED("2\xEF\xBB\xBF" "id\tf\tgroup\r\nr\t1e3\ttest\r\ns\t-2\ttrain"),
+    FUZZ_SEED("4>one donor acceptor\nACGTN\nacg\n>two\nUUU\n"),
+    FUZZ_SEED("1\x93NUMPY\x01\x00\x38\x00{'descr': '|u1', 'fortran_order': True, 'shape': (2,2)}\x01\x02\x03\x04"),
+};
+const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
+
+static const struct collection_limits limits = {1 << 16, 1 << 10, 1 << 12, 64};
+
+static void check(const struct collection *c)
+{
+    FUZZ_CHECK(c->count > 0 && c->count <= limits.samples && c->cols > 0 && c->start[c->count] * c->channels * c->rows <= limits.numbers);
+    for (int64_t i = 0; i < c->count; i++) {
+        const int32_t *label;
+        int length = collection_labels(c, i, &label);
+        FUZZ_CHECK(collection_length(c, i) > 0 && collection_length(c, i) <= c->cols && length >= 0 && length <= c->longest);
+        for (int j = 0; j < length; j++)
+            FUZZ_CHECK(label[j] >= (c->target == TARGET_POSITIONS ? -1 : 0) && label[j] < c->vocabulary.count);
+        for (int64_t j = 0; j < collection_length(c, i) * c->channels * c->rows; j++)
+            FUZZ_CHECK(isfinite(collection_sample(c, i)[j]));
+    }
+    FUZZ_CHECK(c->kind != COLLECTION_TABLE || c->columns.count == c->cols);
+}
+
+static enum status put(void *context, const void *bytes, size_t count, struct error *err)
+{
+    FUZZ_CHECK(write(*(int *)context, bytes, count) == (ssize_t)count);
+    return STATUS_OK;
+}
+
+static void check_stored(const struct collection *c)
+{
+    struct collection again;
+    int file = memfd_create("collection", 0);
+    struct pack_writer to = {&file, put};
+    FUZZ_CHECK(file >= 0 && collection_write(c, &to, NULL) == STATUS_OK);
+    FUZZ_CHECK(collection_map(file, &again, NULL) == STATUS_OK);
+    check(&again);
+    FUZZ_CHECK(again.count == c->count && again.boxes == c->boxes && again.vocabulary.count == c->vocabulary.count &&
+               memcmp(again.values, c->values, (size_t)(c->start[c->count] * c->channels * c->rows) * sizeof *c->values) == 0);
+    collection_close(&again);
+    close(file);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    size_t count;
+    const struct collection_format *const *formats = collection_formats(&count);
+    if (size < 1)
+        return 0;
+    struct source_memory memory = {data + 1, size - 1, 1 + size % 61};
+    struct source from = source_of_memory(&memory);
+    struct collection_options options = {"", "", size % 2 == 1};
+    struct collection c;
+    struct error err = {0};
+    enum status status = collection_read(formats[(size_t)(data[0] - '0') % count], &from, &options, &limits, &c, &err);
+    FUZZ_CHECK(status == err.code && (status == STATUS_OK || err.message[0] != '\0'));
+    FUZZ_CHECK(status == STATUS_OK || (c.values == NULL && c.count == 0));
+    FUZZ_CHECK(status == STATUS_OK || status == STATUS_INVALID || status == STATUS_CORRUPT || status == STATUS_LIMIT);
+    if (status == STATUS_OK) {
+        check(&c);
+        check_stored(&c);
+    }
+    collection_close(&c);
+    return 0;
+}
