@@ -9,7 +9,9 @@
 
 #include "api/api_int.h"
 #include "api/model_cache.h"
+#include "api/uploads.h"
 #include "core/base/hash.h"
+#include "storage/dataset.h"
 
 #define MODEL_CACHE_BYTES (1ull << 30)
 #define REQUEST_ARENA_BYTES (32u << 10)
@@ -32,6 +34,16 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     if (api->options.queries_at_once == 0) {
         api->options.queries_at_once = 4;
     }
+    if (api->options.upload_bytes == 0) {
+        api->options.upload_bytes = (int64_t)1 << 30;
+    }
+    if (api->options.datasets_bytes == 0) {
+        api->options.datasets_bytes = (int64_t)16 << 30;
+    }
+    if (api->options.uploads_at_once == 0) {
+        api->options.uploads_at_once = 2;
+    }
+    dataset_sweep(api->options.data);
     buf_init(&api->openapi, 8u << 20);
     enum status status = counters_create(&api->counters, err);
     if (status == STATUS_OK) {
@@ -310,9 +322,41 @@ bool api_admit(struct api *api, const struct api_request *request, struct api_re
         return false;
     }
     *body_limit = x.match.route->body_limit;
+    if (api_route_streams(x.match.route) && *body_limit > (size_t)api->options.upload_bytes) {
+        *body_limit = (size_t)api->options.upload_bytes;
+    }
     arena_close(&x.arena);
     api_response_close(response);
     return true;
+}
+
+bool api_upload_begin(struct api *api, const struct api_request *request, struct api_upload **upload,
+                      struct api_response *response)
+{
+    struct timespec start;
+    (void)clock_gettime(CLOCK_MONOTONIC, &start);
+    struct exchange x;
+    begin(&x, api, request, response);
+    if (!check_query(&x) || !datasets_begin(&x, upload)) {
+        finish(&x, &start);
+        return false;
+    }
+    arena_close(&x.arena);
+    api_response_close(response);
+    return true;
+}
+
+void api_upload_add(struct api_upload *upload, const void *bytes, size_t count)
+{
+    upload_add(upload, bytes, count);
+}
+
+void api_upload_close(struct api *api, struct api_upload *upload)
+{
+    if (upload != NULL) {
+        upload_close(upload);
+        atomic_fetch_sub(&api->uploads, 1);
+    }
 }
 
 void api_handle(struct api *api, const struct api_request *request, struct api_response *response)
@@ -322,7 +366,8 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
     struct exchange x;
     begin(&x, api, request, response);
     if (admit(&x) && check_query(&x)) {
-        if (x.match.route->body_limit > 0 && !x.match.route->body_optional && request->body_bytes == 0) {
+        if (x.match.route->body_limit > 0 && !x.match.route->body_optional && request->body_bytes == 0 &&
+            request->upload == NULL) {
             respond_problem(&x, PROBLEM_BAD_REQUEST, "A body is needed.");
         } else {
             x.match.route->handle(&x);

@@ -1,4 +1,5 @@
-/* The contract as a function: a request in, a response out. No sockets, no threads of its own.
+/* The contract as a function: a request in, a response out. No sockets, and but for the parser of an upload (uploads.h) no
+ * threads of its own.
  *
  * The process (server/) owns connections, tokens and workers; this room owns everything a client can
  * see: routes, validation, documents, errors. One table (route.h) says of every route its method,
@@ -29,6 +30,7 @@
 struct api;
 struct api_route;
 struct storage;
+struct api_upload;
 
 /* What a token may do; each scope includes those before it. A route asks for at least one of them. */
 enum api_scope { API_SCOPE_NONE, API_SCOPE_READ, API_SCOPE_SUBMIT, API_SCOPE_ADMIN };
@@ -37,6 +39,7 @@ enum api_scope { API_SCOPE_NONE, API_SCOPE_READ, API_SCOPE_SUBMIT, API_SCOPE_ADM
 #define API_JSON_MAX (1024u * 1024u)    /* bytes of a JSON body */
 #define API_BODY_MAX (16u * 1024u * 1024u) /* bytes of the inputs of a query */
 #define API_IMPORT_MAX (128u * 1024u * 1024u) /* bytes of a model; it is held in memory while it is checked */
+#define API_UPLOAD_MAX ((size_t)1 << 36)       /* of a route whose body is an upload: it streams */
 #define API_HEADERS_MAX 20
 #define API_REQUEST_ID 40               /* bytes of a request id with its NUL */
 
@@ -51,6 +54,7 @@ struct api_request {
     void *header_context;
     const void *body; /* NULL before it has arrived, and when there is none */
     size_t body_bytes;
+    struct api_upload *upload; /* instead of a body, on a route that streams; else NULL */
     enum api_scope scope; /* what the caller's token grants; ADMIN where no token is needed */
     /* Chosen by the adapter (letters, digits, '-'), also for its log. "": one is made up. */
     char id[API_REQUEST_ID];
@@ -118,6 +122,9 @@ struct api_options {
     struct api_host host;
     uint64_t model_cache_bytes;           /* models kept open for queries; 0: 1 GiB */
     int threads_max;                      /* most threads of one job; 0: 256 */
+    int64_t upload_bytes;                 /* of one upload of a data set; 0: 1 GiB */
+    int64_t datasets_bytes;               /* of all data sets that were uploaded; 0: 16 GiB */
+    int uploads_at_once;                  /* 0: 2; more get 429 */
     int queries_at_once;                  /* motif and predict queries that may compute; 0: 4; more get 429 */
 };
 
@@ -129,6 +136,14 @@ void api_destroy(struct api *api);
  * expected; whatever arrives must be refused with 413). False: the response is ready. */
 bool api_admit(struct api *api, const struct api_request *request, struct api_response *response,
                size_t *body_limit);
+
+/* For a route that streams, after api_admit(): the body is given piece by piece instead of being collected, and `request->upload` says
+ * so to api_handle(). False: the response refuses. Whatever happens then, api_upload_close() is called once; an upload that was not
+ * handled can be resumed if the client said its hash. */
+bool api_upload_begin(struct api *api, const struct api_request *request, struct api_upload **upload,
+                      struct api_response *response);
+void api_upload_add(struct api_upload *upload, const void *bytes, size_t count);
+void api_upload_close(struct api *api, struct api_upload *upload); /* NULL is fine */
 
 /* Answers. Never fails: what goes wrong is a response of its own. Does the checks of api_admit()
  * again, so that it is safe alone. */
@@ -147,6 +162,7 @@ const char *api_response_header(const struct api_response *response, const char 
 const struct api_route *api_route_find(const struct api *api, const char *method, const char *target);
 size_t api_route_body_limit(const struct api_route *route);
 enum api_scope api_route_scope(const struct api_route *route);
+bool api_route_streams(const struct api_route *route);
 bool api_route_takes(const struct api_route *route, const char *content_type);
 
 #endif

@@ -26,6 +26,7 @@ struct api {
     struct model_cache *models;
     struct buf openapi;      /* the document */
     atomic_int queries;      /* that compute now */
+    atomic_int uploads;      /* in progress */
 };
 
 /* One request being answered. Lives on the stack of api_handle(). */
@@ -98,6 +99,12 @@ void evaluation_read(struct exchange *x);
 void evaluation_submit(struct exchange *x);
 void artifacts_list(struct exchange *x);
 void artifacts_get(struct exchange *x);
+void datasets_put(struct exchange *x);
+void datasets_list(struct exchange *x);
+void datasets_show(struct exchange *x);
+void datasets_preview(struct exchange *x);
+void datasets_delete(struct exchange *x);
+void uploads_show(struct exchange *x);
 void kinds_list(struct exchange *x);
 void kinds_show(struct exchange *x);
 void system_show(struct exchange *x);
@@ -108,6 +115,9 @@ void openapi_show(struct exchange *x);
 void root_show(struct exchange *x);
 
 /* ---- shared by handlers ---- */
+
+/* datasets.c: false after a refusal was answered. Counts the upload; api_upload_close() counts it off. */
+bool datasets_begin(struct exchange *x, struct api_upload **upload);
 
 /* The job of the path's {id}; false after a 404 has been answered. */
 bool exchange_job(struct exchange *x, struct storage_job *job);

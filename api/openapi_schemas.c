@@ -10,6 +10,11 @@ const struct openapi_schema openapi_schemas[] = {
     {"Problem", "type text, title text, status integer, detail text, instance text, *errors [Fault], "
                 "*errors_left_out integer", NULL, false},
     {"Fault", "*pointer text, *parameter text, detail text", NULL, false},
+    {"Dataset", "name text, sha256 text, bytes integer, format text, options object, created_at time, kind text, target text, "
+                "samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
+                "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer", NULL, false},
+    {"DatasetList", "datasets [Dataset], bytes integer, most_bytes integer", NULL, false},
+    {"Upload", "sha256 text, received integer", NULL, false},
     {"Health", "status text", NULL, false},
     {"State", NULL, "{'enum':['queued','running','paused','succeeded','failed','cancelled']}", false},
     {"Task", NULL, "{'enum':['train','evaluate']}", false},

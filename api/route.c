@@ -19,7 +19,8 @@ static const struct path_parameter {
 } path_parameters[] = {
     {"id", DIGITS CAPITALS LETTERS, "^[0-9A-Za-z]{1,26}$", "id of a job", 26},
     {"seq", DIGITS LETTERS, "^([0-9]{1,18}|latest)$", "sequence number of a checkpoint, or latest", 18},
-    {"name", DIGITS LETTERS ".-", "^[a-z0-9-][a-z0-9.-]{0,63}$", "name of an artifact", 64},
+    {"name", DIGITS LETTERS ".-_", "^[a-z0-9_-][a-z0-9._-]{0,63}$", "name of an artifact or a data set", 64},
+    {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},
     {"kind", DIGITS LETTERS "-_", "^[a-z0-9_-]{1,40}$", "name of a method", 40},
 };
 
@@ -172,6 +173,11 @@ size_t api_route_body_limit(const struct api_route *route)
 enum api_scope api_route_scope(const struct api_route *route)
 {
     return route->scope;
+}
+
+bool api_route_streams(const struct api_route *route)
+{
+    return route->body_limit == API_UPLOAD_MAX;
 }
 
 bool api_route_takes(const struct api_route *route, const char *content_type)

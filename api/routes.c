@@ -10,6 +10,10 @@ static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
 static const char *const query_types[] = {JSON, "image/png", "audio/wav", "application/x-npy", NULL};
 static const char *const import_types[] = {"application/octet-stream", NULL};
+static const char *const dataset_types[] = {"application/x-npz", "application/x-npy", "text/csv", "text/tab-separated-values",
+                                             "application/x-tar", "text/x-fasta", "application/octet-stream", NULL};
+static const char *const dataset_formats[] = {"npz", "npy", "csv", "tar", "fasta", NULL};
+static const char *const layouts[] = {"channels-last", "channels-first", NULL};
 static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
 
 static const struct api_parameter submit_query[] = {
@@ -37,6 +41,16 @@ static const struct api_parameter ask_query[] = {
 
 static const struct api_parameter import_query[] = {
     {PARAMETER_TEXT, "name", 0, 127, NULL, "name of the job that is made"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+
+static const struct api_parameter dataset_query[] = {
+    {PARAMETER_CHOICE, "format", 0, 0, dataset_formats, "what is sent, where the Content-Type does not say it"},
+    {PARAMETER_TEXT, "label", 0, 60, NULL, "csv: the column that is the label (label, labels, class or target)"},
+    {PARAMETER_TEXT, "group", 0, 60, NULL, "csv: the column that splits are made by (group or split)"},
+    {PARAMETER_CHOICE, "layout", 0, 0, layouts, "npz, npy: where the channels of four-dimensional arrays are (channels-last)"},
+    {PARAMETER_TEXT, "sha256", 0, 64, NULL, "of the whole, in hex: the upload is checked, and can be resumed if it breaks off"},
+    {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL, "how many bytes are there from before (GET /v1/uploads/{sha256}); the body goes on behind them"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
@@ -108,6 +122,23 @@ static const struct api_answer artifacts_answers[] = {{200, JSON, "ArtifactList"
                                                       PROBLEM(404, "There is no such job."), END};
 static const struct api_answer artifact_answers[] = {{200, "*/*", NULL, "The file, with its own media type."},
                                                      PROBLEM(404, "There is no such job or artifact."), END};
+static const struct api_answer datasets_answers[] = {{200, JSON, "DatasetList", "By name."}, END};
+static const struct api_answer dataset_answers[] = {{200, JSON, "Dataset", "What it holds."},
+                                                    PROBLEM(404, "There is no such data set."), END};
+static const struct api_answer preview_answers[] = {{200, "image/png", NULL, "Its first samples."},
+                                                    PROBLEM(404, "There is no such data set."), END};
+static const struct api_answer put_answers[] = {
+    {201, JSON, "Dataset", "The data set is on disk. Location is its address."},
+    {200, JSON, "Dataset", "The same was there already."}, PROBLEM(400, "A query parameter or the name is wrong."),
+    PROBLEM(409, "The name belongs to another data set, or the upload must go on at Upload-Offset."),
+    PROBLEM(413, "The upload is too large, or data sets take too much room."),
+    PROBLEM(415, "The media type is none of those."),
+    PROBLEM(422, "The file is refused: the row, column or member is named; or its SHA-256 is another."),
+    PROBLEM(429, "Too many uploads are in progress."), END};
+static const struct api_answer drop_answers[] = {{204, NULL, NULL, "Gone."}, PROBLEM(404, "There is no such data set."),
+                                                 PROBLEM(409, "A job that is not finished uses it."), END};
+static const struct api_answer upload_answers[] = {{200, JSON, "Upload", "How much of it has arrived."},
+                                                   PROBLEM(404, "Nothing of such an upload is here."), END};
 static const struct api_answer kinds_answers[] = {{200, JSON, "KindList", "Every method of this build."}, END};
 static const struct api_answer kind_answers[] = {{200, JSON, "Kind", "The method."},
                                                  PROBLEM(404, "There is no such method."), END};
@@ -161,6 +192,17 @@ const struct api_route api_routes[] = {
         "Pictures and tables that a job made"),
     GET("/v1/jobs/{id}/artifacts/{name}", "getArtifact", API_SCOPE_READ, NULL, artifact_answers, artifacts_get,
         "One picture or table"),
+    GET("/v1/datasets", "listDatasets", API_SCOPE_READ, NULL, datasets_answers, datasets_list, "Data sets that were uploaded"),
+    {"PUT", "/v1/datasets/{name}", "putDataset", "Upload a data set", API_SCOPE_SUBMIT, API_UPLOAD_MAX, false, dataset_types, NULL,
+     dataset_query, put_answers, datasets_put},
+    GET("/v1/datasets/{name}", "showDataset", API_SCOPE_READ, NULL, dataset_answers, datasets_show,
+        "Shapes, vocabulary and statistics of a data set"),
+    GET("/v1/datasets/{name}/preview", "previewDataset", API_SCOPE_READ, NULL, preview_answers, datasets_preview,
+        "A picture of a data set's first samples"),
+    {"DELETE", "/v1/datasets/{name}", "deleteDataset", "Delete a data set that no unfinished job uses", API_SCOPE_ADMIN, 0, false,
+     NULL, NULL, NULL, drop_answers, datasets_delete},
+    GET("/v1/uploads/{sha256}", "showUpload", API_SCOPE_READ, NULL, upload_answers, uploads_show,
+        "How much of an upload that broke off is here"),
     GET("/v1/kinds", "listKinds", API_SCOPE_READ, NULL, kinds_answers, kinds_list, "Methods, with fields and presets"),
     GET("/v1/kinds/{kind}", "showKind", API_SCOPE_READ, NULL, kind_answers, kinds_show, "One method"),
     GET("/v1/system", "showSystem", API_SCOPE_READ, NULL, system_answers, system_show, "Version, machine, load, sizes"),

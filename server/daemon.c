@@ -57,6 +57,8 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .method_count = method_count,
         .kernels = kernels,
         .data = settings->data,
+        .upload_bytes = settings->upload_bytes,
+        .datasets_bytes = settings->datasets_bytes,
         .log = {.context = daemon->journal, .line = log_lower_rooms},
         .host = host_table(daemon),
         .threads_max = THREADS_MAX,

@@ -59,7 +59,8 @@ struct exchange {
     struct guard_request head;
     bool too_many_headers, close, has_response;
     struct buf body;
-    size_t body_limit, discarded;
+    struct api_upload *upload; /* instead of `body`, on routes that stream */
+    size_t body_limit, discarded, taken;
     bool overflow, refused; /* too large; has_response is a refusal that waits for the end of the body */
     struct api_request request;
     struct api_response response;
@@ -209,6 +210,13 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
         refuse(exchange, 413, "Content too large", "the body is larger than this route takes", 0);
         return false;
     }
+    if (api_route_streams(api_route_find(http->options.api, method, exchange->target))) {
+        if (!api_upload_begin(http->options.api, &exchange->request, &exchange->upload, &exchange->response)) {
+            exchange->has_response = true;
+            return false;
+        }
+        exchange->request.upload = exchange->upload;
+    }
     buf_init(&exchange->body, exchange->body_limit);
     reaper_enter(http->reaper, exchange->watch, REAPER_BODY);
     return true;
@@ -234,6 +242,11 @@ static enum MHD_Result turn_away(struct exchange *exchange)
 /* A piece of the body. MHD_NO breaks the connection off. */
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t count)
 {
+    if (exchange->upload != NULL && !exchange->overflow && count <= exchange->body_limit - exchange->taken) {
+        exchange->taken += count;
+        api_upload_add(exchange->upload, bytes, count);
+        return MHD_YES;
+    }
     if (!exchange->refused && !exchange->overflow && exchange->body.size + count <= exchange->body_limit) {
         buf_append(&exchange->body, bytes, count);
         exchange->overflow = exchange->body.failed;
@@ -367,6 +380,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
         api_response_close(&exchange->response);
     }
     buf_close(&exchange->body);
+    api_upload_close(http->options.api, exchange->upload);
     reaper_enter(http->reaper, exchange->watch, REAPER_IDLE);
     free(exchange->target);
     free(exchange);

@@ -131,7 +131,7 @@ static struct curl_slist *headers_of(const struct http *http, const struct http_
     list = curl_slist_append(list, accept);
     list = curl_slist_append(list, "Expect:");
     snprintf(type, sizeof(type), "Content-Type: %s", request->type ? request->type : "application/json");
-    if (request->body)
+    if (request->body || request->from)
         list = curl_slist_append(list, type);
     if (http->authorization)
         list = curl_slist_append(list, http->authorization);
@@ -166,7 +166,11 @@ enum status http_call(struct http *http, const struct http_request *request, str
     curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
-    if (request->body) {
+    if (request->from) {
+        curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(curl, CURLOPT_READDATA, request->from);
+        curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->from_bytes);
+    } else if (request->body) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
         curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, 
                          (curl_off_t)(request->body_bytes > 0 ? request->body_bytes : strlen(request->body)));

@@ -20,6 +20,8 @@ struct http_request {
     const char *body;         /* NULL: none */
     size_t body_bytes;        /* 0: `body` is text that ends with a NUL */
     const char *type;         /* of the body; NULL: application/json */
+    FILE *from;               /* a body that is read from here, `from_bytes` of it; NULL: none */
+    int64_t from_bytes;
     const char *accept;       /* NULL: application/json */
     const char *headers[4];   /* further complete header lines, the rest NULL */
     FILE *file;               /* NULL: a body of an answer below 300 goes to the answer's buffer */

@@ -80,6 +80,8 @@ enum status collection_read(const struct collection_format *format, const struct
                             const struct collection_options *options, const struct collection_limits *limits,
                             struct collection *c, struct error *err);
 
+#define COLLECTION_FILE "set.pack" /* in the folder of a data set */
+
 /* As a stream of core/base/pack.h, beside what else describes it (core/data/collection_pack.c). */
 enum status collection_write(const struct collection *c, const struct pack_writer *to, struct error *err);
 /* Maps the file that holds such a stream, and does not need it any more. STATUS_NOT_FOUND, STATUS_CORRUPT. */

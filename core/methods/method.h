@@ -165,6 +165,7 @@ struct method {
     size_t metric_count;
     const struct method_query *queries;
     size_t query_count;
+    const char *const *dataset_fields; /* of the configuration, that name data sets; ends with NULL. NULL: there are none */
 
     /* Faults that concern several fields; every fault is reported. */
     void (*check)(const void *config, const struct method_faults *faults);

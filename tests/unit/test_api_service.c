@@ -30,7 +30,7 @@ static void test_targets(void **state)
         {"PUT", "/v1/jobs", 405, "method-not-allowed"}, {"get", "/v1/jobs", 405, "method-not-allowed"},
         {"DELETE", "/healthz", 405, "method-not-allowed"}, {"OPTIONS", "/v1/jobs/x", 405, "method-not-allowed"},
         {"GET", "/v1/jobs/x/cancel", 405, "method-not-allowed"}, {"BREW", "/", 405, "method-not-allowed"},
-        {"GET", "/v1/jobs/x/events", 404, "not-found"}, {"PUT", "/v1/datasets/x", 404, "not-found"},
+        {"GET", "/v1/jobs/x/events", 404, "not-found"}, {"PUT", "/v1/datasets/x/y", 404, "not-found"},
         {"GET", "/healthz?x=1", 400, "bad-query"},   {"GET", "/healthz?%00=1", 400, "bad-query"},
         {"GET", "/v1/jobs/'%20OR%201=1--", 404, "not-found"}, {"GET", "/v1/kinds/none", 404, "not-found"},
     };

@@ -1,0 +1,222 @@
+/* `motifctl datasets`: upload, list, show, preview, delete. An upload is announced by its SHA-256, so that one that broke off goes on where
+ * it stopped when the same command is given again. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "api/client/ctl.h"
+#include "core/base/hash.h"
+
+static const struct option_spec options[] = {
+    {"format", "NAME", "put: npz, npy, csv, tar or fasta, where the file's name does not say it"},
+    {"label", "COLUMN", "put, csv: the column that is the label"},
+    {"group", "COLUMN", "put, csv: the column that splits are made by"},
+    {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
+    {"output", "FILE", "preview: where to save the picture (NAME.png)"},
+    {NULL, NULL, NULL},
+};
+
+static const char *format_of(const char *file)
+{
+    static const char *const endings[][2] = {{".npz", "npz"}, {".npy", "npy"},   {".csv", "csv"}, {".tsv", "csv"},
+                                             {".tar", "tar"}, {".fa", "fasta"}, {".fasta", "fasta"}};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t length = strlen(file), tail = strlen(endings[i][0]);
+        if (length > tail && strcmp(file + length - tail, endings[i][0]) == 0)
+            return endings[i][1];
+    }
+    return NULL;
+}
+
+static int hash_file(struct ctl *ctl, FILE *file, const char *name, char text[HASH_TEXT], int64_t *bytes)
+{
+    unsigned char block[1 << 15], digest[HASH_BYTES];
+    struct hash hash;
+    size_t got;
+    *bytes = 0;
+    hash_init(&hash);
+    while ((got = fread(block, 1, sizeof block, file)) > 0) {
+        hash_add(&hash, block, got);
+        *bytes += (int64_t)got;
+    }
+    hash_finish(&hash, digest);
+    hash_hex(digest, text);
+    return ferror(file) ? ctl_usage(ctl, "%s cannot be read", name) : CTL_SUCCESS;
+}
+
+/* How much of it the server has; 0 where it has nothing. */
+static int64_t already_there(struct ctl *ctl, const char *hash)
+{
+    char path[128];
+    struct http_answer answer;
+    struct error err = {0};
+    cJSON *json = NULL;
+    snprintf(path, sizeof path, "/v1/uploads/%s", hash);
+    struct http_request request = {.method = "GET", .path = path};
+    int64_t bytes = 0;
+    if (http_call(ctl->http, &request, &answer, &err) == STATUS_OK && answer.status == 200 &&
+        (json = cJSON_ParseWithLength(answer.body.data, answer.body.size)) != NULL)
+        bytes = (int64_t)json_number(json, "received");
+    cJSON_Delete(json);
+    http_answer_close(&answer);
+    return bytes;
+}
+
+static void add_option(struct buf *path, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    buf_format(path, "&%s=", name);
+    http_escape(path, value);
+}
+
+static void print_dataset(struct ctl *ctl, const cJSON *set)
+{
+    const cJSON *shape = json_member(set, "shape");
+    fprintf(ctl->out.stream, "%s  %s, %.0f samples of %.0f x %.0f x %.0f, target %s, %d names\n", json_string(set, "name"),
+            json_string(set, "kind"), json_number(set, "samples"), json_number(shape, "channels"), json_number(shape, "rows"),
+            json_number(shape, "cols"), json_string(set, "target"), cJSON_GetArraySize(json_member(set, "vocabulary")));
+    fprintf(ctl->out.stream, "sha256 %s\n", json_string(set, "sha256"));
+}
+
+static int send(struct ctl *ctl, const struct args *args, const char *name, FILE *file, const char *format)
+{
+    char hash[HASH_TEXT];
+    struct http_answer answer = {0};
+    struct buf path;
+    cJSON *set = NULL;
+    int64_t bytes, from;
+    int code = hash_file(ctl, file, args->positional[2], hash, &bytes);
+    if (code != CTL_SUCCESS)
+        return code;
+    from = already_there(ctl, hash);
+    from = from > bytes ? 0 : from;
+    if (from > 0 && !ctl->json)
+        fprintf(ctl->err.stream, "%lld of %lld bytes are there already\n", (long long)from, (long long)bytes);
+    buf_init(&path, 4096);
+    buf_text(&path, "/v1/datasets/");
+    http_escape(&path, name);
+    buf_format(&path, "?format=%s&sha256=%s&offset=%lld", format, hash, (long long)from);
+    add_option(&path, "label", args_value(args, "label"));
+    add_option(&path, "group", args_value(args, "group"));
+    add_option(&path, "layout", args_has(args, "channels-first") ? "channels-first" : NULL);
+    (void)fseeko(file, from, SEEK_SET);
+    struct http_request request = {.method = "PUT", .path = path.data, .from = file, .from_bytes = bytes - from,
+                                   .type = "application/octet-stream"};
+    code = ctl_call(ctl, &request, &answer, &set);
+    http_answer_close(&answer);
+    if (code == CTL_SUCCESS && ctl->json)
+        ctl_print_json(ctl, set);
+    else if (code == CTL_SUCCESS)
+        print_dataset(ctl, set);
+    cJSON_Delete(set);
+    buf_close(&path);
+    return code;
+}
+
+static int put(struct ctl *ctl, const struct args *args)
+{
+    const char *name = args->positional[1], *path = args->positional[2];
+    const char *format = args_value(args, "format") ? args_value(args, "format") : format_of(path);
+    if (!format)
+        return ctl_usage(ctl, "what %s is must be said by --format", path);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return ctl_usage(ctl, "%s cannot be read", path);
+    int code = send(ctl, args, name, file, format);
+    fclose(file);
+    return code;
+}
+
+static int list(struct ctl *ctl)
+{
+    cJSON *document = NULL;
+    const cJSON *set;
+    struct table table;
+    char text[96];
+    int code = ctl_get(ctl, "/v1/datasets", &document);
+    if (code == CTL_SUCCESS && ctl->json)
+        ctl_print_json(ctl, document);
+    if (code != CTL_SUCCESS || ctl->json) {
+        cJSON_Delete(document);
+        return code;
+    }
+    table_init(&table, "NAME|KIND|TARGET|>SAMPLES|>SHAPE|>NAMES|>SIZE");
+    cJSON_ArrayForEach(set, json_member(document, "datasets"))
+    {
+        const cJSON *shape = json_member(set, "shape");
+        table_add(&table, json_string(set, "name"));
+        table_add(&table, json_string(set, "kind"));
+        table_add(&table, json_string(set, "target"));
+        snprintf(text, sizeof text, "%.0f", json_number(set, "samples"));
+        table_add(&table, text);
+        snprintf(text, sizeof text, "%.0fx%.0fx%.0f", json_number(shape, "channels"), json_number(shape, "rows"),
+                 json_number(shape, "cols"));
+        table_add(&table, text);
+        snprintf(text, sizeof text, "%d", cJSON_GetArraySize(json_member(set, "vocabulary")));
+        table_add(&table, text);
+        term_bytes(text, sizeof text, json_number(set, "bytes"));
+        table_add(&table, text);
+    }
+    term_table(&ctl->out, &table);
+    cJSON_Delete(document);
+    return CTL_SUCCESS;
+}
+
+/* Shows, saves the picture of, or deletes one. */
+static int act(struct ctl *ctl, const struct args *args, const char *verb)
+{
+    struct http_answer answer = {0};
+    struct buf path, file;
+    cJSON *set = NULL;
+    const char *name = args->positional[1], *output = args_value(args, "output");
+    bool preview = strcmp(verb, "preview") == 0, show = strcmp(verb, "show") == 0;
+    buf_init(&path, 4096);
+    buf_init(&file, 256);
+    buf_text(&path, "/v1/datasets/");
+    http_escape(&path, name);
+    buf_text(&path, preview ? "/preview" : "");
+    buf_format(&file, "%s.png", name);
+    struct http_request request = {.method = preview || show ? "GET" : "DELETE", .path = path.data,
+                                   .accept = preview ? "image/png" : NULL};
+    int code = ctl_call(ctl, &request, &answer, show ? &set : NULL);
+    if (code == CTL_SUCCESS && preview)
+        code = ctl_write_file(ctl, output ? output : file.data, &answer.body);
+    else if (code == CTL_SUCCESS && show && ctl->json)
+        ctl_print_json(ctl, set);
+    else if (code == CTL_SUCCESS && show)
+        print_dataset(ctl, set);
+    http_answer_close(&answer);
+    cJSON_Delete(set);
+    buf_close(&path);
+    buf_close(&file);
+    return code;
+}
+
+static int run(struct ctl *ctl, const struct args *args)
+{
+    const char *verb = args->positional_count > 0 ? args->positional[0] : "list";
+    bool one = strcmp(verb, "show") == 0 || strcmp(verb, "preview") == 0 || strcmp(verb, "delete") == 0;
+    if (strcmp(verb, "list") == 0 && args->positional_count <= 1)
+        return list(ctl);
+    if (strcmp(verb, "put") == 0 && args->positional_count == 3)
+        return put(ctl, args);
+    if (one && args->positional_count == 2)
+        return act(ctl, args, verb);
+    return ctl_usage(ctl, "datasets [list] | put NAME FILE | show NAME | preview NAME | delete NAME");
+}
+
+const struct command command_datasets = {
+    .name = "datasets",
+    .arguments = "[list | put NAME FILE | show NAME | preview NAME | delete NAME]",
+    .summary = "data sets of your own: upload, list, show, delete",
+    .text = "A data set is an .npz or .npy (NumPy), .csv or .tsv, .tar (PNG or WAV, labels.csv) or .fa file. It is checked while it\n"
+            "arrives and never changes. An upload that broke off goes on where it stopped: give the command again.",
+    .example = "  motifctl datasets put digits digits.npz\n"
+               "  motifctl datasets preview digits\n"
+               "  motifctl submit --preset dataset dataset_name=digits",
+    .options = options,
+    .least = 0,
+    .most = 3,
+    .run = run,
+};

@@ -1,0 +1,299 @@
+#include "storage/dataset.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UPLOADS ".uploads"
+enum { KEEP_SECONDS = 24 * 3600 };
+
+static enum status path_of(char out[DATASET_FILES], const char *root, const char *name, const char *file, struct error *err)
+{
+    int bytes = root ? snprintf(out, DATASET_FILES, "%s/%s%s%s", root, name, file[0] ? "/" : "", file) : -1;
+    return bytes > 0 && bytes < DATASET_FILES ? STATUS_OK
+                                              : error_set(err, STATUS_NOT_FOUND, NULL, "there is no folder of data sets");
+}
+
+/* A folder of plain files. */
+static void remove_folder(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    (void)rmdir(folder);
+}
+
+static bool is_hash(const char *name)
+{
+    return strlen(name) == DATASET_HASH - 1 && strspn(name, "0123456789abcdef") == DATASET_HASH - 1;
+}
+
+void dataset_sweep(const char *root)
+{
+    char path[DATASET_FILES], inner[DATASET_FILES];
+    struct stat what;
+    if (path_of(path, root, UPLOADS, "", NULL))
+        return;
+    DIR *dir = opendir(path);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.' || path_of(inner, path, entry->d_name, "", NULL) || lstat(inner, &what) != 0)
+            continue;
+        if (S_ISDIR(what.st_mode))
+            remove_folder(inner);
+        else if (!is_hash(entry->d_name) || time(NULL) - what.st_mtime > KEEP_SECONDS)
+            (void)unlink(inner);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+bool dataset_there(const char *root, const char *name, bool *ours)
+{
+    char path[DATASET_FILES];
+    struct stat what;
+    *ours = path_of(path, root, name, "about.json", NULL) == STATUS_OK && stat(path, &what) == 0;
+    return *ours || (path_of(path, root, name, "", NULL) == STATUS_OK && lstat(path, &what) == 0);
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err)
+{
+    size_t room = 0;
+    bool ours;
+    DIR *dir = root ? opendir(root) : NULL;
+    *names = NULL;
+    *count = 0;
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.' || strlen(entry->d_name) >= DATASET_NAME || !dataset_there(root, entry->d_name, &ours) || !ours)
+            continue;
+        if (*count == room) {
+            const char **larger = arena_alloc(arena, (room = room ? 2 * room : 64) * sizeof *larger);
+            if (larger && *count > 0)
+                memcpy(larger, *names, *count * sizeof *larger);
+            *names = larger;
+        }
+        if (!*names || !((*names)[*count] = arena_strdup(arena, entry->d_name))) {
+            closedir(dir);
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a list");
+        }
+        ++*count;
+    }
+    if (dir)
+        closedir(dir);
+    if (*count > 0)
+        qsort(*names, *count, sizeof **names, by_name);
+    return STATUS_OK;
+}
+
+enum status dataset_read(const char *root, const char *name, const char *file, struct arena *arena, const char **bytes,
+                         size_t *size, struct error *err)
+{
+    char path[DATASET_FILES];
+    struct stat what;
+    enum status status = path_of(path, root, name, file, err);
+    int fd = status ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &what) != 0 || !S_ISREG(what.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s", name);
+    }
+    *size = (size_t)what.st_size;
+    char *to = arena_alloc(arena, *size + 1);
+    ssize_t got = to ? read(fd, to, *size) : 0;
+    close(fd);
+    if (!to)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a file");
+    if (got != (ssize_t)*size)
+        return error_set(err, STATUS_IO, NULL, "a file of a data set cannot be read");
+    to[*size] = '\0';
+    *bytes = to;
+    return STATUS_OK;
+}
+
+int64_t dataset_bytes(const char *root)
+{
+    char path[DATASET_FILES];
+    int64_t sum = 0;
+    bool ours;
+    DIR *dir = root ? opendir(root) : NULL;
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.' || !dataset_there(root, entry->d_name, &ours) || !ours ||
+            path_of(path, root, entry->d_name, "", NULL))
+            continue;
+        DIR *folder = opendir(path);
+        struct stat what;
+        for (struct dirent *file; folder && (file = readdir(folder));)
+            if (fstatat(dirfd(folder), file->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(what.st_mode))
+                sum += what.st_size;
+        if (folder)
+            closedir(folder);
+    }
+    if (dir)
+        closedir(dir);
+    return sum;
+}
+
+static bool sync_path(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+/* ROOT and ROOT/.uploads. */
+static enum status make_folders(const char *root, char uploads[DATASET_FILES], struct error *err)
+{
+    enum status status = path_of(uploads, root, UPLOADS, "", err);
+    if (status)
+        return status;
+    if ((mkdir(root, 0700) != 0 && errno != EEXIST) || (mkdir(uploads, 0700) != 0 && errno != EEXIST))
+        return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
+    return STATUS_OK;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------- */
+
+enum status dataset_part_open(const char *root, const char *hash, int *file, int64_t *bytes, struct error *err)
+{
+    char uploads[DATASET_FILES], path[DATASET_FILES];
+    struct stat what;
+    enum status status = make_folders(root, uploads, err);
+    if (!status)
+        status = path_of(path, uploads, hash ? hash : "part-XXXXXX", "", err);
+    if (status)
+        return status;
+    *file = hash ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : mkostemp(path, O_CLOEXEC);
+    if (*file >= 0 && !hash)
+        (void)unlink(path);
+    if (*file < 0)
+        return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
+    if (flock(*file, LOCK_EX | LOCK_NB) != 0) {
+        close(*file);
+        return error_set(err, STATUS_CONFLICT, NULL, "another upload of the same bytes is in progress");
+    }
+    if (fstat(*file, &what) != 0) {
+        close(*file);
+        return error_set(err, STATUS_IO, NULL, "a part of an upload cannot be read");
+    }
+    *bytes = what.st_size;
+    return STATUS_OK;
+}
+
+void dataset_part_close(int file)
+{
+    if (file >= 0)
+        close(file);
+}
+
+void dataset_part_remove(const char *root, const char *hash)
+{
+    char uploads[DATASET_FILES], path[DATASET_FILES];
+    if (hash && !path_of(uploads, root, UPLOADS, "", NULL) && !path_of(path, uploads, hash, "", NULL))
+        (void)unlink(path);
+}
+
+int64_t dataset_part_bytes(const char *root, const char *hash)
+{
+    char uploads[DATASET_FILES], path[DATASET_FILES];
+    struct stat what;
+    bool good = !path_of(uploads, root, UPLOADS, "", NULL) && !path_of(path, uploads, hash, "", NULL) && stat(path, &what) == 0;
+    return good ? what.st_size : -1;
+}
+
+/* ---- folders ----------------------------------------------------------------------------------------------- */
+
+enum status dataset_stage(const char *root, char folder[DATASET_FILES], struct error *err)
+{
+    char uploads[DATASET_FILES];
+    enum status status = make_folders(root, uploads, err);
+    if (!status)
+        status = path_of(folder, uploads, "stage-XXXXXX", "", err);
+    if (!status && !mkdtemp(folder))
+        status = error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
+    return status;
+}
+
+void dataset_abandon(const char *folder) { remove_folder(folder); }
+
+enum status dataset_create(const char *folder, const char *file, FILE **out, struct error *err)
+{
+    char path[DATASET_FILES];
+    enum status status = path_of(path, folder, file, "", err);
+    *out = status ? NULL : fopen(path, "wxe");
+    return status || *out ? status : error_set(err, STATUS_IO, NULL, "a data set cannot be written");
+}
+
+enum status dataset_close_file(FILE *file, enum status status, struct error *err)
+{
+    bool good = fflush(file) == 0 && fsync(fileno(file)) == 0;
+    good = fclose(file) == 0 && good;
+    return status || good ? status : error_set(err, STATUS_IO, NULL, "a data set cannot be written: the disk may be full");
+}
+
+enum status dataset_write(const char *folder, const char *file, const void *bytes, size_t size, struct error *err)
+{
+    FILE *to;
+    enum status status = dataset_create(folder, file, &to, err);
+    if (status)
+        return status;
+    if (fwrite(bytes, 1, size, to) != size)
+        status = error_set(err, STATUS_IO, NULL, "a data set cannot be written: the disk may be full");
+    return dataset_close_file(to, status, err);
+}
+
+/* From one name to another that must be free; both folders synced. */
+static enum status move(const char *root, const char *from, const char *to, struct error *err)
+{
+    char uploads[DATASET_FILES];
+    enum status status = path_of(uploads, root, UPLOADS, "", err);
+    if (status)
+        return status;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0)
+        return errno == EEXIST ? error_set(err, STATUS_CONFLICT, NULL, "the name is taken")
+                               : error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
+    return sync_path(root) && sync_path(uploads) ? STATUS_OK : error_set(err, STATUS_IO, NULL, "a data set cannot be synced");
+}
+
+enum status dataset_commit(const char *root, const char *folder, const char *name, struct error *err)
+{
+    char path[DATASET_FILES];
+    enum status status = path_of(path, root, name, "", err);
+    if (!status && !sync_path(folder))
+        status = error_set(err, STATUS_IO, NULL, "a data set cannot be synced");
+    if (!status)
+        status = move(root, folder, path, err);
+    if (status)
+        remove_folder(folder);
+    return status;
+}
+
+enum status dataset_remove(const char *root, const char *name, struct error *err)
+{
+    char path[DATASET_FILES], gone[DATASET_FILES];
+    bool ours;
+    if (!dataset_there(root, name, &ours) || !ours)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s", name);
+    enum status status = path_of(path, root, name, "", err);
+    if (!status)
+        status = dataset_stage(root, gone, err);
+    if (!status && rmdir(gone) != 0) /* its name alone was wanted */
+        status = error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
+    if (!status)
+        status = move(root, path, gone, err);
+    if (!status)
+        remove_folder(gone);
+    return status;
+}
