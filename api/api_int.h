@@ -95,6 +95,8 @@ void query_predict(struct exchange *x);
 void query_pathways(struct exchange *x);
 void recover_pathway(struct exchange *x);
 void imports_create(struct exchange *x);
+void attestation_show(struct exchange *x);
+void bundle_show(struct exchange *x);
 void evaluation_read(struct exchange *x);
 void evaluation_submit(struct exchange *x);
 void artifacts_list(struct exchange *x);
@@ -139,6 +141,8 @@ bool job_integer_read(const cJSON *value, const char *pointer, int64_t min, int6
 /* "latest", "12", "density:5.0e-5", 12; false when it is none of these. */
 bool checkpoint_pick_text(const char *text, struct storage_checkpoint_pick *pick);
 bool checkpoint_pick_json(const cJSON *value, struct storage_checkpoint_pick *pick);
+/* A list of [step, value] under the series' name. */
+void series_write(const struct sink *out, const struct storage_series *series);
 /* Stored text as a JSON value: itself when it is JSON, otherwise {"detail": text}; null when NULL. */
 void stored_json(struct json_sink *json, const char *key, const char *text);
 

@@ -24,6 +24,11 @@ enum status import_model_check(struct exchange *x, const struct import_model *mo
                                const char *pointer, struct error *err);
 void import_model_close(struct import_model *model);
 
+/* The method's own name of the preset, or "". */
+const char *import_preset(const struct method *method, const char *preset);
+/* bundle_import.c: the whole exchange. */
+void import_bundle(struct exchange *x);
+
 /* The progress of a job whose last checkpoint is this. */
 void import_write_progress(const struct storage_import_checkpoint *last, struct json_sink *json);
 /* Stores and answers 201; ?name= goes before the import's own. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "api/api_int.h"
+#include "api/bundle.h"
 #include "api/import_int.h"
 #include "api/safetensors.h"
 #include "core/base/hash.h"
@@ -20,14 +21,14 @@ enum status import_read_memory(void *context, uint64_t offset, void *to, size_t 
     return STATUS_OK;
 }
 
-static bool knows_preset(const struct method *method, const char *preset)
+const char *import_preset(const struct method *method, const char *preset)
 {
     for (size_t i = 0; preset != NULL && i < method->preset_count; i++) {
         if (strcmp(method->presets[i].name, preset) == 0) {
-            return true;
+            return method->presets[i].name;
         }
     }
-    return false;
+    return "";
 }
 
 /* The first fault of a configuration as one error at `pointer`. */
@@ -197,10 +198,9 @@ static void store_weights(struct exchange *x, const struct safetensors_content *
     bool ok = json_sink_done(&json);
     json_sink_init(&json, &progress);
     import_write_progress(checkpoint, &json);
-    const char *preset = safetensors_note(content, "preset");
     struct storage_import import = {
         .kind = model->method->kind,
-        .preset = knows_preset(model->method, preset) ? preset : "",
+        .preset = import_preset(model->method, safetensors_note(content, "preset")),
         .name = "",
         .config = model->config_text,
         .progress = progress.data,
@@ -217,25 +217,21 @@ static void store_weights(struct exchange *x, const struct safetensors_content *
     buf_close(&progress);
 }
 
-static void import_weights(struct exchange *x)
+static void import_weights(struct exchange *x, const struct safetensors_content *content)
 {
-    struct safetensors_content content = {.head = NULL};
     struct import_model model = {.method = NULL};
     struct storage_import_checkpoint checkpoint = {.seq = 0};
     struct error err;
     struct buf weights;
     error_clear(&err);
     buf_init(&weights, API_IMPORT_MAX + (1u << 20));
-    enum status status = safetensors_parse(x->request->body, x->request->body_bytes, &content, &err);
+    enum status status = import_model_open(x, &model, safetensors_note(content, "kind"),
+                                           safetensors_note(content, "config"), "/__metadata__", &err);
     if (status == STATUS_OK) {
-        status = import_model_open(x, &model, safetensors_note(&content, "kind"), safetensors_note(&content, "config"),
-                                   "/__metadata__", &err);
+        status = read_notes(content, &checkpoint, &err);
     }
     if (status == STATUS_OK) {
-        status = read_notes(&content, &checkpoint, &err);
-    }
-    if (status == STATUS_OK) {
-        status = safetensors_to_pack(&content, &weights, &err);
+        status = safetensors_to_pack(content, &weights, &err);
     }
     if (status == STATUS_OK) {
         status = import_model_check(x, &model, weights.data, weights.size, "", &err);
@@ -243,16 +239,43 @@ static void import_weights(struct exchange *x)
     if (status == STATUS_OK) {
         checkpoint.bytes = weights.data;
         checkpoint.count = weights.size;
-        store_weights(x, &content, &model, &checkpoint);
+        store_weights(x, content, &model, &checkpoint);
     } else {
         respond_error(x, &err);
     }
     import_model_close(&model);
-    safetensors_content_close(&content);
     buf_close(&weights);
+}
+
+/* A promise of the sender: the file arrives as it was. */
+static bool arrived_whole(struct exchange *x)
+{
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT];
+    const char *expected = exchange_query(x, "sha256");
+    hash_bytes(x->request->body, x->request->body_bytes, digest);
+    hash_hex(digest, hex);
+    if (expected == NULL || strcmp(expected, hex) == 0) {
+        return true;
+    }
+    respond_problem(x, PROBLEM_BAD_QUERY, "sha256: is not that of the file, which has %s.", hex);
+    return false;
 }
 
 void imports_create(struct exchange *x)
 {
-    import_weights(x);
+    struct safetensors_content content = {.head = NULL};
+    struct error err;
+    error_clear(&err);
+    if (!arrived_whole(x)) {
+        return;
+    }
+    if (safetensors_parse(x->request->body, x->request->body_bytes, &content, &err) != STATUS_OK) {
+        respond_error(x, &err);
+    } else if (bundle_is(&content)) {
+        import_bundle(x);
+    } else {
+        import_weights(x, &content);
+    }
+    safetensors_content_close(&content);
 }

@@ -30,16 +30,16 @@ static bool cut_names(struct exchange *x, const char *text, const char **names, 
     return *count > 0;
 }
 
-static void write_series(struct exchange *x, const struct storage_series *series)
+void series_write(const struct sink *out, const struct storage_series *series)
 {
-    sink_begin_list(x->out, series->name);
+    sink_begin_list(out, series->name);
     for (size_t i = 0; i < series->count; i++) {
-        sink_begin_list(x->out, NULL);
-        sink_integer(x->out, NULL, series->points[i].step);
-        sink_number(x->out, NULL, series->points[i].value);
-        sink_end_list(x->out);
+        sink_begin_list(out, NULL);
+        sink_integer(out, NULL, series->points[i].step);
+        sink_number(out, NULL, series->points[i].value);
+        sink_end_list(out);
     }
-    sink_end_list(x->out);
+    sink_end_list(out);
 }
 
 void metrics_read(struct exchange *x)
@@ -71,7 +71,7 @@ void metrics_read(struct exchange *x)
     sink_begin_object(x->out, NULL);
     sink_begin_object(x->out, "series");
     for (size_t i = 0; i < count; i++) {
-        write_series(x, &series[i]);
+        series_write(x->out, &series[i]);
     }
     sink_end_object(x->out);
     sink_begin_object(x->out, "points"); /* that exist, of which the series may show a part */

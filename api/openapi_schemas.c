@@ -47,6 +47,12 @@ const struct openapi_schema openapi_schemas[] = {
     {"Checkpoint", "seq integer, step integer, samples integer, density number?, accuracy number?, bytes integer, "
                    "sha256 text, stage_end flag, pinned flag, created_at time, href text", NULL, false},
     {"CheckpointList", "checkpoints [Checkpoint]", NULL, false},
+    {"Machine", "version text, build text, compiler text, cpu text, cpu_features text, kernels text, blas text, "
+                "blas_core text", NULL, false},
+    {"Link", "seq integer, step integer, samples integer, density number?, stage_end flag, bytes integer, sha256 text, "
+             "chain text, kept flag, maker text?, created_at time", NULL, false},
+    {"Attestation", "format text, job text, kind text, preset text?, config object, dataset object?, from From?, "
+                    "machine Machine, origin text, checkpoints [Link], chain text", NULL, false},
     {"Sample", "seed integer", NULL, true},
     {"SampleInput", "sample Sample", NULL, true},
     {"Array", NULL, "{'description':'numbers, row by row, up to four dimensions','type':'array'}", false},

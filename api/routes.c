@@ -41,6 +41,12 @@ static const struct api_parameter ask_query[] = {
 
 static const struct api_parameter import_query[] = {
     {PARAMETER_TEXT, "name", 0, 127, NULL, "name of the job that is made"},
+    {PARAMETER_TEXT, "sha256", 0, 64, NULL, "of the file, in hex: refused when it is another"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+
+static const struct api_parameter bundle_query[] = {
+    {PARAMETER_TEXT, "checkpoints", 0, 40, NULL, "all, latest, best, a sequence number or density:NUMBER (latest)"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
@@ -107,6 +113,13 @@ static const struct api_answer recover_answers[] = {
     {200, JSON, "Recovery", "Supports of all layers, their coherence, and what guarantee covers the signal."},
     PROBLEM(400, "The body is not JSON."), PROBLEM(422, "Fields are invalid."),
     PROBLEM(429, "Too many queries compute already; Retry-After says when."), END};
+static const struct api_answer attestation_answers[] = {
+    {200, JSON, "Attestation", "Configuration, machine, and the chain of checkpoint hashes."},
+    PROBLEM(404, "There is no such job, or it is an evaluation."), END};
+static const struct api_answer bundle_answers[] = {
+    {200, "application/octet-stream", NULL, "The bundle, a file in the safetensors format."},
+    PROBLEM(400, "The parameter is wrong."), PROBLEM(404, "There is no such job or checkpoint."),
+    PROBLEM(409, "The job has no checkpoint yet, or they are too large together."), END};
 static const struct api_answer import_answers[] = {
     {201, JSON, "Job", "A job that has succeeded and holds the model. Location is its address."},
     PROBLEM(413, "The file is too large."), PROBLEM(422, "The file is malformed, or its model does not fit its configuration."),
@@ -182,7 +195,11 @@ const struct api_route api_routes[] = {
         "The activation pathway of one of the job's codes, with its guarantee"),
     {"POST", "/v1/pathways/recover", "recoverPathway", "Recover the activation pathway of a signal in given convolutions",
      API_SCOPE_READ, API_BODY_MAX, false, json_types, "NewRecovery", NULL, recover_answers, recover_pathway},
-    {"POST", "/v1/imports", "importModel", "Take in a model that a motifd has exported", API_SCOPE_SUBMIT, API_IMPORT_MAX, false,
+    GET("/v1/jobs/{id}/attestation", "readAttestation", API_SCOPE_READ, NULL, attestation_answers, attestation_show,
+        "What a job's checkpoints come from, and the chain of their hashes"),
+    GET("/v1/jobs/{id}/bundle", "getBundle", API_SCOPE_READ, bundle_query, bundle_answers, bundle_show,
+        "A job as one file that another daemon takes in"),
+    {"POST", "/v1/imports", "importModel", "Take in a bundle, or a model as safetensors", API_SCOPE_SUBMIT, API_IMPORT_MAX, false,
      import_types, NULL, import_query, import_answers, imports_create},
     GET("/v1/jobs/{id}/evaluation", "readEvaluation", API_SCOPE_READ, NULL, evaluation_answers, evaluation_read,
         "The newest evaluation of a job"),

@@ -53,12 +53,13 @@ static void write_tensor(const struct sink *out, const struct pack_entry *entry,
     sink_end_object(out);
 }
 
-static enum status build(struct safetensors *file, const struct pack_entry *entries, size_t count,
-                         const struct safetensors_note *notes, size_t note_count, struct error *err)
+enum status safetensors_head(const struct pack_entry *entries, size_t count, const struct safetensors_note *notes,
+                             size_t note_count, struct buf *head, struct error *err)
 {
     struct json_sink json;
-    buf_append(&file->header, "\0\0\0\0\0\0\0\0", 8);
-    json_sink_init(&json, &file->header);
+    uint64_t at = 0;
+    buf_append(head, "\0\0\0\0\0\0\0\0", 8);
+    json_sink_init(&json, head);
     const struct sink *out = &json.sink;
     sink_begin_object(out, NULL);
     sink_begin_object(out, "__metadata__");
@@ -73,25 +74,34 @@ static enum status build(struct safetensors *file, const struct pack_entry *entr
         if (type_name(entries[i].type) == NULL || strcmp(entries[i].name, "__metadata__") == 0) {
             return error_set(err, STATUS_CORRUPT, NULL, "weight '%.60s' has no form in safetensors", entries[i].name);
         }
-        write_tensor(out, &entries[i], file->data_bytes);
-        file->pieces[file->count++] = (struct piece){file->data_bytes, entries[i].bytes, entries[i].offset};
-        file->data_bytes += entries[i].bytes;
+        write_tensor(out, &entries[i], at);
+        at += entries[i].bytes;
     }
     sink_end_object(out);
     if (!json_sink_done(&json)) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no room for a table of tensors");
     }
-    while (file->header.size % 8 != 0) {
-        buf_append(&file->header, " ", 1);
+    while (head->size % 8 != 0) {
+        buf_append(head, " ", 1);
     }
-    if (file->header.failed) {
+    if (head->failed) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of tensors");
     }
-    uint64_t length = file->header.size - 8;
+    uint64_t length = head->size - 8;
     for (int i = 0; i < 8; i++) {
-        file->header.data[i] = (char)(length >> (8 * i));
+        head->data[i] = (char)(length >> (8 * i));
     }
     return STATUS_OK;
+}
+
+static void find_pieces(struct safetensors *file, const struct pack_entry *entries, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].role == PACK_WEIGHT) {
+            file->pieces[file->count++] = (struct piece){file->data_bytes, entries[i].bytes, entries[i].offset};
+            file->data_bytes += entries[i].bytes;
+        }
+    }
 }
 
 enum status safetensors_open(const struct pack_reader *from, const struct safetensors_note *notes, size_t note_count,
@@ -115,7 +125,8 @@ enum status safetensors_open(const struct pack_reader *from, const struct safete
     file->from = *from;
     file->pieces = pieces;
     buf_init(&file->header, HEADER_MAX);
-    status = build(file, entries, count, notes, note_count, err);
+    find_pieces(file, entries, count);
+    status = safetensors_head(entries, count, notes, note_count, &file->header, err);
     free(entries);
     if (status != STATUS_OK) {
         safetensors_close(file);

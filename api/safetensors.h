@@ -23,6 +23,10 @@ struct safetensors_note { /* an entry of __metadata__ */
     const char *name, *value;
 };
 
+/* The table alone, of entries that are weights: name, type, rank, dim and bytes are read. `head` is empty before. */
+enum status safetensors_head(const struct pack_entry *entries, size_t count, const struct safetensors_note *notes,
+                             size_t note_count, struct buf *head, struct error *err);
+
 /* `from` is borrowed and must stay valid. STATUS_CORRUPT when the stream is none, or a weight has a type that the
  * format does not know. */
 enum status safetensors_open(const struct pack_reader *from, const struct safetensors_note *notes, size_t note_count,

@@ -6,5 +6,6 @@ int command_bench(int argc, char **argv);
 int command_check_config(int argc, char **argv);
 int command_dataset(int argc, char **argv);
 int command_token(int argc, char **argv);
+int command_verify(int argc, char **argv);
 
 #endif

@@ -23,18 +23,28 @@ static const struct kernels *choose_kernels(const char *name)
     return strcmp(name, "best") == 0 ? kernels_best() : kernels_named(name);
 }
 
+/* What computes here, and what every checkpoint says of it. */
+static enum status start_kernels(struct daemon *daemon, struct error *err)
+{
+    const struct facts *facts = &daemon->facts;
+    daemon->kernels = choose_kernels(daemon->settings->kernels);
+    if (daemon->kernels == NULL) {
+        return error_set(err, STATUS_INVALID, NULL, "--kernels %.40s: not known or not for this processor",
+                         daemon->settings->kernels);
+    }
+    blas_init();
+    facts_fill(&daemon->facts, daemon->kernels);
+    (void)snprintf(daemon->maker, sizeof daemon->maker, "%s; kernels %s; BLAS core %s", facts->build, facts->kernels,
+                   facts->blas_core);
+    return STATUS_OK;
+}
+
 static enum status start_core(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
-    const struct kernels *kernels = choose_kernels(settings->kernels);
+    const struct kernels *kernels = daemon->kernels;
     size_t method_count = 0;
     const struct method *const *methods = methods_all(&method_count);
-    if (kernels == NULL) {
-        return error_set(err, STATUS_INVALID, NULL, "--kernels %.40s: not known or not for this processor",
-                         settings->kernels);
-    }
-    blas_init();
-    facts_fill(&daemon->facts, kernels);
     int share = daemon->facts.cores / (int)settings->workers;
     daemon->threads_per_job = settings->threads_per_job > 0 ? (int)settings->threads_per_job : share > 0 ? share : 1;
     struct executor_options executor = {
@@ -72,6 +82,7 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
 {
     struct storage_options options = {
         .path = daemon->settings->db,
+        .maker = daemon->maker,
         .queue_limit = daemon->settings->queue_limit,
         .log = {.context = daemon->journal, .line = log_lower_rooms},
     };
@@ -115,6 +126,9 @@ static enum status start(struct daemon *daemon, struct error *err)
     if (status == STATUS_OK) {
         status = settings_address(daemon->settings->listen, daemon->host, sizeof daemon->host, &daemon->port,
                                   &daemon->loopback, err);
+    }
+    if (status == STATUS_OK) {
+        status = start_kernels(daemon, err);
     }
     if (status == STATUS_OK) {
         status = start_storage(daemon, err);

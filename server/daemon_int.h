@@ -20,6 +20,8 @@ struct daemon {
     struct storage *storage;
     struct auth auth;
     struct facts facts;
+    char maker[256];
+    const struct kernels *kernels;
     struct executor executor;
     struct api *api;
     struct scheduler *scheduler;

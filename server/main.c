@@ -18,6 +18,7 @@ static void help(FILE *to)
         "  motifd check-config FILE           every fault of a job or of settings\n"
         "  motifd dataset audio               a data set of spoken digits, made here by espeak-ng\n"
         "  motifd token create|list|revoke    who may do what\n"
+        "  motifd verify BUNDLE               runs a job's checkpoints once more and compares the bits\n"
         "  motifd version\n"
         "\n"
         "Settings, each also an environment variable and a key of the --config file (listen, db, ...);\n"
@@ -68,6 +69,10 @@ int main(int argc, char **argv)
     }
     if (strcmp(command, "token") == 0) {
         return command_token(argc - 1, argv + 1);
+    }
+    if (strcmp(command, "verify") == 0) {
+        facts_choose_blas(argv);
+        return command_verify(argc - 1, argv + 1);
     }
     if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0) {
         (void)printf("motifd %s (%s)\n", BUILD_VERSION, BUILD_TYPE);

@@ -212,6 +212,8 @@ static enum status commit_run(struct storage *storage, struct db *db, struct com
                "ibii", w->bytes, (const void *)c->sha256, sizeof c->sha256, clock_now_ms(), w->id);
     if (status == STATUS_OK && db_changes(db) != 1) /* the job was deleted meanwhile */
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
+    if (status == STATUS_OK)
+        status = chain_add(storage, db, w->id, err);
     (void)snprintf(seq, sizeof seq, "%lld", (long long)w->seq);
     if (status == STATUS_OK)
         status = event_add(db, w->job, "checkpoint", seq, err);

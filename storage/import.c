@@ -27,7 +27,7 @@ static enum status put_chunks(struct db *db, int64_t checkpoint, const struct st
     return status;
 }
 
-static enum status put_checkpoint(struct db *db, int64_t job, const struct storage_import_checkpoint *in, int64_t now,
+static enum status put_checkpoint(struct storage *storage, struct db *db, int64_t job, const struct storage_import_checkpoint *in, int64_t now,
                                   struct error *err)
 {
     unsigned char sha256[HASH_BYTES];
@@ -39,8 +39,11 @@ static enum status put_checkpoint(struct db *db, int64_t job, const struct stora
                                 "iiiiddibni", job, in->seq, in->what.step, in->what.samples, in->what.density,
                                 in->what.accuracy, (int64_t)in->count, (const void *)sha256, sizeof sha256,
                                 (int)in->what.stage_end, now);
+    int64_t checkpoint = sqlite3_last_insert_rowid(db->handle);
     if (status == STATUS_OK)
-        status = put_chunks(db, sqlite3_last_insert_rowid(db->handle), in, err);
+        status = put_chunks(db, checkpoint, in, err);
+    if (status == STATUS_OK)
+        status = chain_add(storage, db, checkpoint, err);
     (void)snprintf(seq, sizeof seq, "%lld", (long long)in->seq);
     return status == STATUS_OK ? event_add(db, job, "checkpoint", seq, err) : status;
 }
@@ -70,7 +73,7 @@ static enum status import_run(struct storage *storage, struct db *db, struct com
     int64_t now = clock_now_ms(), job;
     enum status status = put_job(storage, db, import, now, &job, err);
     for (size_t i = 0; status == STATUS_OK && i < in->count; i++)
-        status = put_checkpoint(db, job, &in->checkpoints[i], now, err);
+        status = put_checkpoint(storage, db, job, &in->checkpoints[i], now, err);
     for (size_t i = 0; status == STATUS_OK && i < in->series_count; i++)
         status = metric_fill(db, job, &in->series[i], err);
     if (status == STATUS_OK)

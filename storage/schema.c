@@ -95,6 +95,18 @@ static const char *const migrations[] = {
     "  id INTEGER NOT NULL,"
     "  PRIMARY KEY (kind, id)"
     ") STRICT, WITHOUT ROWID;",
+
+    /* What every checkpoint was, also those that are gone. */
+    "CREATE TABLE chain("
+    "  job INTEGER NOT NULL REFERENCES job(num) ON DELETE CASCADE,"
+    "  seq INTEGER NOT NULL, step INTEGER NOT NULL, samples INTEGER NOT NULL,"
+    "  density REAL, stage_end INTEGER NOT NULL, bytes INTEGER NOT NULL,"
+    "  sha256 BLOB NOT NULL CHECK (length(sha256) = 32),"
+    "  maker TEXT NOT NULL, created_at INTEGER NOT NULL,"
+    "  PRIMARY KEY (job, seq)"
+    ") STRICT, WITHOUT ROWID;"
+    "INSERT INTO chain SELECT job, seq, step, samples, density, stage_end, bytes, sha256, '', created_at"
+    " FROM checkpoint WHERE complete AND job IN (SELECT num FROM job);",
 };
 #define NEWEST ((int)(sizeof migrations / sizeof migrations[0]))
 

@@ -51,6 +51,7 @@ struct storage_options { /* all zero is good, but for `path` */
     int readers;                       /* read-only connections; 0: 4 */
     int busy_ms;                       /* how long to wait for a lock held by another program; 0: 5000 */
     int64_t queue_limit;               /* most jobs that may be queued at once; 0: no limit */
+    const char *maker;                 /* what writes: kept with every checkpoint; borrowed; NULL: not said */
     enum storage_durability durability;
     bool allow_network_fs;             /* do not refuse NFS, SMB and the like */
     const char *vfs;                   /* name of an SQLite VFS, for fault tests; NULL: the default */
@@ -318,6 +319,19 @@ enum status storage_checkpoint_read(void *reader, uint64_t offset, void *bytes, 
 /* Reads everything once and compares with the SHA-256: CORRUPT when it differs. */
 enum status storage_checkpoint_verify(struct storage_checkpoint_reader *reader, struct error *err);
 void storage_checkpoint_close(struct storage_checkpoint_reader *reader); /* NULL is fine */
+
+/* What a checkpoint was. Links stay when retention removes the bytes; they go with their job. */
+struct storage_link {
+    int64_t seq, step, samples, bytes, created_at;
+    double density;         /* NaN where there is none */
+    bool stage_end;
+    bool kept;              /* the bytes are there */
+    uint8_t sha256[32];
+    const char *maker;      /* of the store that wrote it; "" when it is not known */
+};
+/* Oldest first. */
+enum status storage_chain_list(struct storage *storage, const char *id, struct arena *arena, struct storage_link **links,
+                               size_t *count, struct error *err);
 
 /* ---- jobs from elsewhere ------------------------------------------------------------------------- */
 

@@ -156,6 +156,9 @@ enum status event_add(struct db *db, int64_t job, const char *type, const char *
 /* job.c: yields every running job. */
 enum status job_recover(struct db *db, int64_t *count, struct error *err);
 
+/* chain.c: the link of a checkpoint that is complete. In a transaction. */
+enum status chain_add(struct storage *storage, struct db *db, int64_t checkpoint, struct error *err);
+
 /* metric.c */
 enum status metric_rewind(struct db *db, int64_t job, int64_t last_step, struct error *err);
 /* A series that the job does not have yet, whole. */

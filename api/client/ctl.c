@@ -161,6 +161,27 @@ int ctl_read_file(struct ctl *ctl, const char *file, size_t most, struct buf *ou
     return ctl_fault(ctl, CTL_USAGE, &err);
 }
 
+int ctl_fetch_file(struct ctl *ctl, const char *path, const char *file)
+{
+    struct error err = {0};
+    struct http_answer answer;
+    struct http_request request = {.method = "GET", .path = path, .accept = "*/*", .file = fopen(file, "wb")};
+    if (!request.file) {
+        error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", file);
+        return ctl_fault(ctl, CTL_FAILED, &err);
+    }
+    enum status status = http_call(ctl->http, &request, &answer, &err);
+    if (fclose(request.file) != 0 && status == STATUS_OK)
+        status = error_set(&err, STATUS_IO, NULL, "the disk is full?");
+    int code = CTL_SUCCESS;
+    if (status != STATUS_OK)
+        code = ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
+    else if (answer.status != 200)
+        code = ctl_refused(ctl, &answer);
+    http_answer_close(&answer);
+    return code;
+}
+
 int ctl_write_file(struct ctl *ctl, const char *file, const struct buf *bytes)
 {
     FILE *out = fopen(file, "wb");

@@ -41,7 +41,8 @@ struct command {
 /* One a command; commands.c lists them. */
 extern const struct command command_submit, command_list, command_show, command_watch, command_metrics,
     command_plot, command_motifs, command_evaluate, command_cancel, command_pause, command_resume, command_delete,
-    command_checkpoints, command_export, command_import, command_artifacts, command_datasets, command_kinds, command_system, command_health;
+    command_checkpoints, command_export, command_import, command_attestation, command_verify, command_artifacts, command_datasets,
+    command_kinds, command_system, command_health;
 
 /* --- talking to the server --- */
 
@@ -63,6 +64,8 @@ int ctl_job_id(struct ctl *ctl, const char *wanted, bool trained, char *id);
 
 /* A whole file, which the caller closes with buf_close(); says what is wrong. */
 int ctl_read_file(struct ctl *ctl, const char *file, size_t most, struct buf *out);
+/* A body, as it comes, to a file. */
+int ctl_fetch_file(struct ctl *ctl, const char *path, const char *file);
 /* Writes bytes to a file; says so, or what is wrong. */
 int ctl_write_file(struct ctl *ctl, const char *file, const struct buf *bytes);
 

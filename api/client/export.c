@@ -71,7 +71,8 @@ const struct command command_checkpoints = {
 /* --- export --- */
 
 static const struct option_spec options[] = {
-    {"checkpoint", "SEQ", "a sequence number, or latest (latest)"},
+    {"checkpoint", "SEQ", "a sequence number, or latest (latest); of a bundle also all"},
+    {"bundle", NULL, "everything of the job that another daemon needs, and motifctl verify"},
     {NULL, NULL, NULL},
 };
 
@@ -228,6 +229,26 @@ static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *se
     return code;
 }
 
+/* The path on the server, and a name for the file. */
+static int choose(struct ctl *ctl, const struct args *args, const char *id, char seq[32], char path[160], char name[128])
+{
+    const char *wanted = args_value(args, "checkpoint");
+    bool all = args_has(args, "bundle") && wanted && strcmp(wanted, "all") == 0;
+    int code = CTL_SUCCESS;
+    if (all)
+        snprintf(seq, 32, "all");
+    else
+        code = resolve(ctl, id, wanted, seq, 32);
+    if (args_has(args, "bundle")) {
+        snprintf(path, 160, "/v1/jobs/%s/bundle?checkpoints=%s", id, seq);
+        snprintf(name, 128, "%s.bundle", id);
+    } else {
+        snprintf(path, 160, "/v1/jobs/%s/checkpoints/%s", id, seq);
+        snprintf(name, 128, "%s-%s.safetensors", id, seq);
+    }
+    return code;
+}
+
 static int run(struct ctl *ctl, const struct args *args)
 {
     struct export export = {.ctl = ctl};
@@ -235,11 +256,9 @@ static int run(struct ctl *ctl, const struct args *args)
     struct stat info;
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code == CTL_SUCCESS)
-        code = resolve(ctl, id, args_value(args, "checkpoint"), seq, sizeof(seq));
+        code = choose(ctl, args, id, seq, export.path, name);
     if (code != CTL_SUCCESS)
         return code;
-    snprintf(export.path, sizeof(export.path), "/v1/jobs/%s/checkpoints/%s", id, seq);
-    snprintf(name, sizeof(name), "%s-%s.safetensors", id, seq);
     const char *file = args->positional_count > 1 ? args->positional[1] : name;
     if (asprintf(&export.part, "%s.part", file) < 0 || asprintf(&export.part_etag, "%s.part.etag", file) < 0)
         return CTL_FAILED;
@@ -254,7 +273,10 @@ static int run(struct ctl *ctl, const struct args *args)
             cJSON *document = cJSON_CreateObject();
             cJSON_AddStringToObject(document, "file", file);
             cJSON_AddStringToObject(document, "job", id);
-            cJSON_AddNumberToObject(document, "checkpoint", strtod(seq, NULL));
+            if (strcmp(seq, "all") == 0)
+                cJSON_AddStringToObject(document, "checkpoint", seq);
+            else
+                cJSON_AddNumberToObject(document, "checkpoint", strtod(seq, NULL));
             cJSON_AddNumberToObject(document, "bytes", (double)info.st_size);
             ctl_print_json(ctl, document);
             cJSON_Delete(document);
@@ -272,9 +294,10 @@ static int run(struct ctl *ctl, const struct args *args)
 const struct command command_export = {
     .name = "export",
     .arguments = "JOB [FILE]",
-    .summary = "save a checkpoint's weights as a .safetensors file",
+    .summary = "save a checkpoint's weights as a .safetensors file, or the job as a bundle",
     .text = "A download that broke off goes on where it stopped, also in a later run with the same FILE.",
     .example = "  motifctl export latest weights.safetensors\n"
+               "  motifctl export latest job.bundle --bundle --checkpoint all\n"
                "  python3 -c 'from safetensors import safe_open; print(safe_open(\"weights.safetensors\", \"np\").keys())'",
     .options = options,
     .least = 1,

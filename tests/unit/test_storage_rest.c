@@ -154,9 +154,101 @@ static void test_tokens(void **state)
     REFUSED(STATUS_INVALID, storage_token_add(f->storage, &bad, &f->err));
 }
 
+static void test_import(void **state)
+{
+    struct fixture *f = *state;
+    static unsigned char bytes[(2u << 20) + 17];
+    struct storage_point points[500];
+    uint64_t lot = 5;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)lcg(&lot);
+    for (int i = 0; i < 500; i++)
+        points[i] = (struct storage_point){10 * i, (double)i / 3};
+    struct storage_series series = {.name = "loss", .points = points, .count = 500};
+    struct storage_import_checkpoint checkpoints[] = {
+        {.what = {.step = 5, .samples = 50, .density = 0.5, .accuracy = NAN, .stage_end = true}, .seq = 2, .bytes = bytes, .count = 9},
+        {.what = {.step = 9, .samples = 90, .density = 0.25, .accuracy = 0.75}, .seq = 7, .bytes = bytes, .count = sizeof bytes},
+    };
+    struct storage_import in = {.kind = "sparling", .preset = "", .name = "borrowed", .config = "{}", .progress = "{}",
+                                .result = "{\"a\":1}", .checkpoints = checkpoints, .count = 2, .series = &series, .series_count = 1};
+    char id[STORAGE_ID];
+    f->options.maker = "the test";
+    fixture_reopen(f);
+    OK(storage_job_import(f->storage, &in, id, &f->err));
+    fixture_reopen(f);
+    struct storage_job job = job_of(f, id);
+    assert_int_equal(job.state, JOB_SUCCEEDED);
+    assert_string_equal(job.result, "{\"a\":1}");
+    assert_true(job.finished_at > 0);
+
+    struct storage_checkpoint info;
+    struct storage_checkpoint_reader *reader;
+    static unsigned char read[sizeof bytes];
+    OK(storage_checkpoint_open(f->storage, id, (struct storage_checkpoint_pick){.by = STORAGE_LATEST}, &reader, &info, &f->err));
+    assert_int_equal(info.seq, 7);
+    assert_true(info.pinned && info.density == 0.25 && info.accuracy == 0.75);
+    OK(storage_checkpoint_verify(reader, &f->err));
+    OK(storage_checkpoint_read(reader, 0, read, sizeof read, &f->err));
+    assert_memory_equal(read, bytes, sizeof bytes);
+    storage_checkpoint_close(reader);
+
+    struct storage_series *back;
+    size_t count;
+    struct storage_metric_query query = {.since = INT64_MIN};
+    OK(storage_metric_read(f->storage, id, &query, &f->arena, &back, &count, &f->err));
+    assert_int_equal(count, 1);
+    assert_int_equal(back[0].count, 500);
+    assert_memory_equal(back[0].points, points, sizeof points);
+
+    struct storage_link *links;
+    OK(storage_chain_list(f->storage, id, &f->arena, &links, &count, &f->err));
+    assert_int_equal(count, 2);
+    assert_int_equal(links[0].seq, 2);
+    assert_true(links[0].kept && links[0].stage_end && links[1].step == 9);
+    assert_string_equal(links[1].maker, "the test");
+    assert_memory_equal(links[1].sha256, info.sha256, sizeof info.sha256);
+
+    checkpoints[1].seq = 2;
+    REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in, id, &f->err));
+    checkpoints[1].seq = 7;
+    points[3].step = 20;
+    REFUSED(STATUS_INVALID, storage_job_import(f->storage, &in, id, &f->err));
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM job"), 1);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM checkpoint"), 2);
+    OK(storage_job_delete(f->storage, job.id, &f->err));
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM chain"), 0);
+}
+
+/* Links stay when retention removes what they are of. */
+static void test_chain(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID];
+    struct storage_link *links;
+    size_t count;
+    int64_t seq;
+    submit_running(f, id);
+    for (int i = 1; i <= 5; i++) {
+        struct storage_checkpoint_new what = {.step = i, .samples = i, .density = NAN, .accuracy = NAN};
+        struct storage_checkpoint_writer *writer;
+        OK(storage_checkpoint_begin(f->storage, id, &what, &writer, &f->err));
+        OK(storage_checkpoint_write(writer, &i, sizeof i, &f->err));
+        OK(storage_checkpoint_commit(writer, &seq, &f->err));
+    }
+    OK(storage_chain_list(f->storage, id, &f->arena, &links, &count, &f->err));
+    assert_int_equal(count, 5);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(links[i].seq, i + 1);
+        assert_true(links[i].kept == (i == 4) && isnan(links[i].density));
+    }
+    REFUSED(STATUS_NOT_FOUND, storage_chain_list(f->storage, "nobody", &f->arena, &links, &count, &f->err));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST_OPEN(test_import),
+        TEST_OPEN(test_chain),
         TEST_OPEN(test_state_events),
         TEST_OPEN(test_appended_events),
         TEST_OPEN(test_artifacts),

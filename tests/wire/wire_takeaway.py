@@ -2,6 +2,7 @@
 """A model leaves a daemon and comes back, read on the way by code that shares nothing with it.
 
 usage: wire_takeaway.py MOTIFD MOTIFCTL        prints "ok ..." or "not ok ..." a check"""
+import hashlib
 import json
 import os
 import subprocess
@@ -102,7 +103,109 @@ def weights_travel(daemon, other, folder, job):
     assert control(other, folder, "import", "absent").returncode == 2
 
 
-CHECKS = [weights_travel]
+def sha256(*parts):
+    return hashlib.sha256(b"".join(parts)).hexdigest()
+
+
+def chain_holds(daemon, other, folder, job):
+    """The attestation names machine, configuration and every checkpoint; its chain can be computed by anybody."""
+    status, headers, said = daemon.ask("GET", f"/v1/jobs/{job}/attestation")
+    assert status == 200 and headers["ETag"]
+    system = daemon.ask("GET", "/v1/system")[2]
+    assert said["machine"]["blas_core"] == system["blas_core"] and said["machine"]["cpu"] == system["cpu"], system
+    assert said["config"]["width"] == 16 and said["from"] is None
+    kept = {row["seq"]: row["sha256"] for row in daemon.ask("GET", f"/v1/jobs/{job}/checkpoints")[2]["checkpoints"]}
+    assert {row["seq"]: row["sha256"] for row in said["checkpoints"] if row["kept"]} == kept
+    assert [row["seq"] for row in said["checkpoints"]] == list(range(1, len(said["checkpoints"]) + 1)), "no link is missing"
+    link = said["origin"]
+    for row in said["checkpoints"]:
+        link = sha256(f"{link} {row['seq']} {row['step']} {row['samples']} {row['sha256']}".encode())
+        assert link == row["chain"] and row["maker"]
+    assert link == said["chain"]
+    shown = control(daemon, folder, "attestation", job)
+    assert shown.returncode == 0 and said["chain"] in shown.stdout
+    assert daemon.ask("GET", "/v1/jobs/none/attestation")[0] == 404
+
+
+def bundle_travels(daemon, other, folder, job):
+    assert control(daemon, folder, "export", job, "all.bundle", "--bundle", "--checkpoint", "all").returncode == 0
+    with open(os.path.join(folder, "all.bundle"), "rb") as file:
+        data = file.read()
+    members, notes = safetensors_file.read(data)
+    manifest = json.loads(notes["manifest"])
+    assert sha256(notes["manifest"].encode()) == notes["manifest_sha256"]
+    assert {row["name"]: row["sha256"] for row in manifest["members"]} == {
+        name: sha256(values.tobytes()) for name, values in members.items()}
+    status, _, made = other.ask("POST", f"/v1/imports?sha256={sha256(data)}", data, BYTES)
+    assert status == 201, made
+    assert made["result"]["imported"]["chain"] == manifest["attestation"]["chain"]
+    first = daemon.ask("GET", f"/v1/jobs/{job}")[2]
+    assert made["config"] == first["config"] and made["result"]["fpe"] == first["result"]["fpe"]
+    series = [server.ask("GET", f"/v1/jobs/{name}/metrics?max_points=100000")[2]
+              for server, name in ((daemon, job), (other, made["id"]))]
+    assert series[0] == series[1] and series[0]["series"]
+    rows = [[(row["seq"], row["step"], row["sha256"], row["accuracy"]) for row in
+             server.ask("GET", f"/v1/jobs/{name}/checkpoints")[2]["checkpoints"]]
+            for server, name in ((daemon, job), (other, made["id"]))]
+    assert rows[0] == rows[1] and len(rows[0]) > 2
+    # Evaluated there, the model is what it was here.
+    result = [control(server, folder, "evaluate", name, "--samples", "8", "--json").stdout
+              for server, name in ((daemon, job), (other, made["id"]))]
+    left, right = ({key: json.loads(text.splitlines()[-1])["result"][key] for key in ("fpe", "fne", "ce", "e2ee")} for text in result)
+    assert left == right, result
+    # Any byte that is changed is noticed, wherever it lies.
+    before = len(other.ask("GET", "/v1/jobs?limit=1000")[2]["jobs"])
+    for at in [9, 40, *range(200, len(data), len(data) // 25), len(data) - 1]:
+        broken = bytearray(data)
+        broken[at] ^= 1
+        status, _, problem = other.ask("POST", "/v1/imports", bytes(broken), BYTES)
+        assert status == 422 and problem["errors"], (at, problem)
+    assert other.ask("POST", f"/v1/imports?sha256={'0' * 64}", data, BYTES)[0] == 400
+    # So is a manifest that was written anew without its chain.
+    manifest["attestation"]["config"]["seed"] = 99
+    text = json.dumps(manifest)
+    forged = safetensors_file.write(members, {**notes, "manifest": text, "manifest_sha256": sha256(text.encode())})
+    status, _, problem = other.ask("POST", "/v1/imports", forged, BYTES)
+    assert status == 422 and "configuration" in problem["errors"][0]["detail"], problem
+    assert len(other.ask("GET", "/v1/jobs?limit=1000")[2]["jobs"]) == before
+    assert daemon.ask("GET", f"/v1/jobs/{job}/bundle?checkpoints=99")[0] == 404
+    refused = daemon.ask("GET", f"/v1/jobs/{job}/bundle?checkpoints=some")
+    assert refused[0] == 400, refused
+
+
+def bits_are_verified(daemon, other, folder, job):
+    """motifctl verify computes every link again; a changed step is found."""
+    kept = [row["seq"] for row in daemon.ask("GET", f"/v1/jobs/{job}/checkpoints")[2]["checkpoints"]]
+    links = len(kept)
+    done = control(daemon, folder, "verify", job, "--from", "0", "--threads", "2")
+    assert done.returncode == 0, done
+    assert f"{links} of {links} links have the same bits" in done.stdout, done
+    one = control(daemon, folder, "verify", "all.bundle", "--from", str(kept[0]), "--to", str(kept[1]))
+    assert one.returncode == 0 and "1 of 1 links" in one.stdout, one
+    # A bundle whose hashes agree, but of another training: the last checkpoint is taken from a job of another seed.
+    impostor = daemon.train(seed=2)
+    theirs, _ = safetensors_file.read(daemon.ask("GET", f"/v1/jobs/{impostor}/bundle?checkpoints=all")[2])
+    with open(os.path.join(folder, "all.bundle"), "rb") as file:
+        members, notes = safetensors_file.read(file.read())
+    manifest = json.loads(notes["manifest"])
+    links = manifest["attestation"]["checkpoints"]
+    name = f"checkpoint.{links[-1]['seq']}"
+    members[name] = theirs[name]
+    links[-1]["sha256"] = sha256(theirs[name].tobytes())
+    before = links[-2]["chain"]
+    links[-1]["chain"] = sha256(f"{before} {links[-1]['seq']} {links[-1]['step']} {links[-1]['samples']} {links[-1]['sha256']}".encode())
+    manifest["attestation"]["chain"] = links[-1]["chain"]
+    for row in manifest["members"]:
+        if row["name"] == name:
+            row["sha256"], row["bytes"] = links[-1]["sha256"], len(theirs[name])
+    text = json.dumps(manifest)
+    with open(os.path.join(folder, "forged.bundle"), "wb") as file:
+        file.write(safetensors_file.write(members, {**notes, "manifest": text, "manifest_sha256": sha256(text.encode())}))
+    found = control(daemon, folder, "verify", "forged.bundle")
+    assert found.returncode == 1 and "OTHER BITS" in found.stdout, found
+
+
+CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified]
 
 
 def main():
