@@ -212,7 +212,7 @@ static void revival_resumes(void **state)
 static void held_statistics_resume(void **state)
 {
     static const struct config_setting variants[][8] = {
-        {{"hold_below", "0.3"}, {"hold_refresh", "2"}, {"backward", "sparse"}, {NULL, NULL}},
+        {{"hold_below", "0.3"}, {"hold_refresh", "2"}, {"backward", "sparse"}, {"hold_every", "5"}, {NULL, NULL}},
         {{"hold_below", "0.009"}, {"hold_refresh", "3"}, {"backward", "auto"}, {"density_start", "0.01"},
          {"density_final", "0.002"}, {"embed_order", "pool-then-embed"}, {"attend", "active"}, {NULL, NULL}},
     };
@@ -231,13 +231,15 @@ static void held_statistics_resume(void **state)
     }
 }
 
-/* Held from hold_refresh updates into a stage on, and then not a bit of the statistics moves. */
-static void statistics_are_held_below_a_density(void **state)
+/* Held from hold_refresh updates into a stage on, or into each `every` updates of it; and then not a bit of the
+ * statistics moves. */
+static void hold(const char *every, int64_t period, int *held, int *moving)
 {
     struct run_host host;
     struct sparling_config config;
-    int held = 0, moving = 0;
-    configure(&config, (const struct config_setting[]){{"hold_below", "0.3"}, {"hold_refresh", "2"}, {NULL, NULL}});
+    configure(&config, (const struct config_setting[]){
+                           {"hold_below", "0.3"}, {"hold_refresh", "2"}, {"hold_every", every}, {NULL, NULL}});
+    *held = *moving = 0;
     assert_ok(host_open(&host, 1, NULL, err));
     struct method_run *run = start(&host, &config);
     for (enum method_wish wish = METHOD_CONTINUE; run->phase < PHASE_EVALUATE;) {
@@ -248,15 +250,24 @@ static void statistics_are_held_below_a_density(void **state)
         assert_ok(host_step(&host, method, run, &wish, err));
         if (run->updates == updates)
             continue;
-        bool hold = density < 0.3 && in_stage >= 2;
-        assert_true((norm->variance->value[1] == before) == hold);
-        held += hold;
-        moving += density < 0.3 && !hold;
+        bool holds = density < 0.3 && in_stage % period >= 2;
+        assert_true((norm->variance->value[1] == before) == holds);
+        *held += holds;
+        *moving += density < 0.3 && !holds;
     }
-    assert_int_equal(moving, 2 * 2);
-    assert_true(held > 5);
     method->destroy(run);
     host_close(&host);
+}
+
+static void statistics_are_held_below_a_density(void **state)
+{
+    int held, moving, held_again, moving_again;
+    hold("0", INT64_MAX, &held, &moving);
+    assert_int_equal(moving, 2 * 2);
+    assert_true(held > 5);
+    hold("5", 5, &held_again, &moving_again);
+    assert_true(moving_again > moving && held_again > 3);
+    assert_int_equal(held_again + moving_again, held + moving);
 }
 
 static void watch_rates(void *context, const char *name, int64_t step, double value)

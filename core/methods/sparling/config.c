@@ -66,6 +66,7 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
            "backward pass of g: over whole maps, over patches around motifs where statistics are held, or what is faster"),
     CLOSED(hold_below, "0", 0, 1, "", "below this density g's batch norm is held at its running statistics; 0: never"),
     INTEGER(hold_refresh, "50", 0, CONFIG_INT_MAX, "updates", "a stage's first updates still move the statistics"),
+    INTEGER(hold_every, "0", 0, CONFIG_INT_MAX, "updates", "and as many do again whenever this many have passed; 0: in the beginning alone"),
     REAL_IN(momentum, "0.9", 0, 1, false, true, "", "share of its old value that a threshold keeps at an update"),
     CLOSED(accumulate_motifs, "0", 0, 1e6, "motifs",
            "collect batches until a channel expects this many motifs before a threshold moves; 0: every batch"),
@@ -278,6 +279,9 @@ static void check_run(const struct sparling_config *c, const struct method_fault
     if (c->hold_below > c->density_start && c->hold_refresh == 0)
         method_fault(faults, "hold_refresh", "must be at least 1 when hold_below (%g) is above density_start (%g)", c->hold_below,
               c->density_start);
+    if (c->hold_every > 0 && c->hold_every <= c->hold_refresh)
+        method_fault(faults, "hold_every", "must be 0 or above hold_refresh (%.0f); got %.0f", (double)c->hold_refresh,
+                     (double)c->hold_every);
     if (c->revive_below > 0 && c->freeze == FREEZE_MOTIFS)
         method_fault(faults, "revive_below", "must be 0 with freeze motifs: channels that begin anew are not left as they were");
     if (c->revive_below > 0 && (c->sparsity != SPARSITY_PER_CHANNEL || c->accumulate_motifs > 0))

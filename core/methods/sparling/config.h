@@ -55,7 +55,7 @@ struct sparling_config {
     int sparsity, batch_norm, quantile, backward, freeze;
     double sparsity_penalty, kl_rate;
     double momentum, accumulate_motifs, hold_below;
-    int64_t hold_refresh;
+    int64_t hold_refresh, hold_every;
 
     /* Annealing. */
     double density_start, density_final, density_factor;
@@ -88,7 +88,7 @@ struct sparling_config {
 
 /* Lines of the table: the method's own, then each domain's. */
 #define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
-enum { SPARLING_OWN_FIELDS = 77, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
+enum { SPARLING_OWN_FIELDS = 78, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
 enum { SPARLING_PRESETS = 9 };
 #undef SPARLING_COUNT
 extern const struct config_field sparling_fields[SPARLING_FIELDS];

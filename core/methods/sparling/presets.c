@@ -63,18 +63,18 @@ static const struct config_setting latex_ocr_paper[] = {
     {"validation_samples", "10008"}, {"density_final", "6.97338e-6"}, {NULL, NULL}};
 
 /* Spoken digits in clips of six seconds, with a network that two CPU cores can train. Windows of 21 frames are about as long as
- * a word: with longer ones a motif may lie beside its word and still see all of it. Thresholds wait for ten motifs: at
- * the last density a batch expects two a channel, and the quantile of so few lets through half as many again. */
+ * a word: with longer ones a motif may lie beside its word and still see all of it. At the last density a batch expects two
+ * motifs a channel: the k-th value would let through half as many again. */
 static const struct config_setting audio[] = {
     RECIPE,
     {"domain", "audio"},            {"audio_scale", "units"},       {"audio_seconds", "6"},
     {"audio_min_symbols", "2"},     {"audio_max_symbols", "4"},     {"width", "32"},
     {"units", "5"},                 {"layers", "2"},                {"feed_forward", "128"},
-    {"accumulate_motifs", "10"},    {"curriculum", "30000"},        {"density_start", "2.1e-2"},
+    {"quantile", "interpolated"},   {"curriculum", "30000"},        {"density_start", "2.1e-2"},
     {"density_final", "1.18e-3"},   {"plateau_validations", "3"},   {"plateau_density", "1.3e-3"},
-    {"target_start", "0.98"},       {"target_max", "0.98"},         {"validation_every", "3000"},
-    {"total_samples", "165000"},    {"checkpoint_every", "15000"},  {"test_samples", "5000"},
-    {"motif_samples", "5000"},      {NULL, NULL}};
+    {"revive_below", "2.4e-3"},     {"target_start", "0.98"},       {"target_max", "0.98"},
+    {"validation_every", "3000"},   {"total_samples", "200000"},    {"checkpoint_every", "15000"},
+    {"test_samples", "5000"},       {"motif_samples", "5000"},      {NULL, NULL}};
 
 /* AudioMNISTSequence as published (section 5.1): 15 seconds, 5 to 10 digits, 44 million parameters. Decoding takes three tokens
  * more than the longest label, and the head's vocabulary is the one of LaTeX-OCR. */

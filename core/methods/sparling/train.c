@@ -62,11 +62,13 @@ static void report(struct method_run *run, const struct tensor *motifs, double r
     run->busy_samples = 0;
 }
 
-/* Statistics are held at low densities, where few positions carry gradient; each stage first brings them up to date. */
+/* Statistics are held at low densities, where few positions carry gradient. Each stage first brings them up to date, and does so
+ * again every now and then: weights that no batch normalises drift away from what was held. */
 static void choose_backward(const struct method_run *run, struct exec *e)
 {
     const struct sparling_config *c = &run->config;
-    e->hold = run->annealer.density < c->hold_below && run->stage_updates >= c->hold_refresh;
+    int64_t since = c->hold_every > 0 ? run->stage_updates % c->hold_every : run->stage_updates;
+    e->hold = run->annealer.density < c->hold_below && since >= c->hold_refresh;
     e->sparse = c->backward == BACKWARD_AUTO               ? EXEC_SPARSE_AUTO
                 : c->backward == BACKWARD_SPARSE && e->hold ? EXEC_SPARSE
                                                             : EXEC_DENSE;
