@@ -18,6 +18,7 @@ void inputs_close(struct inputs *inputs)
 {
     for (size_t i = 0; i < inputs->count; i++) {
         free(inputs->owned[i]);
+        free(inputs->edits[i]);
     }
     inputs->count = 0;
 }
@@ -220,6 +221,26 @@ static enum status read_sample(const cJSON *sample, const char *pointer, struct 
     return STATUS_OK;
 }
 
+/* What an intervention does with the input that was read last. */
+static enum status read_changes(const cJSON *item, const char *pointer, struct inputs *inputs, struct error *err)
+{
+    const cJSON *edits = cJSON_GetObjectItemCaseSensitive(item, "edits"), *keep = cJSON_GetObjectItemCaseSensitive(item, "keep");
+    struct method_input *input = &inputs->items[inputs->count - 1];
+    char at[160];
+    if (keep != NULL && (!cJSON_IsString(keep) || (strcmp(keep->valuestring, "all") != 0 && strcmp(keep->valuestring, "maximal") != 0))) {
+        (void)snprintf(at, sizeof at, "%s/keep", pointer);
+        return error_set(err, STATUS_INVALID, at, "must be all or maximal");
+    }
+    input->keep_maximal = keep != NULL && strcmp(keep->valuestring, "maximal") == 0;
+    if (edits == NULL) {
+        return STATUS_OK;
+    }
+    (void)snprintf(at, sizeof at, "%s/edits", pointer);
+    enum status status = edits_from_json(edits, at, &inputs->edits[inputs->count - 1], &input->edit_count, err);
+    input->edits = inputs->edits[inputs->count - 1];
+    return status;
+}
+
 static enum status read_input(const cJSON *item, const char *pointer, struct inputs *inputs, struct error *err)
 {
     const cJSON *sample = cJSON_GetObjectItemCaseSensitive(item, "sample");
@@ -228,19 +249,25 @@ static enum status read_input(const cJSON *item, const char *pointer, struct inp
     const cJSON *type = cJSON_GetObjectItemCaseSensitive(item, "type");
     int forms = (sample != NULL) + (array != NULL) + (data != NULL || type != NULL);
     int members = (sample != NULL) + (array != NULL) + (data != NULL) + (type != NULL);
+    if (inputs->edited) {
+        members += cJSON_HasObjectItem(item, "edits") + cJSON_HasObjectItem(item, "keep");
+    }
     if (!cJSON_IsObject(item) || forms != 1 || members != cJSON_GetArraySize(item)) {
         return error_set(err, STATUS_INVALID, pointer,
-                         "must be {\"sample\":{\"seed\":N}}, {\"array\":[...]} or {\"data\":base64,\"type\":media type}");
+                         "must be {\"sample\":{\"seed\":N}}, {\"array\":[...]} or {\"data\":base64,\"type\":media type}%s",
+                         inputs->edited ? ", with edits and keep" : "");
     }
+    enum status status;
     if (sample != NULL) {
-        return read_sample(sample, pointer, inputs, err);
-    }
-    if (array != NULL) {
+        status = read_sample(sample, pointer, inputs, err);
+    } else if (array != NULL) {
         char at[160];
         (void)snprintf(at, sizeof at, "%s/array", pointer);
-        return input_array_from_json(array, at, inputs, err);
+        status = input_array_from_json(array, at, inputs, err);
+    } else {
+        status = read_data(data, type, pointer, inputs, err);
     }
-    return read_data(data, type, pointer, inputs, err);
+    return status == STATUS_OK && inputs->edited ? read_changes(item, pointer, inputs, err) : status;
 }
 
 static enum status read_list(const cJSON *list, struct inputs *inputs, struct api_faults *faults, struct error *err)

@@ -17,6 +17,8 @@ struct inputs {
     size_t count, numbers; /* numbers: values of all arrays */
     struct method_input items[INPUTS_MAX];
     float *owned[INPUTS_MAX]; /* what items[i].values points at, or NULL */
+    struct method_edit *edits[INPUTS_MAX]; /* what items[i].edits points at, or NULL */
+    bool edited;               /* set before: inputs may have "edits" and "keep" */
 };
 void inputs_close(struct inputs *inputs);
 
@@ -29,6 +31,9 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
 
 /* One array of up to four dimensions from nested lists, added to `inputs`, which must have room. */
 enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err);
+
+/* edits.c: *edits is malloc'ed, also after a failure (free() it). */
+enum status edits_from_json(const cJSON *list, const char *pointer, struct method_edit **edits, size_t *count, struct error *err);
 
 extern const char *const input_media_types[]; /* that files may have; NULL-terminated */
 

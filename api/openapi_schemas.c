@@ -69,6 +69,16 @@ const struct openapi_schema openapi_schemas[] = {
     {"Answer", "*shape [integer], *motifs [Motif], *truth [object]?", NULL, false},
     {"AnswerCheckpoint", "seq integer, step integer, density number?", NULL, false},
     {"Answers", "job text, checkpoint AnswerCheckpoint, answers [Answer]", NULL, false},
+    {"MapPlace", NULL, "{'description':'row and column of the motif map','type':'array','items':{'type':'integer','minimum':0},"
+                       "'minItems':2,'maxItems':2}", false},
+    {"EditTarget", "*channel integer, *position MapPlace, *value number", NULL, true},
+    {"Edit", "channel integer, *position MapPlace, *delete flag, *to EditTarget", NULL, true},
+    {"Keep", NULL, "{'enum':['all','maximal']}", false},
+    {"ChangedInput", "*sample Sample, *array Array, *data Base64, *type DataType, *edits [Edit], *keep Keep", NULL, true},
+    {"ChangedInputs", NULL, "{'type':'array','items':{'$ref':'#/components/schemas/ChangedInput'},'minItems':1,'maxItems':256}", false},
+    {"Intervention", "inputs ChangedInputs, *checkpoint CheckpointPick", NULL, true},
+    {"Intervened", "shape [integer], before object, after object, truth [object]?", NULL, false},
+    {"Interventions", "job text, checkpoint AnswerCheckpoint, answers [Intervened]", NULL, false},
     {"ModelLayer", "filters Array, *name text", NULL, true},
     {"LayerModel", "layers [ModelLayer]", NULL, true},
     {"SignalLength", NULL, "{'description':'positions, or rows and columns','oneOf':[{'type':'integer','minimum':1},"

@@ -7,6 +7,7 @@
 #include "api/api_int.h"
 #include "api/inputs.h"
 #include "api/model_cache.h"
+#include "core/base/hash.h"
 #include "core/data/picture.h"
 #include "core/data/png.h"
 
@@ -17,7 +18,7 @@ struct asking {
     struct storage_checkpoint_pick pick;
     struct storage_checkpoint checkpoint;
     struct inputs *inputs;
-    bool picture; /* instead of a document */
+    enum form { FORM_DOCUMENT, FORM_PICTURE, FORM_ARRAY } form;
 };
 
 /* False after a problem has been answered. */
@@ -131,6 +132,68 @@ static void answer_picture(struct exchange *x, const struct asking *a, const str
     picture_destroy(picture);
 }
 
+/* The file format of NumPy: a head of a multiple of 64 bytes, then float32, [inputs] and the shape of one. */
+static void write_npy_head(struct buf *out, size_t inputs, int rank, const int64_t *dim)
+{
+    char text[192];
+    int length = snprintf(text, sizeof text, "{'descr': '<f4', 'fortran_order': False, 'shape': (%zu,", inputs);
+    for (int d = 0; d < rank; d++) {
+        length += snprintf(text + length, sizeof text - (size_t)length, " %lld,", (long long)dim[d]);
+    }
+    length += snprintf(text + length, sizeof text - (size_t)length, "), }");
+    size_t padded = ((size_t)length + 11 + 63) / 64 * 64 - 10;
+    unsigned char head[] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)padded, (unsigned char)(padded >> 8)};
+    buf_append(out, head, sizeof head);
+    buf_format(out, "%-*s\n", (int)padded - 1, text);
+}
+
+static void answer_array(struct exchange *x, const struct asking *a, const struct method_model *model)
+{
+    struct error err;
+    struct buf values;
+    int rank = 0;
+    int64_t dim[4];
+    error_clear(&err);
+    buf_init(&values, API_DOCUMENT_MAX / 2);
+    for (size_t i = 0; i < a->inputs->count; i++) {
+        if (a->method->array(model, a->query->name, &a->inputs->items[i], &values, &rank, dim, &err) != STATUS_OK) {
+            respond_input_error(x, a, i, &err);
+            buf_close(&values);
+            return;
+        }
+    }
+    if (values.failed) {
+        respond_problem(x, PROBLEM_TOO_LARGE, "The answer would be larger than %u MiB; ask for fewer inputs.", API_DOCUMENT_MAX >> 21);
+    } else {
+        write_npy_head(&x->response->body, a->inputs->count, rank, dim);
+        buf_append(&x->response->body, values.data, values.size);
+        response_header(x->response, "X-Checkpoint", "%lld", (long long)a->checkpoint.seq);
+        respond_body(x, 200, "application/x-npy");
+    }
+    buf_close(&values);
+}
+
+/* A strong tag: the same weights, asked the same, answer with the same bytes. */
+static void tag_answer(struct exchange *x, const struct asking *a)
+{
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT];
+    struct hash hash;
+    const char *query = x->match.query != NULL ? x->match.query : "";
+    const char *type = exchange_header(x, "Content-Type");
+    hash_init(&hash);
+    hash_add(&hash, a->checkpoint.sha256, sizeof a->checkpoint.sha256);
+    hash_add(&hash, a->job.id, strlen(a->job.id));
+    hash_add(&hash, a->query->name, strlen(a->query->name) + 1);
+    hash_add(&hash, query, strlen(query) + 1);
+    hash_add(&hash, type != NULL ? type : "", type != NULL ? strlen(type) + 1 : 1);
+    hash_add(&hash, &(unsigned char){(unsigned char)a->form}, 1);
+    hash_add(&hash, x->request->body != NULL ? x->request->body : "", x->request->body_bytes);
+    hash_finish(&hash, digest);
+    hash_hex(digest, hex);
+    response_header(x->response, "ETag", "\"%.32s\"", hex);
+}
+
 static void compute(struct exchange *x, const struct asking *a)
 {
     struct error err;
@@ -141,10 +204,15 @@ static void compute(struct exchange *x, const struct asking *a)
     } else if (model_cache_get(x->api->models, a->method, &a->job, a->checkpoint.seq, &lease, &err) != STATUS_OK) {
         respond_error(x, &err);
     } else {
-        if (a->picture) {
+        if (a->form == FORM_PICTURE) {
             answer_picture(x, a, lease.model);
+        } else if (a->form == FORM_ARRAY) {
+            answer_array(x, a, lease.model);
         } else {
             answer_document(x, a, lease.model);
+        }
+        if (x->response->status == 200) {
+            tag_answer(x, a);
         }
         model_cache_release(x->api->models, &lease);
     }
@@ -154,14 +222,15 @@ static void compute(struct exchange *x, const struct asking *a)
 /* Which of the representations that the query has the client wants; false after a 406. */
 static bool choose_form(struct exchange *x, struct asking *a)
 {
-    static const char *const offers[] = {"application/json", "image/png"};
-    bool draws = a->query->draws && a->method->draw != NULL;
-    int pick = media_pick(exchange_header(x, "Accept"), offers, draws ? 2 : 1);
+    static const char *const offers[] = {"application/json", "image/png", "application/x-npy"};
+    bool draws = a->query->draws && a->method->draw != NULL, counts = draws && a->method->array != NULL;
+    int pick = media_pick(exchange_header(x, "Accept"), offers, counts ? 3 : draws ? 2 : 1);
     if (pick < 0) {
-        respond_problem(x, PROBLEM_NOT_ACCEPTABLE, "Given are: application/json%s.", draws ? ", image/png" : "");
+        respond_problem(x, PROBLEM_NOT_ACCEPTABLE, "Given are: application/json%s%s.", draws ? ", image/png" : "",
+                        counts ? ", application/x-npy" : "");
         return false;
     }
-    a->picture = pick == 1;
+    a->form = (enum form)pick;
     response_header(x->response, "Vary", "Accept");
     return true;
 }
@@ -204,9 +273,10 @@ static void ask(struct exchange *x, const char *name)
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
         return;
     }
+    a.inputs->edited = strcmp(name, "interventions") == 0;
     bool get = strcmp(x->request->method, "POST") != 0;
     if (get ? read_sample_query(x, &a) : read_inputs(x, &a)) {
-        if (a.picture && a.inputs->count != 1) {
+        if (a.form == FORM_PICTURE && a.inputs->count != 1) {
             struct error err;
             error_clear(&err);
             (void)error_set(&err, STATUS_INVALID, "/inputs", "must be one input for a picture; got %zu", a.inputs->count);
@@ -227,6 +297,11 @@ void query_motifs(struct exchange *x)
 void query_predict(struct exchange *x)
 {
     ask(x, "predict");
+}
+
+void query_interventions(struct exchange *x)
+{
+    ask(x, "interventions");
 }
 
 void query_pathways(struct exchange *x)

@@ -101,9 +101,15 @@ static const struct api_answer checkpoint_answers[] = {
 static const struct api_answer ask_answers[] = {
     {200, JSON, "Answers", "One answer for each input."},
     {200, "image/png", NULL, "With Accept: image/png, the one input with its answer drawn over it."},
+    {200, "application/x-npy", NULL, "With this Accept, motif maps as they are: float32 [inputs][rows][cols][channels]."},
     PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(406, "No such representation."),
     PROBLEM(409, "The job has no checkpoint yet."), PROBLEM(422, "Inputs are invalid."),
     PROBLEM(429, "Too many queries compute already."), PROBLEM(503, "Not enough memory at the moment."), END};
+static const struct api_answer intervention_answers[] = {
+    {200, JSON, "Interventions", "For each input what was read before, and after."},
+    PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(409, "The job has no checkpoint yet."),
+    PROBLEM(422, "Inputs or changes are invalid."), PROBLEM(429, "Too many queries compute already."),
+    PROBLEM(503, "Not enough memory at the moment."), END};
 static const struct api_answer pathways_answers[] = {
     {200, JSON, "Answers", "The pathway of one code, with its guarantee."}, PROBLEM(400, "A query parameter is wrong."),
     PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(409, "The job has no checkpoint yet."),
@@ -191,6 +197,8 @@ const struct api_route api_routes[] = {
      API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_motifs},
     {"POST", "/v1/jobs/{id}/predict", "queryPredict", "What a trained model makes of inputs, end to end", API_SCOPE_READ,
      API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_predict},
+    {"POST", "/v1/jobs/{id}/interventions", "queryInterventions", "What is read before and after motifs are changed", API_SCOPE_READ,
+     API_BODY_MAX, false, json_types, "Intervention", ask_query, intervention_answers, query_interventions},
     GET("/v1/jobs/{id}/pathways", "queryPathways", API_SCOPE_READ, pathways_query, pathways_answers, query_pathways,
         "The activation pathway of one of the job's codes, with its guarantee"),
     {"POST", "/v1/pathways/recover", "recoverPathway", "Recover the activation pathway of a signal in given convolutions",

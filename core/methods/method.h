@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/buf.h"
 #include "core/base/config.h"
 #include "core/base/error.h"
 #include "core/base/log.h"
@@ -118,6 +119,15 @@ struct method_evaluation {
     int64_t seed;   /* domain seed; -2 is the test set, -1 validation */
 };
 
+/* A change of what a model has found in an input, before the rest of the model reads it. */
+struct method_edit {
+    bool everywhere;       /* all motifs of `channel`; else the one at (row, col) */
+    int64_t row, col, channel;
+    bool remove;
+    int64_t to_row, to_col, to_channel; /* -1: as it is */
+    double to_value;       /* NaN: as it is */
+};
+
 /* One input of a query. Exactly one of the kinds. */
 enum method_input_kind { METHOD_INPUT_SAMPLE, METHOD_INPUT_ARRAY };
 struct method_input {
@@ -126,6 +136,9 @@ struct method_input {
     int rank;              /* ARRAY: shape and row-major values, borrowed */
     int64_t dim[4];
     const float *values;
+    const struct method_edit *edits; /* of the query "interventions": borrowed, done at once, so none sees what another did */
+    size_t edit_count;
+    bool keep_maximal;     /* before the edits: motifs that a stronger one is near are dropped */
 };
 
 /* A convolution of a model. */
@@ -200,6 +213,11 @@ struct method {
     /* The same answer as a picture the caller destroys. */
     enum status (*draw)(const struct method_model *model, const char *query, const struct method_input *input,
                         struct picture **out, struct error *err);
+
+    /* What a query finds as numbers: appends them to `values`, row-major, and says their shape, which is the same for every input.
+     * NULL: this method answers no query so. */
+    enum status (*array)(const struct method_model *model, const char *query, const struct method_input *input, struct buf *values,
+                         int *rank, int64_t dim[4], struct error *err);
 
     /* The convolutions of a model from the input up: how many there are, the first `room` of them written to `out`; they
      * live as long as the model. NULL: models of this method have none. */

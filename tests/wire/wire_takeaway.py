@@ -3,6 +3,7 @@
 
 usage: wire_takeaway.py MOTIFD MOTIFCTL        prints "ok ..." or "not ok ..." a check"""
 import hashlib
+import io
 import json
 import os
 import subprocess
@@ -205,7 +206,57 @@ def bits_are_verified(daemon, other, folder, job):
     assert found.returncode == 1 and "OTHER BITS" in found.stdout, found
 
 
-CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified]
+def motifs_are_changed(daemon, other, folder, job):
+    """Interventions, and the motif map as an array."""
+    path, seeds = f"/v1/jobs/{job}/interventions", range(6)
+    asked = {"inputs": [{"sample": {"seed": seed}} for seed in seeds]}
+    found = daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked)[2]["answers"]
+    plain = daemon.ask("POST", path, asked)[2]["answers"]
+    for motifs, answer in zip(found, plain):
+        assert answer["before"] == answer["after"] and answer["before"]["motifs"] == motifs["motifs"]
+        assert answer["before"]["prediction"] == motifs["prediction"]
+    status, headers, data = daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked, headers={"Accept": "application/x-npy"})
+    assert status == 200 and headers["Content-Type"] == "application/x-npy" and (len(data) - 6 * 32 * 32 * 3 * 4) % 64 == 0
+    maps = numpy.load(io.BytesIO(data))
+    assert maps.dtype == numpy.float32 and maps.shape == (6, 32, 32, 3)
+    for grid, motifs in zip(maps, found):
+        listed = {(*motif["position"], motif["channel"]): motif["value"] for motif in motifs["motifs"]}
+        assert set(listed) == set(zip(*(axis.tolist() for axis in numpy.nonzero(grid))))
+        assert all(numpy.float32(value) == grid[place] for place, value in listed.items())
+
+    def change(seed, edits, **further):
+        return daemon.ask("POST", path, {"inputs": [{"sample": {"seed": seed}, "edits": edits, **further}]})
+
+    best = max(seeds, key=lambda seed: found[seed]["motif_count"])
+    first = found[best]["motifs"][0]
+    assert found[best]["motif_count"] > 1
+    here = {"channel": first["channel"], "position": first["position"]}
+    gone = change(best, [{"channel": channel, "delete": True} for channel in range(3)])[2]["answers"][0]
+    assert gone["after"]["motif_count"] == 0 and gone["before"]["motifs"] == found[best]["motifs"]
+    empty = daemon.ask("POST", path, {"inputs": [{"sample": {"seed": (best + 1) % 6}, "edits": [
+        {"channel": channel, "delete": True} for channel in range(3)]}]})[2]["answers"][0]
+    assert gone["after"]["tokens"] == empty["after"]["tokens"], "without motifs there is nothing to tell inputs apart"
+    moved = change(best, [{**here, "to": {"position": [31, 30], "channel": (first["channel"] + 1) % 3, "value": 7.5}}])[2]["answers"][0]
+    want = [motif for motif in found[best]["motifs"][1:]] + [{"position": [31, 30], "channel": (first["channel"] + 1) % 3, "value": 7.5}]
+    places = lambda motifs: sorted((motif["channel"], motif["position"], motif["value"]) for motif in motifs)  # noqa: E731
+    assert places(moved["after"]["motifs"]) == places(want)
+    kept = change(best, [], keep="maximal")[2]["answers"][0]
+    assert places(kept["after"]["motifs"]) == places(motif for motif in found[best]["motifs"] if motif["maximal"])
+    swapped = change(best, [{"channel": 0, "to": {"channel": 1}}, {"channel": 1, "to": {"channel": 0}}])[2]["answers"][0]
+    assert places(swapped["after"]["motifs"]) == places(
+        {**motif, "channel": {0: 1, 1: 0}.get(motif["channel"], motif["channel"])} for motif in found[best]["motifs"])
+    for edits, pointer in (([{"channel": 3, "delete": True}], "0/channel"), ([{**here, "to": {"channel": 9}}], "0/to/channel"),
+                           ([{**here, "position": [40, 0], "delete": True}], "0/position"), ([{"channel": 0}], "0"),
+                           ([{**here, "delete": True}, {"channel": 0, "position": [0, 0], "delete": True}], "1/position"),
+                           ([{**here, "to": {"value": -1}}], "0/to/value"), ([{**here, "to": {"extra": 1}}], "0/to"),
+                           ([{"channel": 1.5, "delete": True}], "0/channel")):
+        status, _, problem = change(best, edits)
+        assert status == 422 and problem["errors"][0]["pointer"] == f"/inputs/0/edits/{pointer}", problem
+    tags = [daemon.ask("POST", path, body)[1]["ETag"] for body in (asked, asked, {"inputs": asked["inputs"][:1]})]
+    assert tags[0] == tags[1] != tags[2] and tags[0].startswith('"')
+
+
+CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed]
 
 
 def main():
@@ -216,7 +267,8 @@ def main():
         daemon, other = (Daemon(sys.argv[1], os.path.join(folder, name)) for name in "ab")
         try:
             job = daemon.train()
-            for check in CHECKS:
+            wanted = sys.argv[3:]
+            for check in [each for each in CHECKS if not wanted or each.__name__ in wanted]:
                 try:
                     check(daemon, other, folder, job)
                     print("ok takeaway:", check.__name__)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/methods/sparling/coherence.h"
+#include "core/methods/sparling/intervention.h"
 #include "core/methods/sparling/reading.h"
 
 struct method_model {
@@ -77,46 +78,75 @@ static enum status take_input(const struct method_model *model, const struct met
     return domain_sample(domain, &request, planes, truth, err);
 }
 
-/* One reading with everything it needs. */
+/* One reading with everything it needs, and after an intervention a second one. */
 struct inquiry {
-    float *planes;
-    struct domain_truth *truth;
-    struct reading reading;
-};
-
-static enum status inquire(const struct method_model *model, const struct method_input *input,
-                           struct inquiry *inquiry, struct error *err)
-{
-    const struct open_domain *domain = &model->domain;
-    struct pool *pool = NULL;
+    struct pool *pool;
     struct arena arena;
     struct exec exec;
+    float *planes;
+    struct domain_truth *truth;
+    struct tensor *motifs;
+    struct reading reading, after;
+};
+
+static enum status begin_inquiry(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
+                                 struct error *err)
+{
+    const struct open_domain *domain = &model->domain;
     *inquiry = (struct inquiry){.planes = malloc(domain_inputs(&domain->shape) * sizeof(float))};
-    arena_init(&arena, (size_t)4 << 20, 0);
+    arena_init(&inquiry->arena, (size_t)4 << 20, 0);
     enum status status = domain_truths_create(&domain->shape, 1, &inquiry->truth, err);
     if (!inquiry->planes)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
     if (!status)
         status = take_input(model, input, inquiry->planes, inquiry->truth, err);
     if (!status)
-        status = pool_create(1, &pool, err);
-    if (!status) {
-        bool known = input->kind == METHOD_INPUT_SAMPLE;
-        exec_init(&exec, model->kernels, pool, &arena, 0);
-        exec.bf16 = model->network->config.precision == PRECISION_BF16;
-        status = reading_make(&exec, model->network, domain, inquiry->planes, known ? inquiry->truth : NULL,
-                              &inquiry->reading, err);
-    }
-    pool_destroy(pool);
-    arena_close(&arena);
-    return status;
+        status = pool_create(1, &inquiry->pool, err);
+    if (status)
+        return status;
+    exec_init(&inquiry->exec, model->kernels, inquiry->pool, &inquiry->arena, 0);
+    inquiry->exec.bf16 = model->network->config.precision == PRECISION_BF16;
+    exec_begin(&inquiry->exec, false, 0);
+    inquiry->motifs = network_motifs(&inquiry->exec, model->network, inquiry->planes, 1, 1);
+    return exec_status(&inquiry->exec, err);
+}
+
+static enum status inquire(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
+                           struct error *err)
+{
+    enum status status = begin_inquiry(model, input, inquiry, err);
+    if (status)
+        return status;
+    const struct domain_truth *truth = input->kind == METHOD_INPUT_SAMPLE ? inquiry->truth : NULL;
+    return reading_of_map(&inquiry->exec, model->network, &model->domain, inquiry->motifs, inquiry->planes, truth,
+                          &inquiry->reading, err);
+}
+
+/* What h makes of the map once it has been changed. */
+static enum status intervene(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
+                             struct error *err)
+{
+    const struct map_shape *map = &inquiry->motifs->map;
+    float *planes = arena_alloc(&inquiry->arena, (size_t)map->channels * domain_positions(&model->domain.shape) * sizeof *planes);
+    if (!planes)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
+    tensor_to_planes(inquiry->motifs, planes);
+    enum status status = intervention_apply(&inquiry->reading, input, planes, err);
+    if (status)
+        return status;
+    struct tensor *changed = tensor_from_planes(&inquiry->exec, planes, map, false);
+    return reading_of_map(&inquiry->exec, model->network, &model->domain, changed, inquiry->planes, inquiry->reading.truth,
+                          &inquiry->after, err);
 }
 
 static void inquiry_close(struct inquiry *inquiry)
 {
     reading_close(&inquiry->reading);
+    reading_close(&inquiry->after);
     domain_truths_destroy(inquiry->truth);
     free(inquiry->planes);
+    pool_destroy(inquiry->pool);
+    arena_close(&inquiry->arena);
 }
 
 /* ---- answers ----------------------------------------------------------------------------------- */
@@ -261,25 +291,74 @@ static void write_input(const struct reading *reading, const struct sink *out)
 
 static bool is(const char *query, const char *name) { return strcmp(query, name) == 0; }
 
+static void write_side(const struct reading *reading, const char *key, const struct sink *out)
+{
+    sink_begin_object(out, key);
+    write_motifs(reading, out);
+    write_prediction(reading, out);
+    write_tokens(reading, out);
+    sink_end_object(out);
+}
+
+static void write_answer(const struct inquiry *inquiry, const char *query, bool sample, const struct sink *out)
+{
+    const struct reading *reading = &inquiry->reading;
+    if (is(query, "predict")) {
+        write_prediction(reading, out);
+        write_tokens(reading, out);
+        write_truth(reading, out);
+        return;
+    }
+    write_shape(reading, out);
+    if (is(query, "interventions")) {
+        write_side(reading, "before", out);
+        write_side(&inquiry->after, "after", out);
+        write_truth(reading, out);
+        return;
+    }
+    write_motifs(reading, out);
+    write_truth(reading, out);
+    write_prediction(reading, out);
+    if (sample)
+        write_input(reading, out);
+}
+
 enum status sparling_query(const struct method_model *model, const char *query, const struct method_input *input,
                            const struct sink *out, struct error *err)
 {
     struct inquiry inquiry;
-    if (!is(query, "motifs") && !is(query, "predict"))
+    if (!is(query, "motifs") && !is(query, "predict") && !is(query, "interventions"))
         return error_set(err, STATUS_NOT_FOUND, NULL, "this method has no query of that name");
     enum status status = inquire(model, input, &inquiry, err);
-    if (!status && is(query, "motifs")) {
-        write_shape(&inquiry.reading, out);
-        write_motifs(&inquiry.reading, out);
-        write_truth(&inquiry.reading, out);
-        write_prediction(&inquiry.reading, out);
-        if (input->kind == METHOD_INPUT_SAMPLE)
-            write_input(&inquiry.reading, out);
-    } else if (!status) {
-        write_prediction(&inquiry.reading, out);
-        write_tokens(&inquiry.reading, out);
-        write_truth(&inquiry.reading, out);
-    }
+    if (!status && is(query, "interventions"))
+        status = intervene(model, input, &inquiry, err);
+    if (!status)
+        write_answer(&inquiry, query, input->kind == METHOD_INPUT_SAMPLE, out);
+    inquiry_close(&inquiry);
+    return status;
+}
+
+/* The motif map as it is: [rows][cols][channels]. */
+enum status sparling_array(const struct method_model *model, const char *query, const struct method_input *input,
+                           struct buf *values, int *rank, int64_t dim[4], struct error *err)
+{
+    struct inquiry inquiry;
+    if (!is(query, "motifs"))
+        return error_set(err, STATUS_NOT_FOUND, NULL, "this query gives no array");
+    enum status status = begin_inquiry(model, input, &inquiry, err);
+    size_t positions = domain_positions(&model->domain.shape);
+    size_t channels = (size_t)model->network->config.channels_motif;
+    float *planes = status ? NULL : arena_alloc(&inquiry.arena, channels * positions * sizeof *planes);
+    if (!status && !planes)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
+    if (!status)
+        tensor_to_planes(inquiry.motifs, planes);
+    for (size_t i = 0; !status && i < positions * channels; i++)
+        buf_append(values, &planes[i % channels * positions + i / channels], sizeof *planes);
+    *rank = 3;
+    dim[0] = model->domain.shape.rows;
+    dim[1] = model->domain.shape.cols;
+    dim[2] = (int64_t)channels;
     inquiry_close(&inquiry);
     return status;
 }

@@ -92,11 +92,16 @@ static enum status list_sites(struct exec *e, const struct tensor *classes, stru
 enum status reading_make(struct exec *e, struct network *network, const struct open_domain *domain, const float *input,
                          const struct domain_truth *truth, struct reading *reading, struct error *err)
 {
+    exec_begin(e, false, 0);
+    return reading_of_map(e, network, domain, network_motifs(e, network, input, 1, 1), input, truth, reading, err);
+}
+
+enum status reading_of_map(struct exec *e, struct network *network, const struct open_domain *domain, struct tensor *motifs,
+                           const float *input, const struct domain_truth *truth, struct reading *reading, struct error *err)
+{
     const struct sparling_config *c = &network->config;
     *reading = (struct reading){.domain = domain, .rows = network->map.rows, .cols = network->map.cols,
                                 .channels = (int)c->channels_motif, .input = input, .truth = truth};
-    exec_begin(e, false, 0);
-    struct tensor *motifs = network_motifs(e, network, input, 1, 1);
     enum status status = exec_status(e, err);
     if (status)
         return status;

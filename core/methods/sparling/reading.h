@@ -35,6 +35,9 @@ struct reading {
 /* Computes on the exec, which is begun here in evaluation. The domain, `input` and `truth` outlive the reading. */
 enum status reading_make(struct exec *e, struct network *network, const struct open_domain *domain, const float *input,
                          const struct domain_truth *truth, struct reading *reading, struct error *err);
+/* The same of a motif map that is there already; the exec has begun. */
+enum status reading_of_map(struct exec *e, struct network *network, const struct open_domain *domain, struct tensor *motifs,
+                           const float *input, const struct domain_truth *truth, struct reading *reading, struct error *err);
 /* Which of the motifs no stronger one is near, and whether a weaker one is. */
 void reading_mark(struct read_motif *motifs, int count);
 void reading_close(struct reading *reading);

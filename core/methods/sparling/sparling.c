@@ -31,6 +31,7 @@ static const struct method_metric metrics[] = {
 static const struct method_query queries[] = {
     {"motifs", "where the motif model marks something in an input, and what is really there", true},
     {"predict", "the label that is read, token by token with probabilities", false},
+    {"interventions", "what is read before and after motifs are deleted, moved, or given another channel or value", false},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -66,5 +67,6 @@ const struct method sparling_method = {
     .model_bytes = sparling_model_bytes,
     .query = sparling_query,
     .draw = sparling_draw,
+    .array = sparling_array,
     .convolutions = sparling_convolutions,
 };
