@@ -151,7 +151,7 @@ static void test_refusals(void **state)
         {"{\"inputs\":[{\"type\":\"image/png\"}]}", "/inputs/0/data", "base64"},
         {"{\"inputs\":[{\"data\":\"A?\",\"type\":\"image/png\"}]}", "/inputs/0/data", "base64"},
         {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"image/png\"}]}", "/inputs/0/data", ""},
-        {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"application/x-npy\"}]}", "/inputs/0/data", "not a .npy"},
+        {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"application/x-npy\"}]}", "/inputs/0/data", ".npy"},
         {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"image/gif\"}]}", "/inputs/0/data", "image/gif"},
         {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"audio/wav\"}]}", "/inputs/0/data", "not a WAV"},
         {"{\"inputs\":[{\"data\":\"" WAVE_0 "\",\"type\":\"audio/wav\"}]}", "/inputs/0/data", "empty"},
