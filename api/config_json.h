@@ -42,6 +42,7 @@ struct api_job_rules {
     const struct method *const *methods;
     size_t method_count;
     int threads_max; /* 0: 256 */
+    const char *data; /* folder of data sets; NULL: none are looked up */
 };
 struct api_job_spec {
     const struct method *method;

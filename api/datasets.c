@@ -188,6 +188,8 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct erro
                           : dataset_write(folder, "about.json", about.data, about.size, err);
     buf_close(&about);
     if (status == STATUS_OK)
+        status = dataset_write(folder, "sha256", a->hash, strlen(a->hash), err);
+    if (status == STATUS_OK)
         status = write_set(a->collection, folder, err);
     if (status == STATUS_OK)
         status = write_preview(a->collection, folder, err);

@@ -193,6 +193,17 @@ static void settle_threads(struct reading *r)
     }
 }
 
+/* What data sets say. */
+static void resolve(const struct api_job_rules *rules, struct api_job_spec *spec, struct api_faults *faults)
+{
+    struct error err;
+    error_clear(&err);
+    if (rules->data != NULL && spec->method->resolve != NULL &&
+        spec->method->resolve(spec->config, rules->data, &err) != STATUS_OK) {
+        api_faults_add(faults, err.pointer[0] != '\0' ? err.pointer : "/config", "%s", err.message);
+    }
+}
+
 enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, struct api_job_spec *spec,
                           struct api_faults *faults, struct error *err)
 {
@@ -228,6 +239,7 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
         }
         config_read_object(spec->method, r.config, "/config", spec->config, faults);
         settle_threads(&r);
+        resolve(rules, spec, faults);
         config_check(spec->method, spec->config, "/config", faults);
     }
     if (faults->count + faults->more > 0) {

@@ -188,7 +188,8 @@ void jobs_submit(struct exchange *x)
     struct error err;
     error_clear(&err);
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
-    struct api_job_rules rules = {x->api->options.methods, x->api->options.method_count, x->api->options.threads_max};
+    struct api_job_rules rules = {x->api->options.methods, x->api->options.method_count, x->api->options.threads_max,
+                                  x->api->options.data};
     struct api_job_spec spec = {.method = NULL};
     int64_t seq = 0;
     enum status status = faults != NULL ? job_spec_read(&rules, body, &spec, faults, &err)

@@ -214,7 +214,7 @@ const struct command command_datasets = {
             "arrives and never changes. An upload that broke off goes on where it stopped: give the command again.",
     .example = "  motifctl datasets put digits digits.npz\n"
                "  motifctl datasets preview digits\n"
-               "  motifctl submit --preset dataset dataset_name=digits",
+               "  motifctl submit --preset dataset --set dataset_name=digits",
     .options = options,
     .least = 0,
     .most = 3,

@@ -1,9 +1,11 @@
 #include "core/data/cells.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/data/collection.h"
 #include "core/data/delimited.h"
 
 static enum status no_memory(struct error *err)
@@ -284,11 +286,36 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
+/* The `most` columns of the largest variance, in their order. */
+static enum status keep_varied(struct features *f, int most, struct error *err)
+{
+    size_t g = (size_t)f->columns;
+    if (f->columns <= most)
+        return STATUS_OK;
+    bool *keep = malloc(g * sizeof *keep);
+    double *deviation = malloc(2 * g * sizeof *deviation), *sorted = deviation + g;
+    enum status status = keep && deviation ? STATUS_OK : no_memory(err);
+    if (!status) {
+        features_moments(f, NULL, deviation);
+        memcpy(sorted, deviation, g * sizeof *sorted);
+        qsort(sorted, g, sizeof *sorted, falling);
+        int left = most;
+        for (size_t j = 0; j < g; j++) {
+            keep[j] = left > 0 && deviation[j] >= sorted[most - 1];
+            left -= keep[j];
+        }
+        keep_columns(f, keep);
+    }
+    free(keep);
+    free(deviation);
+    return status;
+}
+
 static enum status choose_genes(struct features *f, const struct cells_filter *filter, struct error *err)
 {
     size_t g = (size_t)f->columns;
     bool *keep = malloc(g * sizeof *keep);
-    double *mean = malloc(3 * g * sizeof *mean), *deviation = mean + g, *sorted = deviation + g;
+    double *mean = malloc(g * sizeof *mean);
     enum status status = keep && mean ? STATUS_OK : no_memory(err);
     if (!status) {
         int left = 0;
@@ -302,20 +329,58 @@ static enum status choose_genes(struct features *f, const struct cells_filter *f
     }
     if (!status)
         status = cells_quantile_normalise(f->x, f->rows, f->columns, err);
-    if (!status && f->columns > filter->genes) {
-        features_moments(f, NULL, deviation);
-        memcpy(sorted, deviation, (size_t)f->columns * sizeof *sorted);
-        qsort(sorted, (size_t)f->columns, sizeof *sorted, falling);
-        int left = filter->genes;
-        for (int j = 0; j < f->columns; j++) {
-            keep[j] = left > 0 && deviation[j] >= sorted[filter->genes - 1];
-            left -= keep[j];
-        }
-        keep_columns(f, keep);
-    }
+    if (!status)
+        status = keep_varied(f, filter->genes, err);
     free(keep);
     free(mean);
     return status;
+}
+
+/* ---- a table that was uploaded ---------------------------------------------------------------------- */
+
+static enum status copy_names(char ***names, const struct collection_names *from, struct error *err)
+{
+    *names = calloc((size_t)from->count + 1, sizeof **names);
+    for (int i = 0; *names && i < from->count; i++)
+        if (!((*names)[i] = strdup(from->name[i])))
+            return no_memory(err);
+    return *names ? STATUS_OK : no_memory(err);
+}
+
+static enum status take_collection(const struct collection *c, struct features **features, struct error *err)
+{
+    if (c->kind != COLLECTION_TABLE)
+        return error_set(err, STATUS_INVALID, NULL, "it is no table: %s", collection_kinds[c->kind]);
+    if (c->count < 2 || c->count > 1 << 30)
+        return error_set(err, STATUS_INVALID, NULL, "the table has fewer than two rows");
+    enum status status = features_create((int)c->count, c->cols, 0, features, err);
+    if (status)
+        return status;
+    struct features *f = *features;
+    memcpy(f->x, c->values, (size_t)f->rows * (size_t)f->columns * sizeof *f->x);
+    status = copy_names(&f->names, &c->columns, err);
+    if (status || c->target != TARGET_CLASS)
+        return status;
+    f->classes = c->vocabulary.count;
+    f->label = malloc((size_t)f->rows * sizeof *f->label);
+    status = f->label ? copy_names(&f->class_names, &c->vocabulary, err) : no_memory(err);
+    for (int i = 0; !status && i < f->rows; i++)
+        f->label[i] = c->label[i];
+    return status;
+}
+
+static enum status load_stored(const char *folder, const struct cells_filter *filter, struct features **features,
+                               struct error *err)
+{
+    char path[4400];
+    struct collection c;
+    snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+    enum status status = collection_open(path, &c, err);
+    if (status)
+        return status;
+    status = take_collection(&c, features, err);
+    collection_close(&c);
+    return status ? status : keep_varied(*features, filter->genes, err);
 }
 
 enum status cells_load(const char *folder, const struct cells_filter *filter, struct features **features,
@@ -323,10 +388,15 @@ enum status cells_load(const char *folder, const struct cells_filter *filter, st
 {
     struct features *made = NULL;
     struct error first = {0};
-    enum status status = load(folder, "counts.tsv", true, &made, &first);
-    if (!status) {
+    enum status status = load_stored(folder, filter, &made, &first);
+    bool stored = status != STATUS_NOT_FOUND;
+    if (!stored) {
+        error_clear(&first);
+        status = load(folder, "counts.tsv", true, &made, &first);
+    }
+    if (!stored && !status) {
         status = choose_genes(made, filter, &first);
-    } else if (status == STATUS_NOT_FOUND) {
+    } else if (!stored && status == STATUS_NOT_FOUND) {
         error_clear(&first);
         status = load(folder, "features.tsv", false, &made, &first);
         if (status == STATUS_NOT_FOUND) {

@@ -3,7 +3,8 @@
  * counts.tsv, in either direction: a line a gene (the header begins with an empty field, then cell ids; classes in
  * cells.tsv by cell_id, in the column level1class or, without it, the second), or a line a cell (a column cell_type,
  * and a column a gene). Without counts.tsv, a table features.tsv or features.csv: a line a row, all columns numbers
- * but for one called class, label or cell_type, if there is one; that is taken as it is. */
+ * but for one called class, label or cell_type, if there is one; that is taken as it is.
+ * A table that was uploaded (core/data/collection.h) comes before all of these: as it is, the columns of the largest variance. */
 #ifndef MOTIF_CORE_DATA_CELLS_H
 #define MOTIF_CORE_DATA_CELLS_H
 

@@ -180,6 +180,9 @@ struct method {
     size_t query_count;
     const char *const *dataset_fields; /* of the configuration, that name data sets; ends with NULL. NULL: there are none */
 
+    /* Fills in what follows from data sets, before check(): a stored configuration says it all. `data` as in the environment. Errors have
+     * the field's pointer ("/config/dataset_name"). NULL: nothing does. */
+    enum status (*resolve)(void *config, const char *data, struct error *err);
     /* Faults that concern several fields; every fault is reported. */
     void (*check)(const void *config, const struct method_faults *faults);
     enum status (*estimate)(const void *config, struct method_estimate *out, struct error *err);

@@ -55,7 +55,7 @@ static void presets_are_sound(void **state)
 {
     static const char *const names[] = {"digitcircle-quick", "digitcircle",    "digitcircle-paper",    "latex-ocr",
                                         "latex-ocr-paper",   "audio-sequence", "audio-sequence-paper", "splicing",
-                                        "splicing-paper"};
+                                        "splicing-paper",    "dataset"};
     assert_int_equal(SPARLING_PRESETS, sizeof names / sizeof names[0]);
     for (size_t i = 0; i < SPARLING_PRESETS; i++) {
         struct sparling_config config;

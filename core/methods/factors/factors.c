@@ -26,6 +26,8 @@ static const struct method_query queries[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
+static const char *const dataset_fields[] = {"source", NULL};
+
 const struct method factors_method = {
     .kind = "factors",
     .title = "Factors: the Sparse VAE",
@@ -42,6 +44,7 @@ const struct method factors_method = {
     .metric_count = COUNT(metrics),
     .queries = queries,
     .query_count = COUNT(queries),
+    .dataset_fields = dataset_fields,
     .check = factors_check,
     .estimate = factors_estimate,
     .create = factors_create,

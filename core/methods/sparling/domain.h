@@ -87,6 +87,8 @@ struct domain {
     size_t field_count;
 
     void (*shape)(const struct sparling_config *config, struct domain_shape *shape);
+    /* Fills in fields that follow from a data set (method.h); may be NULL. */
+    enum status (*resolve)(struct sparling_config *config, const char *data, struct error *err);
     /* Faults that concern several fields; may be NULL. */
     void (*check)(const struct sparling_config *config, const struct method_faults *faults);
 

@@ -4,6 +4,7 @@
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_H
 
 #include "core/methods/sparling/domain_audio.h"
+#include "core/methods/sparling/domain_dataset.h"
 #include "core/methods/sparling/domain_digitcircle.h"
 #include "core/methods/sparling/domain_latex.h"
 #include "core/methods/sparling/domain_splicing.h"
@@ -12,6 +13,7 @@
     D(digitcircle, DIGITCIRCLE) \
     D(latex, LATEX) \
     D(audio, AUDIO) \
-    D(splicing, SPLICING)
+    D(splicing, SPLICING) \
+    D(dataset, DATASET)
 
 #endif

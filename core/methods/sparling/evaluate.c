@@ -280,6 +280,8 @@ static enum status finish_motifs(struct method_run *run, struct error *err)
     double positions = (double)shape->rows * (shape->cols - 2 * shape->margin), channels = (double)run->config.channels_motif;
     double elements = positions * channels * (double)e->errors.samples;
     row->achieved = (double)e->errors.motifs / elements;
+    if (shape->boxes == 0) /* where the symbols are is not known */
+        return STATUS_OK;
     row->fpe = boxes.fpe;
     row->proof = motif_errors_proof(&e->errors);
     row->fne = boxes.fne;

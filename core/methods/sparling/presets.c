@@ -111,6 +111,16 @@ static const struct config_setting splicing_paper[] = {
     {"motif_samples", "1000"},      {"stage_samples", "200"},       {"chance_shuffles", "10"},
     {"chance_samples", "1000"},     {NULL, NULL}};
 
+/* Data of one's own: the recipe with cells of 4 pixels, sizes and densities from the data. */
+static const struct config_setting own[] = {
+    RECIPE,
+    {"domain", "dataset"},          {"dataset_fit", "true"},        {"quantile", "interpolated"},
+    {"layers", "2"},                {"feed_forward", "128"},        {"pool", "4"},
+    {"plateau_validations", "2"},   {"target_start", "0.98"},       {"target_max", "0.98"},
+    {"curriculum", "20000"},        {"validation_every", "2000"},   {"total_samples", "100000"},
+    {"checkpoint_every", "10000"},  {"test_samples", "2000"},       {"motif_samples", "1000"},
+    {"stage_samples", "300"},       {NULL, NULL}};
+
 const struct method_preset sparling_presets[SPARLING_PRESETS] = {
     {"digitcircle-quick", "five digits in a 64-pixel picture: a full run with its evaluation in minutes", quick},
     {"digitcircle", "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores", digitcircle},
@@ -122,4 +132,5 @@ const struct method_preset sparling_presets[SPARLING_PRESETS] = {
      audio_paper},
     {"splicing", "planted motifs of six proteins that make splice sites, with networks for two CPU cores", splicing},
     {"splicing-paper", "the paper's networks, windows of 15,000 bases and schedule, on planted motifs: months on a CPU", splicing_paper},
+    {"dataset", "images, sequences or recordings of your own (PUT /v1/datasets), with a network for two CPU cores", own},
 };

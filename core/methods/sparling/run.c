@@ -180,9 +180,11 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
     status = motif_errors_report(&run->evaluation.errors, MOTIF_BOXES, &motifs, err);
     if (status)
         return status;
-    run_metric(run, "fpe", motifs.fpe);
-    run_metric(run, "fne", motifs.fne);
-    run_metric(run, "ce", run->domain.domain->majority ? motifs.ce_majority : motifs.ce_assignment);
+    if (run->domain.shape.boxes > 0) {
+        run_metric(run, "fpe", motifs.fpe);
+        run_metric(run, "fne", motifs.fne);
+        run_metric(run, "ce", run->domain.domain->majority ? motifs.ce_majority : motifs.ce_assignment);
+    }
     double mean, largest;
     network_coherence(run->network, &mean, &largest);
     run_metric(run, "coherence", mean);

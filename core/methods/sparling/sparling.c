@@ -34,6 +34,14 @@ static const struct method_query queries[] = {
     {"interventions", "what is read before and after motifs are deleted, moved, or given another channel or value", false},
 };
 
+static const char *const dataset_fields[] = {"dataset_name", "audio_dataset", "splicing_dataset", "splicing_motifs", NULL};
+
+static enum status resolve(void *config, const char *data, struct error *err)
+{
+    const struct domain *domain = domain_of(config);
+    return domain->resolve ? domain->resolve(config, data, err) : STATUS_OK;
+}
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct method sparling_method = {
@@ -51,6 +59,8 @@ const struct method sparling_method = {
     .metric_count = COUNT(metrics),
     .queries = queries,
     .query_count = COUNT(queries),
+    .dataset_fields = dataset_fields,
+    .resolve = resolve,
     .check = sparling_check,
     .estimate = sparling_estimate,
     .create = sparling_create,
