@@ -153,6 +153,35 @@ static void too_much_is_refused(void **state)
     assert_int_equal(entries(".uploads"), 0);
 }
 
+static void what_a_job_uses_stays(void **state)
+{
+    char id[JOB_ID], path[256];
+    struct reply reply;
+    put("/v1/datasets/table", "text/csv", "u,v,label\n1,2,x\n3,5,y\n7,7,x\n0,1,y\n2,2,x\n5,1,y\n", &reply);
+    assert_int_equal(reply.status, 201);
+    reply_close(&reply);
+    post(served.url, "/v1/jobs",
+         "{\"kind\":\"factors\",\"config\":{\"data\":\"cells\",\"source\":\"table\",\"folds\":2,\"latent\":2,\"epochs\":100000}}", &reply);
+    assert_int_equal(reply.status, 201);
+    memcpy(id, json_text(reply.json, "id"), JOB_ID);
+    reply_close(&reply);
+    call("DELETE", "/v1/datasets/table", &reply);
+    assert_problem(&reply, 409);
+    assert_non_null(strstr(reply.body, id));
+    reply_close(&reply);
+    job_path(path, id, "/cancel");
+    post(served.url, path, "", &reply);
+    reply_close(&reply);
+    await_state(served.url, id, "cancelled");
+    call("DELETE", "/v1/datasets/table", &reply);
+    assert_int_equal(reply.status, 204);
+    reply_close(&reply);
+    post(served.url, "/v1/jobs", "{\"kind\":\"sparling\",\"preset\":\"dataset\",\"config\":{\"dataset_name\":\"table\"}}", &reply);
+    assert_problem(&reply, 422);
+    assert_non_null(strstr(reply.body, "/config/dataset_name"));
+    reply_close(&reply);
+}
+
 /* The head of an upload whose body is longer than what follows. */
 static int begin_upload(const char *path, size_t length, const char *first)
 {
@@ -239,7 +268,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_table_is_taken_and_shown), cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(too_much_is_refused),        cmocka_unit_test(an_upload_goes_on_where_it_broke_off),
+        cmocka_unit_test(too_much_is_refused),        cmocka_unit_test(what_a_job_uses_stays),
+        cmocka_unit_test(an_upload_goes_on_where_it_broke_off),
         cmocka_unit_test(a_kill_leaves_nothing_half),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
