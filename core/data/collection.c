@@ -62,7 +62,7 @@ const float *collection_sample(const struct collection *c, int64_t sample)
 
 int collection_labels(const struct collection *c, int64_t sample, const int32_t **label)
 {
-    *label = c->label + c->label_start[sample];
+    *label = c->label ? c->label + c->label_start[sample] : NULL; /* there may be none at all */
     return (int)(c->label_start[sample + 1] - c->label_start[sample]);
 }
 

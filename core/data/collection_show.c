@@ -246,7 +246,7 @@ static enum status preview_table(const struct collection *c, struct picture **ou
     int rows = c->count < ROWS ? (int)c->count : ROWS, columns = c->cols < COLUMNS ? c->cols : COLUMNS;
     int width = WIDTH / columns > 40 ? 40 : WIDTH / columns, height = 8;
     char text[160];
-    enum status status = picture_create(rows * height + LINE + 2 * EDGE, WIDTH + 2 * EDGE, PAPER, out, err);
+    enum status status = picture_create(rows * height + LINE + 2 * EDGE, (columns * width > 420 ? columns * width : 420) + 2 * EDGE, PAPER, out, err);
     for (int j = 0; !status && j < columns; j++) {
         int column = (int)((int64_t)j * c->cols / columns);
         struct moments m = column_moments(c, column);
