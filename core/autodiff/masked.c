@@ -141,30 +141,13 @@ struct head_node {
 };
 
 struct head_task {
+    const struct kernels *kernels;
     const struct head_node *n;
     const struct tensor *out;
     const struct head_part *part;
     real *dh, *dv, *dc;
     bool add_h;
 };
-
-enum { HEAD_LANES = 16 };
-
-/* In lanes, so that a compiler may use registers for them. */
-static real head_dot(int count, const real *x, const real *y)
-{
-    real lanes[HEAD_LANES] = {R(0.0)};
-    int i = 0;
-    for (; i + HEAD_LANES <= count; i += HEAD_LANES)
-        for (int l = 0; l < HEAD_LANES; l++)
-            lanes[l] += x[i + l] * y[i + l];
-    real sum = R(0.0);
-    for (int l = 0; l < HEAD_LANES; l++)
-        sum += lanes[l];
-    for (; i < count; i++)
-        sum += x[i] * y[i];
-    return sum;
-}
 
 static void head_task(void *context, int chunk, int worker)
 {
@@ -176,7 +159,7 @@ static void head_task(void *context, int chunk, int worker)
             int j = feature_at(p->features, f);
             const real *h = p->h->data + ((ptrdiff_t)i * p->count + f) * hidden;
             t->out->data[(ptrdiff_t)i * cols + j] =
-                head_dot(hidden, t->n->v->value + (ptrdiff_t)j * hidden, h) + t->n->c->value[j];
+                t->kernels->dot((size_t)hidden, t->n->v->value + (ptrdiff_t)j * hidden, h) + t->n->c->value[j];
         }
 }
 
@@ -190,12 +173,9 @@ static void head_sample_task(void *context, int chunk, int worker)
             int j = feature_at(p->features, f);
             const real *v = t->n->v->value + (ptrdiff_t)j * hidden, g = t->out->grad[(ptrdiff_t)i * cols + j];
             real *dh = t->dh + ((ptrdiff_t)i * p->count + f) * hidden;
-            if (t->add_h)
-                for (int c = 0; c < hidden; c++)
-                    dh[c] += g * v[c];
-            else
-                for (int c = 0; c < hidden; c++)
-                    dh[c] = g * v[c];
+            if (!t->add_h)
+                memset(dh, 0, (size_t)hidden * sizeof *dh);
+            t->kernels->axpy((size_t)hidden, g, v, dh);
         }
 }
 
@@ -209,9 +189,8 @@ static void head_feature_task(void *context, int chunk, int worker)
         for (int i = 0; i < t->out->rows; i++) {
             const real *h = p->h->data + ((ptrdiff_t)i * p->count + f) * hidden,
                        g = t->out->grad[(ptrdiff_t)i * cols + j];
-            real *dv = t->dv + (ptrdiff_t)j * hidden;
-            for (int c = 0; c < hidden && t->dv != NULL; c++)
-                dv[c] += g * h[c];
+            if (t->dv != NULL)
+                t->kernels->axpy((size_t)hidden, g, h, t->dv + (ptrdiff_t)j * hidden);
             if (t->dc != NULL)
                 t->dc[j] += g;
         }
@@ -221,7 +200,7 @@ static void head_feature_task(void *context, int chunk, int worker)
 static void head_backward(struct exec *e, struct node *node)
 {
     struct head_node *n = (struct head_node *)node;
-    struct head_task t = {.n = n, .out = node->out};
+    struct head_task t = {.kernels = e->kernels, .n = n, .out = node->out};
     bool add;
     if (weight_wants(e, n->v))
         t.dv = weight_open(n->v, true, &add);
@@ -242,15 +221,14 @@ static void head_backward(struct exec *e, struct node *node)
 
 static bool head_fits(const struct head_node *n, int rows)
 {
-    int features = n->v->dim[0], seen = 0;
+    int features = n->v->dim[0];
     for (int i = 0; i < n->part_count; i++) {
         const struct head_part *p = &n->parts[i];
-        seen += p->count;
         if (!features_fit(p->features, p->count, features) ||
             p->h->count != (size_t)rows * (size_t)p->count * (size_t)n->v->dim[1])
             return false;
     }
-    return n->v->rank == 2 && n->c->count == (size_t)features && seen == features;
+    return n->v->rank == 2 && n->c->count == (size_t)features;
 }
 
 struct tensor *op_feature_head(struct exec *e, int rows, const struct head_part *parts, int part_count,
@@ -264,7 +242,9 @@ struct tensor *op_feature_head(struct exec *e, int rows, const struct head_part 
     n->part_count = part_count;
     n->v = v;
     n->c = c;
+    int covered = 0;
     for (int i = 0; i < part_count; i++) {
+        covered += parts[i].count;
         n->parts[i] = parts[i];
         if (parts[i].h == NULL)
             return NULL;
@@ -277,7 +257,9 @@ struct tensor *op_feature_head(struct exec *e, int rows, const struct head_part 
     struct tensor *out = op_out_rows(e, rows, v->dim[0], wants);
     if (out == NULL)
         return NULL;
-    struct head_task t = {.n = n, .out = out};
+    struct head_task t = {.kernels = e->kernels, .n = n, .out = out};
+    if (covered < v->dim[0])
+        memset(out->data, 0, out->count * sizeof *out->data);
     for (int i = 0; i < part_count; i++) {
         t.part = &n->parts[i];
         pool_run(e->pool, head_task, &t, chunks_of(rows, SAMPLE_CHUNK));

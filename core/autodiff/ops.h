@@ -139,6 +139,8 @@ struct tensor *op_gaussian_kl(struct exec *e, struct tensor *mean, struct tensor
 
 /* Latent variables that may be off (variational sparse coding). min(1, exp(x)): */
 struct tensor *op_spike_odds(struct exec *e, struct tensor *x);
+/* Log variances x of slabs whose deviations are warmth of their own and 1 - warmth of 1. */
+struct tensor *op_spike_warm(struct exec *e, struct tensor *x, double warmth);
 /* x sigmoid(sharpness (u - 1 + odds)), u uniform in [0, 1), a function of (seed, call site, step, `first` + row, column). */
 struct tensor *op_spike_gate(struct exec *e, struct tensor *x, struct tensor *odds, double sharpness, int64_t first);
 /* factor * sum over rows i and pseudo-inputs u of selector[i][u] times the divergence of i's spike and slab from u's:
@@ -160,16 +162,20 @@ struct tensor *op_weight_rows(struct exec *e, struct weight *w);
 /* Row i * count + f is w_j * z_i (elementwise) for j = features[f] (NULL: j = f). z: [rows][k], w: [features][k];
  * `features` is borrowed until backward. */
 struct tensor *op_mask_rows(struct exec *e, struct tensor *z, struct weight *w, const int32_t *features, int count);
-/* What a bias-free linear layer with ReLU makes of the columns of w [hidden][k], and of their negatives: row 2 k is
- * max(0, w_k), row 2 k + 1 is max(0, -w_k). So relu(w (s e_k)) = |s| times one of them. */
-struct tensor *op_signed_columns(struct exec *e, struct weight *w);
-/* The second hidden layer of features that one latent variable feeds: row i * count + f is
- * max(0, |s| columns[2 k + (s < 0)] + b), s = w_jk z_ik, j = features[f], k = latent[f] (-1: s = 0). `columns`:
- * [2 k][hidden], op_signed_columns() through the layer's matrix. `features`, ascending in `latent`, and `latent` are
- * borrowed until backward. */
-struct tensor *op_anchor_rows(struct exec *e, struct tensor *z, struct weight *w, struct tensor *columns,
-                              struct weight *b, const int32_t *features, const int32_t *latent, int count);
-/* y_ij = v_j . h_(i, f) + c_j with j = features[f] of one of the parts; every feature is in exactly one. v: [features][hidden],
+/* The whole decoder of features that at most two latent variables feed: y_ij = c_j + v_j . max(0, b + B max(0, A u)), u the
+ * w_jk z_ik of those latent variables, for the features of all groups; 0 in the others' columns. Costs H a row and H^2 a
+ * group (arcs.c). Entries of w other than the groups' count as zero and get no gradient. z: [rows][k]. `features`: by groups;
+ * borrowed until backward, as are `groups`. */
+struct arc_layers {
+    struct weight *mask, *first, *second, *bias, *head, *head_bias; /* w, A [units][k], B [width][units], b, v, c */
+};
+struct arc_group {
+    int32_t latent[2]; /* different; -1: none, the second before the first */
+    int first, count;  /* of `features` */
+};
+struct tensor *op_arc_head(struct exec *e, struct tensor *z, const struct arc_layers *layers, const int32_t *features,
+                           const struct arc_group *groups, int count);
+/* y_ij = v_j . h_(i, f) + c_j with j = features[f] of one of the parts; a feature is in one at most, 0 without. v: [features][hidden],
  * c: [features]; h: rows i * count + f of `hidden` columns, however the tensor counts its rows. */
 struct head_part {
     struct tensor *h;
@@ -201,6 +207,8 @@ struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int
 /* factor * sum of all elements (of a map: its positions, not halo or padding). */
 struct tensor *op_sum(struct exec *e, struct tensor *x, double factor);
 struct tensor *op_mean(struct exec *e, struct tensor *x);
+/* A loss of rows x that somebody else worked out: its value, and its gradient in x [x->count], borrowed until backward. */
+struct tensor *op_known(struct exec *e, struct tensor *x, double value, const real *gradient);
 /* rate ln(rate / mean) + (1 - rate) ln((1 - rate) / (1 - mean)): how far the mean of activations in (0, 1) is from the
  * rate that is wanted. mean: [1][1]. */
 struct tensor *op_rate_divergence(struct exec *e, struct tensor *mean, double rate);

@@ -41,6 +41,44 @@ struct tensor *op_spike_odds(struct exec *e, struct tensor *x)
     return op_done(e, &n->node, "spike_odds", odds_backward, out, since);
 }
 
+struct warm_node {
+    struct node node;
+    struct tensor *x;
+    real warmth;
+};
+
+/* Deviations, before and after: dy/dx is the share that is x's own. */
+static real warm_share(const struct warm_node *n, real x)
+{
+    real own = n->warmth * real_exp(x / R(2.0));
+    return own / (own + R(1.0) - n->warmth);
+}
+
+static void warm_backward(struct exec *e, struct node *node)
+{
+    const struct warm_node *n = (const struct warm_node *)node;
+    bool add;
+    real *dx = grad_open(e, n->x, &add);
+    for (size_t i = 0; dx != NULL && i < n->x->count; i++)
+        dx[i] = (add ? dx[i] : R(0.0)) + warm_share(n, n->x->data[i]) * node->out->grad[i];
+}
+
+struct tensor *op_spike_warm(struct exec *e, struct tensor *x, double warmth)
+{
+    double since = op_clock(e);
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    struct tensor *out = op_out_like(e, x, x->wants_grad);
+    struct warm_node *n = op_alloc(e, sizeof *n);
+    if (out == NULL || n == NULL)
+        return NULL;
+    n->x = x;
+    n->warmth = (real)warmth;
+    for (size_t i = 0; i < x->count; i++)
+        out->data[i] = R(2.0) * real_log(n->warmth * real_exp(x->data[i] / R(2.0)) + R(1.0) - n->warmth);
+    return op_done(e, &n->node, "spike_warm", warm_backward, out, since);
+}
+
 static void softmax_backward(struct exec *e, struct node *node)
 {
     struct tensor *x = ((struct elementwise_node *)node)->x, *out = node->out;

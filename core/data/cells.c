@@ -1,64 +1,16 @@
 #include "core/data/cells.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/data/collection.h"
 #include "core/data/delimited.h"
+#include "core/data/genes.h"
 
 static enum status no_memory(struct error *err)
 {
     return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table");
-}
-
-/* ---- normalisation ------------------------------------------------------------------------------------ */
-
-struct placed {
-    float value;
-    int column;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    float x = ((const struct placed *)a)->value, y = ((const struct placed *)b)->value;
-    return (x > y) - (x < y);
-}
-
-static void sort_row(const float *x, int columns, struct placed *row)
-{
-    for (int j = 0; j < columns; j++)
-        row[j] = (struct placed){x[j], j};
-    qsort(row, (size_t)columns, sizeof *row, by_value);
-}
-
-enum status cells_quantile_normalise(float *x, int rows, int columns, struct error *err)
-{
-    struct placed *row = malloc((size_t)columns * sizeof *row);
-    double *mean = calloc((size_t)columns, sizeof *mean);
-    for (int i = 0; row && mean && i < rows; i++) {
-        sort_row(x + (ptrdiff_t)i * columns, columns, row);
-        for (int j = 0; j < columns; j++)
-            mean[j] += (double)row[j].value / rows;
-    }
-    for (int i = 0; row && mean && i < rows; i++) {
-        int to;
-        sort_row(x + (ptrdiff_t)i * columns, columns, row);
-        for (int from = 0; from < columns; from = to) {
-            for (to = from + 1; to < columns && row[to].value <= row[from].value; to++)
-                ;
-            double rank = 0.5 * (from + to - 1);
-            int low = (int)rank;
-            double value = rank > low ? 0.5 * (mean[low] + mean[low + 1]) : mean[low];
-            for (int j = from; j < to; j++)
-                x[(ptrdiff_t)i * columns + row[j].column] = (float)value;
-        }
-    }
-    enum status status = row && mean ? STATUS_OK : no_memory(err);
-    free(row);
-    free(mean);
-    return status;
 }
 
 /* ---- reading ---------------------------------------------------------------------------------------- */
@@ -195,7 +147,8 @@ static enum status read_classes(const char *folder, struct raw *r, struct featur
 
 /* ---- tables ----------------------------------------------------------------------------------------- */
 
-static enum status transpose(struct raw *r, const char *folder, struct features **features, struct error *err)
+/* Genes in lines become cells in rows. */
+static enum status turn(struct raw *r, struct features **features, struct error *err)
 {
     struct features *f;
     enum status status = features_create(r->width, r->lines, 0, &f, err);
@@ -207,7 +160,7 @@ static enum status transpose(struct raw *r, const char *folder, struct features 
             f->x[(ptrdiff_t)i * f->columns + j] = r->x[(ptrdiff_t)j * r->width + i];
     f->names = r->names;
     r->names = NULL;
-    return read_classes(folder, r, f, err);
+    return STATUS_OK;
 }
 
 static enum status take(struct raw *r, bool classes, struct features **features, struct error *err)
@@ -253,86 +206,75 @@ static enum status load(const char *folder, const char *name, bool genes, struct
     if (!status && r.lines < 2)
         status = error_set(err, STATUS_INVALID, NULL, "%s has fewer than two lines", name);
     if (!status)
-        status = across ? transpose(&r, folder, features, err) : take(&r, text >= 0, features, err);
+        status = across ? turn(&r, features, err) : take(&r, text >= 0, features, err);
+    if (!status && across)
+        status = read_classes(folder, &r, *features, err);
     raw_close(&r);
     delimited_close(&d);
     return status;
 }
 
-/* ---- genes ------------------------------------------------------------------------------------------ */
+/* ---- the published file ------------------------------------------------------------------------------- */
 
-/* Columns for which keep[j] holds, in place. */
-static void keep_columns(struct features *f, const bool *keep)
-{
-    int kept = 0;
-    for (int j = 0; j < f->columns; j++)
-        kept += keep[j];
-    for (int i = 0; i < f->rows; i++)
-        for (int j = 0, at = 0; j < f->columns; j++)
-            if (keep[j])
-                f->x[(ptrdiff_t)i * kept + at++] = f->x[(ptrdiff_t)i * f->columns + j];
-    for (int j = 0, at = 0; j < f->columns; j++) {
-        if (keep[j])
-            f->names[at++] = f->names[j];
-        else
-            free(f->names[j]);
-    }
-    f->columns = kept;
-}
+/* Ten lines about the cells, called by their second field, a line between, then a gene a line: its name, a cluster, a
+ * count for each cell. The first two fields belong to no cell. */
+enum { ABOUT_LINES = 10, BESIDE = 2 };
 
-static int falling(const void *a, const void *b)
+static enum status keep_header(struct delimited *d, struct raw *r, struct error *err)
 {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
-/* The `most` columns of the largest variance, in their order. */
-static enum status keep_varied(struct features *f, int most, struct error *err)
-{
-    size_t g = (size_t)f->columns;
-    if (f->columns <= most)
+    if ((int)d->count <= BESIDE + 1 || (r->width && r->width != (int)d->count - BESIDE))
+        return error_set(err, STATUS_INVALID, NULL, "line %ld of %s has %zu fields", d->number, d->name, d->count);
+    r->width = (int)d->count - BESIDE;
+    if (strcmp(d->fields[1], "level1class") != 0 || r->header)
         return STATUS_OK;
-    bool *keep = malloc(g * sizeof *keep);
-    double *deviation = malloc(2 * g * sizeof *deviation), *sorted = deviation + g;
-    enum status status = keep && deviation ? STATUS_OK : no_memory(err);
-    if (!status) {
-        features_moments(f, NULL, deviation);
-        memcpy(sorted, deviation, g * sizeof *sorted);
-        qsort(sorted, g, sizeof *sorted, falling);
-        int left = most;
-        for (size_t j = 0; j < g; j++) {
-            keep[j] = left > 0 && deviation[j] >= sorted[most - 1];
-            left -= keep[j];
-        }
-        keep_columns(f, keep);
-    }
-    free(keep);
-    free(deviation);
-    return status;
+    r->header = calloc((size_t)r->width, sizeof *r->header);
+    for (int i = 0; r->header && i < r->width; i++)
+        if (!(r->header[i] = strdup(d->fields[i + BESIDE])))
+            return no_memory(err);
+    return r->header ? STATUS_OK : no_memory(err);
 }
 
-static enum status choose_genes(struct features *f, const struct cells_filter *filter, struct error *err)
+static enum status keep_gene(struct delimited *d, struct raw *r, struct error *err)
 {
-    size_t g = (size_t)f->columns;
-    bool *keep = malloc(g * sizeof *keep);
-    double *mean = malloc(g * sizeof *mean);
-    enum status status = keep && mean ? STATUS_OK : no_memory(err);
-    if (!status) {
-        int left = 0;
-        features_moments(f, mean, NULL);
-        for (size_t j = 0; j < g; j++)
-            left += keep[j] = mean[j] * f->rows >= filter->least_molecules;
-        if (left < 2)
-            status = error_set(err, STATUS_INVALID, NULL, "too few genes have %g molecules", filter->least_molecules);
-        else
-            keep_columns(f, keep);
+    if ((int)d->count != r->width + BESIDE)
+        return error_set(err, STATUS_INVALID, NULL, "line %ld of %s has %zu fields, not %d", d->number, d->name,
+                         d->count, r->width + BESIDE);
+    enum status status = grow(r, err);
+    for (int i = 0; !status && i < r->width; i++) {
+        double value;
+        status = delimited_number(d, (size_t)(i + BESIDE), &value, err);
+        if (!status)
+            r->x[(ptrdiff_t)r->lines * r->width + i] = (float)value;
     }
+    if (status)
+        return status;
+    r->names[r->lines] = strdup(d->fields[0]);
+    return r->names[r->lines++] ? STATUS_OK : no_memory(err);
+}
+
+static enum status load_published(const char *folder, struct features **features, struct error *err)
+{
+    struct delimited d;
+    struct raw r = {0};
+    bool more = true;
+    enum status status = delimited_open(&d, folder, "expression.txt", '\t', err);
+    for (int line = 0; !status && more; line++) {
+        status = delimited_next(&d, &more, err);
+        if (!status && more && line < ABOUT_LINES)
+            status = keep_header(&d, &r, err);
+        else if (!status && more && line > ABOUT_LINES)
+            status = keep_gene(&d, &r, err);
+    }
+    if (!status && (!r.header || r.lines < 2))
+        status = error_set(err, STATUS_INVALID, NULL, "%s has no line level1class, or fewer than two genes", d.name);
     if (!status)
-        status = cells_quantile_normalise(f->x, f->rows, f->columns, err);
+        status = turn(&r, features, err);
     if (!status)
-        status = keep_varied(f, filter->genes, err);
-    free(keep);
-    free(mean);
+        status = start_classes(*features, err);
+    for (int i = 0; !status && i < r.width; i++)
+        status = add_class(*features, i, r.header[i], err);
+    raw_close(&r);
+    delimited_close(&d);
     return status;
 }
 
@@ -380,29 +322,31 @@ static enum status load_stored(const char *folder, const struct cells_filter *fi
         return status;
     status = take_collection(&c, features, err);
     collection_close(&c);
-    return status ? status : keep_varied(*features, filter->genes, err);
+    return status ? status : genes_keep_varied(*features, filter->genes, err);
 }
 
 enum status cells_load(const char *folder, const struct cells_filter *filter, struct features **features,
                        struct error *err)
 {
+    static const char *const plain[] = {"features.tsv", "features.csv"};
+    struct cells_filter without = *filter;
     struct features *made = NULL;
     struct error first = {0};
     enum status status = load_stored(folder, filter, &made, &first);
-    bool stored = status != STATUS_NOT_FOUND;
-    if (!stored) {
+    if (status == STATUS_NOT_FOUND) {
+        error_clear(&first);
+        status = load_published(folder, &made, &first);
+        status = status ? status : genes_choose(made, filter, &first);
+    }
+    if (status == STATUS_NOT_FOUND) {
+        without.neighbours = without.noisiest = 0;
         error_clear(&first);
         status = load(folder, "counts.tsv", true, &made, &first);
+        status = status ? status : genes_choose(made, &without, &first);
     }
-    if (!stored && !status) {
-        status = choose_genes(made, filter, &first);
-    } else if (!stored && status == STATUS_NOT_FOUND) {
+    for (int i = 0; i < 2 && status == STATUS_NOT_FOUND; i++) {
         error_clear(&first);
-        status = load(folder, "features.tsv", false, &made, &first);
-        if (status == STATUS_NOT_FOUND) {
-            error_clear(&first);
-            status = load(folder, "features.csv", false, &made, &first);
-        }
+        status = load(folder, plain[i], false, &made, &first);
     }
     if (status) {
         features_destroy(made);

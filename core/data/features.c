@@ -1,8 +1,10 @@
 #include "core/data/features.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/base/mt19937.h"
 
@@ -48,6 +50,21 @@ void features_destroy(struct features *features)
     free(features->support);
     free(features->label);
     free(features);
+}
+
+enum status features_name(struct features *features, char *const *names, struct error *err)
+{
+    int count = features->columns;
+    char **copies = names ? calloc((size_t)count, sizeof *copies) : NULL;
+    bool whole = !names || copies;
+    for (int j = 0; copies && j < count; j++)
+        whole = (copies[j] = strdup(names[j])) && whole;
+    if (!whole) {
+        free_names(copies, count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the names of %d features", count);
+    }
+    features->names = copies;
+    return STATUS_OK;
 }
 
 void features_folds(int rows, int folds, int *fold)

@@ -26,6 +26,9 @@ struct features {
 enum status features_create(int rows, int columns, int factors, struct features **features, struct error *err);
 void features_destroy(struct features *features); /* NULL is fine; names and class_names are freed with it */
 
+/* Copies of `names` [columns]; NULL leaves it without. */
+enum status features_name(struct features *features, char *const *names, struct error *err);
+
 /* The fold of each row: integers in [0, folds) of numpy's legacy generator at seed 42, as the published splits. */
 void features_folds(int rows, int folds, int *fold);
 /* Mean and deviation (of all, not of a sample) of each column, [columns] each; either may be NULL. */

@@ -289,6 +289,22 @@ struct banded_call {
     real *out; /* [BANDED_ROWS][BANDED_WIDTH] */
 };
 
+/* Rows of a layer that is linear in two numbers of each row, and a head on each: with x = bias + s[0] p[0] + s[1] p[1],
+ *     values[r] = v . max(0, x), v the head of the row's feature.
+ * Backward, with g = values[r] and d = g v where x > 0, else 0:
+ *     pulls[r] = {d . p[0], d . p[1]}; added: dheads[feature] += g max(0, x), dbias += d, dp[t] += s[t] d. */
+struct arc_row {
+    real s[2];
+    int32_t sample, feature; /* sample: the caller's */
+};
+struct arc_call {
+    int count, width; /* of rows; of p, bias and heads */
+    const struct arc_row *rows;
+    const real *p[2], *bias, *heads; /* heads: [features][width] */
+    real *values;                    /* [count] */
+    real *pulls, *dheads, *dbias, *dp[2]; /* pulls: [count][2], written; dheads may be NULL */
+};
+
 /* Adam as in Kingma & Ba, in the arrangement of torch.optim.Adam: with g = gradient_scale * gradient,
  * m += (1 - beta1)(g - m), v = beta2 v + (1 - beta2) g^2,
  * w -= rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon). t counts from 1. */
@@ -350,6 +366,9 @@ struct kernels {
     void (*add)(size_t count, const real *x, real *y);                          /* y += x */
     void (*scale)(size_t count, real factor, real *x);                          /* x *= factor */
     void (*axpy)(size_t count, real factor, const real *x, real *y);            /* y += factor x */
+    real (*dot)(size_t count, const real *x, const real *y);                    /* sum of x y */
+    void (*arc_forward)(const struct arc_call *call);
+    void (*arc_backward)(const struct arc_call *call);
     void (*banded_sum)(const struct banded_call *call);
     /* peaks[r] = max(peaks[r], |x[r][c]|) over c in [0, columns). */
     void (*row_peaks)(int rows, int columns, const real *x, ptrdiff_t ld_x, real *peaks);

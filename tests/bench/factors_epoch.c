@@ -1,9 +1,10 @@
 /* Processor time of updates of one fit, on one thread:
  *
- *     factors_epoch MODEL FEATURES LATENT HIDDEN BATCH UPDATES [ANCHORS]
+ *     factors_epoch MODEL FEATURES LATENT HIDDEN BATCH UPDATES [PRECISION [ANCHORS THREES]]
  *
- * MODEL: sparse-vae, vae. Softmax likelihood on 0/1 rows with a tenth of ones. With ANCHORS (0..1) that share of the
- * features hangs on one factor, the others on two, and the decoder skips zeros. Prints one JSON object: the median
+ * MODEL: sparse-vae, vae. PRECISION: float, bf16. Softmax likelihood on 0/1 rows with a tenth of ones. With ANCHORS and
+ * THREES (0..1) these shares of the features hang on one factor and on three, the others on two, and the decoder skips
+ * zeros. Prints one JSON object: the median
  * time of an update after two that do not count, and the operations that it counts as. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,13 +28,15 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void thin(struct latent_model *m, double anchors)
+static void thin(struct latent_model *m, double anchors, double threes)
 {
     int g = m->shape.features, k = m->shape.latent;
-    for (int j = 0; j < g; j++)
+    for (int j = 0; j < g; j++) {
+        int fed = j < anchors * g ? 1 : j < (1 - threes) * g ? 2 : 3;
         for (int c = 0; c < k; c++)
-            if (c != j % k && (j < anchors * g || c != (j + 1) % k))
+            if ((c - j % k + k) % k >= fed)
                 m->mask->value[(ptrdiff_t)j * k + c] = 0;
+    }
 }
 
 int main(int argc, char **argv)
@@ -59,7 +62,8 @@ int main(int argc, char **argv)
     struct fit_setup setup = {
         .shape = {sparse ? MODEL_SPARSE_VAE : MODEL_VAE, LIKELIHOOD_MULTINOMIAL, g, atoi(argv[3]), atoi(argv[4]), 5},
         .prior = {PRIOR_SPIKE_SLAB, 1, 10, false},
-        .zeros = argc > 7 ? ZEROS_SKIP : ZEROS_THRESHOLD,
+        .zeros = argc > 9 ? ZEROS_SKIP : ZEROS_THRESHOLD,
+        .bf16 = argc > 7 && strcmp(argv[7], "bf16") == 0,
         .beta = 1,
         .learning_rate = 1e-4,
         .batch = batch,
@@ -67,8 +71,8 @@ int main(int argc, char **argv)
     struct fit_data data = {features, order, order, rows, rows};
     if (fit_create(&setup, &data, "", kernels_best(), pool, false, &fit, &err))
         goto failed;
-    if (argc > 7)
-        thin(fit->model, atof(argv[7]));
+    if (argc > 9)
+        thin(fit->model, atof(argv[8]), atof(argv[9]));
     for (int i = -2; i < updates; i++) {
         double began = processor_seconds();
         if (fit_update(fit, &err))

@@ -3,11 +3,13 @@
  *
  *     factors_probe boosting            importances of the columns for y
  *     factors_probe logistic            objective of the regression of y, a class, on x
- *     factors_probe nmf LATENT PENALTY  objective of the factorisation of x */
+ *     factors_probe nmf LATENT PENALTY  objective of the factorisation of x
+ *     factors_probe lda TOPICS          bound of topics, for counts x */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/data/lda.h"
 #include "core/kernels/blas.h"
 #include "core/methods/factors/nmf.h"
 #include "core/metrics/boosting.h"
@@ -82,6 +84,23 @@ static enum status factorise(const struct table *t, int latent, double penalty, 
     return status;
 }
 
+static enum status topics(const struct table *t, int count, struct error *err)
+{
+    struct lda_setup setup = LDA_DEFAULT;
+    struct lda lda = {0};
+    struct pool *pool = NULL;
+    setup.topics = count;
+    setup.document = setup.word = 1.0 / count;
+    enum status status = pool_create(1, &pool, err);
+    if (!status)
+        status = lda_fit(&setup, t->features, pool, &lda, err);
+    if (!status)
+        printf("%.6f\n", lda.bound);
+    lda_close(&lda);
+    pool_destroy(pool);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct error err = {0};
@@ -98,6 +117,8 @@ int main(int argc, char **argv)
         status = logistic(&t, &err);
     if (strcmp(argv[1], "nmf") == 0 && argc > 3)
         status = factorise(&t, atoi(argv[2]), atof(argv[3]), &err);
+    if (strcmp(argv[1], "lda") == 0 && argc > 2)
+        status = topics(&t, atoi(argv[2]), &err);
     if (status)
         fprintf(stderr, "factors_probe: %s\n", err.message);
     features_destroy(t.features);

@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
-from sklearn.decomposition import NMF
+from sklearn.decomposition import NMF, LatentDirichletAllocation
 from sklearn.ensemble import GradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression
 
@@ -58,4 +58,16 @@ for penalty in (0.0, 1.0):
     objective = 0.5 * ((x - a @ h) ** 2).sum() + 0.5 * penalty * ((a**2).sum() + (h**2).sum())
     worst = max(worst, abs(ours(x, np.zeros(120), "nmf", 4, penalty)[0] / objective - 1))
 report("objective of the factorisation", worst, 0.01)
+
+worst = 0
+for topics in (4, 10):
+    beta, theta = rng.dirichlet(np.full(60, 0.1), topics), rng.dirichlet(np.full(topics, 0.3), 400)
+    x = np.array([rng.multinomial(60, p / p.sum()) for p in theta @ beta]).astype(np.float32)
+    log_perplexity = []
+    for seed in range(3):
+        model = LatentDirichletAllocation(topics, max_iter=10, random_state=seed).fit(x)
+        log_perplexity.append(np.log(model.perplexity(x)))
+    mine = -ours(x, np.zeros(400), "lda", topics)[0] / x.sum()
+    worst = max(worst, abs(mine / np.mean(log_perplexity) - 1))
+report("log perplexity of topics", worst, 0.01)
 sys.exit(failed > 0)

@@ -103,6 +103,17 @@ static struct tensor *build_gate(struct probe *p, const void *context)
     return op_spike_gate(&p->exec, probe_input(p, 0), odds, 10, 2);
 }
 
+static struct tensor *build_warm(struct probe *p, const void *context) { return op_spike_warm(&p->exec, probe_input(p, 0), 0.3); }
+
+static void warm_gradients(void **state)
+{
+    struct probe p;
+    probe_open(&p, 1, "ref");
+    probe_rows(&p, 3, 4, 2.0);
+    probe_check(&p, build_warm, NULL, TOLERANCE);
+    probe_close(&p);
+}
+
 static struct tensor *build_softmax(struct probe *p, const void *context)
 {
     return op_softmax_rows(&p->exec, probe_input(p, 0));
@@ -225,58 +236,78 @@ static void head_gradients(void **state)
     }
 }
 
-/* features 0 and 6 hang on nothing, 2 and 5 on latent 0, 3 on latent 2 */
-static const int32_t anchors[] = {0, 6, 2, 5, 3}, hang[] = {-1, -1, 0, 0, 2};
+/* Features 0 and 6 hang on nothing, 2 and 5 on latent 0, 3 on latent 2, 7, 8 and 4 on two; 1 is none of these. */
+static const int32_t few[] = {0, 6, 2, 5, 3, 7, 8, 4};
+static const struct arc_group few_groups[] = {{{-1, -1}, 0, 2}, {{0, -1}, 2, 2}, {{2, -1}, 4, 1}, {{0, 2}, 5, 2}, {{2, 1}, 7, 1}};
+enum { FEW = 8, FEW_GROUPS = 5, FEW_ALL = 9 };
 
-static struct tensor *build_anchor(struct probe *p, const void *context)
+static struct tensor *build_arcs(struct probe *p, const void *context)
 {
     const struct latent_case *c = context;
-    struct exec *e = &p->exec;
-    struct tensor *columns = op_linear(e, op_signed_columns(e, c->a), c->b2m, NULL, false, 0.0);
-    return op_anchor_rows(e, probe_input(p, 0), c->w, columns, c->b2, anchors, hang, 5);
+    struct arc_layers layers = {c->w, c->a, c->b2m, c->b2, c->v, c->c};
+    return op_arc_head(&p->exec, probe_input(p, 0), &layers, few, few_groups, FEW_GROUPS);
 }
 
 /* The same through the whole decoder. */
 static struct tensor *build_through(struct probe *p, const void *context)
 {
-    static real zeros[32];
-    static struct weight no_bias;
+    static real zeros[64];
+    static struct weight none;
     const struct latent_case *c = context;
     struct exec *e = &p->exec;
-    struct weight *none = &no_bias;
-    no_bias = (struct weight){.value = zeros, .rank = 1, .dim = {c->a->dim[0]}, .count = (size_t)c->a->dim[0]};
-    struct tensor *u = op_mask_rows(e, probe_input(p, 0), c->w, anchors, 5);
-    return op_linear(e, op_linear(e, u, c->a, none, true, 0.0), c->b2m, c->b2, true, 0.0);
+    none = (struct weight){.value = zeros, .rank = 1, .dim = {c->a->dim[0]}, .count = (size_t)c->a->dim[0]};
+    struct tensor *u = op_mask_rows(e, probe_input(p, 0), c->w, few, FEW);
+    struct head_part part = {op_linear(e, op_linear(e, u, c->a, &none, true, 0.0), c->b2m, c->b2, true, 0.0), few, FEW};
+    return op_feature_head(e, probe_input(p, 0)->rows, &part, 1, c->v, c->c);
 }
 
-static void anchor_gradients(void **state)
+/* By any table of kernels: values, and gradients of a few shapes. */
+static void arcs_are_the_decoder(void **state)
+{
+    static const int units[] = {1, 2, 20, 37};
+    for (size_t n = 0; n < sizeof units / sizeof units[0]; n++) {
+        struct probe p;
+        struct latent_case c = {0};
+        probe_open(&p, 2, "ref");
+        probe_rows(&p, 11, 3, 1.0);
+        c.w = probe_matrix(&p, FEW_ALL, 3, 1.0);
+        c.a = probe_matrix(&p, units[n], 3, 1.0);
+        c.b2m = probe_matrix(&p, 18, units[n], 0.5);
+        c.b2 = probe_vector(&p, 18, 0.5);
+        c.v = probe_matrix(&p, FEW_ALL, 18, 1.0);
+        c.c = probe_vector(&p, FEW_ALL, 1.0);
+        for (int g = 0; g < FEW_GROUPS; g++)
+            for (int f = 0; f < few_groups[g].count; f++)
+                for (int k = 0; k < 3; k++)
+                    if (k != few_groups[g].latent[0] && k != few_groups[g].latent[1])
+                        c.w->value[few[few_groups[g].first + f] * 3 + k] = 0;
+        exec_begin(&p.exec, false, 0);
+        struct tensor *fast = build_arcs(&p, &c), *whole = build_through(&p, &c);
+        assert_non_null(fast);
+        assert_non_null(whole);
+        for (size_t i = 0; i < whole->count; i++)
+            assert_true(fabs((double)(whole->data[i] - fast->data[i])) < 1e-12);
+        probe_check(&p, build_arcs, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+static struct tensor *build_known(struct probe *p, const void *context)
+{
+    static const real gradient[] = {R(0.5), R(-2.0), R(3.0), R(0.0)};
+    struct tensor *x = probe_input(p, 0);
+    double value = 0;
+    for (int i = 0; i < 4; i++)
+        value += (double)(x->data[i] * gradient[i]);
+    return op_known(&p->exec, x, value, gradient);
+}
+
+static void known_gradients(void **state)
 {
     struct probe p;
-    struct latent_case c = {0};
-    probe_open(&p, 2, "ref");
-    probe_rows(&p, 9, 3, 1.0);
-    c.w = probe_matrix(&p, 7, 3, 1.0);
-    c.a = probe_matrix(&p, 20, 3, 1.0);
-    c.b2m = probe_matrix(&p, 18, 20, 0.5);
-    c.b2 = probe_vector(&p, 18, 0.5);
-    for (int f = 0; f < 5; f++)
-        for (int k = 0; k < 3; k++)
-            if (k != hang[f])
-                c.w->value[anchors[f] * 3 + k] = 0;
-    exec_begin(&p.exec, false, 0);
-    struct tensor *fast = build_anchor(&p, &c);
-    assert_non_null(fast);
-    size_t count = fast->count;
-    real *copy = malloc(count * sizeof *copy);
-    memcpy(copy, fast->data, count * sizeof *copy);
-    exec_begin(&p.exec, false, 0);
-    struct tensor *whole = build_through(&p, &c);
-    assert_non_null(whole);
-    assert_int_equal(whole->count, count);
-    for (size_t i = 0; i < whole->count; i++)
-        assert_true(fabs((double)(whole->data[i] - copy[i])) < 1e-12);
-    free(copy);
-    probe_check(&p, build_anchor, &c, TOLERANCE);
+    probe_open(&p, 1, "ref");
+    probe_rows(&p, 2, 2, 1.0);
+    probe_check(&p, build_known, NULL, TOLERANCE);
     probe_close(&p);
 }
 
@@ -360,7 +391,7 @@ int main(void)
         cmocka_unit_test(latent_gradients),         cmocka_unit_test(noise_is_of_the_row),
         cmocka_unit_test(spike_gradients),          cmocka_unit_test(spikes_have_their_values),
         cmocka_unit_test(mask_gradients),           cmocka_unit_test(head_gradients),
-        cmocka_unit_test(anchor_gradients),         cmocka_unit_test(loss_gradients),
+        cmocka_unit_test(arcs_are_the_decoder), cmocka_unit_test(known_gradients), cmocka_unit_test(warm_gradients),         cmocka_unit_test(loss_gradients),
         cmocka_unit_test(losses_have_their_values), cmocka_unit_test(penalty_gradients),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

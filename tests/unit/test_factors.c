@@ -259,8 +259,9 @@ static void skipping_changes_nothing_but_time(void **state)
     assert_ok(fit_view(whole, b.test, 100, true, 0, &view, err));
     memcpy(y, view.y, sizeof y);
     assert_ok(fit_view(skipping, b.test, 100, true, 0, &view, err));
-    assert_int_equal(skipping->model->skip.dense_count, 2);
-    assert_int_equal(skipping->model->skip.anchor_count, 5);
+    assert_int_equal(skipping->model->skip.dense_count, 1);
+    assert_int_equal(skipping->model->skip.few_count, 6);
+    assert_int_equal(skipping->model->skip.group_count, 6);
     for (int i = 0; i < 100 * SYNTHETIC_FEATURES; i++)
         assert_near(view.y[i], y[i], 1e-5);
     assert_ok(fit_update(skipping, err));
@@ -319,6 +320,47 @@ static void fits_go_down(void **state)
         }
         fit_destroy(f);
     }
+    bench_close(&b);
+}
+
+/* The slabs of variational sparse coding are normal ones at first, and the encoder's own after the epochs that are set. */
+static void slabs_warm_up(void **state)
+{
+    struct bench b;
+    bench_open(&b, 2);
+    struct fit_setup setup = setup_of((const struct config_setting[]){{"model", "vsc"}, {"warm_up", "2"}, {NULL, NULL}});
+    struct fit *f = fit_open(&b, &setup);
+    struct fit_view view;
+    assert_ok(fit_view(f, b.test, 1, false, 0, &view, err));
+    for (int k = 0; k < 5; k++)
+        assert_true(view.mean[k] == 0 && fabsf(view.log_variance[k]) < 1e-6f);
+    while (f->epoch < 1)
+        assert_ok(fit_update(f, err));
+    assert_ok(fit_view(f, b.test, 1, false, 0, &view, err));
+    assert_near(f->model->warmth, 0.5, 1e-12);
+    assert_true(view.mean[0] != 0);
+    while (f->epoch < 3)
+        assert_ok(fit_update(f, err));
+    assert_near(f->model->warmth, 1, 1e-12);
+    fit_destroy(f);
+    bench_close(&b);
+}
+
+/* Rounded products: nearly the same loss, and not the same bits. */
+static void products_are_rounded(void **state)
+{
+    struct bench b;
+    bench_open(&b, 2);
+    struct fit_setup setup = setup_of((const struct config_setting[]){{NULL, NULL}});
+    struct fit *plain = fit_open(&b, &setup);
+    setup.bf16 = true;
+    struct fit *rounded = fit_open(&b, &setup);
+    assert_ok(fit_update(plain, err));
+    assert_ok(fit_update(rounded, err));
+    assert_true(fabs(plain->last_loss - rounded->last_loss) < 0.02 * fabs(plain->last_loss) &&
+                fabs(plain->last_loss - rounded->last_loss) > 0);
+    fit_destroy(plain);
+    fit_destroy(rounded);
     bench_close(&b);
 }
 
@@ -426,6 +468,8 @@ int main(void)
         cmocka_unit_test(objectives_are_those_of_the_table),
         cmocka_unit_test(skipping_changes_nothing_but_time),
         cmocka_unit_test(fits_go_down),
+        cmocka_unit_test(slabs_warm_up),
+        cmocka_unit_test(products_are_rounded),
         cmocka_unit_test(counts_are_fitted),
         cmocka_unit_test(factorisations_converge),
     };

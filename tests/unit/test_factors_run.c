@@ -77,7 +77,42 @@ static const struct config_setting table[] = {{"experiment", "folds"},
                                               {"nmf_iterations", "6"},
                                               {"checkpoint_every", "60"},
                                               {NULL, NULL}};
+static const struct config_setting shifted[] = {{"data", "shifted"},
+                                                {"source", "papers"},
+                                                {"likelihood", "softmax"},
+                                                {"topics", "2"},
+                                                {"experiment", "folds"},
+                                                {"folds", "2"},
+                                                {"models", "sparse-vae,vsc,nmf"},
+                                                {"warm_up", "2"},
+                                                {"precision", "bf16"},
+                                                {"latent", "3"},
+                                                {"hidden", "8"},
+                                                {"batch", "16"},
+                                                {"epochs", "4"},
+                                                {"checkpoint_every", "60"},
+                                                {NULL, NULL}};
 static char data_root[64];
+
+/* Sixty papers of eight words; those of one kind have two words of every kind more often. */
+static int make_papers(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/papers", data_root);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/papers/vocab.txt", data_root);
+    FILE *words = fopen(path, "wb");
+    snprintf(path, sizeof path, "%s/papers/docword.txt", data_root);
+    FILE *file = words ? fopen(path, "wb") : NULL;
+    if (!file)
+        return -1;
+    fprintf(words, "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n");
+    fprintf(file, "60\n8\n%d\n", 60 * 6);
+    for (int d = 0; d < 60; d++)
+        for (int n = 0; n < 6; n++)
+            fprintf(file, "%d %d %d\n", d + 1, (d % 4 * 2 + n) % 8 + 1, n < 2 ? 9 : 1 + (d + n) % 2);
+    return fclose(words) || fclose(file);
+}
 
 /* Users like the films of one of two kinds. */
 static int make_data(void **state)
@@ -97,16 +132,22 @@ static int make_data(void **state)
         for (int m = 0; m < 60; m++)
             if (m % 2 == u % 2 && (u * 7 + m * 5) % 11 < 9)
                 fprintf(file, "%d,%d,%d\n", u, m, 4 + (u + m) % 2);
-    return fclose(file);
+    return fclose(file) || make_papers();
 }
 
 static int remove_data(void **state)
 {
+    static const char *const files[] = {"films/ratings.csv", "papers/vocab.txt", "papers/docword.txt"};
+    static const char *const folders[] = {"films", "papers"};
     char path[128];
-    snprintf(path, sizeof path, "%s/films/ratings.csv", data_root);
-    unlink(path);
-    snprintf(path, sizeof path, "%s/films", data_root);
-    rmdir(path);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", data_root, files[i]);
+        unlink(path);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        snprintf(path, sizeof path, "%s/%s", data_root, folders[i]);
+        rmdir(path);
+    }
     return rmdir(data_root);
 }
 
@@ -138,7 +179,7 @@ static void assert_same(const struct witness *a, const struct witness *b)
 
 static void threads_and_pauses_do_not_change_a_bit(void **state)
 {
-    const struct config_setting *const runs[] = {many, skip, horseshoe, groups, table};
+    const struct config_setting *const runs[] = {many, skip, horseshoe, groups, table, shifted};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         struct witness one, other;
         run_through(runs[i], 1, 0, &one);
@@ -193,6 +234,16 @@ static void tables_are_measured(void **state)
     host_close(&host);
 }
 
+static void shifted_documents_are_measured(void **state)
+{
+    struct witness w;
+    run_through(shifted, 2, 0, &w);
+    assert_int_equal(w.count, 2 * 3);
+    for (int i = 0; i < w.count; i++)
+        assert_true(w.outcomes[i].nll > 0 && w.outcomes[i].nll < 200 && isnan(w.outcomes[i].dci));
+    assert_true(fabs(w.outcomes[0].nll - w.outcomes[1].nll) > 1e-6); /* drawn anew */
+}
+
 /* Learns the synthetic data: low error, factors found, few columns. */
 static void training_gets_where_it_should(void **state)
 {
@@ -204,6 +255,7 @@ static void training_gets_where_it_should(void **state)
     if (!(o->mse < 1 && o->dci > 0.9 && o->columns <= 4 && o->support_f1 > 0.6))
         fail_msg("mse %g, dci %g, columns %g, f1 %g", o->mse, o->dci, o->columns, o->support_f1);
     assert_true(o->objective < o->worst_objective);
+    assert_true(o->anchors_found > 0.5 && o->anchors_found <= 1 && o->factors_apart > 0 && o->factors_apart <= 1);
 }
 
 static void summaries_are_medians(void **state)
@@ -241,6 +293,7 @@ static void faults_are_named(void **state)
                  {{{"data", "ratings"}, {"source", "../up"}}, "source"},
                  {{{"data", "cells"}, {"source", "a"}, {"experiment", "rho"}}, "experiment"},
                  {{{"experiment", "folds"}}, "experiment"},
+                 {{{"data", "shifted"}, {"source", "a"}, {"topics", "3"}}, "topics"},
                  {{{"data", "cells"}, {"source", "a"}, {"dataset", "5"}}, "dataset"},
                  {{{"experiment", "rho"}, {"datasets", "1000"}, {"rhos", "0,0.1,0.2,0.3,0.4"}}, "experiment"}};
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
@@ -377,6 +430,7 @@ int main(void)
         cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
         cmocka_unit_test(every_case_is_measured),
         cmocka_unit_test(tables_are_measured),
+        cmocka_unit_test(shifted_documents_are_measured),
         cmocka_unit_test(training_gets_where_it_should),
         cmocka_unit_test(summaries_are_medians),
         cmocka_unit_test(faults_are_named),

@@ -144,6 +144,60 @@ static void elementwise_match(void **state)
         }
 }
 
+static void dots_match(void **state)
+{
+    FOR_EACH_TABLE(fast)
+        for (size_t n = 0; n < COUNT(widths); n++) {
+            size_t w = (size_t)widths[n];
+            float *x = random_floats(1, w), *y = random_floats(2, w), a = ref->dot(w, x, y), b = fast->dot(w, x, y);
+            assert_float_equal(a, b, 1e-5f * (1 + sqrtf((float)w)));
+            free(x);
+            free(y);
+        }
+}
+
+static void arcs_match(void **state)
+{
+    enum { MOST = 11, FEATURES = 3 };
+    FOR_EACH_TABLE(fast)
+        for (size_t n = 0; n < COUNT(widths) * (MOST + 1) * 2; n++) {
+            int w = widths[n / 2 % COUNT(widths)], count = (int)(n / 2 / COUNT(widths));
+            size_t width = (size_t)w, heads = FEATURES * width;
+            float *p = random_floats(1, 3 * width), *v = random_floats(2, heads), *s = random_floats(3, 2 * MOST);
+            float *values = random_floats(4, MOST), *start = random_floats(5, heads + 3 * width), *out[2], *given[2], *pulls[2];
+            struct arc_row rows[MOST];
+            for (int r = 0; r < MOST; r++)
+                rows[r] = (struct arc_row){{s[2 * r], s[2 * r + 1]}, r, r / 2 % FEATURES};
+            for (int t = 0; t < 2; t++) {
+                const struct kernels *k = t ? fast : ref;
+                out[t] = copy_floats(start, heads + 3 * width);
+                given[t] = copy_floats(values, MOST);
+                pulls[t] = copy_floats(values, MOST);
+                pulls[t] = realloc(pulls[t], 2 * MOST * sizeof(float));
+                memset(pulls[t], 0, 2 * MOST * sizeof(float));
+                struct arc_call call = {.count = count, .width = w, .rows = rows, .p = {p, p + w}, .bias = p + 2 * w,
+                                        .heads = v, .values = given[t], .pulls = pulls[t],
+                                        .dheads = n & 1 ? out[t] : NULL, .dbias = out[t] + heads,
+                                        .dp = {out[t] + heads + w, out[t] + heads + 2 * w}};
+                k->arc_backward(&call);
+                k->arc_forward(&call);
+            }
+            CHECK_CLOSE("arc_forward", fast, given[0], given[1], MOST);
+            CHECK_CLOSE("arc_backward", fast, out[0], out[1], heads + 3 * width);
+            CHECK_CLOSE("arc_backward, pulls", fast, pulls[0], pulls[1], 2 * MOST);
+            for (int t = 0; t < 2; t++) {
+                free(out[t]);
+                free(given[t]);
+                free(pulls[t]);
+            }
+            free(p);
+            free(v);
+            free(s);
+            free(values);
+            free(start);
+        }
+}
+
 static void banded_sums_match(void **state)
 {
     enum { TILE = BANDED_ROWS * BANDED_WIDTH, TERMS = 80 };
@@ -495,6 +549,7 @@ int main(void)
         cmocka_unit_test(bf16_rounds),
         cmocka_unit_test(sparse_products_match),
         cmocka_unit_test(elementwise_match),
+        cmocka_unit_test(dots_match), cmocka_unit_test(arcs_match),
         cmocka_unit_test(banded_sums_match),
         cmocka_unit_test(row_peaks_match),
         cmocka_unit_test(softmax_matches),

@@ -13,6 +13,7 @@
 #include "core/data/abstracts.h"
 #include "core/data/cells.h"
 #include "core/data/delimited.h"
+#include "core/data/genes.h"
 #include "core/data/ratings.h"
 
 #define assert_ok(call)                                                                                              \
@@ -57,7 +58,7 @@ static int teardown(void **state)
 {
     static const char *const names[] = {"t.csv",         "ratings.csv", "movies.csv", "abstracts.jsonl",
                                         "abstracts.csv", "docword.txt", "vocab.txt",  "counts.tsv",
-                                        "cells.tsv",     "features.csv"};
+                                        "cells.tsv",     "features.csv", "expression.txt"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         drop(names[i]);
     return rmdir(folder);
@@ -212,15 +213,52 @@ static void quantiles_become_the_same(void **state)
 {
     float x[] = {5, 2, 3, 4, 4, 1, 4, 2, 3, 4, 6, 8}; /* three rows of four */
     static const double want[] = {17.0 / 3, 2, 3, 14.0 / 3, 31.0 / 6, 2, 31.0 / 6, 3, 2, 3, 14.0 / 3, 17.0 / 3};
-    assert_ok(cells_quantile_normalise(x, 3, 4, err));
+    assert_ok(genes_quantile_normalise(x, 3, 4, err));
     for (int i = 0; i < 12; i++)
         assert_near(x[i], want[i], 1e-6);
+}
+
+/* Genes 0, 1 and 4 rise together, 3 falls, 2 is constant. */
+static void genes_are_measured(void **state)
+{
+    float x[] = {1, 2, 7, 9, 0, 2, 4, 7, 8, 1, 3, 6, 7, 7, 2, 4, 8, 7, 6, 3};
+    struct features f = {.rows = 4, .columns = 5, .x = x};
+    double noise[5];
+    int count[5];
+    assert_ok(genes_neighbours(&f, 0.5, NULL, count, err));
+    assert_true(count[0] == 3 && count[1] == 3 && count[2] == 1 && count[3] == 1 && count[4] == 3);
+    genes_noise(&f, -0.56, 0.61, noise);
+    assert_near(noise[0], log2(sqrt(1.25) / 2.5) - log2(pow(2.5, -0.56) + 0.61), 1e-12);
+    assert_true(noise[2] < -1e9 && noise[4] > noise[0]);
+}
+
+/* Ten lines about cells, one between, genes. A, B and C go together, D alone, E has too few molecules. */
+static void published_cells_are_read(void **state)
+{
+    struct features *f;
+    struct cells_filter filter = {.least_molecules = 5, .genes = 9, .neighbours = 3, .correlation = 0.5, .noisiest = 2,
+                                  .power = -0.56, .offset = 0.61};
+    char text[2048] = "";
+    for (int line = 1; line <= 10; line++)
+        strcat(text, line == 9 ? "\tlevel1class\tglia\tneuron\tglia\tneuron\n" : "\tabout\ta\tb\tc\td\n");
+    strcat(text, "\t\t\t\t\t\nA\t1\t1\t2\t3\t4\nB\t1\t9\t9\t10\t10\nC#2\t1\t0\t0\t9\t9\nD\t2\t5\t1\t5\t1\nE\t2\t0\t0\t1\t1\n");
+    put("expression.txt", text);
+    assert_ok(cells_load(folder, &filter, &f, err));
+    assert_true(f->rows == 4 && f->columns == 2 && f->classes == 2);
+    assert_string_equal(f->names[0], "A");
+    assert_string_equal(f->names[1], "C#2"); /* B is the least noisy of the three */
+    assert_true(f->label[0] == 0 && f->label[1] == 1 && f->label[2] == 0);
+    assert_string_equal(f->class_names[1], "neuron");
+    features_destroy(f);
+    put("expression.txt", "\tlevel1class\tglia\tneuron\n\tabout\ta\n");
+    assert_int_equal(cells_load(folder, &filter, &f, NULL), STATUS_INVALID);
+    drop("expression.txt");
 }
 
 static void cells_are_read_both_ways(void **state)
 {
     struct features *f;
-    struct cells_filter filter = {3, 2};
+    struct cells_filter filter = {.least_molecules = 3, .genes = 2, .neighbours = 3, .noisiest = 1}; /* the last two not here */
     put("counts.tsv", "\tc1\tc2\tc3\nA\t1\t9\t2\nB\t0\t1\t0\nC\t3\t3\t3\nD\t8\t0\t4\n");
     put("cells.tsv", "cell_id\tlevel1class\nc1\tx\nc2\ty\nc3\tx\n");
     assert_ok(cells_load(folder, &filter, &f, err)); /* B has too few molecules, C the least spread */
@@ -258,7 +296,8 @@ int main(void)
         cmocka_unit_test(records_have_fields),      cmocka_unit_test(ratings_are_filtered),
         cmocka_unit_test(plurals_become_singulars), cmocka_unit_test(json_texts_are_found),
         cmocka_unit_test(abstracts_are_counted),    cmocka_unit_test(quantiles_become_the_same),
-        cmocka_unit_test(cells_are_read_both_ways),
+        cmocka_unit_test(cells_are_read_both_ways), cmocka_unit_test(genes_are_measured),
+        cmocka_unit_test(published_cells_are_read),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -38,6 +38,9 @@ void FAST(column_sums)(int rows, int columns, const real *x, ptrdiff_t ld_x, rea
 void FAST(add)(size_t count, const real *x, real *y);
 void FAST(scale)(size_t count, real factor, real *x);
 void FAST(axpy)(size_t count, real factor, const real *x, real *y);
+real FAST(dot)(size_t count, const real *x, const real *y);
+void FAST(arc_forward)(const struct arc_call *call);
+void FAST(arc_backward)(const struct arc_call *call);
 void FAST(banded_sum)(const struct banded_call *call);
 void FAST(row_peaks)(int rows, int columns, const real *x, ptrdiff_t ld_x, real *peaks);
 void FAST(add_periodic)(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,

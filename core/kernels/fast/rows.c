@@ -60,6 +60,19 @@ void FAST(axpy)(size_t count, real factor, const real *x, real *y)
     FOR_VECTORS(i, part, count) STORE(y + i, v_fma(LOAD(x + i), f, LOAD(y + i)));
 }
 
+real FAST(dot)(size_t count, const real *x, const real *y)
+{
+    vf sum[4] = {v_zero(), v_zero(), v_zero(), v_zero()};
+    size_t i = 0;
+    for (; i + 4 * V <= count; i += 4 * V)
+        UNROLL for (int s = 0; s < 4; s++) sum[s] = v_fma(v_load(x + i + s * V), v_load(y + i + s * V), sum[s]);
+    for (; i < count; i += V) {
+        int part = count - i < V ? (int)(count - i) : V;
+        sum[0] = v_fma(LOAD(x + i), LOAD(y + i), sum[0]);
+    }
+    return v_sum(v_add(v_add(sum[0], sum[1]), v_add(sum[2], sum[3])));
+}
+
 enum { BANDED_STRIP = V_WIDE ? 2 : 1 };
 
 /* Terms of one pattern, which says for each pair whether the sum of those alike or the other takes them. */

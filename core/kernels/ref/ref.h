@@ -36,6 +36,9 @@ void ref_column_sums(int rows, int columns, const real *x, ptrdiff_t ld_x, real 
 void ref_add(size_t count, const real *x, real *y);
 void ref_scale(size_t count, real factor, real *x);
 void ref_axpy(size_t count, real factor, const real *x, real *y);
+real ref_dot(size_t count, const real *x, const real *y);
+void ref_arc_forward(const struct arc_call *call);
+void ref_arc_backward(const struct arc_call *call);
 void ref_banded_sum(const struct banded_call *call);
 void ref_row_peaks(int rows, int columns, const real *x, ptrdiff_t ld_x, real *peaks);
 void ref_add_periodic(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,

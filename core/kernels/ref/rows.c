@@ -90,6 +90,14 @@ void ref_axpy(size_t count, real factor, const real *x, real *y)
         y[i] += factor * x[i];
 }
 
+real ref_dot(size_t count, const real *x, const real *y)
+{
+    real sum = 0;
+    for (size_t i = 0; i < count; i++)
+        sum += x[i] * y[i];
+    return sum;
+}
+
 void ref_banded_sum(const struct banded_call *c)
 {
     for (int p = 0; p < BANDED_PATTERNS; p++)

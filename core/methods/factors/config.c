@@ -11,13 +11,14 @@
 
 const char *const factors_model_names[] = {"sparse-vae", "vae", "beta-vae", "vsc", "oi-vae", "nmf", NULL};
 static const char *const experiment_names[] = {"one", "rho", "folds", NULL};
-static const char *const data_names[] = {"synthetic", "ratings", "abstracts", "cells", NULL};
+static const char *const data_names[] = {"synthetic", "ratings", "abstracts", "cells", "shifted", NULL};
 static const char *const noise_names[] = {"deviation", "variance", NULL};
 static const char *const likelihood_names[] = {"gaussian", "softmax", "bernoulli", NULL};
 static const char *const prior_names[] = {"spike-slab", "slab", "horseshoe", "none", NULL};
 static const char *const objective_names[] = {"code", "paper", NULL};
 static const char *const estep_names[] = {"code", "paper", NULL};
 static const char *const zeros_names[] = {"threshold", "proximal", "skip", NULL};
+static const char *const precision_names[] = {"float", "bf16", NULL};
 static const char *const divergence_names[] = {"corrected", "published", NULL};
 #define model_names factors_model_names
 
@@ -50,12 +51,13 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
            "of a table"),
     CHOICE(data, "synthetic",
            "seven features of two factors; or a table that is read: ratings, abstracts, cells (or any table of "
-           "numbers)"),
+           "numbers); or abstracts drawn anew, in training from shifted mixtures of topics"),
     {"source", FIELD_TEXT, AT(source), "", 0, 0, false, false, NULL, "",
      "name of the data set that a table is read from"},
     INTEGER(features, "0", 0, 100000, "features",
             "tables: most features that are kept; 0: 300 movies, 500 words, 558 genes"),
-    INTEGER(folds, "5", 2, 100, "folds", "tables: parts of the rows, each held out once"),
+    INTEGER(folds, "5", 2, 100, "folds",
+            "tables: parts of the rows, each held out once; shifted: how often documents are drawn"),
     LIST(models, "experiments: models to compare, as \"sparse-vae,vae\"; empty: model"),
     LIST(rhos, "experiments: values of rho, as \"0,0.2,0.4\"; empty: rho"),
     INTEGER(datasets, "25", 1, 1000, "data sets", "experiments: data sets for each rho"),
@@ -65,6 +67,9 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     INTEGER(rows, "1000", 10, 1000000, "rows", "synthetic data: samples, of which about half are held out"),
     CHOICE(noise, "deviation",
            "synthetic data: 0.5 is the noise's deviation (the authors' code) or its variance (the paper)"),
+    INTEGER(topics, "20", 2, 1000, "topics", "shifted: topics that are fitted to the abstracts"),
+    REAL_IN(shift, "0.5", 0, 100, false, false, "",
+            "shifted: deviation of what half of the topics are multiplied by, of its logarithm; less is harder"),
 
     INTEGER(latent, "5", 1, 512, "factors", "latent variables K"),
     INTEGER(hidden, "50", 1, 4096, "units", "width of the two hidden layers of encoder and decoder"),
@@ -86,6 +91,8 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     REAL_IN(alpha, "0.01", 0, 1, true, true, "", "vsc: share of latent variables that are on, by the prior"),
     CHOICE(divergence, "corrected",
            "vsc: the divergence from the prior, or that of a published program, with deviations for variances"),
+    INTEGER(warm_up, "0", 0, 100000, "epochs",
+            "vsc: passes in which the slabs grow from normal ones, whatever the row, to what the encoder says"),
     REAL_IN(nmf_penalty, "1", 0, 1e9, false, false, "", "nmf: weight of the squares of both matrices"),
     REAL_IN(nmf_tolerance, "1e-4", 0, 1, false, false, "",
             "nmf: ends when the distance from the optimum fell to this share of the first"),
@@ -94,6 +101,8 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     REAL_IN(group_penalty, "1", 0, 1e6, false, false, "",
             "oi-vae: weight of the group lasso, by a proximal step after each update"),
 
+    CHOICE(precision, "float",
+           "what the sparse decoder's products multiply in training: floats, or floats rounded to bf16 (8 bits)"),
     INTEGER(batch, "100", 1, 65536, "rows", "rows of one optimiser update"),
     INTEGER(epochs, "200", 1, 100000, "epochs", "passes over the rows of training"),
     INTEGER(zeros_after, "50", 0, 100000, "epochs", "passes before the decoder skips zeros, see zeros"),
@@ -189,7 +198,9 @@ struct fit_setup factors_setup(const struct factors_config *c, const struct fact
         .group_penalty = c->group_penalty,
         .rate = c->alpha,
         .printed = c->divergence == 1,
-        .relative = c->data == DATA_ABSTRACTS,
+        .relative = c->data == DATA_ABSTRACTS || c->data == DATA_SHIFTED,
+        .bf16 = c->precision == PRECISION_BF16,
+        .warm_up = c->warm_up,
         .seed = (high << 32 | low) & 0x7fffffffffffffff,
     };
     return setup;
@@ -202,7 +213,7 @@ struct nmf_setup factors_nmf_setup(const struct factors_config *c, int features)
 
 int factors_features(const struct factors_config *config)
 {
-    static const int most[] = {SYNTHETIC_FEATURES, 300, 500, 558};
+    static const int most[] = {SYNTHETIC_FEATURES, 300, 500, 558, 500};
     return config->data != DATA_SYNTHETIC && config->features ? (int)config->features : most[config->data];
 }
 
@@ -239,8 +250,10 @@ void factors_check(const void *config, const struct method_faults *faults)
                     "must be the name of a data set: small letters, digits, '.', '-' and '_'");
     if (table ? c->experiment == EXPERIMENT_RHO : c->experiment == EXPERIMENT_FOLDS)
         method_fault(faults, "experiment", "must be one or %s for these data", table ? "folds" : "rho");
-    if (table && c->experiment == EXPERIMENT_ONE && c->dataset >= c->folds)
+    if (table && c->data != DATA_SHIFTED && c->experiment == EXPERIMENT_ONE && c->dataset >= c->folds)
         method_fault(faults, "dataset", "must be below folds (%.0f); got %.0f", (double)c->folds, (double)c->dataset);
+    if (c->data == DATA_SHIFTED && c->topics % 2)
+        method_fault(faults, "topics", "must be even: half of them are shifted; got %.0f", (double)c->topics);
     if (factors_cases(c, NULL) > FACTORS_CASES)
         method_fault(faults, "experiment", "has at most %d cases; these lists make %d", FACTORS_CASES,
                      factors_cases(c, NULL));
@@ -268,7 +281,8 @@ enum status factors_estimate(const void *config, struct method_estimate *out, st
                                    : error_set(err, STATUS_INVALID, NULL, "no list of cases");
     if (!status) {
         int64_t parameters = params_count(model->params);
-        double activations = fmin(latent_row_bytes(&setup.shape) * (double)c->batch, 64e6);
+        double activations = fmin(latent_row_bytes(model) * (double)c->batch, c->zeros == ZEROS_SKIP ? 64e6 : 8e6) +
+                             16.0 * (double)(c->hidden + 2 * c->latent) * (double)c->batch;
         *out = (struct method_estimate){
             .parameters = parameters,
             .flops_per_sample = flops / samples,

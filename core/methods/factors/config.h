@@ -13,7 +13,8 @@
 
 /* Indices into the choices of the table; the order must match config.c. */
 enum factors_experiment { EXPERIMENT_ONE, EXPERIMENT_RHO, EXPERIMENT_FOLDS };
-enum factors_data { DATA_SYNTHETIC, DATA_RATINGS, DATA_ABSTRACTS, DATA_CELLS };
+enum factors_data { DATA_SYNTHETIC, DATA_RATINGS, DATA_ABSTRACTS, DATA_CELLS, DATA_SHIFTED };
+enum factors_precision { PRECISION_FLOAT, PRECISION_BF16 };
 enum factors_noise { NOISE_DEVIATION, NOISE_VARIANCE };
 enum factors_estep { ESTEP_CODE, ESTEP_PAPER };
 
@@ -27,20 +28,22 @@ struct factors_config {
     double rho;
     int64_t rows;
     int noise;
+    int64_t topics;
+    double shift;
 
     int64_t latent, hidden;
     int likelihood, prior, objective, estep, zeros;
     double lambda1, lambda0, beta, alpha, group_penalty, nmf_penalty, nmf_tolerance;
-    int divergence;
+    int divergence, precision;
     int64_t group, nmf_iterations;
 
-    int64_t batch, epochs, zeros_after, restarts, screen_epochs;
+    int64_t batch, epochs, zeros_after, restarts, screen_epochs, warm_up;
     double learning_rate;
 
     int64_t total_samples, checkpoint_every;
 };
 
-enum { FACTORS_FIELDS = 40, FACTORS_PRESETS = 10 };
+enum { FACTORS_FIELDS = 44, FACTORS_PRESETS = 12 };
 extern const struct config_field factors_fields[FACTORS_FIELDS];
 extern const struct config_table factors_config_table;
 extern const struct method_preset factors_presets[FACTORS_PRESETS];

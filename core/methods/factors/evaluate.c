@@ -165,15 +165,34 @@ static enum status support(struct method_run *run, const float *mask, struct out
     return status;
 }
 
+static bool column_used(const float *mask, int g, int k, int c)
+{
+    for (int j = 0; j < g; j++)
+        if (mask[(ptrdiff_t)j * k + c] != 0)
+            return true;
+    return false;
+}
+
+/* [columns][columns] of x [rows][columns], as sums over rows; the caller frees it. */
+static double *covariance(const float *x, int rows, int columns)
+{
+    double *c = calloc((size_t)(columns + 1) * (size_t)columns, sizeof *c), *mean = c ? c + columns * columns : NULL;
+    for (int i = 0; c && i < rows; i++)
+        for (int a = 0; a < columns; a++)
+            mean[a] += (double)x[(ptrdiff_t)i * columns + a] / rows;
+    for (int i = 0; c && i < rows; i++)
+        for (int a = 0; a < columns; a++)
+            for (int b = 0; b <= a; b++)
+                c[a * columns + b] += ((double)x[(ptrdiff_t)i * columns + a] - mean[a]) *
+                                      ((double)x[(ptrdiff_t)i * columns + b] - mean[b]);
+    return c;
+}
+
 static void count_mask(const float *mask, int g, int k, struct outcome *out)
 {
     out->columns = out->anchors = 0;
-    for (int c = 0; c < k; c++) {
-        bool used = false;
-        for (int j = 0; j < g; j++)
-            used = used || mask[(ptrdiff_t)j * k + c] != 0;
-        out->columns += used;
-    }
+    for (int c = 0; c < k; c++)
+        out->columns += column_used(mask, g, k, c);
     for (int j = 0; j < g; j++) {
         int used = 0;
         for (int c = 0; c < k; c++)
@@ -219,6 +238,42 @@ static double anchors_apart(const struct method_run *run, const float *mask, con
     return asked ? (double)right / asked : NAN;
 }
 
+/* Assumption A3 on the means of the latent variables: min(C_kk, C_ll) > |C_kl|, over pairs of columns of the mask. */
+static enum status factors_apart(struct method_run *run, const float *mask, double *share, struct error *err)
+{
+    int n = run->data.train_count, k = (int)run->config.latent, g = run->features->columns, asked = 0, right = 0;
+    float *codes = NULL;
+    enum status status = encode(run, run->data.train, n, &codes, err);
+    double *c = status ? NULL : covariance(codes, n, k);
+    for (int a = 0; c && a < k; a++)
+        for (int b = 0; b < a; b++)
+            if (column_used(mask, g, k, a) && column_used(mask, g, k, b)) {
+                asked++;
+                right += fmin(c[a * k + a], c[b * k + b]) > fabs(c[a * k + b]);
+            }
+    *share = asked ? (double)right / asked : NAN;
+    if (!status && !c)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for covariances");
+    free(codes);
+    free(c);
+    return status;
+}
+
+static double anchors_found(const struct features *f, const float *mask, int k)
+{
+    int asked = 0, right = 0;
+    for (int j = 0; j < f->columns; j++) {
+        int fed = 0, used = 0;
+        for (int t = 0; t < f->factors; t++)
+            fed += f->support[(ptrdiff_t)j * f->factors + t];
+        for (int c = 0; c < k; c++)
+            used += mask[(ptrdiff_t)j * k + c] != 0;
+        asked += fed == 1;
+        right += fed == 1 && used == 1;
+    }
+    return asked ? (double)right / asked : NAN;
+}
+
 static enum status masks(struct method_run *run, struct outcome *out, struct error *err)
 {
     size_t g = (size_t)run->features->columns, k = (size_t)run->config.latent;
@@ -229,7 +284,11 @@ static enum status masks(struct method_run *run, struct outcome *out, struct err
         count_mask(mask, (int)g, (int)k, out);
         features_moments(run->features, mean, NULL);
         out->anchors_apart = run->nmf ? NAN : anchors_apart(run, mask, mean);
-        if (run->features->support && (int)k >= run->features->factors)
+        if (!run->nmf)
+            status = factors_apart(run, mask, &out->factors_apart, err);
+        if (run->features->support)
+            out->anchors_found = anchors_found(run->features, mask, (int)k);
+        if (!status && run->features->support && (int)k >= run->features->factors)
             status = support(run, mask, out, err);
     }
     free(mask);

@@ -8,7 +8,7 @@
 #include "core/base/philox.h"
 
 enum { STREAM_ORDER = 0x6f7264, EVALUATION_STEP = 0x7fffffff, ALIGNED = 16 };
-enum { PIECE_BYTES = 4 << 20 }; /* of activations */
+enum { PIECE_BYTES = 4 << 20, SKIPPING_BYTES = 32 << 20, VIEW_LEAST = 4 }; /* of activations; rows */
 static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
 
 /* ---- life ------------------------------------------------------------------------------------------- */
@@ -39,17 +39,27 @@ static float *reals(size_t count)
     return aligned_alloc(64, (count + ALIGNED - 1) / ALIGNED * ALIGNED * sizeof(float));
 }
 
+/* Rows that go through the decoder together, at least `least` if the batch has as many. Features of few latent variables cost
+ * about the same for any number of rows, so with these a piece may be larger. */
+static int piece_of(const struct fit *f, int least)
+{
+    const struct latent_model *m = f->model;
+    double bytes = m->skipping && m->skip.few_count > 0 ? SKIPPING_BYTES : PIECE_BYTES;
+    double most = fmax(bytes / latent_row_bytes(m), least);
+    return most < (double)f->setup.batch ? (int)most : (int)f->setup.batch;
+}
+
 static enum status make_memory(struct fit *f, struct error *err)
 {
     const struct latent_shape *s = &f->setup.shape;
     size_t rows = (size_t)f->setup.batch, g = (size_t)s->features;
-    double most = PIECE_BYTES / latent_row_bytes(s);
-    f->piece = most >= (double)f->setup.batch ? (int)f->setup.batch : most < 1 ? 1 : (int)most;
+    f->piece = piece_of(f, VIEW_LEAST);
     f->x = reals(rows * g);
     f->input = f->setup.relative ? reals(rows * g) : f->x;
+    f->dz = reals(rows * (size_t)s->latent);
     f->coefficients = reals(g * (size_t)s->latent);
     f->order = calloc((size_t)f->data.train_count, sizeof *f->order);
-    return f->x && f->input && f->coefficients && f->order
+    return f->x && f->input && f->dz && f->coefficients && f->order
                ? STATUS_OK
                : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d features", s->features);
 }
@@ -78,6 +88,7 @@ enum status fit_create(const struct fit_setup *setup, const struct fit_data *dat
     f->ordered = -1;
     f->loss = NAN;
     arena_init(&f->arena, (size_t)1 << 20, 0);
+    arena_init(&f->decoder_arena, (size_t)1 << 20, 0);
     enum status status = alone ? pool_create(1, &f->own, err) : STATUS_OK;
     if (!status)
         status = latent_create(&setup->shape, prefix, true, &f->model, err);
@@ -92,6 +103,8 @@ enum status fit_create(const struct fit_setup *setup, const struct fit_data *dat
         return status;
     }
     exec_init(&f->exec, kernels, alone ? f->own : pool, &f->arena, setup->seed);
+    exec_init(&f->decoder, kernels, alone ? f->own : pool, &f->decoder_arena, setup->seed);
+    f->decoder.bf16 = setup->bf16;
     *fit = f;
     return STATUS_OK;
 }
@@ -103,10 +116,12 @@ void fit_destroy(struct fit *fit)
     adam_destroy(fit->adam);
     latent_destroy(fit->model);
     arena_close(&fit->arena);
+    arena_close(&fit->decoder_arena);
     pool_destroy(fit->own);
     if (fit->input != fit->x)
         free(fit->input);
     free(fit->x);
+    free(fit->dz);
     free(fit->coefficients);
     free(fit->order);
     free(fit);
@@ -211,11 +226,11 @@ static struct tensor *reconstruction(struct fit *f, struct tensor *y, const floa
     double each = 1.0 / rows;
     switch (m->shape.likelihood) {
     case LIKELIHOOD_MULTINOMIAL:
-        return op_multinomial_loss(&f->exec, y, x, GUARD, each);
+        return op_multinomial_loss(&f->decoder, y, x, GUARD, each);
     case LIKELIHOOD_BERNOULLI:
-        return op_bernoulli_loss(&f->exec, y, x, GUARD, each);
+        return op_bernoulli_loss(&f->decoder, y, x, GUARD, each);
     default:
-        return op_gaussian_loss(&f->exec, y, x, m->log_sigma, code ? each / m->shape.features : each);
+        return op_gaussian_loss(&f->decoder, y, x, m->log_sigma, code ? each / m->shape.features : each);
     }
 }
 
@@ -240,26 +255,55 @@ static struct tensor *priors(struct fit *f, struct tensor *loss)
     return loss;
 }
 
-/* Rows [at, at + count) of a batch of `rows`. */
-static enum status work_piece(struct fit *f, int at, int count, int rows, double *loss, struct error *err)
+/* Rows [at, at + count) of a batch of `rows`, from their latent variables to the gradient in these. */
+static enum status work_piece(struct fit *f, const struct tensor *z, int at, int count, int rows, double *loss,
+                              struct error *err)
+{
+    struct exec *e = &f->decoder;
+    int g = f->setup.shape.features, k = f->setup.shape.latent;
+    exec_begin(e, true, (uint64_t)f->updates);
+    struct tensor *part = tensor_wrap_rows(e, z->data + (ptrdiff_t)at * k, count, k, true);
+    struct tensor *total = reconstruction(f, latent_decode(f->model, e, part), f->x + (ptrdiff_t)at * g, rows);
+    enum status status = tape_backward(e, total, NULL, err);
+    if (status)
+        return status;
+    memcpy(f->dz + (ptrdiff_t)at * k, part->grad, (size_t)count * (size_t)k * sizeof *f->dz);
+    *loss += (double)total->data[0];
+    return STATUS_OK;
+}
+
+/* Grows by the row from 0 to 1 over the first epochs. */
+static double warmth(const struct fit *f)
+{
+    double done = (double)f->epoch + (double)f->position / f->data.train_count;
+    return done < (double)f->setup.warm_up ? done / (double)f->setup.warm_up : 1;
+}
+
+/* The encoder takes the batch whole, the decoder by pieces. */
+static enum status work_batch(struct fit *f, int rows, double *loss, struct error *err)
 {
     struct exec *e = &f->exec;
-    int g = f->setup.shape.features, k = f->setup.shape.latent;
-    double divergence = f->setup.beta / rows / (f->setup.objective == OBJECTIVE_CODE ? k : 1);
+    int g = f->setup.shape.features, k = f->setup.shape.latent, piece = piece_of(f, 1);
+    double divergence = f->setup.beta / rows / (f->setup.objective == OBJECTIVE_CODE ? k : 1), decoded = 0;
+    f->model->warmth = warmth(f);
     exec_begin(e, true, (uint64_t)f->updates);
-    struct tensor *x = tensor_wrap_rows(e, f->input + (ptrdiff_t)at * g, count, g, false);
+    struct tensor *x = tensor_wrap_rows(e, f->input, rows, g, false);
     struct spike_code code = latent_encode(f->model, e, x);
-    struct tensor *z = latent_sample(f->model, e, &code, at);
-    struct tensor *total = reconstruction(f, latent_decode(f->model, e, z), f->x + (ptrdiff_t)at * g, rows);
+    struct tensor *z = latent_sample(f->model, e, &code, 0);
+    enum status status = exec_status(e, err);
+    for (int at = 0; !status && at < rows; at += piece)
+        status = work_piece(f, z, at, rows - at < piece ? rows - at : piece, rows, &decoded, err);
+    if (status)
+        return status;
+    struct tensor *total = op_known(e, z, decoded, f->dz);
     total = plus(e, total, latent_divergence(f->model, e, x, &code, f->setup.printed, divergence));
-    if (at == 0 && f->model->pseudo)
+    if (f->model->pseudo)
         total =
             plus(e, total, latent_rate(f->model, e, f->setup.rate, divergence * rows * (f->setup.printed ? g : k)));
-    if (at == 0)
-        total = priors(f, total);
-    enum status status = tape_backward(e, total, NULL, err);
+    total = priors(f, total);
+    status = tape_backward(e, total, NULL, err);
     if (!status)
-        *loss += (double)total->data[0];
+        *loss = (double)total->data[0];
     return status;
 }
 
@@ -342,8 +386,8 @@ enum status fit_update(struct fit *fit, struct error *err)
         shuffle(f);
     gather(f, f->order + f->position, rows);
     params_begin_step(f->model->params);
-    for (int at = 0; !status && at < rows; at += f->piece)
-        status = work_piece(f, at, rows - at < f->piece ? rows - at : f->piece, rows, &loss, err);
+    if (!status)
+        status = work_batch(f, rows, &loss, err);
     if (!status && !isfinite(loss))
         status = error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)f->updates);
     if (!status)
@@ -364,6 +408,7 @@ enum status fit_view(struct fit *fit, const int *rows, int count, bool sampled, 
     int g = f->setup.shape.features;
     if (skipping(f))
         latent_skip(f->model);
+    f->model->warmth = warmth(f);
     gather(f, rows, count);
     exec_begin(e, false, EVALUATION_STEP);
     struct spike_code code = latent_encode(f->model, e, tensor_wrap_rows(e, f->input, count, g, false));

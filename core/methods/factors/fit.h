@@ -33,6 +33,8 @@ struct fit_setup {
     bool printed;                       /* VSC: the divergence as a published program has it */
     uint64_t seed;
     bool relative; /* the encoder sees a row divided by its sum */
+    int64_t warm_up; /* VSC: epochs (latent_model.warmth) */
+    bool bf16;     /* training: the decoder rounds what it multiplies to bf16 */
 };
 
 /* Rows of a table: borrowed. */
@@ -47,13 +49,13 @@ struct fit {
     struct fit_data data;
     struct latent_model *model;
     struct adam *adam;
-    struct exec exec;
-    struct arena arena;
+    struct exec exec, decoder; /* the decoder's passes have a tape of their own, a few rows at a time */
+    struct arena arena, decoder_arena;
     struct pool *own; /* NULL: that of whoever made it */
-    float *x, *input, *coefficients;
+    float *x, *input, *dz, *coefficients; /* dz: [batch][latent] */
     int *order;
     int64_t ordered; /* the epoch that `order` is of */
-    int piece;       /* rows that go through the decoder together */
+    int piece;       /* rows that fit_view() takes */
     double xi;
     double last_loss; /* of the last batch */
     int last_rows;

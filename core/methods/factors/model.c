@@ -76,13 +76,15 @@ enum status latent_create(const struct latent_shape *shape, const char *prefix, 
     if (!m)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
     m->shape = *shape;
+    m->warmth = 1;
     m->zeros = calloc((size_t)shape->hidden, sizeof *m->zeros);
-    m->skip.dense = calloc(3 * (size_t)shape->features, sizeof *m->skip.dense);
-    enum status status = m->zeros && m->skip.dense ? params_create(&m->params, err)
-                                                   : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    m->skip.dense = calloc(2 * (size_t)shape->features, sizeof *m->skip.dense);
+    m->skip.groups = calloc((size_t)shape->features, sizeof *m->skip.groups);
+    enum status status = m->zeros && m->skip.dense && m->skip.groups
+                             ? params_create(&m->params, err)
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
     if (!status) {
-        m->skip.anchors = m->skip.dense + shape->features;
-        m->skip.hang = m->skip.anchors + shape->features;
+        m->skip.few = m->skip.dense + shape->features;
         m->no_bias =
             (struct weight){.value = m->zeros, .rank = 1, .dim = {shape->hidden}, .count = (size_t)shape->hidden};
         build(m, prefix);
@@ -101,6 +103,7 @@ void latent_destroy(struct latent_model *model)
     if (!model)
         return;
     params_destroy(model->params);
+    free(model->skip.groups);
     free(model->skip.dense);
     free(model->zeros);
     free(model);
@@ -116,27 +119,51 @@ void latent_init(struct latent_model *model, uint64_t seed, const double *deviat
         model->rate->value[k] = philox_uniform(&from, (uint64_t)k);
 }
 
-/* Anchors ascend by the latent variable they hang on, those of none first. */
+/* The latent variables that feed a feature, up to two; returns how many there are in all. */
+static int fed_by(const struct latent_model *m, int feature, int32_t latent[2])
+{
+    int k = m->shape.latent, used = 0;
+    latent[0] = latent[1] = -1;
+    for (int c = 0; c < k; c++)
+        if (m->mask->value[(ptrdiff_t)feature * k + c] != 0) {
+            if (used < 2)
+                latent[used] = c;
+            used++;
+        }
+    return used;
+}
+
+static int by_latents(const void *a, const void *b)
+{
+    const struct arc_group *x = a, *y = b;
+    for (int t = 0; t < 2; t++)
+        if (x->latent[t] != y->latent[t])
+            return x->latent[t] < y->latent[t] ? -1 : 1;
+    return x->first - y->first;
+}
+
 void latent_skip(struct latent_model *model)
 {
-    int k = model->shape.latent, g = model->shape.features;
-    struct latent_skip *skip = &model->skip;
-    skip->dense_count = skip->anchor_count = 0;
-    for (int latent = -1; latent < k; latent++)
-        for (int j = 0; j < g; j++) {
-            int used = 0, last = -1;
-            for (int c = 0; c < k; c++)
-                if (model->mask->value[(ptrdiff_t)j * k + c] != 0) {
-                    used++;
-                    last = c;
-                }
-            if (used <= 1 && last == latent) {
-                skip->anchors[skip->anchor_count] = j;
-                skip->hang[skip->anchor_count++] = last;
-            }
-            if (used > 1 && latent == -1)
-                skip->dense[skip->dense_count++] = j;
+    struct latent_skip *s = &model->skip;
+    s->dense_count = s->few_count = s->group_count = 0;
+    for (int j = 0; j < model->shape.features; j++) {
+        struct arc_group one = {.first = j, .count = 1};
+        if (fed_by(model, j, one.latent) > 2)
+            s->dense[s->dense_count++] = j;
+        else
+            s->groups[s->few_count++] = one;
+    }
+    qsort(s->groups, (size_t)s->few_count, sizeof *s->groups, by_latents);
+    for (int f = 0; f < s->few_count; f++) {
+        struct arc_group one = s->groups[f], *last = s->group_count > 0 ? &s->groups[s->group_count - 1] : NULL;
+        s->few[f] = one.first;
+        if (last && last->latent[0] == one.latent[0] && last->latent[1] == one.latent[1]) {
+            last->count++;
+            continue;
         }
+        one.first = f;
+        s->groups[s->group_count++] = one;
+    }
     model->skipping = true;
 }
 
@@ -148,6 +175,10 @@ struct spike_code latent_encode(struct latent_model *model, struct exec *e, stru
     struct tensor *log_variance = linear_forward(e, &model->log_variance, h, false, 0), *odds = NULL;
     if (model->pseudo)
         odds = op_spike_odds(e, linear_forward(e, &model->odds_head, h, false, 0));
+    if (model->pseudo && model->warmth < 1) {
+        mean = op_scale(e, mean, model->warmth);
+        log_variance = op_spike_warm(e, log_variance, model->warmth);
+    }
     return (struct spike_code){mean, log_variance, odds};
 }
 
@@ -191,41 +222,45 @@ static struct tensor *hidden(struct latent_model *m, struct exec *e, struct tens
     return linear_forward(e, &m->second, op_linear(e, u, m->first, &m->no_bias, true, 0), true, 0);
 }
 
+/* The features `which`, all if NULL, one product for all of them; 0 in the others' columns. */
+static struct tensor *masked(struct latent_model *m, struct exec *e, struct tensor *z, const int32_t *which,
+                             int count)
+{
+    struct head_part part = {hidden(m, e, op_mask_rows(e, z, m->mask, which, count)), which, count};
+    return op_feature_head(e, z->rows, &part, 1, m->head, m->head_bias);
+}
+
+static struct tensor *skipped(struct latent_model *m, struct exec *e, struct tensor *z)
+{
+    const struct latent_skip *s = &m->skip;
+    struct arc_layers layers = {m->mask, m->first, m->second.w, m->second.b, m->head, m->head_bias};
+    if (s->few_count == 0)
+        return masked(m, e, z, NULL, m->shape.features);
+    struct tensor *few = op_arc_head(e, z, &layers, s->few, s->groups, s->group_count);
+    return s->dense_count == 0 ? few : op_add(e, masked(m, e, z, s->dense, s->dense_count), few);
+}
+
 struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct tensor *z)
 {
     struct latent_model *m = model;
-    struct head_part parts[2];
-    int count = 0, g = m->shape.features;
     if (!z)
         return NULL;
     if (m->group) {
-        parts[0] = (struct head_part){op_linear(e, z, m->group, m->group_bias, true, 0), NULL, g};
-        return op_feature_head(e, z->rows, parts, 1, m->head, m->head_bias);
+        struct head_part part = {op_linear(e, z, m->group, m->group_bias, true, 0), NULL, m->shape.features};
+        return op_feature_head(e, z->rows, &part, 1, m->head, m->head_bias);
     }
     if (!m->mask)
         return op_linear(e, hidden(m, e, z), m->head, m->head_bias, false, 0);
-    if (!m->skipping) {
-        parts[count++] = (struct head_part){hidden(m, e, op_mask_rows(e, z, m->mask, NULL, g)), NULL, g};
-    } else {
-        const struct latent_skip *s = &m->skip;
-        if (s->dense_count)
-            parts[count++] = (struct head_part){hidden(m, e, op_mask_rows(e, z, m->mask, s->dense, s->dense_count)),
-                                                s->dense, s->dense_count};
-        if (s->anchor_count) {
-            struct tensor *columns = op_linear(e, op_signed_columns(e, m->first), m->second.w, NULL, false, 0);
-            parts[count++] = (struct head_part){
-                op_anchor_rows(e, z, m->mask, columns, m->second.b, s->anchors, s->hang, s->anchor_count), s->anchors,
-                s->anchor_count};
-        }
-    }
-    return op_feature_head(e, z->rows, parts, count, m->head, m->head_bias);
+    return m->skipping ? skipped(m, e, z) : masked(m, e, z, NULL, m->shape.features);
 }
 
-double latent_row_bytes(const struct latent_shape *s)
+double latent_row_bytes(const struct latent_model *model)
 {
-    double decoded =
-        s->model == MODEL_SPARSE_VAE ? (double)s->features * (s->latent + 2.0 * s->hidden) : 4.0 * s->hidden;
-    return 2 * sizeof(float) * (decoded + 3.0 * s->features + 4.0 * s->hidden);
+    const struct latent_shape *s = &model->shape;
+    double decoded = 2.0 * s->hidden;
+    if (model->mask)
+        decoded = (double)(model->skipping ? model->skip.dense_count : s->features) * (s->latent + 2.0 * s->hidden);
+    return 2 * sizeof(float) * (decoded + 3.0 * s->features);
 }
 
 double latent_flops(const struct latent_shape *s)

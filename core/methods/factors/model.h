@@ -32,10 +32,11 @@ struct latent_shape {
     int group; /* OI-VAE: units of a feature's group */
 };
 
-/* Which features the decoder computes in full, and which it can do for less (op_anchor_rows). */
+/* Which features the decoder computes in full, and which it can do for less (op_arc_head). */
 struct latent_skip {
-    int dense_count, anchor_count;
-    int32_t *dense, *anchors, *hang; /* [features] each; hang: the latent variable of an anchor, -1: of none */
+    int dense_count, few_count, group_count;
+    int32_t *dense, *few;     /* [features] each; few: by groups */
+    struct arc_group *groups; /* [features] */
 };
 
 struct latent_model {
@@ -54,6 +55,7 @@ struct latent_model {
     struct weight *scales;    /* state, [2]; NULL likewise (prior.h) */
     struct weight no_bias;
     float *zeros;
+    double warmth; /* VSC: slabs are N(warmth m, (warmth s + 1 - warmth)^2); 1 from the start unless somebody says else */
     bool skipping; /* the decoder skips by `skip` */
     struct latent_skip skip;
 };
@@ -88,8 +90,8 @@ static inline bool latent_masked(const struct latent_model *model)
 /* z: [rows][latent]; returns [rows][features], logits for counts. */
 struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct tensor *z);
 
-/* Bytes of activations and their gradients for one row of a batch. */
-double latent_row_bytes(const struct latent_shape *shape);
+/* Bytes of activations and their gradients for one row in the decoder as it is, skipping or not. */
+double latent_row_bytes(const struct latent_model *model);
 /* Operations of a training step for one row. */
 double latent_flops(const struct latent_shape *shape);
 

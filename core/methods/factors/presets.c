@@ -37,6 +37,12 @@ static const struct config_setting movielens_table[] = {
     MOVIELENS, {"hidden", "100"}, {"epochs", "100"}, {"learning_rate", "1e-3"}, ALL_MODELS, {NULL, NULL}};
 static const struct config_setting abstracts[] = {ABSTRACTS, {"epochs", "40"}, {NULL, NULL}};
 static const struct config_setting abstracts_table[] = {ABSTRACTS, {"epochs", "40"}, ALL_MODELS, {NULL, NULL}};
+static const struct config_setting shifted[] = {
+    {"data", "shifted"}, {"source", "abstracts"}, {"likelihood", "softmax"}, {"latent", "20"}, {"batch", "128"},
+    {"lambda1", "0.01"}, {"lambda0", "5"},        {"epochs", "50"},          {NULL, NULL}};
+static const struct config_setting shifted_table[] = {
+    {"data", "shifted"}, {"source", "abstracts"}, {"likelihood", "softmax"}, {"latent", "20"}, {"batch", "128"},
+    {"lambda1", "0.01"}, {"lambda0", "5"},        {"epochs", "50"},          ALL_MODELS,       {NULL, NULL}};
 static const struct config_setting cells[] = {CELLS, {NULL, NULL}};
 static const struct config_setting cells_table[] = {CELLS, {"nmf_penalty", "0"}, ALL_MODELS, {NULL, NULL}};
 static const struct config_setting skip[] = {
@@ -51,6 +57,8 @@ const struct method_preset factors_presets[FACTORS_PRESETS] = {
     {"movielens-table", "all models on those, five folds", movielens_table},
     {"abstracts", "counts of 500 words in abstracts, the paper's settings; reads the data set abstracts", abstracts},
     {"abstracts-table", "all models on those, five folds", abstracts_table},
+    {"shifted", "abstracts drawn anew from twenty topics, half of them shifted in training", shifted},
+    {"shifted-table", "all models on those, drawn five times", shifted_table},
     {"cells", "558 genes in cells, the paper's settings; reads the data set cells", cells},
     {"cells-table", "all models on those, five folds", cells_table},
 };

@@ -210,7 +210,7 @@ static enum status ask_latent(const struct method_model *m, float *x, const stru
     struct exec e;
     struct pool *pool = NULL;
     struct latent_model view = *m->latent; /* its decoder's lists are not touched */
-    float *input = m->config.data == DATA_ABSTRACTS ? x + m->features : x, sum = 0;
+    float *input = m->config.data == DATA_ABSTRACTS || m->config.data == DATA_SHIFTED ? x + m->features : x, sum = 0;
     for (int j = 0; j < m->features; j++)
         sum += x[j];
     for (int j = 0; j < m->features && input != x; j++)

@@ -25,6 +25,8 @@ static void write_outcome(const struct sink *out, const struct outcome *o)
     sink_number(out, "ndcg_at_10", o->ndcg);
     sink_number(out, "accuracy", o->accuracy);
     sink_number(out, "anchors_apart", o->anchors_apart);
+    sink_number(out, "anchors_found", o->anchors_found);
+    sink_number(out, "factors_apart", o->factors_apart);
     sink_number(out, "updates", o->updates);
     sink_number(out, "trained_samples", o->samples);
 }

@@ -53,6 +53,7 @@ void factors_destroy(struct method_run *run)
         return;
     case_close(run);
     features_destroy(run->table);
+    lda_close(&run->topics);
     free(run->cases);
     free(run->outcomes);
     free(run);

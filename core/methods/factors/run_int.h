@@ -8,6 +8,7 @@
 #ifndef MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
 #define MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
 
+#include "core/data/lda.h"
 #include "core/methods/factors/config.h"
 
 enum run_phase { PHASE_TRAIN, PHASE_EVALUATE, PHASE_DONE };
@@ -28,8 +29,10 @@ struct outcome {
     double accuracy;     /* of the rows' classes, from the means of the latent variables */
     double
         anchors_apart; /* share of anchors whose covariance with another of their factor is the largest (Theorem 2) */
+    double anchors_found; /* share of the true anchors that are anchors of the mask */
+    double factors_apart; /* share of pairs of used factors that vary each more than together (assumption A3) */
 };
-enum { OUTCOME_COLUMNS = 19 };
+enum { OUTCOME_COLUMNS = 21 };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
 
 struct method_run {
@@ -44,6 +47,7 @@ struct method_run {
     int opened; /* -1: none */
     struct features *features;
     struct features *table; /* that was read, for all cases; NULL: none */
+    struct lda topics;      /* of the table, for shifted documents; zeroed: not yet */
     struct nmf *nmf;        /* in the place of fits */
     float *view;            /* of the factorisation: [rows][features + features + latent] */
     int *rows;              /* of training, then of test */

@@ -28,6 +28,28 @@ void case_close(struct method_run *run)
     run->opened = -1;
 }
 
+/* Shifted documents are for training, those from mixtures as they are for the test; without those that have no word.
+ */
+static enum status split_shifted(struct method_run *run, struct error *err)
+{
+    const struct features *f = run->features;
+    int count[2] = {0, 0};
+    run->rows = malloc((size_t)f->rows * sizeof *run->rows);
+    for (int i = 0; run->rows && i < f->rows; i++) {
+        bool any = false;
+        for (int j = 0; j < f->columns; j++)
+            any = any || f->x[(ptrdiff_t)i * f->columns + j] > 0;
+        if (any)
+            run->rows[count[0] + count[1]] = i;
+        count[i >= f->rows / 2] += any;
+    }
+    if (!run->rows)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split of %d rows", f->rows);
+    run->data = (struct fit_data){f, run->rows, run->rows + count[0], count[0], count[1]};
+    return count[0] > 0 && count[1] > 0 ? STATUS_OK
+                                        : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
+}
+
 /* Rows of the test fold are the test set, the others are for training. */
 static enum status split(struct method_run *run, int folds, int test_fold, struct error *err)
 {
@@ -87,6 +109,12 @@ static enum status open_nmf(struct method_run *run, struct error *err)
                       &run->nmf, err);
 }
 
+static void products(int rows, int columns, int depth, const float *a, const float *b, float *out)
+{
+    struct gemm_call call = {false, true, rows, columns, depth, 1, 0, a, b, out, depth, depth, columns};
+    kernels_best()->gemm(&call);
+}
+
 /* Once for a run. */
 static enum status read_table(struct method_run *run, struct error *err)
 {
@@ -101,29 +129,55 @@ static enum status read_table(struct method_run *run, struct error *err)
     if (status)
         return status;
     ratings.movies = abstracts.words = cells.genes = factors_features(c);
+    cells.products = products;
     if (c->data == DATA_RATINGS)
         return ratings_load(folder, &ratings, &run->table, err);
-    if (c->data == DATA_ABSTRACTS)
+    if (c->data == DATA_ABSTRACTS || c->data == DATA_SHIFTED)
         return abstracts_load(folder, &abstracts, &run->table, err);
     return cells_load(folder, &cells, &run->table, err);
+}
+
+/* The topics once for a run, the documents for each case. */
+static enum status draw_shifted(struct method_run *run, int replicate, struct error *err)
+{
+    const struct factors_config *c = &run->config;
+    struct lda_setup setup = LDA_DEFAULT;
+    setup.topics = (int)c->topics;
+    setup.document = setup.word = 1.0 / (double)c->topics;
+    setup.seed = (uint64_t)c->seed;
+    enum status status =
+        run->topics.theta ? STATUS_OK : lda_fit(&setup, run->table, run->env.pool, &run->topics, err);
+    uint64_t seed = (uint64_t)c->seed * 1000003 + (uint64_t)replicate;
+    return status ? status : lda_shifted(&run->topics, run->table, c->shift, seed, &run->features, err);
+}
+
+static enum status open_data(struct method_run *run, const struct factors_case *one, struct error *err)
+{
+    const struct factors_config *c = &run->config;
+    if (c->data == DATA_SYNTHETIC)
+        return synthetic_features((uint64_t)c->seed, (uint32_t)one->dataset, one->rho, factors_deviation(c),
+                                  (int)c->rows, &run->features, err);
+    enum status status = read_table(run, err);
+    if (!status && c->data == DATA_SHIFTED)
+        return draw_shifted(run, one->dataset, err);
+    if (!status)
+        run->features = run->table;
+    return status;
 }
 
 enum status case_open(struct method_run *run, int at, bool chosen, struct error *err)
 {
     const struct factors_config *c = &run->config;
-    case_close(run);
-    bool synthetic = c->data == DATA_SYNTHETIC;
     const struct factors_case *one = &run->cases[at];
-    enum status status = synthetic ? synthetic_features((uint64_t)c->seed, (uint32_t)one->dataset, one->rho,
-                                                        factors_deviation(c), (int)c->rows, &run->features, err)
-                                   : read_table(run, err);
+    bool synthetic = c->data == DATA_SYNTHETIC;
+    case_close(run);
     run->opened = at;
-    if (!status && !synthetic)
-        run->features = run->table;
-    if (!status) {
-        run->width = run->features->columns;
-        status = split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : one->dataset, err);
-    }
+    enum status status = open_data(run, one, err);
+    if (status)
+        return status;
+    run->width = run->features->columns;
+    status = c->data == DATA_SHIFTED ? split_shifted(run, err)
+                                     : split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : one->dataset, err);
     if (status)
         return status;
     return one->model == MODEL_NMF ? open_nmf(run, err) : open_fits(run, chosen, err);
@@ -156,7 +210,10 @@ enum status case_fresh(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-int case_piece(const struct method_run *run) { return run->nmf ? VIEW_ROWS : run->fits[0]->piece; }
+int case_piece(const struct method_run *run)
+{
+    return run->nmf ? VIEW_ROWS : run->fits[0]->piece;
+}
 
 bool case_mask(const struct method_run *run, float *mask)
 {
