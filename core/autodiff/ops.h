@@ -185,6 +185,25 @@ struct head_part {
 struct tensor *op_feature_head(struct exec *e, int rows, const struct head_part *parts, int part_count, struct weight *v,
                                struct weight *c);
 
+/* --- environments that are nodes of a tree ------------------------------------------------------ */
+
+/* Columns over their standard deviation sqrt(variance + 1e-8); the means stay. In training it is that of these rows, else
+ * `deviation` [cols] (borrowed, not trained). */
+struct tensor *op_unit_columns(struct exec *e, struct tensor *x, const struct weight *deviation);
+/* Linear heads of a tree's nodes: w_0 = base (NULL: zeros), w_v = w_parent(v) + share_v changes[arc_v]. */
+struct tree_heads {
+    int nodes;
+    const int *parent; /* [nodes] before its children; node 0 is the root */
+    const int *arc;    /* [nodes] row of `changes`; -1: none, as its parent */
+    const real *share; /* [nodes] */
+};
+/* weights: [nodes][cols]. changes: [arcs][cols], NULL where no node has an arc. */
+void tree_heads_expand(const struct tree_heads *heads, const struct weight *base, const struct weight *changes, int cols,
+                       real *weights);
+/* y_i = w_node(i) . z_i, [rows][1]. node: [rows], borrowed until backward like `heads`. */
+struct tensor *op_tree_heads(struct exec *e, struct tensor *z, const int32_t *node, struct weight *base,
+                             struct weight *changes, const struct tree_heads *heads);
+
 /* Likelihoods of x [rows][cols] (borrowed until backward), as losses: */
 /* factor * sum of ((x - y) / sigma_j)^2 / 2; log_sigma: [cols]. */
 struct tensor *op_gaussian_loss(struct exec *e, struct tensor *y, const real *x, struct weight *log_sigma, double factor);

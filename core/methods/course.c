@@ -13,7 +13,8 @@ static double now_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-enum status course_step(const struct course *course, struct method_run *run, enum method_wish *wish, struct error *err)
+enum status course_step(const struct course *course, struct method_run *run, enum method_wish *wish,
+                        struct error *err)
 {
     double end = now_seconds() + (course->env->step_seconds > 0 ? course->env->step_seconds : STEP_SECONDS);
     int64_t every = course->checkpoint_every;

@@ -7,14 +7,15 @@
 struct course {
     enum status (*work)(struct method_run *run, struct error *err); /* one piece */
     const struct method_env *env;
-    const int64_t *seen;      /* samples; what checkpoint_every counts */
+    const int64_t *seen; /* samples; what checkpoint_every counts */
     int64_t checkpoint_every;
-    const int64_t *phase;     /* which work() may change */
-    int64_t done;             /* the phase in which nothing is left */
+    const int64_t *phase; /* which work() may change */
+    int64_t done;         /* the phase in which nothing is left */
 };
 
 /* For a method's step(): works until the run is done, a checkpoint is due or the time is over. */
-enum status course_step(const struct course *course, struct method_run *run, enum method_wish *wish, struct error *err);
+enum status course_step(const struct course *course, struct method_run *run, enum method_wish *wish,
+                        struct error *err);
 
 /* For a method's progress(): of a run that knows its share of the work alone. stage: static text. */
 void course_progress(double fraction, int64_t updates, int64_t seen, const char *stage, struct method_progress *out);

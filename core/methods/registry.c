@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/methods/environments/environments.h"
 #include "core/methods/factors/factors.h"
 #include "core/methods/method.h"
 #include "core/methods/pathways/pathways.h"
@@ -14,6 +15,7 @@ static const struct method *const methods[] = {
     &superposition_method,
     &pathways_method,
     &factors_method,
+    &environments_method,
 };
 
 const struct method *const *methods_all(size_t *count)

@@ -1,0 +1,99 @@
+/* A linear head for every node of a tree, each its parent's but for the change on the arc between. Rows are taken in
+ * order by one thread: heads are short, and the encoder before them is where the work is. */
+#include "core/autodiff/tape_int.h"
+
+#include <string.h>
+
+struct heads_node {
+    struct node node;
+    struct tensor *z;
+    const int32_t *at;
+    struct weight *base, *changes;
+    const struct tree_heads *heads;
+    real *weights; /* [nodes][cols] */
+};
+
+void tree_heads_expand(const struct tree_heads *heads, const struct weight *base, const struct weight *changes,
+                       int cols, real *weights)
+{
+    for (int c = 0; c < cols; c++)
+        weights[c] = base != NULL ? base->value[c] : R(0.0);
+    for (int v = 1; v < heads->nodes; v++) {
+        const real *from = weights + (ptrdiff_t)heads->parent[v] * cols;
+        real *to = weights + (ptrdiff_t)v * cols;
+        const real *change = heads->arc[v] < 0 ? NULL : changes->value + (ptrdiff_t)heads->arc[v] * cols;
+        for (int c = 0; c < cols; c++)
+            to[c] = from[c] + (change != NULL ? heads->share[v] * change[c] : R(0.0));
+    }
+}
+
+/* Gradients of the nodes' weights go up the tree, leaving their share on the arcs. `sums`: [nodes][cols]. */
+static void to_changes(const struct heads_node *n, int cols, real *sums)
+{
+    bool add;
+    real *dbase = n->base != NULL && n->base->grad != NULL ? weight_open(n->base, true, &add) : NULL;
+    real *dchanges = n->changes != NULL && n->changes->grad != NULL ? weight_open(n->changes, true, &add) : NULL;
+    for (int v = n->heads->nodes - 1; v > 0; v--) {
+        real *to = sums + (ptrdiff_t)n->heads->parent[v] * cols;
+        const real *from = sums + (ptrdiff_t)v * cols;
+        int arc = n->heads->arc[v];
+        for (int c = 0; c < cols; c++) {
+            to[c] += from[c];
+            if (dchanges != NULL && arc >= 0)
+                dchanges[(ptrdiff_t)arc * cols + c] += n->heads->share[v] * from[c];
+        }
+    }
+    for (int c = 0; dbase != NULL && c < cols; c++)
+        dbase[c] += sums[c];
+}
+
+static void heads_backward(struct exec *e, struct node *node)
+{
+    struct heads_node *n = (struct heads_node *)node;
+    struct tensor *z = n->z;
+    int cols = z->cols;
+    bool add;
+    real *dz = z->wants_grad ? grad_open(e, z, &add) : NULL;
+    real *sums = op_zeros(e, (size_t)n->heads->nodes * (size_t)cols);
+    if (sums == NULL || (z->wants_grad && dz == NULL))
+        return;
+    for (int r = 0; r < z->rows; r++) {
+        real g = node->out->grad[r];
+        const real *w = n->weights + (ptrdiff_t)n->at[r] * cols, *x = z->data + (ptrdiff_t)r * cols;
+        real *dw = sums + (ptrdiff_t)n->at[r] * cols;
+        for (int c = 0; c < cols; c++)
+            dw[c] += g * x[c];
+        for (int c = 0; dz != NULL && c < cols; c++)
+            dz[(ptrdiff_t)r * cols + c] = (add ? dz[(ptrdiff_t)r * cols + c] : R(0.0)) + g * w[c];
+    }
+    to_changes(n, cols, sums);
+}
+
+struct tensor *op_tree_heads(struct exec *e, struct tensor *z, const int32_t *node, struct weight *base,
+                             struct weight *changes, const struct tree_heads *heads)
+{
+    double since = op_clock(e);
+    if (z == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    bool wants = z->wants_grad || weight_wants(e, base) || weight_wants(e, changes);
+    struct tensor *out = op_out_rows(e, z->rows, 1, wants);
+    struct heads_node *n = op_alloc(e, sizeof *n);
+    real *weights = op_reals(e, (size_t)heads->nodes * (size_t)z->cols);
+    if (out == NULL || n == NULL || weights == NULL)
+        return NULL;
+    n->z = z;
+    n->at = node;
+    n->base = base;
+    n->changes = changes;
+    n->heads = heads;
+    n->weights = weights;
+    tree_heads_expand(heads, base, changes, z->cols, weights);
+    for (int r = 0; r < z->rows; r++) {
+        const real *w = weights + (ptrdiff_t)node[r] * z->cols, *x = z->data + (ptrdiff_t)r * z->cols;
+        real sum = R(0.0);
+        for (int c = 0; c < z->cols; c++)
+            sum += w[c] * x[c];
+        out->data[r] = sum;
+    }
+    return op_done(e, &n->node, "tree_heads", heads_backward, out, since);
+}

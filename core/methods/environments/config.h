@@ -1,0 +1,99 @@
+/* Configuration of the environments method. A run works through a list of cases: the product of the values of a
+ * sweep, seeds and baselines. */
+#ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_CONFIG_H
+#define MOTIF_CORE_METHODS_ENVIRONMENTS_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/config.h"
+#include "core/data/environments.h"
+#include "core/methods/environments/fit.h"
+#include "core/methods/method.h"
+
+/* Indices into the choices of the table; the order must match config.c. */
+enum environments_baseline {
+    BASELINE_NONE, /* tree-based regularisation itself */
+    BASELINE_NO_PENALTY,
+    BASELINE_INDEPENDENT,
+    BASELINE_POOLED,
+    BASELINE_L1_WEIGHTS,
+    BASELINE_L2_CHANGES,
+    BASELINE_ORACLE,
+    BASELINES
+};
+enum environments_data { DATA_SIMULATED, DATA_TABLE };
+enum environments_target { TARGET_READ, TARGET_PLANTED };
+enum environments_shape { SHAPE_COMPLETE, SHAPE_CATERPILLAR, SHAPE_RANDOM };
+enum environments_sweep {
+    SWEEP_NONE,
+    SWEEP_PENALTY,
+    SWEEP_CHANGES,
+    SWEEP_DENSITY,
+    SWEEP_DEPTH,
+    SWEEP_SAMPLES,
+    SWEEP_LATENT,
+    SWEEP_CORRUPTION,
+    SWEEP_UNSEEN
+};
+
+struct environments_config {
+    int64_t seed, threads;
+    int baseline, data;
+    char source[CONFIG_TEXT];
+    int target;
+    int64_t features;
+    double test_share;
+
+    int shape;
+    int64_t depth, children, leaves, inputs, factors;
+    int psi;
+    int64_t changes;
+    double density, noise;
+    int64_t samples, test_samples;
+    double corruption;
+
+    int encoder;
+    int64_t latent, hidden;
+    double penalty, sharpness;
+    bool unit_variance, merge_root, refit;
+    int64_t unseen, fit_samples;
+    double fit_penalty, found_above;
+
+    int sweep;
+    char values[CONFIG_TEXT], baselines[CONFIG_TEXT];
+    int64_t seeds;
+
+    int64_t batch, updates;
+    double learning_rate;
+    int64_t total_samples, checkpoint_every;
+};
+
+enum { ENVIRONMENTS_FIELDS = 42, ENVIRONMENTS_PRESETS = 10 };
+extern const struct config_field environments_fields[ENVIRONMENTS_FIELDS];
+extern const struct config_table environments_config_table;
+extern const struct method_preset environments_presets[ENVIRONMENTS_PRESETS];
+extern const char *const environments_baseline_names[];
+extern const char *const environments_sweep_names[]; /* as the choices */
+
+struct environments_case {
+    int baseline;
+    double value; /* of the sweep; NaN without one */
+    int64_t seed;
+};
+
+enum { ENVIRONMENTS_CASES = 512, ENVIRONMENTS_LIST = 16 };
+
+/* All cases, baselines running fastest, then seeds, then values; at most ENVIRONMENTS_CASES are written. Returns how
+ * many there are, 0 when a list does not read. */
+int environments_cases(const struct environments_config *config, struct environments_case *cases);
+/* The configuration of a case: the swept field, the baseline and the seed are its own. */
+struct environments_config environments_of_case(const struct environments_config *config,
+                                                const struct environments_case *c);
+struct fit_setup environments_setup(const struct environments_config *c, int features);
+
+void environments_check(const void *config, const struct method_faults *faults);
+enum status environments_estimate(const void *config, struct method_estimate *out, struct error *err);
+double environments_flops(const struct environments_config *c, int features); /* of training a row */
+
+#endif

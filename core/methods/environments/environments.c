@@ -1,0 +1,60 @@
+/* Environments as a row of the registry.
+ *
+ * A tour: arcs.c (which changes data can tell apart), fit.c (one model in training), least.c (heads by least
+ * squares), config.c (what can be set, and the list of cases), run.c and work.c (the course of a run), evaluate.c
+ * (what is measured), summary.c, result.c and plots.c (what is said of it), checkpoint.c (what is saved), query.c
+ * (asking). */
+#include "core/methods/environments/environments.h"
+
+#include "core/methods/environments/config.h"
+#include "core/methods/environments/run.h"
+
+static const struct method_metric metrics[] = {
+    {"loss", "", "squared error of a training batch, mean of twenty updates"},
+    {"nonzero", "weights", "changes that are not zero"},
+    {"mcc", "", "mean correlation of true latent variables with those matched to them, when a case is done"},
+    {"mse", "", "squared error on test rows of the environments of training"},
+    {"mse_unseen", "", "squared error in environments that were held out"},
+    {"changes_found", "weights", "changes on arcs that are larger than found_above"},
+};
+
+static const struct method_query queries[] = {
+    {"predict", "the latent variables of an input, and the outcome in every environment", false},
+};
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+const struct method environments_method = {
+    .kind = "environments",
+    .title = "Environments: tree-based regularisation",
+    .summary =
+        "Outcomes depend linearly on latent variables of the input, and how they depend changes from environment to "
+        "environment, sparsely along a known tree. Penalising these changes finds the latent variables themselves, "
+        "not "
+        "a mixture of them, and predicts in environments that were never seen.",
+    .paper = "E. Layne, J. Hartford, S. Lachapelle, M. Blanchette, D. Sridhar. Sparsity regularization via "
+             "tree-structured "
+             "environments for disentangled representations. arXiv:2405.20482.",
+    .config = CONFIG_TABLE(environments_fields, struct environments_config),
+    .presets = environments_presets,
+    .preset_count = ENVIRONMENTS_PRESETS,
+    .metrics = metrics,
+    .metric_count = COUNT(metrics),
+    .queries = queries,
+    .query_count = COUNT(queries),
+    .check = environments_check,
+    .estimate = environments_estimate,
+    .create = environments_create,
+    .step = environments_step,
+    .progress = environments_progress,
+    .save = environments_save,
+    .load = environments_load,
+    .warm_start = environments_warm_start,
+    .begin_evaluation = environments_begin_evaluation,
+    .result = environments_result,
+    .destroy = environments_destroy,
+    .open = environments_open,
+    .close = environments_close,
+    .model_bytes = environments_model_bytes,
+    .query = environments_query,
+};

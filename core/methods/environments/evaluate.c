@@ -1,0 +1,156 @@
+/* What is measured of a case when its training is over. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/environments/run_int.h"
+#include "core/metrics/identify.h"
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an evaluation");
+}
+
+/* Latent variables of a table's rows, malloc'ed. */
+static enum status codes_of(struct method_run *run, const struct environments *e, float **z, struct error *err)
+{
+    *z = malloc((size_t)e->rows * (size_t)run->fit->model->setup.latent * sizeof **z + 1);
+    return *z ? tree_model_encode(run->fit->model, &run->fit->exec, e->x, e->z, e->rows, *z, err) : no_memory(err);
+}
+
+static double predicted(const float *w, const double *d, const float *z, int k)
+{
+    double sum = 0;
+    for (int c = 0; c < k; c++)
+        sum += ((double)w[c] + (d ? d[c] : 0)) * (double)z[c];
+    return sum;
+}
+
+/* Mean squared error, and the share that a threshold of one half tells apart, when outcomes are 0 or 1. */
+static double errors(const struct environments *e, const float *z, const float *w, int k, double *accuracy)
+{
+    double sum = 0, right = 0;
+    for (int i = 0; i < e->rows; i++) {
+        double y = predicted(w + (ptrdiff_t)e->node[i] * k, NULL, z + (ptrdiff_t)i * k, k),
+               miss = y - (double)e->y[i];
+        sum += miss * miss / e->rows;
+        right += (y > 0.5) == (e->y[i] > 0.5F);
+    }
+    *accuracy = e->labels && e->rows ? right / e->rows : NAN;
+    return e->rows ? sum : NAN;
+}
+
+/* Each unseen environment gives its first rows for the fit of its change and is measured on the others. */
+static double errors_fitted(const struct method_run *run, const float *z, const float *w)
+{
+    const struct environments *e = run->unseen;
+    int k = run->fit->model->setup.latent, few = (int)run->own.fit_samples, counted = 0;
+    double sum = 0, d[256];
+    float *of_node = malloc((size_t)e->rows * (size_t)(k + 1) * sizeof *of_node),
+          *y = of_node + (ptrdiff_t)e->rows * k;
+    for (int u = 0; of_node && u < run->unseen_count; u++) {
+        int rows = 0;
+        const float *weights = w + (ptrdiff_t)run->unseen_node[u] * k;
+        for (int i = 0; i < e->rows; i++)
+            if (e->node[i] == run->unseen_node[u]) {
+                memcpy(of_node + (ptrdiff_t)rows * k, z + (ptrdiff_t)i * k, (size_t)k * sizeof *z);
+                y[rows++] = e->y[i];
+            }
+        if (rows <= few)
+            continue;
+        least_change(of_node, y, few, k, weights, run->own.fit_penalty, d);
+        for (int i = few; i < rows; i++, counted++) {
+            double miss = predicted(weights, d, of_node + (ptrdiff_t)i * k, k) - (double)y[i];
+            sum += miss * miss;
+        }
+    }
+    free(of_node);
+    return counted ? sum / counted : NAN;
+}
+
+/* Changes of the truth along the model's arcs, and how many of them were found on the matched variable. */
+static enum status count_changes(const struct method_run *run, const int *match, struct outcome *o, struct error *err)
+{
+    const struct environments *e = run->test;
+    const struct weight *found = run->fit->model->changes;
+    int p = e->latent, k = run->fit->model->setup.latent;
+    double *truth = malloc((size_t)run->arcs.count * (size_t)p * sizeof *truth + 1), least = run->own.found_above;
+    if (!truth)
+        return no_memory(err);
+    arcs_gather(&run->arcs, e->changes, p, truth);
+    o->changes_true = o->changes_right = 0;
+    for (int a = 0; a < run->arcs.count; a++)
+        for (int c = 0; c < p; c++) {
+            bool real_change = truth[a * p + c] != 0;
+            o->changes_true += real_change;
+            o->changes_right += real_change && match[c] >= 0 && fabs((double)found->value[a * k + match[c]]) > least;
+        }
+    free(truth);
+    return STATUS_OK;
+}
+
+static enum status identify(const struct method_run *run, const float *z, struct outcome *o, struct error *err)
+{
+    const struct environments *e = run->test;
+    int p = e->latent, k = run->fit->model->setup.latent, *match = malloc((size_t)p * sizeof *match);
+    if (!match)
+        return no_memory(err);
+    enum status status = identify_mcc(e->z, p, z, k, e->rows, match, &o->mcc, err);
+    if (!status)
+        status = identify_linear_r2(e->z, p, z, k, e->rows, &o->linear_r2, err);
+    if (!status && run->arcs.shape == ARCS_TREE)
+        status = count_changes(run, match, o, err);
+    free(match);
+    return status;
+}
+
+static enum status measure_unseen(struct method_run *run, const float *w, struct outcome *o, struct error *err)
+{
+    float *z;
+    if (!run->unseen || run->unseen->rows == 0)
+        return STATUS_OK;
+    enum status status = codes_of(run, run->unseen, &z, err);
+    if (!status) {
+        int k = run->fit->model->setup.latent;
+        o->mse_unseen = errors(run->unseen, z, w, k, &o->accuracy_unseen);
+        if (run->own.fit_samples > 0)
+            o->mse_unseen_fit = errors_fitted(run, z, w);
+    }
+    free(z);
+    return status;
+}
+
+static bool refitted(const struct method_run *run)
+{
+    int b = run->own.baseline;
+    return run->own.refit && b != BASELINE_NO_PENALTY && b != BASELINE_L2_CHANGES;
+}
+
+enum status tree_case_evaluate(struct method_run *run, struct outcome *o, struct error *err)
+{
+    const struct tree_model *m = run->fit->model;
+    int k = m->setup.latent;
+    float *w = malloc((size_t)run->tree->nodes * (size_t)k * sizeof *w), *z = NULL;
+    for (int i = 0; i < OUTCOME_COLUMNS; i++)
+        ((double *)o)[i] = NAN;
+    if (run->arcs.shape == ARCS_TREE)
+        o->changes_found = tree_fit_found(run->fit, run->own.found_above);
+    o->train_loss = run->fit->last_loss;
+    o->updates = (double)run->fit->updates;
+    o->samples = o->updates * (double)run->own.batch;
+    enum status status = w ? STATUS_OK : no_memory(err);
+    if (!status && !run->alone)
+        status = tree_fit_settle(run->fit, refitted(run), err);
+    if (!status)
+        status = codes_of(run, run->test, &z, err);
+    if (!status) {
+        arcs_weights(&run->arcs, m->base, m->changes, k, w);
+        o->mse = errors(run->test, z, w, k, &o->accuracy);
+        status = measure_unseen(run, w, o, err);
+    }
+    if (!status && run->test->latent)
+        status = identify(run, z, o, err);
+    free(w);
+    free(z);
+    return status;
+}

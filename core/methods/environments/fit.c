@@ -1,0 +1,276 @@
+#include "core/methods/environments/fit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/philox.h"
+
+enum { STREAM_BATCH = 0x62746368, PIECE_ROWS = 1024, ALIGNED = 16 };
+static const double SHARP_AFTER = 1.0 / 3;
+static const double SLOW_AFTER = 0.6, LAST_RATE = 0.02; /* the rate falls linearly in the last part of the updates */
+
+/* ---- the model ---------------------------------------------------------------------------------------- */
+
+static void build(struct tree_model *m, const struct arcs *arcs)
+{
+    const struct fit_setup *s = &m->setup;
+    if (s->encoder == ENCODER_LINEAR)
+        mlp_build(&m->encoder, m->params, "encoder", 1, (int[]){s->features, s->latent}, 0);
+    if (s->encoder == ENCODER_MLP)
+        mlp_build(&m->encoder, m->params, "encoder", 3, (int[]){s->features, s->hidden, s->hidden, s->latent}, 0);
+    m->base = arcs->based ? params_add(m->params, "heads.base", 1, &s->latent, init_normal(0.1)) : NULL;
+    m->changes = arcs->count > 0 ? params_add(m->params, "heads.changes", 2, (int[]){arcs->count, s->latent},
+                                              init_normal(arcs->based ? 0 : 0.1))
+                                 : NULL;
+    m->deviation = params_add_state(m->params, "latent.deviation", s->latent, 1);
+}
+
+enum status tree_model_create(const struct fit_setup *setup, const struct arcs *arcs, bool with_grad,
+                              struct tree_model **model, struct error *err)
+{
+    struct tree_model *m = calloc(1, sizeof *m);
+    if (!m)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    m->setup = *setup;
+    enum status status = params_create(&m->params, err);
+    if (!status) {
+        build(m, arcs);
+        status = params_seal(m->params, with_grad, err);
+    }
+    if (status) {
+        tree_model_destroy(m);
+        return status;
+    }
+    *model = m;
+    return STATUS_OK;
+}
+
+void tree_model_destroy(struct tree_model *model)
+{
+    if (!model)
+        return;
+    params_destroy(model->params);
+    free(model);
+}
+
+static struct tensor *encode(struct tree_model *m, struct exec *e, float *x, int rows)
+{
+    bool given = m->setup.encoder == ENCODER_GIVEN;
+    struct tensor *in = tensor_wrap_rows(e, x, rows, given ? m->setup.latent : m->setup.features, false);
+    return given ? in : mlp_forward(e, &m->encoder, in);
+}
+
+enum status tree_model_encode(struct tree_model *model, struct exec *e, const float *x, const float *given, int rows,
+                              float *z, struct error *err)
+{
+    int k = model->setup.latent, d = model->setup.features;
+    if (model->setup.encoder == ENCODER_GIVEN) {
+        memcpy(z, given, (size_t)rows * (size_t)k * sizeof *z);
+        return STATUS_OK;
+    }
+    for (int at = 0; at < rows; at += PIECE_ROWS) {
+        int count = rows - at < PIECE_ROWS ? rows - at : PIECE_ROWS;
+        exec_begin(e, false, 0);
+        struct tensor *raw = encode(model, e, (float *)x + (ptrdiff_t)at * d, count); /* only read */
+        struct tensor *out = op_unit_columns(e, raw, model->deviation);
+        enum status status = exec_status(e, err);
+        if (status)
+            return status;
+        memcpy(z + (ptrdiff_t)at * k, out->data, (size_t)count * (size_t)k * sizeof *z);
+    }
+    return STATUS_OK;
+}
+
+/* ---- life --------------------------------------------------------------------------------------------- */
+
+static float *reals(size_t count)
+{
+    return aligned_alloc(64, (count + ALIGNED - 1) / ALIGNED * ALIGNED * sizeof(float));
+}
+
+enum status tree_fit_create(const struct fit_setup *setup, const struct arcs *arcs, const struct environments *data,
+                            const struct kernels *kernels, struct pool *pool, struct tree_fit **fit,
+                            struct error *err)
+{
+    struct tree_fit *f = calloc(1, sizeof *f);
+    if (!f)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a fit");
+    size_t rows = (size_t)setup->batch;
+    f->arcs = arcs;
+    f->data = data;
+    f->last_loss = NAN;
+    f->x = reals(rows * (size_t)(setup->features > setup->latent ? setup->features : setup->latent));
+    f->y = reals(rows);
+    f->slope = reals(rows);
+    f->node = malloc(rows * sizeof *f->node);
+    arena_init(&f->arena, (size_t)1 << 20, 0);
+    enum status status =
+        f->x && f->y && f->slope && f->node
+            ? tree_model_create(setup, arcs, true, &f->model, err)
+            : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d rows", setup->batch);
+    if (!status) {
+        params_init(f->model->params, setup->seed);
+        status = adam_create(f->model->params, &ADAM_DEFAULT, &f->adam, err);
+    }
+    if (status) {
+        tree_fit_destroy(f);
+        return status;
+    }
+    exec_init(&f->exec, kernels, pool, &f->arena, setup->seed);
+    *fit = f;
+    return STATUS_OK;
+}
+
+void tree_fit_destroy(struct tree_fit *fit)
+{
+    if (!fit)
+        return;
+    adam_destroy(fit->adam);
+    tree_model_destroy(fit->model);
+    arena_close(&fit->arena);
+    free(fit->x);
+    free(fit->y);
+    free(fit->slope);
+    free(fit->node);
+    free(fit);
+}
+
+bool tree_fit_done(const struct tree_fit *fit)
+{
+    return fit->updates >= fit->model->setup.updates;
+}
+
+/* ---- an update ---------------------------------------------------------------------------------------- */
+
+static void draw_batch(struct tree_fit *f)
+{
+    const struct fit_setup *s = &f->model->setup;
+    const struct environments *data = f->data;
+    struct philox from = philox_stream(s->seed, STREAM_BATCH, (uint64_t)f->updates);
+    bool given = s->encoder == ENCODER_GIVEN;
+    size_t width = (size_t)(given ? s->latent : s->features);
+    for (int i = 0; i < s->batch; i++) {
+        size_t row = (size_t)((uint64_t)philox_u32(&from, (uint64_t)i) * (uint64_t)data->rows >> 32);
+        memcpy(f->x + (size_t)i * width, (given ? data->z : data->x) + row * width, width * sizeof *f->x);
+        f->y[i] = data->y[row];
+        f->node[i] = data->node[row] + f->arcs->offset;
+    }
+}
+
+static double rate_of(const struct tree_fit *f)
+{
+    const struct fit_setup *s = &f->model->setup;
+    double at = (double)f->updates / (double)s->updates, left = (1 - at) / (1 - SLOW_AFTER);
+    return s->learning_rate * (at < SLOW_AFTER ? 1 : fmax(left, LAST_RATE));
+}
+
+/* Of what was just updated, by the step that Adam takes there. */
+static void shrink(struct tree_fit *f, double rate, float *scales)
+{
+    struct weight *w = f->model->changes;
+    double penalty = f->model->setup.weight, sharpness = f->model->setup.sharpness;
+    bool sharp = sharpness > 0 && (double)f->updates > SHARP_AFTER * (double)f->model->setup.updates;
+    adam_scales(f->adam, w, rate, scales);
+    for (size_t i = 0; i < w->count; i++) {
+        double value = (double)w->value[i], by = penalty * (double)scales[i];
+        if (sharp)
+            by *= sharpness / (sharpness + fabs(value));
+        if (f->model->setup.penalty == PENALTY_L1)
+            w->value[i] = (float)copysign(fmax(fabs(value) - by, 0), value);
+        else
+            w->value[i] = (float)(value / (1 + 2 * by));
+    }
+}
+
+enum status tree_fit_update(struct tree_fit *f, struct error *err)
+{
+    const struct fit_setup *s = &f->model->setup;
+    struct exec *e = &f->exec;
+    double loss = 0, rate = rate_of(f);
+    draw_batch(f);
+    params_begin_step(f->model->params);
+    exec_begin(e, true, (uint64_t)f->updates);
+    struct tensor *z = encode(f->model, e, f->x, s->batch);
+    if (s->encoder != ENCODER_GIVEN && s->unit_variance)
+        z = op_unit_columns(e, z, f->model->deviation);
+    struct tensor *y = op_tree_heads(e, z, f->node, f->model->base, f->model->changes, &f->arcs->heads);
+    enum status status = exec_status(e, err);
+    if (status)
+        return status;
+    for (int i = 0; i < s->batch; i++) {
+        double miss = (double)y->data[i] - (double)f->y[i];
+        loss += miss * miss / s->batch;
+        f->slope[i] = (float)(2 * miss / s->batch);
+    }
+    f->last_loss = loss;
+    if (!isfinite(loss))
+        return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)f->updates);
+    status = tape_backward(e, y, f->slope, err);
+    if (!status)
+        status = adam_step(f->adam, e, rate, NULL, err);
+    if (status)
+        return status;
+    f->updates++;
+    if (s->penalty == PENALTY_NONE || !f->model->changes || s->weight == 0)
+        return STATUS_OK;
+    float *scales = reals(f->model->changes->count);
+    if (!scales)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a proximal step");
+    shrink(f, rate, scales);
+    free(scales);
+    return STATUS_OK;
+}
+
+/* ---- after training ----------------------------------------------------------------------------------- */
+
+static void settle_deviation(struct tree_fit *f, float *z)
+{
+    int rows = f->data->rows, k = f->model->setup.latent;
+    for (int c = 0; c < k; c++) {
+        double mean = 0, squares = 0;
+        for (int r = 0; r < rows; r++)
+            mean += (double)z[(ptrdiff_t)r * k + c] / rows;
+        for (int r = 0; r < rows; r++) {
+            double d = (double)z[(ptrdiff_t)r * k + c] - mean;
+            squares += d * d / rows;
+        }
+        float deviation = (float)sqrt(squares + 1e-8);
+        f->model->deviation->value[c] = deviation;
+        for (int r = 0; r < rows; r++)
+            z[(ptrdiff_t)r * k + c] /= deviation;
+    }
+}
+
+enum status tree_fit_settle(struct tree_fit *f, bool refit, struct error *err)
+{
+    const struct environments *data = f->data;
+    const struct fit_setup *s = &f->model->setup;
+    struct least_sums sums = {0};
+    int k = s->latent;
+    float *z = reals((size_t)data->rows * (size_t)k);
+    if (!z)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for latent variables");
+    for (int c = 0; c < k; c++)
+        f->model->deviation->value[c] = 1;
+    enum status status = tree_model_encode(f->model, &f->exec, data->x, data->z, data->rows, z, err);
+    if (!status && s->unit_variance && s->encoder != ENCODER_GIVEN)
+        settle_deviation(f, z);
+    if (!status && refit)
+        status = least_sums_create(f->arcs->nodes, k, &sums, err);
+    for (int r = 0; !status && refit && r < data->rows; r++)
+        least_sums_add(&sums, data->node[r], z + (ptrdiff_t)r * k, data->y[r]);
+    if (!status && refit)
+        status = least_refit(f->arcs, &sums, f->model->base, f->model->changes, err);
+    least_sums_close(&sums);
+    free(z);
+    return status;
+}
+
+int tree_fit_found(const struct tree_fit *fit, double least)
+{
+    int found = 0;
+    for (size_t i = 0; fit->model->changes && i < fit->model->changes->count; i++)
+        found += fabs((double)fit->model->changes->value[i]) > least;
+    return found;
+}

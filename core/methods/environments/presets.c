@@ -1,0 +1,55 @@
+/* Presets: the simulation with either encoder, what breaks it, and tables. */
+#include "core/methods/environments/config.h"
+
+#define FIVE                                                                                                         \
+    {                                                                                                                \
+        "seeds", "5"                                                                                                 \
+    }
+#define LINEAR                                                                                                       \
+    {"learning_rate", "2e-2"},                                                                                       \
+    {                                                                                                                \
+        "updates", "12000"                                                                                           \
+    }
+#define MLP                                                                                                          \
+    {"encoder", "mlp"}, {"psi", "tanh"}, {"inputs", "10"}, {"samples", "1000"}, {"learning_rate", "1e-2"},           \
+    {                                                                                                                \
+        "updates", "8000"                                                                                            \
+    }
+#define TABLE(name)                                                                                                  \
+    {"data", "table"}, {"source", name}, {"baselines", "pooled,independent,no-penalty,none"}, {"batch", "256"},      \
+    {                                                                                                                \
+        "updates", "4000"                                                                                            \
+    }
+
+static const struct config_setting tree_linear[] = {
+    FIVE, LINEAR, {"baselines", "no-penalty,pooled,none"}, {NULL, NULL}};
+static const struct config_setting tree_mlp[] = {MLP, FIVE, {"baselines", "no-penalty,pooled,none"}, {NULL, NULL}};
+static const struct config_setting tree_dense[] = {
+    FIVE, LINEAR, {"sweep", "density"}, {"values", "0.1,0.2,0.3,0.5"}, {NULL, NULL}};
+static const struct config_setting tree_all[] = {FIVE, LINEAR, {"baselines", "all"}, {NULL, NULL}};
+static const struct config_setting tree_penalty[] = {
+    {"seeds", "3"}, LINEAR, {"sweep", "penalty"}, {"values", "0,1e-3,3e-3,1e-2,3e-2"}, {NULL, NULL}};
+static const struct config_setting tree_corrupted[] = {
+    {"seeds", "3"}, LINEAR, {"sweep", "corruption"}, {"values", "0,0.1,0.25,0.5,1"}, {NULL, NULL}};
+static const struct config_setting tissues[] = {
+    TABLE("tissues"), {"factors", "4"}, {"latent", "4"}, {"features", "60"}, {NULL, NULL}};
+static const struct config_setting cells[] = {
+    TABLE("cells"), {"target", "planted"}, {"encoder", "mlp"}, {NULL, NULL}};
+static const struct config_setting cord_blood[] = {
+    TABLE("cord-blood"), {"target", "planted"}, {"encoder", "mlp"}, {NULL, NULL}};
+static const struct config_setting resistance[] = {
+    TABLE("resistance"), {"latent", "4"}, {"unseen", "60"}, {NULL, NULL}};
+
+const struct method_preset environments_presets[ENVIRONMENTS_PRESETS] = {
+    {"tree-linear", "32 environments, one weight changes on an arc, a linear encoder; with and without the penalty",
+     tree_linear},
+    {"tree-mlp", "the same behind a nonlinear function of the inputs", tree_mlp},
+    {"tree-dense-changes", "more and more weights change on an arc", tree_dense},
+    {"tree-baselines", "all baselines on the linear simulation", tree_all},
+    {"tree-penalty", "from no penalty to too much", tree_penalty},
+    {"tree-corrupted", "environments that stand in the wrong place of the tree", tree_corrupted},
+    {"tissues", "gene expression of tissues, planted outcomes; reads the data set tissues", tissues},
+    {"cells", "gene expression of cells by type, planted outcomes; reads the data set cells", cells},
+    {"cord-blood", "the same of cord blood; reads the data set cord-blood", cord_blood},
+    {"resistance", "resistance of bacteria along their phylogeny; reads the data set resistance", resistance},
+};

@@ -1,0 +1,129 @@
+/* The fields of a result: medians of the method's own cases (or of the last baseline's) at the top, every case in
+ * `curve`, seeds together in `summary`, the changes of the last case in `changes`. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "core/methods/environments/run.h"
+#include "core/methods/environments/run_int.h"
+
+static const struct {
+    const char *name;
+    size_t column;
+} fields[] = {
+    {"mcc", SUMMARY_COLUMN(mcc)},
+    {"linear_r2", SUMMARY_COLUMN(linear_r2)},
+    {"mse", SUMMARY_COLUMN(mse)},
+    {"mse_unseen", SUMMARY_COLUMN(mse_unseen)},
+    {"mse_unseen_fit", SUMMARY_COLUMN(mse_unseen_fit)},
+    {"changes_found", SUMMARY_COLUMN(changes_found)},
+    {"changes_true", SUMMARY_COLUMN(changes_true)},
+    {"changes_right", SUMMARY_COLUMN(changes_right)},
+    {"accuracy", SUMMARY_COLUMN(accuracy)},
+    {"accuracy_unseen", SUMMARY_COLUMN(accuracy_unseen)},
+    {"train_loss", SUMMARY_COLUMN(train_loss)},
+    {"updates", SUMMARY_COLUMN(updates)},
+    {"trained_samples", SUMMARY_COLUMN(samples)},
+};
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static void write_value(const struct sink *out, const char *name, double value)
+{
+    if (isfinite(value))
+        sink_number(out, name, value);
+    else
+        sink_null(out, name);
+}
+
+static void write_outcome(const struct sink *out, const struct outcome *o)
+{
+    for (size_t i = 0; i < COUNT(fields); i++)
+        write_value(out, fields[i].name, ((const double *)o)[fields[i].column]);
+}
+
+static void write_case(const struct method_run *run, const struct environments_case *c, const struct sink *out)
+{
+    sink_text(out, "baseline", environments_baseline_names[c->baseline]);
+    if (run->config.sweep != SWEEP_NONE)
+        sink_number(out, environments_sweep_names[run->config.sweep], c->value);
+}
+
+static void write_summary(const struct method_run *run, const struct summary *s, const struct sink *out)
+{
+    const struct environments_case like = {s->baseline, s->value, 0};
+    sink_begin_object(out, NULL);
+    write_case(run, &like, out);
+    sink_integer(out, "seeds", s->count);
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        const struct spread *spread = &s->column[fields[i].column];
+        sink_begin_object(out, fields[i].name);
+        write_value(out, "median", spread->median);
+        write_value(out, "low", spread->low);
+        write_value(out, "high", spread->high);
+        sink_end_object(out);
+    }
+    sink_end_object(out);
+}
+
+static enum status write_summaries(const struct method_run *run, const struct sink *out, struct error *err)
+{
+    struct summary *rows = calloc((size_t)run->count, sizeof *rows);
+    int count = rows ? environments_summarise(run, rows, run->count) : 0;
+    for (size_t i = 0; count && i < COUNT(fields); i++) /* the group of the last case */
+        write_value(out, fields[i].name, rows[count - 1].column[fields[i].column].median);
+    sink_begin_list(out, "summary");
+    for (int i = 0; i < count; i++)
+        write_summary(run, &rows[i], out);
+    sink_end_list(out);
+    free(rows);
+    return count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a summary");
+}
+
+/* Of the last case: where in the tree, which variable, how much. */
+static void write_changes(const struct method_run *run, const struct sink *out)
+{
+    const struct weight *w = run->fit->model->changes;
+    int k = run->fit->model->setup.latent;
+    sink_begin_list(out, "changes");
+    for (int v = 1; run->arcs.shape == ARCS_TREE && v < run->tree->nodes; v++)
+        for (int c = 0; c < k && run->arcs.arc[v] >= 0; c++) {
+            double size = (double)w->value[(ptrdiff_t)run->arcs.arc[v] * k + c];
+            if (fabs(size) <= run->own.found_above)
+                continue;
+            sink_begin_object(out, NULL);
+            sink_text(out, "parent", run->tree->names[run->tree->parent[v]]);
+            sink_text(out, "child", run->tree->names[v]);
+            sink_integer(out, "arc", run->arcs.arc[v]);
+            sink_integer(out, "latent", c);
+            sink_number(out, "change", size * (double)run->arcs.share[v]);
+            sink_end_object(out);
+        }
+    sink_end_list(out);
+}
+
+enum status environments_result(struct method_run *run, const struct sink *out, struct error *err)
+{
+    if (run->phase != PHASE_DONE)
+        return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
+    enum status status = run->opened == run->at ? STATUS_OK : tree_case_open(run, (int)run->at, err);
+    if (status)
+        return status;
+    sink_integer(out, "seed", run->config.seed);
+    sink_integer(out, "samples", run->test->rows);
+    if (run->alone) {
+        write_outcome(out, &run->outcomes[run->at]);
+        return STATUS_OK;
+    }
+    status = write_summaries(run, out, err);
+    write_changes(run, out);
+    sink_begin_list(out, "curve");
+    for (int i = 0; i < run->count; i++) {
+        sink_begin_object(out, NULL);
+        write_case(run, &run->cases[i], out);
+        sink_integer(out, "case_seed", run->cases[i].seed);
+        write_outcome(out, &run->outcomes[i]);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    return status;
+}

@@ -1,0 +1,80 @@
+/* An environments run in progress: private to core/methods/environments.
+ *
+ *   for each case:  TRAIN --> EVALUATE (settle, refit, measure) --> next case
+ *   after the last: DONE, with the last case's model still there
+ *
+ * run.c drives the phases, work.c opens cases (what the data, the tree and the arcs are), evaluate.c measures,
+ * checkpoint.c names what is saved, result.c and plots.c write what came out. */
+#ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
+#define MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
+
+#include "core/methods/environments/config.h"
+
+enum run_phase { PHASE_TRAIN, PHASE_EVALUATE, PHASE_DONE };
+enum { SET_TRAINING, SET_TEST, SETS_FRESH = 1000 }; /* of simulated rows; evaluations draw from SETS_FRESH on */
+
+/* What was measured of a case. Doubles only: saved as a table. NaN where a figure has no meaning. */
+struct outcome {
+    double mcc, linear_r2;  /* of test rows of the environments that were seen */
+    double mse, mse_unseen; /* of test rows; of environments that were not, by their parents' weights */
+    double mse_unseen_fit;  /* of those after a fit of their own change to a few rows */
+    double changes_found, changes_true, changes_right; /* right: found where there is one, of the matched variable */
+    double accuracy, accuracy_unseen;                  /* outcomes that are 0 or 1 */
+    double train_loss, updates, samples;
+};
+enum { OUTCOME_COLUMNS = 13 };
+_Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
+
+struct method_run {
+    struct environments_config config;
+    struct method_env env;
+    struct environments_case *cases;
+    struct outcome *outcomes; /* [count] */
+    int count;
+
+    /* The open case. */
+    int opened; /* -1: none */
+    struct environments_config own;
+    struct tree *tree;
+    struct environments *train, *test, *unseen; /* unseen: NULL when there are none */
+    int *place;                                 /* [nodes] where the model is told that an environment stands */
+    int *unseen_node;                           /* [unseen_count] in the tree */
+    int unseen_count;
+    struct arcs arcs;
+    struct tree_fit *fit;
+
+    /* Saved. */
+    int64_t phase, at;
+    int64_t features;                                   /* of the open case */
+    int64_t seen, work;                                 /* of the run: samples; updates */
+    int64_t evaluation_seed, evaluation_samples, alone; /* alone: evaluate the open case and end */
+    double loss_sum;                                    /* since the last metric */
+};
+
+/* work.c */
+/* Makes data, arcs and fit of case `at` ready; weights as at the start. */
+enum status tree_case_open(struct method_run *run, int at, struct error *err);
+void tree_case_close(struct method_run *run);
+
+/* Replaces the rows of test by fresh ones, where these can be drawn: the evaluation's. */
+enum status tree_case_fresh(struct method_run *run, struct error *err);
+enum arcs_shape tree_case_shape(int baseline);
+
+/* evaluate.c */
+enum status tree_case_evaluate(struct method_run *run, struct outcome *out, struct error *err);
+
+/* summary.c: medians over seeds of neighbouring cases that differ in nothing else. */
+struct summary {
+    int baseline, count;
+    double value;
+    struct spread {
+        double median, low, high; /* low, high: the least and the largest */
+    } column[OUTCOME_COLUMNS];
+};
+int environments_summarise(const struct method_run *run, struct summary *out, int room);
+#define SUMMARY_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
+
+/* plots.c */
+enum status environments_plots(struct method_run *run, struct error *err);
+
+#endif

@@ -1,0 +1,308 @@
+/* The open case: its data, the tree that the model is told, the arcs, an update. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/philox.h"
+#include "core/data/dataset.h"
+#include "core/methods/environments/run_int.h"
+
+enum { STREAM_UNSEEN = 0x756e73, STREAM_PLACES, STREAM_SPLIT };
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for environments");
+}
+
+void tree_case_close(struct method_run *run)
+{
+    tree_fit_destroy(run->fit);
+    arcs_close(&run->arcs);
+    environments_free(run->train);
+    environments_free(run->test);
+    environments_free(run->unseen);
+    tree_destroy(run->tree);
+    free(run->place);
+    free(run->unseen_node);
+    run->fit = NULL;
+    run->train = run->test = run->unseen = NULL;
+    run->tree = NULL;
+    run->place = run->unseen_node = NULL;
+    run->opened = -1;
+}
+
+enum arcs_shape tree_case_shape(int baseline)
+{
+    if (baseline == BASELINE_POOLED)
+        return ARCS_NONE;
+    return baseline == BASELINE_INDEPENDENT || baseline == BASELINE_L1_WEIGHTS ? ARCS_STAR : ARCS_TREE;
+}
+
+/* ---- which are held out ------------------------------------------------------------------------------- */
+
+struct drawn {
+    uint32_t value;
+    int node;
+};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct drawn *x = a, *y = b;
+    return x->value != y->value ? (x->value > y->value) - (x->value < y->value) : x->node - y->node;
+}
+
+/* `nodes` in an order that the seed draws. */
+static enum status shuffled(uint64_t seed, uint32_t stream, int *nodes, int count, struct error *err)
+{
+    struct philox from = philox_stream(seed, stream, 0);
+    struct drawn *order = malloc((size_t)count * sizeof *order);
+    if (!order)
+        return no_memory(err);
+    for (int i = 0; i < count; i++)
+        order[i] = (struct drawn){philox_u32(&from, (uint64_t)i), nodes[i]};
+    qsort(order, (size_t)count, sizeof *order, by_value);
+    for (int i = 0; i < count; i++)
+        nodes[i] = order[i].node;
+    free(order);
+    return STATUS_OK;
+}
+
+/* Of `nodes` (those with data): first such that no two have one parent, then any, as many as are asked for and two
+ * fewer than there are at most. */
+static enum status choose_unseen(struct method_run *run, int *nodes, int count, struct error *err)
+{
+    int most = (int)run->own.unseen < count - 2 ? (int)run->own.unseen : count - 2;
+    bool *taken = calloc((size_t)run->tree->nodes + 1, sizeof *taken),
+         *parent = calloc((size_t)run->tree->nodes + 1, 1);
+    run->unseen_node = malloc((size_t)(count + 1) * sizeof *run->unseen_node);
+    enum status status = taken && parent && run->unseen_node
+                             ? shuffled((uint64_t)run->own.seed, STREAM_UNSEEN, nodes, count, err)
+                             : no_memory(err);
+    for (int alone = 1; !status && alone >= 0; alone--)
+        for (int i = 0; i < count && run->unseen_count < most; i++) {
+            int above = run->tree->parent[nodes[i]];
+            if (taken[nodes[i]] || above < 0 || (alone && parent[above]))
+                continue;
+            taken[nodes[i]] = parent[above] = true;
+            run->unseen_node[run->unseen_count++] = nodes[i];
+        }
+    free(taken);
+    free(parent);
+    return status;
+}
+
+static bool is_unseen(const struct method_run *run, int node)
+{
+    for (int i = 0; i < run->unseen_count; i++)
+        if (run->unseen_node[i] == node)
+            return true;
+    return false;
+}
+
+/* A share of the environments that were seen stand in one another's places. */
+static enum status choose_places(struct method_run *run, int *seen, int count, struct error *err)
+{
+    int n = run->tree->nodes, moved = (int)(run->own.corruption * count + 0.5);
+    run->place = malloc((size_t)n * sizeof *run->place);
+    if (!run->place)
+        return no_memory(err);
+    for (int v = 0; v < n; v++)
+        run->place[v] = v;
+    enum status status = shuffled((uint64_t)run->own.seed, STREAM_PLACES, seen, count, err);
+    for (int i = 0; !status && moved > 1 && i < moved; i++)
+        run->place[seen[i]] = seen[(i + 1) % moved];
+    return status;
+}
+
+/* ---- data --------------------------------------------------------------------------------------------- */
+
+static struct environments_outcome outcome_of(const struct environments_config *c)
+{
+    return (struct environments_outcome){(uint64_t)c->seed, (int)c->factors, (int)c->changes, c->density, c->noise};
+}
+
+static enum status make_tree(struct method_run *run, struct error *err)
+{
+    const struct environments_config *c = &run->own;
+    if (c->shape == SHAPE_COMPLETE)
+        return tree_complete((int)c->depth, (int)c->children, &run->tree, err);
+    return c->shape == SHAPE_CATERPILLAR ? tree_caterpillar((int)c->leaves, &run->tree, err)
+                                         : tree_random((uint64_t)c->seed, (int)c->leaves, &run->tree, err);
+}
+
+static enum status draw(const struct method_run *run, const int *nodes, int count, int64_t rows, uint32_t set,
+                        struct environments **out, struct error *err)
+{
+    const struct environments_config *c = &run->own;
+    struct environments_outcome outcome = outcome_of(c);
+    return environments_simulate(run->tree, &outcome, (enum environments_psi)c->psi, (int)c->inputs, nodes, count,
+                                 (int)rows, set, out, err);
+}
+
+/* Nodes with data, of which those that are held out go; returns how many are left. */
+static int drop_unseen(const struct method_run *run, int *nodes, int count)
+{
+    int left = 0;
+    for (int i = 0; i < count; i++)
+        if (!is_unseen(run, nodes[i]))
+            nodes[left++] = nodes[i];
+    return left;
+}
+
+static enum status simulate(struct method_run *run, int *nodes, int *count, struct error *err)
+{
+    const struct environments_config *c = &run->own;
+    enum status status = make_tree(run, err);
+    if (status)
+        return status;
+    *count = tree_leaves(run->tree, nodes);
+    status = choose_unseen(run, nodes, *count, err);
+    *count = tree_leaves(run->tree, nodes); /* in order again */
+    *count = drop_unseen(run, nodes, *count);
+    if (!status)
+        status = draw(run, nodes, *count, c->samples, SET_TRAINING, &run->train, err);
+    if (!status)
+        status = draw(run, nodes, *count, c->test_samples, SET_TEST, &run->test, err);
+    if (!status && run->unseen_count)
+        status = draw(run, run->unseen_node, run->unseen_count, c->test_samples, SET_TEST, &run->unseen, err);
+    return status;
+}
+
+/* Of each node's rows the first `test_share` of a shuffled list are held out. */
+static enum status split_rows(struct method_run *run, const struct environments *all, struct error *err)
+{
+    int n = run->tree->nodes, rows = all->rows;
+    bool *keep = calloc(3 * (size_t)rows, sizeof *keep), *test = keep + rows, *unseen = test + rows;
+    int *order = malloc((size_t)rows * sizeof *order), *total = calloc(2 * (size_t)n, sizeof *total),
+        *met = total + n;
+    enum status status = keep && order && total ? STATUS_OK : no_memory(err);
+    for (int i = 0; !status && i < rows; i++) {
+        order[i] = i;
+        total[all->node[i]]++;
+    }
+    if (!status)
+        status = shuffled((uint64_t)run->own.seed, STREAM_SPLIT, order, rows, err);
+    for (int i = 0; !status && i < rows; i++) {
+        int row = order[i], v = all->node[row];
+        bool held = met[v]++ < (int)floor(run->own.test_share * total[v]), out = is_unseen(run, v);
+        *(out ? &unseen[row] : held ? &test[row] : &keep[row]) = true;
+    }
+    if (!status)
+        status = environments_filter(all, n, keep, &run->train, err);
+    if (!status)
+        status = environments_filter(all, n, test, &run->test, err);
+    if (!status && run->unseen_count)
+        status = environments_filter(all, n, unseen, &run->unseen, err);
+    if (!status && (run->train->rows < 2 || run->test->rows < 1))
+        status = error_set(err, STATUS_INVALID, NULL, "too few rows for training and test");
+    free(keep);
+    free(order);
+    free(total);
+    return status;
+}
+
+static enum status read_table(struct method_run *run, struct environments **all, struct error *err)
+{
+    const struct environments_config *c = &run->own;
+    const struct environments_reading reading = {(int)c->features, c->target == TARGET_PLANTED, outcome_of(c)};
+    char folder[DATASET_PATH];
+    enum status status = dataset_folder(run->env.data, c->source, folder, err);
+    return status ? status : environments_read(folder, &reading, &run->tree, all, err);
+}
+
+/* Nodes that rows of `all` belong to, ascending. */
+static int nodes_with_data(const struct environments *all, int nodes, int *list)
+{
+    int count = 0;
+    for (int v = 0; v < nodes; v++)
+        for (int i = 0; i < all->rows; i++)
+            if (all->node[i] == v) {
+                list[count++] = v;
+                break;
+            }
+    return count;
+}
+
+static enum status read_data(struct method_run *run, int *nodes, int *count, struct error *err)
+{
+    struct environments *all = NULL;
+    enum status status = read_table(run, &all, err);
+    if (status)
+        return status;
+    *count = nodes_with_data(all, run->tree->nodes, nodes);
+    status = *count >= 2 ? choose_unseen(run, nodes, *count, err)
+                         : error_set(err, STATUS_INVALID, NULL, "the table has fewer than two environments");
+    *count = nodes_with_data(all, run->tree->nodes, nodes);
+    *count = drop_unseen(run, nodes, *count);
+    if (!status)
+        status = split_rows(run, all, err);
+    environments_free(all);
+    return status;
+}
+
+/* ---- the case ----------------------------------------------------------------------------------------- */
+
+static void move(const struct method_run *run, struct environments *e)
+{
+    for (int i = 0; e && i < e->rows; i++)
+        e->node[i] = run->place[e->node[i]];
+}
+
+static enum status open_arcs(struct method_run *run, struct error *err)
+{
+    bool *seen = calloc((size_t)run->tree->nodes, sizeof *seen);
+    if (!seen)
+        return no_memory(err);
+    for (int i = 0; i < run->train->rows; i++)
+        seen[run->train->node[i]] = true;
+    enum status status =
+        arcs_create(run->tree, seen, tree_case_shape(run->own.baseline), run->own.merge_root, &run->arcs, err);
+    free(seen);
+    return status;
+}
+
+enum status tree_case_open(struct method_run *run, int at, struct error *err)
+{
+    int *nodes = malloc(TREE_NODES_MOST * sizeof *nodes), count = 0;
+    if (!nodes)
+        return no_memory(err);
+    tree_case_close(run);
+    run->unseen_count = 0;
+    run->own = environments_of_case(&run->config, &run->cases[at]);
+    enum status status =
+        run->own.data == DATA_TABLE ? read_data(run, nodes, &count, err) : simulate(run, nodes, &count, err);
+    run->opened = at;
+    if (!status)
+        status = choose_places(run, nodes, count, err);
+    free(nodes);
+    if (status)
+        return status;
+    move(run, run->train);
+    move(run, run->test);
+    if (run->own.baseline == BASELINE_ORACLE && run->train->latent == 0)
+        return error_set(err, STATUS_INVALID, "/config/baselines", "the table's latent variables are not known");
+    status = open_arcs(run, err);
+    run->features = run->train->features;
+    struct fit_setup setup = environments_setup(&run->own, run->train->features);
+    return status ? status
+                  : tree_fit_create(&setup, &run->arcs, run->train, run->env.kernels, run->env.pool, &run->fit, err);
+}
+
+enum status tree_case_fresh(struct method_run *run, struct error *err)
+{
+    uint32_t set = SETS_FRESH + (uint32_t)(run->evaluation_seed % 1000000);
+    int *nodes = malloc(TREE_NODES_MOST * sizeof *nodes);
+    if (!nodes)
+        return no_memory(err);
+    int count = drop_unseen(run, nodes, tree_leaves(run->tree, nodes));
+    int64_t rows = run->evaluation_samples / count;
+    struct environments *fresh = NULL;
+    enum status status = draw(run, nodes, count, rows > 1 ? rows : 2, set, &fresh, err);
+    free(nodes);
+    if (status)
+        return status;
+    environments_free(run->test);
+    run->test = fresh;
+    move(run, run->test);
+    return STATUS_OK;
+}

@@ -1,0 +1,125 @@
+#include "core/metrics/identify.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "core/metrics/assignment.h"
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for correlations");
+}
+
+static void centre(const float *x, int rows, int cols, double *mean, double *deviation)
+{
+    for (int c = 0; c < cols; c++) {
+        double sum = 0, squares = 0;
+        for (int r = 0; r < rows; r++)
+            sum += (double)x[(ptrdiff_t)r * cols + c];
+        mean[c] = sum / rows;
+        for (int r = 0; r < rows; r++) {
+            double d = (double)x[(ptrdiff_t)r * cols + c] - mean[c];
+            squares += d * d;
+        }
+        deviation[c] = sqrt(squares / rows);
+    }
+}
+
+/* covariance[i][j] of columns i of x and j of y, both centred. */
+static void covariances(const float *x, int p, const double *mean_x, const float *y, int q, const double *mean_y,
+                        int rows, double *covariance)
+{
+    for (int i = 0; i < p * q; i++)
+        covariance[i] = 0;
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < p; i++) {
+            double d = ((double)x[(ptrdiff_t)r * p + i] - mean_x[i]) / rows;
+            for (int j = 0; j < q; j++)
+                covariance[i * q + j] += d * ((double)y[(ptrdiff_t)r * q + j] - mean_y[j]);
+        }
+}
+
+enum status identify_mcc(const float *truth, int factors, const float *codes, int code_count, int rows, int *match,
+                         double *mcc, struct error *err)
+{
+    int p = factors, q = code_count;
+    double *numbers = malloc(((size_t)p * (size_t)q + 2 * (size_t)(p + q)) * sizeof *numbers), total;
+    int *own = malloc((size_t)p * sizeof *own);
+    enum status status = numbers && own ? STATUS_OK : no_memory(err);
+    if (!status) {
+        double *score = numbers, *mean_t = score + p * q, *sd_t = mean_t + p, *mean_c = sd_t + p, *sd_c = mean_c + q;
+        centre(truth, rows, p, mean_t, sd_t);
+        centre(codes, rows, q, mean_c, sd_c);
+        covariances(truth, p, mean_t, codes, q, mean_c, rows, score);
+        for (int i = 0; i < p * q; i++) {
+            double scale = sd_t[i / q] * sd_c[i % q];
+            score[i] = scale > 1e-12 ? fabs(score[i]) / scale : 0;
+        }
+        status = assignment_best(score, p, q, match ? match : own, &total, err);
+        if (!status)
+            *mcc = total / p;
+    }
+    free(numbers);
+    free(own);
+    return status;
+}
+
+void solve_symmetric(double *a, int n, double *b, int count)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++)
+        most = fmax(most, a[(ptrdiff_t)i * n + i]);
+    for (int j = 0; j < n; j++) { /* a = l l', by columns of l below the diagonal */
+        double *row = a + (ptrdiff_t)j * n, pivot = row[j];
+        for (int m = 0; m < j; m++)
+            pivot -= row[m] * row[m];
+        row[j] = pivot > 1e-12 * most ? sqrt(pivot) : 0;
+        for (int i = j + 1; i < n; i++) {
+            double *at = a + (ptrdiff_t)i * n, sum = at[j];
+            for (int m = 0; m < j; m++)
+                sum -= at[m] * row[m];
+            at[j] = row[j] > 0 ? sum / row[j] : 0;
+        }
+    }
+    for (int s = 0; s < count; s++) {
+        double *x = b + (ptrdiff_t)s * n;
+        for (int i = 0; i < n; i++) {
+            for (int m = 0; m < i; m++)
+                x[i] -= a[(ptrdiff_t)i * n + m] * x[m];
+            x[i] = a[(ptrdiff_t)i * n + i] > 0 ? x[i] / a[(ptrdiff_t)i * n + i] : 0;
+        }
+        for (int i = n - 1; i >= 0; i--) {
+            for (int m = i + 1; m < n; m++)
+                x[i] -= a[(ptrdiff_t)m * n + i] * x[m];
+            x[i] = a[(ptrdiff_t)i * n + i] > 0 ? x[i] / a[(ptrdiff_t)i * n + i] : 0;
+        }
+    }
+}
+
+enum status identify_linear_r2(const float *truth, int factors, const float *codes, int code_count, int rows,
+                               double *r2, struct error *err)
+{
+    int p = factors, q = code_count;
+    size_t cross = (size_t)p * (size_t)q;
+    double *numbers = malloc((2 * cross + (size_t)q * (size_t)q + 2 * (size_t)(p + q)) * sizeof *numbers);
+    if (!numbers)
+        return no_memory(err);
+    double *b = numbers, *x = b + cross, *a = x + cross, *mean_t = a + q * q, *sd_t = mean_t + p, *mean_c = sd_t + p;
+    centre(truth, rows, p, mean_t, sd_t);
+    centre(codes, rows, q, mean_c, mean_c + q);
+    covariances(truth, p, mean_t, codes, q, mean_c, rows, b);
+    covariances(codes, q, mean_c, codes, q, mean_c, rows, a);
+    for (size_t i = 0; i < cross; i++)
+        x[i] = b[i];
+    solve_symmetric(a, q, x, p);
+    *r2 = 0;
+    for (int i = 0; i < p; i++) {
+        double explained = 0;
+        for (int j = 0; j < q; j++)
+            explained += x[i * q + j] * b[i * q + j];
+        *r2 += sd_t[i] > 0 ? explained / (sd_t[i] * sd_t[i]) / p : 0;
+    }
+    free(numbers);
+    return STATUS_OK;
+}

@@ -1,0 +1,370 @@
+/* Runs: exact resume for any case and phase, threads, what training finds, results, artifacts, queries, faults. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "core/methods/environments/environments.h"
+#include "core/methods/environments/run.h"
+#include "core/methods/environments/run_int.h"
+#include "tests/support/run_host.h"
+
+#define assert_ok(call)                                                                                              \
+    do {                                                                                                             \
+        struct error err_ = {0}, *err = &err_;                                                                       \
+        if ((call) != STATUS_OK)                                                                                     \
+            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
+    } while (0)
+
+static const struct method *const method = &environments_method;
+
+static const struct config_setting every[] = {{"baselines", "all"},
+                                              {"depth", "3"},
+                                              {"samples", "30"},
+                                              {"unseen", "2"},
+                                              {"updates", "12"},
+                                              {"batch", "64"},
+                                              {"factors", "3"},
+                                              {"latent", "3"},
+                                              {"inputs", "5"},
+                                              {"test_samples", "30"},
+                                              {"checkpoint_every", "300"},
+                                              {NULL, NULL}};
+static const struct config_setting deep[] = {{"encoder", "mlp"},
+                                             {"psi", "tanh"},
+                                             {"hidden", "16"},
+                                             {"shape", "random"},
+                                             {"leaves", "9"},
+                                             {"sweep", "corruption"},
+                                             {"values", "0,0.5"},
+                                             {"seeds", "2"},
+                                             {"updates", "15"},
+                                             {"batch", "50"},
+                                             {"samples", "40"},
+                                             {"sharpness", "0.3"},
+                                             {"checkpoint_every", "400"},
+                                             {NULL, NULL}};
+static const struct config_setting line[] = {{"shape", "caterpillar"},   {"leaves", "7"},    {"merge_root", "false"},
+                                             {"unit_variance", "false"}, {"updates", "15"},  {"unseen", "0"},
+                                             {"refit", "false"},         {"density", "0.4"}, {NULL, NULL}};
+static const struct config_setting table[] = {
+    {"data", "table"}, {"source", "plants"},         {"factors", "2"}, {"latent", "2"},      {"updates", "15"},
+    {"batch", "16"},   {"baselines", "pooled,none"}, {"unseen", "1"},  {"fit_samples", "2"}, {NULL, NULL}};
+static char data_root[64];
+
+static int make_data(void **state)
+{
+    char path[128];
+    strcpy(data_root, "/tmp/motif-envs-XXXXXX");
+    if (!mkdtemp(data_root))
+        return -1;
+    snprintf(path, sizeof path, "%s/plants", data_root);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/plants/tree.nwk", data_root);
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return -1;
+    fprintf(file, "((oak,elm)trees,(rose,hazel)shrubs,(moss,fern)low)plants;\n");
+    fclose(file);
+    snprintf(path, sizeof path, "%s/plants/samples.tsv", data_root);
+    file = fopen(path, "wb");
+    if (!file)
+        return -1;
+    static const char *const names[] = {"oak", "elm", "rose", "hazel", "moss", "fern"};
+    fprintf(file, "id\tkind\tf0\tf1\tf2\tf3\n");
+    for (int i = 0; i < 90; i++)
+        fprintf(file, "p%d\t%s\t%g\t%g\t%g\t%g\n", i, names[i % 6], sin(i), cos(3.0 * i), sin(5.0 * i * i),
+                cos(1.0 * i * i));
+    return fclose(file);
+}
+
+static int remove_data(void **state)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/plants/tree.nwk", data_root);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/plants/samples.tsv", data_root);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/plants", data_root);
+    rmdir(path);
+    return rmdir(data_root);
+}
+
+static void configure(struct environments_config *config, const struct config_setting *settings)
+{
+    memset(config, 0, sizeof *config);
+    assert_ok(config_defaults(&environments_config_table, config, err));
+    assert_ok(config_apply(&environments_config_table, config, settings, err));
+}
+
+struct witness {
+    struct host_witness same;
+    struct outcome outcomes[16];
+    int count, steps;
+};
+
+static void take_outcomes(void *context, struct method_run *run)
+{
+    struct witness *w = context;
+    w->count = run->count;
+    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->count);
+}
+
+static void run_through(const struct config_setting *settings, int threads, int often, struct witness *w)
+{
+    struct environments_config config;
+    const struct host_course course = {method, &config, data_root, threads, often, take_outcomes, w};
+    configure(&config, settings);
+    assert_ok(host_run(&course, &w->same, &w->steps, err));
+}
+
+static void threads_and_pauses_do_not_change_a_bit(void **state)
+{
+    const struct config_setting *const runs[] = {every, deep, line, table};
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        struct witness one, other;
+        run_through(runs[i], 1, 0, &one);
+        assert_true(one.same.artifacts >= 2);
+        run_through(runs[i], 3, 0, &other);
+        assert_memory_equal(&one.same, &other.same, sizeof one.same);
+        run_through(runs[i], 2, 1, &other);
+        assert_memory_equal(&one.same, &other.same, sizeof one.same);
+        run_through(runs[i], 1, 7, &other);
+        assert_memory_equal(&one.same, &other.same, sizeof one.same);
+    }
+}
+
+static void every_baseline_is_measured(void **state)
+{
+    struct witness w;
+    run_through(every, 2, 0, &w);
+    assert_int_equal(w.count, BASELINES);
+    for (int i = 0; i < w.count; i++) {
+        const struct outcome *o = &w.outcomes[i];
+        assert_true(o->mcc > 0 && o->mcc <= 1 + 1e-9 && o->mse > 0 && o->mse_unseen > 0 && o->mse_unseen_fit > 0);
+        assert_true(isnan(o->accuracy) && o->updates == 12);
+    }
+    assert_true(w.outcomes[5].mcc > 1 - 1e-6); /* the oracle is given them */
+    run_through(table, 1, 0, &w);
+    assert_true(w.outcomes[0].mse > 0 && w.outcomes[1].mse_unseen > 0 && w.outcomes[1].mcc > 0);
+}
+
+/* With sparse changes the penalty finds the latent variables, without it their span alone; unseen leaves are nearer.
+ */
+static void the_penalty_finds_the_variables(void **state)
+{
+    static const struct config_setting settings[] = {{"baselines", "no-penalty,pooled,none"},
+                                                     {"factors", "3"},
+                                                     {"latent", "3"},
+                                                     {"inputs", "8"},
+                                                     {"samples", "100"},
+                                                     {"batch", "256"},
+                                                     {"updates", "4000"},
+                                                     {"learning_rate", "1e-2"},
+                                                     {NULL, NULL}};
+    struct witness w;
+    run_through(settings, 2, 0, &w);
+    const struct outcome *free_one = &w.outcomes[0], *pooled = &w.outcomes[1], *tree = &w.outcomes[2];
+    if (!(tree->mcc > 0.95 && free_one->mcc < tree->mcc - 0.03 && free_one->linear_r2 > 0.99 &&
+          tree->mse_unseen < pooled->mse_unseen && tree->mse_unseen_fit < 0.3 * tree->mse_unseen &&
+          tree->changes_found < 0.7 * free_one->changes_found))
+        fail_msg("mcc %g and %g, r2 %g, unseen %g, %g, %g", tree->mcc, free_one->mcc, free_one->linear_r2,
+                 tree->mse_unseen, tree->mse_unseen_fit, pooled->mse_unseen);
+}
+
+/* ---- configuration ------------------------------------------------------------------------------------ */
+
+static void keep_field(void *context, const char *field, const char *detail)
+{
+    snprintf(context, 64, "%s", field);
+}
+
+static void faults_are_named(void **state)
+{
+    static const struct {
+        struct config_setting setting[4];
+        const char *field;
+    } wrong[] = {{{{"baselines", "none,tree"}}, "baselines"},
+                 {{{"values", "1"}}, "values"},
+                 {{{"sweep", "depth"}, {"values", "3,40"}}, "values"},
+                 {{{"sweep", "penalty"}}, "values"},
+                 {{{"data", "table"}}, "source"},
+                 {{{"data", "table"}, {"source", "../x"}}, "source"},
+                 {{{"data", "table"}, {"source", "x"}, {"sweep", "depth"}}, "sweep"},
+                 {{{"unseen", "31"}}, "unseen"},
+                 {{{"fit_samples", "200"}}, "fit_samples"},
+                 {{{"changes", "7"}}, "changes"},
+                 {{{"depth", "12"}, {"children", "9"}}, "depth"},
+                 {{{"samples", "1000000"}, {"inputs", "4000"}}, "samples"},
+                 {{{"seeds", "100"}, {"baselines", "all"}}, "seeds"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct environments_config config;
+        char field[8][64] = {""};
+        bool named = false;
+        configure(&config, wrong[i].setting);
+        struct method_faults faults = {field[0], keep_field};
+        environments_check(&config, &faults);
+        named = strcmp(field[0], wrong[i].field) == 0;
+        if (!named && !(strcmp(wrong[i].field, "sweep") == 0 || strcmp(wrong[i].field, "depth") == 0))
+            fail_msg("%s was not named but \"%s\"", wrong[i].field, field[0]);
+        assert_true(field[0][0] != '\0');
+    }
+    for (size_t i = 0; i < ENVIRONMENTS_PRESETS; i++) {
+        struct environments_config config;
+        char field[64] = "";
+        struct method_faults faults = {field, keep_field};
+        struct method_estimate estimate;
+        configure(&config, environments_presets[i].settings);
+        environments_check(&config, &faults);
+        assert_string_equal(field, "");
+        assert_ok(environments_estimate(&config, &estimate, err));
+        assert_true(estimate.memory_bytes > 0 && estimate.memory_bytes < (int64_t)1 << 31 && estimate.samples > 0);
+    }
+}
+
+static void a_missing_data_set_is_said(void **state)
+{
+    struct environments_config config;
+    struct run_host host;
+    struct method_run *run;
+    enum method_wish wish;
+    configure(&config, table);
+    strcpy(config.source, "animals");
+    assert_ok(host_open(&host, 1, NULL, err));
+    host.env.data = data_root;
+    assert_ok(method->create(&config, &host.env, &run, err));
+    assert_int_equal(method->step(run, &wish, NULL), STATUS_NOT_FOUND);
+    method->destroy(run);
+    host_close(&host);
+}
+
+/* ---- queries ------------------------------------------------------------------------------------------ */
+
+struct heard {
+    double numbers[128];
+    int count, objects;
+};
+
+static void open_it(void *context, const char *key) {}
+static void open_object(void *context, const char *key)
+{
+    ((struct heard *)context)->objects++;
+}
+static void close_it(void *context) {}
+static void number(void *context, const char *key, double value)
+{
+    struct heard *h = context;
+    if (h->count < 128)
+        h->numbers[h->count++] = value;
+}
+static void integer(void *context, const char *key, int64_t value) {}
+static void boolean(void *context, const char *key, bool value) {}
+static void text(void *context, const char *key, const char *value) {}
+static void null(void *context, const char *key) {}
+
+static void a_checkpoint_answers(void **state)
+{
+    struct environments_config config;
+    struct run_host host;
+    struct host_bytes bytes = {0};
+    struct method_model *model;
+    struct method_run *run;
+    enum method_wish wish = METHOD_CONTINUE;
+    configure(&config, every);
+    strcpy(config.baselines, "none");
+    assert_ok(host_open(&host, 1, NULL, err));
+    assert_ok(method->create(&config, &host.env, &run, err));
+    while (wish != METHOD_DONE)
+        assert_ok(host_step(&host, method, run, &wish, err));
+    assert_ok(host_save(method, run, &bytes, err));
+    struct pack_reader reader = host_reader(&bytes);
+    assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
+    float z[3], w[15 * 3], values[5];
+    memcpy(values, run->test->x, sizeof values);
+    assert_ok(tree_model_encode(run->fit->model, &run->fit->exec, run->test->x, NULL, 1, z, err));
+    arcs_weights(&run->arcs, run->fit->model->base, run->fit->model->changes, 3, w);
+    struct heard heard = {0};
+    const struct sink sink = {&heard, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
+    struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {5}, .values = values};
+    assert_ok(method->query(model, "predict", &input, &sink, err));
+    assert_int_equal(heard.count, 3 + 8);
+    for (int leaf = 0; leaf < 8; leaf++) { /* unseen ones too */
+        double y = 0;
+        for (int c = 0; c < 3; c++)
+            y += (double)w[(7 + leaf) * 3 + c] * (double)z[c];
+        assert_true(fabs(heard.numbers[3 + leaf] - y) < 1e-4);
+    }
+    input.dim[0] = 4;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    input.dim[0] = 5;
+    values[1] = NAN;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    input = (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = 4};
+    assert_ok(method->query(model, "predict", &input, &sink, err));
+    input.seed = -1;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    assert_true(method->model_bytes(model) > 0);
+    method->close(model);
+    double before = run->outcomes[0].mse;
+    struct method_evaluation what = {.samples = 2000, .seed = 99};
+    assert_ok(method->begin_evaluation(run, &what, err));
+    for (wish = METHOD_CONTINUE; wish != METHOD_DONE;)
+        assert_ok(host_step(&host, method, run, &wish, err));
+    assert_true(run->outcomes[0].mse != before && fabs(log(run->outcomes[0].mse / before)) < 0.5);
+    host_bytes_close(&bytes);
+    method->destroy(run);
+    host_close(&host);
+}
+
+static void odd_checkpoints_are_refused(void **state)
+{
+    struct environments_config config, other;
+    struct run_host host;
+    struct host_bytes bytes = {0};
+    struct method_run *run;
+    enum method_wish wish;
+    configure(&config, every);
+    configure(&other, every);
+    other.latent = 4;
+    assert_ok(host_open(&host, 1, NULL, err));
+    assert_ok(method->create(&config, &host.env, &run, err));
+    for (int i = 0; i < 5; i++)
+        assert_ok(host_step(&host, method, run, &wish, err));
+    for (int odd = 0; odd < 4; odd++) {
+        struct method_run *again;
+        int64_t updates = run->fit->updates, phase = run->phase;
+        run->fit->updates = odd == 1 ? 1000 : odd == 2 ? -1 : updates;
+        run->phase = odd == 3 ? 9 : phase;
+        assert_ok(host_save(method, run, &bytes, err));
+        run->fit->updates = updates;
+        run->phase = phase;
+        assert_ok(method->create(odd ? &config : &other, &host.env, &again, err));
+        struct pack_reader reader = host_reader(&bytes);
+        assert_int_equal(method->load(again, &reader, NULL), STATUS_CORRUPT);
+        method->destroy(again);
+    }
+    host_bytes_close(&bytes);
+    method->destroy(run);
+    host_close(&host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
+        cmocka_unit_test(every_baseline_is_measured),
+        cmocka_unit_test(the_penalty_finds_the_variables),
+        cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(a_missing_data_set_is_said),
+        cmocka_unit_test(a_checkpoint_answers),
+        cmocka_unit_test(odd_checkpoints_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_data, remove_data);
+}
