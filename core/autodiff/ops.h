@@ -47,6 +47,10 @@ struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm 
  * ReLU). The policy that moves t is nn/sparse.h. */
 struct tensor *op_threshold(struct exec *e, struct tensor *x, const real *t, bool relu, int64_t *active);
 
+/* Channels [first, first + count) of a map; and up to 16 maps of one size, one after another, as the channels of one. */
+struct tensor *op_channels(struct exec *e, struct tensor *x, int first, int count);
+struct tensor *op_join_channels(struct exec *e, struct tensor *const *parts, int count);
+
 /* (x - mean) / sqrt(var + epsilon) with the mean and variance of all elements together, and Gaussian noise of the given
  * standard deviation added, in evaluation too. `norm`: mean and variance of one element each, no gain. The noise is
  * a function of (seed, stream, step, place). */

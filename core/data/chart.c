@@ -7,6 +7,7 @@
 
 #include <cairo.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -104,15 +105,28 @@ static bool shown(double at, bool whole)
     return !whole || at == floor(at);
 }
 
-static void draw_ticks(cairo_t *c, const struct chart_scale *x, const struct chart_scale *y,
-                       const struct chart_heat *heat)
+/* Ticks at 1, 2, ... with names for labels. */
+static int named_ticks(const char *const *names, double at[CHART_TICKS], char labels[CHART_TICKS][CHART_TICK_BYTES])
 {
+    int count = 0;
+    for (; count < CHART_TICKS && names[count]; count++) {
+        at[count] = count + 1;
+        snprintf(labels[count], CHART_TICK_BYTES, "%s", names[count]);
+    }
+    return count;
+}
+
+static void draw_ticks(cairo_t *c, const struct chart_scale *x, const struct chart_scale *y,
+                       const struct chart_panel *panel)
+{
+    const struct chart_heat *heat = panel->heat;
     bool grid = heat == NULL, whole_x = heat && !heat->x, whole_y = heat && !heat->y;
     double at[CHART_TICKS], pixel;
     char labels[CHART_TICKS][CHART_TICK_BYTES];
     font(c, SMALL, false);
     cairo_set_line_width(c, 1);
-    int count = scale_ticks(x, (int)((x->to - x->from) / 58), at, labels);
+    int count = panel->x.names ? named_ticks(panel->x.names, at, labels)
+                               : scale_ticks(x, (int)((x->to - x->from) / 58), at, labels);
     for (int i = 0; i < count; i++) {
         if (!shown(at[i], whole_x) || !chart_place(x, at[i], &pixel))
             continue;
@@ -485,7 +499,7 @@ static void draw_panel(struct sheet *sheet, int index)
     y.to = top + TOP;
     y.from = y.to + sheet->plot_height;
     if (!panel->heat)
-        draw_ticks(c, &x, &y, NULL);
+        draw_ticks(c, &x, &y, panel);
     cairo_save(c);
     cairo_rectangle(c, x.from, y.to, x.to - x.from + (panel->heat ? BAR_SPACE : 0), y.from - y.to);
     if (!panel->heat)
@@ -500,7 +514,7 @@ static void draw_panel(struct sheet *sheet, int index)
         draw_series(c, panel, i, &x, &y);
     cairo_restore(c);
     if (panel->heat)
-        draw_ticks(c, &x, &y, panel->heat);
+        draw_ticks(c, &x, &y, panel);
     draw_frame(c, panel, &x, &y);
     if (!sheet->chart->one_legend)
         legend(c, panel, x.from - 40, x.to, y.from + BOTTOM, true);

@@ -23,9 +23,10 @@ struct chart_axis {
     const char *label; /* UTF-8; may be NULL, like every text here */
     bool log;
     double min, max;
+    const char *const *names; /* of the places 1, 2, ... on an x axis, in place of numbers, up to a NULL; NULL: none */
 };
-#define CHART_AXIS(text) ((struct chart_axis){(text), false, NAN, NAN})
-#define CHART_LOG_AXIS(text) ((struct chart_axis){(text), true, NAN, NAN})
+#define CHART_AXIS(text) ((struct chart_axis){(text), false, NAN, NAN, NULL})
+#define CHART_LOG_AXIS(text) ((struct chart_axis){(text), true, NAN, NAN, NULL})
 
 enum chart_mark { CHART_LINE, CHART_DASHES, CHART_DOTS, CHART_POINTS, CHART_LINE_POINTS };
 

@@ -122,7 +122,7 @@ struct chart_scale chart_heat_scale(const struct chart_heat *heat)
     bool log = heat->log && heat->map != CHART_SIGNED;
     for (size_t i = 0; i < (size_t)heat->rows * (size_t)heat->cols; i++)
         reach(&e, heat->values[i], log);
-    struct chart_axis axis = {NULL, log, heat->min, heat->max};
+    struct chart_axis axis = {NULL, log, heat->min, heat->max, NULL};
     if (heat->map == CHART_SIGNED) {
         double most = fmax(fabs(isnan(heat->min) ? e.min : heat->min), fabs(isnan(heat->max) ? e.max : heat->max));
         axis.max = most > 0 ? most : 1;

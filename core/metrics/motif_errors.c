@@ -48,7 +48,8 @@ void motif_errors_close(struct motif_errors *errors)
 void motif_errors_clear(struct motif_errors *errors)
 {
     memset(errors->boxes, 0, 3 * cells(errors) * sizeof *errors->boxes);
-    errors->samples = errors->motifs = errors->weaker = errors->taken = 0;
+    memset(errors->counts, 0, sizeof errors->counts);
+    errors->samples = errors->motifs = errors->weaker = errors->taken = errors->most = errors->crowded = 0;
 }
 
 /* -- counting --------------------------------------------------------------------------------- */
@@ -188,6 +189,26 @@ static void count_windows(struct motif_errors *errors, const struct motif *motif
     errors->weaker += count_strays(errors, errors->windows, motifs, motif_count) - hits;
 }
 
+/* Windows, 2 reach + 1 positions wide, that share a position. */
+static bool windows_meet(const struct box *boxes, int count, int reach)
+{
+    for (int i = 0; i < count; i++) {
+        for (int j = 0; j < i; j++) {
+            if (abs(boxes[i].row - boxes[j].row) <= 2 * reach && abs(boxes[i].col - boxes[j].col) <= 2 * reach) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static void count_truths(struct motif_errors *errors, const struct box *boxes, int box_count)
+{
+    errors->counts[box_count < MOTIF_COUNTS ? box_count : MOTIF_COUNTS]++;
+    errors->most = box_count > errors->most ? box_count : errors->most;
+    errors->crowded += windows_meet(boxes, box_count, errors->reach);
+}
+
 static enum status check_input(const struct motif_errors *errors, const struct motif *motifs, int motif_count,
                                const struct box *boxes, int box_count, struct error *err)
 {
@@ -221,6 +242,7 @@ enum status motif_errors_add(struct motif_errors *errors, const struct motif *mo
     }
     count_boxes(errors, motifs, motif_count, boxes, box_count);
     count_windows(errors, motifs, motif_count, boxes, box_count);
+    count_truths(errors, boxes, box_count);
     for (int i = 0; i < motif_count; i++) {
         errors->motifs += active(&motifs[i]);
     }
@@ -273,6 +295,11 @@ enum status motif_errors_merge(struct motif_errors *into, const struct motif_err
     into->motifs += from->motifs;
     into->weaker += from->weaker;
     into->taken += from->taken;
+    into->crowded += from->crowded;
+    into->most = from->most > into->most ? from->most : into->most;
+    for (int i = 0; i <= MOTIF_COUNTS; i++) {
+        into->counts[i] += from->counts[i];
+    }
     return STATUS_OK;
 }
 

@@ -28,6 +28,7 @@ struct motif {
     float value;
 };
 
+enum { MOTIF_COUNTS = 64 };
 struct motif_errors {
     int symbols, channels;
     int reach;         /* of WINDOWS */
@@ -39,6 +40,9 @@ struct motif_errors {
     int64_t *lone;     /* of `boxes`, those that hold one motif only */
     int64_t weaker;    /* WINDOWS: motifs in a cell that were not its strongest */
     int64_t taken;     /* WINDOWS: symbols whose only motifs belonged to other cells (neither hit nor missed) */
+    int64_t counts[MOTIF_COUNTS + 1]; /* samples with so many boxes; the last with that many or more */
+    int64_t most;      /* boxes of a sample */
+    int64_t crowded;   /* samples with two boxes whose windows meet: what the paper's NON-OVERLAPPING excludes */
     int *owner;        /* scratch: a motif's box */
     int owner_room;
 };

@@ -8,7 +8,8 @@
  * Collected: nothing is updated until count * density >= `accumulate`, neither what was collected nor the
  * last batch reaches that alone, so fewer than 2 * `accumulate` values lie above the quantile when it is
  * taken at last. Only that many of the largest are kept, which bounds both memory and checkpoint. It holds as
- * long as the density does not rise while values are being collected; if it does, they are dropped. */
+ * long as the density does not rise while values are being collected; if it does, they are dropped. With `elements` there are
+ * few enough to keep them all. */
 #include "core/nn/sparse.h"
 
 #include <math.h>
@@ -18,6 +19,7 @@
 
 struct sparse {
     struct sparse_config config;
+    char name[PACK_NAME];
     struct weight *threshold;
     int groups;          /* thresholds that move on their own: channels, or 1 */
     int64_t *active;     /* [channels] */
@@ -26,7 +28,7 @@ struct sparse {
     double fade;         /* what `times` is multiplied by at an update, down to 1 */
     bool bounded;        /* there are bounds, for `bounded_rank` */
     int64_t bounded_rank;
-    /* accumulate > 0 */
+    /* accumulate or elements > 0 */
     int64_t keep;        /* room for each group's largest values */
     int64_t collected;   /* values seen since the last update, of each group */
     int64_t kept;        /* min(collected, keep) */
@@ -46,7 +48,8 @@ enum status sparse_create(struct sparse **out, struct params *params, const char
     s->bound = calloc((size_t)map_padded(config->channels), sizeof(real));
     s->times = calloc((size_t)config->channels, sizeof(*s->times));
     s->fade = 1.0;
-    s->keep = config->accumulate > 0.0 ? 2 * (int64_t)ceil(config->accumulate) + 8 : 0;
+    snprintf(s->name, sizeof(s->name), "%s", name);
+    s->keep = config->elements > 0 ? config->elements : config->accumulate > 0.0 ? 2 * (int64_t)ceil(config->accumulate) + 8 : 0;
     s->top = s->keep > 0 ? calloc((size_t)(s->keep * s->groups), sizeof(real)) : NULL;
     if (s->active == NULL || s->bound == NULL || s->times == NULL || (s->keep > 0 && s->top == NULL))
         goto no_memory;
@@ -357,6 +360,12 @@ static void revived_quantiles(struct sparse *s, struct quantile_task *task, doub
     }
 }
 
+/* Whether so many values are enough to move a threshold. */
+static bool enough(const struct sparse *s, int64_t values, double density)
+{
+    return s->config.elements > 0 ? values >= s->config.elements : (double)values * density >= s->config.accumulate;
+}
+
 static void update(struct exec *e, struct sparse *s, const struct tensor *z, double density)
 {
     struct quantile_task task = {.sparse = s, .kernels = e->kernels, .set = set_of(z)};
@@ -365,11 +374,11 @@ static void update(struct exec *e, struct sparse *s, const struct tensor *z, dou
         task.batch *= z->map.channels;
     /* The counts may come from a stream, and select memory. */
     bool sound = s->kept >= 0 && s->kept <= s->keep && s->kept <= s->collected && s->collected < INT64_C(1) << 53;
-    if (!sound || density > s->density)
+    if (!sound || (density > s->density && s->config.elements == 0))
         s->collected = s->kept = 0;
     s->density = density;
     int64_t total = s->collected + task.batch;
-    task.update = s->config.accumulate <= 0.0 || (double)total * density >= s->config.accumulate;
+    task.update = enough(s, total, density);
     task.rank = rank_of(s, total, density);
     task.quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
     task.scratch = arena_alloc(e->arena, (size_t)pool_threads(e->pool) * KTH_SCRATCH_BYTES);
@@ -431,21 +440,29 @@ const int64_t *sparse_active(const struct sparse *sparse)
     return sparse->active;
 }
 
+/* "NAME.part", in room that the pack copies. */
+static const char *part(const struct sparse *s, const char *what, char out[2 * PACK_NAME])
+{
+    snprintf(out, 2 * PACK_NAME, "%s.%s", s->name, what);
+    return out;
+}
+
 enum status sparse_pack(struct sparse *s, struct pack *pack, struct error *err)
 {
+    char name[2 * PACK_NAME];
     enum pack_type type = sizeof(real) == sizeof(float) ? PACK_F32 : PACK_F64;
     uint64_t dim[4] = {(uint64_t)s->groups, (uint64_t)s->keep}, channels[1] = {(uint64_t)s->config.channels};
-    enum status status = pack_add(pack, PACK_STATE, PACK_F64, "sparse.times", 1, channels, s->times, err);
+    enum status status = pack_add(pack, PACK_STATE, PACK_F64, part(s, "times", name), 1, channels, s->times, err);
     if (status == STATUS_OK)
-        status = pack_add_f64(pack, "sparse.fade", &s->fade, err);
+        status = pack_add_f64(pack, part(s, "fade", name), &s->fade, err);
     if (status != STATUS_OK || s->keep == 0)
         return status;
-    status = pack_add(pack, PACK_STATE, type, "sparse.collected.top", 2, dim, s->top, err);
+    status = pack_add(pack, PACK_STATE, type, part(s, "collected.top", name), 2, dim, s->top, err);
     if (status == STATUS_OK)
-        status = pack_add_i64(pack, "sparse.collected.count", &s->collected, err);
+        status = pack_add_i64(pack, part(s, "collected.count", name), &s->collected, err);
     if (status == STATUS_OK)
-        status = pack_add_i64(pack, "sparse.collected.kept", &s->kept, err);
+        status = pack_add_i64(pack, part(s, "collected.kept", name), &s->kept, err);
     if (status == STATUS_OK)
-        status = pack_add_f64(pack, "sparse.collected.density", &s->density, err);
+        status = pack_add_f64(pack, part(s, "collected.density", name), &s->density, err);
     return status;
 }

@@ -24,6 +24,7 @@ struct sparse_config {
     double momentum;    /* of t: 0.9 */
     double accumulate;  /* 0: update on every batch. Else batches are collected until the count of values
                            behind a threshold times the density reaches this (10) */
+    int64_t elements;   /* 0, or in place of `accumulate`: until there are so many values behind a threshold */
     bool interpolate;   /* linear interpolation between order statistics instead of the k-th value */
 };
 
@@ -48,8 +49,8 @@ const real *sparse_thresholds(const struct sparse *sparse); /* [channels] */
 /* Active positions of each channel in the last sparse_forward() of training; thresholded modes. [channels] */
 const int64_t *sparse_active(const struct sparse *sparse);
 /* What has been collected since the last update, as PACK_STATE entries of fixed shape (only the upper end
- * of the values can matter, see sparse.c), and the factors of revived channels; the thresholds themselves belong to
- * `params`. */
+ * of the values can matter, see sparse.c), and the factors of revived channels, as NAME.*; the thresholds themselves belong
+ * to `params`. */
 enum status sparse_pack(struct sparse *sparse, struct pack *pack, struct error *err);
 
 /* The k-th smallest (1-based, 1 <= k <= n) of the values; reorders them. */

@@ -134,12 +134,44 @@ static void divergence_values(void **state)
     probe_close(&p);
 }
 
+/* Channels 5 to 8 twice, once before and once behind the rest of another map. */
+static struct tensor *build_channels(struct probe *p, const void *context)
+{
+    struct exec *e = &p->exec;
+    struct tensor *x = probe_input(p, 0), *some = op_channels(e, x, 5, 4);
+    struct tensor *parts[] = {some, probe_input(p, 1), op_channels(e, x, 0, 18), op_scale(e, some, 0.5)};
+    return op_join_channels(e, parts, 4);
+}
+
+static void channels_gradients(void **state)
+{
+    const struct map_shape wide = {2, 18, 5, 3, 1, 1}, narrow = {2, 17, 5, 3, 1, 1};
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    probe_map(&p, &wide, 1.0);
+    probe_map(&p, &narrow, 1.0);
+    probe_check(&p, build_channels, NULL, TOLERANCE);
+    exec_begin(&p.exec, true, 0);
+    struct tensor *whole = build_channels(&p, NULL);
+    static real x[2 * 18 * 15], y[2 * 43 * 15];
+    tensor_to_planes(probe_input(&p, 0), x);
+    tensor_to_planes(whole, y);
+    assert_int_equal(whole->map.channels, 4 + 17 + 18 + 4);
+    for (int image = 0; image < 2; image++) {
+        assert_memory_equal(y + image * 43 * 15, x + (image * 18 + 5) * 15, 4 * 15 * sizeof(real));
+        assert_memory_equal(y + (image * 43 + 21) * 15, x + image * 18 * 15, 18 * 15 * sizeof(real));
+    }
+    assert_null(op_channels(&p.exec, whole, 40, 4));
+    probe_close(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(noise_gradients),
         cmocka_unit_test(noise_values),
         cmocka_unit_test(kl_gradients),
+        cmocka_unit_test(channels_gradients),
         cmocka_unit_test(divergence_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

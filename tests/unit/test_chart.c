@@ -133,7 +133,7 @@ static void a_line_is_drawn_where_it_belongs(void **state)
 {
     const double x[] = {0, 1}, middle[] = {0.5, 0.5};
     const struct chart_series series[] = {{NULL, CHART_LINE, 6, x, middle, NULL, NULL, 2}};
-    struct chart_panel panel = {NULL, {NULL, false, 0, 1}, {NULL, false, 0, 1}, series, 1, NULL, 0, NULL};
+    struct chart_panel panel = {NULL, {NULL, false, 0, 1, NULL}, {NULL, false, 0, 1, NULL}, series, 1, NULL, 0, NULL};
     struct chart chart = {.panels = &panel, .panel_count = 1, .width = 200, .height = 100};
     struct image image = draw(&chart);
     /* The plotting area is 200 x 100 from (76, 34): black along its middle, nothing above or below. */
@@ -146,6 +146,25 @@ static void a_line_is_drawn_where_it_belongs(void **state)
     image = draw(&chart);
     assert_true(dark_in(&image, 0, 0, 33, image.cols) > 50); /* letters: a font was found */
     free(image.values);
+}
+
+/* Places have names where an axis gives them, and numbers, narrower ones, where it does not. */
+static void places_have_names(void **state)
+{
+    static const char *const names[] = {"first", "second", NULL};
+    const double x[] = {1, 2}, y[] = {0.5, 0.5};
+    const struct chart_series series[] = {{NULL, CHART_POINTS, 6, x, y, NULL, NULL, 2}};
+    struct chart_panel panel = {NULL, {NULL, false, 0.5, 2.5, names}, {NULL, false, 0, 1, NULL}, series, 1, NULL, 0, NULL};
+    struct chart chart = {.panels = &panel, .panel_count = 1, .width = 200, .height = 100};
+    struct image named = draw(&chart);
+    panel.x.names = NULL;
+    struct image numbered = draw(&chart);
+    /* Below the plotting area, under 1 (a quarter of its width) and 2 (three quarters). */
+    assert_true(dark_in(&named, 140, 76 + 30, 14, 40) > 20);
+    assert_true(dark_in(&named, 140, 76 + 125, 14, 50) > 25);
+    assert_true(dark_in(&named, 140, 76, 14, 200) > 2 * dark_in(&numbered, 140, 76, 14, 200));
+    free(named.values);
+    free(numbered.values);
 }
 
 static void a_heat_map_is_drawn_with_row_0_below_or_above(void **state)
@@ -257,6 +276,7 @@ int main(void)
         cmocka_unit_test(axes_reach_over_the_data),
         cmocka_unit_test(colours_run_as_published),
         cmocka_unit_test(a_line_is_drawn_where_it_belongs),
+        cmocka_unit_test(places_have_names),
         cmocka_unit_test(a_heat_map_is_drawn_with_row_0_below_or_above),
         cmocka_unit_test(everything_at_once),
         cmocka_unit_test(the_numbers_are_there_as_text),

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "core/base/philox.h"
+#include "core/nn/parallel.h"
 #include "core/nn/sparse.h"
 
 struct layer {
@@ -268,6 +269,85 @@ static void density_rises(void **state)
     layer_close(&l);
 }
 
+/* So many values, whatever the density: 500 of 2000 leave the threshold as it is, and then it is the quantile of all. */
+static void collected_by_number(void **state)
+{
+    enum { BATCHES = 4 };
+    for (int mode = SPARSE_PER_CHANNEL; mode <= SPARSE_SINGLE; mode++) {
+        struct layer l;
+        struct sparse_config config = {.mode = (enum sparse_mode)mode, .channels = 2, .momentum = 0.9,
+                                       .elements = mode == SPARSE_SINGLE ? 4000 : 2000};
+        const double densities[BATCHES] = {0.5, 0.1, 0.4, 0.3}; /* may rise */
+        layer_open(&l, &config, (struct map_shape){1, 2, 20, 25, 1, 1});
+        real *batches = malloc(BATCHES * l.count * sizeof(real)), *values = malloc(BATCHES * l.count * sizeof(real));
+        for (int b = 0; b < BATCHES; b++) {
+            assert_true(sparse_thresholds(l.sparse)[0] == R(0.0) && sparse_thresholds(l.sparse)[1] == R(0.0));
+            draw(&l, 0.5);
+            memcpy(batches + (size_t)b * l.count, l.planes, l.count * sizeof(real));
+            pass(&l, true, densities[b], false);
+        }
+        for (int c = 0; c < 2; c++) {
+            size_t total = sorted(&l, batches, BATCHES, mode == SPARSE_SINGLE ? -1 : c, values);
+            real q = values[(size_t)((double)total * (1.0 - 0.3)) - 1];
+            assert_true(fabs((double)sparse_thresholds(l.sparse)[c] - 0.1 * (double)q) < 1e-6);
+        }
+        free(batches);
+        free(values);
+        layer_close(&l);
+    }
+}
+
+/* Three layers on one map give what each gives on its channels: thresholds of their own, one in common, and none. */
+static void side_by_side(void **state)
+{
+    enum { CHANNELS = 20, OWN = 3, COMMON = 15, OPEN = 2 };
+    const struct sparse_config layers[] = {{.mode = SPARSE_PER_CHANNEL, .channels = OWN, .momentum = 0.9},
+                                           {.mode = SPARSE_SINGLE, .channels = COMMON, .momentum = 0.5},
+                                           {.mode = SPARSE_NONE, .channels = OPEN}};
+    static const int first[] = {0, OWN, OWN + COMMON};
+    struct layer l, alone[3];
+    struct sparse_parallel *parallel;
+    struct params *params;
+    layer_open(&l, &layers[0], (struct map_shape){2, CHANNELS, 6, 7, 1, 1});
+    assert_int_equal(params_create(&params, NULL), STATUS_OK);
+    assert_int_equal(sparse_parallel_create(&parallel, params, "sparse", layers, 3, NULL), STATUS_OK);
+    assert_int_equal(params_seal(params, true, NULL), STATUS_OK);
+    params_init(params, 1);
+    assert_non_null(params_find(params, "sparse.0.threshold"));
+    assert_non_null(params_find(params, "sparse.1.threshold"));
+    for (int i = 0; i < 3; i++)
+        layer_open(&alone[i], &layers[i], (struct map_shape){2, layers[i].channels, 6, 7, 1, 1});
+    for (int step = 0; step < 5; step++) {
+        static real whole[2 * CHANNELS * 42], part[2 * CHANNELS * 42];
+        draw(&l, 0.1);
+        exec_begin(&l.exec, step < 4, 0);
+        tensor_to_planes(sparse_parallel_forward(&l.exec, parallel, tensor_from_planes(&l.exec, l.planes, &l.shape, true), 0.2, false), whole);
+        assert_int_equal(exec_status(&l.exec, NULL), STATUS_OK);
+        for (int i = 0; i < 3; i++) {
+            size_t some = (size_t)layers[i].channels * 42;
+            for (size_t image = 0; image < 2; image++)
+                memcpy(alone[i].planes + image * some, l.planes + image * CHANNELS * 42 + (size_t)first[i] * 42, some * sizeof(real));
+            tensor_to_planes(pass(&alone[i], step < 4, 0.2, false), part);
+            for (size_t image = 0; image < 2; image++)
+                assert_memory_equal(part + image * some, whole + image * CHANNELS * 42 + (size_t)first[i] * 42, some * sizeof(real));
+        }
+    }
+    struct pack *pack;
+    assert_int_equal(pack_create(&pack, NULL), STATUS_OK);
+    assert_int_equal(sparse_parallel_pack(parallel, pack, NULL), STATUS_OK); /* names differ */
+    pack_destroy(pack);
+    struct error err = {0};
+    l.shape.channels--;
+    exec_begin(&l.exec, false, 0);
+    assert_null(sparse_parallel_forward(&l.exec, parallel, tensor_from_planes(&l.exec, l.planes, &l.shape, true), 0.2, false));
+    assert_int_equal(exec_status(&l.exec, &err), STATUS_INTERNAL);
+    for (int i = 0; i < 3; i++)
+        layer_close(&alone[i]);
+    sparse_parallel_destroy(parallel);
+    params_destroy(params);
+    layer_close(&l);
+}
+
 struct bytes {
     char at[4096];
     size_t size;
@@ -459,6 +539,8 @@ int main(void)
         cmocka_unit_test(interpolated),
         cmocka_unit_test(frozen_in_evaluation),
         cmocka_unit_test(collected),
+        cmocka_unit_test(collected_by_number),
+        cmocka_unit_test(side_by_side),
         cmocka_unit_test(density_rises),
         cmocka_unit_test(collected_and_saved),
         cmocka_unit_test(revived),

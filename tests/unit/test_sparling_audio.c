@@ -40,6 +40,7 @@ static const struct config_setting tiny[] = {
 /* ---- a data set: words are tones, the new speaker's an octave above ------------------------------ */
 
 static char folder[] = "/tmp/motifd-tones-XXXXXX";
+static char new_voice[AUDIO_NAME];
 
 static void say(const char *speaker, int word, double octave)
 {
@@ -63,9 +64,10 @@ static int make_tones(void **state)
     if (mkdir(path, 0700) != 0)
         return -1;
     for (int round = 0; round < 2; round++) {
-        const char *fresh = round ? audio_corpus_speaker(corpus, SPEAKERS - 1) : "";
+        if (round)
+            snprintf(new_voice, sizeof new_voice, "%s", audio_corpus_speaker(corpus, SPEAKERS - 1));
         for (int i = 0; i < SPEAKERS * WORDS; i++)
-            say(names[i % SPEAKERS], i / SPEAKERS, strcmp(names[i % SPEAKERS], fresh) == 0 ? 2 : 1);
+            say(names[i % SPEAKERS], i / SPEAKERS, strcmp(names[i % SPEAKERS], new_voice) == 0 ? 2 : 1);
         audio_corpus_destroy(corpus);
         corpus = NULL;
         if (audio_corpus_load(path, 8000, &corpus, NULL) != STATUS_OK || audio_corpus_training_speakers(corpus) != SPEAKERS - 1)
@@ -358,6 +360,36 @@ static void a_run_resumes_with_the_same_bits(void **state)
     assert_string_equal(whole, broken);
 }
 
+/* A checkpoint is not taken up with other recordings, and is again with its own. */
+static void other_data_are_refused(void **state)
+{
+    const struct method *method = &sparling_method;
+    struct sparling_config config;
+    struct run_host host;
+    struct host_bytes bytes = {0};
+    struct method_run *run = NULL;
+    enum method_wish wish;
+    configure(&config, NULL);
+    assert_ok(host_open(&host, 1, NULL, err));
+    host.env.data = folder;
+    assert_ok(method->create(&config, &host.env, &run, err));
+    assert_ok(host_step(&host, method, run, &wish, err));
+    assert_ok(host_save(method, run, &bytes, err));
+    method->destroy(run);
+    for (int changed = 1; changed >= 0; changed--) {
+        struct pack_reader reader = host_reader(&bytes);
+        struct error fault = {0};
+        say("ann", 0, (changed ? 1.01 : 1) * (strcmp("ann", new_voice) == 0 ? 2 : 1));
+        assert_ok(method->create(&config, &host.env, &run, err));
+        assert_int_equal(method->load(run, &reader, &fault), changed ? STATUS_CONFLICT : STATUS_OK);
+        assert_true(!changed || strstr(fault.message, "audio data set has changed"));
+        assert_ok(method->warm_start(run, &reader, err)); /* weights may learn from other data */
+        method->destroy(run);
+    }
+    host_bytes_close(&bytes);
+    host_close(&host);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,7 +397,7 @@ int main(void)
         cmocka_unit_test(lessons_begin_with_few_words), cmocka_unit_test(inputs_of_clients_are_prepared),
         cmocka_unit_test(single_words_are_in_the_middle),
         cmocka_unit_test(faults_name_their_field),      cmocka_unit_test(configurations_are_checked),
-        cmocka_unit_test(a_run_resumes_with_the_same_bits),
+        cmocka_unit_test(a_run_resumes_with_the_same_bits), cmocka_unit_test(other_data_are_refused),
     };
     return cmocka_run_group_tests(tests, make_tones, remove_tones);
 }

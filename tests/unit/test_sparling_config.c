@@ -180,10 +180,8 @@ static void cross_field_faults_name_their_field(void **state)
     expect_fault("motif_scale", "rms", "motif_scale");
     expect_fault("latex_rows", "64", "latex_rows"); /* of another domain */
     expect_fault("objective", "single-motifs", "sparsity");
-    make(&config, (const struct config_setting[]){{"freeze", "motifs"}, {"revive_below", "0.1"}, {NULL, NULL}});
-    assert_string_equal(faults_of(&config).field, "revive_below");
-    make(&config, (const struct config_setting[]){{"domain", "splicing"}, {"revive_below", "1e-4"}, {NULL, NULL}});
-    assert_string_equal(faults_of(&config).field, "revive_below");
+    make(&config, (const struct config_setting[]){{"accumulate_motifs", "10"}, {"accumulate_elements", "100"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "accumulate_elements");
     expect_fault("chance_shuffles", "10", "chance_shuffles");
     expect_fault("splicing_reach", "50", "splicing_reach");
     make(&config, (const struct config_setting[]){{"domain", "splicing"}, {"context", "500"}, {NULL, NULL}});
@@ -192,10 +190,44 @@ static void cross_field_faults_name_their_field(void **state)
     assert_string_equal(faults_of(&config).field, "narrow_units");
     make(&config, (const struct config_setting[]){{"hold_below", "0.6"}, {"hold_refresh", "0"}, {NULL, NULL}});
     assert_string_equal(faults_of(&config).field, "hold_refresh");
-    make(&config, (const struct config_setting[]){{"revive_below", "1e-4"}, {"sparsity", "single"}, {NULL, NULL}});
-    assert_string_equal(faults_of(&config).field, "revive_below");
     make(&config, (const struct config_setting[]){{"hold_below", "0.4"}, {"backward", "sparse"}, {NULL, NULL}});
     assert_int_equal(faults_of(&config).count, 0);
+}
+
+/* Every bottleneck goes with every preset: what belongs to thresholds applies where there are some. */
+static void presets_go_with_every_bottleneck(void **state)
+{
+    static const char *const bottlenecks[] = {"per-channel", "single", "l1", "kl", "noise", "none", "identity", "scaled-l1"};
+    int revive = 0, collect = 0;
+    for (size_t i = 0; i < SPARLING_PRESETS; i++)
+        for (size_t j = 0; j < sizeof bottlenecks / sizeof bottlenecks[0]; j++) {
+            struct sparling_config config;
+            make(&config, sparling_presets[i].settings);
+            int faults = faults_of(&config).count; /* a data set that is not named yet */
+            assert_int_equal(config_parse(config_find(&sparling_config_table, "sparsity"), &config, bottlenecks[j], NULL), STATUS_OK);
+            assert_int_equal(faults_of(&config).count, faults);
+            assert_true(!sparling_revives(&config) || config.sparsity == SPARSITY_PER_CHANNEL);
+            assert_true(!sparling_collects(&config) || sparling_thresholds(&config));
+            revive += sparling_revives(&config);
+            collect += sparling_collects(&config);
+        }
+    assert_true(revive >= 2 && collect >= 4);
+}
+
+static void channels_begin_anew_where_they_can(void **state)
+{
+    static const struct config_setting cases[][4] = {
+        {{"revive_below", "0.1"}, {NULL, NULL}},
+        {{"revive_below", "0"}, {NULL, NULL}},
+        {{"revive_below", "0.1"}, {"freeze", "motifs"}, {NULL, NULL}},
+        {{"revive_below", "0.1"}, {"accumulate_motifs", "10"}, {NULL, NULL}},
+        {{"revive_below", "0.1"}, {"sparsity", "single"}, {NULL, NULL}},
+        {{"revive_below", "0.1"}, {"domain", "splicing"}, {NULL, NULL}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sparling_config config;
+        make(&config, cases[i]);
+        assert_int_equal(sparling_revives(&config), i == 0);
+    }
 }
 
 static void all_faults_are_reported(void **state)
@@ -232,6 +264,8 @@ int main(void)
         cmocka_unit_test(splicing_network_has_its_size),
         cmocka_unit_test(paper_schedule_is_the_codes),
         cmocka_unit_test(cross_field_faults_name_their_field),
+        cmocka_unit_test(presets_go_with_every_bottleneck),
+        cmocka_unit_test(channels_begin_anew_where_they_can),
         cmocka_unit_test(all_faults_are_reported),
         cmocka_unit_test(fields_are_unique_and_explained),
     };

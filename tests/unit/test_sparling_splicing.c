@@ -429,6 +429,44 @@ static void real_genes_as_data(void **state)
     remove_data(root);
 }
 
+static void digest(const struct sparling_config *config, const char *root, unsigned char out[HASH_BYTES])
+{
+    struct open_domain domain;
+    assert_ok(domain_open(config, root, &domain, err));
+    assert_ok(domain.domain->digest(domain.state, out, err));
+    domain_close(&domain);
+}
+
+/* One base of a locus, or one entry of an affinity model, is other data; a file that is written again is not. */
+static void data_have_a_digest(void **state)
+{
+    char root[64], genes[512], models[512];
+    struct sparling_config config;
+    unsigned char first[HASH_BYTES], again[HASH_BYTES];
+    make_data(root);
+    configure(&config);
+    assert_ok(config_apply(&sparling_config_table, &config, real_genes, err));
+    digest(&config, root, first);
+    snprintf(models, sizeof models, "%s/models", root);
+    write_file(models, "Q.txt", "PSAM A0=1 n=2\n.2 .1 .1 1 T\n.5 .2 1 .1 G\n");
+    digest(&config, root, again);
+    assert_memory_not_equal(first, again, HASH_BYTES);
+    write_file(models, "Q.txt", "PSAM A0=1 n=2\n.2 .1 .1 1 T\n.5 .3 1 .1 G\n");
+    digest(&config, root, again);
+    assert_memory_equal(first, again, HASH_BYTES);
+    snprintf(genes, sizeof genes, "%s/genes/a.fa", root);
+    FILE *file = fopen(genes, "r+");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, (long)strlen(">locus0\n") + 60, SEEK_SET), 0);
+    int base = fgetc(file);
+    assert_int_equal(fseek(file, -1, SEEK_CUR), 0);
+    fputc(base == 'A' ? 'C' : 'A', file);
+    fclose(file);
+    digest(&config, root, again);
+    assert_memory_not_equal(first, again, HASH_BYTES);
+    remove_data(root);
+}
+
 static void a_run_on_real_genes(void **state)
 {
     char root[64];
@@ -490,6 +528,7 @@ int main(void)
         cmocka_unit_test(figures_are_what_they_say),
         cmocka_unit_test(results_and_queries),
         cmocka_unit_test(real_genes_as_data),
+        cmocka_unit_test(data_have_a_digest),
         cmocka_unit_test(a_run_on_real_genes),
         cmocka_unit_test(memory_is_near_the_estimate),
     };

@@ -19,8 +19,7 @@ static enum status hand_over(struct method_run *run, const char *name, const cha
     return STATUS_OK;
 }
 
-static enum status hand_over_picture(struct method_run *run, const char *name, const struct picture *picture,
-                                     struct error *err)
+enum status run_picture(struct method_run *run, const char *name, const struct picture *picture, struct error *err)
 {
     struct buf bytes;
     buf_init(&bytes, ARTIFACT_BYTES);
@@ -54,7 +53,7 @@ static enum status examples(struct method_run *run, struct error *err)
     if (!status)
         status = reading_draw(readings, EXAMPLES, columns, &picture, err);
     if (!status)
-        status = hand_over_picture(run, "motifs.png", picture, err);
+        status = run_picture(run, "motifs.png", picture, err);
     picture_destroy(picture);
     for (int i = 0; i < EXAMPLES; i++)
         reading_close(&readings[i]);
@@ -72,5 +71,7 @@ enum status run_artifacts(struct method_run *run, struct error *err)
         status = run_confusion(run, err);
     if (!status)
         status = run_plot_densities(run, err);
+    if (!status)
+        status = run_plot_binning(run, err);
     return status;
 }

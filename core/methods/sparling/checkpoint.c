@@ -1,5 +1,7 @@
 /* Everything that a run is, as entries of a pack: weights with statistics and thresholds, moments of
  * Adam, then the state. The same declarations serve saving and loading. */
+#include <string.h>
+
 #include "core/methods/sparling/run.h"
 #include "core/methods/sparling/run_int.h"
 
@@ -52,8 +54,10 @@ static enum status add_evaluation(struct evaluation *e, struct pack *pack, struc
         {"evaluation.seed", &e->seed},       {"evaluation.exact", &e->exact},
         {"evaluation.samples", &e->errors.samples}, {"evaluation.motifs", &e->errors.motifs},
         {"evaluation.weaker", &e->errors.weaker},   {"evaluation.taken", &e->errors.taken},
+        {"evaluation.most", &e->errors.most},       {"evaluation.crowded", &e->errors.crowded},
     };
     const uint64_t shape[2] = {(uint64_t)e->errors.symbols + 1, (uint64_t)e->errors.channels + 1};
+    const uint64_t counts[1] = {MOTIF_COUNTS + 1};
     const uint64_t table[2] = {EVALUATION_MAX, EVALUATION_COLUMNS};
     enum status status = STATUS_OK;
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
@@ -67,6 +71,8 @@ static enum status add_evaluation(struct evaluation *e, struct pack *pack, struc
     if (!status)
         status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.lone", 2, shape, e->errors.lone, err);
     if (!status)
+        status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.counts", 1, counts, e->errors.counts, err);
+    if (!status)
         status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.rows_done", 2, table, e->row, err);
     return status;
 }
@@ -78,7 +84,10 @@ static enum status add_extras(struct method_run *run, struct pack *pack, struct 
     const uint64_t numbers[1] = {CHANCE_NUMBERS};
     const uint64_t topk[3] = {run->domain.shape.positions ? (uint64_t)run->domain.shape.tokens - 1 : 0, 2, TOPK_STEPS};
     enum status status = STATUS_OK;
-    if (e->topk)
+    const uint64_t digest[1] = {HASH_BYTES};
+    if (run->domain.domain->digest)
+        status = pack_add(pack, PACK_STATE, PACK_U8, "run.data", 1, digest, run->trained_on, err);
+    if (!status && e->topk)
         status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.topk", 3, topk, e->topk, err);
     if (!status && run->config.chance_shuffles > 0)
         status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.chance", 1, numbers, &e->chance, err);
@@ -149,6 +158,16 @@ static bool sound_evaluation(const struct method_run *run)
     return e->position >= 0 && e->position < evaluation_part_samples(run, e->part);
 }
 
+/* Samples are functions of seed and index only as long as the data behind them stay. */
+static enum status check_data(const struct method_run *run, struct error *err)
+{
+    return memcmp(run->trained_on, run->data, HASH_BYTES) == 0
+               ? STATUS_OK
+               : error_set(err, STATUS_CONFLICT, NULL,
+                           "the %s data set has changed since the checkpoint was saved: a run goes on with the same data alone",
+                           run->domain.domain->name);
+}
+
 /* What comes from a stream is not trusted where it selects memory or work. */
 static enum status check_loaded(const struct method_run *run, struct error *err)
 {
@@ -176,6 +195,8 @@ enum status sparling_load(struct method_run *run, const struct pack_reader *from
     if (!status)
         status = pack_read(pack, from, 1u << PACK_WEIGHT | 1u << PACK_OPTIMISER | 1u << PACK_STATE, err);
     chance_drop(&run->evaluation);
+    if (!status)
+        status = check_data(run, err);
     if (!status)
         status = check_loaded(run, err);
     pack_destroy(pack);

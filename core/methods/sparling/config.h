@@ -21,7 +21,8 @@ enum sparling_sparsity {
     SPARSITY_KL,
     SPARSITY_NOISE,
     SPARSITY_NONE,
-    SPARSITY_IDENTITY
+    SPARSITY_IDENTITY,
+    SPARSITY_SCALED_L1
 };
 enum sparling_freeze { FREEZE_NOTHING, FREEZE_MOTIFS };
 enum sparling_objective { OBJECTIVE_LABELS, OBJECTIVE_SINGLE_MOTIFS };
@@ -55,6 +56,7 @@ struct sparling_config {
     int sparsity, batch_norm, quantile, backward, freeze;
     double sparsity_penalty, kl_rate;
     double momentum, accumulate_motifs, hold_below;
+    int64_t accumulate_elements;
     int64_t hold_refresh, hold_every;
 
     /* Annealing. */
@@ -87,10 +89,42 @@ struct sparling_config {
 };
 
 /* Lines of the table: the method's own, then each domain's. */
+#define INTEGER(...) +1
+#define NAMED_INTEGER(...) +1
+#define REAL_IN(...) +1
+#define CLOSED(...) +1
+#define FLAG(...) +1
+#define CHOICE(...) +1
 #define SPARLING_COUNT(name, NAME) +sizeof((struct config_field[]){NAME##_FIELDS}) / sizeof(struct config_field)
-enum { SPARLING_OWN_FIELDS = 78, SPARLING_FIELDS = SPARLING_OWN_FIELDS SPARLING_DOMAINS(SPARLING_COUNT) };
-enum { SPARLING_PRESETS = 10 };
+#define DOMAINS SPARLING_DOMAINS(SPARLING_COUNT)
+enum {
+    SPARLING_FIELDS = 0
+#include "core/methods/sparling/fields.inc"
+};
+#undef INTEGER
+#undef NAMED_INTEGER
+#undef REAL_IN
+#undef CLOSED
+#undef FLAG
+#undef CHOICE
 #undef SPARLING_COUNT
+#undef DOMAINS
+
+/* Every preset: its name, its settings in presets.c, what it is. */
+#define SPARLING_PRESET_LIST(P) \
+    P("digitcircle-quick", quick, "five digits in a 64-pixel picture: a full run with its evaluation in minutes") \
+    P("digitcircle", digitcircle, "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores") \
+    P("digitcircle-paper", paper, "the paper's network and schedule, 46 million parameters: days on a CPU") \
+    P("latex-ocr", latex_ocr, "short noisy formulas read as LaTeX, with a network for two CPU cores") \
+    P("latex-ocr-paper", latex_ocr_paper, "noisy formulas read as LaTeX, the paper's network and schedule: a month or more on a CPU") \
+    P("audio-sequence", audio, "spoken digits in 6-second clips with a network for two CPU cores; needs motifd dataset audio") \
+    P("audio-sequence-paper", audio_paper, "spoken digits in 15-second clips with the paper's network, 44 million parameters: weeks on a CPU") \
+    P("splicing", splicing, "planted motifs of six proteins that make splice sites, with networks for two CPU cores") \
+    P("splicing-paper", splicing_paper, "the paper's networks, windows of 15,000 bases and schedule, on planted motifs: months on a CPU") \
+    P("dataset", own, "images, sequences or recordings of your own (PUT /v1/datasets), with a network for two CPU cores")
+#define SPARLING_ONE(...) +1
+enum { SPARLING_PRESETS = 0 SPARLING_PRESET_LIST(SPARLING_ONE) };
+#undef SPARLING_ONE
 extern const struct config_field sparling_fields[SPARLING_FIELDS];
 extern const struct config_table sparling_config_table;
 extern const struct method_preset sparling_presets[SPARLING_PRESETS];
@@ -127,6 +161,11 @@ struct sparling_geometry {
 struct sparling_geometry sparling_geometry(const struct sparling_config *config);
 /* Whether the configuration has thresholds that follow the density. */
 bool sparling_thresholds(const struct sparling_config *config);
+/* Whether thresholds wait for several batches (accumulate_motifs, accumulate_elements), and whether channels that are worth nothing
+ * begin anew (revive_below): both mean "where it applies", so that a preset that sets them goes with every bottleneck, head and
+ * domain. */
+bool sparling_collects(const struct sparling_config *config);
+bool sparling_revives(const struct sparling_config *config);
 /* The lowest density that the schedule reaches: density_start * density_factor^k >= density_final. */
 double sparling_last_density(const struct sparling_config *config);
 

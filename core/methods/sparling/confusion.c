@@ -8,16 +8,16 @@
 #include <string.h>
 
 #include "core/base/buf.h"
-#include "core/data/png.h"
+#include "core/data/picture.h"
 #include "core/methods/sparling/run_int.h"
 
-enum { CELL = 30, LABEL_ROWS = 3, CONFUSION_BYTES = 16 << 20 };
+enum { CELL = 34, LABEL_ROWS = 4, CONFUSION_NAME = 64, CONFUSION_BYTES = 16 << 20 };
 
 struct confusion_column {
     int symbol;      /* the row of its largest share; symbols: none */
     double share;    /* that share */
     int64_t *count;  /* [symbols + 1] */
-    char name[64];   /* "#3", "#19/#9" */
+    char name[CONFUSION_NAME]; /* "#3", "#19/#9" */
 };
 
 struct confusion {
@@ -157,62 +157,93 @@ static void draw_cell(struct picture *picture, int row, int col, int64_t count, 
                  picture_contrast(shade));
 }
 
-/* Names of merged columns are written one channel a line, those that do not fit left out. */
-static void draw_name(struct picture *picture, int col, int bottom, const char *name)
+/* Names of merged columns are written one channel a line, those that do not fit left out. Returns the lines. */
+static int stacked(const char *name, char text[CONFUSION_NAME])
 {
-    char text[sizeof ((struct confusion_column *)0)->name];
-    int lines = 0;
+    int lines = 1;
     for (size_t i = 0;; i++) {
         text[i] = name[i] == '/' ? '\n' : name[i];
-        lines += name[i] == '/';
-        if (lines == LABEL_ROWS)
+        if (name[i] == '/' && ++lines > LABEL_ROWS)
             text[i] = 0;
         if (!text[i])
             break;
     }
-    lines = lines < LABEL_ROWS ? lines + 1 : LABEL_ROWS;
-    picture_text(picture, bottom - lines * (PICTURE_GLYPH_ROWS + 2), col, text, 1, black);
+    return lines < LABEL_ROWS ? lines : LABEL_ROWS;
 }
 
-static enum status draw(struct method_run *run, const struct confusion *c, const char *name, struct error *err)
-{
-    enum { SHARE = 48, TOP = 22 + LABEL_ROWS * (PICTURE_GLYPH_ROWS + 2) };
-    int left = 40, right;
-    for (int i = 0; i < c->rows; i++) {
-        int wide = picture_text_width(symbol_name(run, i), 1) + 14;
-        left = wide > left ? wide : left;
-    }
-    right = left + SHARE;
+/* Where things stand: two columns of words at the left, two lines of them above, the names of channels, the cells, a foot. */
+enum { EDGE = 8, LINE = PICTURE_GLYPH_ROWS + 2, SHARES = 48, FOOT_LINES = 2 };
+static const char *const headings[] = {"true", "events", "channels that marked it, % of the row"};
+static const char *const feet[FOOT_LINES] = {"row none: false positives; column none: misses", "channels of one symbol are added up"};
+
+struct sheet {
     struct picture *picture;
-    struct buf bytes;
-    enum status status =
-        picture_create(TOP + c->rows * CELL + 24, right + c->cols * CELL + 10, white, &picture, err);
+    int labels, left, right, top, feet; /* right, top: of the first cell */
+};
+
+static struct sheet lay_out(const struct method_run *run, const struct confusion *c, bool merged)
+{
+    struct sheet sheet = {.left = 40, .feet = 1 + merged};
+    char text[CONFUSION_NAME];
+    for (int i = 0; i < c->rows; i++) {
+        int wide = picture_text_width(symbol_name(run, i), 1) + 2 * EDGE;
+        sheet.left = wide > sheet.left ? wide : sheet.left;
+    }
+    for (int j = 0; j < c->cols; j++) {
+        int lines = stacked(c->column[j].name, text);
+        sheet.labels = lines > sheet.labels ? lines : sheet.labels;
+    }
+    sheet.right = sheet.left + SHARES;
+    sheet.top = EDGE + 2 * LINE + sheet.labels * LINE;
+    return sheet;
+}
+
+static int width_of(const struct sheet *sheet, const struct confusion *c)
+{
+    int width = sheet->right + c->cols * CELL, heading = sheet->right + picture_text_width(headings[2], 1);
+    width = heading > width ? heading : width;
+    for (int i = 0; i < sheet->feet; i++) {
+        int foot = EDGE + picture_text_width(feet[i], 1);
+        width = foot > width ? foot : width;
+    }
+    return width + EDGE;
+}
+
+static void draw_words(const struct method_run *run, const struct confusion *c, const struct sheet *sheet)
+{
+    char text[CONFUSION_NAME];
+    picture_text(sheet->picture, sheet->top - LINE, EDGE, headings[0], 1, black);
+    picture_text(sheet->picture, sheet->top - LINE, sheet->left, headings[1], 1, black);
+    picture_text(sheet->picture, EDGE, sheet->right, headings[2], 1, black);
+    for (int i = 0; i < c->rows; i++) {
+        int row = sheet->top + i * CELL + (CELL - PICTURE_GLYPH_ROWS) / 2;
+        snprintf(text, sizeof text, "%.1f%%", c->all > 0 ? 100 * (double)c->sum[i] / (double)c->all : 0);
+        picture_text(sheet->picture, row, EDGE, symbol_name(run, i), 1, black);
+        picture_text(sheet->picture, row, sheet->left, text, 1, black);
+    }
+    for (int j = 0; j < c->cols; j++) {
+        int lines = stacked(c->column[j].name, text);
+        picture_text(sheet->picture, sheet->top - lines * LINE, sheet->right + j * CELL + (CELL - picture_text_width(text, 1)) / 2, text, 1, black);
+    }
+    for (int i = 0; i < sheet->feet; i++)
+        picture_text(sheet->picture, sheet->top + c->rows * CELL + EDGE + i * LINE, EDGE, feet[i], 1, black);
+}
+
+static enum status draw(struct method_run *run, const struct confusion *c, bool merged, struct error *err)
+{
+    struct sheet sheet = lay_out(run, c, merged);
+    int height = sheet.top + c->rows * CELL + 2 * EDGE + sheet.feet * LINE;
+    enum status status = picture_create(height, width_of(&sheet, c), white, &sheet.picture, err);
     if (status)
         return status;
-    picture_text(picture, 6, 8, "true        channels that marked it, % of the row", 1, black);
-    picture_text(picture, TOP - 12, left, "events", 1, black);
-    for (int i = 0; i < c->rows; i++) {
-        char share[16];
-        int row = TOP + i * CELL;
-        snprintf(share, sizeof share, "%.1f%%", c->all > 0 ? 100 * (double)c->sum[i] / (double)c->all : 0);
-        picture_text(picture, row + CELL / 2 - 3, 8, symbol_name(run, i), 1, black);
-        picture_text(picture, row + CELL / 2 - 3, left, share, 1, black);
+    for (int i = 0; i < c->rows; i++)
         for (int j = 0; j < c->cols; j++) {
             int64_t count = c->column[j].count[i];
-            draw_cell(picture, row, right + j * CELL, count, c->sum[i] > 0 ? (double)count / (double)c->sum[i] : 0);
+            draw_cell(sheet.picture, sheet.top + i * CELL, sheet.right + j * CELL, count, c->sum[i] > 0 ? (double)count / (double)c->sum[i] : 0);
         }
-    }
-    for (int j = 0; j < c->cols; j++)
-        draw_name(picture, right + j * CELL + 4, TOP - 4, c->column[j].name);
-    picture_text(picture, TOP + c->rows * CELL + 8, 8, "row none: false positives; column none: misses", 1, black);
-    buf_init(&bytes, CONFUSION_BYTES);
-    status = png_encode(picture, &bytes, err);
-    if (!status && bytes.failed)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %s", name);
-    if (!status)
-        run->env.artifact(run->env.context, name, "image/png", bytes.data, bytes.size);
-    buf_close(&bytes);
-    picture_destroy(picture);
+    draw_words(run, c, &sheet);
+    status = run_picture(run, merged ? "confusion-merged.png" : "confusion.png", sheet.picture, err);
+    picture_destroy(sheet.picture);
     return status;
 }
 
@@ -224,7 +255,7 @@ enum status run_confusion(struct method_run *run, struct error *err)
     for (int merged = 0; !status && merged < 2; merged++) {
         status = arrange(&run->evaluation.errors, merged, &c, err);
         if (!status && (!merged || c.cols < columns))
-            status = draw(run, &c, merged ? "confusion-merged.png" : "confusion.png", err);
+            status = draw(run, &c, merged, err);
         confusion_close(&c);
     }
     return status;

@@ -35,6 +35,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "core/base/hash.h"
 #include "core/data/box.h"
 #include "core/methods/method.h"
 
@@ -75,6 +76,13 @@ struct domain_truth {
     struct box *box;  /* [boxes] */
 };
 
+/* How the symbols of a sample go together, for the theorem's alpha (theorem.c). */
+enum domain_drawing {
+    DOMAIN_BOUND,   /* by a grammar, say: symbols that cannot be deleted or exchanged alone */
+    DOMAIN_FREE,    /* each drawn by itself, all alike */
+    DOMAIN_DISTINCT /* all alike, and none twice */
+};
+
 struct domain_state; /* each domain defines its own */
 
 struct domain {
@@ -82,6 +90,7 @@ struct domain {
     const char *meaning; /* one line */
     bool majority;       /* CE takes a channel for the symbol that it marks most often, for several channels may mark one;
                             else channels and symbols are matched one to one */
+    enum domain_drawing drawing;
     /* The domain's own lines of the method's table (offsets are into struct sparling_config). */
     const struct config_field *fields;
     size_t field_count;
@@ -96,6 +105,8 @@ struct domain {
      * of data sets (core/data/dataset.h), NULL when there is none. */
     enum status (*open)(const struct sparling_config *config, const char *data, struct domain_state **state, struct error *err);
     void (*close)(struct domain_state *state); /* NULL is fine */
+    /* Of the data that samples are drawn from: a checkpoint goes on with the same alone. NULL: there are none. */
+    enum status (*digest)(const struct domain_state *state, unsigned char digest[HASH_BYTES], struct error *err);
 
     /* planes: [channels][rows][cols]. truth may be NULL. */
     enum status (*sample)(const struct domain_state *state, const struct domain_request *request, float *planes,

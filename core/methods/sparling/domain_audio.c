@@ -119,6 +119,12 @@ static void close_audio(struct domain_state *s)
     free(s);
 }
 
+static enum status digest_of(const struct domain_state *s, unsigned char digest[HASH_BYTES], struct error *err)
+{
+    audio_corpus_hash(s->corpus, digest);
+    return STATUS_OK;
+}
+
 static enum status open_audio(const struct sparling_config *config, const char *data, struct domain_state **state,
                               struct error *err)
 {
@@ -274,12 +280,14 @@ const struct domain audio_domain = {
     .name = "audio",
     .meaning = "spoken words one after another in a clip, heard as a mel spectrogram and read in their order",
     .majority = true,
+    .drawing = DOMAIN_FREE,
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,
     .check = check,
     .open = open_audio,
     .close = close_audio,
+    .digest = digest_of,
     .sample = sample,
     .single_shape = single_shape,
     .single = single,

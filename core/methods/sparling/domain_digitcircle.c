@@ -159,6 +159,7 @@ static enum status prepare(const struct domain_state *state, const struct method
 const struct domain digitcircle_domain = {
     .name = "digitcircle",
     .meaning = "digits on a circle in a noisy binary picture, read counter-clockwise from the smallest",
+    .drawing = DOMAIN_DISTINCT,
     .fields = fields,
     .field_count = sizeof fields / sizeof fields[0],
     .shape = shape_of,

@@ -139,6 +139,48 @@ static void close_splicing(struct domain_state *state)
     free(state);
 }
 
+static void add_models(const struct affinity_set *set, struct hash *hash)
+{
+    for (int i = 0; i < set->proteins; i++) {
+        const struct affinity_protein *p = &set->protein[i];
+        hash_add(hash, p->name, strlen(p->name) + 1);
+        hash_add(hash, &p->columns, sizeof p->columns);
+        hash_add(hash, &p->threshold, sizeof p->threshold);
+        for (int m = 0; m < p->matrices; m++) {
+            hash_add(hash, &p->matrix[m].weight, sizeof p->matrix[m].weight);
+            hash_add(hash, p->matrix[m].entry, (size_t)p->columns * sizeof p->matrix[m].entry[0]);
+        }
+    }
+}
+
+/* How many windows there are, and some of them from beginning to end: a file may hold gigabytes. */
+static enum status add_windows(const struct splicing_corpus *corpus, bool test, size_t whole, struct hash *hash, struct error *err)
+{
+    enum { SOME = 256 };
+    int64_t windows = splicing_corpus_windows(corpus, test), count = windows < SOME ? windows : SOME;
+    uint8_t *bases = malloc(2 * whole);
+    enum status status = bases ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a window");
+    hash_add(hash, &windows, sizeof windows);
+    for (int64_t i = 0; !status && i < count; i++) {
+        status = splicing_corpus_read(corpus, test, i * windows / count, bases, bases + whole, err);
+        hash_add(hash, bases, 2 * whole);
+    }
+    free(bases);
+    return status;
+}
+
+static enum status digest_of(const struct domain_state *s, unsigned char digest[HASH_BYTES], struct error *err)
+{
+    struct hash hash;
+    enum status status = STATUS_OK;
+    hash_init(&hash);
+    add_models(&s->planted.motifs, &hash);
+    for (int test = 0; s->corpus && !status && test < 2; test++)
+        status = add_windows(s->corpus, test, (size_t)s->planted.length, &hash, err);
+    hash_finish(&hash, digest);
+    return status;
+}
+
 static enum status open_splicing(const struct sparling_config *config, const char *data, struct domain_state **state,
                                  struct error *err)
 {
@@ -280,6 +322,7 @@ const struct domain splicing_domain = {
     .check = check,
     .open = open_splicing,
     .close = close_splicing,
+    .digest = digest_of,
     .sample = sample,
     .mean_symbols = mean_symbols,
     .symbol = symbol,

@@ -73,7 +73,8 @@ static enum sparse_mode sparse_mode(const struct sparling_config *c)
     switch ((enum sparling_sparsity)c->sparsity) {
     case SPARSITY_PER_CHANNEL: return SPARSE_PER_CHANNEL;
     case SPARSITY_SINGLE: return SPARSE_SINGLE;
-    case SPARSITY_L1: return SPARSE_L1;
+    case SPARSITY_L1:
+    case SPARSITY_SCALED_L1: return SPARSE_L1;
     case SPARSITY_KL:
     case SPARSITY_NOISE:
     case SPARSITY_NONE:
@@ -89,7 +90,8 @@ static enum status build_sparse(struct network *n, struct error *err)
         .mode = sparse_mode(c),
         .channels = (int)c->channels_motif,
         .momentum = c->momentum,
-        .accumulate = c->accumulate_motifs,
+        .accumulate = sparling_collects(c) ? c->accumulate_motifs : 0,
+        .elements = sparling_collects(c) ? c->accumulate_elements : 0,
         .interpolate = c->quantile == QUANTILE_INTERPOLATED,
     };
     return sparse_create(&n->sparse, n->params, "sparse", &sparse, err);
@@ -203,10 +205,13 @@ static struct tensor *bottleneck(struct exec *e, struct network *n, struct tenso
     case SPARSITY_NONE: return op_relu(e, z);
     case SPARSITY_KL: return activate(e, n, z, penalty);
     case SPARSITY_NOISE: return op_noise(e, z, &n->noise, noise_deviation(density));
-    case SPARSITY_L1: {
+    case SPARSITY_L1:
+    case SPARSITY_SCALED_L1: {
         struct tensor *map = sparse_forward(e, n->sparse, z, density, false);
         if (penalty)
             *penalty = op_mean(e, map);
+        if (penalty && n->config.sparsity == SPARSITY_SCALED_L1)
+            *penalty = op_scale(e, *penalty, 1 / density);
         return map;
     }
     }

@@ -59,9 +59,7 @@ static enum status read_map(struct method_run *run, struct network *network, str
     return decode_greedy(&run->exec, network, &memory, 1, sparling_decode_steps(&run->config), out, err);
 }
 
-/* Keeps the maximal motifs of `planes` alone, those of `from` in the other channel. */
-static enum status move_motifs(struct method_run *run, const int *symbol_of, const struct change *change, float *planes,
-                               struct error *err)
+enum status perturb_move(struct method_run *run, const int *symbol_of, int from, int channel, float *planes, struct error *err)
 {
     const struct domain_shape *s = &run->domain.shape;
     int channels = (int)run->config.channels_motif, count = motif_scan(planes, channels, s->rows, s->cols, NULL, 0);
@@ -78,9 +76,9 @@ static enum status move_motifs(struct method_run *run, const int *symbol_of, con
     memset(planes, 0, (size_t)channels * domain_positions(s) * sizeof *planes);
     for (int i = 0; i < count; i++) {
         const struct motif *at = &motifs[i].at;
-        int channel = symbol_of[at->channel] == change->from ? change->channel : at->channel;
+        int to = symbol_of[at->channel] == from ? channel : at->channel;
         if (motifs[i].maximal)
-            planes[((ptrdiff_t)channel * s->rows + at->row) * s->cols + at->col] = at->value;
+            planes[((ptrdiff_t)to * s->rows + at->row) * s->cols + at->col] = at->value;
     }
     return STATUS_OK;
 }
@@ -106,7 +104,7 @@ static enum status try_sample(struct method_run *run, struct network *network, c
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to move motifs");
     tensor_to_planes(motifs, planes);
-    status = move_motifs(run, symbol_of, &change, planes, err);
+    status = perturb_move(run, symbol_of, change.from, change.channel, planes, err);
     if (!status)
         status = read_map(run, network, tensor_from_planes(e, planes, &motifs->map, false), &decoded, err);
     if (status)

@@ -121,16 +121,5 @@ static const struct config_setting own[] = {
     {"checkpoint_every", "10000"},  {"test_samples", "2000"},       {"motif_samples", "1000"},
     {"stage_samples", "300"},       {NULL, NULL}};
 
-const struct method_preset sparling_presets[SPARLING_PRESETS] = {
-    {"digitcircle-quick", "five digits in a 64-pixel picture: a full run with its evaluation in minutes", quick},
-    {"digitcircle", "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores", digitcircle},
-    {"digitcircle-paper", "the paper's network and schedule, 46 million parameters: days on a CPU", paper},
-    {"latex-ocr", "short noisy formulas read as LaTeX, with a network for two CPU cores", latex_ocr},
-    {"latex-ocr-paper", "noisy formulas read as LaTeX, the paper's network and schedule: a month or more on a CPU", latex_ocr_paper},
-    {"audio-sequence", "spoken digits in 6-second clips with a network for two CPU cores; needs motifd dataset audio", audio},
-    {"audio-sequence-paper", "spoken digits in 15-second clips with the paper's network, 44 million parameters: weeks on a CPU",
-     audio_paper},
-    {"splicing", "planted motifs of six proteins that make splice sites, with networks for two CPU cores", splicing},
-    {"splicing-paper", "the paper's networks, windows of 15,000 bases and schedule, on planted motifs: months on a CPU", splicing_paper},
-    {"dataset", "images, sequences or recordings of your own (PUT /v1/datasets), with a network for two CPU cores", own},
-};
+#define ENTRY(name, settings, meaning) {name, meaning, settings},
+const struct method_preset sparling_presets[SPARLING_PRESETS] = {SPARLING_PRESET_LIST(ENTRY)};

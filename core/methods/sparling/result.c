@@ -181,6 +181,9 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     sink_number(out, "minimal_density", run_minimal_density(run));
     if (e->chance.samples > 0)
         write_chance(out, &e->chance, run->config.chance_shuffles);
+    enum status status = theorem_result(run, out, err);
+    if (status)
+        return status;
     write_coherence(run->network, out);
     write_stages(run, out);
     write_misses(&run->domain, &e->errors, out);

@@ -7,6 +7,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "core/methods/sparling/coherence.h"
@@ -93,6 +94,9 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     int reach = sparling_geometry(c).reach;
     r->direct = c->objective == OBJECTIVE_SINGLE_MOTIFS;
     enum status status = domain_open(c, env->data, &r->domain, err);
+    if (!status && r->domain.domain->digest)
+        status = r->domain.domain->digest(r->domain.state, r->data, err);
+    memcpy(r->trained_on, r->data, sizeof r->data);
     if (!status && r->domain.domain->single)
         r->single = domain_single(c, &r->domain);
     if (!status)
@@ -189,7 +193,7 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
     network_coherence(run->network, &mean, &largest);
     run_metric(run, "coherence", mean);
     run_metric(run, "coherence_max", largest);
-    run->revive_due = run->annealer.density < run->config.revive_below;
+    run->revive_due = sparling_revives(&run->config) && run->annealer.density < run->config.revive_below;
     status = annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, &ended, err);
     if (status)
         return status;

@@ -118,6 +118,7 @@ struct method_run {
     struct open_domain single;  /* the same with samples of one motif, where the domain has them */
     struct method_env env;
     struct annealer_rule rule;
+    unsigned char data[HASH_BYTES]; /* of the domain's data; zero without any */
     bool direct;         /* objective single-motifs */
     struct network *network;
     struct adam *adam;
@@ -128,6 +129,7 @@ struct method_run {
     double step_seconds; /* a step ends at the first boundary after this; 0: at the first */
 
     /* Saved. */
+    unsigned char trained_on[HASH_BYTES]; /* `data`, but of a checkpoint that has just been read */
     int64_t phase, updates, samples, checkpoint_due;
     int64_t stage_updates; /* of this stage */
     struct annealer annealer;
@@ -196,17 +198,25 @@ enum status chance_add(struct method_run *run, const struct tensor *motifs, cons
 enum status chance_finish(struct method_run *run, struct error *err);
 void chance_drop(struct evaluation *evaluation);
 
+/* theorem.c: the constants of the Motif Identifiability Theorem for the domain and the windows of g, as a member of the result. */
+enum status theorem_result(const struct method_run *run, const struct sink *out, struct error *err);
+
 /* analyses.c: a piece of a part, `count` samples from `first` on; the row's figures when the part is over. */
 enum status analysis_single(struct method_run *run, struct network *network, int64_t first, int count, struct error *err);
 enum status analysis_binning(struct method_run *run, struct network *network, const struct batch *batch, int64_t first,
                              struct error *err);
 enum status analysis_perturb(struct method_run *run, struct network *network, int64_t first, int count, struct error *err);
+/* perturb.c: of the map `planes` keeps the maximal motifs alone, those of the channels that stand for `from` moved to `channel`,
+ * value and place as they were. symbol_of: [channels]. */
+enum status perturb_move(struct method_run *run, const int *symbol_of, int from, int channel, float *planes, struct error *err);
 void analysis_finish(struct method_run *run);
 void analysis_clear(struct method_run *run);
 
 /* artifacts.c: pictures and tables of a finished evaluation, handed to the environment. */
 enum status run_artifacts(struct method_run *run, struct error *err);
+enum status run_picture(struct method_run *run, const char *name, const struct picture *picture, struct error *err);
 enum status run_confusion(struct method_run *run, struct error *err);      /* confusion.c */
 enum status run_plot_densities(struct method_run *run, struct error *err); /* plots.c */
+enum status run_plot_binning(struct method_run *run, struct error *err);
 
 #endif

@@ -141,7 +141,7 @@ static enum status draw(struct method_run *run, struct error *err)
 {
     enum { SHOWN = 4 };
     const struct study *s = &run->study;
-    const char *const names[SHOWN] = {"FPE", "FNE", "CE", "E2EE"};
+    static const char *const names[SHOWN + 1] = {"FPE", "FNE", "CE", "E2EE", NULL};
     double place[SHOWN][STUDY_MOST], value[SHOWN][STUDY_MOST], at[SHOWN], mean[SHOWN], low[SHOWN], high[SHOWN];
     struct chart_series left[SHOWN + 1], right[SHOWN - 1];
     for (int i = 0; i < SHOWN; i++) {
@@ -164,12 +164,13 @@ static enum status draw(struct method_run *run, struct error *err)
     left[SHOWN] = (struct chart_series){"mean, 95 % interval", CHART_POINTS, 7, at, mean, low, high, SHOWN};
     right[0].x = right[1].x = right[2].x = value[SHOWN - 1];
     const struct chart_panel panels[] = {
-        {"each seed", {"FPE, FNE, CE, E2EE", false, 0.5, 4.5}, {"percent", false, 0, NAN}, left, SHOWN + 1, NULL, 0, NULL},
+        {"each seed, in their order", {NULL, false, 0.5, SHOWN + 0.5, names}, {"percent", false, 0, NAN, NULL}, left, SHOWN + 1, NULL, 0, NULL},
         {"motif error against end-to-end error", CHART_LOG_AXIS("E2EE in percent"), CHART_LOG_AXIS("percent"), right, SHOWN - 1,
          NULL, 0, NULL}};
     char title[64];
     snprintf(title, sizeof title, "%lld seeds, from %lld on", (long long)s->at, (long long)s->row[0].seed);
-    const struct chart chart = {.title = title, .panels = panels, .panel_count = 2};
+    const struct chart chart = {.title = title, .note = "An error of 0 has no place on the right, where axes are logarithmic.",
+                                .panels = panels, .panel_count = 2};
     return hand_over_chart(&run->env, "study", &chart, err);
 }
 

@@ -127,7 +127,7 @@ static enum status draw_features(struct method_run *run, const float *row, struc
         {"normal of the same mean and deviation", CHART_DASHES, 6, p.bins, p.normal, NULL, NULL, BINS}};
     const struct chart_panel panels[] = {
         {"Diagonal and bias", CHART_AXIS("feature"), CHART_AXIS("value"), left, 2, lines, 2, NULL},
-        {"Off the diagonal", CHART_AXIS("weight"), {"density", true, 1e-4, NAN}, right, 2, NULL, 0, NULL}};
+        {"Off the diagonal", CHART_AXIS("weight"), {"density", true, 1e-4, NAN, NULL}, right, 2, NULL, 0, NULL}};
     char note[192];
     snprintf(note, sizeof note,
              "Kept features: W_ii %.3f ± %.3f, bias %.3f ± %.3f; dropped %.1f %%; loss %.4g, closed form %.4g.",

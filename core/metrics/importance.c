@@ -1,0 +1,143 @@
+/* Everything depends on a pattern m2 through three numbers: how many motifs it has, in how many places one more would fit (the
+ * patterns that a deletion brings there), and how often the symbols in question occur in it. So sets of places are counted by the
+ * first two, namings by the third. */
+#include "core/metrics/importance.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* sets[n][free]: sets of n places on the line with room for one more at `free` of them. */
+struct places {
+    int most, slots;
+    double *sets; /* [most + 1][slots + 1] */
+    double *all;  /* [most + 1] */
+};
+
+static double *at(const struct places *p, int n, int room) { return &p->sets[(size_t)n * ((size_t)p->slots + 1) + (size_t)room]; }
+
+static int positive(int value) { return value > 0 ? value : 0; }
+
+/* Sets that end at each slot, with the room to the left of their last motif, one motif after another. */
+static enum status count_places(const struct importance_line *line, struct places *p, struct error *err)
+{
+    int slots = line->slots, spacing = line->spacing;
+    size_t rooms = (size_t)slots + 1, table = (size_t)slots * rooms;
+    double *now = calloc(2 * table, sizeof *now);
+    *p = (struct places){line->most, slots, calloc(((size_t)line->most + 1) * rooms, sizeof(double)),
+                         calloc((size_t)line->most + 1, sizeof(double))};
+    if (!now || !p->sets || !p->all) {
+        free(now);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to count motif patterns");
+    }
+    double *next = now + table, *first = now;
+    *at(p, 0, slots) = 1;
+    for (int last = 0; last < slots; last++)
+        now[(size_t)last * rooms + (size_t)positive(last - spacing + 1)] = 1;
+    for (int n = 1; n <= line->most; n++) {
+        for (size_t i = 0; i < table; i++)
+            next[i] = 0;
+        for (int last = 0; last < slots; last++)
+            for (int room = 0; room <= last; room++) {
+                double sets = now[(size_t)last * rooms + (size_t)room];
+                if (sets <= 0)
+                    continue;
+                *at(p, n, room + positive(slots - last - spacing)) += sets;
+                for (int to = last + spacing; to < slots; to++)
+                    next[(size_t)to * rooms + (size_t)(room + positive(to - last - 2 * spacing + 1))] += sets;
+            }
+        double *swap = now;
+        now = next;
+        next = swap;
+    }
+    for (int n = 0; n <= line->most; n++)
+        for (int room = 0; room <= slots; room++)
+            p->all[n] += *at(p, n, room);
+    free(first);
+    return STATUS_OK;
+}
+
+/* The share of patterns with n - 1 motifs and enough of them with n for a partner: the sum over m2 of the least of P(m2) and
+ * `gain` times what one m1 has. Sets of places only; `gain` carries symbols and picks. */
+static double matched(const struct importance_line *line, const struct places *p, int n, double gain)
+{
+    double sum = 0;
+    for (int room = 0; room <= line->slots; room++)
+        sum += *at(p, n - 1, room) * fmin(room * gain * line->share[n] / p->all[n], line->share[n - 1] / p->all[n - 1]);
+    return sum;
+}
+
+static double deletion(const struct importance_line *line, const struct places *p)
+{
+    double sum = 0;
+    for (int n = 1; n <= line->most; n++)
+        if (line->share[n] > 0)
+            sum += matched(line, p, n, 1.0 / (line->picks > 0 ? line->picks : n));
+    return sum;
+}
+
+/* Chance of `hits` among n of probability `chance` each. */
+static double binomial(int n, int hits, double chance)
+{
+    if (chance >= 1)
+        return hits == n;
+    return exp(lgamma(n + 1) - lgamma(hits + 1) - lgamma(n - hits + 1) + hits * log(chance) + (n - hits) * log1p(-chance));
+}
+
+/* A given symbol. Distinct: m2 is one of the namings without it, a share (S - n + 1) / S of those of n - 1 motifs, and one of the
+ * S - n + 1 namings of n that agree with it has it where it was deleted. Free: m2 may keep others of it, and one of all is picked. */
+static double symbol(const struct importance_line *line, const struct places *p)
+{
+    double sum = 0, kinds = line->symbols;
+    for (int n = 1; n <= line->most; n++) {
+        if (line->share[n] <= 0)
+            continue;
+        if (line->distinct) {
+            double share = (kinds - n + 1) / kinds;
+            sum += share > 0 ? share * matched(line, p, n, 1 / (kinds - n + 1)) : 0;
+            continue;
+        }
+        for (int kept = 0; kept < n; kept++)
+            sum += binomial(n - 1, kept, 1 / kinds) * matched(line, p, n, 1 / (kinds * (kept + 1)));
+    }
+    return sum;
+}
+
+/* Places stay. Free: m2 with `gained` of the one and `kept` of the other symbol is met from as many patterns as it has of the
+ * one, each of which picks among kept + 1. */
+static double exchange(const struct importance_line *line)
+{
+    double sum = 0, kinds = line->symbols;
+    for (int n = 1; n <= line->most && line->symbols > 1; n++) {
+        if (line->distinct) {
+            sum += line->share[n] * n / kinds * (kinds - n) / (kinds - 1);
+            continue;
+        }
+        for (int gained = 1; gained <= n; gained++)
+            for (int kept = 0; kept <= n - gained; kept++)
+                sum += line->share[n] * binomial(n, gained, 1 / kinds) * binomial(n - gained, kept, 1 / (kinds - 1)) *
+                       fmin(1, (double)gained / (kept + 1));
+    }
+    return sum;
+}
+
+enum status importance_of(const struct importance_line *line, struct importance *out, struct error *err)
+{
+    if (line->slots < 1 || line->slots > 256 || line->spacing < 1 || line->spacing > line->slots || line->most < 1 ||
+        line->most > IMPORTANCE_MOST || (line->most - 1) * line->spacing >= line->slots || line->symbols < 1 ||
+        (line->distinct && line->symbols < line->most))
+        return error_set(err, STATUS_INVALID, NULL, "%d motifs of %d symbols on %d slots, %d apart", line->most, line->symbols,
+                         line->slots, line->spacing);
+    struct places places;
+    enum status status = count_places(line, &places, err);
+    if (!status)
+        *out = (struct importance){deletion(line, &places), symbol(line, &places), exchange(line)};
+    free(places.sets);
+    free(places.all);
+    return status;
+}
+
+double importance_constant(double most, double mean, double cell, int symbols, double alpha)
+{
+    double pairs = symbols > 1 ? (double)symbols * (symbols - 1) : 1;
+    return alpha > 0 ? 16 * most * most * cell * pairs / (mean * alpha * alpha) : INFINITY;
+}
