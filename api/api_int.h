@@ -98,6 +98,7 @@ void recover_pathway(struct exchange *x);
 void imports_create(struct exchange *x);
 void attestation_show(struct exchange *x);
 void bundle_show(struct exchange *x);
+void onnx_show(struct exchange *x);
 void evaluation_read(struct exchange *x);
 void evaluation_submit(struct exchange *x);
 void artifacts_list(struct exchange *x);

@@ -45,6 +45,11 @@ static const struct api_parameter import_query[] = {
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
+static const struct api_parameter onnx_query[] = {
+    {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER (latest)"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+
 static const struct api_parameter bundle_query[] = {
     {PARAMETER_TEXT, "checkpoints", 0, 40, NULL, "all, latest, best, a sequence number or density:NUMBER (latest)"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
@@ -122,6 +127,11 @@ static const struct api_answer recover_answers[] = {
 static const struct api_answer attestation_answers[] = {
     {200, JSON, "Attestation", "Configuration, machine, and the chain of checkpoint hashes."},
     PROBLEM(404, "There is no such job, or it is an evaluation."), END};
+static const struct api_answer onnx_answers[] = {
+    {200, "application/octet-stream", NULL, "The model, with a strong ETag."},
+    {304, NULL, NULL, "If-None-Match names the present ETag."}, PROBLEM(400, "The parameter is wrong."),
+    PROBLEM(404, "There is no such job or checkpoint, or its kind has no such model."),
+    PROBLEM(409, "The job has no checkpoint yet, or its model draws noise."), END};
 static const struct api_answer bundle_answers[] = {
     {200, "application/octet-stream", NULL, "The bundle, a file in the safetensors format."},
     PROBLEM(400, "The parameter is wrong."), PROBLEM(404, "There is no such job or checkpoint."),
@@ -207,6 +217,8 @@ const struct api_route api_routes[] = {
         "What a job's checkpoints come from, and the chain of their hashes"),
     GET("/v1/jobs/{id}/bundle", "getBundle", API_SCOPE_READ, bundle_query, bundle_answers, bundle_show,
         "A job as one file that another daemon takes in"),
+    GET("/v1/jobs/{id}/onnx", "getOnnx", API_SCOPE_READ, onnx_query, onnx_answers, onnx_show,
+        "What a job's model computes of an input, as an ONNX model"),
     {"POST", "/v1/imports", "importModel", "Take in a bundle, or a model as safetensors", API_SCOPE_SUBMIT, API_IMPORT_MAX, false,
      import_types, NULL, import_query, import_answers, imports_create},
     GET("/v1/jobs/{id}/evaluation", "readEvaluation", API_SCOPE_READ, NULL, evaluation_answers, evaluation_read,

@@ -72,6 +72,7 @@ const struct command command_checkpoints = {
 
 static const struct option_spec options[] = {
     {"checkpoint", "SEQ", "a sequence number, or latest (latest); of a bundle also all"},
+    {"onnx", NULL, "what the model computes of an input, as an ONNX model"},
     {"bundle", NULL, "everything of the job that another daemon needs, and motifctl verify"},
     {NULL, NULL, NULL},
 };
@@ -242,6 +243,9 @@ static int choose(struct ctl *ctl, const struct args *args, const char *id, char
     if (args_has(args, "bundle")) {
         snprintf(path, 160, "/v1/jobs/%s/bundle?checkpoints=%s", id, seq);
         snprintf(name, 128, "%s.bundle", id);
+    } else if (args_has(args, "onnx")) {
+        snprintf(path, 160, "/v1/jobs/%s/onnx?checkpoint=%s", id, seq);
+        snprintf(name, 128, "%s-%s.onnx", id, seq);
     } else {
         snprintf(path, 160, "/v1/jobs/%s/checkpoints/%s", id, seq);
         snprintf(name, 128, "%s-%s.safetensors", id, seq);
@@ -294,7 +298,7 @@ static int run(struct ctl *ctl, const struct args *args)
 const struct command command_export = {
     .name = "export",
     .arguments = "JOB [FILE]",
-    .summary = "save a checkpoint's weights as a .safetensors file, or the job as a bundle",
+    .summary = "save a checkpoint as .safetensors or .onnx, or the job as a bundle",
     .text = "A download that broke off goes on where it stopped, also in a later run with the same FILE.",
     .example = "  motifctl export latest weights.safetensors\n"
                "  motifctl export latest job.bundle --bundle --checkpoint all\n"

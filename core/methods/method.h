@@ -20,6 +20,7 @@
 #include "core/base/buf.h"
 #include "core/base/config.h"
 #include "core/base/error.h"
+#include "core/base/graph.h"
 #include "core/base/log.h"
 #include "core/base/pack.h"
 #include "core/base/pool.h"
@@ -221,6 +222,9 @@ struct method {
      * NULL: this method answers no query so. */
     enum status (*array)(const struct method_model *model, const char *query, const struct method_input *input, struct buf *values,
                          int *rank, int64_t dim[4], struct error *err);
+
+    /* What a model computes of an input, in evaluation. STATUS_CONFLICT where that is no function. NULL: not offered. */
+    enum status (*graph)(const struct method_model *model, const struct graph_writer *out, struct error *err);
 
     /* The convolutions of a model from the input up: how many there are, the first `room` of them written to `out`; they
      * live as long as the model. NULL: models of this method have none. */

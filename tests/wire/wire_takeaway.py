@@ -15,6 +15,10 @@ import urllib.error
 import urllib.request
 
 import numpy
+import onnx
+import onnx.checker
+import onnx.helper
+import onnx.numpy_helper
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import safetensors_file  # noqa: E402
@@ -256,7 +260,54 @@ def motifs_are_changed(daemon, other, folder, job):
     assert tags[0] == tags[1] != tags[2] and tags[0].startswith('"')
 
 
-CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed]
+def run_graph(graph, value):
+    """The operations of the exported graph as ONNX's documentation defines them, in float64."""
+    values = {tensor.name: onnx.numpy_helper.to_array(tensor).astype(float) for tensor in graph.initializer}
+    values[graph.input[0].name] = value.astype(float)
+    for node in graph.node:
+        options = {item.name: onnx.helper.get_attribute_value(item) for item in node.attribute}
+        x, *rest = (values[name] for name in node.input)
+        if node.op_type == "Conv":
+            weight, bias = rest
+            top, left, bottom, right = options["pads"]
+            windows = numpy.lib.stride_tricks.sliding_window_view(
+                numpy.pad(x, ((0, 0), (0, 0), (top, bottom), (left, right))), weight.shape[2:], (2, 3))
+            result = numpy.einsum("bcyxij,ocij->boyx", windows, weight) + bias[:, None, None]
+        elif node.op_type == "BatchNormalization":
+            gain, shift, mean, variance = (item[:, None, None] for item in rest)
+            result = (x - mean) / numpy.sqrt(variance + options["epsilon"]) * gain + shift
+        else:
+            result = {"Relu": lambda: numpy.maximum(x, 0), "Sub": lambda: x - rest[0], "Add": lambda: x + rest[0],
+                      "Identity": lambda: x}[node.op_type]()
+        values[node.output[0]] = result
+    return values[graph.output[0].name]
+
+
+def graph_is_g(daemon, other, folder, job):
+    """The ONNX model passes the checker and gives our motif map to 1e-5."""
+    assert control(daemon, folder, "export", job, "g.onnx", "--onnx").returncode == 0
+    model = onnx.load(os.path.join(folder, "g.onnx"))
+    onnx.checker.check_model(model, full_check=True)
+    shapes = [[side.dim_value or side.dim_param for side in value.type.tensor_type.shape.dim]
+              for value in (model.graph.input[0], model.graph.output[0])]
+    assert shapes == [["batch", 1, 32, 32], ["batch", 3, 32, 32]], shapes
+    asked = {"inputs": [{"sample": {"seed": seed}} for seed in range(8)]}
+    answers = daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked)[2]["answers"]
+    inputs = numpy.array([answer["input"]["values"] for answer in answers], numpy.float32).reshape(8, 1, 32, 32)
+    maps = numpy.load(io.BytesIO(daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked, headers={"Accept": "application/x-npy"})[2]))
+    computed = run_graph(model.graph, inputs).transpose(0, 2, 3, 1)
+    assert (maps > 0).sum() > 20
+    assert abs(computed - maps).max() < 1e-5, abs(computed - maps).max()
+    for first in daemon.ask("GET", f"/v1/jobs/{job}/checkpoints")[2]["checkpoints"][:1]:
+        status, headers, data = daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint={first['seq']}")
+        assert status == 200 and headers["ETag"] == f'"{first["sha256"]}"'
+        assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint={first['seq']}", headers={"If-None-Match": headers["ETag"]})[0] == 304
+        onnx.checker.check_model(onnx.load_model_from_string(data))
+    assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint=99")[0] == 404
+    assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint=some")[0] == 400
+
+
+CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g]
 
 
 def main():

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "core/methods/sparling/coherence.h"
+#include "core/methods/sparling/graph.h"
 #include "core/methods/sparling/intervention.h"
 #include "core/methods/sparling/reading.h"
 
@@ -61,6 +62,11 @@ uint64_t sparling_model_bytes(const struct method_model *model)
 size_t sparling_convolutions(const struct method_model *model, struct method_convolution *out, size_t room)
 {
     return network_convolutions(model->network, out, room);
+}
+
+enum status sparling_graph(const struct method_model *model, const struct graph_writer *out, struct error *err)
+{
+    return network_graph(model->network, out, err);
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------ */

@@ -78,5 +78,6 @@ const struct method sparling_method = {
     .query = sparling_query,
     .draw = sparling_draw,
     .array = sparling_array,
+    .graph = sparling_graph,
     .convolutions = sparling_convolutions,
 };
