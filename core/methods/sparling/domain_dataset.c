@@ -10,7 +10,7 @@
 #include "core/data/dataset.h"
 #include "core/methods/sparling/config.h"
 
-enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, HASH_KEPT = 40 };
+enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566, HASH_KEPT = 40 };
 enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
 static const double CHUNK = 1.5;                      /* as domain_audio.c */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;
@@ -198,6 +198,38 @@ static enum status resolve(struct sparling_config *config, const char *data, str
 
 /* ---- dealing out ------------------------------------------------------------------------------------------- */
 
+/* Files are often in the order of their labels; the first samples of a part must be like the rest. */
+static void shuffle(int64_t *part, int64_t count, int64_t seed)
+{
+    struct philox from = philox_stream((uint64_t)seed, STREAM_SHUFFLE, 0);
+    for (int64_t i = count - 1; i > 0; i--) {
+        int64_t j = (int64_t)(philox_u32(&from, (uint64_t)i) % (uint64_t)(i + 1)), kept = part[i];
+        part[i] = part[j];
+        part[j] = kept;
+    }
+}
+
+/* Training samples with short labels first, for lessons. */
+static enum status sort_by_length(struct domain_state *s, struct error *err)
+{
+    const struct collection *c = &s->c;
+    int64_t *sorted = malloc((size_t)s->count[PART_TRAIN] * sizeof *sorted), count = 0;
+    if (!sorted && s->count[PART_TRAIN] > 0)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split");
+    for (int length = 0; length <= c->longest && !s->shape.positions; length++) {
+        for (int64_t i = 0; i < s->count[PART_TRAIN]; i++) {
+            int64_t sample = s->part[PART_TRAIN][i];
+            if (c->label_start[sample + 1] - c->label_start[sample] == length)
+                sorted[count++] = sample;
+        }
+        s->up_to[length] = count;
+    }
+    if (count == s->count[PART_TRAIN] && count > 0)
+        memcpy(s->part[PART_TRAIN], sorted, (size_t)count * sizeof *sorted);
+    free(sorted);
+    return STATUS_OK;
+}
+
 static enum status deal(struct domain_state *s, const struct dataset_config *d, struct error *err)
 {
     static const char *const names[] = {"training", "validation", "test"};
@@ -209,17 +241,15 @@ static enum status deal(struct domain_state *s, const struct dataset_config *d, 
         s->part[p] = malloc((size_t)c->count * sizeof *s->part[p]);
     if (!s->up_to || !s->part[0] || !s->part[1] || !s->part[2])
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split");
-    for (int length = 0; length <= c->longest; length++) { /* labels are short, or all of one length */
-        bool all = d->positions;
-        for (int64_t i = 0; i < c->count; i++)
-            if ((all && length == 0) || (!all && c->label_start[i + 1] - c->label_start[i] == length)) {
-                enum part p = part_of(c, d, i);
-                s->part[p][s->count[p]++] = i;
-            }
-        s->up_to[length] = s->count[PART_TRAIN];
-        if (all)
-            break;
+    for (int64_t i = 0; i < c->count; i++) {
+        enum part p = part_of(c, d, i);
+        s->part[p][s->count[p]++] = i;
     }
+    for (int p = 0; p < PARTS_OF_SET; p++)
+        shuffle(s->part[p], s->count[p], d->split_seed);
+    enum status status = sort_by_length(s, err);
+    if (status)
+        return status;
     for (int p = 0; p < PARTS_OF_SET; p++)
         if (s->count[p] == 0)
             return error_set(err, STATUS_INVALID, "/config/dataset_test", "leaves no samples for %s", names[p]);

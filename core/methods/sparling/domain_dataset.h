@@ -4,7 +4,7 @@
  * Sizes are fields, so that they are known without the data: they are read when a job is submitted, together with the hash that
  * the job is bound to. Samples are split into training, validation (seed -1) and test (seed -2, and the examples) by a function of
  * the split's seed and the sample's number, or its group's name. Training draws with replacement; the other two go through their
- * sets in order. Values outside [0, 1] are standardised. */
+ * sets once shuffled, round and round. Values outside [0, 1] are standardised. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAIN_DATASET_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAIN_DATASET_H
 
