@@ -99,28 +99,6 @@ static void close_step(struct step *s)
     free(s->targets);
 }
 
-static void set_momentum(struct network *n, double momentum)
-{
-    for (int i = 0; i < (int)n->config.units; i++)
-        n->unit[i].norm1.momentum = n->unit[i].norm2.momentum = momentum;
-    n->norm.momentum = momentum;
-}
-
-/* One forward pass that sets the running statistics to the batch's; from then on they are held, unless dense. */
-static enum status hold_statistics(struct step *s, struct error *err)
-{
-    double momentum = s->network->norm.momentum;
-    if (s->config.backward == BACKWARD_DENSE)
-        return STATUS_OK;
-    set_momentum(s->network, 1);
-    exec_begin(&s->exec, true, 0);
-    network_motifs(&s->exec, s->network, s->images, (int)s->config.batch, s->density);
-    set_momentum(s->network, momentum);
-    s->exec.hold = true;
-    s->exec.sparse = s->config.backward == BACKWARD_SPARSE ? EXEC_SPARSE : EXEC_SPARSE_AUTO;
-    return exec_status(&s->exec, err);
-}
-
 static enum status open_step(struct step *s, const struct bench_options *options, struct error *err)
 {
     struct adam_config adam = ADAM_DEFAULT;
@@ -139,8 +117,10 @@ static enum status open_step(struct step *s, const struct bench_options *options
     if (!status)
         exec_init(&s->exec, kernels, s->pool, &s->arena, 1);
     s->exec.bf16 = s->config.precision == PRECISION_BF16;
-    if (!status)
-        status = hold_statistics(s, err);
+    if (s->config.backward != BACKWARD_DENSE) {
+        s->exec.hold = true;
+        s->exec.sparse = s->config.backward == BACKWARD_SPARSE ? EXEC_SPARSE : EXEC_SPARSE_AUTO;
+    }
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* Batch norm over the positions of all images of a map, with ReLU on the way.
  *
  * The backward pass recomputes the ReLU mask from x, scale and shift, so nothing but x is kept. It needs
- * two passes (sums, then dx) when the statistics are those of the batch; with held statistics dx
+ * two passes (sums, then dx) when the gradient goes through the batch's statistics too; with held ones dx
  * needs no sums. A convolution behind it takes the sums along while it writes dy. dx takes the place of dy.
  *
  * Deferred, it only settles scale and shift; the convolution behind it (op_norm_conv) does the rest. */
@@ -14,7 +14,9 @@ struct norm_node {
     struct node node;
     struct tensor *x;
     struct batch_norm *norm;
-    bool relu, batch; /* batch: statistics of the batch */
+    bool relu;
+    bool batch;   /* statistics of the batch */
+    bool through; /* which the gradient goes through */
     real *mean, *inv_std, *scale, *shift; /* [padded] each */
     struct norm_sums sums;                /* of the backward pass, if somebody else takes them */
 };
@@ -178,14 +180,14 @@ static void norm_dx(struct exec *e, struct norm_node *n, struct norm_task *task)
     for (int c = 0; c < task->shape->channels; c++) {
         double scale = (double)n->scale[c];
         a[c] = n->scale[c];
-        if (n->batch) {
+        if (n->through) {
             a[padded + c] = (real)(-scale * (double)n->inv_std[c] * task->sums[padded + c] / positions);
             a[2 * padded + c] = (real)(-scale * task->sums[c] / positions);
         }
     }
     task->norm.a = a;
-    task->norm.b = n->batch ? a + padded : NULL;
-    task->norm.c = n->batch ? a + 2 * padded : NULL;
+    task->norm.b = n->through ? a + padded : NULL;
+    task->norm.c = n->through ? a + 2 * padded : NULL;
     grad_fill(e, x);
     task->add = x->grad_ready;
     task->dx = x->grad_ready ? x->grad : out->grad;
@@ -206,7 +208,7 @@ static void norm_backward(struct exec *e, struct node *node)
     }
     struct norm_task task = {.kernels = e->kernels, .split = map_split(shape, 16), .shape = shape, .x = n->x->data,
                              .dy = node->out->grad, .norm = n->sums.call};
-    if (n->batch || weight_wants(e, n->norm->gain) || weight_wants(e, n->norm->bias)) {
+    if (n->through || weight_wants(e, n->norm->gain) || weight_wants(e, n->norm->bias)) {
         bool taken = n->sums.sums != NULL && n->sums.writers == 1;
         task.sums = taken ? n->sums.sums
                           : op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)map_padded(shape->channels));
@@ -244,8 +246,9 @@ static struct tensor *norm_op(struct exec *e, struct tensor *x, struct batch_nor
     struct norm_node *n = op_alloc(e, sizeof(*n));
     if (out == NULL || n == NULL)
         return NULL;
-    *n = (struct norm_node){.x = x, .norm = norm, .relu = relu, .batch = e->training && !norm->hold && !e->hold};
-    n->node.regions = !n->batch;
+    bool batch = e->training && !norm->hold;
+    *n = (struct norm_node){.x = x, .norm = norm, .relu = relu, .batch = batch, .through = batch && !e->hold};
+    n->node.regions = !n->through;
     if (!norm_statistics(e, n))
         return NULL;
     if (!deferred)
@@ -253,7 +256,7 @@ static struct tensor *norm_op(struct exec *e, struct tensor *x, struct batch_nor
     n->sums.x = x;
     n->sums.call = (struct norm_call){.blocks = map_blocks(x->map.channels), .width = x->map.width, .relu = relu,
                                       .scale = n->scale, .shift = n->shift, .mean = n->mean, .inv_std = n->inv_std};
-    if (deferred || n->batch || weight_wants(e, norm->gain) || weight_wants(e, norm->bias))
+    if (deferred || n->through || weight_wants(e, norm->gain) || weight_wants(e, norm->bias))
         out->norm = &n->sums;
     return op_done(e, &n->node, "batch_norm", norm_backward, out, since);
 }

@@ -216,7 +216,7 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
     task.call = (struct conv_call){.in_blocks = map_blocks(x->map.channels), .out_blocks = map_blocks(shape.channels),
                                    .kernel_h = kh, .kernel_w = kw, .width = shape.width, .weights = packed,
                                    .bias = bias};
-    if (e->training && !e->hold)
+    if (e->training)
         task.moments = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
     pool_run(e->pool, conv_forward_task, &task, task.split.chunks);
     out->moments = task.moments;

@@ -231,7 +231,7 @@ struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, 
     task.call = (struct conv_call){.in_blocks = map_blocks(x->map.channels), .out_blocks = map_blocks(shape.channels),
                                    .kernel_h = 1, .kernel_w = taps, .rows = 1, .weights = packed, .bias = bias,
                                    .dilation = dilation};
-    if (e->training && !e->hold)
+    if (e->training)
         task.moments = op_doubles(e, (size_t)shape.images * 2 * (size_t)padded);
     pool_run(e->pool, forward_task, &task, shape.images);
     out->moments = task.moments;

@@ -120,7 +120,7 @@ struct tensor *op_conv_planar(struct exec *e, const real *planes, int images, in
     struct planar_task task = planar_prepare(e, planes, in, out);
     task.call.weights = weights;
     task.call.bias = bias;
-    if (e->training && !e->hold)
+    if (e->training)
         task.moments = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
     pool_run(e->pool, planar_task, &task, task.split.chunks);
     out->moments = task.moments;

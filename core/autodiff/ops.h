@@ -27,8 +27,8 @@ struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, 
 
 /* y = gain (x - mean) / sqrt(var + epsilon) + bias, then ReLU if asked. In training the statistics
  * are those of the batch (biased variance) and the running ones move towards them by `momentum`
- * (with the unbiased variance); in evaluation, or with `hold` (here or in the exec), the
- * running ones are used. */
+ * (with the unbiased variance); in evaluation, or with `hold`, the running ones are used. With the
+ * exec's `hold` the forward pass is as ever, and the gradient takes the statistics for constants. */
 struct batch_norm {
     struct weight *gain, *bias;    /* [channels]; both NULL: plain */
     struct weight *mean, *variance; /* running statistics, [channels], no gradient */

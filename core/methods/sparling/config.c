@@ -196,7 +196,7 @@ static void check_run(const struct sparling_config *c, const struct method_fault
         method_fault(faults, "hold_refresh", "must be at least 1 when hold_below (%g) is above density_start (%g)", c->hold_below,
               c->density_start);
     if (c->hold_every > 0 && c->hold_every <= c->hold_refresh)
-        method_fault(faults, "hold_every", "must be 0 or above hold_refresh (%.0f); got %.0f", (double)c->hold_refresh,
+        method_fault(faults, "hold_every", "must be 0, or above hold_refresh (%.0f); got %.0f", (double)c->hold_refresh,
                      (double)c->hold_every);
 }
 

@@ -62,8 +62,9 @@ static void report(struct method_run *run, const struct tensor *motifs, double r
     run->busy_samples = 0;
 }
 
-/* Statistics are held at low densities, where few positions carry gradient. Each stage first brings them up to date, and does so
- * again every now and then: weights that no batch normalises drift away from what was held. */
+/* At low densities few positions carry gradient, if it takes batch norms' statistics for constants. The forward pass still
+ * normalises by the batch, or nothing would keep g from raising all of its outputs ahead of the thresholds. Every now and then some
+ * updates have the whole gradient. */
 static void choose_backward(const struct method_run *run, struct exec *e)
 {
     const struct sparling_config *c = &run->config;
