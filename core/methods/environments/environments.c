@@ -22,6 +22,8 @@ static const struct method_query queries[] = {
     {"predict", "the latent variables of an input, and the outcome in every environment", false},
 };
 
+static const char *const dataset_fields[] = {"source", NULL};
+
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 const struct method environments_method = {
@@ -42,6 +44,7 @@ const struct method environments_method = {
     .metric_count = COUNT(metrics),
     .queries = queries,
     .query_count = COUNT(queries),
+    .dataset_fields = dataset_fields,
     .check = environments_check,
     .estimate = environments_estimate,
     .create = environments_create,
