@@ -18,7 +18,7 @@
 enum { CHART_PANELS = 64, CHART_SIDE_MAX = 8192 };
 enum { CHART_BYTES = 16 << 20 }; /* no chart's file is larger: a limit for the buffer */
 
-/* Ends are taken from the data where NaN; with `log`, decades are the ticks. */
+/* Ends are taken from the data where NaN; min above max: the axis runs downwards. With `log`, decades are the ticks. */
 struct chart_axis {
     const char *label; /* UTF-8; may be NULL, like every text here */
     bool log;

@@ -76,6 +76,11 @@ static struct chart_scale settle(const struct chart_axis *axis, struct extent e,
         min = log10(min > 0 ? min : 1e-300);
         max = log10(max > 0 ? max : 1);
     }
+    if (!isnan(axis->min) && !isnan(axis->max) && max < min) { /* runs downwards */
+        s.min = min;
+        s.max = max;
+        return s;
+    }
     double margin = 0.04 * (max - min);
     if (!(max > min))
         margin = axis->log || min == 0 ? 0.5 : 0.05 * fabs(min);

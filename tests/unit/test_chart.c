@@ -148,6 +148,21 @@ static void a_line_is_drawn_where_it_belongs(void **state)
     free(image.values);
 }
 
+/* A point near the end 1 of an axis from 0 to 4, and of one from 4 to 0. */
+static void an_axis_may_run_downwards(void **state)
+{
+    const double x[] = {1}, y[] = {0.5};
+    const struct chart_series series[] = {{NULL, CHART_POINTS, 6, x, y, NULL, NULL, 1}};
+    for (int down = 0; down < 2; down++) {
+        struct chart_panel panel = {NULL, {NULL, false, down ? 4 : 0, down ? 0 : 4, NULL}, {NULL, false, 0, 1, NULL}, series, 1, NULL, 0, NULL};
+        struct chart chart = {.panels = &panel, .panel_count = 1, .width = 200, .height = 100};
+        struct image image = draw(&chart);
+        assert_true(dark_in(&image, 80, 76 + (down ? 145 : 45), 10, 10) > 10);
+        assert_int_equal(dark_in(&image, 80, 76 + (down ? 45 : 145), 10, 10), 0);
+        free(image.values);
+    }
+}
+
 /* Places have names where an axis gives them, and numbers, narrower ones, where it does not. */
 static void places_have_names(void **state)
 {
@@ -276,6 +291,7 @@ int main(void)
         cmocka_unit_test(axes_reach_over_the_data),
         cmocka_unit_test(colours_run_as_published),
         cmocka_unit_test(a_line_is_drawn_where_it_belongs),
+        cmocka_unit_test(an_axis_may_run_downwards),
         cmocka_unit_test(places_have_names),
         cmocka_unit_test(a_heat_map_is_drawn_with_row_0_below_or_above),
         cmocka_unit_test(everything_at_once),
