@@ -93,6 +93,7 @@ void checkpoints_get(struct exchange *x);
 void query_motifs(struct exchange *x);
 void query_predict(struct exchange *x);
 void query_interventions(struct exchange *x);
+void query_compare(struct exchange *x);
 void query_pathways(struct exchange *x);
 void recover_pathway(struct exchange *x);
 void imports_create(struct exchange *x);

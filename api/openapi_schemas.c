@@ -79,6 +79,12 @@ const struct openapi_schema openapi_schemas[] = {
     {"Intervention", "inputs ChangedInputs, *checkpoint CheckpointPick", NULL, true},
     {"Intervened", "shape [integer], before object, after object, truth [object]?", NULL, false},
     {"Interventions", "job text, checkpoint AnswerCheckpoint, answers [Intervened]", NULL, false},
+    {"ComparedSamples", NULL, "{'type':'integer','minimum':1,'maximum':1000,'default':100}", false},
+    {"NewComparison", "with text, *samples ComparedSamples", NULL, true},
+    {"ComparedChannel", "channel integer, other integer?, motifs integer, other_motifs integer, together integer, agreement number",
+     NULL, false},
+    {"Comparison", "job text, checkpoint integer, with text, with_checkpoint integer, samples integer, channels [ComparedChannel], "
+                   "agreement number, least_agreement number", NULL, false},
     {"ModelLayer", "filters Array, *name text", NULL, true},
     {"LayerModel", "layers [ModelLayer]", NULL, true},
     {"SignalLength", NULL, "{'description':'positions, or rows and columns','oneOf':[{'type':'integer','minimum':1},"

@@ -115,6 +115,10 @@ static const struct api_answer intervention_answers[] = {
     PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(409, "The job has no checkpoint yet."),
     PROBLEM(422, "Inputs or changes are invalid."), PROBLEM(429, "Too many queries compute already."),
     PROBLEM(503, "Not enough memory at the moment."), END};
+static const struct api_answer compare_answers[] = {
+    {200, JSON, "Comparison", "Each channel beside the other job's channel that fires with it, and how well they agree."},
+    PROBLEM(404, "There is no such job, or its kind cannot be compared."), PROBLEM(409, "A job has no checkpoint yet, or is not sparse yet."),
+    PROBLEM(422, "The other job does not exist or takes other inputs."), PROBLEM(429, "Too many queries compute already."), END};
 static const struct api_answer pathways_answers[] = {
     {200, JSON, "Answers", "The pathway of one code, with its guarantee."}, PROBLEM(400, "A query parameter is wrong."),
     PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(409, "The job has no checkpoint yet."),
@@ -209,6 +213,8 @@ const struct api_route api_routes[] = {
      API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_predict},
     {"POST", "/v1/jobs/{id}/interventions", "queryInterventions", "What is read before and after motifs are changed", API_SCOPE_READ,
      API_BODY_MAX, false, json_types, "Intervention", ask_query, intervention_answers, query_interventions},
+    {"POST", "/v1/jobs/{id}/compare", "compareJobs", "Which motifs of two trained models are the same", API_SCOPE_READ, API_JSON_MAX,
+     false, json_types, "NewComparison", NULL, compare_answers, query_compare},
     GET("/v1/jobs/{id}/pathways", "queryPathways", API_SCOPE_READ, pathways_query, pathways_answers, query_pathways,
         "The activation pathway of one of the job's codes, with its guarantee"),
     {"POST", "/v1/pathways/recover", "recoverPathway", "Recover the activation pathway of a signal in given convolutions",

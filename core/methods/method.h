@@ -223,6 +223,11 @@ struct method {
     enum status (*array)(const struct method_model *model, const char *query, const struct method_input *input, struct buf *values,
                          int *rank, int64_t dim[4], struct error *err);
 
+    /* Which features of two models of this method stand for the same, on `samples` inputs of the first one's domain: the members of an
+     * object the caller has opened. STATUS_INVALID with pointer "/with" where the second takes other inputs. NULL: not offered. */
+    enum status (*compare)(const struct method_model *model, const struct method_model *with, int64_t samples, const struct sink *out,
+                           struct error *err);
+
     /* What a model computes of an input, in evaluation. STATUS_CONFLICT where that is no function. NULL: not offered. */
     enum status (*graph)(const struct method_model *model, const struct graph_writer *out, struct error *err);
 

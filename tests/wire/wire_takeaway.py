@@ -4,6 +4,7 @@
 usage: wire_takeaway.py MOTIFD MOTIFCTL        prints "ok ..." or "not ok ..." a check"""
 import hashlib
 import io
+import itertools
 import json
 import os
 import subprocess
@@ -307,7 +308,40 @@ def graph_is_g(daemon, other, folder, job):
     assert daemon.ask("GET", f"/v1/jobs/{job}/onnx?checkpoint=some")[0] == 400
 
 
-CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g]
+def jobs_are_compared(daemon, other, folder, job):
+    """A model agrees with itself wholly; with another by what NumPy counts from both motif lists."""
+    path, samples = f"/v1/jobs/{job}/compare", 40
+    same = daemon.ask("POST", path, {"with": job, "samples": samples})[2]
+    for row in same["channels"]:
+        assert row["motifs"] == 0 or (row["other"] == row["channel"] and row["agreement"] == 1), row
+    second = daemon.train(seed=3)
+    status, _, found = daemon.ask("POST", path, {"with": second, "samples": samples})
+    assert status == 200, found
+    asked = {"inputs": [{"sample": {"seed": seed}} for seed in range(samples)]}
+    left, right = ([[motif for motif in answer["motifs"] if motif["maximal"]] for answer in
+                    daemon.ask("POST", f"/v1/jobs/{name}/motifs", asked)[2]["answers"]] for name in (job, second))
+    together = numpy.zeros((3, 3))
+    for ours, theirs in zip(left, right):
+        for motif in ours:
+            near = [(max(abs(a - b) for a, b in zip(motif["position"], each["position"])), index) for index, each in enumerate(theirs)]
+            if near and min(near)[0] <= 5:
+                together[motif["channel"], theirs[min(near)[1]]["channel"]] += 1
+    best = max(itertools.permutations(range(3)), key=lambda order: sum(together[row, column] for row, column in enumerate(order)))
+    assert sum(row["together"] for row in found["channels"]) == sum(together[row, column] for row, column in enumerate(best))
+    for row in found["channels"]:
+        counts = [sum(motif["channel"] == channel for motifs in side for motif in motifs)
+                  for side, channel in ((left, row["channel"]), (right, row["other"]))]
+        assert [row["motifs"], row["other_motifs"]] == counts and row["together"] == together[row["channel"], row["other"]]
+        assert sum(counts) == 0 or abs(row["agreement"] - 2 * row["together"] / sum(counts)) < 1e-12
+    smaller = daemon.train(image_size=48, total_samples=80)
+    for body, pointer in (({"with": "none"}, "/with"), ({}, "/with"), ({"with": job, "samples": 0}, "/samples"),
+                          ({"with": smaller}, "/with"), ({"with": job, "more": 1}, "/more")):
+        status, _, problem = daemon.ask("POST", path, body)
+        assert status == 422 and problem["errors"][0]["pointer"] == pointer, problem
+
+
+CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g,
+          jobs_are_compared]
 
 
 def main():

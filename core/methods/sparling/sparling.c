@@ -78,6 +78,7 @@ const struct method sparling_method = {
     .query = sparling_query,
     .draw = sparling_draw,
     .array = sparling_array,
+    .compare = sparling_compare,
     .graph = sparling_graph,
     .convolutions = sparling_convolutions,
 };
