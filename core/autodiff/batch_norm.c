@@ -1,8 +1,7 @@
 /* Batch norm over the positions of all images of a map, with ReLU on the way.
  *
  * The backward pass recomputes the ReLU mask from x, scale and shift, so nothing but x is kept. It needs
- * two passes (sums, then dx) when the gradient goes through the batch's statistics too; with held ones dx
- * needs no sums. A convolution behind it takes the sums along while it writes dy. dx takes the place of dy.
+ * two passes (sums, then dx) when the statistics are those of the batch; with running ones dx needs no sums. A convolution behind it takes the sums along while it writes dy. dx takes the place of dy.
  *
  * Deferred, it only settles scale and shift; the convolution behind it (op_norm_conv) does the rest. */
 #include <math.h>
@@ -15,8 +14,8 @@ struct norm_node {
     struct tensor *x;
     struct batch_norm *norm;
     bool relu;
-    bool batch;   /* statistics of the batch */
-    bool through; /* which the gradient goes through */
+    bool batch; /* statistics of the batch */
+    int only;   /* the image that the gradient of the statistics goes to, times the number of images; -1: to all */
     real *mean, *inv_std, *scale, *shift; /* [padded] each */
     struct norm_sums sums;                /* of the backward pass, if somebody else takes them */
 };
@@ -31,6 +30,7 @@ struct norm_task {
     real *y, *dx;
     bool add;
     double *sums; /* [chunks][2][padded]; also moments */
+    int only;
 };
 
 static double *task_sums(const struct norm_task *task, int chunk)
@@ -84,6 +84,8 @@ static void dx_task(void *context, int chunk, int worker)
 {
     const struct norm_task *task = context;
     struct norm_call call = norm_piece(task, chunk);
+    if (task->only >= 0 && map_piece(&task->split, task->shape, chunk).image != task->only)
+        call.b = call.c = NULL;
     task->kernels->norm_backward(&call);
 }
 
@@ -169,26 +171,34 @@ static void norm_collect(struct exec *e, struct norm_node *n, struct norm_task *
     }
 }
 
+bool norm_coefficients(struct exec *e, int channels, bool batch, const double *sums, double positions, struct norm_call *call)
+{
+    size_t padded = (size_t)map_padded(channels);
+    call->a = call->scale;
+    call->b = call->c = NULL;
+    if (!batch)
+        return true;
+    real *b = op_zeros(e, 2 * padded), *c = b + padded;
+    if (b == NULL)
+        return false;
+    for (int i = 0; i < channels; i++) {
+        double scale = (double)call->scale[i];
+        b[i] = (real)(-scale * (double)call->inv_std[i] * sums[padded + (size_t)i] / positions);
+        c[i] = (real)(-scale * sums[i] / positions);
+    }
+    call->b = b;
+    call->c = c;
+    return true;
+}
+
 static void norm_dx(struct exec *e, struct norm_node *n, struct norm_task *task)
 {
     struct tensor *x = n->x, *out = n->node.out;
-    int padded = map_padded(task->shape->channels);
-    real *a = op_zeros(e, 3 * (size_t)padded);
-    if (a == NULL)
+    double positions = map_positions(task->shape) / (n->only < 0 ? 1 : task->shape->images);
+    if (!norm_coefficients(e, task->shape->channels, n->batch, task->sums, positions, &task->norm))
         return;
-    double positions = map_positions(task->shape);
-    for (int c = 0; c < task->shape->channels; c++) {
-        double scale = (double)n->scale[c];
-        a[c] = n->scale[c];
-        if (n->through) {
-            a[padded + c] = (real)(-scale * (double)n->inv_std[c] * task->sums[padded + c] / positions);
-            a[2 * padded + c] = (real)(-scale * task->sums[c] / positions);
-        }
-    }
-    task->norm.a = a;
-    task->norm.b = n->through ? a + padded : NULL;
-    task->norm.c = n->through ? a + 2 * padded : NULL;
     grad_fill(e, x);
+    task->only = n->only;
     task->add = x->grad_ready;
     task->dx = x->grad_ready ? x->grad : out->grad;
     task->sums = NULL;
@@ -201,14 +211,14 @@ static void norm_backward(struct exec *e, struct node *node)
 {
     struct norm_node *n = (struct norm_node *)node;
     const struct map_shape *shape = &n->x->map;
-    struct norm_back_region part = {n->x, node->out, n->norm, &n->sums.call};
+    struct norm_back_region part = {n->x, node->out, n->norm, &n->sums.call, n->batch, n->only};
     if (node->out->where != NULL) {
         norm_backward_region(e, &part);
         return;
     }
     struct norm_task task = {.kernels = e->kernels, .split = map_split(shape, 16), .shape = shape, .x = n->x->data,
                              .dy = node->out->grad, .norm = n->sums.call};
-    if (n->through || weight_wants(e, n->norm->gain) || weight_wants(e, n->norm->bias)) {
+    if (n->batch || weight_wants(e, n->norm->gain) || weight_wants(e, n->norm->bias)) {
         bool taken = n->sums.sums != NULL && n->sums.writers == 1;
         task.sums = taken ? n->sums.sums
                           : op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)map_padded(shape->channels));
@@ -247,8 +257,10 @@ static struct tensor *norm_op(struct exec *e, struct tensor *x, struct batch_nor
     if (out == NULL || n == NULL)
         return NULL;
     bool batch = e->training && !norm->hold;
-    *n = (struct norm_node){.x = x, .norm = norm, .relu = relu, .batch = batch, .through = batch && !e->hold};
-    n->node.regions = !n->through;
+    *n = (struct norm_node){.x = x, .norm = norm, .relu = relu, .batch = batch, .only = -1};
+    if (batch && e->hold)
+        n->only = (int)(e->step % (uint64_t)x->map.images);
+    n->node.regions = !batch || e->hold;
     if (!norm_statistics(e, n))
         return NULL;
     if (!deferred)
@@ -256,7 +268,7 @@ static struct tensor *norm_op(struct exec *e, struct tensor *x, struct batch_nor
     n->sums.x = x;
     n->sums.call = (struct norm_call){.blocks = map_blocks(x->map.channels), .width = x->map.width, .relu = relu,
                                       .scale = n->scale, .shift = n->shift, .mean = n->mean, .inv_std = n->inv_std};
-    if (deferred || n->through || weight_wants(e, norm->gain) || weight_wants(e, norm->bias))
+    if (deferred || batch || weight_wants(e, norm->gain) || weight_wants(e, norm->bias))
         out->norm = &n->sums;
     return op_done(e, &n->node, "batch_norm", norm_backward, out, since);
 }

@@ -12,7 +12,7 @@ struct noise_node {
     struct node node;
     struct tensor *x;
     double mean, scale; /* x^ = (x - mean) * scale */
-    bool through;       /* they are the batch's own, and the gradient goes through them */
+    bool batch;         /* they are the batch's own */
 };
 
 struct noise_task {
@@ -116,7 +116,7 @@ static void noise_backward(struct exec *e, struct node *node)
                               .scale = n->scale, .sums = op_doubles(e, 2 * (size_t)chunks)};
     if (buffer == NULL || task.sums == NULL)
         return;
-    if (n->through)
+    if (n->batch)
         means(e, &task, task.shares);
     pool_run(e->pool, backward_task, &task, chunks);
     grad_give(e, n->x, buffer);
@@ -126,11 +126,10 @@ static void noise_backward(struct exec *e, struct node *node)
 static void choose_moments(struct exec *e, struct batch_norm *norm, struct noise_node *n, struct noise_task *task)
 {
     double count = (double)task->shape->images * task->shape->channels * task->shape->height * task->shape->width;
-    bool batch = e->training && !norm->hold;
-    n->through = batch && !e->hold;
+    n->batch = e->training && !norm->hold;
     n->mean = (double)norm->mean->value[0];
     double variance = (double)norm->variance->value[0], got[2];
-    if (batch) {
+    if (n->batch) {
         task->mean = 0.0;
         means(e, task, got);
         n->mean = task->mean = got[0];

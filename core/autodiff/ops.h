@@ -28,7 +28,8 @@ struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, 
 /* y = gain (x - mean) / sqrt(var + epsilon) + bias, then ReLU if asked. In training the statistics
  * are those of the batch (biased variance) and the running ones move towards them by `momentum`
  * (with the unbiased variance); in evaluation, or with `hold`, the running ones are used. With the
- * exec's `hold` the forward pass is as ever, and the gradient takes the statistics for constants. */
+ * exec's `hold` what the gradient sends through the batch's statistics goes to one image, another each step, as many times
+ * as strong as there are images: right in the mean over steps for one norm, and nearly so for norms behind one another. */
 struct batch_norm {
     struct weight *gain, *bias;    /* [channels]; both NULL: plain */
     struct weight *mean, *variance; /* running statistics, [channels], no gradient */

@@ -147,6 +147,20 @@ struct region *region_unite(struct exec *e, struct region *a, struct region *b)
     return same(a, b) ? a : combine(e, a, b, 0, 0);
 }
 
+struct region *region_image(struct exec *e, const struct map_shape *s, int image)
+{
+    struct region *r = empty(e, s->images, s->height, s->width, s->height);
+    if (r == NULL)
+        return NULL;
+    for (int row = 0; row < s->images * s->height; row++) {
+        r->first[row] = r->spans;
+        if (row / s->height == image)
+            r->span[r->spans++] = (struct span){0, s->width};
+    }
+    r->first[s->images * s->height] = r->spans;
+    return make_boxes(e, r) ? r : NULL;
+}
+
 struct region_cut region_cut(struct exec *e, const struct region *r, int64_t least, int most)
 {
     int64_t wanted = r->positions / least, done = 0;

@@ -37,6 +37,8 @@ struct region *region_make(struct exec *e, const struct map_shape *shape, struct
 /* All positions at most `rows` and `cols` (0 or 1) away. */
 struct region *region_grow(struct exec *e, struct region *region, int rows, int cols);
 struct region *region_unite(struct exec *e, struct region *a, struct region *b);
+/* All positions of one image. */
+struct region *region_image(struct exec *e, const struct map_shape *shape, int image);
 
 /* Boxes in `pieces` groups of about equal size: group i is [cut[i], cut[i + 1]). */
 struct region_cut {
@@ -81,12 +83,19 @@ struct conv_back_region {
 };
 bool conv_backward_region(struct exec *e, const struct conv_back_region *conv);
 
-/* With held statistics: the gradient lies where it lay. call: scale, shift, mean, inv_std, blocks, relu. */
+/* The gradient lies where it lay, and (batch) in the image `only`, to which the gradient of the batch's statistics goes as if
+ * there were no other. call: scale, shift, mean, inv_std, blocks, relu. */
 struct norm_back_region {
     struct tensor *x, *out;
     const struct batch_norm *norm;
     const struct norm_call *call;
+    bool batch;
+    int only;
 };
 void norm_backward_region(struct exec *e, const struct norm_back_region *norm);
+
+/* Coefficients of dx = a dy' + b (x - mean) + c from `sums` of dy' and dy' x^, [2][padded], over `positions`; b and c NULL
+ * where the statistics are not the batch's. False after a failure. */
+bool norm_coefficients(struct exec *e, int channels, bool batch, const double *sums, double positions, struct norm_call *call);
 
 #endif

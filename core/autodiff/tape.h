@@ -86,7 +86,7 @@ struct exec {
     uint64_t seed;       /* of dropout */
     enum exec_sparse sparse;
     bool bf16;           /* linear layers and LSTMs round what they multiply to bf16 (kernels.h, gemm_bf16) */
-    bool hold;           /* gradients take batch norms' statistics for constants: what is inactive then gets none */
+    bool hold;           /* the gradient of batch norms' statistics goes to one image only (ops.h): others stay sparse */
     /* Set by exec_begin(). */
     bool training;       /* record; dropout on; batch statistics; thresholds move */
     uint64_t step;       /* counts optimiser updates: a dropout mask is a function of (seed, stream, step, index) */

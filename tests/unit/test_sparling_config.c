@@ -188,8 +188,6 @@ static void cross_field_faults_name_their_field(void **state)
     assert_string_equal(faults_of(&config).field, "context");
     make(&config, (const struct config_setting[]){{"units", "40"}, {"narrow_units", "30"}, {NULL, NULL}});
     assert_string_equal(faults_of(&config).field, "narrow_units");
-    make(&config, (const struct config_setting[]){{"hold_below", "0.6"}, {"hold_refresh", "0"}, {NULL, NULL}});
-    assert_string_equal(faults_of(&config).field, "hold_refresh");
     make(&config, (const struct config_setting[]){{"hold_below", "0.4"}, {"backward", "sparse"}, {NULL, NULL}});
     assert_int_equal(faults_of(&config).count, 0);
 }

@@ -208,12 +208,12 @@ static void revival_resumes(void **state)
     assert_string_not_equal(other.hash, whole.hash);
 }
 
-/* Statistics held in all stages but the first, after two updates each; motifs sparse enough for patches. */
+/* Statistics held in all stages but the first; motifs sparse enough for patches. */
 static void held_statistics_resume(void **state)
 {
     static const struct config_setting variants[][8] = {
-        {{"hold_below", "0.3"}, {"hold_refresh", "2"}, {"backward", "sparse"}, {"hold_every", "5"}, {NULL, NULL}},
-        {{"hold_below", "0.009"}, {"hold_refresh", "3"}, {"backward", "auto"}, {"density_start", "0.01"},
+        {{"hold_below", "0.3"}, {"backward", "sparse"}, {NULL, NULL}},
+        {{"hold_below", "0.009"}, {"backward", "auto"}, {"density_start", "0.01"},
          {"density_final", "0.002"}, {"embed_order", "pool-then-embed"}, {"attend", "active"}, {NULL, NULL}},
     };
     for (size_t i = 0; i < 2; i++) {
@@ -221,7 +221,7 @@ static void held_statistics_resume(void **state)
         struct config_setting without[8];
         memcpy(without, variants[i], sizeof without);
         without[0].value = "0";
-        without[2].value = "dense";
+        without[1].value = "dense";
         run_through(variants[i], 1, 0, &whole);
         run_through(variants[i], 3, 3, &pieces);
         assert_same(&whole, &pieces);
@@ -231,42 +231,31 @@ static void held_statistics_resume(void **state)
     }
 }
 
-/* Held from hold_refresh updates into a stage on, or into each `every` updates of it; the running statistics move on. */
-static void hold(const char *every, int64_t period, int *held, int *moving)
+/* Below hold_below, and only there; the running statistics move on. */
+static void statistics_are_held_below_a_density(void **state)
 {
     struct run_host host;
     struct sparling_config config;
-    configure(&config, (const struct config_setting[]){
-                           {"hold_below", "0.3"}, {"hold_refresh", "2"}, {"hold_every", every}, {NULL, NULL}});
-    *held = *moving = 0;
+    int held = 0, whole = 0;
+    configure(&config, (const struct config_setting[]){{"hold_below", "0.3"}, {NULL, NULL}});
     assert_ok(host_open(&host, 1, NULL, err));
     struct method_run *run = start(&host, &config);
     for (enum method_wish wish = METHOD_CONTINUE; run->phase < PHASE_EVALUATE;) {
         const struct batch_norm *norm = &run->network->unit[0].norm2;
         real before = norm->variance->value[1];
-        int64_t updates = run->updates, in_stage = run->annealer.pending ? 0 : run->stage_updates;
+        int64_t updates = run->updates;
         double density = run->annealer.pending ? run->annealer.density * 0.5 : run->annealer.density;
         assert_ok(host_step(&host, method, run, &wish, err));
         if (run->updates == updates)
             continue;
-        bool holds = density < 0.3 && in_stage % period >= 2;
+        bool holds = density < 0.3;
         assert_true(run->exec.hold == holds && norm->variance->value[1] != before);
-        *held += holds;
-        *moving += density < 0.3 && !holds;
+        held += holds;
+        whole += !holds;
     }
+    assert_true(held > 5 && whole > 5);
     method->destroy(run);
     host_close(&host);
-}
-
-static void statistics_are_held_below_a_density(void **state)
-{
-    int held, moving, held_again, moving_again;
-    hold("0", INT64_MAX, &held, &moving);
-    assert_int_equal(moving, 2 * 2);
-    assert_true(held > 5);
-    hold("5", 5, &held_again, &moving_again);
-    assert_true(moving_again > moving && held_again > 3);
-    assert_int_equal(held_again + moving_again, held + moving);
 }
 
 static void watch_rates(void *context, const char *name, int64_t step, double value)

@@ -127,7 +127,7 @@ static enum status rho_chart(struct method_run *run, struct summary *rows, struc
          .series_count = (size_t)count},
         {.title = "Disentanglement (higher is better)",
          .x = CHART_AXIS("correlation of the factors"),
-         .y = {"DCI, 500 rows", false, 0, 1},
+         .y = {.label = "DCI, 500 rows", .max = 1},
          .series = dci,
          .series_count = (size_t)count},
     };

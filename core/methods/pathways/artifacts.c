@@ -82,7 +82,7 @@ static struct chart_panel dictionary_panel(const struct method_run *run, int64_t
     return (struct chart_panel){
         .title = plot->title,
         .x = CHART_LOG_AXIS("stripe sparsity S"),
-        .y = {"share of pathways recovered", false, 0, 1.02},
+        .y = {.label = "share of pathways recovered", .max = 1.02},
         .series = plot->series,
         .series_count = (size_t)count,
         .references = plot->reference,
@@ -135,7 +135,7 @@ static enum status together_chart(struct method_run *run, struct error *err)
     }
     struct chart_panel panel = {
         .x = CHART_LOG_AXIS("stripe sparsity S of the first layer"),
-        .y = {"share of pathways recovered", false, 0, 1.02},
+        .y = {.label = "share of pathways recovered", .max = 1.02},
         .series = series,
         .series_count = count,
     };

@@ -190,14 +190,8 @@ static void check_run(const struct sparling_config *c, const struct method_fault
         method_fault(faults, "total_samples", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
               (double)c->total_samples);
     if (c->backward == BACKWARD_SPARSE && c->hold_below <= 0)
-        method_fault(faults, "hold_below", "must be above 0 with backward sparse, which needs held statistics; got %g",
+        method_fault(faults, "hold_below", "must be above 0 with backward sparse; got %g",
               c->hold_below);
-    if (c->hold_below > c->density_start && c->hold_refresh == 0)
-        method_fault(faults, "hold_refresh", "must be at least 1 when hold_below (%g) is above density_start (%g)", c->hold_below,
-              c->density_start);
-    if (c->hold_every > 0 && c->hold_every <= c->hold_refresh)
-        method_fault(faults, "hold_every", "must be 0, or above hold_refresh (%.0f); got %.0f", (double)c->hold_refresh,
-                     (double)c->hold_every);
 }
 
 void sparling_check(const void *config, const struct method_faults *faults)

@@ -57,7 +57,6 @@ struct sparling_config {
     double sparsity_penalty, kl_rate;
     double momentum, accumulate_motifs, hold_below;
     int64_t accumulate_elements;
-    int64_t hold_every, hold_refresh;
 
     /* Annealing. */
     double density_start, density_final, density_factor;

@@ -62,14 +62,12 @@ static void report(struct method_run *run, const struct tensor *motifs, double r
     run->busy_samples = 0;
 }
 
-/* At low densities few positions carry gradient, if it takes batch norms' statistics for constants. The forward pass still
- * normalises by the batch, or nothing would keep g from raising all of its outputs ahead of the thresholds. Every now and then some
- * updates have the whole gradient. */
+/* At low densities few positions carry gradient, but for what batch norms' statistics send everywhere: one sample of the
+ * batch takes that for all. */
 static void choose_backward(const struct method_run *run, struct exec *e)
 {
     const struct sparling_config *c = &run->config;
-    int64_t since = c->hold_every > 0 ? run->stage_updates % c->hold_every : run->stage_updates;
-    e->hold = run->annealer.density < c->hold_below && since >= c->hold_refresh;
+    e->hold = run->annealer.density < c->hold_below;
     e->sparse = c->backward == BACKWARD_AUTO               ? EXEC_SPARSE_AUTO
                 : c->backward == BACKWARD_SPARSE && e->hold ? EXEC_SPARSE
                                                             : EXEC_DENSE;
