@@ -11,7 +11,6 @@ struct api_upload {
     const char *root;
     struct upload_request request;
     int file;
-    bool drop;
     struct error fault; /* of the writer */
     /* shared with the parser */
     pthread_t parser;
@@ -159,7 +158,11 @@ enum status upload_finish(struct api_upload *u, const struct collection **collec
     return cause->code ? error_set(err, cause->code, NULL, "%s", cause->message) : STATUS_OK;
 }
 
-void upload_drop(struct api_upload *u) { u->drop = true; }
+void upload_drop(struct api_upload *u)
+{
+    if (u->request.hash[0])
+        dataset_part_remove(u->root, u->request.hash);
+}
 
 const struct upload_request *upload_asked(const struct api_upload *u) { return &u->request; }
 
@@ -169,8 +172,6 @@ void upload_close(struct api_upload *u)
         return;
     tell(u, 0, false, true);
     join(u);
-    if (u->drop && u->request.hash[0])
-        dataset_part_remove(u->root, u->request.hash);
     dataset_part_close(u->file);
     collection_close(&u->collection);
     pthread_cond_destroy(&u->more);

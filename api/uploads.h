@@ -31,7 +31,7 @@ void upload_add(struct api_upload *upload, const void *bytes, size_t count);
 /* All has arrived: waits for the parser. The collection is the upload's. */
 enum status upload_finish(struct api_upload *upload, const struct collection **collection, char hash[HASH_TEXT], int64_t *bytes,
                           struct error *err);
-/* A part that can be resumed stays unless upload_drop() was called. NULL is fine. */
+/* A part that can be resumed stays unless upload_drop() was called, which takes it away at once. NULL is fine. */
 void upload_close(struct api_upload *upload);
 void upload_drop(struct api_upload *upload);
 const struct upload_request *upload_asked(const struct api_upload *upload);

@@ -86,7 +86,7 @@ static void an_experiment_leaves_a_picture_and_answers(void **state)
     job_path(path, id, "/checkpoints/latest");
     get(served.url, path, &reply);
     assert_int_equal(reply.status, 200);
-    assert_non_null(memmem(reply.body, 2000, "heads.changes", 13));
+    assert_non_null(memmem(reply.body, reply.body_bytes, "heads.changes", 13));
     reply_close(&reply);
 }
 

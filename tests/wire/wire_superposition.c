@@ -93,7 +93,7 @@ static void an_experiment_leaves_pictures_and_answers(void **state)
     job_path(path, id, "/checkpoints/latest");
     get(served.url, path, &reply);
     assert_int_equal(reply.status, 200);
-    assert_non_null(memmem(reply.body, 400, "decoder", 7));
+    assert_non_null(memmem(reply.body, reply.body_bytes, "\"decoder\"", 9));
     reply_close(&reply);
 }
 
