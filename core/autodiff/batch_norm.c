@@ -1,7 +1,8 @@
 /* Batch norm over the positions of all images of a map, with ReLU on the way.
  *
  * The backward pass recomputes the ReLU mask from x, scale and shift, so nothing but x is kept. It needs
- * two passes (sums, then dx) when the statistics are those of the batch; with running ones dx needs no sums. A convolution behind it takes the sums along while it writes dy. dx takes the place of dy.
+ * two passes (sums, then dx) when the statistics are those of the batch; with running ones dx needs no sums.
+ * A convolution behind it takes the sums along while it writes dy. dx takes the place of dy.
  *
  * Deferred, it only settles scale and shift; the convolution behind it (op_norm_conv) does the rest. */
 #include <math.h>
@@ -30,7 +31,7 @@ struct norm_task {
     real *y, *dx;
     bool add;
     double *sums; /* [chunks][2][padded]; also moments */
-    int only;
+    int only;     /* as norm_node's */
 };
 
 static double *task_sums(const struct norm_task *task, int chunk)
@@ -178,9 +179,10 @@ bool norm_coefficients(struct exec *e, int channels, bool batch, const double *s
     call->b = call->c = NULL;
     if (!batch)
         return true;
-    real *b = op_zeros(e, 2 * padded), *c = b + padded;
+    real *b = op_zeros(e, 2 * padded);
     if (b == NULL)
         return false;
+    real *c = b + padded;
     for (int i = 0; i < channels; i++) {
         double scale = (double)call->scale[i];
         b[i] = (real)(-scale * (double)call->inv_std[i] * sums[padded + (size_t)i] / positions);

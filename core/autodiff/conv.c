@@ -225,7 +225,7 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
     return op_done(e, &c->node, "conv", conv_backward, out, since);
 }
 
-/* Held statistics mean that gradients may come in patches, where the normalised map is looked up. */
+/* What the kernels that normalise their input can do. Where gradients come in patches, the normalised map is looked up. */
 static bool norm_fits(const struct tensor *x, const struct weight *w)
 {
     return x->kind == TENSOR_MAP && w->rank == 4 && w->dim[2] == 3 && w->dim[3] == 3 &&

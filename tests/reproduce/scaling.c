@@ -33,7 +33,7 @@ static struct sweep sweeps[SWEEPS] = {
     {"area", "pixels of a picture", "dense", "image_size", 1, 6, {48, 64, 88, 120, 160, 224}, {0}},
     {"width", "channels of g", "dense", "width", 2, 6, {16, 24, 32, 40, 48, 64}, {0}},
     {"density, dense", "density", "dense", NULL, 3, 6, {5e-5, 3e-4, 2e-3, 1e-2, 7e-2, 0.5}, {0}},
-    {"density, auto with held statistics", "density", "auto", NULL, 3, 6, {5e-5, 3e-4, 2e-3, 1e-2, 7e-2, 0.5}, {0}},
+    {"density, auto with statistics held", "density", "auto", NULL, 3, 6, {5e-5, 3e-4, 2e-3, 1e-2, 7e-2, 0.5}, {0}},
 };
 
 /* ---- one number of a benchmark's result ------------------------------------------------------------------ */

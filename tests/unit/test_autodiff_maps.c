@@ -239,7 +239,7 @@ static void line_unit_gradients(void **state)
     probe_close(&p);
 }
 
-/* By way of op_norm_conv, where the normalised map is not written; with 66 channels, 1x1 or held statistics it is. */
+/* By way of op_norm_conv, where the normalised map is not written; with 66 channels or 1x1 it is. */
 static struct tensor *build_norm_conv(struct probe *p, const void *context)
 {
     struct map_case *c = (struct map_case *)context;

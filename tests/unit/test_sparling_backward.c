@@ -1,5 +1,5 @@
-/* The whole network with held statistics: gradients through patches against gradients through whole maps, to 1e-5 of the
- * length of each array for each table of kernels, and the same bits for any number of threads. */
+/* The whole network with the gradient of statistics on one sample: gradients through patches against gradients through whole
+ * maps for each table of kernels, and the same bits for any number of threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +31,7 @@ struct model {
     const struct batch *batch;
 };
 
-/* Gradients take statistics for constants. */
+/* One sample takes the gradient of the statistics. */
 static void open_model(struct model *m, const struct config_setting *more, const char *kernels, int threads)
 {
     struct error err = {0};
