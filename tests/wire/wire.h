@@ -32,16 +32,10 @@
     "\"batch\":4,\"validation_every\":40,\"validation_samples\":8,\"checkpoint_every\":20,\"test_samples\":8,"       \
     "\"motif_samples\":8,\"stage_samples\":4,\"curriculum\":0,\"density_start\":0.01"
 
-/* Submits a job of preset digitcircle-quick with the tiny network, `total` samples and further fields
- * of the job (",\"name\":...", or ""). */
-static inline void submit_tiny(const char *url, long total, const char *further, char id[JOB_ID])
+/* Submits a job that must be taken. */
+static inline void submit(const char *url, const char *body, char id[JOB_ID])
 {
-    char body[1024];
     struct reply reply;
-    (void)snprintf(body, sizeof body,
-                   "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"config\":{" TINY
-                   ",\"total_samples\":%ld}%s}",
-                   total, further);
     post(url, "/v1/jobs", body, &reply);
     if (reply.status != 201) {
         print_error("submit: %d %s\n", reply.status, reply.body != NULL ? reply.body : "");
@@ -50,6 +44,18 @@ static inline void submit_tiny(const char *url, long total, const char *further,
     assert_int_equal(strlen(json_text(reply.json, "id")), JOB_ID - 1);
     memcpy(id, json_text(reply.json, "id"), JOB_ID);
     reply_close(&reply);
+}
+
+/* Submits a job of preset digitcircle-quick with the tiny network, `total` samples and further fields
+ * of the job (",\"name\":...", or ""). */
+static inline void submit_tiny(const char *url, long total, const char *further, char id[JOB_ID])
+{
+    char body[1024];
+    (void)snprintf(body, sizeof body,
+                   "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"config\":{" TINY
+                   ",\"total_samples\":%ld}%s}",
+                   total, further);
+    submit(url, body, id);
 }
 
 static inline void job_path(char path[256], const char *id, const char *rest)

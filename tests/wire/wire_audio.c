@@ -12,7 +12,7 @@ static char job[JOB_ID];
     "\"checkpoint_every\":20,\"test_samples\":8,\"motif_samples\":8,\"stage_samples\":0,\"curriculum\":0,"               \
     "\"total_samples\":40,\"density_start\":0.05,\"density_final\":0.02"
 
-static void submit(const char *dataset, int status, struct reply *reply)
+static void submit_audio(const char *dataset, int status, struct reply *reply)
 {
     char body[1024];
     (void)snprintf(body, sizeof body,
@@ -36,7 +36,7 @@ static int setup(void **state)
         !daemon_start(&served, (const char *const[]){"--data", data, NULL}, NULL)) {
         return -1;
     }
-    submit("digits", 201, &reply);
+    submit_audio("digits", 201, &reply);
     memcpy(job, json_text(reply.json, "id"), JOB_ID);
     reply_close(&reply);
     await_state(served.url, job, "succeeded");
@@ -134,12 +134,12 @@ static void data_sets_are_names(void **state)
     struct reply reply;
     char path[256], id[JOB_ID];
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
-        submit(paths[i], 422, &reply);
+        submit_audio(paths[i], 422, &reply);
         assert_problem(&reply, 422);
         assert_non_null(strstr(reply.body, "/config/audio_dataset"));
         reply_close(&reply);
     }
-    submit("nothing-there", 201, &reply);
+    submit_audio("nothing-there", 201, &reply);
     memcpy(id, json_text(reply.json, "id"), JOB_ID);
     reply_close(&reply);
     await_state(served.url, id, "failed");

@@ -1,45 +1,24 @@
 /* Recovery of pathways over the wire: given convolutions, those of a finished job of either kind, and every refusal. */
 #include <math.h>
 
-#include "tests/wire/wire.h"
+#include "tests/wire/kind.h"
 
-static struct daemon_process served;
 static char pathways_job[JOB_ID], sparling_job[JOB_ID], hadamard_job[JOB_ID];
-
-static void submit(const char *body, char id[JOB_ID])
-{
-    struct reply reply;
-    post(served.url, "/v1/jobs", body, &reply);
-    if (reply.status != 201) {
-        print_error("submit: %d %s\n", reply.status, reply.body != NULL ? reply.body : "");
-    }
-    assert_int_equal(reply.status, 201);
-    memcpy(id, json_text(reply.json, "id"), JOB_ID);
-    reply_close(&reply);
-}
 
 static int setup(void **state)
 {
-    daemon_init(&served);
-    if (!daemon_start(&served, NULL, NULL)) {
+    if (serve(state) != 0) {
         return -1;
     }
-    submit("{\"kind\":\"pathways\",\"config\":{\"filters\":2,\"filter_length\":32,\"length\":128,\"depth\":2,\"deep_filters\":2,"
+    submit(served.url, "{\"kind\":\"pathways\",\"config\":{\"filters\":2,\"filter_length\":32,\"length\":128,\"depth\":2,\"deep_filters\":2,"
            "\"deep_length\":8,\"deep_nonzeros\":2,\"nonzeros\":\"1,2,4\",\"trials\":40}}", pathways_job);
-    submit("{\"kind\":\"pathways\",\"config\":{\"dictionary\":\"dirac-hadamard\",\"filter_length\":16,\"length\":1,"
+    submit(served.url, "{\"kind\":\"pathways\",\"config\":{\"dictionary\":\"dirac-hadamard\",\"filter_length\":16,\"length\":1,"
            "\"nonzeros\":\"1,2\",\"trials\":8}}", hadamard_job);
     submit_tiny(served.url, 40, "", sparling_job);
     await_state(served.url, pathways_job, "succeeded");
     await_state(served.url, hadamard_job, "succeeded");
     await_state(served.url, sparling_job, "succeeded");
     return 0;
-}
-
-static int teardown(void **state)
-{
-    int code = daemon_stop(&served);
-    daemon_close(&served, code != 0);
-    return code;
 }
 
 static void recover(const char *body, int status, struct reply *reply)
@@ -247,5 +226,5 @@ int main(void)
         cmocka_unit_test(models_of_jobs),            cmocka_unit_test(a_job_tells_its_curve),
         cmocka_unit_test(what_is_wrong_is_named),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup, stop_serving);
 }

@@ -1,0 +1,156 @@
+/* What the wire tests of a kind of job share: a daemon, the kind's page with a dry run of every preset, what a
+ * finished job shows, and a pause that changes nothing. */
+#ifndef MOTIF_TESTS_KIND_H
+#define MOTIF_TESTS_KIND_H
+
+#include "tests/wire/wire.h"
+
+static struct daemon_process served;
+
+static inline int serve(void **state)
+{
+    daemon_init(&served);
+    return daemon_start(&served, NULL, NULL) ? 0 : -1;
+}
+
+static inline int stop_serving(void **state)
+{
+    int code = daemon_stop(&served);
+    daemon_close(&served, code != 0);
+    return code;
+}
+
+/* The kind's page names at least `presets` presets, and each of them can be asked for. */
+static inline void assert_kind(const char *kind, int presets)
+{
+    char path[64], body[128];
+    struct reply reply, dry;
+    snprintf(path, sizeof path, "/v1/kinds/%s", kind);
+    get(served.url, path, &reply);
+    assert_int_equal(reply.status, 200);
+    const cJSON *all = cJSON_GetObjectItemCaseSensitive(reply.json, "presets"), *preset;
+    assert_true(cJSON_GetArraySize(all) >= presets);
+    cJSON_ArrayForEach(preset, all)
+    {
+        snprintf(body, sizeof body, "{\"kind\":\"%s\",\"preset\":\"%s\"}", kind, json_text(preset, "name"));
+        post(served.url, "/v1/jobs?dry_run=1", body, &dry);
+        assert_int_equal(dry.status, 200);
+        assert_true(json_number(dry.json, "bytes") > 0 && json_number(dry.json, "predicted_seconds") > 0);
+        reply_close(&dry);
+    }
+    reply_close(&reply);
+}
+
+/* A job that is refused, and the field that is named. */
+static inline void assert_refused(const char *body, const char *pointer)
+{
+    struct reply reply;
+    post(served.url, "/v1/jobs", body, &reply);
+    assert_problem(&reply, 422);
+    assert_non_null(strstr(reply.body, pointer));
+    reply_close(&reply);
+}
+
+/* The finished job's result has these numbers (names, ended by NULL), and lists of these lengths; not looked at below
+ * 0. */
+static inline void assert_result(const char *id, const char *const names[], int curve, int summary)
+{
+    char path[256];
+    struct reply reply;
+    job_path(path, id, "");
+    get(served.url, path, &reply);
+    const cJSON *result = cJSON_GetObjectItemCaseSensitive(reply.json, "result");
+    for (; *names != NULL; names++)
+        if (!cJSON_IsNumber(cJSON_GetObjectItemCaseSensitive(result, *names)))
+            fail_msg("no %s in the result", *names);
+    if (curve >= 0)
+        assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(result, "curve")), curve);
+    if (summary >= 0)
+        assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(result, "summary")), summary);
+    reply_close(&reply);
+}
+
+/* What lies at a path below the job begins with these bytes. */
+static inline void assert_begins(const char *id, const char *rest, const char *bytes)
+{
+    char path[256];
+    struct reply reply;
+    job_path(path, id, rest);
+    get(served.url, path, &reply);
+    assert_int_equal(reply.status, 200);
+    assert_true(reply.body_bytes >= strlen(bytes));
+    assert_memory_equal(reply.body, bytes, strlen(bytes));
+    reply_close(&reply);
+}
+
+/* The last checkpoint holds an array of this name. */
+static inline void assert_checkpoint_names(const char *id, const char *name)
+{
+    char path[256];
+    struct reply reply;
+    job_path(path, id, "/checkpoints/latest");
+    get(served.url, path, &reply);
+    assert_int_equal(reply.status, 200);
+    assert_non_null(memmem(reply.body, reply.body_bytes, name, strlen(name)));
+    reply_close(&reply);
+}
+
+/* The finished job answers these inputs, and the answer has this in it. */
+static inline void assert_predicts(const char *id, const char *inputs, const char *member)
+{
+    char path[256];
+    struct reply reply;
+    job_path(path, id, "/predict");
+    post(served.url, path, inputs, &reply);
+    assert_int_equal(reply.status, 200);
+    assert_non_null(strstr(reply.body, member));
+    reply_close(&reply);
+}
+
+static inline double result_number(const char *id, const char *name)
+{
+    char path[256];
+    struct reply reply;
+    job_path(path, id, "");
+    get(served.url, path, &reply);
+    double value = json_number(cJSON_GetObjectItemCaseSensitive(reply.json, "result"), name);
+    reply_close(&reply);
+    return value;
+}
+
+/* Pauses a running job and lets it go on, unless it was done already. */
+static inline void pause_and_resume(const char *id)
+{
+    char path[256], now[16];
+    struct reply reply;
+    job_path(path, id, "/pause");
+    post(served.url, path, "", &reply);
+    bool pausing = reply.status == 202;
+    reply_close(&reply);
+    if (!pausing)
+        return;
+    for (double until = now_seconds() + PATIENCE; now_seconds() < until; sleep_ms(10)) {
+        job_state(served.url, id, now);
+        if (strcmp(now, "running") != 0)
+            break;
+    }
+    job_path(path, id, "/resume");
+    post(served.url, path, "", &reply);
+    reply_close(&reply);
+}
+
+/* A job run at once and one paused in the middle give the same numbers (names, ended by NULL). */
+static inline void assert_pause_changes_nothing(const char *body, const char *const names[])
+{
+    char one[JOB_ID], other[JOB_ID];
+    submit(served.url, body, one);
+    await_state(served.url, one, "succeeded");
+    submit(served.url, body, other);
+    await_state(served.url, other, "running");
+    pause_and_resume(other);
+    await_state(served.url, other, "succeeded");
+    for (; *names != NULL; names++)
+        assert_true(result_number(one, *names) == result_number(other, *names));
+}
+
+#endif
