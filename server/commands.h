@@ -2,9 +2,11 @@
 #ifndef MOTIF_SERVER_COMMANDS_H
 #define MOTIF_SERVER_COMMANDS_H
 
+int command_backup(int argc, char **argv);
 int command_bench(int argc, char **argv);
 int command_check_config(int argc, char **argv);
 int command_dataset(int argc, char **argv);
+int command_restore(int argc, char **argv);
 int command_token(int argc, char **argv);
 int command_verify(int argc, char **argv);
 

@@ -18,6 +18,8 @@ static void help(FILE *to)
         "  motifd check-config FILE           every fault of a job or of settings\n"
         "  motifd dataset audio               a data set of spoken digits, made here by espeak-ng\n"
         "  motifd token create|list|revoke    who may do what\n"
+        "  motifd backup COPY                 a checked copy of the database, while the daemon runs\n"
+        "  motifd restore COPY                a database made of such a copy\n"
         "  motifd verify BUNDLE               runs a job's checkpoints once more and compares the bits\n"
         "  motifd version\n"
         "\n"
@@ -73,6 +75,12 @@ int main(int argc, char **argv)
     if (strcmp(command, "verify") == 0) {
         facts_choose_blas(argv);
         return command_verify(argc - 1, argv + 1);
+    }
+    if (strcmp(command, "backup") == 0) {
+        return command_backup(argc - 1, argv + 1);
+    }
+    if (strcmp(command, "restore") == 0) {
+        return command_restore(argc - 1, argv + 1);
     }
     if (strcmp(command, "version") == 0 || strcmp(command, "--version") == 0) {
         (void)printf("motifd %s (%s)\n", BUILD_VERSION, BUILD_TYPE);

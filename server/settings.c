@@ -17,7 +17,7 @@ const struct setting settings_table[] = {
      "JSON file with any of these settings as keys (\"listen\", ...)"},
     {"listen", SETTING_TEXT, FIELD(listen), "127.0.0.1:8080", 0, 0, "ADDR:PORT",
      "where to answer; port 0 takes a free one and prints it; off loopback, bearer tokens are required"},
-    {"db", SETTING_TEXT, FIELD(db), "motifd.db", 0, 0, "FILE",
+    {"db", SETTING_TEXT, FIELD(db), SETTINGS_DB, 0, 0, "FILE",
      "SQLite file with jobs, metrics and checkpoints; made if missing"},
     {"data", SETTING_TEXT, FIELD(data), SETTINGS_DATA, 0, 0, "DIR",
      "folder of data sets: a job names one of the folders in it, never a path"},

@@ -14,6 +14,7 @@
 #include "core/base/error.h"
 
 #define SETTINGS_TEXT 1024
+#define SETTINGS_DB "motifd.db"     /* default file of the database */
 #define SETTINGS_DATA "motifd-data" /* default folder of data sets */
 
 struct settings {
