@@ -19,6 +19,7 @@
 #define RETRY_SECONDS 2
 
 struct model_cache;
+struct picture;
 
 struct api {
     struct api_options options;
@@ -95,6 +96,8 @@ void query_predict(struct exchange *x);
 void query_interventions(struct exchange *x);
 void query_compare(struct exchange *x);
 void query_pathways(struct exchange *x);
+void query_channels(struct exchange *x);
+void query_channel(struct exchange *x);
 void recover_pathway(struct exchange *x);
 void imports_create(struct exchange *x);
 void attestation_show(struct exchange *x);
@@ -126,6 +129,15 @@ bool datasets_begin(struct exchange *x, struct api_upload **upload);
 
 /* The job of the path's {id}; false after a 404 has been answered. */
 bool exchange_job(struct exchange *x, struct storage_job *job);
+/* The checkpoint that ?checkpoint= picks, without it the latest; false after a 400, 404 or 409 has been answered. */
+bool exchange_checkpoint(struct exchange *x, const struct storage_job *job, struct storage_checkpoint *out);
+/* {"seq", "step", "density"} as the member "checkpoint". */
+void checkpoint_brief(const struct sink *out, const struct storage_checkpoint *checkpoint);
+/* queries.c: a query begins to compute, unless too many do (false after a 429); queries_leave() when it is done. */
+bool queries_enter(struct exchange *x);
+void queries_leave(struct exchange *x);
+/* As PNG; the picture stays the caller's. */
+void respond_picture(struct exchange *x, const struct picture *picture, const struct storage_checkpoint *checkpoint);
 void job_etag(const struct storage_job *job, char out[64]);
 /* The job document, as a value. */
 void job_document(struct exchange *x, const char *key, const struct storage_job *job);

@@ -64,9 +64,10 @@ static void compute(struct exchange *x, const struct comparing *c)
     struct error err;
     struct model_lease one, two;
     error_clear(&err);
-    if (atomic_fetch_add(&x->api->queries, 1) >= x->api->options.queries_at_once) {
-        respond_problem(x, PROBLEM_TOO_MANY, "%d queries compute already; try again.", x->api->options.queries_at_once);
-    } else if (model_cache_get(x->api->models, c->method, &c->job, c->checkpoint.seq, &one, &err) != STATUS_OK) {
+    if (!queries_enter(x)) {
+        return;
+    }
+    if (model_cache_get(x->api->models, c->method, &c->job, c->checkpoint.seq, &one, &err) != STATUS_OK) {
         respond_error(x, &err);
     } else {
         if (model_cache_get(x->api->models, c->method, &c->with, c->with_checkpoint.seq, &two, &err) != STATUS_OK) {
@@ -77,7 +78,7 @@ static void compute(struct exchange *x, const struct comparing *c)
         }
         model_cache_release(x->api->models, &one);
     }
-    (void)atomic_fetch_sub(&x->api->queries, 1);
+    queries_leave(x);
 }
 
 /* The latest of a job; false after a 409 has been answered. */

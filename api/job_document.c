@@ -76,6 +76,9 @@ static void links(struct exchange *x, const struct storage_job *job)
             link(out, method->queries[i].name, job->id, path);
         }
     }
+    if (method != NULL && method->survey != NULL) {
+        link(out, "channels", job->id, "/channels");
+    }
     for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
         enum job_state state;
         enum job_wish wish;
@@ -162,6 +165,34 @@ void respond_job(struct exchange *x, int status, const char *id)
     response_header(x->response, "ETag", "%s", etag);
     job_document(x, NULL, &job);
     respond_json(x, status);
+}
+
+bool exchange_checkpoint(struct exchange *x, const struct storage_job *job, struct storage_checkpoint *out)
+{
+    struct error err;
+    error_clear(&err);
+    const char *wanted = exchange_query(x, "checkpoint");
+    struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
+    if (wanted != NULL && !checkpoint_pick_text(wanted, &pick)) {
+        respond_problem(x, PROBLEM_BAD_QUERY, "checkpoint: " CHECKPOINT_PICK_RULE ".");
+        return false;
+    }
+    enum status status = storage_checkpoint_find(x->api->options.storage, job->id, pick, out, &err);
+    if (status == STATUS_NOT_FOUND && wanted == NULL) {
+        respond_problem(x, PROBLEM_CONFLICT, "Job %s has no checkpoint yet.", job->id);
+    } else if (status != STATUS_OK) {
+        respond_error(x, &err);
+    }
+    return status == STATUS_OK;
+}
+
+void checkpoint_brief(const struct sink *out, const struct storage_checkpoint *checkpoint)
+{
+    sink_begin_object(out, "checkpoint");
+    sink_integer(out, "seq", checkpoint->seq);
+    sink_integer(out, "step", checkpoint->step);
+    sink_number(out, "density", checkpoint->density);
+    sink_end_object(out);
 }
 
 bool checkpoint_pick_text(const char *text, struct storage_checkpoint_pick *pick)

@@ -59,14 +59,6 @@ void onnx_show(struct exchange *x)
 {
     struct storage_job job;
     struct storage_checkpoint checkpoint;
-    struct error err;
-    error_clear(&err);
-    const char *wanted = exchange_query(x, "checkpoint");
-    struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
-    if (wanted != NULL && !checkpoint_pick_text(wanted, &pick)) {
-        respond_problem(x, PROBLEM_BAD_QUERY, "checkpoint: " CHECKPOINT_PICK_RULE ".");
-        return;
-    }
     if (!exchange_job(x, &job)) {
         return;
     }
@@ -75,12 +67,7 @@ void onnx_show(struct exchange *x)
         respond_problem(x, PROBLEM_NOT_FOUND, "Jobs of kind %s have no model in this format.", job.kind);
         return;
     }
-    enum status status = storage_checkpoint_find(x->api->options.storage, job.id, pick, &checkpoint, &err);
-    if (status == STATUS_NOT_FOUND && wanted == NULL) {
-        respond_problem(x, PROBLEM_CONFLICT, "Job %s has no checkpoint yet.", job.id);
-    } else if (status != STATUS_OK) {
-        respond_error(x, &err);
-    } else {
+    if (exchange_checkpoint(x, &job, &checkpoint)) {
         respond_model(x, &job, &checkpoint, method);
     }
 }

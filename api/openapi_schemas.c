@@ -85,6 +85,16 @@ const struct openapi_schema openapi_schemas[] = {
      NULL, false},
     {"Comparison", "job text, checkpoint integer, with text, with_checkpoint integer, samples integer, channels [ComparedChannel], "
                    "agreement number, least_agreement number", NULL, false},
+    {"ChannelSymbol", "symbol text?, count integer", NULL, false},
+    {"ChannelUse", "channel integer, active integer, inputs integer, motifs integer?, mean number, max number, symbol text?, "
+                   "symbols [ChannelSymbol]?", NULL, false},
+    {"ChannelList", "job text, checkpoint AnswerCheckpoint, set text, first integer, samples integer, footprint integer, elements integer, "
+                    "channels [ChannelUse], unused integer", NULL, false},
+    {"Histogram", "edges [number], counts [integer]", NULL, false},
+    {"ChannelTop", "sample integer, position [integer], value number, symbol text?, window [integer]", NULL, false},
+    {"ChannelShow", "job text, checkpoint AnswerCheckpoint, set text, first integer, samples integer, footprint integer, elements integer, "
+                    "channel integer, active integer, inputs integer, motifs integer?, mean number, max number, symbol text?, "
+                    "symbols [ChannelSymbol]?, histogram Histogram, top [ChannelTop]", NULL, false},
     {"ModelLayer", "filters Array, *name text", NULL, true},
     {"LayerModel", "layers [ModelLayer]", NULL, true},
     {"SignalLength", NULL, "{'description':'positions, or rows and columns','oneOf':[{'type':'integer','minimum':1},"

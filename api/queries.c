@@ -97,11 +97,7 @@ static void answer_document(struct exchange *x, const struct asking *a, const st
     const struct sink *out = x->out;
     sink_begin_object(out, NULL);
     sink_text(out, "job", a->job.id);
-    sink_begin_object(out, "checkpoint");
-    sink_integer(out, "seq", a->checkpoint.seq);
-    sink_integer(out, "step", a->checkpoint.step);
-    sink_number(out, "density", a->checkpoint.density);
-    sink_end_object(out);
+    checkpoint_brief(out, &a->checkpoint);
     sink_begin_list(out, "answers");
     for (size_t i = 0; i < a->inputs->count; i++) {
         sink_begin_object(out, NULL);
@@ -116,6 +112,18 @@ static void answer_document(struct exchange *x, const struct asking *a, const st
     respond_json(x, 200);
 }
 
+void respond_picture(struct exchange *x, const struct picture *picture, const struct storage_checkpoint *checkpoint)
+{
+    struct error err;
+    error_clear(&err);
+    if (png_encode(picture, &x->response->body, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    response_header(x->response, "X-Checkpoint", "%lld", (long long)checkpoint->seq);
+    respond_body(x, 200, "image/png");
+}
+
 static void answer_picture(struct exchange *x, const struct asking *a, const struct method_model *model)
 {
     struct error err;
@@ -123,11 +131,8 @@ static void answer_picture(struct exchange *x, const struct asking *a, const str
     struct picture *picture = NULL;
     if (a->method->draw(model, a->query->name, &a->inputs->items[0], &picture, &err) != STATUS_OK) {
         respond_input_error(x, a, 0, &err);
-    } else if (png_encode(picture, &x->response->body, &err) != STATUS_OK) {
-        respond_error(x, &err);
     } else {
-        response_header(x->response, "X-Checkpoint", "%lld", (long long)a->checkpoint.seq);
-        respond_body(x, 200, "image/png");
+        respond_picture(x, picture, &a->checkpoint);
     }
     picture_destroy(picture);
 }
@@ -194,14 +199,30 @@ static void tag_answer(struct exchange *x, const struct asking *a)
     response_header(x->response, "ETag", "\"%.32s\"", hex);
 }
 
+bool queries_enter(struct exchange *x)
+{
+    if (atomic_fetch_add(&x->api->queries, 1) < x->api->options.queries_at_once) {
+        return true;
+    }
+    queries_leave(x);
+    respond_problem(x, PROBLEM_TOO_MANY, "%d queries compute already; try again.", x->api->options.queries_at_once);
+    return false;
+}
+
+void queries_leave(struct exchange *x)
+{
+    (void)atomic_fetch_sub(&x->api->queries, 1);
+}
+
 static void compute(struct exchange *x, const struct asking *a)
 {
     struct error err;
     error_clear(&err);
     struct model_lease lease;
-    if (atomic_fetch_add(&x->api->queries, 1) >= x->api->options.queries_at_once) {
-        respond_problem(x, PROBLEM_TOO_MANY, "%d queries compute already; try again.", x->api->options.queries_at_once);
-    } else if (model_cache_get(x->api->models, a->method, &a->job, a->checkpoint.seq, &lease, &err) != STATUS_OK) {
+    if (!queries_enter(x)) {
+        return;
+    }
+    if (model_cache_get(x->api->models, a->method, &a->job, a->checkpoint.seq, &lease, &err) != STATUS_OK) {
         respond_error(x, &err);
     } else {
         if (a->form == FORM_PICTURE) {
@@ -216,7 +237,7 @@ static void compute(struct exchange *x, const struct asking *a)
         }
         model_cache_release(x->api->models, &lease);
     }
-    (void)atomic_fetch_sub(&x->api->queries, 1);
+    queries_leave(x);
 }
 
 /* Which of the representations that the query has the client wants; false after a 406. */

@@ -405,17 +405,14 @@ void recover_pathway(struct exchange *x)
     struct inputs *arrays = arena_zalloc(&x->arena, 1, sizeof *arrays);
     if (r == NULL || faults == NULL || arrays == NULL) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
-    } else if (atomic_fetch_add(&x->api->queries, 1) >= x->api->options.queries_at_once) {
-        respond_problem(x, PROBLEM_TOO_MANY, "%d queries compute already; try again.", x->api->options.queries_at_once);
-        (void)atomic_fetch_sub(&x->api->queries, 1);
-    } else {
+    } else if (queries_enter(x)) {
         r->method = *method;
         r->method.config = *method->recover_options;
         r->faults = faults;
         r->arrays = arrays;
         r->request.kernels = x->api->options.kernels;
         compute(x, r, body);
-        (void)atomic_fetch_sub(&x->api->queries, 1);
+        queries_leave(x);
         inputs_close(arrays);
         free(r->code);
         free(r->options);

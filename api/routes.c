@@ -71,6 +71,17 @@ static const struct api_parameter pathways_query[] = {
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
+#define SURVEY_QUERY(most, preset)                                                                                                       \
+    {PARAMETER_CHOICE, "set", 0, 0, survey_set_names, "where the inputs come from (examples: those that queries name by their seed)"},     \
+    {PARAMETER_INTEGER, "samples", 1, 1000, NULL, "inputs to look through (100)"},                                                         \
+    {PARAMETER_INTEGER, "first", 0, UINT32_MAX - 1000, NULL, "number of the first of them (0)"},                                           \
+    {PARAMETER_INTEGER, "top", 1, most, NULL, "inputs to list or draw, the most exciting first (" preset ")"},                             \
+    {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER (latest)"},                            \
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL}
+static const char *const survey_set_names[] = {"examples", "test", "validation", "training", NULL};
+static const struct api_parameter channel_query[] = {SURVEY_QUERY(64, "16")};
+static const struct api_parameter channels_query[] = {SURVEY_QUERY(16, "8; of each channel, in the picture")};
+
 #define PROBLEM(status, meaning) {status, "application/problem+json", "Problem", meaning}
 #define END {0, NULL, NULL, NULL}
 
@@ -119,6 +130,17 @@ static const struct api_answer compare_answers[] = {
     {200, JSON, "Comparison", "Each channel beside the other job's channel that fires with it, and how well they agree."},
     PROBLEM(404, "There is no such job, or its kind cannot be compared."), PROBLEM(409, "A job has no checkpoint yet, or is not sparse yet."),
     PROBLEM(422, "The other job does not exist or takes other inputs."), PROBLEM(429, "Too many queries compute already."), END};
+#define SURVEY_PROBLEMS                                                                                                \
+    {304, NULL, NULL, "If-None-Match names the present ETag."}, PROBLEM(400, "A query parameter is wrong."),         \
+        PROBLEM(404, "There is no such job, checkpoint or channel, or its kind has none."),                          \
+        PROBLEM(406, "No such representation."), PROBLEM(409, "The job has no checkpoint yet."),                     \
+        PROBLEM(429, "Too many queries compute already; Retry-After says when."), END
+static const struct api_answer channels_answers[] = {
+    {200, JSON, "ChannelList", "How much each channel is used, and on which true symbols, with a strong ETag."},
+    {200, "image/png", NULL, "With Accept: image/png, of each channel the crops of inputs that excite it most."}, SURVEY_PROBLEMS};
+static const struct api_answer channel_answers[] = {
+    {200, JSON, "ChannelShow", "Its use, a histogram of its activations, and the inputs that excite it most, with a strong ETag."},
+    {200, "image/png", NULL, "With Accept: image/png, the crops of these inputs above the histogram."}, SURVEY_PROBLEMS};
 static const struct api_answer pathways_answers[] = {
     {200, JSON, "Answers", "The pathway of one code, with its guarantee."}, PROBLEM(400, "A query parameter is wrong."),
     PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(409, "The job has no checkpoint yet."),
@@ -215,6 +237,10 @@ const struct api_route api_routes[] = {
      API_BODY_MAX, false, json_types, "Intervention", ask_query, intervention_answers, query_interventions},
     {"POST", "/v1/jobs/{id}/compare", "compareJobs", "Which motifs of two trained models are the same", API_SCOPE_READ, API_JSON_MAX,
      false, json_types, "NewComparison", NULL, compare_answers, query_compare},
+    GET("/v1/jobs/{id}/channels", "surveyChannels", API_SCOPE_READ, channels_query, channels_answers, query_channels,
+        "What the channels of a trained model stand for"),
+    GET("/v1/jobs/{id}/channels/{channel}", "surveyChannel", API_SCOPE_READ, channel_query, channel_answers, query_channel,
+        "What one channel stands for"),
     GET("/v1/jobs/{id}/pathways", "queryPathways", API_SCOPE_READ, pathways_query, pathways_answers, query_pathways,
         "The activation pathway of one of the job's codes, with its guarantee"),
     {"POST", "/v1/pathways/recover", "recoverPathway", "Recover the activation pathway of a signal in given convolutions",

@@ -40,7 +40,7 @@ struct command {
 
 /* One a command; commands.c lists them. */
 extern const struct command command_submit, command_list, command_show, command_watch, command_metrics,
-    command_plot, command_motifs, command_evaluate, command_cancel, command_pause, command_resume, command_delete,
+    command_plot, command_motifs, command_channels, command_intervene, command_compare, command_evaluate, command_cancel, command_pause, command_resume, command_delete,
     command_checkpoints, command_export, command_import, command_attestation, command_verify, command_artifacts, command_datasets,
     command_kinds, command_system, command_health;
 

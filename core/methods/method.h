@@ -142,6 +142,15 @@ struct method_input {
     bool keep_maximal;     /* before the edits: motifs that a stronger one is near are dropped */
 };
 
+/* What the features of a model stand for, over many inputs of its own domain. */
+enum method_set { METHOD_SET_EXAMPLES, METHOD_SET_TEST, METHOD_SET_VALIDATION, METHOD_SET_TRAINING };
+struct method_survey {
+    int64_t feature;        /* a channel of the motif map; -1: all of them */
+    enum method_set set;    /* EXAMPLES: those that queries name by their seed */
+    int64_t first, samples; /* `samples` of the set from number `first` on */
+    int top;                /* [1, 64] inputs to list or draw, of each feature the most exciting */
+};
+
 /* A convolution of a model. */
 struct method_convolution {
     char name[PACK_NAME];
@@ -227,6 +236,13 @@ struct method {
      * object the caller has opened. STATUS_INVALID with pointer "/with" where the second takes other inputs. NULL: not offered. */
     enum status (*compare)(const struct method_model *model, const struct method_model *with, int64_t samples, const struct sink *out,
                            struct error *err);
+
+    /* What is known of one feature: its use, the histogram of its activations, the inputs that excite it most; of all: their use. The members
+     * of an object the caller has opened. STATUS_NOT_FOUND where there is no such feature. Both NULL: not offered. */
+    enum status (*survey)(const struct method_model *model, const struct method_survey *asked, const struct sink *out, struct error *err);
+    /* The same as a picture with crops of the inputs, which the caller destroys. */
+    enum status (*draw_survey)(const struct method_model *model, const struct method_survey *asked, struct picture **out,
+                               struct error *err);
 
     /* What a model computes of an input, in evaluation. STATUS_CONFLICT where that is no function. NULL: not offered. */
     enum status (*graph)(const struct method_model *model, const struct graph_writer *out, struct error *err);

@@ -443,8 +443,8 @@ static void openapi_is_true(void **state)
                                                           : id,
                        brace == NULL ? "" : strchr(brace, '}') + 1);
         char *again = strchr(path, '{');
-        if (again != NULL) { /* {seq}, {name} */
-            (void)snprintf(again, 64, "%s", strncmp(again, "{seq}", 5) == 0 ? "latest" : "summary.json");
+        if (again != NULL) { /* {seq}, {channel}, {name} */
+            (void)snprintf(again, 64, "%s", strncmp(again, "{seq}", 5) == 0 ? "latest" : strncmp(again, "{channel}", 9) == 0 ? "0" : "summary.json");
         }
         cJSON_ArrayForEach(operation, entry)
         {

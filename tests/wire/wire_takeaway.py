@@ -243,7 +243,7 @@ def motifs_are_changed(daemon, other, folder, job):
     assert gone["after"]["tokens"] == empty["after"]["tokens"], "without motifs there is nothing to tell inputs apart"
     moved = change(best, [{**here, "to": {"position": [31, 30], "channel": (first["channel"] + 1) % 3, "value": 7.5}}])[2]["answers"][0]
     want = [motif for motif in found[best]["motifs"][1:]] + [{"position": [31, 30], "channel": (first["channel"] + 1) % 3, "value": 7.5}]
-    places = lambda motifs: sorted((motif["channel"], motif["position"], motif["value"]) for motif in motifs)  # noqa: E731
+    places = lambda motifs: sorted((motif["channel"], motif["position"], numpy.float32(motif["value"])) for motif in motifs)  # noqa: E731
     assert places(moved["after"]["motifs"]) == places(want)
     kept = change(best, [], keep="maximal")[2]["answers"][0]
     assert places(kept["after"]["motifs"]) == places(motif for motif in found[best]["motifs"] if motif["maximal"])
@@ -257,6 +257,13 @@ def motifs_are_changed(daemon, other, folder, job):
                            ([{"channel": 1.5, "delete": True}], "0/channel")):
         status, _, problem = change(best, edits)
         assert status == 422 and problem["errors"][0]["pointer"] == f"/inputs/0/edits/{pointer}", problem
+    shown = control(daemon, folder, "intervene", job, "--seed", str(best), "0=delete", "1=delete", "2=delete")
+    assert shown.returncode == 0 and "after     0 motifs" in shown.stdout, shown
+    place = "{}@{},{}".format(first["channel"], *first["position"])
+    shown = control(daemon, folder, "intervene", job, "--seed", str(best), f"{place}={(first['channel'] + 1) % 3}@31,30*7.5", "--json")
+    assert places(json.loads(shown.stdout)["answers"][0]["after"]["motifs"]) == places(want), shown
+    for wrong in ("0", "x=delete", "0=", "0@1=delete", "0=1*", "0=delete2"):
+        assert control(daemon, folder, "intervene", job, wrong).returncode == 2, wrong
     tags = [daemon.ask("POST", path, body)[1]["ETag"] for body in (asked, asked, {"inputs": asked["inputs"][:1]})]
     assert tags[0] == tags[1] != tags[2] and tags[0].startswith('"')
 
@@ -333,6 +340,8 @@ def jobs_are_compared(daemon, other, folder, job):
                   for side, channel in ((left, row["channel"]), (right, row["other"]))]
         assert [row["motifs"], row["other_motifs"]] == counts and row["together"] == together[row["channel"], row["other"]]
         assert sum(counts) == 0 or abs(row["agreement"] - 2 * row["together"] / sum(counts)) < 1e-12
+    shown = control(daemon, folder, "compare", job, second, "--samples", str(samples))
+    assert shown.returncode == 0 and f"agreement {100 * found['agreement']:.1f} %" in shown.stdout, shown
     smaller = daemon.train(image_size=48, total_samples=80)
     for body, pointer in (({"with": "none"}, "/with"), ({}, "/with"), ({"with": job, "samples": 0}, "/samples"),
                           ({"with": smaller}, "/with"), ({"with": job, "more": 1}, "/more")):
@@ -340,8 +349,59 @@ def jobs_are_compared(daemon, other, folder, job):
         assert status == 422 and problem["errors"][0]["pointer"] == pointer, problem
 
 
+def channels_are_shown(daemon, other, folder, job):
+    """Use, histogram and strongest inputs of a channel are what NumPy finds in the motif maps."""
+    path, samples, first = f"/v1/jobs/{job}/channels", 25, 3
+    asked = {"inputs": [{"sample": {"seed": first + index}} for index in range(samples)]}
+    maps = numpy.load(io.BytesIO(daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked, headers={"Accept": "application/x-npy"})[2]))
+    answers = daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked)[2]["answers"]
+
+    def under(answer, place):
+        return next((box["symbol"] for box in answer["truth"] if box["box"][0] <= place[0] < box["box"][1]
+                     and box["box"][2] <= place[1] < box["box"][3]), None)
+
+    status, headers, found = daemon.ask("GET", f"{path}?samples={samples}&first={first}")
+    assert status == 200 and found["elements"] == samples * 32 * 32, found
+    assert found["unused"] == sum(not maps[..., channel].any() for channel in range(3))
+    for use in found["channels"]:
+        values = maps[..., use["channel"]]
+        places = [under(answer, motif["position"]) for answer in answers for motif in answer["motifs"]
+                  if motif["maximal"] and motif["channel"] == use["channel"]]
+        assert use["active"] == (values > 0).sum() and use["inputs"] == (values > 0).any((1, 2)).sum()
+        assert use["motifs"] == len(places)
+        assert {row["symbol"]: row["count"] for row in use["symbols"]} == {name: places.count(name) for name in set(places)}
+        assert numpy.float32(use["max"]) == values.max()
+        one = daemon.ask("GET", f"{path}/{use['channel']}?samples={samples}&first={first}&top=5")[2]
+        counts, _ = numpy.histogram(values[values > 0], one["histogram"]["edges"])
+        assert one["histogram"]["counts"] == counts.tolist() and {**one, **use} == one
+        strongest = sorted(((grid.max(), index) for index, grid in enumerate(values) if grid.any()), key=lambda pair: -pair[0])[:5]
+        assert [numpy.float32(top["value"]) for top in one["top"]] == [value for value, _ in strongest]
+        for top, (value, index) in zip(one["top"], strongest):
+            row, col = top["position"]
+            half = one["footprint"] // 2
+            assert top["sample"] == first + index and values[index, row, col] == value
+            assert top["symbol"] == under(answers[index], (row, col))
+            assert top["window"] == [max(0, row - half), min(32, row + half + 1), max(0, col - half), min(32, col + half + 1)]
+    tag = {"If-None-Match": headers["ETag"]}
+    assert daemon.ask("GET", f"{path}?samples={samples}&first={first}", headers=tag)[0] == 304
+    assert daemon.ask("GET", f"{path}?samples={samples}&first=4", headers=tag)[0] == 200
+    for place in ("", "/1"):
+        status, headers, picture = daemon.ask("GET", f"{path}{place}?samples=20", headers={"Accept": "image/png"})
+        assert status == 200 and headers["Content-Type"] == "image/png" and picture[1:4] == b"PNG" and len(picture) > 1000
+        assert daemon.ask("GET", f"{path}{place}?samples=20")[1]["ETag"] != headers["ETag"]
+    sets = [daemon.ask("GET", f"{path}?set={name}")[2]["channels"] for name in ("examples", "test", "validation", "training")]
+    assert all(left != right for left, right in itertools.combinations(sets, 2))
+    for question, status in (("/3", 404), ("/x", 404), ("?samples=0", 400), ("?samples=2000", 400), ("?set=all", 400), ("/0?top=65", 400),
+                             ("?checkpoint=some", 400), ("?checkpoint=99", 404)):
+        assert daemon.ask("GET", path + question)[0] == status, question
+    shown = control(daemon, folder, "channels", job, "1", "--samples", "25", "--first", "3", "--png", "one.png")
+    assert shown.returncode == 0 and f"active at {(maps[..., 1] > 0).sum()} places" in shown.stdout, shown
+    assert "SYMBOL" in control(daemon, folder, "channels", job).stdout and os.path.getsize(os.path.join(folder, "one.png")) > 1000
+    assert control(daemon, folder, "channels", job, "9").returncode == 2
+
+
 CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g,
-          jobs_are_compared]
+          jobs_are_compared, channels_are_shown]
 
 
 def main():

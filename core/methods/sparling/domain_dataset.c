@@ -13,7 +13,7 @@
 enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566, HASH_KEPT = 40 };
 enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
 static const double CHUNK = 1.5;                      /* as domain_audio.c */
-static const float UNIT_DB = 20, UNIT_ZERO_DB = -40;
+static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F, SHOWN_TO = 3.5F; /* in pictures: from the noise to loud speech */
 
 const char *const dataset_split_names[] = {"samples", "groups", NULL};
 static const struct config_field fields[] = {DATASET_FIELDS};
@@ -276,8 +276,8 @@ static void measure(struct domain_state *s)
     s->zero = s->spectrum ? UNIT_ZERO_DB : plain ? 0 : (float)mean;
     s->unit = s->spectrum ? UNIT_DB : plain || !(deviation > 0) ? 1 : (float)deviation;
     /* In pictures ink is what is rarer. */
-    s->low = s->spectrum ? -2 : (float)(mean - (double)low <= (double)high - mean ? low - s->zero : high - s->zero) / s->unit;
-    s->high = s->spectrum ? 3 : (float)(mean - (double)low <= (double)high - mean ? high - s->zero : low - s->zero) / s->unit;
+    s->low = s->spectrum ? SHOWN_FROM : (float)(mean - (double)low <= (double)high - mean ? low - s->zero : high - s->zero) / s->unit;
+    s->high = s->spectrum ? SHOWN_TO : (float)(mean - (double)low <= (double)high - mean ? high - s->zero : low - s->zero) / s->unit;
 }
 
 static enum status to_spectrogram(const struct domain_state *s, const float *audio, int64_t length, float *planes,
@@ -451,7 +451,7 @@ static void grey(const struct domain_state *s, const float *planes, float *out)
         for (size_t i = 0; i < cols; i++) {
             size_t line = s->shape.rows > 1 ? r : s->spectrum ? channels - 1 - r : r * channels / rows;
             float share = (planes[line * cols + i] - s->low) / (s->high != s->low ? s->high - s->low : 1);
-            out[r * cols + i] = fminf(1, fmaxf(0, share)) * (s->shape.rows > 1 ? 1 : 0.5F);
+            out[r * cols + i] = fminf(1, fmaxf(0, share)) * (s->shape.rows > 1 || s->spectrum ? 1 : 0.5F);
         }
 }
 

@@ -9,14 +9,7 @@
 #include "core/methods/sparling/coherence.h"
 #include "core/methods/sparling/graph.h"
 #include "core/methods/sparling/intervention.h"
-#include "core/methods/sparling/reading.h"
-#include "core/metrics/assignment.h"
-
-struct method_model {
-    const struct kernels *kernels;
-    struct network *network;
-    struct open_domain domain;
-};
+#include "core/methods/sparling/query_int.h"
 
 enum status sparling_open(const void *config, const struct kernels *kernels, const char *data,
                           const struct pack_reader *from, struct method_model **model, struct error *err)
@@ -85,32 +78,28 @@ static enum status take_input(const struct method_model *model, const struct met
     return domain_sample(domain, &request, planes, truth, err);
 }
 
-/* One reading with everything it needs, and after an intervention a second one. */
-struct inquiry {
-    struct pool *pool;
-    struct arena arena;
-    struct exec exec;
-    float *planes;
-    struct domain_truth *truth;
-    struct tensor *motifs;
-    struct reading reading, after;
-};
-
-/* The motif map of the planes that are there. */
-static enum status run_g(const struct method_model *model, struct inquiry *inquiry, struct error *err)
+enum status inquiry_ready(const struct method_model *model, struct inquiry *inquiry, struct error *err)
 {
     enum status status = pool_create(1, &inquiry->pool, err);
     if (status)
         return status;
     exec_init(&inquiry->exec, model->kernels, inquiry->pool, &inquiry->arena, 0);
     inquiry->exec.bf16 = model->network->config.precision == PRECISION_BF16;
+    return STATUS_OK;
+}
+
+enum status inquiry_map(const struct method_model *model, struct inquiry *inquiry, struct error *err)
+{
+    enum status status = inquiry_ready(model, inquiry, err);
+    if (status)
+        return status;
     exec_begin(&inquiry->exec, false, 0);
     inquiry->motifs = network_motifs(&inquiry->exec, model->network, inquiry->planes, 1, 1);
     return exec_status(&inquiry->exec, err);
 }
 
-static enum status begin_inquiry(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
-                                 struct error *err)
+enum status inquiry_begin(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
+                          struct error *err)
 {
     const struct open_domain *domain = &model->domain;
     *inquiry = (struct inquiry){.planes = malloc(domain_inputs(&domain->shape) * sizeof(float))};
@@ -120,13 +109,13 @@ static enum status begin_inquiry(const struct method_model *model, const struct 
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
     if (!status)
         status = take_input(model, input, inquiry->planes, inquiry->truth, err);
-    return status ? status : run_g(model, inquiry, err);
+    return status ? status : inquiry_map(model, inquiry, err);
 }
 
 static enum status inquire(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
                            struct error *err)
 {
-    enum status status = begin_inquiry(model, input, inquiry, err);
+    enum status status = inquiry_begin(model, input, inquiry, err);
     if (status)
         return status;
     const struct domain_truth *truth = input->kind == METHOD_INPUT_SAMPLE ? inquiry->truth : NULL;
@@ -151,7 +140,7 @@ static enum status intervene(const struct method_model *model, const struct meth
                           &inquiry->after, err);
 }
 
-static void inquiry_close(struct inquiry *inquiry)
+void inquiry_close(struct inquiry *inquiry)
 {
     reading_close(&inquiry->reading);
     reading_close(&inquiry->after);
@@ -357,7 +346,7 @@ enum status sparling_array(const struct method_model *model, const char *query, 
     struct inquiry inquiry;
     if (!is(query, "motifs"))
         return error_set(err, STATUS_NOT_FOUND, NULL, "this query gives no array");
-    enum status status = begin_inquiry(model, input, &inquiry, err);
+    enum status status = inquiry_begin(model, input, &inquiry, err);
     size_t positions = domain_positions(&model->domain.shape);
     size_t channels = (size_t)model->network->config.channels_motif;
     float *planes = status ? NULL : arena_alloc(&inquiry.arena, channels * positions * sizeof *planes);
@@ -385,153 +374,5 @@ enum status sparling_draw(const struct method_model *model, const char *query, c
     if (!status)
         status = reading_draw(&inquiry.reading, 1, 1, out, err);
     inquiry_close(&inquiry);
-    return status;
-}
-
-/* ---- two models ---------------------------------------------------------------------------------- */
-
-struct comparison {
-    int channels, others;
-    double *together;            /* [channels][others] motifs of both models near each other */
-    int64_t *motifs, *of_other;  /* maximal ones, by channel */
-};
-
-/* The maximal motifs of a map, in the inquiry's arena. */
-static enum status list_maximal(struct inquiry *inquiry, int channels, const struct domain_shape *s, struct motif **out, int *count,
-                                struct error *err)
-{
-    float *planes = arena_alloc(&inquiry->arena, (size_t)channels * domain_positions(s) * sizeof *planes);
-    if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
-    tensor_to_planes(inquiry->motifs, planes);
-    int all = motif_scan(planes, channels, s->rows, s->cols, NULL, 0);
-    if (all > READING_MOTIFS)
-        return error_set(err, STATUS_CONFLICT, NULL, "a model marks more than %d places of an input: it is not sparse yet",
-                         (int)READING_MOTIFS);
-    struct motif *found = arena_alloc(&inquiry->arena, ((size_t)all + 1) * sizeof *found);
-    struct read_motif *motifs = arena_zalloc(&inquiry->arena, (size_t)all + 1, sizeof *motifs);
-    if (!found || !motifs)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
-    motif_scan(planes, channels, s->rows, s->cols, found, all);
-    for (int i = 0; i < all; i++)
-        motifs[i].at = found[i];
-    reading_mark(motifs, all);
-    *count = 0;
-    for (int i = 0; i < all; i++)
-        if (motifs[i].maximal)
-            found[(*count)++] = motifs[i].at;
-    *out = found;
-    return STATUS_OK;
-}
-
-static int distance(const struct motif *a, const struct motif *b)
-{
-    int rows = abs(a->row - b->row), cols = abs(a->col - b->col);
-    return rows > cols ? rows : cols;
-}
-
-/* Each motif of the first model beside the nearest of the second, within reach. */
-static void count_pairs(struct comparison *c, const struct motif *motifs, int count, const struct motif *others, int other_count)
-{
-    for (int i = 0; i < count; i++) {
-        int best = -1;
-        for (int j = 0; j < other_count; j++)
-            if (distance(&motifs[i], &others[j]) <= READING_REACH &&
-                (best < 0 || distance(&motifs[i], &others[j]) < distance(&motifs[i], &others[best])))
-                best = j;
-        c->motifs[motifs[i].channel]++;
-        if (best >= 0)
-            c->together[motifs[i].channel * c->others + others[best].channel] += 1;
-    }
-    for (int j = 0; j < other_count; j++)
-        c->of_other[others[j].channel]++;
-}
-
-static enum status compare_one(const struct method_model *model, const struct method_model *with, int64_t seed, struct comparison *c,
-                               struct error *err)
-{
-    const struct domain_shape *s = &model->domain.shape;
-    const struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = seed};
-    struct inquiry one, two = {.planes = malloc(domain_inputs(s) * sizeof(float))};
-    struct motif *motifs = NULL, *others = NULL;
-    int count = 0, other_count = 0;
-    arena_init(&two.arena, (size_t)4 << 20, 0);
-    enum status status = begin_inquiry(model, &input, &one, err);
-    if (!status && !two.planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
-    if (!status) {
-        memcpy(two.planes, one.planes, domain_inputs(s) * sizeof(float));
-        status = run_g(with, &two, err);
-    }
-    if (!status)
-        status = list_maximal(&one, c->channels, s, &motifs, &count, err);
-    if (!status)
-        status = list_maximal(&two, c->others, s, &others, &other_count, err);
-    if (!status)
-        count_pairs(c, motifs, count, others, other_count);
-    inquiry_close(&one);
-    inquiry_close(&two);
-    return status;
-}
-
-static void write_pair(const struct comparison *c, int channel, int other, double *sum, double *least, const struct sink *out)
-{
-    int64_t motifs = c->motifs[channel], of_other = other >= 0 ? c->of_other[other] : 0;
-    double together = other >= 0 ? c->together[channel * c->others + other] : 0;
-    double agreement = motifs + of_other > 0 ? 2 * together / (double)(motifs + of_other) : 0;
-    sink_begin_object(out, NULL);
-    sink_integer(out, "channel", channel);
-    if (other >= 0)
-        sink_integer(out, "other", other);
-    else
-        sink_null(out, "other");
-    sink_integer(out, "motifs", motifs);
-    sink_integer(out, "other_motifs", of_other);
-    sink_integer(out, "together", (int64_t)together);
-    sink_number(out, "agreement", agreement);
-    sink_end_object(out);
-    *sum += agreement;
-    *least = fmin(*least, agreement);
-}
-
-static enum status write_comparison(const struct comparison *c, int64_t samples, const struct sink *out, struct error *err)
-{
-    double sum = 0, least = 1;
-    int *other_of = malloc((size_t)c->channels * sizeof *other_of);
-    if (!other_of)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
-    enum status status = assignment_best(c->together, c->channels, c->others, other_of, NULL, err);
-    if (!status) {
-        sink_integer(out, "samples", samples);
-        sink_begin_list(out, "channels");
-        for (int i = 0; i < c->channels; i++)
-            write_pair(c, i, other_of[i], &sum, &least, out);
-        sink_end_list(out);
-        sink_number(out, "agreement", sum / c->channels);
-        sink_number(out, "least_agreement", least);
-    }
-    free(other_of);
-    return status;
-}
-
-enum status sparling_compare(const struct method_model *model, const struct method_model *with, int64_t samples,
-                             const struct sink *out, struct error *err)
-{
-    const struct domain_shape *a = &model->domain.shape, *b = &with->domain.shape;
-    struct comparison c = {.channels = (int)model->network->config.channels_motif, .others = (int)with->network->config.channels_motif};
-    if (model->domain.domain != with->domain.domain || a->channels != b->channels || a->rows != b->rows || a->cols != b->cols)
-        return error_set(err, STATUS_INVALID, "/with", "must be a job that takes the same inputs");
-    c.together = calloc((size_t)c.channels * (size_t)c.others, sizeof *c.together);
-    c.motifs = calloc((size_t)c.channels, sizeof *c.motifs);
-    c.of_other = calloc((size_t)c.others, sizeof *c.of_other);
-    enum status status = c.together && c.motifs && c.of_other ? STATUS_OK
-                                                               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
-    for (int64_t i = 0; !status && i < samples; i++)
-        status = compare_one(model, with, i, &c, err);
-    if (!status)
-        status = write_comparison(&c, samples, out, err);
-    free(c.together);
-    free(c.motifs);
-    free(c.of_other);
     return status;
 }

@@ -15,6 +15,9 @@ enum status sparling_array(const struct method_model *model, const char *query, 
 enum status sparling_graph(const struct method_model *model, const struct graph_writer *out, struct error *err);
 enum status sparling_compare(const struct method_model *model, const struct method_model *with, int64_t samples,
                              const struct sink *out, struct error *err);
+enum status sparling_survey(const struct method_model *model, const struct method_survey *asked, const struct sink *out, struct error *err);
+enum status sparling_survey_draw(const struct method_model *model, const struct method_survey *asked, struct picture **out,
+                                 struct error *err);
 size_t sparling_convolutions(const struct method_model *model, struct method_convolution *out, size_t room);
 enum status sparling_draw(const struct method_model *model, const char *query, const struct method_input *input,
                           struct picture **out, struct error *err);

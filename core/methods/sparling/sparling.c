@@ -2,7 +2,7 @@
  *
  * A tour: config.c (what can be set), domain.h (what samples are), network.c (the models g and h), batch.c (samples drawn ahead),
  * train.c (an update, a validation), annealer.c (when the density falls), run.c (the course of it),
- * evaluate.c (errors), checkpoint.c (what is saved), reading.c and query.c (asking a model). */
+ * evaluate.c (errors), checkpoint.c (what is saved), reading.c, query.c, survey.c and compare.c (asking a model). */
 #include "core/methods/sparling/sparling.h"
 
 #include "core/methods/sparling/config.h"
@@ -79,6 +79,8 @@ const struct method sparling_method = {
     .draw = sparling_draw,
     .array = sparling_array,
     .compare = sparling_compare,
+    .survey = sparling_survey,
+    .draw_survey = sparling_survey_draw,
     .graph = sparling_graph,
     .convolutions = sparling_convolutions,
 };
