@@ -56,6 +56,7 @@ struct api_request {
     size_t body_bytes;
     struct api_upload *upload; /* instead of a body, on a route that streams; else NULL */
     enum api_scope scope; /* what the caller's token grants; ADMIN where no token is needed */
+    const char *who, *peer; /* the token's name and the other end's address, for the audit; NULL counts as "" */
     /* Chosen by the adapter (letters, digits, '-'), also for its log. "": one is made up. */
     char id[API_REQUEST_ID];
 };

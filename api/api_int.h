@@ -113,6 +113,7 @@ void datasets_show(struct exchange *x);
 void datasets_preview(struct exchange *x);
 void datasets_delete(struct exchange *x);
 void uploads_show(struct exchange *x);
+void audit_list(struct exchange *x);
 void kinds_list(struct exchange *x);
 void kinds_show(struct exchange *x);
 void system_show(struct exchange *x);
@@ -123,6 +124,10 @@ void openapi_show(struct exchange *x);
 void root_show(struct exchange *x);
 
 /* ---- shared by handlers ---- */
+
+/* audit.c: whether a request is to be noted, and both notes. */
+bool audit_begin(struct exchange *x);
+void audit_end(struct exchange *x);
 
 /* datasets.c: false after a refusal was answered. Counts the upload; api_upload_close() counts it off. */
 bool datasets_begin(struct exchange *x, struct api_upload **upload);

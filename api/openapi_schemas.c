@@ -14,6 +14,8 @@ const struct openapi_schema openapi_schemas[] = {
                 "samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
                 "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer", NULL, false},
     {"DatasetList", "datasets [Dataset], bytes integer, most_bytes integer", NULL, false},
+    {"AuditEntry", "time time, who text, peer text, request text, method text, target text, status integer?, job text?", NULL, false},
+    {"AuditList", "changes [AuditEntry], next_cursor text?", NULL, false},
     {"Upload", "sha256 text, received integer", NULL, false},
     {"Health", "status text", NULL, false},
     {"State", NULL, "{'enum':['queued','running','paused','succeeded','failed','cancelled']}", false},

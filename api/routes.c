@@ -34,6 +34,11 @@ static const struct api_parameter metrics_query[] = {
      "most points of a series (1500); when more exist, each bucket gives its min, max and last in step order"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
+static const struct api_parameter audit_query[] = {
+    {PARAMETER_INTEGER, "limit", 1, COUNT_LIMIT, NULL, "entries on a page (100)"},
+    {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the page before"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
 static const struct api_parameter ask_query[] = {
     {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER; for bodies that are files"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
@@ -198,6 +203,9 @@ static const struct api_answer kinds_answers[] = {{200, JSON, "KindList", "Every
 static const struct api_answer kind_answers[] = {{200, JSON, "Kind", "The method."},
                                                  PROBLEM(404, "There is no such method."), END};
 static const struct api_answer system_answers[] = {{200, JSON, "System", "This daemon."}, END};
+static const struct api_answer audit_answers[] = {
+    {200, JSON, "AuditList", "Newest first; status is null where the process ended before it answered."},
+    PROBLEM(400, "A query parameter is wrong."), END};
 static const struct api_answer live_answers[] = {{200, JSON, "Health", "The process answers."}, END};
 static const struct api_answer ready_answers[] = {
     {200, JSON, "Health", "Jobs are taken."}, PROBLEM(503, "It is shutting down, or the database is unwritable."), END};
@@ -275,6 +283,7 @@ const struct api_route api_routes[] = {
     GET("/v1/kinds", "listKinds", API_SCOPE_READ, NULL, kinds_answers, kinds_list, "Methods, with fields and presets"),
     GET("/v1/kinds/{kind}", "showKind", API_SCOPE_READ, NULL, kind_answers, kinds_show, "One method"),
     GET("/v1/system", "showSystem", API_SCOPE_READ, NULL, system_answers, system_show, "Version, machine, load, sizes"),
+    GET("/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list, "What was asked to be changed, and by whom"),
     GET("/healthz", "live", API_SCOPE_NONE, NULL, live_answers, health_live, "Does the process answer?"),
     GET("/readyz", "ready", API_SCOPE_NONE, NULL, ready_answers, health_ready, "Does it take jobs?"),
     GET("/metrics", "metrics", API_SCOPE_READ, NULL, prometheus_answers, health_metrics, "Metrics for Prometheus"),

@@ -1,6 +1,7 @@
 #include "server/auth.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -59,10 +60,11 @@ enum status auth_init(struct auth *auth, struct storage *storage, bool loopback,
     return STATUS_OK;
 }
 
-enum api_scope auth_scope(const struct auth *auth, const char *authorization)
+enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME])
 {
     uint8_t hash[AUTH_HASH];
     struct storage_token token;
+    name[0] = '\0';
     if (!auth->required) {
         return API_SCOPE_ADMIN;
     }
@@ -75,6 +77,7 @@ enum api_scope auth_scope(const struct auth *auth, const char *authorization)
     }
     hash_token(secret, hash);
     if (auth->has_static && sodium_memcmp(hash, auth->static_hash, AUTH_HASH) == 0) {
+        (void)snprintf(name, AUTH_NAME, "MOTIFD_TOKEN");
         return API_SCOPE_ADMIN;
     }
     if (storage_token_find(auth->storage, hash, &token, NULL) != STATUS_OK ||
@@ -82,6 +85,7 @@ enum api_scope auth_scope(const struct auth *auth, const char *authorization)
         token.scope > API_SCOPE_ADMIN) {
         return API_SCOPE_NONE;
     }
+    (void)snprintf(name, AUTH_NAME, "%s", token.name);
     return (enum api_scope)token.scope;
 }
 

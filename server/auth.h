@@ -16,6 +16,7 @@
 #include "storage/storage.h"
 
 #define AUTH_HASH 32
+#define AUTH_NAME 64   /* bytes of a token's name, with its NUL */
 #define AUTH_SECRET 64 /* bytes of a new token's text, with its NUL */
 
 struct auth {
@@ -29,8 +30,9 @@ struct auth {
 enum status auth_init(struct auth *auth, struct storage *storage, bool loopback, const char *static_token,
                       struct error *err);
 
-/* What the value of an Authorization header grants; NULL: there was none. */
-enum api_scope auth_scope(const struct auth *auth, const char *authorization);
+/* What the value of an Authorization header grants (NULL: there was none), and the name of its token: "" where none is
+ * needed or it grants nothing, "MOTIFD_TOKEN" for that one. */
+enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME]);
 
 /* "read", "submit", "admin"; API_SCOPE_NONE when it is none of them. */
 enum api_scope auth_scope_parse(const char *name);

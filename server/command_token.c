@@ -2,6 +2,7 @@
 #include "server/commands.h"
 
 #include <getopt.h>
+#include <sodium.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,6 +34,19 @@ struct token_options {
     long days; /* 0: for ever */
 };
 
+/* What the command line changes is written down as well. */
+static enum status note(struct storage *storage, const char *method, const char *name, struct error *err)
+{
+    struct storage_audit entry = {.who = "console"};
+    unsigned char random[12];
+    char id[2 * sizeof random + 1];
+    randombytes_buf(random, sizeof random);
+    (void)snprintf(entry.request, sizeof entry.request, "%s", sodium_bin2hex(id, sizeof id, random, sizeof random));
+    (void)snprintf(entry.method, sizeof entry.method, "%s", method);
+    (void)snprintf(entry.target, sizeof entry.target, "%s", name);
+    return storage_audit_begin(storage, &entry, err);
+}
+
 static int create_token(struct storage *storage, const struct token_options *options, struct error *err)
 {
     char secret[AUTH_SECRET];
@@ -41,11 +55,18 @@ static int create_token(struct storage *storage, const struct token_options *opt
         (void)error_set(err, STATUS_INVALID, NULL, "--name is needed");
         return EXIT_USAGE;
     }
-    if (auth_create(storage, options->name, options->scope, expires, secret, err) != STATUS_OK) {
+    if (note(storage, "token+", options->name, err) != STATUS_OK ||
+        auth_create(storage, options->name, options->scope, expires, secret, err) != STATUS_OK) {
         return EXIT_FAULT;
     }
     (void)printf("%s\n", secret);
     return EXIT_OK;
+}
+
+static int revoke_token(struct storage *storage, const char *name, struct error *err)
+{
+    bool done = note(storage, "token-", name, err) == STATUS_OK && storage_token_revoke(storage, name, err) == STATUS_OK;
+    return done ? EXIT_OK : EXIT_FAULT;
 }
 
 static void print_day(int64_t ms, const char *none)
@@ -129,9 +150,7 @@ int command_token(int argc, char **argv)
         } else if (list) {
             code = list_tokens(storage, &err);
         } else {
-            code = storage_token_revoke(storage, options.name != NULL ? options.name : "", &err) == STATUS_OK
-                       ? EXIT_OK
-                       : EXIT_FAULT;
+            code = revoke_token(storage, options.name != NULL ? options.name : "", &err);
         }
     }
     if (code != EXIT_OK) {

@@ -1,14 +1,19 @@
 #include "server/daemon_int.h"
 
+#include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/kernels/blas.h"
+#include "server/files.h"
 #include "server/notify.h"
 #include "server/signals.h"
 
 #define LAST_REQUESTS_MS 1000
+#define PEM_MAX (1u << 20)
 #define THREADS_MAX 256 /* of one job: what pool_create() takes */
 
 static void log_lower_rooms(void *context, enum log_level level, const char *text)
@@ -92,18 +97,48 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
                : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
 }
 
+/* Both files or neither. The key is for the daemon alone. */
+static enum status read_certificate(struct daemon *daemon, struct error *err)
+{
+    const struct settings *settings = daemon->settings;
+    struct stat facts;
+    size_t bytes;
+    if ((settings->tls_cert[0] == '\0') != (settings->tls_key[0] == '\0')) {
+        return error_set(err, STATUS_INVALID, NULL, "--tls-cert and --tls-key go together");
+    }
+    if (settings->tls_cert[0] == '\0') {
+        return STATUS_OK;
+    }
+    daemon->tls_cert = file_read(settings->tls_cert, PEM_MAX, &bytes, err);
+    daemon->tls_key = daemon->tls_cert != NULL ? file_read(settings->tls_key, PEM_MAX, &bytes, err) : NULL;
+    if (daemon->tls_key == NULL) {
+        return err->code;
+    }
+    if (stat(settings->tls_key, &facts) == 0 && (facts.st_mode & S_IROTH) != 0) {
+        journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL, "every user of this machine can read the TLS key");
+    }
+    return STATUS_OK;
+}
+
 static enum status start_http(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
+    enum status status = read_certificate(daemon, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
     struct http_options options = {
         .host = daemon->host,
         .port = daemon->port,
         .loopback = daemon->loopback,
         .allow_host = settings->allow_host,
+        .tls_cert = daemon->tls_cert,
+        .tls_key = daemon->tls_key,
         .threads = (int)settings->http_threads,
         .handlers = (int)settings->handler_threads,
         .connections = (int)settings->connections,
         .connections_per_address = (int)settings->connections_per_address,
+        .rate_limit = settings->rate_limit,
         .deadlines = {.idle_ms = settings->idle_timeout_ms,
                       .header_ms = settings->header_timeout_ms,
                       .grace_ms = settings->body_grace_ms,
@@ -113,7 +148,7 @@ static enum status start_http(struct daemon *daemon, struct error *err)
         .journal = daemon->journal,
     };
     struct http *http = NULL;
-    enum status status = http_start(&options, &http, err);
+    status = http_start(&options, &http, err);
     daemon->http = http;
     return status;
 }
@@ -154,7 +189,7 @@ static enum status start(struct daemon *daemon, struct error *err)
 static void say_listening(const struct daemon *daemon)
 {
     bool v6 = strchr(daemon->host, ':') != NULL;
-    (void)printf("listening on http://%s%s%s:%d\n", v6 ? "[" : "", daemon->host, v6 ? "]" : "",
+    (void)printf("listening on %s://%s%s%s:%d\n", daemon->tls_key != NULL ? "https" : "http", v6 ? "[" : "", daemon->host, v6 ? "]" : "",
                  http_port(daemon->http));
     (void)fflush(stdout);
     journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL,
@@ -237,6 +272,11 @@ static void stop(struct daemon *daemon)
     api_destroy(daemon->api);
     storage_close(daemon->storage);
     journal_close(daemon->journal);
+    if (daemon->tls_key != NULL) {
+        sodium_memzero(daemon->tls_key, strlen(daemon->tls_key));
+    }
+    free(daemon->tls_key);
+    free(daemon->tls_cert);
 }
 
 int daemon_serve(const struct settings *settings)

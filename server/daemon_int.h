@@ -29,6 +29,7 @@ struct daemon {
     char host[128];
     uint16_t port;
     bool loopback;
+    char *tls_cert, *tls_key; /* PEM; NULL: plain HTTP */
     int threads_per_job;
     atomic_bool draining;
 };

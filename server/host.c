@@ -82,6 +82,8 @@ static void process_metrics(void *context, struct buf *out)
            (double)stats.connections.opened);
     family(out, "motifd_http_refused_full_total", "counter", "Requests refused because too many waited.",
            (double)stats.refused_full);
+    family(out, "motifd_http_refused_often_total", "counter", "Requests refused because their caller asks too often.",
+           (double)stats.refused_often);
     buf_text(out, "# HELP motifd_http_cut_total Connections cut because they were late in a phase.\n"
                   "# TYPE motifd_http_cut_total counter\n");
     for (int phase = 0; phase < REAPER_CUT; phase++) {

@@ -24,6 +24,7 @@
 
 #include "server/crew.h"
 #include "server/guard.h"
+#include "server/rate.h"
 
 #define HEADERS_MAX 100
 #define HEADER_BYTES_MAX (16u * 1024u)
@@ -46,7 +47,8 @@ struct http {
     bool quiesced, old_parser;
     uint16_t port;
     uint64_t salt; /* of request ids */
-    _Atomic uint64_t requests, in_progress, refused_full;
+    struct rate *rate; /* NULL: no limit */
+    _Atomic uint64_t requests, in_progress, refused_full, refused_often;
 };
 
 struct exchange {
@@ -64,6 +66,7 @@ struct exchange {
     bool overflow, refused; /* too large; has_response is a refusal that waits for the end of the body */
     struct api_request request;
     struct api_response response;
+    char who[AUTH_NAME], peer[INET6_ADDRSTRLEN];
     struct timespec started;
 };
 
@@ -165,11 +168,50 @@ static bool headers_lie_as_sent(const struct exchange *exchange)
     return true;
 }
 
+static const struct sockaddr *address_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info != NULL ? info->client_addr : NULL;
+}
+
+static void name_peer(struct exchange *exchange)
+{
+    const struct sockaddr *address = address_of(exchange->connection);
+    const void *bytes = NULL;
+    if (address != NULL && address->sa_family == AF_INET) {
+        bytes = &((const struct sockaddr_in *)(const void *)address)->sin_addr;
+    } else if (address != NULL && address->sa_family == AF_INET6) {
+        bytes = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    }
+    if (bytes != NULL) {
+        (void)inet_ntop(address->sa_family, bytes, exchange->peer, sizeof exchange->peer);
+    }
+}
+
 static void name_request(struct exchange *exchange)
 {
     uint64_t number = exchange->http->requests++;
     (void)snprintf(exchange->request.id, sizeof exchange->request.id, "%012llx-%llx",
                    (unsigned long long)(exchange->http->salt & 0xFFFFFFFFFFFFULL), (unsigned long long)number);
+}
+
+static bool answers_at_once(const struct exchange *exchange)
+{
+    return strcmp(exchange->target, "/healthz") == 0 || strcmp(exchange->target, "/readyz") == 0;
+}
+
+/* Who asks is the token's name, or else where the connection comes from. */
+static bool asks_too_often(struct exchange *exchange, int *wait)
+{
+    uint8_t address[16];
+    size_t bytes = strlen(exchange->who);
+    const void *caller = exchange->who;
+    if (bytes == 0) {
+        bytes = rate_address(address_of(exchange->connection), address);
+        caller = address;
+    }
+    double now = (double)exchange->started.tv_sec + (double)exchange->started.tv_nsec * 1e-9;
+    return !rate_take(exchange->http->rate, caller, bytes, now, wait);
 }
 
 /* The head is complete. False: the exchange holds a refusal. */
@@ -178,6 +220,7 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
     struct http *http = exchange->http;
     struct guard_verdict verdict;
     uint64_t body_bytes = 0;
+    int wait = 0;
     exchange->head = (struct guard_request){
         .method = method, .version = version, .target = exchange->target, .headers = exchange->headers};
     (void)MHD_get_connection_values_n(exchange->connection, MHD_HEADER_KIND, collect_header, exchange);
@@ -185,6 +228,8 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
     exchange->request.target = exchange->target;
     exchange->request.header = header_of;
     exchange->request.header_context = exchange;
+    exchange->request.who = exchange->who;
+    exchange->request.peer = exchange->peer;
     if (exchange->too_many_headers) {
         exchange->close = true;
         refuse(exchange, 431, "Request header fields too large", "there are more than 100 header fields", 0);
@@ -201,7 +246,12 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
         return false;
     }
     bool has_body = guard_body(&exchange->head, &body_bytes);
-    exchange->request.scope = auth_scope(http->options.auth, guard_header(&exchange->head, "Authorization"));
+    exchange->request.scope = auth_scope(http->options.auth, guard_header(&exchange->head, "Authorization"), exchange->who);
+    if (!answers_at_once(exchange) && asks_too_often(exchange, &wait)) {
+        http->refused_often++;
+        refuse(exchange, 429, "Too many requests", "this caller asks more often than the daemon allows", wait);
+        return false;
+    }
     if (!api_admit(http->options.api, &exchange->request, &exchange->response, &exchange->body_limit)) {
         exchange->has_response = true;
         return false;
@@ -266,11 +316,6 @@ static void work(void *item)
     MHD_resume_connection(exchange->connection);
 }
 
-static bool answers_at_once(const struct exchange *exchange)
-{
-    return strcmp(exchange->target, "/healthz") == 0 || strcmp(exchange->target, "/readyz") == 0;
-}
-
 /* The request is complete. */
 static enum MHD_Result answer(struct exchange *exchange)
 {
@@ -321,6 +366,7 @@ static void *on_target(void *context, const char *target, struct MHD_Connection 
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     exchange->watch = info != NULL ? info->socket_context : NULL;
     name_request(exchange);
+    name_peer(exchange);
     http->in_progress++;
     return exchange;
 }
@@ -451,10 +497,27 @@ static enum status open_listener(struct http *http, bool *v6, struct error *err)
     return STATUS_OK;
 }
 
+/* TLS 1.2 with forward secrecy and authenticated ciphers, and 1.3. */
+static const char tls_priorities[] =
+    "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM";
+
+/* libmicrohttpd wants text that it does not change without const. */
+static void *unconst(const char *text)
+{
+    return (void *)(uintptr_t)text;
+}
+
 static enum status start_daemon(struct http *http, bool v6, struct error *err)
 {
+    bool tls = http->options.tls_cert != NULL;
+    struct MHD_OptionItem secured[] = {
+        {MHD_OPTION_HTTPS_MEM_CERT, 0, unconst(http->options.tls_cert)},
+        {MHD_OPTION_HTTPS_MEM_KEY, 0, unconst(http->options.tls_key)},
+        {MHD_OPTION_HTTPS_PRIORITIES, 0, unconst(tls_priorities)},
+        {MHD_OPTION_END, 0, NULL},
+    };
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
-                     MHD_USE_PEDANTIC_CHECKS | (v6 ? (unsigned)MHD_USE_IPv6 : 0u);
+                     MHD_USE_PEDANTIC_CHECKS | (v6 ? (unsigned)MHD_USE_IPv6 : 0u) | (tls ? (unsigned)MHD_USE_TLS : 0u);
     unsigned threads = http->options.threads > 1 ? (unsigned)http->options.threads : 0;
     /* clang-format off: an option a line */
     http->daemon = MHD_start_daemon(
@@ -469,10 +532,12 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
         MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, http,
         MHD_OPTION_NOTIFY_COMPLETED, on_completed, http,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, http,
+        MHD_OPTION_ARRAY, tls ? secured : &secured[3],
         MHD_OPTION_END);
     /* clang-format on */
     if (http->daemon == NULL) {
-        return error_set(err, STATUS_IO, NULL, "the HTTP server does not start");
+        return error_set(err, tls ? STATUS_INVALID : STATUS_IO, NULL, tls ? "the HTTPS server does not start: are certificate and key PEM, and do they belong together?"
+                                                                       : "the HTTP server does not start");
     }
     return STATUS_OK;
 }
@@ -495,6 +560,9 @@ enum status http_start(const struct http_options *options, struct http **http, s
     made->old_parser = strncmp(MHD_get_version(), "0.", 2) == 0;
     randombytes_buf(&made->salt, sizeof made->salt);
     enum status status = reaper_create(&options->deadlines, &made->reaper, err);
+    if (status == STATUS_OK) {
+        status = rate_create(options->rate_limit, &made->rate, err);
+    }
     if (status == STATUS_OK) {
         status = crew_create(options->handlers, QUEUE_MAX, work, &made->crew, err);
     }
@@ -548,6 +616,7 @@ void http_stop(struct http *http, int wait_ms)
     }
     crew_destroy(http->crew);
     reaper_destroy(http->reaper);
+    rate_destroy(http->rate);
     free(http);
 }
 
@@ -555,4 +624,5 @@ void http_stats_read(struct http *http, struct http_stats *out)
 {
     reaper_stats_read(http->reaper, &out->connections);
     out->refused_full = http->refused_full;
+    out->refused_often = http->refused_often;
 }

@@ -24,8 +24,10 @@ struct http_options {
     uint16_t port;    /* 0: a free one */
     bool loopback;
     const char *allow_host;
+    const char *tls_cert, *tls_key; /* PEM text, borrowed, outlive the server; NULL: plain HTTP */
     int threads, handlers;
     int connections, connections_per_address;
+    int64_t rate_limit; /* requests a second of one caller; 0: no limit */
     struct reaper_limits deadlines;
     struct api *api; /* borrowed, outlive the server */
     struct auth *auth;
@@ -43,6 +45,7 @@ void http_stop(struct http *http, int wait_ms);
 
 struct http_stats {
     struct reaper_stats connections;
+    uint64_t refused_often; /* requests answered 429 because their caller asks too often */
     uint64_t refused_full; /* requests answered 429 because the crew's queue was full */
 };
 void http_stats_read(struct http *http, struct http_stats *out);

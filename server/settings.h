@@ -23,12 +23,13 @@ struct settings {
     char db[SETTINGS_TEXT];
     char data[SETTINGS_TEXT];
     char token[SETTINGS_TEXT];      /* a bearer token with every scope, "" for none */
+    char tls_cert[SETTINGS_TEXT], tls_key[SETTINGS_TEXT]; /* PEM files, "" for plain HTTP */
     char allow_host[SETTINGS_TEXT]; /* names accepted in Host besides loopback, comma separated */
     char log_level[SETTINGS_TEXT];
     char kernels[SETTINGS_TEXT]; /* "best" or the name of a kernel table */
     int64_t workers, threads_per_job, queue_limit;
     int64_t upload_bytes, datasets_bytes;
-    int64_t http_threads, handler_threads, connections, connections_per_address;
+    int64_t http_threads, handler_threads, connections, connections_per_address, rate_limit;
     int64_t header_timeout_ms, idle_timeout_ms, body_grace_ms, body_rate;
     int64_t evaluators;
     int64_t job_nice;

@@ -107,6 +107,13 @@ static const char *const migrations[] = {
     ") STRICT, WITHOUT ROWID;"
     "INSERT INTO chain SELECT job, seq, step, samples, density, stage_end, bytes, sha256, '', created_at"
     " FROM checkpoint WHERE complete AND job IN (SELECT num FROM job);",
+
+    "CREATE TABLE audit("
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,"
+    "  time INTEGER NOT NULL, who TEXT NOT NULL, peer TEXT NOT NULL,"
+    "  request TEXT NOT NULL UNIQUE, method TEXT NOT NULL, target TEXT NOT NULL,"
+    "  status INTEGER, made TEXT"
+    ") STRICT;",
 };
 #define NEWEST ((int)(sizeof migrations / sizeof migrations[0]))
 

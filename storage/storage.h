@@ -392,4 +392,25 @@ enum status storage_token_list(struct storage *storage, struct arena *arena, str
 /* Every live token of that name; NOT_FOUND when there is none. */
 enum status storage_token_revoke(struct storage *storage, const char *name, struct error *err);
 
+/* ---- what was changed, by whom ------------------------------------------------------------------- */
+
+#define STORAGE_AUDIT_KEPT 100000 /* newest entries; older ones go */
+
+struct storage_audit {
+    int64_t id, time;
+    char who[64];     /* the token's name; "" where none was needed */
+    char peer[48];    /* address of the other end */
+    char request[40]; /* unique */
+    char method[8], target[200];
+    int status;       /* of the answer; 0: the process ended before it was given */
+    char made[STORAGE_ID]; /* a job that came of it, or "" */
+};
+
+/* Before a change is tried: lazy, so on disk no later than the change itself. Then how it was answered, lazy too. */
+enum status storage_audit_begin(struct storage *storage, const struct storage_audit *entry, struct error *err);
+enum status storage_audit_end(struct storage *storage, const char *request, int answer, const char *made, struct error *err);
+/* Newest first, with ids below `before`. */
+enum status storage_audit_list(struct storage *storage, int64_t before, int limit, struct arena *arena,
+                               struct storage_audit **entries, size_t *count, struct error *err);
+
 #endif

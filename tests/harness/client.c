@@ -72,6 +72,10 @@ void call_server(const char *url, const struct call *call, struct reply *reply)
         (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)bytes);
         (void)curl_easy_setopt(curl, CURLOPT_POSTFIELDS, call->body);
     }
+    if (call->authority != NULL) {
+        (void)curl_easy_setopt(curl, CURLOPT_CAINFO, call->authority);
+    }
+    (void)curl_easy_setopt(curl, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_0 | call->tls_most);
     if (curl_easy_perform(curl) == CURLE_OK) {
         (void)curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     }

@@ -20,6 +20,8 @@ struct call {
     size_t body_bytes;          /* 0: strlen(body) */
     const char *type;           /* Content-Type; NULL: application/json where there is a body */
     const char *const *headers; /* further "Name: value" lines, NULL-terminated, or NULL */
+    const char *authority;      /* PEM file of the certificate that is trusted; NULL: the system's */
+    long tls_most;              /* CURL_SSLVERSION_MAX_...: no newer TLS than this; 0: any */
 };
 
 /* Fills `reply`, which reply_close() empties. status 0 when the connection failed. Any thread. */

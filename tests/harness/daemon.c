@@ -99,8 +99,9 @@ bool daemon_await(struct daemon_process *daemon, int *exit_code)
     line[used] = '\0';
     (void)close(daemon->out);
     daemon->out = -1;
-    if (sscanf(line, "listening on http://127.0.0.1:%d\n", &daemon->port) == 1) {
-        (void)snprintf(daemon->url, sizeof daemon->url, "http://127.0.0.1:%d", daemon->port);
+    char scheme[8] = "";
+    if (sscanf(line, "listening on %5[a-z]://127.0.0.1:%d\n", scheme, &daemon->port) == 2) {
+        (void)snprintf(daemon->url, sizeof daemon->url, "%s://127.0.0.1:%d", scheme, daemon->port);
         return true;
     }
     int code = daemon_wait(daemon, 5000);

@@ -13,7 +13,7 @@ struct daemon_process {
     pid_t pid; /* 0: not running */
     int out;   /* its standard output while it starts */
     int port;
-    char url[64]; /* http://127.0.0.1:PORT */
+    char url[64]; /* http://127.0.0.1:PORT, or https:// */
 };
 
 /* A fresh folder under TMPDIR. The binary is that of the environment variable MOTIFD. */

@@ -1,0 +1,98 @@
+/* Changes and who asked for them: noted around the handlers of all routes that can change something, and listed. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/cursor.h"
+
+#define FILTER "audit"
+
+static void copy_text(char *to, size_t room, const char *text)
+{
+    (void)snprintf(to, room, "%s", text != NULL ? text : "");
+}
+
+bool audit_begin(struct exchange *x)
+{
+    struct storage_audit entry = {.time = 0};
+    struct error err;
+    if (x->match.route->scope <= API_SCOPE_READ || strcmp(x->match.route->method, "GET") == 0) { /* it only asks */
+        return false;
+    }
+    copy_text(entry.who, sizeof entry.who, x->request->who);
+    copy_text(entry.peer, sizeof entry.peer, x->request->peer);
+    copy_text(entry.request, sizeof entry.request, x->response->id);
+    copy_text(entry.method, sizeof entry.method, x->request->method);
+    copy_text(entry.target, sizeof entry.target, x->request->target);
+    return storage_audit_begin(x->api->options.storage, &entry, &err) == STATUS_OK;
+}
+
+/* The job that was made is the last part of its address. */
+void audit_end(struct exchange *x)
+{
+    const char *location = api_response_header(x->response, "Location"), *made = "";
+    struct error err;
+    if (location != NULL && strncmp(location, "/v1/jobs/", 9) == 0 && strlen(location + 9) == STORAGE_ID - 1) {
+        made = location + 9;
+    }
+    (void)storage_audit_end(x->api->options.storage, x->response->id, x->response->status, made, &err);
+}
+
+static void entry_document(const struct sink *out, const struct storage_audit *entry)
+{
+    sink_begin_object(out, NULL);
+    sink_time(out, "time", entry->time);
+    sink_text(out, "who", entry->who);
+    sink_text(out, "peer", entry->peer);
+    sink_text(out, "request", entry->request);
+    sink_text(out, "method", entry->method);
+    sink_text(out, "target", entry->target);
+    if (entry->status != 0) {
+        sink_integer(out, "status", entry->status);
+    } else {
+        sink_null(out, "status");
+    }
+    if (entry->made[0] != '\0') {
+        sink_text(out, "job", entry->made);
+    } else {
+        sink_null(out, "job");
+    }
+    sink_end_object(out);
+}
+
+void audit_list(struct exchange *x)
+{
+    const char *cursor = exchange_query(x, "cursor");
+    char text[STORAGE_ID], next[CURSOR_TEXT];
+    struct storage_audit *entries;
+    struct error err;
+    size_t count;
+    int limit = (int)exchange_query_integer(x, "limit", 100);
+    if (cursor != NULL && !cursor_read(cursor, FILTER, text)) {
+        respond_problem(x, PROBLEM_BAD_QUERY, "cursor: is not one that this list has given.");
+        return;
+    }
+    int64_t before = cursor != NULL ? strtoll(text, NULL, 10) : INT64_MAX;
+    error_clear(&err);
+    if (storage_audit_list(x->api->options.storage, before, limit, &x->arena, &entries, &count, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    sink_begin_object(x->out, NULL);
+    sink_begin_list(x->out, "changes");
+    for (size_t i = 0; i < count; i++) {
+        entry_document(x->out, &entries[i]);
+    }
+    sink_end_list(x->out);
+    if (count == (size_t)limit && entries[count - 1].id > 1) {
+        (void)snprintf(text, sizeof text, "%026lld", (long long)entries[count - 1].id);
+        cursor_write(text, FILTER, next);
+        sink_text(x->out, "next_cursor", next);
+    } else {
+        sink_null(x->out, "next_cursor");
+    }
+    sink_end_object(x->out);
+    respond_json(x, 200);
+}

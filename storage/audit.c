@@ -1,0 +1,99 @@
+/* What was asked to be changed, by whom. A row is queued before the change is tried, so the commit that makes the change durable
+ * makes the row durable as well; how it was answered is added behind it. A row without an answer is a change of which the process
+ * did not live to tell. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "storage/storage_int.h"
+
+struct noted {
+    struct command base;
+    struct storage_audit entry;
+};
+
+static void noted_destroy(struct command *command)
+{
+    free(command);
+}
+
+static enum status begin_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    const struct storage_audit *e = &((struct noted *)command)->entry;
+    enum status status = db_run(db, err,
+                                "INSERT INTO audit(time, who, peer, request, method, target)"
+                                " VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+                                "ittttt", e->time, e->who, e->peer, e->request, e->method, e->target);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "DELETE FROM audit WHERE id <= (SELECT max(id) FROM audit) - ?", "i",
+                        (int64_t)STORAGE_AUDIT_KEPT);
+    return status;
+}
+
+static enum status end_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    const struct storage_audit *e = &((struct noted *)command)->entry;
+    return db_run(db, err, "UPDATE audit SET status = ?, made = ? WHERE request = ?", "ntt", e->status, e->made, e->request);
+}
+
+static enum status post(struct storage *storage, const struct storage_audit *entry,
+                        enum status (*run)(struct storage *, struct db *, struct command *, struct error *), struct error *err)
+{
+    struct noted *n = calloc(1, sizeof *n);
+    if (n == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to note a change");
+    n->entry = *entry;
+    n->entry.time = clock_now_ms();
+    n->base = (struct command){.run = run, .destroy = noted_destroy, .bytes = sizeof *n};
+    return writer_post(storage, &n->base, err);
+}
+
+enum status storage_audit_begin(struct storage *storage, const struct storage_audit *entry, struct error *err)
+{
+    return post(storage, entry, begin_run, err);
+}
+
+enum status storage_audit_end(struct storage *storage, const char *request, int answer, const char *made, struct error *err)
+{
+    struct storage_audit entry = {.status = answer};
+    (void)snprintf(entry.request, sizeof entry.request, "%s", request);
+    (void)snprintf(entry.made, sizeof entry.made, "%s", made);
+    return post(storage, &entry, end_run, err);
+}
+
+static void copy_text(char *to, size_t room, sqlite3_stmt *stmt, int column)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    (void)snprintf(to, room, "%s", text != NULL ? text : "");
+}
+
+static void read_row(sqlite3_stmt *stmt, struct storage_audit *out)
+{
+    out->id = sqlite3_column_int64(stmt, 0);
+    out->time = sqlite3_column_int64(stmt, 1);
+    copy_text(out->who, sizeof out->who, stmt, 2);
+    copy_text(out->peer, sizeof out->peer, stmt, 3);
+    copy_text(out->request, sizeof out->request, stmt, 4);
+    copy_text(out->method, sizeof out->method, stmt, 5);
+    copy_text(out->target, sizeof out->target, stmt, 6);
+    out->status = sqlite3_column_int(stmt, 7); /* 0 for NULL */
+    copy_text(out->made, sizeof out->made, stmt, 8);
+}
+
+enum status storage_audit_list(struct storage *storage, int64_t before, int limit, struct arena *arena,
+                               struct storage_audit **entries, size_t *count, struct error *err)
+{
+    static const char sql[] = "SELECT id, time, who, peer, request, method, target, status, made FROM audit"
+                              " WHERE id < ? ORDER BY id DESC LIMIT ?";
+    sqlite3_stmt *stmt;
+    *count = 0;
+    *entries = arena_zalloc(arena, (size_t)limit, sizeof **entries);
+    if (*entries == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list changes");
+    struct db *db = reader_take(storage);
+    enum status status = db_query(db, &stmt, err, sql, "in", before, limit);
+    while (status == STATUS_OK && db_row(db, stmt, &status, err))
+        read_row(stmt, &(*entries)[(*count)++]);
+    reader_give(storage, db);
+    return status;
+}

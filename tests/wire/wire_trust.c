@@ -1,0 +1,277 @@
+/* Who did what is written down; who asks too often waits; TLS; a backup while the daemon works. */
+#include <curl/curl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/wire/wire.h"
+
+static int fresh(void **state)
+{
+    struct daemon_process *served = calloc(1, sizeof *served);
+    daemon_init(served);
+    *state = served;
+    return 0;
+}
+
+static int gone(void **state)
+{
+    daemon_close(*state, false);
+    free(*state);
+    return 0;
+}
+
+static const cJSON *change_at(const struct reply *reply, int index)
+{
+    const cJSON *item = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(reply->json, "changes"), index);
+    assert_non_null(item);
+    return item;
+}
+
+/* ---- the audit ------------------------------------------------------------------------------------------ */
+
+static const char job_body[] = "{\"kind\":\"pathways\",\"config\":{\"dictionary\":\"dirac-hadamard\",\"filter_length\":16,"
+                               "\"length\":1,\"nonzeros\":\"1,2\",\"trials\":8}}";
+
+static void changes_are_written_down(void **state)
+{
+    struct daemon_process *served = *state;
+    char id[JOB_ID], path[256];
+    struct reply reply;
+    assert_true(daemon_start(served, NULL, NULL));
+    submit(served->url, job_body, id);
+    await_state(served->url, id, "succeeded");
+    post(served->url, "/v1/jobs", "{\"kind\":\"none\"}", &reply); /* refused, and written down as well */
+    assert_int_equal(reply.status, 422);
+    reply_close(&reply);
+    post(served->url, "/v1/pathways/recover", "{}", &reply); /* only asks */
+    reply_close(&reply);
+    job_path(path, id, "");
+    struct call call = {.method = "DELETE", .path = path};
+    call_server(served->url, &call, &reply);
+    assert_int_equal(reply.status, 204);
+    char request[256];
+    (void)reply_header(&reply, "X-Request-Id", request);
+    reply_close(&reply);
+
+    daemon_signal(served, SIGKILL); /* what was done is on disk, and so is who did it */
+    (void)daemon_wait(served, 5000);
+    assert_true(daemon_start(served, NULL, NULL));
+    get(served->url, "/v1/audit", &reply);
+    assert_int_equal(reply.status, 200);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(reply.json, "changes")), 3);
+    const cJSON *deleted = change_at(&reply, 0), *refused = change_at(&reply, 1), *made = change_at(&reply, 2);
+    assert_string_equal(json_text(deleted, "method"), "DELETE");
+    assert_string_equal(json_text(deleted, "target"), path);
+    assert_string_equal(json_text(deleted, "request"), request);
+    assert_string_equal(json_text(deleted, "peer"), "127.0.0.1");
+    assert_int_equal((int)json_number(refused, "status"), 422);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(refused, "job")));
+    assert_int_equal((int)json_number(made, "status"), 201);
+    assert_string_equal(json_text(made, "job"), id);
+    reply_close(&reply);
+
+    get(served->url, "/v1/audit?limit=2", &reply);
+    (void)snprintf(path, sizeof path, "/v1/audit?limit=2&cursor=%s", json_text(reply.json, "next_cursor"));
+    reply_close(&reply);
+    get(served->url, path, &reply);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(reply.json, "changes")), 1);
+    assert_string_equal(json_text(change_at(&reply, 0), "job"), id);
+    reply_close(&reply);
+    get(served->url, "/v1/audit?cursor=abc", &reply);
+    assert_problem(&reply, 400);
+    reply_close(&reply);
+}
+
+static void the_audit_names_tokens(void **state)
+{
+    struct daemon_process *served = *state;
+    char *secret = NULL, line[256];
+    struct reply reply;
+    const char *const make[] = {"token", "create", "--name", "chief", "--scope", "admin", "--db", served->db, NULL};
+    assert_int_equal(motifd_run(make, &secret, NULL), 0);
+    const char *const reader[] = {"token", "create", "--name", "guest", "--scope", "submit", "--db", served->db, NULL};
+    char *other = NULL;
+    assert_int_equal(motifd_run(reader, &other, NULL), 0);
+    assert_true(daemon_start(served, NULL, NULL));
+    const char *headers[] = {line, NULL};
+    (void)snprintf(line, sizeof line, "Authorization: Bearer %.*s", (int)strcspn(other, "\n"), other);
+    struct call call = {.method = "POST", .path = "/v1/jobs", .body = job_body, .headers = headers};
+    call_server(served->url, &call, &reply);
+    assert_int_equal(reply.status, 201);
+    reply_close(&reply);
+    call = (struct call){.method = "GET", .path = "/v1/audit", .headers = headers};
+    call_server(served->url, &call, &reply);
+    assert_problem(&reply, 403); /* not for everybody */
+    reply_close(&reply);
+    (void)snprintf(line, sizeof line, "Authorization: Bearer %.*s", (int)strcspn(secret, "\n"), secret);
+    call_server(served->url, &call, &reply);
+    assert_int_equal(reply.status, 200);
+    assert_string_equal(json_text(change_at(&reply, 0), "who"), "guest");
+    assert_string_equal(json_text(change_at(&reply, 1), "target"), "guest"); /* made on the command line */
+    assert_string_equal(json_text(change_at(&reply, 1), "who"), "console");
+    assert_string_equal(json_text(change_at(&reply, 2), "target"), "chief");
+    reply_close(&reply);
+    free(secret);
+    free(other);
+}
+
+/* ---- who asks too often ----------------------------------------------------------------------------- */
+
+static void who_asks_too_often_waits(void **state)
+{
+    static const char *const args[] = {"--rate-limit", "5", NULL};
+    struct daemon_process *served = *state;
+    struct reply reply;
+    char value[256];
+    int good = 0, refused = 0;
+    assert_true(daemon_start(served, args, NULL));
+    double start = now_seconds();
+    for (int i = 0; i < 30; i++) {
+        get(served->url, "/v1/kinds", &reply);
+        good += reply.status == 200;
+        if (reply.status != 200) {
+            assert_problem(&reply, 429);
+            assert_string_equal(reply_header(&reply, "Retry-After", value), "1");
+            refused++;
+        }
+        reply_close(&reply);
+    }
+    double seconds = now_seconds() - start;
+    assert_int_equal(good + refused, 30);
+    assert_true(good >= 10 && good <= 10 + (int)(5 * seconds) + 1);
+    get(served->url, "/healthz", &reply); /* probes are answered whatever else is asked */
+    assert_int_equal(reply.status, 200);
+    reply_close(&reply);
+    sleep_ms(1100);
+    get(served->url, "/metrics", &reply);
+    assert_int_equal(reply.status, 200);
+    assert_non_null(strstr(reply.body, "motifd_http_refused_often_total"));
+    reply_close(&reply);
+}
+
+/* ---- TLS ------------------------------------------------------------------------------------------------ */
+
+struct certificate {
+    char cert[96], key[96];
+};
+
+static void make_certificate(const struct daemon_process *served, const char *name, struct certificate *out)
+{
+    char command[512];
+    (void)snprintf(out->cert, sizeof out->cert, "%s/%s.crt", served->folder, name);
+    (void)snprintf(out->key, sizeof out->key, "%s/%s.key", served->folder, name);
+    (void)snprintf(command, sizeof command,
+                   "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=motifd"
+                   " -addext subjectAltName=IP:127.0.0.1 -keyout %s -out %s 2>/dev/null",
+                   out->key, out->cert);
+    assert_int_equal(system(command), 0);
+}
+
+static int status_with(const struct daemon_process *served, const char *authority, long tls_most)
+{
+    struct reply reply;
+    struct call call = {.method = "GET", .path = "/v1/kinds", .authority = authority, .tls_most = tls_most};
+    call_server(served->url, &call, &reply);
+    int status = reply.status;
+    reply_close(&reply);
+    return status;
+}
+
+static void tls_alone(void **state)
+{
+    struct daemon_process *served = *state;
+    struct certificate own, other;
+    make_certificate(served, "own", &own);
+    make_certificate(served, "other", &other);
+    const char *const args[] = {"--tls-cert", own.cert, "--tls-key", own.key, "--header-timeout-ms", "1000", NULL};
+    assert_true(daemon_start(served, args, NULL));
+    assert_int_equal(strncmp(served->url, "https://", 8), 0);
+    assert_int_equal(status_with(served, own.cert, 0), 200);
+    assert_int_equal(status_with(served, own.cert, CURL_SSLVERSION_MAX_TLSv1_2), 200);
+    assert_int_equal(status_with(served, own.cert, CURL_SSLVERSION_MAX_TLSv1_1), 0);
+    assert_int_equal(status_with(served, other.cert, 0), 0);
+    assert_int_equal(status_with(served, NULL, 0), 0);
+    static const char plain[] = "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+    assert_int_equal(raw_status(served->port, plain, sizeof plain - 1, NULL, 0), 0);
+    /* a handshake that never ends is ended */
+    int slow = raw_connect(served->port);
+    assert_true(slow >= 0 && raw_send(slow, "\x16", 1));
+    assert_true(raw_closed(slow, 1000 * 6 * SLOWED));
+    (void)close(slow);
+    assert_int_equal(status_with(served, own.cert, 0), 200);
+}
+
+static void tls_half_given_is_refused(void **state)
+{
+    struct daemon_process *served = *state;
+    struct certificate own, other;
+    int code = 0;
+    make_certificate(served, "own", &own);
+    make_certificate(served, "other", &other);
+    const char *const half[] = {"--tls-cert", own.cert, NULL};
+    assert_false(daemon_start(served, half, &code));
+    assert_int_equal(code, 2);
+    const char *const swapped[] = {"--tls-cert", own.cert, "--tls-key", other.key, NULL};
+    assert_false(daemon_start(served, swapped, &code));
+    assert_int_equal(code, 2);
+    const char *const missing[] = {"--tls-cert", own.cert, "--tls-key", "/nowhere/at/all", NULL};
+    assert_false(daemon_start(served, missing, &code));
+    assert_int_not_equal(code, 0);
+}
+
+/* ---- backup --------------------------------------------------------------------------------------------- */
+
+static void a_backup_while_it_works(void **state)
+{
+    struct daemon_process *served = *state, restored;
+    char id[JOB_ID], copy[128], *out = NULL, *errors = NULL;
+    struct reply reply;
+    assert_true(daemon_start(served, NULL, NULL));
+    submit_tiny(served->url, 40, "", id);
+    await_state(served->url, id, "succeeded");
+    (void)snprintf(copy, sizeof copy, "%s/copy.db", served->folder);
+    const char *const backup[] = {"backup", "--db", served->db, copy, NULL};
+    assert_int_equal(motifd_run(backup, &out, &errors), 0);
+    assert_non_null(strstr(out, copy));
+    assert_non_null(strstr(errors, "1 jobs"));
+    free(out);
+    free(errors);
+    assert_int_equal(motifd_run(backup, NULL, &errors), 1); /* never over another */
+    free(errors);
+    const char *const over[] = {"restore", "--db", served->db, copy, NULL};
+    assert_int_equal(motifd_run(over, NULL, &errors), 1);
+    free(errors);
+    get(served->url, "/readyz", &reply);
+    assert_int_equal(reply.status, 200);
+    reply_close(&reply);
+
+    daemon_init(&restored);
+    const char *const restore[] = {"restore", "--db", restored.db, copy, NULL};
+    assert_int_equal(motifd_run(restore, NULL, NULL), 0);
+    assert_true(daemon_start(&restored, NULL, NULL));
+    char state_now[16], path[256];
+    job_state(restored.url, id, state_now);
+    assert_string_equal(state_now, "succeeded");
+    job_path(path, id, "/checkpoints/latest");
+    struct reply one, other;
+    get(served->url, path, &one);
+    get(restored.url, path, &other);
+    assert_int_equal(one.status, 200);
+    assert_int_equal(one.body_bytes, other.body_bytes);
+    assert_memory_equal(one.body, other.body, one.body_bytes);
+    reply_close(&one);
+    reply_close(&other);
+    daemon_close(&restored, false);
+}
+
+#define FRESH(test) cmocka_unit_test_setup_teardown(test, fresh, gone)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        FRESH(changes_are_written_down),  FRESH(the_audit_names_tokens), FRESH(who_asks_too_often_waits),
+        FRESH(tls_alone),                 FRESH(tls_half_given_is_refused), FRESH(a_backup_while_it_works),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
