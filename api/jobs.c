@@ -114,15 +114,19 @@ static enum status find_source(struct exchange *x, struct api_job_spec *spec, in
     return status;
 }
 
-static void dry_run(struct exchange *x, const struct api_job_spec *spec)
+/* A job that cannot fit would take the daemon with it, and all others. */
+static void check_memory(const struct api *api, const struct method_estimate *estimate, struct api_faults *faults)
 {
-    struct error err;
-    error_clear(&err);
-    struct method_estimate estimate = {0};
-    if (spec->method->estimate(spec->config, &estimate, &err) != STATUS_OK) {
-        respond_error(x, &err);
-        return;
+    int64_t most = api->options.job_memory;
+    if (most > 0 && estimate->memory_bytes > most) {
+        api_faults_add(faults, "/config", "would need %.1f GB of memory; a job may have at most %.1f GB here: a smaller batch, width or picture needs less",
+                       (double)estimate->memory_bytes / 1e9, (double)most / 1e9);
     }
+}
+
+static void dry_run(struct exchange *x, const struct api_job_spec *spec, const struct method_estimate *estimated)
+{
+    struct method_estimate estimate = *estimated;
     struct api_system system;
     api_facts(x->api, &system);
     bool measured = system.gflops_per_thread > 0 && estimate.gflops <= 0;
@@ -146,6 +150,7 @@ static void dry_run(struct exchange *x, const struct api_job_spec *spec)
     sink_number(out, "flops_per_sample", estimate.flops_per_sample);
     sink_number(out, "flops", flops);
     sink_integer(out, "bytes", estimate.memory_bytes);
+    sink_integer(out, "allowed_bytes", x->api->options.job_memory);
     sink_integer(out, "checkpoint_bytes", estimate.checkpoint_bytes);
     sink_number(out, "predicted_seconds", flops / (gflops * 1e9 * threads));
     sink_begin_object(out, "prediction");
@@ -191,18 +196,26 @@ void jobs_submit(struct exchange *x)
     struct api_job_rules rules = {x->api->options.methods, x->api->options.method_count, x->api->options.threads_max,
                                   x->api->options.data};
     struct api_job_spec spec = {.method = NULL};
+    struct method_estimate estimate = {0};
     int64_t seq = 0;
     enum status status = faults != NULL ? job_spec_read(&rules, body, &spec, faults, &err)
                                         : error_set(&err, STATUS_NO_MEMORY, NULL, "no memory for faults");
     if (status == STATUS_OK) {
         status = find_source(x, &spec, &seq, faults, &err);
     }
+    if (status == STATUS_OK) {
+        status = spec.method->estimate(spec.config, &estimate, &err);
+    }
+    bool dry = exchange_query_flag(x, "dry_run");
+    if (status == STATUS_OK && !dry) {
+        check_memory(x->api, &estimate, faults);
+    }
     if (faults != NULL && faults->count > 0) {
         respond_faults(x, PROBLEM_INVALID, "pointer", faults);
     } else if (status != STATUS_OK) {
         respond_error(x, &err);
-    } else if (exchange_query_flag(x, "dry_run")) {
-        dry_run(x, &spec);
+    } else if (dry) {
+        dry_run(x, &spec, &estimate);
     } else {
         store_spec(x, &spec, seq, body);
     }

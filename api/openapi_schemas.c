@@ -40,7 +40,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"JobPatch", "*name Name?, *priority Priority", NULL, true},
     {"Estimate", "dry_run flag, kind text, preset text?, name text?, priority integer, threads integer, config object, "
                  "parameters integer, samples integer, flops_per_sample number, flops number, bytes integer, "
-                 "checkpoint_bytes integer, predicted_seconds number, prediction Prediction", NULL, false},
+                 "allowed_bytes integer, checkpoint_bytes integer, predicted_seconds number, prediction Prediction", NULL, false},
     {"Prediction", "basis text, gflops_per_thread number, threads integer", NULL, false},
     {"Point", NULL,
      "{'description':'step and value','type':'array','prefixItems':[{'type':'integer'},{'type':['number','null']}],"

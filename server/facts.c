@@ -93,6 +93,38 @@ uint64_t facts_memory(void)
     return resident * (unsigned long long)sysconf(_SC_PAGESIZE);
 }
 
+/* One number in a file; 0 when there is none ("max"). */
+static int64_t number_in(const char *path)
+{
+    long long number = 0;
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return 0;
+    }
+    if (fscanf(file, "%lld", &number) != 1 || number < 0) {
+        number = 0;
+    }
+    (void)fclose(file);
+    return number;
+}
+
+int64_t facts_memory_most(void)
+{
+    int64_t most = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    char group[200], path[300];
+    FILE *file = fopen("/proc/self/cgroup", "re");
+    bool named = file != NULL && fscanf(file, "0::%199s", group) == 1;
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", named ? group : "");
+    int64_t limit = number_in(path);
+    if (limit == 0) { /* a container that is shown its own group alone */
+        limit = number_in("/sys/fs/cgroup/memory.max");
+    }
+    return limit > 0 && (most <= 0 || limit < most) ? limit : most > 0 ? most : 0;
+}
+
 double facts_cpu_seconds(void)
 {
     struct timespec used = {0};

@@ -20,6 +20,8 @@ void facts_fill(struct facts *facts, const struct kernels *kernels);
 
 /* Bytes of memory in use (resident), or 0. */
 uint64_t facts_memory(void);
+/* Bytes of memory that this process may have: the machine's, or its control group's where that is less; 0: not known. */
+int64_t facts_memory_most(void);
 /* Seconds of processor time used by all threads. */
 double facts_cpu_seconds(void);
 /* File descriptors in use, or -1. */

@@ -26,6 +26,8 @@ const struct setting settings_table[] = {
      "evaluations that run beside them, so that none waits for a training to end"},
     {"threads-per-job", SETTING_INT, FIELD(threads_per_job), "0", 0, 256, "N",
      "threads of a job that does not ask; 0: the cores divided by the workers"},
+    {"job-memory", SETTING_INT, FIELD(job_memory), "0", 0, (int64_t)1 << 50, "BYTES",
+     "most memory that a job may need by its dry run; 0: all that this process may have"},
     {"job-nice", SETTING_INT, FIELD(job_nice), "0", 0, 19, "N",
      "how far jobs give way to requests, and to other programs: added to the nice value of their threads"},
     {"token", SETTING_TEXT, FIELD(token), "", 0, 0, "TEXT",

@@ -150,6 +150,29 @@ static void who_asks_too_often_waits(void **state)
     reply_close(&reply);
 }
 
+static void a_job_that_cannot_fit_is_refused(void **state)
+{
+    static const char *const args[] = {"--job-memory", "200000000", NULL};
+    struct daemon_process *served = *state;
+    struct reply reply;
+    char id[JOB_ID];
+    assert_true(daemon_start(served, args, NULL));
+    post(served->url, "/v1/jobs", "{\"kind\":\"sparling\",\"preset\":\"digitcircle-paper\"}", &reply);
+    assert_problem(&reply, 422);
+    assert_non_null(strstr(reply.body, "\"/config\""));
+    assert_non_null(strstr(reply.body, "0.2 GB"));
+    reply_close(&reply);
+    post(served->url, "/v1/jobs?dry_run=1", "{\"kind\":\"sparling\",\"preset\":\"digitcircle-paper\"}", &reply);
+    assert_int_equal(reply.status, 200);
+    assert_true(json_number(reply.json, "bytes") > json_number(reply.json, "allowed_bytes"));
+    reply_close(&reply);
+    get(served->url, "/v1/jobs", &reply);
+    assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(reply.json, "jobs")), 0);
+    reply_close(&reply);
+    submit(served->url, job_body, id);
+    await_state(served->url, id, "succeeded");
+}
+
 /* ---- TLS ------------------------------------------------------------------------------------------------ */
 
 struct certificate {
@@ -271,7 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FRESH(changes_are_written_down),  FRESH(the_audit_names_tokens), FRESH(who_asks_too_often_waits),
-        FRESH(tls_alone),                 FRESH(tls_half_given_is_refused), FRESH(a_backup_while_it_works),
+        FRESH(a_job_that_cannot_fit_is_refused), FRESH(tls_alone),                 FRESH(tls_half_given_is_refused), FRESH(a_backup_while_it_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
