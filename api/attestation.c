@@ -1,5 +1,6 @@
 /* What a job's checkpoints come from: configuration, machine, and the chain of their hashes (chain.h). */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "api/attestation_int.h"
@@ -34,12 +35,103 @@ static void write_from(struct exchange *x, const struct storage_job *job)
     sink_end_object(x->out);
 }
 
-/* Link 0 of the chain, from the same members as the document has. */
-static bool origin_of(const struct storage_job *job, char link[HASH_TEXT])
+/* ---- data ---------------------------------------------------------------------------------------------- */
+
+#define DATA_ENTRY "run.data" /* of a checkpoint: the SHA-256 of what samples were drawn from */
+
+static enum status read_digest(const struct pack_reader *from, char digest[HASH_TEXT], struct error *err)
 {
-    cJSON *root = cJSON_CreateObject(), *config = NULL;
-    bool ok = json_parse(job->config, strlen(job->config), &config, NULL) == STATUS_OK &&
-              cJSON_AddItemToObject(root, "config", config) && cJSON_AddStringToObject(root, "kind", job->kind) != NULL;
+    struct pack_entry *entries = NULL;
+    unsigned char bytes[HASH_BYTES];
+    size_t count = 0;
+    enum status status = pack_contents(from, &entries, &count, err);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        if (strcmp(entries[i].name, DATA_ENTRY) == 0 && entries[i].bytes == HASH_BYTES) {
+            status = from->read(from->context, entries[i].offset, bytes, HASH_BYTES, err);
+            hash_hex(bytes, digest);
+        }
+    }
+    free(entries);
+    return status;
+}
+
+/* What the latest checkpoint says it was trained on: it is the same in all of a job's. "" where it says nothing. */
+static enum status trained_on(struct exchange *x, const struct storage_job *job, char digest[HASH_TEXT], struct error *err)
+{
+    struct storage_checkpoint_reader *reader = NULL;
+    struct storage_checkpoint info;
+    struct error none;
+    error_clear(&none);
+    digest[0] = '\0';
+    struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
+    enum status status = storage_checkpoint_open(x->api->options.storage, job->id, pick, &reader, &info, &none);
+    if (status == STATUS_NOT_FOUND) {
+        return STATUS_OK;
+    }
+    if (status == STATUS_OK) {
+        struct pack_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
+        status = read_digest(&from, digest, &none);
+    }
+    storage_checkpoint_close(reader);
+    return status == STATUS_OK ? STATUS_OK : error_set(err, status, none.pointer, "%s", none.message);
+}
+
+static const char *text_in(const cJSON *config, const char *name)
+{
+    const char *text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, name));
+    return text != NULL ? text : "";
+}
+
+/* The job's data sets by the fields that name them: of several domains, those of the job's own, whose name their fields begin with. */
+static cJSON *data_names(const struct method *method, const cJSON *config)
+{
+    cJSON *names = cJSON_CreateObject();
+    const char *domain = text_in(config, "domain");
+    for (const char *const *field = method != NULL ? method->dataset_fields : NULL; field != NULL && *field != NULL; field++) {
+        if (strncmp(*field, domain, strlen(domain)) == 0 && text_in(config, *field)[0] != '\0') {
+            (void)cJSON_AddStringToObject(names, *field, text_in(config, *field));
+        }
+    }
+    return names;
+}
+
+/* {"names", "sha256", "digest"}: of an upload what the configuration was bound to, the beginning of its file's SHA-256; of data of other
+ * presets the digest that its checkpoints carry. A JSON null where neither is there. */
+static cJSON *data_of(const struct method *method, const cJSON *config, const char *digest)
+{
+    const char *sha256 = text_in(config, "dataset_hash");
+    if (sha256[0] == '\0' && digest[0] == '\0') {
+        return cJSON_CreateNull();
+    }
+    cJSON *data = cJSON_CreateObject();
+    (void)cJSON_AddItemToObject(data, "names", data_names(method, config));
+    (void)cJSON_AddItemToObject(data, "sha256", sha256[0] != '\0' ? cJSON_CreateString(sha256) : cJSON_CreateNull());
+    (void)cJSON_AddItemToObject(data, "digest", digest[0] != '\0' ? cJSON_CreateString(digest) : cJSON_CreateNull());
+    return data;
+}
+
+static bool write_data(struct exchange *x, const cJSON *data)
+{
+    struct buf text;
+    buf_init(&text, 1u << 16);
+    json_canonical(data, &text);
+    buf_append(&text, "", 1);
+    bool ok = !text.failed;
+    if (ok) {
+        json_sink_raw(&x->json, "dataset", text.data);
+    }
+    buf_close(&text);
+    return ok;
+}
+
+/* ---- the document -------------------------------------------------------------------------------------- */
+
+/* Link 0 of the chain, from the same members as the document has. Takes `config` and `data` over. */
+static bool origin_of(const struct storage_job *job, cJSON *config, cJSON *data, char link[HASH_TEXT])
+{
+    cJSON *root = cJSON_CreateObject();
+    bool ok = cJSON_AddItemToObject(root, "config", config) && cJSON_AddItemToObject(root, "dataset", data) &&
+              cJSON_AddStringToObject(root, "kind", job->kind) != NULL;
     if (ok && job->source_job[0] != '\0') {
         cJSON *from = cJSON_AddObjectToObject(root, "from");
         ok = cJSON_AddStringToObject(from, "job", job->source_job) != NULL &&
@@ -78,16 +170,26 @@ enum status attestation_write(struct exchange *x, const char *key, const struct 
     if (status != STATUS_OK) {
         return status;
     }
-    if (!origin_of(job, chain)) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an attestation");
+    char digest[HASH_TEXT];
+    cJSON *config = NULL;
+    status = trained_on(x, job, digest, err);
+    if (status == STATUS_OK) {
+        status = json_parse(job->config, strlen(job->config), &config, err);
     }
+    if (status != STATUS_OK) {
+        return status;
+    }
+    cJSON *data = data_of(api_method(x->api, job->kind), config, digest);
     sink_begin_object(out, key);
     sink_text(out, "format", ATTESTATION_FORMAT);
     sink_text(out, "job", job->id);
     sink_text(out, "kind", job->kind);
     sink_text(out, "preset", job->preset[0] != '\0' ? job->preset : NULL);
     stored_json(&x->json, "config", job->config);
-    sink_null(out, "dataset");
+    bool ok = write_data(x, data);
+    if (!origin_of(job, config, data, chain) || !ok) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an attestation");
+    }
     write_from(x, job);
     write_machine(x);
     sink_text(out, "origin", chain);

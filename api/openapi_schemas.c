@@ -53,7 +53,8 @@ const struct openapi_schema openapi_schemas[] = {
                 "blas_core text", NULL, false},
     {"Link", "seq integer, step integer, samples integer, density number?, stage_end flag, bytes integer, sha256 text, "
              "chain text, kept flag, maker text?, created_at time", NULL, false},
-    {"Attestation", "format text, job text, kind text, preset text?, config object, dataset object?, from From?, "
+    {"AttestedData", "names {text}, sha256 text?, digest text?", NULL, false},
+    {"Attestation", "format text, job text, kind text, preset text?, config object, dataset AttestedData?, from From?, "
                     "machine Machine, origin text, checkpoints [Link], chain text", NULL, false},
     {"Sample", "seed integer", NULL, true},
     {"SampleInput", "sample Sample", NULL, true},

@@ -150,6 +150,22 @@ static void data_sets_are_names(void **state)
     reply_close(&reply);
 }
 
+static void the_attestation_names_the_data(void **state)
+{
+    struct reply reply;
+    char path[256];
+    job_path(path, job, "/attestation");
+    get(served.url, path, &reply);
+    assert_int_equal(reply.status, 200);
+    const cJSON *data = cJSON_GetObjectItemCaseSensitive(reply.json, "dataset");
+    const cJSON *names = cJSON_GetObjectItemCaseSensitive(data, "names");
+    assert_int_equal(strlen(json_text(data, "digest")), 64);
+    assert_true(cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(data, "sha256")));
+    assert_int_equal(cJSON_GetArraySize(names), 1);
+    assert_non_null(json_text(names, "audio_dataset"));
+    reply_close(&reply);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +173,7 @@ int main(void)
         cmocka_unit_test(recordings_are_heard),
         cmocka_unit_test(voices_of_training_are_measured_apart),
         cmocka_unit_test(data_sets_are_names),
+        cmocka_unit_test(the_attestation_names_the_data),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

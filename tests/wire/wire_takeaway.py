@@ -33,7 +33,8 @@ JSON, BYTES = "application/json", "application/octet-stream"
 
 class Daemon:
     def __init__(self, program, folder):
-        self.process = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "db")],
+        self.process = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "db"),
+                                         "--data", os.path.join(folder, "sets")],
                                         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         self.url = self.process.stdout.readline().split()[-1]
 
@@ -52,9 +53,8 @@ class Daemon:
                 content = json.loads(content)
             return answer.status, answer.headers, content
 
-    def train(self, **changes):
-        status, _, job = self.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick",
-                                                       "config": {**TINY, **changes}})
+    def train(self, preset="digitcircle-quick", settings=TINY, **changes):
+        status, _, job = self.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": preset, "config": {**settings, **changes}})
         assert status == 201, job
         for _ in range(1200):
             job = self.ask("GET", f"/v1/jobs/{job['id']}")[2]
@@ -400,8 +400,41 @@ def channels_are_shown(daemon, other, folder, job):
     assert control(daemon, folder, "channels", job, "9").returncode == 2
 
 
+OWN = {"width": 8, "units": 1, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "batch": 4, "validation_every": 40,
+       "checkpoint_every": 40, "curriculum": 0, "total_samples": 160}
+
+
+def data_is_attested(daemon, other, folder, job):
+    """The chain begins with the data's hash; a bundle carries it, and both daemons say the same."""
+    assert daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]["dataset"] is None, "digitcircle is drawn, not read"
+    random = numpy.random.default_rng(1)
+    labels = random.integers(0, 3, 60)
+    pictures = random.random((60, 16, 16)) * 0.1
+    for index, label in enumerate(labels):
+        pictures[index, 4 * label:4 * label + 4, 6:10] = 1
+    file = io.BytesIO()
+    numpy.savez(file, x=pictures.astype("f4"), y=labels)
+    status, _, made = daemon.ask("PUT", "/v1/datasets/bars", file.getvalue(), "application/x-npz")
+    assert status == 201 and made["sha256"] == sha256(file.getvalue()), made
+    own = daemon.train(preset="dataset", settings={**OWN, "dataset_name": "bars"})
+    said = daemon.ask("GET", f"/v1/jobs/{own}/attestation")[2]
+    assert said["dataset"] == {"names": {"dataset_name": "bars"}, "sha256": made["sha256"][:40], "digest": None}, said["dataset"]
+    bundle = daemon.ask("GET", f"/v1/jobs/{own}/bundle")[2]
+    assert other.ask("POST", "/v1/imports", bundle, BYTES)[0] == 404, "the data is not there"
+    assert other.ask("PUT", "/v1/datasets/bars", file.getvalue(), "application/x-npz")[0] == 201
+    status, _, copy = other.ask("POST", "/v1/imports", bundle, BYTES)
+    assert status == 201, copy
+    assert other.ask("GET", f"/v1/jobs/{copy['id']}/attestation")[2]["dataset"] == said["dataset"]
+    members, notes = safetensors_file.read(bundle)
+    manifest = json.loads(notes["manifest"])
+    manifest["attestation"]["dataset"]["sha256"] = "0" * 40
+    text = json.dumps(manifest)
+    forged = safetensors_file.write(members, {**notes, "manifest": text, "manifest_sha256": sha256(text.encode())})
+    assert other.ask("POST", "/v1/imports", forged, BYTES)[0] == 422
+
+
 CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g,
-          jobs_are_compared, channels_are_shown]
+          jobs_are_compared, channels_are_shown, data_is_attested]
 
 
 def main():
