@@ -122,6 +122,7 @@ void health_ready(struct exchange *x);
 void health_metrics(struct exchange *x);
 void openapi_show(struct exchange *x);
 void root_show(struct exchange *x);
+void asset_show(struct exchange *x);
 
 /* ---- shared by handlers ---- */
 

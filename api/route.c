@@ -19,7 +19,7 @@ static const struct path_parameter {
 } path_parameters[] = {
     {"id", DIGITS CAPITALS LETTERS, "^[0-9A-Za-z]{1,26}$", "id of a job", 26},
     {"seq", DIGITS LETTERS, "^([0-9]{1,18}|latest)$", "sequence number of a checkpoint, or latest", 18},
-    {"name", DIGITS LETTERS ".-_", "^[a-z0-9_-][a-z0-9._-]{0,63}$", "name of an artifact or a data set", 64},
+    {"name", DIGITS LETTERS ".-_", "^[a-z0-9_-][a-z0-9._-]{0,63}$", "name of an artifact, a data set or a file", 64},
     {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},
     {"channel", DIGITS, "^[0-9]{1,9}$", "channel of a motif map", 9},
     {"kind", DIGITS LETTERS "-_", "^[a-z0-9_-]{1,40}$", "name of a method", 40},

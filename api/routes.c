@@ -211,7 +211,15 @@ static const struct api_answer ready_answers[] = {
     {200, JSON, "Health", "Jobs are taken."}, PROBLEM(503, "It is shutting down, or the database is unwritable."), END};
 static const struct api_answer prometheus_answers[] = {{200, "text/plain", NULL, "Prometheus text format."}, END};
 static const struct api_answer openapi_answers[] = {{200, JSON, "OpenApi", "This document."}, END};
-static const struct api_answer root_answers[] = {{200, "text/plain", NULL, "Where to go."}, END};
+static const struct api_answer root_answers[] = {
+    {200, "text/html", NULL, "The dashboard."},
+    {200, "text/plain", NULL, "Where to go, for those who ask for text and in a build without the page."},
+    {304, NULL, NULL, "If-None-Match names the present ETag."}, END};
+static const struct api_answer asset_answers[] = {
+    {200, "text/javascript", NULL, "The page's script; it may be kept for ever."},
+    {200, "text/css", NULL, "The page's style."},
+    {304, NULL, NULL, "If-None-Match names the present ETag."},
+    PROBLEM(404, "The page has no file of this name."), END};
 
 #define GET(pattern, name, scope, query, answers, handle, summary) \
     {"GET", pattern, name, summary, scope, 0, false, NULL, NULL, query, answers, handle}
@@ -288,6 +296,7 @@ const struct api_route api_routes[] = {
     GET("/readyz", "ready", API_SCOPE_NONE, NULL, ready_answers, health_ready, "Does it take jobs?"),
     GET("/metrics", "metrics", API_SCOPE_READ, NULL, prometheus_answers, health_metrics, "Metrics for Prometheus"),
     GET("/openapi.json", "openapi", API_SCOPE_NONE, NULL, openapi_answers, openapi_show, "This description"),
-    GET("/", "root", API_SCOPE_NONE, NULL, root_answers, root_show, "The front page"),
+    GET("/", "root", API_SCOPE_NONE, NULL, root_answers, root_show, "The dashboard"),
+    GET("/assets/{name}", "asset", API_SCOPE_NONE, NULL, asset_answers, asset_show, "What the dashboard is made of"),
 };
 const size_t api_route_count = sizeof api_routes / sizeof api_routes[0];

@@ -1,4 +1,4 @@
-/* The daemon itself: system, health, metrics, the OpenAPI document, the front page. */
+/* The daemon itself: system, health, metrics, the OpenAPI document. */
 #include <stdio.h>
 #include <string.h>
 
@@ -216,20 +216,4 @@ void openapi_show(struct exchange *x)
 {
     buf_append(&x->response->body, x->api->openapi.data, x->api->openapi.size);
     respond_body(x, 200, "application/json");
-}
-
-void root_show(struct exchange *x)
-{
-    struct api_system system;
-    api_facts(x->api, &system);
-    buf_format(&x->response->body,
-               "motifd %s: trains networks whose motifs can be read, as a service.\n\n"
-               "  GET  /openapi.json   every route, its parameters and its answers\n"
-               "  GET  /v1/kinds       what can be trained, with all configuration fields and presets\n"
-               "  POST /v1/jobs        {\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}\n"
-               "  GET  /v1/jobs        what is queued, running and done\n"
-               "  GET  /v1/system      this daemon\n\n"
-               "The client is motifctl.\n",
-               system.version);
-    respond_body(x, 200, "text/plain; charset=utf-8");
 }

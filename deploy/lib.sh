@@ -12,10 +12,12 @@ packages_of() {
     done | sort -u
 }
 
-# Those of the given packages that are not installed.
+# Those of the given packages that are neither installed nor provided by one that is (a newer nodejs brings npm).
 packages_missing() {
-    local package state
+    local package state provided
+    provided=$(dpkg-query -W -f='${db:Status-Status} ${Provides}\n' 2>/dev/null | sed -n 's/^installed //p' | tr -s ', ' '\n' | sort -u)
     for package in "$@"; do
+        grep -qxF -- "$package" <<<"$provided" && continue
         state=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
         [ "$state" = installed ] || printf '%s\n' "$package"
     done

@@ -1,5 +1,6 @@
 /* The service itself: admission, scopes, targets, health, metrics, kinds, OpenAPI. argv[1], when given, is a script that
  * validates an OpenAPI document and answers to it on its standard input. */
+#include "api/dashboard.h"
 #include "tests/unit/api_fixture.h"
 
 #include <ctype.h>
@@ -205,6 +206,56 @@ static void test_system_and_kinds(void **state)
     assert_non_null(strstr(f->body, "/openapi.json"));
 }
 
+/* The page is small, says no to everything foreign, and is the same bytes packed and plain. */
+static void test_page(void **state)
+{
+    struct api_fixture *f = *state;
+    char etag[64];
+    assert_int_equal(ask(f, "GET", "/assets/no-such.js", NULL), 404);
+    header(f, "Accept", "text/plain");
+    assert_int_equal(ask(f, "GET", "/", NULL), 200);
+    assert_non_null(strstr(answer_header(f, "Content-Type"), "text/plain"));
+    assert_non_null(strstr(f->body, dashboard_file_count > 0 ? "A browser gets the dashboard" : "-Ddashboard=enabled"));
+    header(f, "Accept-Encoding", "br, gzip;q=0");
+    header(f, "Accept", "text/html,*/*;q=0.8");
+    assert_int_equal(ask(f, "GET", "/", NULL), 200);
+    assert_null(answer_header(f, "Content-Encoding"));
+    if (dashboard_file_count == 0) {
+        return; /* a build without node */
+    }
+    assert_non_null(strstr(f->body, "<!doctype html>"));
+    assert_null(strstr(answer_header(f, "Content-Security-Policy"), "unsafe"));
+    (void)snprintf(etag, sizeof etag, "%s", answer_header(f, "ETag"));
+    header(f, "Accept-Encoding", "deflate, gzip");
+    assert_int_equal(ask(f, "GET", "/", NULL), 200);
+    assert_string_equal(answer_header(f, "Content-Encoding"), "gzip");
+    assert_string_not_equal(answer_header(f, "ETag"), etag);
+    (void)snprintf(etag, sizeof etag, "%s", answer_header(f, "ETag"));
+    header(f, "Accept-Encoding", "gzip");
+    header(f, "If-None-Match", etag);
+    assert_int_equal(ask(f, "GET", "/", NULL), 304);
+}
+
+/* Script and style: under the names that the page gives them, for ever. */
+static void test_assets(void **state)
+{
+    struct api_fixture *f = *state;
+    for (size_t i = 1; i < dashboard_file_count; i++) {
+        const struct dashboard_file *file = &dashboard_files[i];
+        char target[100];
+        (void)snprintf(target, sizeof target, "/assets/%s", file->path);
+        assert_int_equal(ask(f, "GET", "/", NULL), 200);
+        assert_non_null(strstr(f->body, target));
+        assert_int_equal(ask(f, "GET", target, NULL), 200);
+        assert_int_equal(f->body_bytes, file->plain_size);
+        assert_string_equal(answer_header(f, "Content-Type"), file->type);
+        assert_non_null(strstr(answer_header(f, "Cache-Control"), "immutable"));
+        header(f, "Accept-Encoding", "gzip");
+        assert_int_equal(ask(f, "GET", target, NULL), 200);
+        assert_int_equal(f->body_bytes, file->size);
+    }
+}
+
 static double sample(const struct api_fixture *f, const char *name)
 {
     char line[200];
@@ -383,6 +434,8 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(test_scopes, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_admission, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_system_and_kinds, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_page, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_assets, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_prometheus, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_openapi, api_setup, api_teardown),
         cmocka_unit_test_setup_teardown(test_answers_fit_the_document, api_setup, api_teardown),

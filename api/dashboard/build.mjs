@@ -1,0 +1,95 @@
+// Bundles the page and writes it as C: three files (page, script, style), gzip'd, with the hash of their bytes.
+//
+//   node build.mjs OUT.c
+//
+// Script and style carry their hash in their names, so that they may be kept for ever; the page names them.
+import { createHash } from "node:crypto";
+import { readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { build } from "esbuild";
+
+const here = dirname(fileURLToPath(import.meta.url));
+const LIMIT = 60_000; // bytes of all that a browser fetches, gzip'd
+
+// Parts of uPlot that no chart here uses: axes of dates, bars, splines.
+const UNUSED = [
+  [/const FEAT_TIME\s+= true;/, "const FEAT_TIME = false;"],
+  [/\(paths\.bars\s+= bars\);/, ""],
+  [/\(paths\.spline\s+= monotoneCubic\);/, ""],
+  [/\{\s+uPlot\.fmtDate = fmtDate;\s+uPlot\.tzDate\s+= tzDate;\s+\}/, ""],
+];
+
+const slimmer = {
+  name: "slimmer",
+  setup(build) {
+    build.onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
+      let contents = readFileSync(path, "utf8");
+      for (const [from, to] of UNUSED) {
+        if (!from.test(contents)) throw new Error(`uPlot has no ${from} any more`);
+        contents = contents.replace(from, to);
+      }
+      return { contents, loader: "js" };
+    });
+  },
+};
+
+async function bundle(entry) {
+  const result = await build({
+    entryPoints: [join(here, "src", entry)],
+    bundle: true,
+    minify: true,
+    write: false,
+    format: "esm",
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    target: ["es2022"],
+    charset: "utf8",
+    legalComments: "none",
+    plugins: [slimmer],
+    logLevel: "warning",
+    outdir: here,
+  });
+  return Object.fromEntries(result.outputFiles.map((f) => [f.path.endsWith(".css") ? "css" : "js", Buffer.from(f.contents)]));
+}
+
+const hash = (bytes) => createHash("sha256").update(bytes).digest("hex").slice(0, 32);
+
+function file(path, type, bytes) {
+  return { path, type, bytes, packed: gzipSync(bytes, { level: 9 }), tag: hash(bytes) };
+}
+
+function row(f, i) {
+  return `    {"${f.path}", "${f.type}", "${f.tag}", bytes_${i}, sizeof bytes_${i}, ${f.bytes.length}},`;
+}
+
+function array(f, i) {
+  const lines = [];
+  for (let at = 0; at < f.packed.length; at += 24) {
+    lines.push("    " + [...f.packed.subarray(at, at + 24)].map((b) => `${b},`).join(""));
+  }
+  return `static const unsigned char bytes_${i}[] = {\n${lines.join("\n")}\n};\n`;
+}
+
+const { js, css } = await bundle("main.tsx");
+const script = `app-${hash(js).slice(0, 12)}.js`;
+const style = `app-${hash(css).slice(0, 12)}.css`;
+const html = readFileSync(join(here, "src", "index.html"), "utf8").replace("{{script}}", `/assets/${script}`).replace("{{style}}", `/assets/${style}`);
+const files = [
+  file("", "text/html; charset=utf-8", Buffer.from(html)),
+  file(script, "text/javascript; charset=utf-8", js),
+  file(style, "text/css; charset=utf-8", css),
+];
+const total = files.reduce((sum, f) => sum + f.packed.length, 0);
+if (total > LIMIT) {
+  console.error(`the page is ${total} bytes gzip'd, more than ${LIMIT}`);
+  process.exit(1);
+}
+writeFileSync(
+  process.argv[2],
+  `/* Made from api/dashboard by its build.mjs. */\n#include "api/dashboard.h"\n\n${files.map(array).join("\n")}
+const struct dashboard_file dashboard_files[] = {\n${files.map(row).join("\n")}\n};
+const size_t dashboard_file_count = ${files.length};\n`,
+);
+console.log(`dashboard: ${files.map((f) => `${f.path || "page"} ${f.packed.length}`).join(", ")}; ${total} of ${LIMIT} bytes gzip'd`);

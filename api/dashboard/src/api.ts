@@ -1,0 +1,115 @@
+// The daemon's routes as functions. Every fault arrives as a Problem, whatever layer it came from.
+import { signal } from "@preact/signals";
+
+export interface Progress {
+  step: number | null; samples: number | null; fraction: number | null; samples_per_second: number | null;
+  eta_seconds: number | null; density: number | null; target_accuracy: number | null; accuracy: number | null; stage: string | null;
+}
+export type State = "queued" | "running" | "paused" | "succeeded" | "failed" | "cancelled";
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+export interface Job {
+  id: string; kind: string; preset: string | null; name: string | null; task: "train" | "evaluate"; state: State;
+  wish: string | null; priority: number; threads: number; config: Record<string, Json>;
+  from: { job: string; checkpoint: number } | null; progress: Progress;
+  result: Record<string, Json> | null; error: Record<string, Json> | null;
+  created_at: string; started_at: string | null; finished_at: string | null; links: Record<string, string>;
+}
+export interface Field {
+  name: string; type: "integer" | "number" | "boolean" | "choice" | "text"; default: Json; min?: number | null; max?: number | null;
+  choices?: string[]; allowed: string; unit: string; meaning: string;
+}
+export interface Preset { name: string; meaning: string; settings: Record<string, Json>; config: Record<string, Json> }
+export interface Metric { name: string; unit: string; meaning: string }
+export interface Kind {
+  kind: string; title: string; summary: string; paper: string; fields: Field[]; presets: Preset[]; metrics: Metric[];
+  queries: { name: string; meaning: string; draws: boolean }[];
+}
+export interface Checkpoint {
+  seq: number; step: number; samples: number; density: number | null; accuracy: number | null; bytes: number;
+  stage_end: boolean; pinned: boolean; created_at: string; href: string;
+}
+export interface Artifact { name: string; media_type: string; bytes: number; href: string }
+export type Point = [number, number | null];
+export interface Series { series: Record<string, Point[]>; points: Record<string, number> }
+export interface Fault { pointer?: string; parameter?: string; detail: string }
+
+export class Problem extends Error {
+  constructor(readonly status: number, readonly title: string, detail: string, readonly faults: Fault[] = []) {
+    super(detail || title);
+  }
+}
+
+/** True while the daemon wants a token that it has not got. */
+export const locked = signal(false);
+let token = sessionStorage.getItem("motifd-token") ?? "";
+
+export function setToken(text: string): void {
+  token = text.trim();
+  sessionStorage.setItem("motifd-token", token);
+  locked.value = false;
+}
+
+export function headers(more: Record<string, string> = {}): Record<string, string> {
+  return token ? { ...more, Authorization: `Bearer ${token}` } : more;
+}
+
+async function problem(response: Response): Promise<Problem> {
+  let body: { title?: string; detail?: string; errors?: Fault[] } = {};
+  try {
+    body = await response.json();
+  } catch {
+    /* not from the daemon: its status has to do */
+  }
+  if (response.status === 401) locked.value = true;
+  return new Problem(response.status, body.title ?? response.statusText, body.detail ?? "", body.errors);
+}
+
+export async function ask(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
+  let response: Response;
+  try {
+    response = await fetch(path, { ...init, headers: headers(init.headers) });
+  } catch (fault) {
+    if ((fault as Error).name === "AbortError") throw fault;
+    throw new Problem(0, "No answer", "The daemon does not answer.");
+  }
+  if (!response.ok) throw await problem(response);
+  return response;
+}
+
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  return (await ask(path, { signal })).json() as Promise<T>;
+}
+
+export async function send<T>(method: string, path: string, body?: unknown, more: Record<string, string> = {}): Promise<T> {
+  const response = await ask(path, {
+    method,
+    headers: body === undefined ? more : { "Content-Type": "application/json", ...more },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  return (response.status === 204 ? null : await response.json()) as T;
+}
+
+export interface MetricRange { names?: string[]; since?: number; until?: number; points?: number }
+
+export function metrics(job: string, range: MetricRange, signal?: AbortSignal): Promise<Series> {
+  const query = new URLSearchParams();
+  if (range.names) query.set("name", range.names.join(","));
+  if (range.since !== undefined) query.set("since", String(Math.max(0, Math.floor(range.since))));
+  if (range.until !== undefined) query.set("until", String(Math.max(0, Math.ceil(range.until))));
+  if (range.points) query.set("max_points", String(range.points));
+  return get(`/v1/jobs/${job}/metrics?${query}`, signal);
+}
+
+/** What a form or an upload sends along so that a repeated click makes one job. */
+export function idempotencyKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+let kindsAsked: Promise<Kind[]> | undefined;
+export function kinds(): Promise<Kind[]> {
+  kindsAsked ??= get<{ kinds: Kind[] }>("/v1/kinds").then((body) => body.kinds).catch((fault) => {
+    kindsAsked = undefined;
+    throw fault;
+  });
+  return kindsAsked;
+}

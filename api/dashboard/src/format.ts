@@ -1,0 +1,65 @@
+// Numbers and times as people read them.
+export const DASH = "–";
+
+export function number(value: unknown, digits = 3): string {
+  if (typeof value !== "number" || !Number.isFinite(value)) return DASH;
+  if (value === 0) return "0";
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e6) return value.toLocaleString("en");
+  if (size >= 1e6 || size < 1e-3) return exponent(value, digits - 1);
+  return String(Number(value.toPrecision(digits)));
+}
+
+/** 1.8 × 10⁻⁴ */
+export function exponent(value: number, digits = 1): string {
+  const [mantissa, power] = value.toExponential(digits).split("e");
+  const raised = String(Number(power)).replace(/./g, (c) => (c === "-" ? "⁻" : "⁰¹²³⁴⁵⁶⁷⁸⁹"[Number(c)]));
+  return Number(mantissa) === 1 ? `10${raised}` : `${Number(mantissa)}×10${raised}`;
+}
+
+export function percent(value: unknown, digits = 3): string {
+  if (typeof value !== "number" || !Number.isFinite(value)) return DASH;
+  return `${value === 0 ? "0" : Number((value * 100).toPrecision(digits))} %`;
+}
+
+export function bytes(value: unknown): string {
+  if (typeof value !== "number") return DASH;
+  const units = ["B", "kB", "MB", "GB", "TB"];
+  const at = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log10(value || 1) / 3)));
+  return `${Number((value / 1000 ** at).toPrecision(3))} ${units[at]}`;
+}
+
+export function duration(seconds: unknown): string {
+  if (typeof seconds !== "number" || !Number.isFinite(seconds) || seconds < 0) return DASH;
+  const s = Math.round(seconds);
+  if (s < 60) return `${s} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+  if (s < 172800) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
+  return `${Math.round(s / 86400)} days`;
+}
+
+export function ago(time: string | null): string {
+  if (!time) return DASH;
+  const seconds = (Date.now() - Date.parse(time)) / 1000;
+  if (seconds < 45) return "just now";
+  if (seconds < 5400) return `${Math.round(seconds / 60)} min ago`;
+  if (seconds < 129600) return `${Math.round(seconds / 3600)} h ago`;
+  return `${Math.round(seconds / 86400)} days ago`;
+}
+
+export function moment(time: string | null): string {
+  return time ? new Date(time).toLocaleString("en-GB", { dateStyle: "medium", timeStyle: "medium" }) : DASH;
+}
+
+/** 12000 → 12 k: for the axes of charts. */
+export function short(value: number): string {
+  const size = Math.abs(value);
+  if (size >= 1e9) return `${Number((value / 1e9).toPrecision(4))} G`;
+  if (size >= 1e6) return `${Number((value / 1e6).toPrecision(4))} M`;
+  if (size >= 1e4) return `${Number((value / 1e3).toPrecision(4))} k`;
+  return String(Number(value.toPrecision(6)));
+}
+
+export function title(job: { name: string | null; preset: string | null; kind: string }): string {
+  return job.name ?? job.preset ?? job.kind;
+}

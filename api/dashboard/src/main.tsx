@@ -1,0 +1,87 @@
+// The shell: address → page, the mark of the live connection, the theme, the token.
+import { render } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import "./style.css";
+import { get, locked, setToken } from "./api";
+import { link, lost } from "./live";
+import { ComparePage } from "./pages/compare";
+import { JobPage } from "./pages/job";
+import { JobsPage } from "./pages/jobs";
+import { SubmitPage } from "./pages/submit";
+import { SystemPage } from "./pages/system";
+import { href, route } from "./router";
+import { switchTheme, theme } from "./ui/theme";
+
+const NAV: [string, string, string][] = [["", "Jobs", "jobs"], ["new", "New job", "new"], ["compare", "Compare", "compare"], ["system", "System", "system"]];
+
+function LiveMark() {
+  const [, tick] = useState(0);
+  useEffect(() => {
+    if (lost.value === null) return undefined;
+    const timer = setInterval(() => tick((n) => n + 1), 1000);
+    return () => clearInterval(timer);
+  }, [lost.value === null]);
+  if (link.value === "over") return null;
+  const seconds = lost.value === null ? 0 : Math.round((Date.now() - lost.value) / 1000);
+  const text = link.value === "live" ? "live" : lost.value === null ? "connecting" : `stale since ${seconds} s, reconnecting`;
+  return <span class={`link ${link.value}`} role="status"><i aria-hidden="true" />{text}</span>;
+}
+
+function TokenForm() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [text, setText] = useState("");
+  useEffect(() => { dialog.current?.showModal(); }, []);
+  const submit = (e: Event) => {
+    e.preventDefault();
+    setToken(text);
+    get("/v1/system").then(() => location.reload(), () => undefined);
+  };
+  return (
+    <dialog ref={dialog} aria-labelledby="token-title">
+      <form onSubmit={submit}>
+        <h2 id="token-title">A token is needed</h2>
+        <p>This daemon answers to those who have one; <code>motifd token create</code> makes it. It is kept for this tab only.</p>
+        <label>Token <input type="password" autocomplete="off" value={text} onInput={(e) => setText((e.currentTarget as HTMLInputElement).value)} /></label>
+        <button class="primary">Use it</button>
+      </form>
+    </dialog>
+  );
+}
+
+function Page() {
+  const [first = "", id = ""] = route.value.path;
+  if (first === "jobs" && id) return <JobPage key={id} id={id} />;
+  if (first === "new") return <SubmitPage />;
+  if (first === "compare") return <ComparePage />;
+  if (first === "system") return <SystemPage />;
+  return <JobsPage />;
+}
+
+function App() {
+  const here = route.value.path[0] ?? "", main = useRef<HTMLElement>(null), place = route.value.path.slice(0, 2).join("/");
+  const begun = useRef(false);
+  useEffect(() => { // a new page begins at its top, for readers of the screen too
+    if (begun.current) main.current?.focus({ preventScroll: true });
+    begun.current = true;
+    scrollTo(0, 0);
+  }, [place]);
+  return (
+    <>
+      <a class="skip" href="#main" onClick={(e) => { e.preventDefault(); main.current?.focus(); }}>Skip to the content</a>
+      <header class="top">
+        <a class="brand" href="#/" aria-label="motifd, list of jobs"><span aria-hidden="true" class="mark" />motifd</a>
+        <nav aria-label="Pages">
+          {NAV.map(([path, text, name]) => (
+            <a key={name} href={href(path)} aria-current={here === path || (path === "" && here === "jobs") ? "page" : undefined}>{text}</a>
+          ))}
+        </nav>
+        <LiveMark />
+        <button type="button" class="plain theme" onClick={switchTheme} aria-label={`Theme: ${theme.value}. Switch`}>{theme.value === "dark" ? "☾" : "☀"}</button>
+      </header>
+      <main ref={main} tabIndex={-1} id="main"><Page /></main>
+      {locked.value && <TokenForm />}
+    </>
+  );
+}
+
+render(<App />, document.getElementById("app")!);

@@ -1,0 +1,91 @@
+// Jobs beside each other: curves over each other, results and settings where they differ, and which motifs are the same.
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { get, metrics, send, type Job, type Json, type Point } from "../api";
+import { number, percent, title } from "../format";
+import { href, note, route } from "../router";
+import { Choice, Fault, Section, StateMark, Table, useLoad } from "../ui/base";
+import { Chart, type Line } from "../ui/chart";
+
+interface Agreement { samples: number; agreement: number; least_agreement: number; channels: { channel: number; other: number | null; motifs: number; other_motifs: number; together: number; agreement: number }[] }
+
+const shown = (value: Json | undefined): string => (value === undefined || value === null ? "–" : typeof value === "number" ? number(value, 4) : String(value));
+const simple = (value: Json | undefined): boolean => value === null || typeof value !== "object";
+
+function Motifs({ jobs }: { jobs: Job[] }) {
+  const [pair, setPair] = useState<[string, string]>([jobs[0].id, jobs[1].id]);
+  const names = jobs.map((j) => [j.id, `${title(j)} (${j.id.slice(-4)})`] as [string, string]);
+  const same = pair[0] === pair[1];
+  const answer = useLoad(same ? null : pair.join(), () => send<Agreement>("POST", `/v1/jobs/${pair[0]}/compare`, { with: pair[1] }));
+  const a = same ? null : answer.data;
+  return (
+    <Section title="Do they mark the same?" aside={<div class="tools"><Choice label="One" value={pair[0]} options={names} onChange={(v) => setPair([v, pair[1]])} /><Choice label="Other" value={pair[1]} options={names} onChange={(v) => setPair([pair[0], v])} /></div>}>
+      {same ? <p class="muted">A job agrees with itself; choose another.</p> : <Fault fault={answer.fault} />}
+      {a && <>
+        <p>On {number(a.samples)} inputs, channels matched one to one agree in <b>{percent(a.agreement)}</b> of their motifs on average, the least in {percent(a.least_agreement)}.</p>
+        <Table caption="Matched channels" words={0} head={["Channel", "Matched with", "Motifs", "Of the other", "Together", "Agreement"]} rows={a.channels.map((c) => [c.channel, c.other ?? "–", number(c.motifs), number(c.other_motifs), number(c.together),
+          <span class="measure"><span>{percent(c.agreement)}</span><progress class="bar" max={1} value={c.agreement} aria-label={`Agreement of channel ${c.channel}`} /></span>])} />
+      </>}
+    </Section>
+  );
+}
+
+function Pick({ picked }: { picked: string[] }) {
+  const list = useLoad("pick", (signal) => get<{ jobs: Job[] }>("/v1/jobs?limit=100", signal));
+  const rest = list.data?.jobs.filter((j) => !picked.includes(j.id)) ?? [];
+  return <Choice label="Add a job" value="" options={[["", "choose…"], ...rest.map((j) => [j.id, `${title(j)} · ${j.kind} (${j.id.slice(-4)})`] as [string, string])]} onChange={(id) => id && note({ jobs: [...picked, id].join(",") })} />;
+}
+
+function Together({ jobs }: { jobs: Job[] }) {
+  const range = ((f, t) => (f && t ? [Number(f), Number(t)] as [number, number] : null))(route.value.query.get("from"), route.value.query.get("to"));
+  const ids = jobs.map((j) => j.id).join();
+  const series = useLoad(`${ids} ${range?.join()}`, (signal) => Promise.all(jobs.map((j) => metrics(j.id, { points: 800, since: range?.[0], until: range?.[1] }, signal))));
+  const names = useMemo(() => [...new Set((series.data ?? []).flatMap((s) => Object.keys(s.series).filter((n) => s.series[n].length > 0)))], [series.data]);
+  const usual = ["accuracy", "density", "loss", "fpe", "mcc", "test_loss", "recovered"].find((n) => names.includes(n)) ?? names[0];
+  const metric = route.value.query.get("metric") ?? usual ?? "";
+  const lines = useMemo<Line[]>(() => (series.data ?? []).map((s, i) => ({ label: `${title(jobs[i])} (${jobs[i].id.slice(-4)})`, points: (s.series[metric] ?? []) as Point[], colour: i })).filter((l) => l.points.length > 0), [series.data, metric]);
+  const log = metric === "density" || metric.includes("loss") || metric === "achieved_density";
+  return (
+    <Section title="Curves" aside={<Choice label="Metric" value={metric} options={names.map((n) => [n, n.replaceAll("_", " ")] as [string, string])} onChange={(v) => note({ metric: v })} />}>
+      <Fault fault={series.fault} />
+      {lines.length > 0 && <Chart title={metric.replaceAll("_", " ")} lines={lines} xLabel="sample" log={log} height={320} range={range} onRange={(r) => note({ from: r ? String(Math.round(r[0])) : null, to: r ? String(Math.round(r[1])) : null })} />}
+    </Section>
+  );
+}
+
+/** Rows of what differs, one column a job. */
+function Differences({ jobs, name, of }: { jobs: Job[]; name: string; of: (job: Job) => Record<string, Json> | null }) {
+  const keys = [...new Set(jobs.flatMap((j) => Object.keys(of(j) ?? {})))].filter((k) => jobs.every((j) => simple(of(j)?.[k])));
+  const different = keys.filter((k) => new Set(jobs.map((j) => JSON.stringify(of(j)?.[k] ?? null))).size > 1);
+  return (
+    <Section title={name} aside={<span class="muted">{different.length} of {keys.length} differ</span>}>
+      {different.length > 0 ? <Table caption={name} words={1} head={["", ...jobs.map((j) => title(j))]} rows={different.map((k) => [k.replaceAll("_", " "), ...jobs.map((j) => shown(of(j)?.[k]))])} /> : <p class="muted">All the same.</p>}
+    </Section>
+  );
+}
+
+export function ComparePage() {
+  const picked = (route.value.query.get("jobs") ?? "").split(",").filter(Boolean);
+  const loaded = useLoad(picked.length ? picked.join() : null, (signal) => Promise.all(picked.map((id) => get<Job>(`/v1/jobs/${id}`, signal))));
+  useEffect(() => { document.title = "Compare · motifd"; }, []);
+  const jobs = picked.length ? (loaded.data ?? []).filter((j) => picked.includes(j.id)) : [];
+  const comparable = jobs.length > 1 && jobs.every((j) => j.kind === "sparling" && j.task === "train");
+  return (
+    <>
+      <div class="page-head"><h1>Compare</h1><Pick picked={picked} /></div>
+      <Fault fault={loaded.fault} />
+      {jobs.length === 0 && !picked.length && <p class="empty">Choose two jobs or more, here or in the table of jobs.</p>}
+      {jobs.length > 0 && (
+        <>
+          <ul class="picked">{jobs.map((j, i) => (
+            <li key={j.id}><i class={`swatch c${i % 8}`} aria-hidden="true" /><a href={href(`jobs/${j.id}`)}>{title(j)}</a> <span class="muted">{j.kind} <code>{j.id.slice(-6)}</code></span> <StateMark job={j} />
+              <button type="button" class="small" onClick={() => note({ jobs: picked.filter((id) => id !== j.id).join(",") || null })}>Leave out<span class="hidden"> {title(j)}</span></button></li>
+          ))}</ul>
+          <Together jobs={jobs} />
+          {comparable && <Motifs key={picked.join()} jobs={jobs} />}
+          {jobs.length > 1 && <Differences jobs={jobs} name="Results" of={(j) => j.result} />}
+          {jobs.length > 1 && <Differences jobs={jobs} name="Settings" of={(j) => j.config} />}
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,184 @@
+// One job: what it does now, what it found, and the room of its kind.
+import { useEffect, useRef, useState } from "preact/hooks";
+import { ask, get, kinds, send, type Artifact, type Checkpoint, type Job, type Kind, type Progress, type State } from "../api";
+import { bytes, DASH, duration, moment, number, percent, title } from "../format";
+import { follow, type LiveEvent } from "../live";
+import { go, href, route } from "../router";
+import { Bar, Facts, Fault, progressText, Section, StateMark, Table, useLoad } from "../ui/base";
+import { Curves } from "./curves";
+import { FactorsRoom } from "./factors";
+import { MotifsRoom } from "./motifs";
+import { PathwaysRoom } from "./pathways";
+import { ResultRoom } from "./result";
+import { RugRoom } from "./superposition";
+import { TreeRoom } from "./environments";
+
+type RoomProps = { job: Job };
+const ROOMS: Record<string, [string, string, (props: RoomProps) => preact.JSX.Element]> = {
+  sparling: ["motifs", "Motifs", MotifsRoom],
+  superposition: ["rug", "Rug", RugRoom],
+  pathways: ["pathways", "Pathways", PathwaysRoom],
+  factors: ["factors", "Factors", FactorsRoom],
+  environments: ["tree", "Tree", TreeRoom],
+};
+
+function Actions({ job, changed, fail }: { job: Job; changed: (job: Job) => void; fail: (fault: unknown) => void }) {
+  const [sure, setSure] = useState(false);
+  const act = (verb: string) => send<Job>("POST", `/v1/jobs/${job.id}/${verb}`).then(changed, fail);
+  const finished = ["succeeded", "failed", "cancelled"].includes(job.state);
+  const remove = () => send("DELETE", `/v1/jobs/${job.id}`).then(() => go(""), fail);
+  const evaluate = () => send<Job>("POST", `/v1/jobs/${job.id}/evaluation`, {}).then((made) => go(`jobs/${made.id}`), fail);
+  return (
+    <div class="tools">
+      {["pause", "resume", "cancel"].map((verb) => job.links[verb] && <button key={verb} type="button" onClick={() => void act(verb)}>{verb[0].toUpperCase() + verb.slice(1)}</button>)}
+      {finished && job.task === "train" && job.state === "succeeded" && <button type="button" onClick={() => void evaluate()}>Evaluate</button>}
+      <a class="button" href={href("new", { like: job.id })}>Again</a>
+      {finished && !sure && <button type="button" onClick={() => setSure(true)}>Delete</button>}
+      {sure && <><button type="button" class="danger" onClick={() => void remove()}>Delete for good</button><button type="button" onClick={() => setSure(false)}>Keep</button></>}
+    </div>
+  );
+}
+
+function Name({ job, changed, fail }: { job: Job; changed: (job: Job) => void; fail: (fault: unknown) => void }) {
+  const [text, setText] = useState<string | null>(null);
+  const save = (e: Event) => {
+    e.preventDefault();
+    send<Job>("PATCH", `/v1/jobs/${job.id}`, { name: text?.trim() || null }).then((now) => { setText(null); changed(now); }, fail);
+  };
+  if (text === null) return <h1>{title(job)} <button type="button" class="plain" aria-label="Rename" title="Rename" onClick={() => setText(job.name ?? "")}>✎</button></h1>;
+  return (
+    <form class="rename" onSubmit={save}>
+      <input aria-label="Name" value={text} autoFocus maxLength={127} onInput={(e) => setText((e.currentTarget as HTMLInputElement).value)} />
+      <button class="primary">Save</button><button type="button" onClick={() => setText(null)}>Leave</button>
+    </form>
+  );
+}
+
+function Now({ job }: { job: Job }) {
+  const p = job.progress, items: [string, preact.ComponentChildren][] = [
+    ["State", <StateMark job={job} />],
+    ["Progress", progressText(job)],
+    ["Stage", p.stage ?? DASH],
+    ["Samples", number(p.samples)],
+    ["Samples/s", number(p.samples_per_second)],
+  ];
+  if (p.density !== null) items.push(["Density", <>{number(p.density)}{typeof job.config.density_final === "number" && <span class="muted"> / {number(job.config.density_final)}</span>}</>]);
+  if (p.accuracy !== null) items.push(["Accuracy", <>{percent(p.accuracy)}{p.target_accuracy !== null && <span class="muted"> / {percent(p.target_accuracy)}</span>}</>]);
+  if (job.started_at && job.finished_at) items.push(["Took", duration((Date.parse(job.finished_at) - Date.parse(job.started_at)) / 1000)]);
+  return <div class="now"><Facts items={items} /><Bar value={p.fraction} label="Progress" /></div>;
+}
+
+function Files({ job }: { job: Job }) {
+  const files = useLoad(`${job.id} ${job.state}`, async (signal) => ({
+    checkpoints: (await get<{ checkpoints: Checkpoint[] }>(`/v1/jobs/${job.id}/checkpoints`, signal)).checkpoints,
+    artifacts: (await get<{ artifacts: Artifact[] }>(`/v1/jobs/${job.id}/artifacts`, signal)).artifacts,
+  }));
+  return (
+    <>
+      <Fault fault={files.fault} />
+      <Section title="Checkpoints">
+        <Table caption="Checkpoints" words={1} head={["No.", "Samples", "Density", "Accuracy", "Size", "Made", ""]}
+          rows={(files.data?.checkpoints ?? []).map((c) => [`${c.seq}${c.stage_end ? " · end of a stage" : ""}${c.pinned ? " · kept" : ""}`, number(c.samples), number(c.density), percent(c.accuracy), bytes(c.bytes), moment(c.created_at),
+            <Save path={c.href} name={`${job.id}-${c.seq}.safetensors`} />])} />
+      </Section>
+      <Section title="Files">
+        <Table caption="Files that the job made" words={2} head={["Name", "Type", "Size", ""]}
+          rows={(files.data?.artifacts ?? []).map((a) => [a.name, a.media_type, bytes(a.bytes), <Save path={a.href} name={a.name} />])} />
+      </Section>
+      <Section title="The whole job">
+        <p class="tools"><Save path={`/v1/jobs/${job.id}/bundle`} name={`${job.id}.motif`} text="Bundle, for another daemon" /><Save path={`/v1/jobs/${job.id}/attestation`} name={`${job.id}-attestation.json`} text="Attestation" /></p>
+      </Section>
+    </>
+  );
+}
+
+/** Downloads go through fetch, which carries the token. */
+function Save({ path, name, text = "Save" }: { path: string; name: string; text?: string }) {
+  const [fault, setFault] = useState<unknown>(null);
+  const save = async () => {
+    try {
+      const url = URL.createObjectURL(await (await ask(path)).blob());
+      const link = Object.assign(document.createElement("a"), { href: url, download: name });
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(url), 10_000);
+    } catch (e) {
+      setFault(e);
+    }
+  };
+  return <><button type="button" class="small" onClick={() => void save()} aria-label={text === "Save" ? `Save ${name}` : undefined}>{text}</button>{fault ? <Fault fault={fault} /> : null}</>;
+}
+
+function Configuration({ job, kind }: { job: Job; kind: Kind | undefined }) {
+  const preset = kind?.presets.find((p) => p.name === job.preset);
+  const base = (name: string) => kind?.fields.find((f) => f.name === name)?.default;
+  const rows = Object.entries(job.config).map(([name, value]) => {
+    const field = kind?.fields.find((f) => f.name === name), before = preset?.config[name] ?? base(name);
+    const changed = before !== undefined && before !== value;
+    return { changed, cells: [changed ? <strong>{name}</strong> : name, field?.meaning ?? "", String(value) + (field?.unit ? ` ${field.unit}` : "") + (changed ? ` (was ${before})` : "")] };
+  });
+  return (
+    <Section title="Configuration" aside={<span class="muted">{rows.filter((r) => r.changed).length} of {rows.length} differ from {job.preset ?? "the defaults"}</span>}>
+      <Table caption="Configuration" words={2} head={["Field", "Meaning", "Value"]} rows={[...rows.filter((r) => r.changed), ...rows.filter((r) => !r.changed)].map((r) => r.cells)} />
+    </Section>
+  );
+}
+
+/** The job, kept up to date by its events; `heard` gets those that are about curves. */
+function useJob(id: string) {
+  const loaded = useLoad(id, (signal) => get<Job>(`/v1/jobs/${id}`, signal));
+  const [patch, setPatch] = useState<Partial<Job> | null>(null);
+  const heard = useRef<((event: LiveEvent | null) => void) | null>(null);
+  const latest = useRef<Partial<Job>>({}), timer = useRef(0), reload = useRef(loaded.reload);
+  reload.current = loaded.reload;
+  useEffect(() => {
+    const settle = () => { timer.current = 0; setPatch({ ...latest.current }); };
+    const stop = follow(`/v1/jobs/${id}/events?after=now`, {
+      open: () => { reload.current(); heard.current?.(null); },
+      event: (event) => {
+        if (event.type === "state") {
+          latest.current = { ...latest.current, state: event.data.state as State, wish: null };
+          reload.current(); // links and result change with the state
+        } else if (event.type === "progress") latest.current = { ...latest.current, progress: event.data.progress as Progress };
+        else heard.current?.(event);
+        timer.current ||= window.setTimeout(settle, 200);
+      },
+    });
+    return () => { stop(); clearTimeout(timer.current); };
+  }, [id]);
+  useEffect(() => { latest.current = {}; setPatch(null); }, [loaded.data]);
+  const job = loaded.data ? { ...loaded.data, ...patch } : null;
+  return { job, fault: loaded.fault, heard, set: loaded.reload };
+}
+
+export function JobPage({ id }: { id: string }) {
+  const { job, fault, heard, set } = useJob(id);
+  const known = useLoad("kinds", () => kinds());
+  const [failed, setFailed] = useState<unknown>(null);
+  const tab = route.value.path[2] ?? "";
+  useEffect(() => { document.title = job ? `${title(job)} · motifd` : "motifd"; }, [job && title(job)]);
+  if (!job) return fault ? <Fault fault={fault} /> : <p class="empty">Loading…</p>;
+  const kind = known.data?.find((k) => k.kind === job.kind), room = job.task === "train" ? ROOMS[job.kind] : undefined;
+  const tabs: [string, string][] = [["", "Training"], ...(room ? [[room[0], room[1]] as [string, string]] : []), ["result", "Result"], ["config", "Configuration"], ["files", "Files"]];
+  const changed = () => { setFailed(null); set(); };
+  const Room = room?.[2];
+  return (
+    <>
+      <div class="page-head">
+        <div><p class="crumbs"><a href="#/">Jobs</a> / {job.kind}{job.preset ? ` / ${job.preset}` : ""}{job.from && <> / from <a href={href(`jobs/${job.from.job}`)}>{job.from.job.slice(-6)}</a></>} <code>{job.id}</code></p>
+          <Name job={job} changed={changed} fail={setFailed} /></div>
+        <Actions job={job} changed={changed} fail={setFailed} />
+      </div>
+      <Fault fault={failed} />
+      {job.error && <div class="fault" role="alert"><strong>The job failed.</strong> {String(job.error.detail ?? job.error.title ?? JSON.stringify(job.error))}</div>}
+      <Now job={job} />
+      <nav class="tabs" aria-label="Parts of the job">
+        {tabs.map(([path, text]) => <a key={path} href={href(`jobs/${id}${path ? `/${path}` : ""}`)} aria-current={tab === path ? "page" : undefined}>{text}</a>)}
+      </nav>
+      {tab === "" && <Curves job={job} kind={kind} heard={heard} />}
+      {room && tab === room[0] && Room && <Room job={job} />}
+      {tab === "result" && <ResultRoom job={job} />}
+      {tab === "config" && <Configuration job={job} kind={kind} />}
+      {tab === "files" && <Files job={job} />}
+    </>
+  );
+}

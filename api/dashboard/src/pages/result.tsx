@@ -1,0 +1,92 @@
+// What a job ended with: its numbers, errors by density, the confusion matrix, and the pictures it made.
+import { useEffect, useState } from "preact/hooks";
+import { ask, get, type Artifact, type Job, type Json } from "../api";
+import { number, percent } from "../format";
+import { Facts, Fault, Section, Table, useLoad } from "../ui/base";
+import { Chart, type Line } from "../ui/chart";
+import { ramp, theme } from "../ui/theme";
+
+const ERRORS: [string, string][] = [["fpe", "false positives (FPE)"], ["fne", "false negatives (FNE)"], ["ce", "confusion (CE)"], ["e2ee", "end to end (E2EE)"], ["exact", "exactly right"]];
+const SHARES = new Set([...ERRORS.map(([name]) => name), "ce_majority", "accuracy", "dropped"]);
+
+interface Confusion { symbols: string[]; channels: (number | string)[]; counts: number[][] }
+type ByDensity = { density: number; checkpoint: number } & Record<string, number>;
+
+export function ConfusionMatrix({ confusion }: { confusion: Confusion }) {
+  void theme.value; // the colours are the theme's
+  const most = Math.max(1, ...confusion.counts.flat());
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Confusion matrix">
+      <table class="matrix">
+        <caption>True symbols (rows) against the channel that marked them (columns)</caption>
+        <thead><tr><td />{confusion.channels.map((c) => <th key={c} scope="col">{c}</th>)}</tr></thead>
+        <tbody>{confusion.counts.map((row, r) => (
+          <tr key={r}><th scope="row">{confusion.symbols[r]}</th>
+            {row.map((count, c) => {
+              const part = Math.sqrt(count / most);
+              return <td key={c} class={part > 0.55 ? "deep" : ""} style={{ background: ramp(part) }}>{count || "·"}</td>;
+            })}</tr>
+        ))}</tbody>
+      </table>
+    </div>
+  );
+}
+
+export function ErrorsByDensity({ rows }: { rows: ByDensity[] }) {
+  const lines: Line[] = ERRORS.slice(0, 4).map(([name, label], i) => ({
+    label, colour: i, dots: true, points: rows.map((r) => [r.density, r[name]] as [number, number]).sort((a, b) => a[0] - b[0]),
+  }));
+  return <Chart title="Errors by density" lines={lines} xLabel="density" logX reverse unit={(v) => percent(v)} height={240} />;
+}
+
+const plain = (value: Json): boolean => value === null || typeof value !== "object";
+const show = (name: string, value: Json): string =>
+  typeof value === "number" ? (SHARES.has(name) ? percent(value) : number(value, 4)) : value === null ? "–" : String(value);
+
+/** A list of records as a table, whatever the method calls them. */
+function Records({ name, rows }: { name: string; rows: Record<string, Json>[] }) {
+  const flat = rows.map((row) => Object.fromEntries(Object.entries(row).map(([k, v]) => [k, v !== null && typeof v === "object" && !Array.isArray(v) && "median" in v ? v.median : v])));
+  const keys = [...new Set(flat.flatMap((row) => Object.keys(row)))].filter((key) => flat.some((row) => plain(row[key] ?? null) && row[key] !== null));
+  return (
+    <Section title={name.replaceAll("_", " ")}>
+      <Table caption={name} words={0} head={keys.map((k) => k.replaceAll("_", " "))} rows={flat.slice(0, 400).map((row) => keys.map((k) => show(k, row[k] ?? null)))} />
+    </Section>
+  );
+}
+
+/** A picture of the daemon's, fetched so that the token goes along. */
+export function Picture({ path, label }: { path: string; label: string }) {
+  const [url, setUrl] = useState("");
+  useEffect(() => {
+    let made = "", gone = false;
+    ask(path).then((r) => r.blob()).then((blob) => { made = URL.createObjectURL(blob); if (gone) URL.revokeObjectURL(made); else setUrl(made); }, () => undefined);
+    return () => { gone = true; if (made) URL.revokeObjectURL(made); };
+  }, [path]);
+  return url ? <img class="made" src={url} alt={label} loading="lazy" /> : <p class="empty">Loading…</p>;
+}
+
+export function Pictures({ job }: { job: Job }) {
+  const files = useLoad(`${job.id} ${job.state}`, (signal) => get<{ artifacts: Artifact[] }>(`/v1/jobs/${job.id}/artifacts`, signal));
+  const pictures = files.data?.artifacts.filter((a) => a.media_type.startsWith("image/")) ?? [];
+  if (!pictures.length) return null;
+  return <div class="pictures">{pictures.map((a) => <Section key={a.name} title={a.name}><Picture path={a.href} label={`${a.name} of ${job.kind}`} /></Section>)}</div>;
+}
+
+export function ResultRoom({ job }: { job: Job }) {
+  const r = job.result;
+  if (!r) return <p class="empty">{job.state === "failed" ? "There is none: the job failed." : "The result comes when the job has ended."}</p>;
+  const simple = Object.entries(r).filter(([, v]) => plain(v));
+  const first = ERRORS.filter(([name]) => typeof r[name] === "number");
+  const lists = Object.entries(r).filter(([name, v]) => name !== "by_density" && Array.isArray(v) && v.length > 0 && !plain(v[0])) as [string, Record<string, Json>[]][];
+  return (
+    <>
+      <Fault fault={null} />
+      {first.length > 0 && <Section title="Errors"><div class="headline"><Facts items={first.map(([name, label]) => [label, percent(r[name])])} /></div></Section>}
+      {Array.isArray(r.by_density) && r.by_density.length > 1 && <Section title="Annealing"><ErrorsByDensity rows={r.by_density as unknown as ByDensity[]} /></Section>}
+      {r.confusion && <Section title="Confusion matrix"><ConfusionMatrix confusion={r.confusion as unknown as Confusion} /></Section>}
+      <Section title="Numbers"><Facts items={simple.filter(([name]) => !first.some(([n]) => n === name)).map(([name, v]) => [name.replaceAll("_", " "), name.endsWith("sha256") ? <code title={String(v)}>{String(v).slice(0, 16)}…</code> : show(name, v)])} /></Section>
+      {lists.map(([name, rows]) => <Records key={name} name={name} rows={rows} />)}
+      <Pictures job={job} />
+    </>
+  );
+}

@@ -1,0 +1,33 @@
+// The page's address holds all of its state: #/jobs/ID/motifs?seed=3. Pages read it and write to it; nothing else remembers.
+import { signal } from "@preact/signals";
+
+export interface Route { path: string[]; query: URLSearchParams }
+
+function parse(): Route {
+  const [path, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
+  return { path: path.split("/").filter(Boolean).map(decodeURIComponent), query: new URLSearchParams(query) };
+}
+
+export const route = signal<Route>(parse());
+addEventListener("hashchange", () => { route.value = parse(); });
+
+export function href(path: string, query?: Record<string, string>): string {
+  const text = query ? new URLSearchParams(query).toString() : "";
+  return `#/${path}${text ? `?${text}` : ""}`;
+}
+
+export function go(path: string, query?: Record<string, string>): void {
+  location.hash = href(path, query);
+}
+
+/** Changes members of the query without a new entry in the history; null removes one. */
+export function note(changes: Record<string, string | null>): void {
+  const now = parse();
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null) now.query.delete(name);
+    else now.query.set(name, value);
+  }
+  const text = now.query.toString();
+  history.replaceState(null, "", `#/${now.path.map(encodeURIComponent).join("/")}${text ? `?${text}` : ""}`);
+  route.value = now;
+}

@@ -1,0 +1,114 @@
+// Small parts that every page is put together from.
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { Problem, type Job, type State } from "../api";
+import { duration, percent } from "../format";
+
+export type Children = ComponentChildren;
+
+const GLYPHS: Record<State, string> = { queued: "○", running: "◐", paused: "‖", succeeded: "●", failed: "✕", cancelled: "⊘" };
+
+export function StateMark({ job }: { job: Pick<Job, "state" | "wish"> }) {
+  return (
+    <span class={`state ${job.state}`}>
+      <span class="glyph" aria-hidden="true">{GLYPHS[job.state]}</span> {job.state}
+      {job.wish && <span class="muted"> · to {job.wish}</span>}
+    </span>
+  );
+}
+
+export function Bar({ value, label }: { value: number | null; label: string }) {
+  const share = Math.max(0, Math.min(1, value ?? 0));
+  return <progress class="bar" max={1} value={share} aria-label={label}>{percent(share)}</progress>;
+}
+
+/** "62 %, 40 s left", or what a job that does not run has to say. */
+export function progressText(job: Job): string {
+  const p = job.progress, share = `${Math.floor((p.fraction ?? 0) * 100)} %`;
+  if (job.state === "running") return p.eta_seconds !== null ? `${share}, ${duration(p.eta_seconds)} left` : share;
+  return job.state === "paused" ? `${share}, waiting` : share;
+}
+
+export function Section({ title, children, aside, id }: { title: string; children: Children; aside?: Children; id?: string }) {
+  return (
+    <section class="card" aria-label={title} id={id}>
+      <header class="card-head"><h2>{title}</h2>{aside}</header>
+      {children}
+    </section>
+  );
+}
+
+export function Fault({ fault }: { fault: unknown }) {
+  if (!fault) return null;
+  const problem = fault instanceof Problem ? fault : null;
+  return (
+    <div class="fault" role="alert">
+      <strong>{problem ? problem.title : "Something went wrong here"}</strong> {(fault as Error).message}
+      {problem?.faults.map((f) => <div key={f.pointer ?? f.parameter}><code>{f.pointer ?? f.parameter}</code> {f.detail}</div>)}
+    </div>
+  );
+}
+
+/** A table whose cells are text or elements; the first `words` columns are words, the others numbers. */
+export function Table({ caption, head, rows, words = 1 }: { caption: string; head: Children[]; rows: Children[][]; words?: number }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
+      <table>
+        <caption class="hidden">{caption}</caption>
+        <thead><tr>{head.map((cell, i) => <th key={i} scope="col" class={i < words ? "" : "num"}>{cell}</th>)}</tr></thead>
+        <tbody>
+          {rows.map((row, r) => <tr key={r}>{row.map((cell, i) => <td key={i} class={i < words ? "" : "num"}>{cell}</td>)}</tr>)}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What a picture shows, as a table that is made when it is opened. */
+export function DataTable({ caption, make, summary = "Data" }: { caption: string; summary?: string; make: () => { head: Children[]; rows: Children[][] } }) {
+  const [open, setOpen] = useState(false);
+  const data = open ? make() : null;
+  return (
+    <details class="data" onToggle={(e) => setOpen((e.currentTarget as HTMLDetailsElement).open)}>
+      <summary>{summary}<span class="hidden"> of {caption}</span></summary>
+      {data && <Table caption={caption} head={data.head} rows={data.rows} words={0} />}
+    </details>
+  );
+}
+
+export function Facts({ items }: { items: [string, Children][] }) {
+  return <dl class="facts">{items.map(([name, value]) => <div key={name}><dt>{name}</dt><dd>{value}</dd></div>)}</dl>;
+}
+
+export interface Loaded<T> { data: T | null; fault: unknown; busy: boolean; reload: () => void }
+
+/** Loads when `key` changes; an answer that was overtaken is dropped, and the last good one stays while the next loads. */
+export function useLoad<T>(key: string | null, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
+  const [state, setState] = useState<{ data: T | null; fault: unknown; busy: boolean }>({ data: null, fault: null, busy: key !== null });
+  const [turn, setTurn] = useState(0);
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    if (key === null) return undefined;
+    const stop = new AbortController();
+    setState((s) => ({ ...s, busy: true }));
+    latest.current(stop.signal).then(
+      (data) => { if (!stop.signal.aborted) setState({ data, fault: null, busy: false }); },
+      (fault) => { if (!stop.signal.aborted) setState((s) => ({ data: s.data, fault, busy: false })); },
+    );
+    return () => stop.abort();
+  }, [key, turn]);
+  return { ...state, reload: () => setTurn((t) => t + 1) };
+}
+
+export function Choice({ label, value, options, onChange }: {
+  label: string; value: string; options: [string, string][]; onChange: (value: string) => void;
+}) {
+  return (
+    <label class="choice"><span>{label}</span>
+      <select value={value} onChange={(e) => onChange((e.currentTarget as HTMLSelectElement).value)}>
+        {options.map(([id, text]) => <option key={id} value={id}>{text}</option>)}
+      </select>
+    </label>
+  );
+}

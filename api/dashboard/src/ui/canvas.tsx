@@ -1,0 +1,71 @@
+// Pictures of numbers: a canvas that is drawn again when its size or the theme changes.
+import { useEffect, useRef } from "preact/hooks";
+import { ramp, theme, type Ramp } from "./theme";
+
+export interface Grid { rows: number; cols: number; values: ArrayLike<number> }
+
+export function Canvas({ label, ratio, draw, onPoint, class: name }: {
+  label: string; ratio: number; draw: (context: CanvasRenderingContext2D, width: number, height: number) => void;
+  onPoint?: (x: number, y: number) => void; class?: string;
+}) {
+  const place = useRef<HTMLCanvasElement>(null), latest = useRef(draw);
+  latest.current = draw;
+  const paint = () => {
+    const canvas = place.current;
+    if (!canvas || !canvas.clientWidth) return;
+    const scale = devicePixelRatio || 1, width = canvas.clientWidth, height = width * ratio;
+    canvas.width = Math.round(width * scale);
+    canvas.height = Math.round(height * scale);
+    const context = canvas.getContext("2d")!;
+    context.scale(scale, scale);
+    latest.current(context, width, height);
+  };
+  useEffect(() => {
+    const size = new ResizeObserver(paint);
+    size.observe(place.current!);
+    return () => size.disconnect();
+  }, []);
+  useEffect(paint, [draw, theme.value, ratio]);
+  return (
+    <canvas ref={place} class={`picture ${name ?? ""}`} role="img" aria-label={label} style={{ aspectRatio: `${1 / ratio}` }}
+      onClick={onPoint && ((e) => { const box = place.current!.getBoundingClientRect(); onPoint((e.clientX - box.left) / box.width, (e.clientY - box.top) / box.height); })} />
+  );
+}
+
+/** A grid as one bitmap of a pixel a cell, stretched without smoothing. */
+export function paintGrid(context: CanvasRenderingContext2D, grid: Grid, box: [number, number, number, number], low: number, high: number, kind: Ramp): void {
+  const bitmap = document.createElement("canvas");
+  bitmap.width = grid.cols;
+  bitmap.height = grid.rows;
+  const small = bitmap.getContext("2d")!, image = small.createImageData(grid.cols, grid.rows);
+  const levels = 128, known = new Map<number, number[]>();
+  const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
+  for (let i = 0; i < grid.rows * grid.cols; i++) {
+    const value = grid.values[i], part = kind === "signed" ? value / most : (value - low) / (high - low || 1);
+    const level = Math.round(part * levels);
+    let rgb = known.get(level);
+    if (!rgb) known.set(level, (rgb = ramp(level / levels, kind).slice(4, -1).split(" ").map(Number)));
+    image.data.set([rgb[0], rgb[1], rgb[2], Number.isFinite(value) ? 255 : 0], i * 4);
+  }
+  small.putImageData(image, 0, 0);
+  context.imageSmoothingEnabled = false;
+  context.drawImage(bitmap, ...box);
+}
+
+export function bounds(values: ArrayLike<number>): [number, number] {
+  let low = Infinity, high = -Infinity;
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] < low) low = values[i];
+    if (values[i] > high) high = values[i];
+  }
+  return [low, high];
+}
+
+export function Heat({ label, grid, ratio }: { label: string; grid: Grid; ratio?: number }) {
+  const [low, high] = bounds(grid.values);
+  return <Canvas label={label} ratio={ratio ?? grid.rows / grid.cols} draw={(c, w, h) => paintGrid(c, grid, [0, 0, w, h], low, high, low < 0 ? "signed" : "values")} />;
+}
+
+export function Scale({ low, high, diverging, text }: { low: string; high: string; diverging?: boolean; text: string }) {
+  return <p class="scale"><span>{low}</span><i class={diverging ? "diverging" : ""} aria-hidden="true" /><span>{high}</span><span class="muted">{text}</span></p>;
+}
