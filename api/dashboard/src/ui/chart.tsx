@@ -51,7 +51,7 @@ function drawBands(bands: Band[], names: boolean): (u: uPlot) => void {
 const decades = (_u: uPlot, ticks: number[]) => ticks.map((v) => (Number.isInteger(Math.log10(v)) ? v : null));
 
 function axes(p: ChartProps): uPlot.Axis[] {
-  const grid = (log?: boolean) => ({ stroke: () => colour("grid"), width: 1, filter: log ? decades : undefined });
+  const grid = (log?: boolean) => ({ stroke: () => colour("grid"), width: 1, ...(log ? { filter: decades } : {}) });
   const common = { stroke: () => colour("faint"), ticks: { show: false }, font: FONT };
   return [
     { ...common, grid: grid(p.logX), size: 26, gap: 4, space: 60, values: (_u, ticks) => ticks.map((v) => (v === null ? "" : p.logX ? number(v) : short(v))) },
