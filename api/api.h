@@ -81,6 +81,11 @@ struct api_response {
     size_t (*read)(void *context, uint64_t offset, void *to, size_t count);
     void (*read_close)(void *context);
     void *read_context;
+    /* An event stream: `body` is how it begins; what follows is the adapter's to send for as long as the client stays:
+     * the events of one job ("": of all jobs) with ids beyond `events_after`, as events.h writes them. */
+    bool events;
+    char events_job[32];
+    int64_t events_after;
     const char *route; /* pattern of the route for logs, "" when none matched; static */
     double seconds;    /* that api_handle() took */
     char id[API_REQUEST_ID];

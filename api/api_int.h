@@ -89,6 +89,8 @@ void jobs_pause(struct exchange *x);
 void jobs_resume(struct exchange *x);
 void jobs_delete(struct exchange *x);
 void metrics_read(struct exchange *x);
+void events_all(struct exchange *x);
+void events_job(struct exchange *x);
 void checkpoints_list(struct exchange *x);
 void checkpoints_get(struct exchange *x);
 void query_motifs(struct exchange *x);
@@ -147,6 +149,8 @@ void respond_picture(struct exchange *x, const struct picture *picture, const st
 void job_etag(const struct storage_job *job, char out[64]);
 /* The job document, as a value. */
 void job_document(struct exchange *x, const char *key, const struct storage_job *job);
+/* Its member "progress" of the stored text, which may be NULL. */
+void progress_document(struct json_sink *json, const char *stored);
 /* Loads the job and answers with it. */
 void respond_job(struct exchange *x, int status, const char *id);
 /* Stores and answers 201, or the first answer again. `body` is what the fingerprint is taken of. */

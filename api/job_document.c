@@ -19,7 +19,7 @@ void stored_json(struct json_sink *json, const char *key, const char *text)
 }
 
 /* The members of `progress` are fixed; what the executor did not say is null. */
-static void progress(struct json_sink *json, const char *stored)
+void progress_document(struct json_sink *json, const char *stored)
 {
     static const char *const names[] = {"step", "samples", "fraction", "samples_per_second", "eta_seconds", "density",
                                         "target_accuracy", "accuracy", "stage"};
@@ -64,6 +64,7 @@ static void links(struct exchange *x, const struct storage_job *job)
     sink_begin_object(out, "links");
     link(out, "self", job->id, "");
     link(out, "metrics", job->id, "/metrics");
+    link(out, "events", job->id, "/events");
     link(out, "checkpoints", job->id, "/checkpoints");
     link(out, "evaluation", job->id, "/evaluation");
     link(out, "artifacts", job->id, "/artifacts");
@@ -121,7 +122,7 @@ void job_document(struct exchange *x, const char *key, const struct storage_job 
     stored_json(&x->json, "config", job->config);
     source(out, "from", job);
     stored_json(&x->json, "evaluation", job->params);
-    progress(&x->json, job->progress);
+    progress_document(&x->json, job->progress);
     stored_json(&x->json, "result", job->result);
     stored_json(&x->json, "error", job->error);
     sink_time(out, "created_at", job->created_at);

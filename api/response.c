@@ -25,6 +25,7 @@ void response_reset(struct api_response *response)
     response->read_close = NULL;
     response->read_context = NULL;
     response->read_bytes = 0;
+    response->events = false;
     for (size_t i = 0; i < response->header_count; i++) {
         free(response->headers[i].value);
     }

@@ -1,4 +1,4 @@
-/* Every route there is. Streams of events and uploads of datasets will be further rows. */
+/* Every route there is. */
 #include "api/api_int.h"
 #include "api/route.h"
 
@@ -37,6 +37,11 @@ static const struct api_parameter metrics_query[] = {
 static const struct api_parameter audit_query[] = {
     {PARAMETER_INTEGER, "limit", 1, COUNT_LIMIT, NULL, "entries on a page (100)"},
     {PARAMETER_TEXT, "cursor", 0, 64, NULL, "next_cursor of the page before"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL},
+};
+static const struct api_parameter events_query[] = {
+    {PARAMETER_TEXT, "after", 0, 20, NULL,
+     "begin behind this event, or behind the newest (now); the header Last-Event-ID counts more"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 static const struct api_parameter ask_query[] = {
@@ -112,6 +117,14 @@ static const struct api_answer delete_answers[] = {{204, NULL, NULL, "Gone."}, P
                                                    PROBLEM(412, "If-Match names another version."), END};
 static const struct api_answer metrics_answers[] = {{200, JSON, "Metrics", "Series of [step, value]."},
                                                     PROBLEM(404, "There is no such job."), END};
+#define STREAM {200, "text/event-stream", NULL, "Server-sent events: state, progress, metric, checkpoint."}
+#define STREAM_PROBLEMS                                                          \
+    PROBLEM(400, "Last-Event-ID or a query parameter is wrong."),                \
+        PROBLEM(503, "64 streams are open already, or the daemon is shutting down; Retry-After says when to come back.")
+static const struct api_answer events_answers[] = {STREAM, STREAM_PROBLEMS, END};
+static const struct api_answer job_events_answers[] = {
+    STREAM, {204, NULL, NULL, "The job is finished and there are no further events: do not connect again."},
+    STREAM_PROBLEMS, PROBLEM(404, "There is no such job."), END};
 static const struct api_answer checkpoints_answers[] = {{200, JSON, "CheckpointList", "Oldest first."},
                                                         PROBLEM(404, "There is no such job."), END};
 static const struct api_answer checkpoint_answers[] = {
@@ -241,6 +254,10 @@ const struct api_route api_routes[] = {
     ACT("resume", jobs_resume, "Let a paused job go on from where it stopped"),
     GET("/v1/jobs/{id}/metrics", "readMetrics", API_SCOPE_READ, metrics_query, metrics_answers, metrics_read,
         "Time series of a job"),
+    GET("/v1/jobs/{id}/events", "followJob", API_SCOPE_READ, events_query, job_events_answers, events_job,
+        "What happens to a job, as it happens; from its beginning, or behind Last-Event-ID"),
+    GET("/v1/events", "followAll", API_SCOPE_READ, events_query, events_answers, events_all,
+        "What happens to all jobs; from now on, or behind Last-Event-ID"),
     GET("/v1/jobs/{id}/checkpoints", "listCheckpoints", API_SCOPE_READ, NULL, checkpoints_answers, checkpoints_list,
         "Checkpoints that a job keeps"),
     GET("/v1/jobs/{id}/checkpoints/{seq}", "getCheckpoint", API_SCOPE_READ, NULL, checkpoint_answers, checkpoints_get,

@@ -84,15 +84,30 @@ static enum status start_core(struct daemon *daemon, struct error *err)
     return api_create(&api, &daemon->api, err);
 }
 
+static void events_added(void *context)
+{
+    streams_notify(context);
+}
+
 static enum status start_storage(struct daemon *daemon, struct error *err)
 {
+    struct streams_options streams = {.heartbeat_ms = daemon->settings->event_heartbeat_ms,
+                                      .stall_ms = daemon->settings->event_stall_ms};
+    if (streams_create(&streams, &daemon->streams, err) != STATUS_OK) {
+        return err->code;
+    }
     struct storage_options options = {
         .path = daemon->settings->db,
         .maker = daemon->maker,
         .queue_limit = daemon->settings->queue_limit,
         .log = {.context = daemon->journal, .line = log_lower_rooms},
+        .events_added = events_added,
+        .events_context = daemon->streams,
     };
     enum status status = storage_open(&options, &daemon->storage, err);
+    if (status == STATUS_OK) {
+        status = streams_start(daemon->streams, daemon->storage, err);
+    }
     return status != STATUS_OK
                ? status
                : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
@@ -147,6 +162,7 @@ static enum status start_http(struct daemon *daemon, struct error *err)
         .api = daemon->api,
         .auth = &daemon->auth,
         .journal = daemon->journal,
+        .streams = daemon->streams,
     };
     struct http *http = NULL;
     status = http_start(&options, &http, err);
@@ -271,7 +287,11 @@ static void stop(struct daemon *daemon)
     scheduler_stop(daemon->scheduler);
     daemon->scheduler = NULL;
     api_destroy(daemon->api);
+    if (daemon->streams != NULL) {
+        streams_end(daemon->streams); /* when there was no server to do it */
+    }
     storage_close(daemon->storage);
+    streams_destroy(daemon->streams);
     journal_close(daemon->journal);
     if (daemon->tls_key != NULL) {
         sodium_memzero(daemon->tls_key, strlen(daemon->tls_key));

@@ -12,12 +12,14 @@
 #include "server/http.h"
 #include "server/journal.h"
 #include "server/scheduler.h"
+#include "server/streams.h"
 #include "storage/storage.h"
 
 struct daemon {
     const struct settings *settings;
     struct journal *journal;
     struct storage *storage;
+    struct streams *streams;
     struct auth auth;
     struct facts facts;
     char maker[256];

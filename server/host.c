@@ -71,6 +71,15 @@ static void process_metrics(void *context, struct buf *out)
     buf_format(out, "motifd_runs_total{end=\"succeeded\"} %llu\n", (unsigned long long)executor->jobs_succeeded);
     buf_format(out, "motifd_runs_total{end=\"failed\"} %llu\n", (unsigned long long)executor->jobs_failed);
     buf_format(out, "motifd_runs_total{end=\"yielded\"} %llu\n", (unsigned long long)executor->jobs_yielded);
+    struct streams_stats streams;
+    streams_stats_read(daemon->streams, &streams);
+    family(out, "motifd_event_streams", "gauge", "Open event streams.", (double)streams.open);
+    family(out, "motifd_event_streams_total", "counter", "Event streams opened.", (double)streams.opened);
+    family(out, "motifd_event_streams_refused_total", "counter", "Event streams refused because too many were open.",
+           (double)streams.refused);
+    family(out, "motifd_event_streams_cut_total", "counter", "Event streams cut because nobody read them.",
+           (double)streams.cut);
+    family(out, "motifd_events_sent_total", "counter", "Events queued for streams.", (double)streams.events);
     struct http *http = daemon->http;
     if (http == NULL) {
         return;

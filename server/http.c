@@ -31,6 +31,7 @@
 #define CONNECTION_MEMORY (64u * 1024u)
 #define QUEUE_MAX 256
 #define READ_BLOCK (256u * 1024u)
+#define STREAM_BLOCK (16u * 1024u)
 /* A body that nobody wants is thrown away up to here, so that the client can read why: bytes left unread in
  * a closed socket make the kernel send a reset, which may overtake the answer. */
 #define DISCARD_MAX (1024u * 1024u)
@@ -67,6 +68,7 @@ struct exchange {
     struct api_request request;
     struct api_response response;
     char who[AUTH_NAME], peer[INET6_ADDRSTRLEN];
+    struct stream *stream; /* NULL but for an event stream */
     struct timespec started;
 };
 
@@ -97,11 +99,20 @@ static ssize_t read_body(void *context, uint64_t offset, char *to, size_t count)
     return got > 0 ? (ssize_t)got : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
+static ssize_t read_stream(void *context, uint64_t offset, char *to, size_t count)
+{
+    struct exchange *exchange = context;
+    ptrdiff_t got = exchange->stream != NULL ? streams_take(exchange->stream, to, count) : -1;
+    return got >= 0 ? got : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
 static enum MHD_Result send_response(struct exchange *exchange)
 {
     struct api_response *response = &exchange->response;
     struct MHD_Response *out;
-    if (response->read != NULL) {
+    if (response->events) {
+        out = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, exchange, NULL);
+    } else if (response->read != NULL) {
         out = MHD_create_response_from_callback(response->read_bytes, READ_BLOCK, read_body, exchange, NULL);
     } else { /* the bytes live until on_completed */
         out = MHD_create_response_from_buffer(response->body.size, response->body.data, MHD_RESPMEM_PERSISTENT);
@@ -117,7 +128,8 @@ static enum MHD_Result send_response(struct exchange *exchange)
         ok = ok && MHD_add_response_header(out, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
     }
     exchange->stage = STAGE_SENT;
-    reaper_enter(exchange->http->reaper, exchange->watch, REAPER_SENDING);
+    /* The readers of event streams have a deadline of their own. */
+    reaper_enter(exchange->http->reaper, exchange->watch, response->events ? REAPER_ANSWERING : REAPER_SENDING);
     enum MHD_Result result = ok ? MHD_queue_response(exchange->connection, (unsigned)response->status, out) : MHD_NO;
     MHD_destroy_response(out);
     return result;
@@ -307,10 +319,52 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
     return exchange->discarded <= DISCARD_MAX ? MHD_YES : MHD_NO;
 }
 
+static void park_connection(void *context)
+{
+    MHD_suspend_connection(context);
+}
+
+static void wake_connection(void *context)
+{
+    MHD_resume_connection(context);
+}
+
+static int descriptor_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info != NULL ? info->connect_fd : -1;
+}
+
+static void cut_connection(void *context)
+{
+    (void)shutdown(descriptor_of(context), SHUT_RDWR); /* its thread sees the end and closes it */
+}
+
+static void open_stream(struct exchange *exchange)
+{
+    struct api_response *response = &exchange->response;
+    struct stream_line line = {
+        .context = exchange->connection,
+        .fd = descriptor_of(exchange->connection),
+        .park = park_connection,
+        .wake = wake_connection,
+        .cut = cut_connection,
+    };
+    exchange->stream = streams_open(exchange->http->options.streams, &line, response->events_job,
+                                    response->events_after, response->body.data, response->body.size);
+    if (exchange->stream == NULL) {
+        exchange->has_response = true;
+        refuse(exchange, 503, "Service unavailable", "as many event streams as there may be are open", 5);
+    }
+}
+
 static void work(void *item)
 {
     struct exchange *exchange = item;
     api_handle(exchange->http->options.api, &exchange->request, &exchange->response);
+    if (exchange->response.events && strcmp(exchange->head.method, "HEAD") != 0) {
+        open_stream(exchange);
+    }
     exchange->has_response = true;
     exchange->stage = STAGE_ANSWERED;
     MHD_resume_connection(exchange->connection);
@@ -425,6 +479,7 @@ static void on_completed(void *context, struct MHD_Connection *connection, void 
                      code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", not completed");
         api_response_close(&exchange->response);
     }
+    streams_close(exchange->stream);
     buf_close(&exchange->body);
     api_upload_close(http->options.api, exchange->upload);
     reaper_enter(http->reaper, exchange->watch, REAPER_IDLE);
@@ -439,8 +494,8 @@ static void on_connection(void *context, struct MHD_Connection *connection, void
 {
     struct http *http = context;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-        *state = info != NULL ? reaper_watch(http->reaper, info->connect_fd) : NULL;
+        int fd = descriptor_of(connection);
+        *state = fd >= 0 ? reaper_watch(http->reaper, fd) : NULL;
     } else {
         reaper_forget(http->reaper, *state);
         *state = NULL;
@@ -602,6 +657,9 @@ void http_stop(struct http *http, int wait_ms)
         return;
     }
     http_quiesce(http);
+    if (http->options.streams != NULL) {
+        streams_end(http->options.streams);
+    }
     for (int waited = 0; waited < wait_ms && http->in_progress > 0; waited += 5) {
         (void)usleep(5000);
     }

@@ -3,6 +3,7 @@
  *   target seen → head complete: guard (guard.h), scope (auth.h), api_admit() → body into a bounded buffer
  *   → suspended, a crew thread calls api_handle() → resumed, the answer goes out
  *
+ * An event stream (streams.h) stays suspended between its events and holds no thread.
  * A refusal is sent before the body is read. Health answers come straight from the network thread, so
  * that they never queue behind a slow query. Deadlines are the reaper's. */
 #ifndef MOTIF_SERVER_HTTP_H
@@ -16,6 +17,7 @@
 #include "server/auth.h"
 #include "server/journal.h"
 #include "server/reaper.h"
+#include "server/streams.h"
 
 struct http;
 
@@ -32,6 +34,7 @@ struct http_options {
     struct api *api; /* borrowed, outlive the server */
     struct auth *auth;
     struct journal *journal;
+    struct streams *streams; /* http_stop() ends them */
 };
 
 enum status http_start(const struct http_options *options, struct http **http, struct error *err);

@@ -60,6 +60,10 @@ const struct setting settings_table[] = {
      "how long a body or an answer may be slower than --body-rate"},
     {"body-rate", SETTING_INT, FIELD(body_rate), "1024", 1, 1000000000, "BYTES",
      "bytes a second at which a body must arrive and an answer must be taken"},
+    {"event-heartbeat-ms", SETTING_INT, FIELD(event_heartbeat_ms), "15000", 50, 3600000, "MS",
+     "an event stream that is quiet gets a comment this often, so that proxies keep it open"},
+    {"event-stall-ms", SETTING_INT, FIELD(event_stall_ms), "60000", 50, 3600000, "MS",
+     "an event stream whose reader takes nothing for this long is cut"},
     {"drain-ms", SETTING_INT, FIELD(drain_ms), "9000", 100, 3600000, "MS",
      "after SIGTERM: how long running jobs have to finish a step and save"},
 };

@@ -31,6 +31,7 @@ struct settings {
     int64_t upload_bytes, datasets_bytes;
     int64_t http_threads, handler_threads, connections, connections_per_address, rate_limit;
     int64_t header_timeout_ms, idle_timeout_ms, body_grace_ms, body_rate;
+    int64_t event_heartbeat_ms, event_stall_ms;
     int64_t evaluators;
     int64_t job_nice;
     int64_t drain_ms;

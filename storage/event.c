@@ -12,6 +12,17 @@ enum status event_add(struct db *db, int64_t job, const char *type, const char *
                   clock_now_ms());
 }
 
+enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err)
+{
+    enum status status = event_add(db, job, "progress", data, err);
+    if (status != STATUS_OK)
+        return status;
+    return db_run(db, err,
+                  "DELETE FROM event WHERE job = ?1 AND type = 'progress' AND id <= (SELECT id FROM event"
+                  " WHERE job = ?1 AND type = 'progress' ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+                  "in", job, PROGRESS_EVENTS);
+}
+
 struct posted {
     struct command base;
     char id[STORAGE_ID];
@@ -107,5 +118,17 @@ enum status storage_event_read(struct storage *storage, const char *id, int64_t 
     }
     reader_end(storage, db);
     *events = list;
+    return status;
+}
+
+enum status storage_event_newest(struct storage *storage, int64_t *id, struct error *err)
+{
+    struct db *db;
+    *id = 0;
+    enum status status = reader_begin(storage, &db, err);
+    if (status != STATUS_OK)
+        return status;
+    status = db_integer(db, id, 0, err, "SELECT seq FROM sqlite_sequence WHERE name = 'event'", "");
+    reader_end(storage, db);
     return status;
 }

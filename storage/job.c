@@ -358,10 +358,18 @@ static void progress_destroy(struct command *command)
 static enum status progress_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
 {
     struct progress *p = (struct progress *)command;
-    return db_run(db, err,
-                  "UPDATE job SET progress = ?, progress_version = progress_version + 1"
-                  " WHERE id = ? AND state NOT IN ('succeeded', 'failed', 'cancelled')",
-                  "tt", p->text, p->id);
+    int64_t job;
+    enum status status = db_run(db, err,
+                                "UPDATE job SET progress = ?, progress_version = progress_version + 1"
+                                " WHERE id = ? AND state NOT IN ('succeeded', 'failed', 'cancelled')",
+                                "tt", p->text, p->id);
+    if (status != STATUS_OK || db_changes(db) == 0)
+        return status;
+    status = job_number(db, p->id, &job, err);
+    if (status == STATUS_OK)
+        status = event_add_progress(db, job, p->text, err);
+    command->adds_events = status == STATUS_OK;
+    return status;
 }
 
 /* The newer text takes the place of one that still waits. */

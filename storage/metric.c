@@ -142,6 +142,20 @@ static enum status write_tails(struct db *db, struct tail *tails, int *count, st
     return status;
 }
 
+/* One event for the whole batch; its points are read from the series when somebody wants them. */
+static enum status announce(struct db *db, int64_t job, const struct batch *batch, struct error *err)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    char span[48];
+    for (size_t i = 0; i < batch->count; i++) {
+        int64_t step = batch->entries[i].point.step;
+        first = step < first ? step : first;
+        last = step > last ? step : last;
+    }
+    (void)snprintf(span, sizeof span, "%lld %lld", (long long)first, (long long)last);
+    return event_add(db, job, "metric", span, err);
+}
+
 static enum status batch_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
 {
     struct batch *batch = (struct batch *)command;
@@ -171,6 +185,9 @@ static enum status batch_run(struct storage *storage, struct db *db, struct comm
     if (status == STATUS_OK)
         status = write_tails(db, tails, &open, err);
     free(tails);
+    if (status == STATUS_OK)
+        status = announce(db, job, batch, err);
+    command->adds_events = status == STATUS_OK;
     return status;
 }
 

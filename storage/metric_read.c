@@ -95,13 +95,13 @@ static enum status stream(struct db *db, int64_t series, int64_t start, int64_t 
     while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         status = block_decode(stmt, 1, &block, err);
         if (status == STATUS_OK && (sqlite3_column_int64(stmt, 0) != (series << BLOCK_BITS) + at / BLOCK_POINTS ||
-                                    (block.count < BLOCK_POINTS && at + block.count != end)))
+                                    (block.count < BLOCK_POINTS && at + block.count < end)))
             status = error_set(err, STATUS_CORRUPT, NULL, "a metric series has a hole");
-        if (status != STATUS_OK) {
+        if (status != STATUS_OK || at >= end) {
             db_done(stmt);
             break;
         }
-        for (int i = 0; i < block.count; i++, at++) {
+        for (int i = 0; i < block.count && at < end; i++, at++) {
             if (at < start)
                 continue;
             if (buckets == 0) {
@@ -129,6 +129,8 @@ static enum status read_series(struct db *db, int64_t series, const struct stora
         return status;
     int64_t last_number = last_id - (series << BLOCK_BITS), end = last_number * BLOCK_POINTS + block.count;
     status = find_start(db, series, last_number, query->since, &start, err);
+    if (status == STATUS_OK && query->until != NULL && block.points[block.count - 1].step > *query->until)
+        status = find_start(db, series, last_number, *query->until, &end, err);
     if (status != STATUS_OK || start >= end)
         return status;
     out->total = end - start;

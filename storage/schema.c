@@ -114,6 +114,9 @@ static const char *const migrations[] = {
     "  request TEXT NOT NULL UNIQUE, method TEXT NOT NULL, target TEXT NOT NULL,"
     "  status INTEGER, made TEXT"
     ") STRICT;",
+
+    /* For the pruning of progress events. */
+    "CREATE INDEX event_progress ON event(job, id) WHERE type = 'progress';",
 };
 #define NEWEST ((int)(sizeof migrations / sizeof migrations[0]))
 

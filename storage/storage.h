@@ -219,13 +219,14 @@ struct storage_series {
     const char *name;
     struct storage_point *points;
     size_t count;       /* of points here */
-    int64_t total;      /* of points that are stored after `since` */
+    int64_t total;      /* of points that are stored between `since` and `until` */
 };
 
 struct storage_metric_query {
     const char *const *names; /* NULL: every series of the job */
     size_t name_count;
     int64_t since;            /* only points with step > since; INT64_MIN: all */
+    const int64_t *until;     /* only points with step <= *until; NULL: all */
     int64_t max_points;       /* a series; 0: all; less than 3 counts as 3 */
 };
 
@@ -243,8 +244,13 @@ enum status storage_metric_read(struct storage *storage, const char *id, const s
 struct storage_event {
     int64_t id;             /* grows over the whole store, never used twice */
     char job[STORAGE_ID];
-    const char *type;       /* "state" (data: the state's name) and "checkpoint" (data: its seq in
-                               decimal) are added by storage with the change itself; others by callers */
+    /* Added by storage, in the transaction of the change itself:
+     *   "state"       the state's name
+     *   "progress"    the progress text; a job keeps the newest 600
+     *   "metric"      "FIRST LAST": points with steps in [FIRST, LAST] were appended
+     *   "checkpoint"  its seq in decimal
+     * Others come from callers. */
+    const char *type;
     const char *data;
     int64_t time;
 };
@@ -257,6 +263,9 @@ enum status storage_event_append(struct storage *storage, const char *id, const 
 enum status storage_event_read(struct storage *storage, const char *id, int64_t after, int limit,
                                struct arena *arena, struct storage_event **events, size_t *count,
                                struct error *err);
+
+/* The id of the newest event that was ever added, 0 before the first. */
+enum status storage_event_newest(struct storage *storage, int64_t *id, struct error *err);
 
 /* ---- checkpoints --------------------------------------------------------------------------------- */
 

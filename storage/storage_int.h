@@ -136,6 +136,7 @@ struct storage {
 #define CHUNK_BITS 20                   /* chunk.id = checkpoint.id << CHUNK_BITS | number */
 #define CHUNKS_MAX ((int64_t)1 << CHUNK_BITS)
 #define BLOCK_BITS 24                   /* block.id = series.id << BLOCK_BITS | number */
+#define PROGRESS_EVENTS 600             /* of a job */
 #define BLOCK_POINTS 240                /* points of a series in one row; all but the last row are full */
 
 int64_t clock_now_ms(void);       /* since 1970 */
@@ -153,6 +154,8 @@ enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], 
 /* job.c: the number of a job, STATUS_NOT_FOUND without it. */
 enum status job_number(struct db *db, const char *id, int64_t *number, struct error *err);
 enum status event_add(struct db *db, int64_t job, const char *type, const char *data, struct error *err);
+/* event.c: the same for "progress", of which a job keeps the newest PROGRESS_EVENTS. */
+enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err);
 /* job.c: yields every running job. */
 enum status job_recover(struct db *db, int64_t *count, struct error *err);
 

@@ -79,6 +79,59 @@ static void test_appended_events(void **state)
     fixture_reopen(f);
 }
 
+/* What is appended with points and progress, and what of it is kept. */
+static void test_announced_events(void **state)
+{
+    struct fixture *f = *state;
+    struct storage_event *events;
+    struct storage_series *series;
+    size_t count;
+    int64_t newest;
+    char id[STORAGE_ID], text[32];
+    OK(storage_event_newest(f->storage, &newest, &f->err));
+    assert_int_equal(newest, 0);
+    submit_running(f, id);
+    OK(storage_event_newest(f->storage, &newest, &f->err));
+    assert_int_equal(newest, 2);
+    const struct storage_metric points[] = {
+        {"loss", {10, 0.5}}, {"loss", {20, 0.25}}, {"density", {12, 0.1}}, {"loss", {30, 0.125}}};
+    OK(storage_metric_append(f->storage, id, points, 3, &f->err));
+    OK(storage_flush(f->storage, &f->err));
+    OK(storage_metric_append(f->storage, id, points + 3, 1, &f->err));
+    OK(storage_metric_append(f->storage, "nobody", points, 3, &f->err));
+    OK(storage_flush(f->storage, &f->err));
+    OK(storage_event_read(f->storage, id, newest, 100, &f->arena, &events, &count, &f->err));
+    assert_int_equal(count, 2);
+    assert_string_equal(events[0].type, "metric");
+    assert_string_equal(events[0].data, "10 20");
+    assert_string_equal(events[1].data, "30 30");
+    /* and read back by that span */
+    int64_t until = 20;
+    struct storage_metric_query query = {.since = 9, .until = &until};
+    OK(storage_metric_read(f->storage, id, &query, &f->arena, &series, &count, &f->err));
+    assert_int_equal(count, 2);
+    assert_int_equal(series[0].count, 1);
+    assert_int_equal(series[1].count, 2);
+    assert_int_equal(series[1].points[1].step, 20);
+    for (int i = 0; i < 650; i++) {
+        (void)snprintf(text, sizeof text, "{\"n\":%d}", i);
+        OK(storage_job_progress(f->storage, id, text, &f->err));
+        OK(storage_flush(f->storage, &f->err));
+    }
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM event WHERE type = 'progress'"), 600);
+    OK(storage_event_newest(f->storage, &newest, &f->err));
+    OK(storage_event_read(f->storage, id, newest - 1, 100, &f->arena, &events, &count, &f->err));
+    assert_int_equal(count, 1);
+    assert_string_equal(events[0].type, "progress");
+    assert_string_equal(events[0].data, "{\"n\":649}");
+    OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
+    OK(storage_job_progress(f->storage, id, "{}", &f->err)); /* too late: no event either */
+    OK(storage_flush(f->storage, &f->err));
+    OK(storage_event_read(f->storage, id, newest, 100, &f->arena, &events, &count, &f->err));
+    assert_int_equal(count, 1);
+    assert_string_equal(events[0].data, "succeeded");
+}
+
 static void test_artifacts(void **state)
 {
     struct fixture *f = *state;
@@ -251,6 +304,7 @@ int main(void)
         TEST_OPEN(test_chain),
         TEST_OPEN(test_state_events),
         TEST_OPEN(test_appended_events),
+        TEST_OPEN(test_announced_events),
         TEST_OPEN(test_artifacts),
         TEST_OPEN(test_tokens),
     };
