@@ -32,6 +32,7 @@
 #define QUEUE_MAX 256
 #define READ_BLOCK (256u * 1024u)
 #define STREAM_BLOCK (16u * 1024u)
+#define STREAM_SEND_BUFFER (32 * 1024) /* of the kernel, for a reader that is slow; left alone it grows to megabytes */
 /* A body that nobody wants is thrown away up to here, so that the client can read why: bytes left unread in
  * a closed socket make the kernel send a reset, which may overtake the answer. */
 #define DISCARD_MAX (1024u * 1024u)
@@ -350,6 +351,8 @@ static void open_stream(struct exchange *exchange)
         .wake = wake_connection,
         .cut = cut_connection,
     };
+    int send_buffer = STREAM_SEND_BUFFER;
+    (void)setsockopt(line.fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
     exchange->stream = streams_open(exchange->http->options.streams, &line, response->events_job,
                                     response->events_after, response->body.data, response->body.size);
     if (exchange->stream == NULL) {

@@ -32,7 +32,8 @@ def check(name, faults):
 def get(url, accept="*/*"):
     try:
         with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept": accept}), timeout=20) as answer:
-            return answer.status, answer.headers.get_content_type(), answer.read()
+            kind = answer.headers.get_content_type()
+            return answer.status, kind, b"" if kind == "text/event-stream" else answer.read()  # a stream does not end
     except urllib.error.HTTPError as error:
         return error.code, error.headers.get_content_type(), error.read()
 

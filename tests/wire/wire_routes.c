@@ -456,8 +456,8 @@ static void openapi_is_true(void **state)
                 method[i] = (char)(operation->string[i] - 'a' + 'A');
             }
             operations++;
-            if (strcmp(method, "GET") != 0) {
-                continue; /* others change things, and have tests of their own */
+            if (strcmp(method, "GET") != 0 || strcmp(path, "/v1/events") == 0) {
+                continue; /* others change things, or do not end, and have tests of their own */
             }
             get(served.url, path, &reply);
             /* An artifact that the job has not, a query that its kind does not answer, a data set that nobody sent,
@@ -469,7 +469,9 @@ static void openapi_is_true(void **state)
             ask("HEAD", path, NULL, NULL, &head);
             assert_int_equal(head.status, reply.status);
             assert_int_equal(head.body_bytes, 0);
-            if (strcmp(path, "/metrics") != 0 && strcmp(path, "/v1/system") != 0 && reply.status == 200) {
+            bool varies = strcmp(path, "/metrics") == 0 || strcmp(path, "/v1/system") == 0 ||
+                          strstr(path, "/events") != NULL; /* a stream has no length */
+            if (!varies && reply.status == 200) {
                 assert_int_equal(atoll(reply_header(&head, "Content-Length", length)), (long long)reply.body_bytes);
             }
             reply_close(&head);

@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Event streams over the wire: what they carry, where they begin, how many there are, and how they end.
+
+usage: wire_events.py MOTIFD"""
+import os
+import sys
+import tempfile
+import threading
+import time
+import traceback
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from event_stream import Daemon, Stream  # noqa: E402
+
+
+def follows_a_job(daemon):
+    everything = Stream(daemon.port)
+    assert everything.status == 200 and everything.headers["content-type"] == "text/event-stream", everything.headers
+    job = daemon.submit()
+    seen = list(Stream(daemon.port, f"/v1/jobs/{job}/events"))  # ends with the job
+    ids = [id for id, _, _ in seen]
+    assert ids == sorted(set(ids)) and all(data["job"] == job for _, _, data in seen)
+    assert [data["state"] for _, kind, data in seen if kind == "state"] == ["queued", "running", "succeeded"], seen
+    kinds = [kind for _, kind, _ in seen]
+    assert set(kinds) == {"state", "progress", "metric", "checkpoint"}, set(kinds)
+    assert [data["seq"] for _, kind, data in seen if kind == "checkpoint"] == list(range(1, kinds.count("checkpoint") + 1))
+    progress = [data["progress"] for _, kind, data in seen if kind == "progress"]
+    assert progress[-1]["fraction"] == 1 and progress[-1].keys() == daemon.ask("GET", f"/v1/jobs/{job}")[2]["progress"].keys()
+    series = daemon.ask("GET", f"/v1/jobs/{job}/metrics")[2]["series"]
+    told = {name: [] for name in series}
+    for _, kind, data in seen:
+        for name, points in (data["series"].items() if kind == "metric" else ()):
+            told[name] += points
+    assert told == series, "the points of the events are those of the series"
+    both = []
+    for event in everything:
+        both.append(event)
+        if event[1] == "state" and event[2]["state"] == "succeeded":
+            break
+    assert both == seen, "the stream of all jobs, opened before, has the same events"
+    everything.close()
+
+
+def begins_where_asked(daemon):
+    job = daemon.submit()
+    path = f"/v1/jobs/{job}/events"
+    seen = list(Stream(daemon.port, path))
+    third = seen[2][0]
+    assert list(Stream(daemon.port, path, last=third)) == seen[3:]
+    assert list(Stream(daemon.port, f"{path}?after={third}")) == seen[3:]
+    assert list(Stream(daemon.port, f"{path}?after=0", last=third)) == seen[3:]
+    first = next(Stream(daemon.port, "/v1/events?after=now").blocks())
+    assert first == {"retry": "1000", "id": str(seen[-1][0])}, first
+    assert next(Stream(daemon.port, last=10**15).blocks())["id"] == str(seen[-1][0])
+    assert Stream(daemon.port, path, last=seen[-1][0]).status == 204
+    assert Stream(daemon.port, f"{path}?after=now").status == 204
+    for last, after in (("x", None), ("-1", None), (None, "x"), (None, "-1"), (None, "1e3")):
+        assert Stream(daemon.port, path + (f"?after={after}" if after else ""), last=last).status == 400, (last, after)
+    assert daemon.ask("GET", "/v1/jobs/nobody/events")[0] == 404
+    status, headers, content = daemon.ask("HEAD", path)
+    assert status == 200 and headers["Content-Type"] == "text/event-stream" and content == b""
+
+
+def await_streams(daemon, count):
+    for _ in range(200):
+        if daemon.metric("motifd_event_streams") == count:
+            return
+        time.sleep(0.05)
+    raise AssertionError(f"{daemon.metric('motifd_event_streams')} streams, not {count}")
+
+
+def has_a_limit(daemon):
+    await_streams(daemon, 0)
+    streams = [Stream(daemon.port) for _ in range(64)]
+    assert all(stream.status == 200 for stream in streams)
+    status, headers, problem = daemon.ask("GET", "/v1/events")
+    assert status == 503 and int(headers["Retry-After"]) > 0, headers
+    assert headers["Content-Type"] == "application/problem+json" and problem["status"] == 503
+    job = daemon.submit()  # and none of them holds a worker or a database reader
+    for stream in streams:
+        ends = [event for event in (next(iter(stream)) for _ in range(1))]
+        assert ends[0][2] == {"job": job, "time": ends[0][2]["time"], "state": "queued"}, ends
+        stream.close()
+    await_streams(daemon, 0)  # noticed although they slept
+    assert Stream(daemon.port).status == 200
+
+
+def beats_and_cuts(daemon):
+    """With a heartbeat of 200 ms and a stall of 1 s."""
+    quiet = Stream(daemon.port)
+    stuck = Stream(daemon.port, "/v1/events?after=0", receive_buffer=4096)
+    thread = threading.Thread(target=lambda: [None for _ in quiet])
+    thread.start()
+    for _ in range(200):
+        if quiet.comments >= 3:
+            break
+        time.sleep(0.05)
+    assert quiet.comments >= 3, quiet.comments
+    job = daemon.submit(total_samples=10**6)  # more and more events, until nothing fits into the socket of the stuck one
+    for _ in range(1200):
+        if daemon.metric("motifd_event_streams_cut_total") == 1:
+            break
+        time.sleep(0.05)
+    assert daemon.metric("motifd_event_streams_cut_total") == 1
+    daemon.ask("POST", f"/v1/jobs/{job}/cancel")
+    stuck.close()
+    return thread
+
+
+def ends_with_the_daemon(daemon, thread):
+    job = daemon.submit(total_samples=10**6)
+    path = f"/v1/jobs/{job}/events"
+    streams = [Stream(daemon.port, path) for _ in range(20)]
+    readers = [iter(stream) for stream in streams]
+    while next(readers[0])[2].get("state") != "running":
+        pass
+    begun = time.monotonic()
+    assert daemon.end() == 0
+    assert time.monotonic() - begun < 10, time.monotonic() - begun
+    seen = list(readers[0])
+    assert [data["state"] for _, kind, data in seen if kind == "state"] == ["queued"], "the yield was still told"
+    thread.join(20)
+    assert not thread.is_alive()
+    daemon.start()
+    again = iter(Stream(daemon.port, path, last=seen[-1][0]))
+    event = next(again)
+    assert event[0] > seen[-1][0] and event[2]["state"] == "running", event
+    daemon.ask("POST", f"/v1/jobs/{job}/cancel")
+    assert [data["state"] for _, kind, data in again if kind == "state"] == ["cancelled"]
+
+
+def check(name, *test):
+    try:
+        result = test[0](*test[1:])
+        print(f"ok {name}", flush=True)
+        return result
+    except Exception:
+        traceback.print_exc()
+        print(f"not ok {name}", flush=True)
+        check.failed = True
+
+
+def main(motifd):
+    with tempfile.TemporaryDirectory() as folder:
+        daemon = Daemon(motifd, os.path.join(folder, "db"), "--event-heartbeat-ms", "200", "--event-stall-ms", "1000")
+        check("events: a job from its beginning to its end", follows_a_job, daemon)
+        check("events: begin where they are asked to", begins_where_asked, daemon)
+        check("events: 64 streams and no more", has_a_limit, daemon)
+        thread = check("events: quiet streams beat, stuck readers are cut", beats_and_cuts, daemon)
+        check("events: end with the daemon and go on with the next", ends_with_the_daemon, daemon, thread)
+        daemon.end()
+
+
+if __name__ == "__main__":
+    check.failed = False
+    main(sys.argv[1])
+    sys.exit(check.failed)
