@@ -181,7 +181,7 @@ static void answer_array(struct exchange *x, const struct asking *a, const struc
 /* A strong tag: the same weights, asked the same, answer with the same bytes. */
 static void tag_answer(struct exchange *x, const struct asking *a)
 {
-    unsigned char digest[HASH_BYTES];
+    unsigned char digest[HASH_BYTES], form = (unsigned char)a->form;
     char hex[HASH_TEXT];
     struct hash hash;
     const char *query = x->match.query != NULL ? x->match.query : "";
@@ -192,7 +192,7 @@ static void tag_answer(struct exchange *x, const struct asking *a)
     hash_add(&hash, a->query->name, strlen(a->query->name) + 1);
     hash_add(&hash, query, strlen(query) + 1);
     hash_add(&hash, type != NULL ? type : "", type != NULL ? strlen(type) + 1 : 1);
-    hash_add(&hash, &(unsigned char){(unsigned char)a->form}, 1);
+    hash_add(&hash, &form, 1);
     hash_add(&hash, x->request->body != NULL ? x->request->body : "", x->request->body_bytes);
     hash_finish(&hash, digest);
     hash_hex(digest, hex);

@@ -54,7 +54,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
 static enum status list(struct db *db, const char *id, struct arena *arena, struct storage_artifact **out,
                         size_t *count, struct error *err)
 {
-    int64_t job, rows;
+    int64_t job, rows = 0;
     sqlite3_stmt *stmt = NULL;
     enum status status = job_number(db, id, &job, err);
     if (status == STATUS_OK)

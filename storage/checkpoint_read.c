@@ -87,7 +87,7 @@ enum status storage_checkpoint_find(struct storage *storage, const char *id, str
 static enum status list(struct db *db, const char *id, struct arena *arena, struct storage_checkpoint **out,
                         size_t *count, struct error *err)
 {
-    int64_t job, rows, number;
+    int64_t job, rows = 0, number;
     sqlite3_stmt *stmt;
     enum status status = job_number(db, id, &job, err);
     if (status == STATUS_OK)

@@ -106,7 +106,7 @@ static void attention_backward_task(void *context, int chunk, int worker)
     }
     struct gemm_call by_key = {.transpose_a = true, .m = s->keys, .n = n->d, .k = s->queries, .alpha = R(1.0),
                                .beta = task->beta_kv, .a = used, .lda = s->keys, .b = dout, .ldb = n->cols,
-                               .c = task->dv + kv_at, .ldc = task->ld_dkv};
+                               .c = task->dv != NULL ? task->dv + kv_at : NULL, .ldc = task->ld_dkv};
     if (task->dv != NULL)
         task->kernels->gemm(&by_key);
     struct softmax_call softmax = {.rows = s->queries, .columns = s->keys, .limit = key_limit(s, sample),
@@ -122,7 +122,7 @@ static void attention_backward_task(void *context, int chunk, int worker)
     }
     struct gemm_call by_query = {.m = s->queries, .n = n->d, .k = s->keys, .alpha = R(1.0), .beta = task->beta_q,
                                  .a = dp, .lda = s->keys, .b = side_at(&n->k, sample, head, n->d), .ldb = n->k.row,
-                                 .c = task->dq + q_at, .ldc = task->ld_dq};
+                                 .c = task->dq != NULL ? task->dq + q_at : NULL, .ldc = task->ld_dq};
     if (task->dq != NULL)
         task->kernels->gemm(&by_query);
 }

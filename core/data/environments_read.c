@@ -191,9 +191,10 @@ static int falling(const void *a, const void *b)
 static enum status choose_features(struct environments *e, int most, struct error *err)
 {
     int d = e->features, kept = 0;
-    double *deviation = malloc(3 * (size_t)d * sizeof *deviation), *mean = deviation + d, *sorted = mean + d;
+    double *deviation = malloc(3 * (size_t)d * sizeof *deviation);
     if (!deviation)
         return environments_no_memory(err);
+    double *mean = deviation + d, *sorted = mean + d;
     for (int j = 0; j < d; j++)
         column_moments(e, j, &mean[j], &deviation[j]);
     memcpy(sorted, deviation, (size_t)d * sizeof *sorted);

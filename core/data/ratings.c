@@ -120,10 +120,11 @@ static enum status choose_movies(struct loader *l, struct error *err)
 /* Users with a one left, by their ids; more than asked for: a draw without replacement, kept in that order of ids. */
 static enum status choose_users(struct loader *l, struct error *err)
 {
-    int *kept = calloc(2 * (size_t)l->user_ids + 1, sizeof *kept), *drawn = kept + l->user_ids, count = 0;
+    int *kept = calloc(2 * (size_t)l->user_ids + 1, sizeof *kept), count = 0;
     struct mt19937 rng;
     if (!kept)
         return no_memory(err);
+    int *drawn = kept + l->user_ids;
     for (size_t i = 0; i < l->count; i++)
         if (l->users[l->pairs[i].user] >= l->filter->least_count && l->movies[l->pairs[i].movie].column >= 0)
             kept[l->pairs[i].user] = 1;

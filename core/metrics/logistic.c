@@ -193,10 +193,11 @@ int logistic_class(const struct logistic *logistic, const float *x)
 enum status logistic_accuracy(const float *x, const int *label, int rows, int columns, int classes, int folds,
                               double *accuracy, struct error *err)
 {
-    int *order = malloc(2 * (size_t)rows * sizeof *order), *train = order + rows, right = 0;
+    int *order = malloc(2 * (size_t)rows * sizeof *order), right = 0;
     struct mt19937 rng;
     if (!order)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for folds");
+    int *train = order + rows;
     mt19937_init(&rng, 42);
     mt19937_permutation(&rng, order, rows);
     enum status status = STATUS_OK;
