@@ -1,7 +1,7 @@
 // The motif explorer: an input with what the model marked in it, what a channel stands for, and what is read when marks
 // are changed.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ask, get, Problem, send, type Checkpoint, type Job } from "../api";
+import { useMemo, useRef, useState } from "preact/hooks";
+import { get, Problem, send, type Checkpoint, type Job } from "../api";
 import { number, percent } from "../format";
 import { note, route } from "../router";
 import { Choice, Fault, Section, Table, useLoad } from "../ui/base";
@@ -31,6 +31,7 @@ async function take(file: File): Promise<Upload> {
   return { name: file.name, type, data: btoa(text), bitmap: type === "image/png" ? await createImageBitmap(file) : null };
 }
 
+const pickOf = (text: string): string | number => (/^\d+$/.test(text) ? Number(text) : text);
 const word = (read: Read): string => (typeof read === "string" ? read : `${read.class} at ${read.position}`);
 const sentence = (list: Read[] | undefined): string => (list?.length ? list.map(word).join("  ") : "nothing");
 
@@ -106,36 +107,47 @@ function Reading({ side, label, title }: { side: Side; label?: Read[]; title: st
   const right = label && sentence(side.prediction) === sentence(label);
   return (
     <div class="reading"><span class="muted">{title}</span> <b>{sentence(side.prediction)}</b>
-      {label && <span class={right ? "right" : "wrong"}>{right ? "as it is" : `truth: ${sentence(label)}`}</span>}
+      {label && <span class={right ? "right" : "wrong"}>{right ? "as labelled" : `truth: ${sentence(label)}`}</span>}
       {side.tokens && <span class="tokens">{side.tokens.map((t, i) => <span key={i} title={percent(t.probability)}><b>{t.token}</b> {percent(t.probability, 2)}</span>)}</span>}
     </div>
   );
 }
 
+interface Top { sample: number; position: [number, number]; value: number; symbol: string | null; window: [number, number, number, number] }
 interface ChannelUse {
   channel: number; active: number; inputs: number; motifs: number | null; mean: number; max: number; symbol: string | null;
-  symbols: { symbol: string | null; count: number }[] | null; histogram: { edges: number[]; counts: number[] };
+  symbols: { symbol: string | null; count: number }[] | null; histogram: { edges: number[]; counts: number[] }; top: Top[];
+}
+
+/** The part of an input that a motif was read from. */
+function Crop({ top, input }: { top: Top; input: Answer["input"] }) {
+  const [rows, cols] = input?.shape ?? [1, 1], [r0, r1, c0, c1] = top.window, line = rows === 1;
+  const draw = useMemo(() => (c: CanvasRenderingContext2D, w: number, h: number) => {
+    const x = w / (c1 - c0), y = line ? h : h / (r1 - r0);
+    c.translate(-c0 * x, line ? 0 : -r0 * y);
+    paintInput(c, cols * x, line ? h : rows * y, { input }, null);
+  }, [top, input]);
+  return <Canvas label={`Sample ${top.sample}`} ratio={line ? 0.6 : (r1 - r0) / (c1 - c0)} draw={draw} />;
 }
 
 /** What one channel stands for: the inputs that excite it most, and how strongly it answers. */
 function ChannelPanel({ job, channel, checkpoint, close }: { job: Job; channel: number; checkpoint: string; close: () => void }) {
-  const path = `/v1/jobs/${job.id}/channels/${channel}?checkpoint=${encodeURIComponent(checkpoint)}`;
-  const use = useLoad(path, (signal) => get<ChannelUse>(path, signal));
-  const [url, setUrl] = useState("");
-  useEffect(() => {
-    let made = "", gone = false;
-    setUrl("");
-    ask(`${path}&top=12`, { headers: { Accept: "image/png" } }).then((r) => r.blob()).then((b) => { if (!gone) setUrl((made = URL.createObjectURL(b))); }, () => undefined);
-    return () => { gone = true; if (made) URL.revokeObjectURL(made); };
-  }, [path]);
+  const path = `/v1/jobs/${job.id}/channels/${channel}?top=8&checkpoint=${encodeURIComponent(checkpoint)}`;
+  const use = useLoad(path, async (signal) => {
+    const found = await get<ChannelUse>(path, signal), inputs = found.top.map((t) => ({ sample: { seed: t.sample } }));
+    return { ...found, answers: inputs.length ? (await send<Answers<Answer>>("POST", `/v1/jobs/${job.id}/motifs`, { inputs, checkpoint: pickOf(checkpoint) })).answers : [] };
+  });
   const u = use.data, h = u?.histogram;
   const lines = useMemo(() => (h ? [{ label: "motifs", step: true, colour: channel, points: h.counts.map((n, i) => [h.edges[i], n] as [number, number]) }] : []), [h]);
   return (
     <Section title={`Channel ${channel}${u?.symbol ? ` stands for ${u.symbol}` : ""}`} aside={<button type="button" class="small" onClick={close}>All channels</button>}>
       <Fault fault={use.fault} />
+      {!u && use.busy && <p class="muted">Looking through inputs…</p>}
       {u && <p class="muted">{u.motifs !== null ? `${number(u.motifs)} motifs` : `${number(u.active)} active places`} in {number(u.inputs)} inputs; mean {number(u.mean)}, most {number(u.max)}.</p>}
-      {u?.symbols && u.symbols.length > 0 && <p class="tokens">{u.symbols.map((s, i) => <span key={i}><b>{s.symbol ?? "none"}</b> {number(s.count)}</span>)}</p>}
-      {url && <img class="made" src={url} alt={`Inputs that excite channel ${channel} most`} />}
+      {u?.symbols && u.symbols.length > 0 && <p class="tokens">On {u.symbols.map((s, i) => <span key={i}><b>{s.symbol ?? "no symbol"}</b> {number(s.count)}</span>)}</p>}
+      <ol class="crops" aria-label={`Inputs that excite channel ${channel} most`}>{u?.top.map((t, i) => (
+        <li key={i}><button type="button" class="crop" onClick={() => note({ seed: String(t.sample) })} aria-label={`Show sample ${t.sample}`}><Crop top={t} input={u.answers[i]?.input} /><span>{number(t.value)}{t.symbol !== null && ` on ${t.symbol}`}</span></button></li>
+      ))}</ol>
       {lines.length > 0 && lines[0].points.length > 1 && <Chart title="Activations" lines={lines} xLabel="value" height={140} />}
     </Section>
   );
@@ -145,7 +157,7 @@ function Interventions({ job, source, checkpoint, edits, setEdits, input, upload
   job: Job; source: Source; checkpoint: string; edits: Edit[]; setEdits: (edits: Edit[]) => void; input?: Answer["input"]; upload: Upload | null; channels: number;
 }) {
   const key = edits.length ? JSON.stringify([source, checkpoint, edits]) : null;
-  const answer = useLoad(key, () => send<Answers<Intervened>>("POST", `/v1/jobs/${job.id}/interventions`, { inputs: [{ ...source, edits }], checkpoint }).then((a) => a.answers[0]));
+  const answer = useLoad(key, () => send<Answers<Intervened>>("POST", `/v1/jobs/${job.id}/interventions`, { inputs: [{ ...source, edits }], checkpoint: pickOf(checkpoint) }).then((a) => a.answers[0]));
   const [from, setFrom] = useState("0"), [to, setTo] = useState("delete");
   const add = () => setEdits([...edits, to === "delete" ? { channel: Number(from), delete: true } : { channel: Number(from), to: { channel: Number(to) } }]);
   const all = Array.from({ length: channels }, (_, i) => [String(i), `channel ${i}`] as [string, string]);
@@ -183,7 +195,7 @@ export function MotifsRoom({ job }: { job: Job }) {
   const source: Source = upload ? { data: upload.data, type: upload.type } : { sample: { seed } };
   const any = (marks.data?.checkpoints.length ?? 0) > 0;
   const answer = useLoad(any ? `${checkpoint} ${upload ? upload.data : seed}` : null,
-    () => send<Answers<Answer>>("POST", `/v1/jobs/${job.id}/motifs`, { inputs: [source], checkpoint: /^\d+$/.test(checkpoint) ? Number(checkpoint) : checkpoint }));
+    () => send<Answers<Answer>>("POST", `/v1/jobs/${job.id}/motifs`, { inputs: [source], checkpoint: pickOf(checkpoint) }));
   const a = answer.data?.answers[0];
   const show = (next: number) => { setUpload(null); setEdits([]); note({ seed: String(Math.max(0, next)) }); };
   const pick = async (list: FileList | null) => {

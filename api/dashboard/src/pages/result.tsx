@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { ask, get, type Artifact, type Job, type Json } from "../api";
 import { number, percent } from "../format";
-import { Facts, Fault, Section, Table, useLoad } from "../ui/base";
+import { Facts, Section, Table, useLoad } from "../ui/base";
 import { Chart, type Line } from "../ui/chart";
 import { ramp, theme } from "../ui/theme";
 
@@ -47,9 +47,10 @@ const show = (name: string, value: Json): string =>
 function Records({ name, rows }: { name: string; rows: Record<string, Json>[] }) {
   const flat = rows.map((row) => Object.fromEntries(Object.entries(row).map(([k, v]) => [k, v !== null && typeof v === "object" && !Array.isArray(v) && "median" in v ? v.median : v])));
   const keys = [...new Set(flat.flatMap((row) => Object.keys(row)))].filter((key) => flat.some((row) => plain(row[key] ?? null) && row[key] !== null));
+  const words = keys.findIndex((key) => typeof flat[0][key] !== "string");
   return (
     <Section title={name.replaceAll("_", " ")}>
-      <Table caption={name} words={0} head={keys.map((k) => k.replaceAll("_", " "))} rows={flat.slice(0, 400).map((row) => keys.map((k) => show(k, row[k] ?? null)))} />
+      <Table caption={name} words={words < 0 ? keys.length : words} head={keys.map((k) => k.replaceAll("_", " "))} rows={flat.slice(0, 400).map((row) => keys.map((k) => show(k, row[k] ?? null)))} />
     </Section>
   );
 }
@@ -67,7 +68,7 @@ export function Picture({ path, label }: { path: string; label: string }) {
 
 export function Pictures({ job }: { job: Job }) {
   const files = useLoad(`${job.id} ${job.state}`, (signal) => get<{ artifacts: Artifact[] }>(`/v1/jobs/${job.id}/artifacts`, signal));
-  const pictures = files.data?.artifacts.filter((a) => a.media_type.startsWith("image/")) ?? [];
+  const pictures = files.data?.artifacts.filter((a) => a.media_type.startsWith("image/") && a.name !== "confusion.png") ?? [];
   if (!pictures.length) return null;
   return <div class="pictures">{pictures.map((a) => <Section key={a.name} title={a.name}><Picture path={a.href} label={`${a.name} of ${job.kind}`} /></Section>)}</div>;
 }
@@ -80,7 +81,6 @@ export function ResultRoom({ job }: { job: Job }) {
   const lists = Object.entries(r).filter(([name, v]) => name !== "by_density" && Array.isArray(v) && v.length > 0 && !plain(v[0])) as [string, Record<string, Json>[]][];
   return (
     <>
-      <Fault fault={null} />
       {first.length > 0 && <Section title="Errors"><div class="headline"><Facts items={first.map(([name, label]) => [label, percent(r[name])])} /></div></Section>}
       {Array.isArray(r.by_density) && r.by_density.length > 1 && <Section title="Annealing"><ErrorsByDensity rows={r.by_density as unknown as ByDensity[]} /></Section>}
       {r.confusion && <Section title="Confusion matrix"><ConfusionMatrix confusion={r.confusion as unknown as Confusion} /></Section>}

@@ -120,7 +120,7 @@ function FormOf({ all, like }: { all: Kind[]; like: Job | null }) {
       </div>
       <aside>
         <Section title="Estimate">
-          {judged.estimate ? <><EstimateBox estimate={judged.estimate} /><p class="muted">By {judged.estimate.prediction.basis}.</p></> : judged.faults.length > 0 ? <p class="wrong" role="status">{judged.faults.length === 1 ? "One field is" : `${judged.faults.length} fields are`} not as they must be.</p> : <p class="muted">…</p>}
+          {judged.estimate ? <><EstimateBox estimate={judged.estimate} /><p class="muted">Speed: {judged.estimate.prediction.basis}.</p></> : judged.faults.length > 0 ? <p class="wrong" role="status">{judged.faults.length === 1 ? "One field is" : `${judged.faults.length} fields are`} not as they must be.</p> : <p class="muted">…</p>}
           {loose.map((f) => <p class="wrong" key={f.pointer}><code>{f.pointer}</code> {f.detail}</p>)}
           <Fault fault={judged.fault ?? failed} />
           <button class="primary big" disabled={busy || judged.faults.length > 0}>Submit</button>

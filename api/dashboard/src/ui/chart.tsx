@@ -68,7 +68,7 @@ function options(p: ChartProps, width: number, onCursor: (u: uPlot) => void): uP
       drag: { x: Boolean(p.onRange), y: false, setScale: false }, points: { size: 6 },
     },
     scales: {
-      x: { time: false, distr: p.logX ? 3 : 1, dir: p.reverse ? -1 : 1, range: p.range ? () => p.range as [number, number] : undefined },
+      x: { time: false, distr: p.logX ? 3 : 1, dir: p.reverse ? -1 : 1, ...(p.range || p.logX ? { range: (_u: uPlot, low: number, high: number) => p.range ?? [low / 1.2, high * 1.2] as [number, number] } : {}) },
       y: p.log ? { distr: 3 } : { range: (_u, low, high) => spread(low, high) },
     },
     axes: axes(p),
