@@ -48,8 +48,10 @@ void metrics_read(struct exchange *x)
     error_clear(&err);
     struct storage_job job;
     const char *names[NAMES_MAX], *asked = exchange_query(x, "name");
+    const int64_t until = exchange_query_integer(x, "until", INT64_MAX);
     struct storage_metric_query query = {
         .since = exchange_query_integer(x, "since", INT64_MIN),
+        .until = exchange_query(x, "until") != NULL ? &until : NULL,
         .max_points = exchange_query_integer(x, "max_points", POINTS_DEFAULT),
     };
     if (asked != NULL) {

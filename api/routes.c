@@ -30,6 +30,7 @@ static const struct api_parameter list_query[] = {
 static const struct api_parameter metrics_query[] = {
     {PARAMETER_TEXT, "name", 0, 2000, NULL, "names of series with commas between them; all without it"},
     {PARAMETER_INTEGER, "since", 0, INTEGER_MAX, NULL, "only points after this step"},
+    {PARAMETER_INTEGER, "until", 0, INTEGER_MAX, NULL, "only points up to this step"},
     {PARAMETER_INTEGER, "max_points", 3, 100000, NULL,
      "most points of a series (1500); when more exist, each bucket gives its min, max and last in step order"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},

@@ -231,6 +231,9 @@ static void test_metrics(void **state)
         lowest = lowest || cJSON_GetArrayItem(point, 1)->valuedouble == -5.0;
     }
     assert_true(lowest && last == 3000); /* min and last of the one bucket */
+    assert_int_equal(ask(f, "GET", path_of(id, "/metrics?name=loss&since=100&until=105"), NULL), 200);
+    assert_int_equal(cJSON_GetArraySize(at(f, "/series/loss")), 5);
+    assert_int_equal(number_at(f, "/series/loss/4/0"), 105);
     assert_int_equal(ask(f, "GET", path_of(id, "/metrics?name=nothing"), NULL), 200);
     assert_int_equal(cJSON_GetArraySize(at(f, "/series")), 0);
     const char *same = path_of(id, "/metrics?name=nothing");
