@@ -93,11 +93,15 @@ static enum status stream(struct db *db, int64_t series, int64_t start, int64_t 
         db_query(db, &stmt, err, "SELECT id, points FROM block WHERE id >= ? AND id < ? ORDER BY id", "ii",
                  (series << BLOCK_BITS) + at / BLOCK_POINTS, (series + 1) << BLOCK_BITS);
     while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+        if (at >= end) { /* the rest of the block was not asked for */
+            db_done(stmt);
+            break;
+        }
         status = block_decode(stmt, 1, &block, err);
         if (status == STATUS_OK && (sqlite3_column_int64(stmt, 0) != (series << BLOCK_BITS) + at / BLOCK_POINTS ||
                                     (block.count < BLOCK_POINTS && at + block.count < end)))
             status = error_set(err, STATUS_CORRUPT, NULL, "a metric series has a hole");
-        if (status != STATUS_OK || at >= end) {
+        if (status != STATUS_OK) {
             db_done(stmt);
             break;
         }
