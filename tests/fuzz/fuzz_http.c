@@ -1,0 +1,165 @@
+/* Raw bytes into the whole server, in one process: libmicrohttpd's parser, the guard in front, admission, routes, storage. Whatever comes,
+ * the answer is nothing, or whole answers of HTTP/1.1 with a status that the contract knows and never 500; and the next connection
+ * is served. */
+#include "tests/fuzz/fuzz.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "api/api.h"
+#include "core/kernels/kernels.h"
+#include "server/auth.h"
+#include "server/http.h"
+#include "server/journal.h"
+#include "storage/storage.h"
+
+#define HOST "Host: localhost\r\n"
+#define JOB "{\"kind\":\"pathways\",\"config\":{\"trials\":1}}"
+#define FIN_AFTER_MS 1
+#define DEADLINE_MS 300 /* the reaper ends what the FIN does not */
+#define PATIENCE_MS 20000
+
+const struct fuzz_seed fuzz_seeds[] = {
+    FUZZ_SEED("GET /healthz HTTP/1.1\r\n" HOST "\r\n"),
+    FUZZ_SEED("GET /v1/jobs?limit=2&state=queued HTTP/1.1\r\n" HOST "Accept: application/json\r\nX:\r\nY:  c \r\nZ:\td\r\n\r\n"),
+    FUZZ_SEED("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nContent-Length: 41\r\nIdempotency-Key: a\r\n\r\n" JOB),
+    FUZZ_SEED("POST /v1/jobs?dry_run=1 HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
+              "29\r\n" JOB "\r\n0\r\n\r\n"),
+    FUZZ_SEED("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 4\r\nContent-Length: 44\r\n\r\nabcdGET /v1/system HTTP/1.1\r\n" HOST "\r\n"),
+    FUZZ_SEED("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5\r\nTransfer-Encoding: xchunked\r\nExpect: 100-continue\r\n\r\n0\r\n\r\n"),
+    FUZZ_SEED("GET /v1/kinds HTTP/1.1\r\n" HOST "\r\nGET /v1/kinds/sparling HTTP/1.1\r\n" HOST "If-None-Match: \"a\", *\r\n\r\nHEAD / HTTP/1.1\r\n" HOST "\r\n"),
+    FUZZ_SEED("PATCH /v1/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV HTTP/1.1\r\n" HOST "Content-Type: application/merge-patch+json\r\nIf-Match: W/\"1\"\r\n"
+              "Content-Length: 14\r\n\r\n{\"priority\":1}"),
+    FUZZ_SEED("PUT /v1/datasets/a?format=csv&label=b&sha256=0 HTTP/1.1\r\n" HOST "Content-Type: text/csv\r\nContent-Length: 8\r\n\r\na,b\r\n1,2\r\n"),
+    FUZZ_SEED("GET /openapi.json HTTP/1.0\r\nAuthorization: Bearer motif_x\r\nRange: bytes=0-9\r\nOrigin: http://localhost\r\n\r\n"),
+    FUZZ_SEED("DELETE /v1/jobs/%30%31 HTTP/1.1\nHost: 127.0.0.1\nX: a\n b\n\n"),
+};
+const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
+
+/* ---- the server, made once ------------------------------------------------------------------------------ */
+
+static struct {
+    char folder[64], path[96];
+    struct storage *storage;
+    struct journal *journal;
+    struct api *api;
+    struct auth auth;
+    struct http *http;
+} served;
+
+static void stop(void)
+{
+    static const char *const endings[] = {"", "-wal", "-shm", "-lock"};
+    char path[128];
+    http_stop(served.http, 0);
+    api_destroy(served.api);
+    storage_close(served.storage);
+    journal_close(served.journal);
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        (void)snprintf(path, sizeof path, "%s%s", served.path, endings[i]);
+        (void)unlink(path);
+    }
+    (void)rmdir(served.folder);
+}
+
+static void start(void)
+{
+    struct error err = {0};
+    const char *base = getenv("TMPDIR");
+    (void)snprintf(served.folder, sizeof served.folder, "%.40s/motifd-fuzz-XXXXXX", base != NULL ? base : "/tmp");
+    FUZZ_CHECK(mkdtemp(served.folder) != NULL);
+    (void)snprintf(served.path, sizeof served.path, "%s/fuzz.db", served.folder);
+    int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    FUZZ_CHECK(nowhere >= 0 && journal_open(&served.journal, nowhere, LOG_LEVEL_DEBUG, &err) == STATUS_OK);
+    struct storage_options storage = {.path = served.path, .durability = STORAGE_DURABLE_NOT, .queue_limit = 20};
+    FUZZ_CHECK(storage_open(&storage, &served.storage, &err) == STATUS_OK);
+    struct api_options api = {.storage = served.storage, .kernels = kernels_best(), .threads_max = 4};
+    api.methods = methods_all(&api.method_count);
+    FUZZ_CHECK(api_create(&api, &served.api, &err) == STATUS_OK);
+    FUZZ_CHECK(auth_init(&served.auth, served.storage, true, "", &err) == STATUS_OK);
+    struct http_options http = {.host = "127.0.0.1", .loopback = true, .allow_host = "", .threads = 1, .handlers = 2,
+                                .connections = 64, .connections_per_address = 64,
+                                .deadlines = {.idle_ms = DEADLINE_MS, .header_ms = DEADLINE_MS, .grace_ms = DEADLINE_MS, .rate = 1000},
+                                .api = served.api, .auth = &served.auth, .journal = served.journal};
+    FUZZ_CHECK(http_start(&http, &served.http, &err) == STATUS_OK);
+    FUZZ_CHECK(atexit(stop) == 0);
+}
+
+/* ---- one connection ------------------------------------------------------------------------------------- */
+
+static int connect_to_it(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(http_port(served.http)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct linger at_once = {.l_onoff = 1}; /* no port waits behind a connection that is over */
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    FUZZ_CHECK(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
+    (void)connect(fd, (struct sockaddr *)&address, sizeof address);
+    struct pollfd ready = {.fd = fd, .events = POLLOUT};
+    FUZZ_CHECK(poll(&ready, 1, PATIENCE_MS) == 1);
+    return fd;
+}
+
+/* Sends and reads at the same time, so that neither side waits for the other; what was answered, with a NUL. */
+static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t room)
+{
+    int fd = connect_to_it();
+    size_t sent = 0, got = 0;
+    bool ended = false;
+    for (bool open = true; open && got < room - 1;) {
+        struct pollfd ready = {.fd = fd, .events = (short)(POLLIN | (sent < size ? POLLOUT : 0))};
+        int some_way = poll(&ready, 1, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
+        FUZZ_CHECK(some_way == 1 || !ended); /* else it would never end */
+        if (some_way == 0) { /* on its own: a FIN that comes with the last bytes is seen only with the next event */
+            (void)shutdown(fd, SHUT_WR);
+            ended = true;
+        }
+        if ((ready.revents & POLLOUT) != 0) {
+            ssize_t some = send(fd, data + sent, size - sent, MSG_NOSIGNAL);
+            sent = some > 0 ? sent + (size_t)some : size;
+        }
+        if ((ready.revents & (POLLIN | POLLHUP | POLLERR)) != 0) {
+            ssize_t some = recv(fd, answer + got, room - 1 - got, 0);
+            open = some > 0;
+            got += some > 0 ? (size_t)some : 0;
+        }
+    }
+    (void)close(fd);
+    answer[got] = '\0';
+    return got;
+}
+
+static void check_answer(const char *answer, size_t size)
+{
+    static const int known[] = {100, 200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 406, 409, 411, 412, 413,
+                                414, 415, 416, 417, 421, 422, 429, 431, 501, 503, 505};
+    int status = 0;
+    if (size == 0) {
+        return;
+    }
+    if (sscanf(answer, "HTTP/1.%*1[01] %3d ", &status) != 1) {
+        (void)fprintf(stderr, "%.200s\n", answer);
+        FUZZ_CHECK(!"an answer of HTTP/1.1");
+    }
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i] == status) {
+            return;
+        }
+    }
+    (void)fprintf(stderr, "%.400s\n", answer);
+    FUZZ_CHECK(!"a status of the contract");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char answer[1 << 20];
+    if (served.http == NULL) {
+        start();
+    }
+    check_answer(answer, exchange(data, size, answer, sizeof answer));
+    return 0;
+}
