@@ -6,7 +6,7 @@ import { note, route } from "../router";
 import { DataTable, Fault, Section, Table, useLoad } from "../ui/base";
 import { bounds, Heat, Scale, type Grid } from "../ui/canvas";
 import { grid, table } from "../ui/csv";
-import { ramp, theme } from "../ui/theme";
+import { cellStyle, theme } from "../ui/theme";
 
 interface Topic { factor: number; features: (string | number)[]; weights: number[]; anchors: (string | number)[] }
 interface Row { factors: { factor: number; mean: number; deviation: number }[]; features: { feature: number; value: number; output: number; fed_by: number[] }[] }
@@ -34,7 +34,7 @@ function Loading({ matrix }: { matrix: Grid }) {
         <tbody>{Array.from({ length: matrix.rows }, (_, r) => (
           <tr key={r}><th scope="row">feature {r}</th>{Array.from({ length: matrix.cols }, (_, c) => {
             const v = cell(r, c), part = v / most;
-            return <td key={c} class={Math.abs(part) > 0.55 ? "deep" : ""} style={{ background: ramp(part, low < 0 ? "signed" : "values") }}>{v === 0 ? "·" : number(v, 2)}</td>;
+            return <td key={c} style={cellStyle(part, low < 0 ? "signed" : "values")}>{v === 0 ? "·" : number(v, 2)}</td>;
           })}</tr>
         ))}</tbody>
       </table>

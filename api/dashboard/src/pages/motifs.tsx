@@ -146,7 +146,7 @@ function ChannelPanel({ job, channel, checkpoint, close }: { job: Job; channel: 
       {u && <p class="muted">{u.motifs !== null ? `${number(u.motifs)} motifs` : `${number(u.active)} active places`} in {number(u.inputs)} inputs; mean {number(u.mean)}, most {number(u.max)}.</p>}
       {u?.symbols && u.symbols.length > 0 && <p class="tokens">On {u.symbols.map((s, i) => <span key={i}><b>{s.symbol ?? "no symbol"}</b> {number(s.count)}</span>)}</p>}
       <ol class="crops" aria-label={`Inputs that excite channel ${channel} most`}>{u?.top.map((t, i) => (
-        <li key={i}><button type="button" class="crop" onClick={() => note({ seed: String(t.sample) })} aria-label={`Show sample ${t.sample}`}><Crop top={t} input={u.answers[i]?.input} /><span>{number(t.value)}{t.symbol !== null && ` on ${t.symbol}`}</span></button></li>
+        <li key={i}><button type="button" class="crop" onClick={() => note({ seed: String(t.sample) })}><Crop top={t} input={u.answers[i]?.input} /><span> {number(t.value)}{t.symbol !== null && ` on ${t.symbol}`}</span></button></li>
       ))}</ol>
       {lines.length > 0 && lines[0].points.length > 1 && <Chart title="Activations" lines={lines} xLabel="value" height={140} />}
     </Section>

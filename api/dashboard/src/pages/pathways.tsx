@@ -1,6 +1,6 @@
 // Pathways: the layers of a code as strips, recovered or missed, and how often recovery succeeds.
 import { useMemo } from "preact/hooks";
-import { get, type Job, type Json } from "../api";
+import { get, type Job } from "../api";
 import { number, percent } from "../format";
 import { note, route } from "../router";
 import { DataTable, Facts, Fault, Section, useLoad } from "../ui/base";
@@ -17,9 +17,9 @@ interface Layer {
 interface Answer { guarantee: string; recovered: boolean; probability: number; layers: Layer[] }
 interface CurvePoint { stripe: number; recovered: number; uniform_bound: number | null; probabilistic_bound: number | null; instance_bound: number | null }
 
-function Strip({ layer }: { layer: Layer }) {
+function Strip({ layer, least }: { layer: Layer; least: number }) {
   const spikes = layer.support.map((s) => ({ at: s[0], filter: s[s.length - 2], value: s[s.length - 1] }));
-  const length = Math.max(1, ...spikes.map((s) => s.at + 1)), most = Math.max(...spikes.map((s) => Math.abs(s.value)), 1e-9);
+  const length = Math.max(least, ...spikes.map((s) => s.at + 1)), most = Math.max(...spikes.map((s) => Math.abs(s.value)), 1e-9);
   const draw = useMemo(() => (c: CanvasRenderingContext2D, w: number, h: number) => {
     c.fillStyle = colour("sunken");
     c.fillRect(0, 0, w, h);
@@ -29,7 +29,7 @@ function Strip({ layer }: { layer: Layer }) {
       c.fillRect((s.at / length) * w, (s.filter / layer.filters) * h, Math.max(2, w / length), Math.max(2, h / layer.filters));
     }
     c.globalAlpha = 1;
-  }, [layer]);
+  }, [layer, least]);
   return (
     <figure class="strip">
       <figcaption><b>{layer.name}</b> <span class={layer.agrees ? "right" : "wrong"}>{layer.agrees ? "● recovered" : "✕ missed"}</span>
@@ -48,20 +48,18 @@ function Recovery({ curve, title }: { curve: CurvePoint[]; title: string }) {
 
 export function PathwaysRoom({ job }: { job: Job }) {
   const seed = Number(route.value.query.get("seed") ?? 0);
-  const answer = useLoad(`${job.id} ${seed} ${job.state}`, (signal) => get<Answer>(`/v1/jobs/${job.id}/pathways?seed=${seed}`, signal));
-  const a = answer.data, r = job.result as Record<string, Json> | null;
-  const curves = (Array.isArray(r?.curves) ? r!.curves : r?.curve ? [{ curve: r.curve }] : []) as unknown as ({ curve: CurvePoint[] } & Record<string, Json>)[];
-  const nameOf = (c: Record<string, Json>) => Object.entries(c).filter(([, v]) => v !== null && typeof v !== "object").slice(0, 3).map(([k, v]) => `${k} ${typeof v === "number" ? number(v) : v}`).join(", ");
+  const answer = useLoad(`${job.id} ${seed} ${job.state}`, (signal) => get<{ answers: Answer[] }>(`/v1/jobs/${job.id}/pathways?seed=${seed}`, signal));
+  const a = answer.data?.answers[0], cases = (job.result?.cases ?? []) as unknown as { label: string; curve: CurvePoint[] }[];
   return (
     <>
       <Fault fault={answer.fault} />
       {a && (
         <Section title={`Code ${seed}`} aside={<div class="tools"><button type="button" class="small" onClick={() => note({ seed: String(Math.max(0, seed - 1)) })} aria-label="Code before">←</button><button type="button" class="small" onClick={() => note({ seed: String(seed + 1) })} aria-label="Next code">→</button></div>}>
           <Facts items={[["Pathway", <b class={a.recovered ? "right" : "wrong"}>{a.recovered ? "recovered" : "missed"}</b>], ["Guarantee", a.guarantee], ["At least with probability", percent(a.probability)]]} />
-          {a.layers.map((layer) => <Strip key={layer.name} layer={layer} />)}
+          {a.layers.map((layer) => <Strip key={layer.name} layer={layer} least={Number(job.config.length) || 1} />)}
         </Section>
       )}
-      {curves.length > 0 && <Section title="How often it is recovered"><div class="charts">{curves.slice(0, 12).map((c, i) => <Recovery key={i} curve={c.curve} title={curves.length > 1 ? nameOf(c) : "Recovery against stripe sparsity"} />)}</div></Section>}
+      {cases.length > 0 && <Section title="How often it is recovered, against the stripe sparsity"><div class="charts">{cases.slice(0, 12).map((c, i) => <Recovery key={i} curve={c.curve} title={c.label} />)}</div></Section>}
       {job.result && <Pictures job={job} />}
     </>
   );

@@ -4,7 +4,7 @@ import { ask, get, type Artifact, type Job, type Json } from "../api";
 import { number, percent } from "../format";
 import { Facts, Section, Table, useLoad } from "../ui/base";
 import { Chart, type Line } from "../ui/chart";
-import { ramp, theme } from "../ui/theme";
+import { cellStyle, theme } from "../ui/theme";
 
 const ERRORS: [string, string][] = [["fpe", "false positives (FPE)"], ["fne", "false negatives (FNE)"], ["ce", "confusion (CE)"], ["e2ee", "end to end (E2EE)"], ["exact", "exactly right"]];
 const SHARES = new Set([...ERRORS.map(([name]) => name), "ce_majority", "accuracy", "dropped"]);
@@ -24,7 +24,7 @@ export function ConfusionMatrix({ confusion }: { confusion: Confusion }) {
           <tr key={r}><th scope="row">{confusion.symbols[r]}</th>
             {row.map((count, c) => {
               const part = Math.sqrt(count / most);
-              return <td key={c} class={part > 0.55 ? "deep" : ""} style={{ background: ramp(part) }}>{count || "·"}</td>;
+              return <td key={c} style={cellStyle(part)}>{count || "·"}</td>;
             })}</tr>
         ))}</tbody>
       </table>

@@ -29,9 +29,9 @@ export function progressText(job: Job): string {
   return job.state === "paused" ? `${share}, waiting` : share;
 }
 
-export function Section({ title, children, aside, id }: { title: string; children: Children; aside?: Children; id?: string }) {
+export function Section({ title, children, aside }: { title: string; children: Children; aside?: Children }) {
   return (
-    <section class="card" aria-label={title} id={id}>
+    <section class="card">
       <header class="card-head"><h2>{title}</h2>{aside}</header>
       {children}
     </section>
@@ -55,7 +55,7 @@ export function Table({ caption, head, rows, words = 1 }: { caption: string; hea
     <div class="scroll" tabIndex={0} role="region" aria-label={caption}>
       <table>
         <caption class="hidden">{caption}</caption>
-        <thead><tr>{head.map((cell, i) => <th key={i} scope="col" class={i < words ? "" : "num"}>{cell}</th>)}</tr></thead>
+        <thead><tr>{head.map((cell, i) => (cell === "" ? <td key={i} /> : <th key={i} scope="col" class={i < words ? "" : "num"}>{cell}</th>))}</tr></thead>
         <tbody>
           {rows.map((row, r) => <tr key={r}>{row.map((cell, i) => <td key={i} class={i < words ? "" : "num"}>{cell}</td>)}</tr>)}
         </tbody>

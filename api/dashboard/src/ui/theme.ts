@@ -36,3 +36,15 @@ export function ramp(share: number, kind: Ramp = "values"): string {
   const t = Math.min(1, Math.abs(share));
   return `rgb(${from.map((c, i) => Math.round(c + (to[i] - c) * t)).join(" ")})`;
 }
+
+/** Black or white, whichever is read better on a colour that ramp gave. */
+export function inkOn(background: string): string {
+  const [r, g, b] = background.slice(4, -1).split(" ").map((c) => (Number(c) / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000" : "#fff";
+}
+
+/** The style of a cell of a matrix of colours. */
+export function cellStyle(share: number, kind: Ramp = "values"): { background: string; color: string } {
+  const background = ramp(share, kind);
+  return { background, color: inkOn(background) };
+}
