@@ -85,7 +85,14 @@ static enum status add_extras(struct method_run *run, struct pack *pack, struct 
     const uint64_t topk[3] = {run->domain.shape.positions ? (uint64_t)run->domain.shape.tokens - 1 : 0, 2, TOPK_STEPS};
     enum status status = STATUS_OK;
     const uint64_t digest[1] = {HASH_BYTES};
-    if (run->domain.domain->digest)
+    const uint64_t census[1] = {CENSUS_NUMBERS}, channels[2] = {(uint64_t)run->config.channels_motif, 2};
+    const uint64_t found[3] = {(uint64_t)run->config.seeds, STUDY_SAMPLES, STUDY_EACH};
+    status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.census", 1, census, &e->census, err);
+    if (!status)
+        status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.channels", 2, channels, e->channels, err);
+    if (!status && run->study.motifs)
+        status = pack_add(pack, PACK_STATE, PACK_I64, "study.motifs", 3, found, run->study.motifs, err);
+    if (!status && run->domain.domain->digest)
         status = pack_add(pack, PACK_STATE, PACK_U8, "run.data", 1, digest, run->trained_on, err);
     if (!status && e->topk)
         status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.topk", 3, topk, e->topk, err);
@@ -158,6 +165,20 @@ static bool sound_evaluation(const struct method_run *run)
     return e->position >= 0 && e->position < evaluation_part_samples(run, e->part);
 }
 
+static bool sound_counts(const double *counts, int64_t count)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (!(counts[i] >= 0 && counts[i] <= 1e15))
+            return false;
+    return true;
+}
+
+static bool sound_census(const struct method_run *run)
+{
+    return sound_counts(&run->evaluation.census.samples, CENSUS_NUMBERS) &&
+           sound_counts(&run->evaluation.channels->motifs, 2 * run->config.channels_motif);
+}
+
 /* Samples are functions of seed and index only as long as the data behind them stay. */
 static enum status check_data(const struct method_run *run, struct error *err)
 {
@@ -183,6 +204,7 @@ static enum status check_loaded(const struct method_run *run, struct error *err)
             study->samples_before >= 0 && study->updates_before >= 0;
     if (sound && run->phase == PHASE_DONE)
         sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
+    sound = sound && sound_census(run);
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
 }
 

@@ -4,13 +4,7 @@
 #include <string.h>
 
 #include "core/methods/sparling/query_int.h"
-#include "core/metrics/assignment.h"
-
-struct comparison {
-    int channels, others;
-    double *together;            /* [channels][others] motifs of both models near each other */
-    int64_t *motifs, *of_other;  /* maximal ones, by channel */
-};
+#include "core/metrics/agreement.h"
 
 /* The maximal motifs of a map, in the inquiry's arena. */
 static enum status list_maximal(struct inquiry *inquiry, int channels, const struct domain_shape *s, struct motif **out, int *count,
@@ -40,30 +34,7 @@ static enum status list_maximal(struct inquiry *inquiry, int channels, const str
     return STATUS_OK;
 }
 
-static int distance(const struct motif *a, const struct motif *b)
-{
-    int rows = abs(a->row - b->row), cols = abs(a->col - b->col);
-    return rows > cols ? rows : cols;
-}
-
-/* Each motif of the first model beside the nearest of the second, within reach. */
-static void count_pairs(struct comparison *c, const struct motif *motifs, int count, const struct motif *others, int other_count)
-{
-    for (int i = 0; i < count; i++) {
-        int best = -1;
-        for (int j = 0; j < other_count; j++)
-            if (distance(&motifs[i], &others[j]) <= READING_REACH &&
-                (best < 0 || distance(&motifs[i], &others[j]) < distance(&motifs[i], &others[best])))
-                best = j;
-        c->motifs[motifs[i].channel]++;
-        if (best >= 0)
-            c->together[motifs[i].channel * c->others + others[best].channel] += 1;
-    }
-    for (int j = 0; j < other_count; j++)
-        c->of_other[others[j].channel]++;
-}
-
-static enum status compare_one(const struct method_model *model, const struct method_model *with, int64_t seed, struct comparison *c,
+static enum status compare_one(const struct method_model *model, const struct method_model *with, int64_t seed, struct agreement *c,
                                struct error *err)
 {
     const struct domain_shape *s = &model->domain.shape;
@@ -84,49 +55,48 @@ static enum status compare_one(const struct method_model *model, const struct me
     if (!status)
         status = list_maximal(&two, c->others, s, &others, &other_count, err);
     if (!status)
-        count_pairs(c, motifs, count, others, other_count);
+        agreement_add(c, motifs, count, others, other_count, READING_REACH);
     inquiry_close(&one);
     inquiry_close(&two);
     return status;
 }
 
-static void write_pair(const struct comparison *c, int channel, int other, double *sum, double *least, const struct sink *out)
+static void write_pair(const struct agreement *c, int channel, int other, double share, const struct sink *out)
 {
-    int64_t motifs = c->motifs[channel], of_other = other >= 0 ? c->of_other[other] : 0;
-    double together = other >= 0 ? c->together[channel * c->others + other] : 0;
-    double agreement = motifs + of_other > 0 ? 2 * together / (double)(motifs + of_other) : 0;
     sink_begin_object(out, NULL);
     sink_integer(out, "channel", channel);
     if (other >= 0)
         sink_integer(out, "other", other);
     else
         sink_null(out, "other");
-    sink_integer(out, "motifs", motifs);
-    sink_integer(out, "other_motifs", of_other);
-    sink_integer(out, "together", (int64_t)together);
-    sink_number(out, "agreement", agreement);
+    sink_integer(out, "motifs", c->motifs[channel]);
+    sink_integer(out, "other_motifs", other >= 0 ? c->of_other[other] : 0);
+    sink_integer(out, "together", other >= 0 ? (int64_t)c->together[channel * c->others + other] : 0);
+    sink_number(out, "agreement", share);
     sink_end_object(out);
-    *sum += agreement;
-    *least = fmin(*least, agreement);
 }
 
-static enum status write_comparison(const struct comparison *c, int64_t samples, const struct sink *out, struct error *err)
+static enum status write_comparison(const struct agreement *c, int64_t samples, const struct sink *out, struct error *err)
 {
     double sum = 0, least = 1;
     int *other_of = malloc((size_t)c->channels * sizeof *other_of);
-    if (!other_of)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
-    enum status status = assignment_best(c->together, c->channels, c->others, other_of, NULL, err);
+    double *share = malloc((size_t)c->channels * sizeof *share);
+    enum status status = other_of && share ? agreement_match(c, other_of, share, err)
+                                           : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
     if (!status) {
         sink_integer(out, "samples", samples);
         sink_begin_list(out, "channels");
-        for (int i = 0; i < c->channels; i++)
-            write_pair(c, i, other_of[i], &sum, &least, out);
+        for (int i = 0; i < c->channels; i++) {
+            write_pair(c, i, other_of[i], share[i], out);
+            sum += share[i];
+            least = fmin(least, share[i]);
+        }
         sink_end_list(out);
         sink_number(out, "agreement", sum / c->channels);
         sink_number(out, "least_agreement", least);
     }
     free(other_of);
+    free(share);
     return status;
 }
 
@@ -134,20 +104,14 @@ enum status sparling_compare(const struct method_model *model, const struct meth
                              const struct sink *out, struct error *err)
 {
     const struct domain_shape *a = &model->domain.shape, *b = &with->domain.shape;
-    struct comparison c = {.channels = (int)model->network->config.channels_motif, .others = (int)with->network->config.channels_motif};
+    struct agreement c;
     if (model->domain.domain != with->domain.domain || a->channels != b->channels || a->rows != b->rows || a->cols != b->cols)
         return error_set(err, STATUS_INVALID, "/with", "must be a job that takes the same inputs");
-    c.together = calloc((size_t)c.channels * (size_t)c.others, sizeof *c.together);
-    c.motifs = calloc((size_t)c.channels, sizeof *c.motifs);
-    c.of_other = calloc((size_t)c.others, sizeof *c.of_other);
-    enum status status = c.together && c.motifs && c.of_other ? STATUS_OK
-                                                               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
+    enum status status = agreement_create((int)model->network->config.channels_motif, (int)with->network->config.channels_motif, &c, err);
     for (int64_t i = 0; !status && i < samples; i++)
         status = compare_one(model, with, i, &c, err);
     if (!status)
         status = write_comparison(&c, samples, out, err);
-    free(c.together);
-    free(c.motifs);
-    free(c.of_other);
+    agreement_close(&c);
     return status;
 }

@@ -23,6 +23,7 @@ static void clear_counts(struct method_run *run)
 {
     struct evaluation *e = &run->evaluation;
     motif_errors_clear(&e->errors);
+    census_clear(run);
     analysis_clear(run);
     e->edit_sum = 0;
     e->exact = 0;
@@ -211,6 +212,12 @@ static void clear_margins(const struct domain_shape *shape, float *planes, size_
     }
 }
 
+/* Not a validation, nor a denser stage. */
+static bool own_row(const struct method_run *run)
+{
+    return run->phase == PHASE_EVALUATE && run->evaluation.at == run->evaluation.rows - 1;
+}
+
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                              struct error *err)
 {
@@ -225,9 +232,13 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
     tensor_to_planes(motifs, planes);
     clear_margins(&run->domain.shape, planes, (size_t)shape->images * (size_t)shape->channels);
-    for (int i = 0; !status && i < shape->images; i++)
-        status = motif_errors_add_map(&run->evaluation.errors, planes + (size_t)i * map, shape->height, shape->width,
-                                      batch->truths[i].box, batch->truths[i].boxes, err);
+    for (int i = 0; !status && i < shape->images; i++) {
+        const struct domain_truth *truth = &batch->truths[i];
+        status = motif_errors_add_map(&run->evaluation.errors, planes + (size_t)i * map, shape->height, shape->width, truth->box,
+                                      truth->boxes, err);
+        if (!status && own_row(run))
+            status = census_add(run, planes + (size_t)i * map, truth, batch->request.first + i, err);
+    }
     return status;
 }
 

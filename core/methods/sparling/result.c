@@ -179,6 +179,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     sink_integer(out, "parameters", params_count(run->network->params));
     sink_text(out, "domain", run->domain.domain->name);
     sink_number(out, "minimal_density", run_minimal_density(run));
+    census_result(run, out);
     if (e->chance.samples > 0)
         write_chance(out, &e->chance, run->config.chance_shuffles);
     enum status status = theorem_result(run, out, err);

@@ -108,6 +108,11 @@ enum status sparling_create(const void *config, const struct method_env *env, st
         if (!r->evaluation.topk)
             status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
     }
+    r->evaluation.channels = calloc((size_t)c->channels_motif, sizeof *r->evaluation.channels);
+    if (c->seeds > 1)
+        r->study.motifs = calloc((size_t)c->seeds * STUDY_SAMPLES * STUDY_EACH, sizeof *r->study.motifs);
+    if (!status && (!r->evaluation.channels || (c->seeds > 1 && !r->study.motifs)))
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
     if (!status)
         status = motif_errors_init(&r->evaluation.errors, r->domain.shape.symbols, (int)c->channels_motif, reach, err);
     if (status) {
@@ -127,6 +132,8 @@ void sparling_destroy(struct method_run *run)
     motif_errors_close(&run->evaluation.errors);
     chance_drop(&run->evaluation);
     free(run->evaluation.topk);
+    free(run->evaluation.channels);
+    free(run->study.motifs);
     batch_source_destroy(run->source);
     domain_close(&run->domain);
     adam_destroy(run->adam);

@@ -70,6 +70,20 @@ enum { CHANCE_NUMBERS = 25 };
 _Static_assert(sizeof(struct chance) == CHANCE_NUMBERS * sizeof(double), "chance is a row of doubles");
 struct chance_samples; /* chance.c: what is being collected */
 
+/* What is known of motifs without boxes (census.c): sums over samples of the run's own model. Doubles only: they are saved as tables. */
+struct census {
+    double samples, dense; /* looked at; of them, those with more motifs than are looked through */
+    double motifs, tokens; /* maximal motifs; tokens of the labels */
+    double as_many;        /* samples with as many of one as of the other */
+    double met, meeting;   /* samples with two motifs whose footprints overlap; motifs whose footprint another's does */
+    double overlap;        /* summed: the largest share of a motif's footprint that another sees too */
+};
+enum { CENSUS_NUMBERS = 8 };
+_Static_assert(sizeof(struct census) == CENSUS_NUMBERS * sizeof(double), "a census is a row of doubles");
+struct census_channel {
+    double motifs, inputs; /* maximal ones; samples that have any */
+};
+
 struct evaluation {
     struct evaluation_row row[EVALUATION_MAX]; /* densest first, the run's own model last */
     int64_t rows, at;                          /* how many; which is being evaluated */
@@ -82,12 +96,14 @@ struct evaluation {
     struct network *other;                     /* holds a row's checkpoint; NULL until needed */
     int64_t loaded;                            /* seq in `other`; -1: none */
     struct topk *topk;                         /* with labels at positions: [tokens - 1], of a validation or a test */
+    struct census census;                      /* of the run's own model */
+    struct census_channel *channels;           /* [motif channels] */
     struct chance chance;
     struct chance_samples *collected;          /* is not saved: the part begins anew */
 };
 
 /* What is kept of each seed of a study (study.c). Doubles only: it is saved as a table. */
-enum { STUDY_MOST = 64, STUDY_FIGURES = 6 };
+enum { STUDY_MOST = 64, STUDY_FIGURES = 6, STUDY_SAMPLES = 100, STUDY_EACH = 64 };
 struct study_row {
     double seed;
     double figure[STUDY_FIGURES]; /* fpe, fne, ce, e2ee, exact, single_error; NaN: not measured */
@@ -101,6 +117,7 @@ struct study {
     int64_t at;                              /* seeds done */
     int64_t samples_before, updates_before;  /* of them */
     int64_t first_seq;                       /* newest checkpoint when this seed began */
+    int64_t *motifs;                         /* [seeds][STUDY_SAMPLES][STUDY_EACH], as census.c numbers them; NULL without a study */
     int64_t off;                             /* 1: an evaluation of what was loaded, and no more */
 };
 
@@ -155,6 +172,12 @@ int64_t run_last_checkpoint(const struct method_run *run);
 
 /* Weights, optimiser, annealing and counts as they are before the first update of config.seed. */
 enum status run_begin(struct method_run *run, struct error *err);
+
+/* census.c */
+void census_clear(struct method_run *run);
+/* One sample: planes [channels][rows][cols] of its map. */
+enum status census_add(struct method_run *run, const float *planes, const struct domain_truth *truth, int64_t sample, struct error *err);
+void census_result(const struct method_run *run, const struct sink *out);
 
 /* study.c */
 bool study_of_many(const struct method_run *run);

@@ -10,6 +10,8 @@
 #include "core/base/buf.h"
 #include "core/methods/hand_over.h"
 #include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/reading.h"
+#include "core/metrics/agreement.h"
 #include "core/metrics/bootstrap.h"
 
 static const char *const figure_names[STUDY_FIGURES] = {"fpe", "fne", "ce", "e2ee", "exact", "single_error"};
@@ -85,6 +87,86 @@ static const struct study_row *selected(const struct study *s)
     return best;
 }
 
+/* ---- whether they find the same -------------------------------------------------------------------- */
+
+/* The motifs that a seed's model found in a sample; -1: too many to keep. */
+static int found_in(const struct method_run *run, int64_t seed, int64_t sample, struct motif *out)
+{
+    const int64_t *from = run->study.motifs + (seed * STUDY_SAMPLES + sample) * STUDY_EACH;
+    int64_t channels = run->config.channels_motif, cols = run->domain.shape.cols;
+    int count = 0;
+    if (from[0] < 0)
+        return -1;
+    for (; count < STUDY_EACH && from[count] > 0; count++) {
+        int64_t at = from[count] - 1, place = at / channels;
+        out[count] = (struct motif){.row = (int)(place / cols), .col = (int)(place % cols), .channel = (int)(at % channels), .value = 1};
+    }
+    return count;
+}
+
+/* *sparse false: a model marks too much of a sample. */
+static void count_pair(const struct method_run *run, int64_t one, int64_t two, struct agreement *a, bool *sparse)
+{
+    const struct evaluation *e = &run->evaluation;
+    struct motif motifs[STUDY_EACH], others[STUDY_EACH];
+    *sparse = true;
+    for (int64_t i = 0; *sparse && i < STUDY_SAMPLES && i < (int64_t)e->row[e->rows - 1].motif_samples; i++) {
+        int count = found_in(run, one, i, motifs), other_count = found_in(run, two, i, others);
+        *sparse = count >= 0 && other_count >= 0;
+        if (*sparse)
+            agreement_add(a, motifs, count, others, other_count, READING_REACH);
+    }
+}
+
+/* The channels' shares, those of the first seed in order. */
+static enum status write_pair(const struct method_run *run, int64_t one, int64_t two, const struct sink *out, struct error *err)
+{
+    int channels = (int)run->config.channels_motif;
+    struct agreement a;
+    bool sparse = false;
+    int *other_of = malloc((size_t)channels * sizeof *other_of);
+    double *share = malloc((size_t)channels * sizeof *share), sum = 0, least = 1;
+    enum status status = agreement_create(channels, channels, &a, err);
+    if (!other_of || !share)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
+    if (!status) {
+        count_pair(run, one, two, &a, &sparse);
+        status = agreement_match(&a, other_of, share, err);
+    }
+    for (int i = 0; !status && i < channels; i++) {
+        sum += share[i];
+        least = fmin(least, share[i]);
+    }
+    if (!status && sparse) {
+        sink_begin_object(out, NULL);
+        sink_integer(out, "seed", (int64_t)run->study.row[one].seed);
+        sink_integer(out, "with", (int64_t)run->study.row[two].seed);
+        sink_number(out, "agreement", sum / channels);
+        sink_number(out, "least_agreement", least);
+        sink_end_object(out);
+    }
+    agreement_close(&a);
+    free(other_of);
+    free(share);
+    return status;
+}
+
+/* Each pair of seeds, by the motifs of both in the same samples; a pair of which one is not sparse is left out. */
+static enum status write_agreement(const struct method_run *run, const struct sink *out, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (run->direct)
+        return STATUS_OK;
+    sink_begin_list(out, "agreement");
+    for (int64_t i = 0; i < run->study.at; i++)
+        for (int64_t j = i + 1; !status && j < run->study.at; j++)
+            status = write_pair(run, i, j, out, err);
+    sink_end_list(out);
+    return status;
+}
+
+/* ---- the result ------------------------------------------------------------------------------------ */
+
 static void write_row(const struct study_row *row, const struct sink *out)
 {
     sink_integer(out, "seed", (int64_t)row->seed);
@@ -127,6 +209,8 @@ enum status study_result(const struct method_run *run, const struct sink *out, s
         sink_end_object(out);
     }
     sink_end_object(out);
+    if (!status)
+        status = write_agreement(run, out, err);
     sink_begin_object(out, "selected"); /* by validation accuracy */
     write_row(selected(s), out);
     sink_end_object(out);
