@@ -122,6 +122,28 @@ static void view_by_density(struct buf *out, const cJSON *list, bool colour)
     table_close(&table);
 }
 
+/* What is known without boxes; beside motif errors it says nothing new. */
+static void view_census(struct table *table, const cJSON *result)
+{
+    const cJSON *census = json_member(result, "census");
+    char text[96];
+    if (!cJSON_IsNull(json_member(result, "fpe")) || !(json_number(census, "samples") > 0))
+        return;
+    snprintf(text, sizeof(text), "%.3g; tokens %.3g; as many in %.1f %%", json_number(census, "motifs"), json_number(census, "tokens"),
+             100 * json_number(census, "as_many"));
+    table_add(table, "motifs a sample");
+    table_add(table, text);
+    snprintf(text, sizeof(text), "%.1f %% of motifs, by %.1f %%; in %.1f %% of samples", 100 * json_number(census, "motifs_overlapping"),
+             100 * json_number(census, "overlap"), 100 * json_number(census, "samples_overlapping"));
+    table_add(table, "footprints overlap");
+    table_add(table, text);
+    int channels = cJSON_GetArraySize(json_member(census, "channels"));
+    snprintf(text, sizeof(text), "%.0f of %d; the least at %.2g of an even share", channels - json_number(census, "unused"), channels,
+             json_number(census, "least_use"));
+    table_add(table, "channels used");
+    table_add(table, text);
+}
+
 void view_result(struct buf *out, const cJSON *result, bool colour)
 {
     struct table table;
@@ -137,6 +159,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
         table_add(&table, errors[i].title);
         table_add_styled(&table, text, STYLE_BOLD);
     }
+    view_census(&table, result);
     cJSON_ArrayForEach(member, result)
     {
         char text[128];
