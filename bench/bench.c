@@ -14,6 +14,7 @@ static const struct bench table[] = {
     {"passes", "batch norm, sparse layer, quantile and pooling: bytes moved a second", bench_passes},
     {"pathways", "Monte Carlo of activation pathways: trials a second; analyses by FFT and directly", bench_pathways},
     {"sparling-step", "one SPARLING training step, everything in it: presets small and paper", bench_sparling_step},
+    {"sparling-forward", "motif maps, and labels read from them, in evaluation: presets small and paper", bench_sparling_forward},
     {"step-breakdown", "the same step by operation", bench_step_breakdown},
     {"superposition-step", "a training step of the superposition autoencoder beside a square product", bench_superposition_step},
     {"rug", "a Persian rug of 2^20 features applied to a vector", bench_rug},

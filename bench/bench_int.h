@@ -46,6 +46,7 @@ enum status bench_gemm(const struct bench_options *options, const struct sink *s
 enum status bench_passes(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_pathways(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_sparling_step(const struct bench_options *options, const struct sink *sink, struct error *err);
+enum status bench_sparling_forward(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_step_breakdown(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_superposition_step(const struct bench_options *options, const struct sink *sink, struct error *err);
 enum status bench_rug(const struct bench_options *options, const struct sink *sink, struct error *err);

@@ -12,6 +12,7 @@
 #include <sys/resource.h>
 
 #include "bench/bench_int.h"
+#include "core/methods/sparling/decode.h"
 #include "core/methods/sparling/network.h"
 #include "core/nn/adam.h"
 
@@ -183,6 +184,54 @@ enum status bench_sparling_step(const struct bench_options *options, const struc
         sink_number(sink, "activation_mb", (double)s.arena.peak_bytes * 1e-6);
         sink_number(sink, "weights_mb", (double)params_bytes(s.network->params) * 1e-6);
         sink_number(sink, "peak_rss_mb", peak_resident() * 1e-6);
+    }
+    close_step(&s);
+    return status;
+}
+
+/* ---- evaluation ---- */
+
+static void take_map(void *context)
+{
+    struct step *s = context;
+    if (s->status)
+        return;
+    exec_begin(&s->exec, false, 0);
+    s->active = network_motifs(&s->exec, s->network, s->images, (int)s->config.batch, 1);
+    s->status = exec_status(&s->exec, &s->error);
+}
+
+static void take_reading(void *context)
+{
+    struct step *s = context;
+    struct decoded *decoded = calloc((size_t)s->config.batch, sizeof *decoded);
+    take_map(s);
+    if (!s->status && !decoded)
+        s->status = error_set(&s->error, STATUS_NO_MEMORY, NULL, "no memory to decode");
+    if (!s->status) {
+        struct network_memory memory = network_memory(&s->exec, s->network, s->active);
+        s->status = decode_greedy(&s->exec, s->network, &memory, (int)s->config.batch, LENGTH, decoded, &s->error);
+    }
+    free(decoded);
+}
+
+enum status bench_sparling_forward(const struct bench_options *options, const struct sink *sink, struct error *err)
+{
+    struct step s;
+    enum status status = open_step(&s, options, err);
+    if (!status) {
+        double seconds = options->seconds > 0 ? options->seconds / 2 : 5;
+        take_step(&s); /* statistics and thresholds of some data */
+        struct bench_timing map = bench_time(take_map, &s, seconds), reading = bench_time(take_reading, &s, seconds);
+        status = s.status ? error_set(err, s.status, NULL, "%s", s.error.message) : STATUS_OK;
+        sink_text(sink, "preset", options->preset ? options->preset : "small");
+        write_shape(&s, sink);
+        sink_number(sink, "map_ms_median", map.median * 1e3);
+        sink_number(sink, "map_ms_best", map.best * 1e3);
+        sink_number(sink, "maps_per_second", (double)s.config.batch / map.median);
+        sink_number(sink, "maps_per_second_best", (double)s.config.batch / map.best);
+        sink_number(sink, "readings_per_second", (double)s.config.batch / reading.median);
+        sink_number(sink, "readings_per_second_best", (double)s.config.batch / reading.best);
     }
     close_step(&s);
     return status;

@@ -1,12 +1,13 @@
 /* Sequences of bases. A record's words behind its name are its label; with a GFF3 file (in a tar, collection_tar.c) each base has a
- * class instead, whether it is a splice site, and records are cut into pieces of GENE_PIECE bases, grouped by record. */
+ * class instead, whether it is a splice site, and records are cut into windows of GENE_PIECE bases with GENE_FLANK more to be seen on either
+ * side, grouped by record, as the splicing domain's loader cuts them (splicing_genes.h). */
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/data/collection_fasta.h"
 #include "core/data/splicing_text.h"
 
-enum { GENE_PIECE = 1000 };
+enum { GENE_PIECE = 1000, GENE_FLANK = 200 };
 
 static enum status add_bases(struct builder *b, const uint8_t *bases, int64_t count, struct error *err)
 {
@@ -17,17 +18,30 @@ static enum status add_bases(struct builder *b, const uint8_t *bases, int64_t co
     return status;
 }
 
-static enum status add_pieces(struct builder *b, const struct genes *genes, const struct genes_locus *locus, struct error *err)
+/* A window's own bases have a class each; what is only seen, on either side of them or beyond the record's end, has none. */
+static enum status add_window(struct builder *b, const struct genes *genes, const struct genes_windows *windows, int64_t index,
+                              struct error *err)
 {
-    enum status status = STATUS_OK;
-    for (int64_t at = 0; !status && at < locus->length; at += GENE_PIECE) {
-        int64_t count = locus->length - at < GENE_PIECE ? locus->length - at : GENE_PIECE, first = locus->first + at;
-        status = add_bases(b, genes->bases + first, count, err);
-        for (int64_t i = 0; !status && i < count; i++)
-            status = builder_number(b, genes->classes[first + i], err);
-        if (!status)
-            status = builder_group(b, locus->name, err);
+    enum { WHOLE = GENE_PIECE + 2 * GENE_FLANK };
+    const struct genes_window *window = &windows->window[index];
+    const struct genes_locus *locus = &genes->locus[window->locus];
+    uint8_t bases[WHOLE], classes[WHOLE];
+    genes_window(genes, windows, index, bases, classes);
+    enum status status = add_bases(b, bases, WHOLE, err);
+    for (int i = 0; !status && i < WHOLE; i++) {
+        bool own = i >= GENE_FLANK && i < GENE_FLANK + GENE_PIECE && window->at + i - GENE_FLANK < locus->length;
+        status = builder_number(b, own ? classes[i] : -1, err);
     }
+    return status ? status : builder_group(b, locus->name, err);
+}
+
+static enum status add_genes(struct builder *b, const struct genes *genes, struct error *err)
+{
+    struct genes_windows windows = {0};
+    enum status status = genes_windows(genes, GENES_ALL, GENE_PIECE, GENE_FLANK, &windows, err);
+    for (int64_t i = 0; !status && i < windows.count; i++)
+        status = add_window(b, genes, &windows, i, err);
+    genes_windows_close(&windows);
     return status;
 }
 
@@ -52,9 +66,10 @@ enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, 
         const struct genes_locus *locus = &genes->locus[i];
         if (locus->length == 0)
             return error_set(err, STATUS_INVALID, NULL, "record '%s' has no bases", locus->name);
-        status = sites ? add_pieces(b, genes, locus, err) : add_bases(b, genes->bases + locus->first, locus->length, err);
+        if (!sites)
+            status = add_bases(b, genes->bases + locus->first, locus->length, err);
     }
-    return status;
+    return status || !sites ? status : add_genes(b, genes, err);
 }
 
 /* Labels of records in their order, from what stands behind their names. */

@@ -8,7 +8,7 @@
 
 #define FASTA_BYTES ((size_t)256 << 20)
 
-/* Every record as a sample; with `sites`, in pieces with a class at every base. */
+/* Every record as a sample; with `sites`, in windows with a class at each of their own bases. */
 enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, struct error *err);
 
 #endif

@@ -270,6 +270,43 @@ static void test_fasta(void **state)
     refuses("fasta", ">a\n>b\nG\n", STATUS_INVALID, "record 'a' has no bases");
 }
 
+/* Two windows of a record of 1,010 bases and one of a short one: 1,000 with a class each between 200 on either side to be seen. */
+static void test_genes(void **state)
+{
+    enum { LONG = 1010, WHOLE = 1400, FLANK = 200 };
+    static struct packed p;
+    static const char gff[] = "##gff-version 3\nc1\ts\tintron\t11\t1005\t.\t+\t.\tParent=t\n";
+    static char fasta[LONG + 64];
+    struct collection c;
+    const int32_t *label;
+    int at = snprintf(fasta, sizeof fasta, ">c1\n");
+    for (int i = 0; i < LONG; i++)
+        fasta[at++] = "ACGT"[i * 7 % 11 % 4];
+    snprintf(fasta + at, sizeof fasta - (size_t)at, "\n>c2\nGGGTT\n");
+    struct archive *a = begin(&p, false);
+    add(a, "g.fa", AE_IFREG, fasta, strlen(fasta));
+    add(a, "g.gff3", AE_IFREG, gff, strlen(gff));
+    end(a);
+    assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_OK);
+    assert_true(c.count == 3 && c.cols == WHOLE && c.channels == 4 && c.target == TARGET_POSITIONS);
+    assert_string_equal(c.groups.name[c.group[1]], "c1");
+    assert_string_equal(c.groups.name[c.group[2]], "c2");
+    for (int64_t s = 0; s < 3; s++) {
+        int64_t length = s < 2 ? LONG : 5, first = s == 1 ? 1000 : 0;
+        assert_true(collection_length(&c, s) == WHOLE && collection_labels(&c, s, &label) == WHOLE);
+        for (int i = 0; i < WHOLE; i++) {
+            int64_t base = first + i - FLANK;
+            bool there = base >= 0 && base < length, own = there && i >= FLANK && i < WHOLE - FLANK;
+            int expected = !own ? -1 : s < 2 && base == 10 ? 2 : s < 2 && base == 1004 ? 1 : 0;
+            char letter = !there ? 'N' : s < 2 ? fasta[4 + base] : "GGGTT"[base];
+            assert_int_equal(label[i], expected);
+            for (int b = 0; b < 4; b++)
+                assert_true(collection_sample(&c, s)[b * WHOLE + i] == (letter == "ACGT"[b] ? 1 : 0));
+        }
+    }
+    collection_close(&c);
+}
+
 static enum status put(void *context, const void *bytes, size_t count, struct error *e)
 {
     return fwrite(bytes, 1, count, context) == count ? STATUS_OK : STATUS_IO;
@@ -302,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),       cmocka_unit_test(test_table_refusals), cmocka_unit_test(test_pictures),
         cmocka_unit_test(test_tar_refusals), cmocka_unit_test(test_bombs),          cmocka_unit_test(test_fasta),
+        cmocka_unit_test(test_genes),
         cmocka_unit_test(test_stored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -10,7 +10,7 @@
 static enum status list_maximal(struct inquiry *inquiry, int channels, const struct domain_shape *s, struct motif **out, int *count,
                                 struct error *err)
 {
-    float *planes = arena_alloc(&inquiry->arena, (size_t)channels * domain_positions(s) * sizeof *planes);
+    float *planes = arena_alloc(&inquiry->space.arena, (size_t)channels * domain_positions(s) * sizeof *planes);
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
     tensor_to_planes(inquiry->motifs, planes);
@@ -18,8 +18,8 @@ static enum status list_maximal(struct inquiry *inquiry, int channels, const str
     if (all > READING_MOTIFS)
         return error_set(err, STATUS_CONFLICT, NULL, "a model marks more than %d places of an input: it is not sparse yet",
                          (int)READING_MOTIFS);
-    struct motif *found = arena_alloc(&inquiry->arena, ((size_t)all + 1) * sizeof *found);
-    struct read_motif *motifs = arena_zalloc(&inquiry->arena, (size_t)all + 1, sizeof *motifs);
+    struct motif *found = arena_alloc(&inquiry->space.arena, ((size_t)all + 1) * sizeof *found);
+    struct read_motif *motifs = arena_zalloc(&inquiry->space.arena, (size_t)all + 1, sizeof *motifs);
     if (!found || !motifs)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
     motif_scan(planes, channels, s->rows, s->cols, found, all);
@@ -42,7 +42,6 @@ static enum status compare_one(const struct method_model *model, const struct me
     struct inquiry one, two = {.planes = malloc(domain_inputs(s) * sizeof(float))};
     struct motif *motifs = NULL, *others = NULL;
     int count = 0, other_count = 0;
-    arena_init(&two.arena, (size_t)4 << 20, 0);
     enum status status = inquiry_begin(model, &input, &one, err);
     if (!status && !two.planes)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");

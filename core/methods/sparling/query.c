@@ -1,4 +1,4 @@
-/* A model is a network without gradients. Every query brings its own exec, arena and single-thread pool,
+/* A model is a network without gradients. Every query takes an arena and a single-thread pool of its own,
  * so any number of threads may ask at a time. */
 #include "core/methods/sparling/query.h"
 
@@ -19,6 +19,12 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
     if (!m)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
     m->kernels = kernels;
+    m->workspaces = calloc(1, sizeof *m->workspaces);
+    if (!m->workspaces) {
+        free(m);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    }
+    pthread_mutex_init(&m->workspaces->lock, NULL);
     enum status status = domain_open(config, data, &m->domain, err);
     if (!status)
         status = network_create(config, false, &m->network, err);
@@ -39,10 +45,20 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
     return STATUS_OK;
 }
 
+static void close_workspace(struct workspace *space)
+{
+    pool_destroy(space->pool);
+    arena_close(&space->arena);
+}
+
 void sparling_close(struct method_model *model)
 {
     if (!model)
         return;
+    for (int i = 0; i < model->workspaces->count; i++)
+        close_workspace(&model->workspaces->idle[i]);
+    pthread_mutex_destroy(&model->workspaces->lock);
+    free(model->workspaces);
     network_destroy(model->network);
     domain_close(&model->domain);
     free(model);
@@ -78,12 +94,42 @@ static enum status take_input(const struct method_model *model, const struct met
     return domain_sample(domain, &request, planes, truth, err);
 }
 
+/* One that another query has left, or a new one. */
+static enum status take_workspace(const struct method_model *model, struct workspace *out, struct error *err)
+{
+    struct workspaces *all = model->workspaces;
+    *out = (struct workspace){.pool = NULL};
+    pthread_mutex_lock(&all->lock);
+    if (all->count > 0)
+        *out = all->idle[--all->count];
+    pthread_mutex_unlock(&all->lock);
+    if (out->pool)
+        return STATUS_OK;
+    arena_init(&out->arena, (size_t)4 << 20, 0);
+    return pool_create(1, &out->pool, err);
+}
+
+static void give_workspace(const struct method_model *model, struct workspace *space)
+{
+    enum { KEPT = 64 << 20 };
+    struct workspaces *all = model->workspaces;
+    arena_reset(&space->arena);
+    pthread_mutex_lock(&all->lock);
+    bool kept = space->pool && all->count < WORKSPACES && space->arena.held_bytes <= KEPT;
+    if (kept)
+        all->idle[all->count++] = *space;
+    pthread_mutex_unlock(&all->lock);
+    if (!kept)
+        close_workspace(space);
+}
+
 enum status inquiry_ready(const struct method_model *model, struct inquiry *inquiry, struct error *err)
 {
-    enum status status = pool_create(1, &inquiry->pool, err);
+    inquiry->model = model;
+    enum status status = take_workspace(model, &inquiry->space, err);
     if (status)
         return status;
-    exec_init(&inquiry->exec, model->kernels, inquiry->pool, &inquiry->arena, 0);
+    exec_init(&inquiry->exec, model->kernels, inquiry->space.pool, &inquiry->space.arena, 0);
     inquiry->exec.bf16 = model->network->config.precision == PRECISION_BF16;
     return STATUS_OK;
 }
@@ -103,7 +149,6 @@ enum status inquiry_begin(const struct method_model *model, const struct method_
 {
     const struct open_domain *domain = &model->domain;
     *inquiry = (struct inquiry){.planes = malloc(domain_inputs(&domain->shape) * sizeof(float))};
-    arena_init(&inquiry->arena, (size_t)4 << 20, 0);
     enum status status = domain_truths_create(&domain->shape, 1, &inquiry->truth, err);
     if (!inquiry->planes)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
@@ -128,7 +173,7 @@ static enum status intervene(const struct method_model *model, const struct meth
                              struct error *err)
 {
     const struct map_shape *map = &inquiry->motifs->map;
-    float *planes = arena_alloc(&inquiry->arena, (size_t)map->channels * domain_positions(&model->domain.shape) * sizeof *planes);
+    float *planes = arena_alloc(&inquiry->space.arena, (size_t)map->channels * domain_positions(&model->domain.shape) * sizeof *planes);
     if (!planes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
     tensor_to_planes(inquiry->motifs, planes);
@@ -146,8 +191,8 @@ void inquiry_close(struct inquiry *inquiry)
     reading_close(&inquiry->after);
     domain_truths_destroy(inquiry->truth);
     free(inquiry->planes);
-    pool_destroy(inquiry->pool);
-    arena_close(&inquiry->arena);
+    if (inquiry->model)
+        give_workspace(inquiry->model, &inquiry->space);
 }
 
 /* ---- answers ----------------------------------------------------------------------------------- */
@@ -339,6 +384,19 @@ enum status sparling_query(const struct method_model *model, const char *query, 
     return status;
 }
 
+/* Planes [channels][rows][cols] as [rows][cols][channels], a row at a time. line: [cols][channels]. */
+static void append_rows(const float *planes, const struct domain_shape *shape, int channels, float *line, struct buf *values)
+{
+    for (int row = 0; row < shape->rows; row++) {
+        for (int c = 0; c < channels; c++) {
+            const float *from = planes + ((size_t)c * (size_t)shape->rows + (size_t)row) * (size_t)shape->cols;
+            for (int col = 0; col < shape->cols; col++)
+                line[col * channels + c] = from[col];
+        }
+        buf_append(values, line, (size_t)shape->cols * (size_t)channels * sizeof *line);
+    }
+}
+
 /* The motif map as it is: [rows][cols][channels]. */
 enum status sparling_array(const struct method_model *model, const char *query, const struct method_input *input,
                            struct buf *values, int *rank, int64_t dim[4], struct error *err)
@@ -349,13 +407,14 @@ enum status sparling_array(const struct method_model *model, const char *query, 
     enum status status = inquiry_begin(model, input, &inquiry, err);
     size_t positions = domain_positions(&model->domain.shape);
     size_t channels = (size_t)model->network->config.channels_motif;
-    float *planes = status ? NULL : arena_alloc(&inquiry.arena, channels * positions * sizeof *planes);
+    /* The planes, and room for one row of the answer. */
+    float *planes = status ? NULL : arena_alloc(&inquiry.space.arena, 2 * channels * positions * sizeof *planes);
     if (!status && !planes)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
-    if (!status)
+    if (!status) {
         tensor_to_planes(inquiry.motifs, planes);
-    for (size_t i = 0; !status && i < positions * channels; i++)
-        buf_append(values, &planes[i % channels * positions + i / channels], sizeof *planes);
+        append_rows(planes, &model->domain.shape, (int)channels, planes + channels * positions, values);
+    }
     *rank = 3;
     dim[0] = model->domain.shape.rows;
     dim[1] = model->domain.shape.cols;

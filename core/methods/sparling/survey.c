@@ -139,13 +139,13 @@ static enum status add_batch(struct survey *s, struct inquiry *inquiry, struct d
     exec_begin(&inquiry->exec, false, 0);
     struct tensor *motifs = network_motifs(&inquiry->exec, model->network, inquiry->planes, count, 1);
     status = exec_status(&inquiry->exec, err);
-    float *planes = status ? NULL : arena_alloc(&inquiry->arena, (size_t)count * map * sizeof *planes);
+    float *planes = status ? NULL : arena_alloc(&inquiry->space.arena, (size_t)count * map * sizeof *planes);
     if (!status && !planes)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
     if (!status)
         tensor_to_planes(motifs, planes);
     for (int i = 0; !status && i < count; i++)
-        status = add_map(s, &inquiry->arena, planes + (size_t)i * map, &truths[i], first + i, err);
+        status = add_map(s, &inquiry->space.arena, planes + (size_t)i * map, &truths[i], first + i, err);
     return status;
 }
 
@@ -167,7 +167,6 @@ enum status survey_take(const struct method_model *model, const struct method_su
     struct inquiry inquiry = {.planes = malloc(SURVEY_BATCH * domain_inputs(shape) * sizeof(float))};
     *out = (struct survey){.model = model, .asked = *asked, .channels = (int)model->network->config.channels_motif, .symbols = shape->symbols,
                            .half = model->network->map.reach / 2, .truth = shape->boxes > 0, .sparse = true};
-    arena_init(&inquiry.arena, (size_t)4 << 20, 0);
     enum status status = make_room(out, err);
     if (!status && asked->feature >= out->channels)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "the motif map has %d channels", out->channels);
