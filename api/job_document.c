@@ -114,6 +114,7 @@ void job_document(struct exchange *x, const char *key, const struct storage_job 
     sink_text(out, "kind", job->kind);
     sink_text(out, "preset", job->preset[0] != '\0' ? job->preset : NULL);
     sink_text(out, "name", job->name[0] != '\0' ? job->name : NULL);
+    sink_text(out, "owner", job->owner[0] != '\0' ? job->owner : NULL);
     sink_text(out, "task", job->task == JOB_EVALUATE ? "evaluate" : "train");
     sink_text(out, "state", job_state_name(job->state));
     sink_text(out, "wish", wishes[job->wish]);

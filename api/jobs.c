@@ -47,6 +47,8 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
     struct error err;
     error_clear(&err);
     submit->key = exchange_header(x, "Idempotency-Key");
+    submit->owner = x->request->who;
+    submit->owner_limit = x->api->options.owner_jobs;
     if (submit->key != NULL && !key_valid(submit->key)) {
         respond_problem(x, PROBLEM_BAD_REQUEST, "Idempotency-Key must be 1 to %d visible ASCII characters.",
                         STORAGE_KEY - 1);
@@ -64,6 +66,11 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
     enum storage_submit_outcome outcome;
     if (storage_job_submit(x->api->options.storage, submit, id, &outcome, &err) != STATUS_OK) {
         respond_error(x, &err);
+        return;
+    }
+    if (outcome == STORAGE_OWNER_FULL) {
+        respond_problem(x, PROBLEM_TOO_MANY, "This token has %lld jobs that are not finished, as many as one may have: cancel one, or wait.",
+                        (long long)submit->owner_limit);
         return;
     }
     if (outcome == STORAGE_KEY_REUSED) {

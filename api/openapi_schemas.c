@@ -27,7 +27,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"From", "job text, *checkpoint CheckpointPick", NULL, true},
     {"Progress", "step integer?, samples integer?, fraction number?, samples_per_second number?, eta_seconds number?, "
                  "density number?, target_accuracy number?, accuracy number?, stage text?", NULL, false},
-    {"Job", "id text, kind text, preset text?, name text?, task Task, state State, wish Wish?, priority integer, "
+    {"Job", "id text, kind text, preset text?, name text?, owner text?, task Task, state State, wish Wish?, priority integer, "
             "threads integer, config object, from From?, evaluation object?, progress Progress, result object?, "
             "error object?, created_at time, started_at time?, finished_at time?, links {text}", NULL, false},
     {"JobList", "jobs [Job], next_cursor text?", NULL, false},

@@ -73,6 +73,7 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .kernels = kernels,
         .data = settings->data,
         .job_memory = settings->job_memory > 0 ? settings->job_memory : facts_memory_most(),
+        .owner_jobs = settings->jobs_per_token,
         .upload_bytes = settings->upload_bytes,
         .datasets_bytes = settings->datasets_bytes,
         .log = {.context = daemon->journal, .line = log_lower_rooms},

@@ -39,6 +39,8 @@ const struct setting settings_table[] = {
     {"tls-key", SETTING_TEXT, FIELD(tls_key), "", 0, 0, "FILE", "private key of --tls-cert as PEM; read once, when the daemon starts"},
     {"queue-limit", SETTING_INT, FIELD(queue_limit), "1000", 1, 1000000, "N",
      "jobs that may wait; more are answered 503"},
+    {"jobs-per-token", SETTING_INT, FIELD(jobs_per_token), "0", 0, 1000000, "N",
+     "jobs of one token that are not finished; more are answered 429; 0: no limit but the queue's"},
     {"upload-bytes", SETTING_INT, FIELD(upload_bytes), "1073741824", 1024, (int64_t)1 << 36, "BYTES",
      "most bytes of one upload of a data set"},
     {"datasets-bytes", SETTING_INT, FIELD(datasets_bytes), "17179869184", 0, (int64_t)1 << 50, "BYTES",

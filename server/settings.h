@@ -27,7 +27,7 @@ struct settings {
     char allow_host[SETTINGS_TEXT]; /* names accepted in Host besides loopback, comma separated */
     char log_level[SETTINGS_TEXT];
     char kernels[SETTINGS_TEXT]; /* "best" or the name of a kernel table */
-    int64_t workers, threads_per_job, queue_limit, job_memory;
+    int64_t workers, threads_per_job, queue_limit, job_memory, jobs_per_token;
     int64_t upload_bytes, datasets_bytes;
     int64_t http_threads, handler_threads, connections, connections_per_address, rate_limit;
     int64_t header_timeout_ms, idle_timeout_ms, body_grace_ms, body_rate;

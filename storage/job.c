@@ -145,16 +145,33 @@ static const char *or_empty(const char *text)
     return text != NULL ? text : "";
 }
 
+static enum status owner_is_full(struct db *db, const struct storage_submit *in, bool *full, struct error *err)
+{
+    int64_t jobs;
+    if (in->owner_limit <= 0 || or_empty(in->owner)[0] == '\0')
+        return STATUS_OK;
+    enum status status = db_integer(db, &jobs, 0, err,
+                                    "SELECT count(*) FROM job WHERE owner = ? AND owner <> '' AND state IN ('queued', 'running', 'paused')",
+                                    "t", in->owner);
+    *full = status == STATUS_OK && jobs >= in->owner_limit;
+    return status;
+}
+
 static enum status submit_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
 {
     struct submit *s = (struct submit *)command;
     const struct storage_submit *in = s->in;
-    bool sourced = in->source_job != NULL && in->source_job[0] != '\0', found = false;
+    bool sourced = in->source_job != NULL && in->source_job[0] != '\0', found = false, full = false;
     enum status status = STATUS_OK;
     if (in->key != NULL)
         status = find_key(db, s, &found, err);
     if (status != STATUS_OK || found)
         return status;
+    status = owner_is_full(db, in, &full, err);
+    if (status != STATUS_OK || full) {
+        s->outcome = STORAGE_OWNER_FULL;
+        return status;
+    }
     if (storage->options.queue_limit > 0) {
         int64_t queued;
         status = db_integer(db, &queued, 0, err, "SELECT count(*) FROM job WHERE state = 'queued'", "");
@@ -170,11 +187,11 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
         status = db_run(db, err,
                         "INSERT INTO job(id, kind, preset, name, task, state, wish, priority, threads, config, params,"
                         " source_job, source_checkpoint, created_at, started_at, finished_at, version,"
-                        " progress_version, last_seq)"
-                        " VALUES (?, ?, ?, ?, ?, 'queued', 0, ?, ?, ?, ?, ?, ?, ?, 0, 0, 1, 0, 0)",
-                        "ttttnnntttii", s->id, in->kind, or_empty(in->preset), or_empty(in->name), (int)in->task,
+                        " progress_version, last_seq, owner)"
+                        " VALUES (?, ?, ?, ?, ?, 'queued', 0, ?, ?, ?, ?, ?, ?, ?, 0, 0, 1, 0, 0, ?)",
+                        "ttttnnntttiit", s->id, in->kind, or_empty(in->preset), or_empty(in->name), (int)in->task,
                         in->priority, in->threads, in->config, in->params, or_empty(in->source_job),
-                        sourced ? in->source_checkpoint : (int64_t)0, now);
+                        sourced ? in->source_checkpoint : (int64_t)0, now, or_empty(in->owner));
     int64_t job = sqlite3_last_insert_rowid(db->handle);
     if (status == STATUS_OK && in->key != NULL)
         status = keep_key(db, in, job, now, err);

@@ -6,7 +6,8 @@
 #define LIST_MAX 1000
 #define COLUMNS                                                                                                        \
     "id, kind, preset, name, task, state, wish, priority, threads, config, params, progress, result, error,"           \
-    " source_job, source_checkpoint, created_at, started_at, finished_at, version, progress_version"
+    " source_job, source_checkpoint, created_at, started_at, finished_at, version, progress_version,"            \
+    " owner"
 
 static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct storage_job *out, struct error *err)
 {
@@ -34,6 +35,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     out->finished_at = sqlite3_column_int64(stmt, 18);
     out->version = sqlite3_column_int64(stmt, 19);
     out->progress_version = sqlite3_column_int64(stmt, 20);
+    out->owner = db_text(stmt, 21, arena, &ok);
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a job");
 }
 

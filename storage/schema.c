@@ -117,6 +117,10 @@ static const char *const migrations[] = {
 
     /* For the pruning of progress events. */
     "CREATE INDEX event_progress ON event(job, id) WHERE type = 'progress';",
+
+    /* Who asked for a job: the name of a token. */
+    "ALTER TABLE job ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
+    "CREATE INDEX job_by_owner ON job(owner) WHERE owner <> '' AND state IN ('queued', 'running', 'paused');",
 };
 #define NEWEST ((int)(sizeof migrations / sizeof migrations[0]))
 

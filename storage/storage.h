@@ -105,6 +105,7 @@ enum job_task { JOB_TRAIN, JOB_EVALUATE };
 struct storage_job {
     char id[STORAGE_ID];
     const char *kind, *preset, *name;  /* "" where none was given */
+    const char *owner;                 /* name of the token that asked for it, "" for none */
     enum job_task task;
     enum job_state state;
     enum job_wish wish;
@@ -125,12 +126,15 @@ struct storage_submit {
     enum job_task task;
     int priority, threads;
     int64_t source_checkpoint;
+    const char *owner;                 /* NULL counts as "" */
+    int64_t owner_limit;               /* most jobs of that owner that are not final; 0: no limit */
     const char *key;                   /* idempotency key, or NULL */
     uint8_t fingerprint[32];           /* of the request, looked at only with a key */
 };
 
 enum storage_submit_outcome {
     STORAGE_CREATED,   /* `id` is new */
+    STORAGE_OWNER_FULL, /* the owner has as many jobs as allowed: nothing was stored */
     STORAGE_REPLAYED,  /* the key was used for the same request: `id` is the job it made */
     STORAGE_KEY_REUSED /* the key was used for another request: nothing was stored, `id` is that job */
 };

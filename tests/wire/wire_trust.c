@@ -33,6 +33,8 @@ static const cJSON *change_at(const struct reply *reply, int index)
 static const char job_body[] = "{\"kind\":\"pathways\",\"config\":{\"dictionary\":\"dirac-hadamard\",\"filter_length\":16,"
                                "\"length\":1,\"nonzeros\":\"1,2\",\"trials\":8}}";
 
+static const char long_body[] = "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}";
+
 static void changes_are_written_down(void **state)
 {
     struct daemon_process *served = *state;
@@ -83,7 +85,7 @@ static void changes_are_written_down(void **state)
     reply_close(&reply);
 }
 
-static void the_audit_names_tokens(void **state)
+static void tokens_are_named_and_have_their_share(void **state)
 {
     struct daemon_process *served = *state;
     char *secret = NULL, line[256];
@@ -93,24 +95,38 @@ static void the_audit_names_tokens(void **state)
     const char *const reader[] = {"token", "create", "--name", "guest", "--scope", "submit", "--db", served->db, NULL};
     char *other = NULL;
     assert_int_equal(motifd_run(reader, &other, NULL), 0);
-    assert_true(daemon_start(served, NULL, NULL));
+    static const char *const args[] = {"--jobs-per-token", "1", NULL};
+    assert_true(daemon_start(served, args, NULL));
     const char *headers[] = {line, NULL};
     (void)snprintf(line, sizeof line, "Authorization: Bearer %.*s", (int)strcspn(other, "\n"), other);
-    struct call call = {.method = "POST", .path = "/v1/jobs", .body = job_body, .headers = headers};
+    struct call call = {.method = "POST", .path = "/v1/jobs", .body = long_body, .headers = headers};
     call_server(served->url, &call, &reply);
     assert_int_equal(reply.status, 201);
+    assert_string_equal(json_text(reply.json, "owner"), "guest");
+    char path[256];
+    job_path(path, json_text(reply.json, "id"), "/cancel");
+    reply_close(&reply);
+    call_server(served->url, &call, &reply); /* it has as many as it may have */
+    assert_problem(&reply, 429);
     reply_close(&reply);
     call = (struct call){.method = "GET", .path = "/v1/audit", .headers = headers};
     call_server(served->url, &call, &reply);
     assert_problem(&reply, 403); /* not for everybody */
     reply_close(&reply);
+    struct call cancel = {.method = "POST", .path = path, .headers = headers};
+    call_server(served->url, &cancel, &reply);
+    assert_int_equal(reply.status, 202);
+    reply_close(&reply);
+    call = (struct call){.method = "GET", .path = "/v1/audit", .headers = headers};
     (void)snprintf(line, sizeof line, "Authorization: Bearer %.*s", (int)strcspn(secret, "\n"), secret);
     call_server(served->url, &call, &reply);
     assert_int_equal(reply.status, 200);
+    assert_string_equal(json_text(change_at(&reply, 0), "target"), path);
     assert_string_equal(json_text(change_at(&reply, 0), "who"), "guest");
-    assert_string_equal(json_text(change_at(&reply, 1), "target"), "guest"); /* made on the command line */
-    assert_string_equal(json_text(change_at(&reply, 1), "who"), "console");
-    assert_string_equal(json_text(change_at(&reply, 2), "target"), "chief");
+    assert_int_equal((int)json_number(change_at(&reply, 1), "status"), 429);
+    assert_string_equal(json_text(change_at(&reply, 3), "target"), "guest"); /* made on the command line */
+    assert_string_equal(json_text(change_at(&reply, 3), "who"), "console");
+    assert_string_equal(json_text(change_at(&reply, 4), "target"), "chief");
     reply_close(&reply);
     free(secret);
     free(other);
@@ -293,7 +309,7 @@ static void a_backup_while_it_works(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FRESH(changes_are_written_down),  FRESH(the_audit_names_tokens), FRESH(who_asks_too_often_waits),
+        FRESH(changes_are_written_down),  FRESH(tokens_are_named_and_have_their_share), FRESH(who_asks_too_often_waits),
         FRESH(a_job_that_cannot_fit_is_refused), FRESH(tls_alone),                 FRESH(tls_half_given_is_refused), FRESH(a_backup_while_it_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
