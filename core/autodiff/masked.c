@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { SAMPLE_CHUNK = 4, FEATURE_CHUNK = 8, HEAD_PARTS = 4 };
+enum { SAMPLE_CHUNK = 4, FEATURE_CHUNK = 8 };
 
 static int chunks_of(int count, int size)
 {
@@ -135,8 +135,9 @@ struct tensor *op_mask_rows(struct exec *e, struct tensor *z, struct weight *w, 
 
 struct head_node {
     struct node node;
-    struct head_part parts[HEAD_PARTS];
-    int part_count;
+    struct tensor *h;
+    const int32_t *features;
+    int count;
     struct weight *v, *c;
 };
 
@@ -144,7 +145,6 @@ struct head_task {
     const struct kernels *kernels;
     const struct head_node *n;
     const struct tensor *out;
-    const struct head_part *part;
     real *dh, *dv, *dc;
     bool add_h;
 };
@@ -152,27 +152,27 @@ struct head_task {
 static void head_task(void *context, int chunk, int worker)
 {
     const struct head_task *t = context;
-    const struct head_part *p = t->part;
-    int hidden = t->n->v->dim[1], cols = t->out->cols;
+    const struct head_node *n = t->n;
+    int hidden = n->v->dim[1], cols = t->out->cols;
     for (int i = chunk * SAMPLE_CHUNK; i < chunk_end(chunk, SAMPLE_CHUNK, t->out->rows); i++)
-        for (int f = 0; f < p->count; f++) {
-            int j = feature_at(p->features, f);
-            const real *h = p->h->data + ((ptrdiff_t)i * p->count + f) * hidden;
+        for (int f = 0; f < n->count; f++) {
+            int j = feature_at(n->features, f);
+            const real *h = n->h->data + ((ptrdiff_t)i * n->count + f) * hidden;
             t->out->data[(ptrdiff_t)i * cols + j] =
-                t->kernels->dot((size_t)hidden, t->n->v->value + (ptrdiff_t)j * hidden, h) + t->n->c->value[j];
+                t->kernels->dot((size_t)hidden, n->v->value + (ptrdiff_t)j * hidden, h) + n->c->value[j];
         }
 }
 
 static void head_sample_task(void *context, int chunk, int worker)
 {
     const struct head_task *t = context;
-    const struct head_part *p = t->part;
-    int hidden = t->n->v->dim[1], cols = t->out->cols;
+    const struct head_node *n = t->n;
+    int hidden = n->v->dim[1], cols = t->out->cols;
     for (int i = chunk * SAMPLE_CHUNK; i < chunk_end(chunk, SAMPLE_CHUNK, t->out->rows); i++)
-        for (int f = 0; f < p->count; f++) {
-            int j = feature_at(p->features, f);
-            const real *v = t->n->v->value + (ptrdiff_t)j * hidden, g = t->out->grad[(ptrdiff_t)i * cols + j];
-            real *dh = t->dh + ((ptrdiff_t)i * p->count + f) * hidden;
+        for (int f = 0; f < n->count; f++) {
+            int j = feature_at(n->features, f);
+            const real *v = n->v->value + (ptrdiff_t)j * hidden, g = t->out->grad[(ptrdiff_t)i * cols + j];
+            real *dh = t->dh + ((ptrdiff_t)i * n->count + f) * hidden;
             if (!t->add_h)
                 memset(dh, 0, (size_t)hidden * sizeof *dh);
             t->kernels->axpy((size_t)hidden, g, v, dh);
@@ -182,12 +182,12 @@ static void head_sample_task(void *context, int chunk, int worker)
 static void head_feature_task(void *context, int chunk, int worker)
 {
     const struct head_task *t = context;
-    const struct head_part *p = t->part;
-    int hidden = t->n->v->dim[1], cols = t->out->cols;
-    for (int f = chunk * FEATURE_CHUNK; f < chunk_end(chunk, FEATURE_CHUNK, p->count); f++) {
-        int j = feature_at(p->features, f);
+    const struct head_node *n = t->n;
+    int hidden = n->v->dim[1], cols = t->out->cols;
+    for (int f = chunk * FEATURE_CHUNK; f < chunk_end(chunk, FEATURE_CHUNK, n->count); f++) {
+        int j = feature_at(n->features, f);
         for (int i = 0; i < t->out->rows; i++) {
-            const real *h = p->h->data + ((ptrdiff_t)i * p->count + f) * hidden,
+            const real *h = n->h->data + ((ptrdiff_t)i * n->count + f) * hidden,
                        g = t->out->grad[(ptrdiff_t)i * cols + j];
             if (t->dv != NULL)
                 t->kernels->axpy((size_t)hidden, g, h, t->dv + (ptrdiff_t)j * hidden);
@@ -206,63 +206,36 @@ static void head_backward(struct exec *e, struct node *node)
         t.dv = weight_open(n->v, true, &add);
     if (weight_wants(e, n->c))
         t.dc = weight_open(n->c, true, &add);
-    for (int i = 0; i < n->part_count; i++) {
-        t.part = &n->parts[i];
-        if (t.dv != NULL || t.dc != NULL)
-            pool_run(e->pool, head_feature_task, &t, chunks_of(t.part->count, FEATURE_CHUNK));
-        if (!t.part->h->wants_grad)
-            continue;
-        t.dh = grad_open(e, t.part->h, &t.add_h);
-        if (t.dh == NULL)
-            return;
+    if (t.dv != NULL || t.dc != NULL)
+        pool_run(e->pool, head_feature_task, &t, chunks_of(n->count, FEATURE_CHUNK));
+    if (n->h->wants_grad && (t.dh = grad_open(e, n->h, &t.add_h)) != NULL)
         pool_run(e->pool, head_sample_task, &t, chunks_of(node->out->rows, SAMPLE_CHUNK));
-    }
 }
 
-static bool head_fits(const struct head_node *n, int rows)
-{
-    int features = n->v->dim[0];
-    for (int i = 0; i < n->part_count; i++) {
-        const struct head_part *p = &n->parts[i];
-        if (!features_fit(p->features, p->count, features) ||
-            p->h->count != (size_t)rows * (size_t)p->count * (size_t)n->v->dim[1])
-            return false;
-    }
-    return n->v->rank == 2 && n->c->count == (size_t)features;
-}
-
-struct tensor *op_feature_head(struct exec *e, int rows, const struct head_part *parts, int part_count,
+struct tensor *op_feature_head(struct exec *e, struct tensor *h, int rows, const int32_t *features, int count,
                                struct weight *v, struct weight *c)
 {
     double since = op_clock(e);
-    bool wants = weight_wants(e, v) || weight_wants(e, c);
     struct head_node *n = op_alloc(e, sizeof *n);
-    if (n == NULL || e->error.code != STATUS_OK || part_count < 1 || part_count > HEAD_PARTS)
+    if (n == NULL || h == NULL || e->error.code != STATUS_OK)
         return NULL;
-    n->part_count = part_count;
+    n->h = h;
+    n->features = features;
+    n->count = count;
     n->v = v;
     n->c = c;
-    int covered = 0;
-    for (int i = 0; i < part_count; i++) {
-        covered += parts[i].count;
-        n->parts[i] = parts[i];
-        if (parts[i].h == NULL)
-            return NULL;
-        wants = wants || parts[i].h->wants_grad;
-    }
-    if (!head_fits(n, rows)) {
+    if (v->rank != 2 || c->count != (size_t)v->dim[0] || !features_fit(features, count, v->dim[0]) ||
+        h->count != (size_t)rows * (size_t)count * (size_t)v->dim[1]) {
         op_fail(e, STATUS_INTERNAL, "heads: shapes do not fit");
         return NULL;
     }
+    bool wants = weight_wants(e, v) || weight_wants(e, c) || h->wants_grad;
     struct tensor *out = op_out_rows(e, rows, v->dim[0], wants);
     if (out == NULL)
         return NULL;
     struct head_task t = {.kernels = e->kernels, .n = n, .out = out};
-    if (covered < v->dim[0])
+    if (count < v->dim[0])
         memset(out->data, 0, out->count * sizeof *out->data);
-    for (int i = 0; i < part_count; i++) {
-        t.part = &n->parts[i];
-        pool_run(e->pool, head_task, &t, chunks_of(rows, SAMPLE_CHUNK));
-    }
+    pool_run(e->pool, head_task, &t, chunks_of(rows, SAMPLE_CHUNK));
     return op_done(e, &n->node, "feature_head", head_backward, out, since);
 }

@@ -180,14 +180,9 @@ struct arc_group {
 };
 struct tensor *op_arc_head(struct exec *e, struct tensor *z, const struct arc_layers *layers, const int32_t *features,
                            const struct arc_group *groups, int count);
-/* y_ij = v_j . h_(i, f) + c_j with j = features[f] of one of the parts; a feature is in one at most, 0 without. v: [features][hidden],
- * c: [features]; h: rows i * count + f of `hidden` columns, however the tensor counts its rows. */
-struct head_part {
-    struct tensor *h;
-    const int32_t *features; /* borrowed until backward; NULL: f itself */
-    int count;
-};
-struct tensor *op_feature_head(struct exec *e, int rows, const struct head_part *parts, int part_count, struct weight *v,
+/* y_ij = v_j . h_(i, f) + c_j for j = features[f] (NULL: j = f), 0 in the other columns. h: rows i * count + f of `hidden`
+ * columns, however the tensor counts its rows; v: [features][hidden], c: [features]. `features` is borrowed until backward. */
+struct tensor *op_feature_head(struct exec *e, struct tensor *h, int rows, const int32_t *features, int count, struct weight *v,
                                struct weight *c);
 
 /* --- environments that are nodes of a tree ------------------------------------------------------ */

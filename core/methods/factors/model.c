@@ -226,8 +226,8 @@ static struct tensor *hidden(struct latent_model *m, struct exec *e, struct tens
 static struct tensor *masked(struct latent_model *m, struct exec *e, struct tensor *z, const int32_t *which,
                              int count)
 {
-    struct head_part part = {hidden(m, e, op_mask_rows(e, z, m->mask, which, count)), which, count};
-    return op_feature_head(e, z->rows, &part, 1, m->head, m->head_bias);
+    struct tensor *h = hidden(m, e, op_mask_rows(e, z, m->mask, which, count));
+    return op_feature_head(e, h, z->rows, which, count, m->head, m->head_bias);
 }
 
 static struct tensor *skipped(struct latent_model *m, struct exec *e, struct tensor *z)
@@ -246,8 +246,8 @@ struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct 
     if (!z)
         return NULL;
     if (m->group) {
-        struct head_part part = {op_linear(e, z, m->group, m->group_bias, true, 0), NULL, m->shape.features};
-        return op_feature_head(e, z->rows, &part, 1, m->head, m->head_bias);
+        struct tensor *h = op_linear(e, z, m->group, m->group_bias, true, 0);
+        return op_feature_head(e, h, z->rows, NULL, m->shape.features, m->head, m->head_bias);
     }
     if (!m->mask)
         return op_linear(e, hidden(m, e, z), m->head, m->head_bias, false, 0);
