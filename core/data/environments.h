@@ -15,7 +15,7 @@ struct environments {
     float *z;                   /* [rows][latent] */
     double *weights, *changes;  /* [nodes][latent] of each node, and of the arc above it */
     char **names;               /* [features]; NULL: nothing */
-    int labels;                 /* y is 0 or 1 and was read, not made */
+    int labels;                 /* y was read, not made, and is 0 or 1 */
 };
 void environments_free(struct environments *table); /* NULL is fine */
 
@@ -44,6 +44,9 @@ enum status environments_simulate(const struct tree *tree, const struct environm
  * row belongs (the first one with the most), rows of other places are left out. A column called y, outcome, label or
  * resistant is the outcome; without it (or when `plant` is asked for) latent variables and outcomes are planted: z_k
  * the tanh of the mean of the k-th of `latent` disjoint groups of features, drawn at random.
+ *
+ * Or a table that was uploaded (set.pack): its groups are the environments, and where their names hold '/' these are
+ * paths from the root. The outcome is a column as above or else the label, a number or one of two names.
  *
  * Features: log(1 + x) where `counts` (all are whole numbers, some above 30), the `features` of the largest variance,
  * standardised. */

@@ -145,13 +145,20 @@ static enum status find_places(const struct sheet *s, const struct tree *tree, i
     return STATUS_OK;
 }
 
-static int outcome_column(const struct sheet *s)
+bool environments_outcome_name(const char *name)
 {
     static const char *const names[] = {"y", "outcome", "label", "resistant"};
     for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
-        for (int j = 1; j < s->columns; j++)
-            if (!s->is_text[j] && strcmp(s->header[j], names[n]) == 0)
-                return j;
+        if (strcmp(name, names[n]) == 0)
+            return true;
+    return false;
+}
+
+static int outcome_column(const struct sheet *s)
+{
+    for (int j = 1; j < s->columns; j++)
+        if (!s->is_text[j] && environments_outcome_name(s->header[j]))
+            return j;
     return -1;
 }
 
@@ -239,7 +246,6 @@ static enum status collect(const struct sheet *table, const struct sheet *matrix
     if (status)
         return status;
     struct environments *e = *environments;
-    e->labels = !plant;
     e->names = calloc((size_t)d + 1, sizeof *e->names);
     if (!e->names)
         return environments_no_memory(err);
@@ -333,6 +339,25 @@ static enum status plant(const struct tree *tree, const struct environments_outc
 
 /* ---- data sets ---------------------------------------------------------------------------------------- */
 
+static bool are_labels(const struct environments *e)
+{
+    for (int i = 0; i < e->rows; i++)
+        if (e->y[i] < 0 || (e->y[i] > 0 && e->y[i] < 1) || e->y[i] > 1)
+            return false;
+    return true;
+}
+
+enum status environments_finish(const struct tree *tree, const struct environments_reading *r, struct environments *e,
+                                struct error *err)
+{
+    bool counts = are_counts(e);
+    for (ptrdiff_t i = 0; counts && i < (ptrdiff_t)e->rows * e->features; i++)
+        e->x[i] = log1pf(e->x[i]);
+    e->labels = e->latent == 0 && are_labels(e);
+    enum status status = choose_features(e, r->features, err);
+    return !status && e->latent > 0 ? plant(tree, &r->outcome, e, err) : status;
+}
+
 static enum status assemble(const struct sheet *table, const struct sheet *matrix, const struct tree *tree,
                             const struct environments_reading *r, struct environments **environments,
                             struct error *err)
@@ -342,23 +367,14 @@ static enum status assemble(const struct sheet *table, const struct sheet *matri
     if (!status)
         status = collect(table, matrix, tree, node, r, environments, err);
     free(node);
-    if (status)
-        return status;
-    struct environments *e = *environments;
-    bool counts = are_counts(e);
-    for (ptrdiff_t i = 0; counts && i < (ptrdiff_t)e->rows * e->features; i++)
-        e->x[i] = log1pf(e->x[i]);
-    status = choose_features(e, r->features, err);
-    return !status && !e->labels ? plant(tree, &r->outcome, e, err) : status;
+    return status ? status : environments_finish(tree, r, *environments, err);
 }
 
-enum status environments_read(const char *folder, const struct environments_reading *reading, struct tree **tree,
+static enum status read_files(const char *folder, const struct environments_reading *reading, struct tree **tree,
                               struct environments **environments, struct error *err)
 {
     struct sheet matrix = {0}, table = {0};
     const char *found = NULL, *second = NULL;
-    *environments = NULL;
-    *tree = NULL;
     enum status status = tree_load(folder, tree, err);
     if (!status)
         status = read_either(folder, "expression.tsv", "counts.tsv", &matrix, &found, err);
@@ -374,6 +390,20 @@ enum status environments_read(const char *folder, const struct environments_read
             assemble(across || !found ? &table : &matrix, across ? &matrix : NULL, *tree, reading, environments, err);
     sheet_close(&matrix);
     sheet_close(&table);
+    return status;
+}
+
+enum status environments_read(const char *folder, const struct environments_reading *reading, struct tree **tree,
+                              struct environments **environments, struct error *err)
+{
+    struct error missing = {0};
+    *environments = NULL;
+    *tree = NULL;
+    enum status status = environments_uploaded(folder, reading, tree, environments, &missing);
+    if (status == STATUS_NOT_FOUND)
+        status = read_files(folder, reading, tree, environments, err);
+    else if (status)
+        error_set(err, status, NULL, "%s", missing.message);
     if (status) {
         environments_free(*environments);
         tree_destroy(*tree);

@@ -15,6 +15,7 @@
 #include "core/methods/environments/run.h"
 #include "core/methods/environments/run_int.h"
 #include "tests/support/run_host.h"
+#include "tests/support/stored_set.h"
 
 #define assert_ok(call)                                                                                              \
     do {                                                                                                             \
@@ -37,20 +38,13 @@ static const struct config_setting every[] = {{"baselines", "all"},
                                               {"test_samples", "30"},
                                               {"checkpoint_every", "300"},
                                               {NULL, NULL}};
-static const struct config_setting deep[] = {{"encoder", "mlp"},
-                                             {"psi", "tanh"},
-                                             {"hidden", "16"},
-                                             {"shape", "random"},
-                                             {"leaves", "9"},
-                                             {"sweep", "corruption"},
-                                             {"values", "0,0.5"},
-                                             {"seeds", "2"},
-                                             {"updates", "15"},
-                                             {"batch", "50"},
-                                             {"samples", "40"},
-                                             {"sharpness", "0.3"},
-                                             {"checkpoint_every", "400"},
-                                             {NULL, NULL}};
+static const struct config_setting deep[] = {
+    {"encoder", "mlp"},  {"psi", "tanh"},         {"hidden", "16"},
+    {"shape", "random"}, {"leaves", "9"},         {"sweep", "corruption"},
+    {"values", "0,0.5"}, {"seeds", "2"},          {"updates", "15"},
+    {"batch", "50"},     {"samples", "40"},       {"sharpness", "0.3"},
+    {"restarts", "3"},   {"screen_updates", "6"}, {"checkpoint_every", "400"},
+    {NULL, NULL}};
 static const struct config_setting line[] = {{"shape", "caterpillar"},   {"leaves", "7"},    {"merge_root", "false"},
                                              {"unit_variance", "false"}, {"updates", "15"},  {"unseen", "0"},
                                              {"refit", "false"},         {"density", "0.4"}, {NULL, NULL}};
@@ -58,6 +52,32 @@ static const struct config_setting table[] = {
     {"data", "table"}, {"source", "plants"},         {"factors", "2"}, {"latent", "2"},      {"updates", "15"},
     {"batch", "16"},   {"baselines", "pooled,none"}, {"unseen", "1"},  {"fit_samples", "2"}, {NULL, NULL}};
 static char data_root[64];
+
+/* The tree is in the groups' names; the outcome of an uploaded table is a column or the label. */
+static const char uploaded_text[] =
+    "id,group,tall,wide,y\n"
+    "a,woods/oak,1,0.5,3\nb,woods/oak,2,1.5,1\nc,woods/elm,3,-1,2\nd,woods/elm,-1,0,4\n"
+    "e,moss,0.5,2,1\nf,moss,2,1,0\ng,woods/oak,0,0.1,2\nh,woods/elm,1,1,1\n";
+static const struct config_setting uploaded[] = {{"data", "table"},    {"source", "garden"},  {"latent", "2"},
+                                                 {"factors", "2"},     {"updates", "15"},     {"batch", "4"},
+                                                 {"unseen", "0"},      {"test_share", "0.5"}, {"seeds", "2"},
+                                                 {"found_above", "0"}, {NULL, NULL}};
+
+static void store(const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", data_root, name);
+    assert_ok(stored_set(path, "csv", text, err));
+}
+
+static void remove_stored(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s/set.pack", data_root, name);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/%s", data_root, name);
+    rmdir(path);
+}
 
 static int make_data(void **state)
 {
@@ -82,12 +102,14 @@ static int make_data(void **state)
     for (int i = 0; i < 90; i++)
         fprintf(file, "p%d\t%s\t%g\t%g\t%g\t%g\n", i, names[i % 6], sin(i), cos(3.0 * i), sin(5.0 * i * i),
                 cos(1.0 * i * i));
+    store("garden", uploaded_text);
     return fclose(file);
 }
 
 static int remove_data(void **state)
 {
     char path[128];
+    remove_stored("garden");
     snprintf(path, sizeof path, "%s/plants/tree.nwk", data_root);
     unlink(path);
     snprintf(path, sizeof path, "%s/plants/samples.tsv", data_root);
@@ -127,7 +149,7 @@ static void run_through(const struct config_setting *settings, int threads, int 
 
 static void threads_and_pauses_do_not_change_a_bit(void **state)
 {
-    const struct config_setting *const runs[] = {every, deep, line, table};
+    const struct config_setting *const runs[] = {every, deep, line, table, uploaded};
     for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
         struct witness one, other;
         run_through(runs[i], 1, 0, &one);
@@ -152,6 +174,9 @@ static void every_baseline_is_measured(void **state)
         assert_true(isnan(o->accuracy) && o->updates == 12);
     }
     assert_true(w.outcomes[5].mcc > 1 - 1e-6); /* the oracle is given them */
+    run_through(deep, 1, 0, &w);
+    for (int i = 0; i < w.count; i++)
+        assert_true(w.outcomes[i].objective < w.outcomes[i].worst_objective && w.outcomes[i].restart < 3);
     run_through(table, 1, 0, &w);
     assert_true(w.outcomes[0].mse > 0 && w.outcomes[1].mse_unseen > 0 && w.outcomes[1].mcc > 0);
 }
@@ -177,6 +202,64 @@ static void the_penalty_finds_the_variables(void **state)
           tree->changes_found < 0.7 * free_one->changes_found))
         fail_msg("mcc %g and %g, r2 %g, unseen %g, %g, %g", tree->mcc, free_one->mcc, free_one->linear_r2,
                  tree->mse_unseen, tree->mse_unseen_fit, pooled->mse_unseen);
+}
+
+/* ---- uploaded tables ---------------------------------------------------------------------------------- */
+
+static enum status read_stored(const char *text, bool plant, struct tree **tree, struct environments **e,
+                               struct error *err)
+{
+    const struct environments_reading reading = {10, plant, {1, 2, 1, 0, 0.1}};
+    char path[128];
+    snprintf(path, sizeof path, "%s/other", data_root);
+    store("other", text);
+    enum status status = environments_read(path, &reading, tree, e, err);
+    remove_stored("other");
+    return status;
+}
+
+static void an_uploaded_table_has_its_tree_in_its_groups(void **state)
+{
+    struct tree *tree;
+    struct environments *e;
+    assert_ok(read_stored(uploaded_text, false, &tree, &e, err));
+    assert_int_equal(tree->nodes, 5); /* all, woods, woods/oak, woods/elm, moss */
+    assert_int_equal(tree->parent[tree_find(tree, "woods/elm")], tree_find(tree, "woods"));
+    assert_int_equal(tree->parent[tree_find(tree, "moss")], 0);
+    assert_true(e->rows == 8 && e->features == 2 && e->latent == 0 && !e->labels);
+    assert_int_equal(e->node[2], tree_find(tree, "woods/elm"));
+    assert_string_equal(e->names[1], "wide");
+    assert_true(e->y[3] > 3.5F);
+    environments_free(e);
+    tree_destroy(tree);
+    assert_ok(read_stored(uploaded_text, true, &tree, &e, err));
+    assert_true(e->latent == 2);
+    environments_free(e);
+    tree_destroy(tree);
+    assert_ok(read_stored("u,v,label,group\n1,2,no,a\n2,1,yes,b\n3,3,no,a\n", false, &tree, &e, err));
+    assert_true(e->labels && e->y[0] < 0.5F && e->y[1] > 0.5F && tree->nodes == 3);
+    environments_free(e);
+    tree_destroy(tree);
+}
+
+static void odd_uploads_are_refused(void **state)
+{
+    static const char *const texts[][2] = {
+        {"u,v,label\n1,2,no\n2,1,yes\n", "no groups"},
+        {"u,v,label,group\n1,2,no,a\n2,1,yes,b\n3,3,maybe,a\n", "3 names"},
+        {"u,v,y,group\n1,2,1,a//b\n2,1,2,b\n3,3,3,a\n", "empty part"},
+        {"u,v,y,group\n1,2,1,/a\n2,1,2,b\n3,3,3,a\n", "empty part"},
+        {"u,v,y,group\n1,2,1,a/\n2,1,2,b\n3,3,3,a\n", "empty part"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct tree *tree;
+        struct environments *e;
+        struct error error = {0};
+        assert_int_equal(read_stored(texts[i][0], false, &tree, &e, &error), STATUS_INVALID);
+        if (!strstr(error.message, texts[i][1]))
+            fail_msg("%s", error.message);
+        assert_true(!tree && !e);
+    }
 }
 
 /* ---- configuration ------------------------------------------------------------------------------------ */
@@ -249,7 +332,7 @@ static void a_missing_data_set_is_said(void **state)
 
 struct heard {
     double numbers[128];
-    int count, objects;
+    int count, objects, named, tall; /* named: changes that name a column */
 };
 
 static void open_it(void *context, const char *key) {}
@@ -266,7 +349,13 @@ static void number(void *context, const char *key, double value)
 }
 static void integer(void *context, const char *key, int64_t value) {}
 static void boolean(void *context, const char *key, bool value) {}
-static void text(void *context, const char *key, const char *value) {}
+static void text(void *context, const char *key, const char *value)
+{
+    struct heard *h = context;
+    bool column = key && strcmp(key, "column") == 0;
+    h->named += column;
+    h->tall += key && (column || strcmp(key, "name") == 0) && strcmp(value, "tall") == 0;
+}
 static void null(void *context, const char *key) {}
 
 static void a_checkpoint_answers(void **state)
@@ -288,8 +377,8 @@ static void a_checkpoint_answers(void **state)
     assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
     float z[3], w[15 * 3], values[5];
     memcpy(values, run->test->x, sizeof values);
-    assert_ok(tree_model_encode(run->fit->model, &run->fit->exec, run->test->x, NULL, 1, z, err));
-    arcs_weights(&run->arcs, run->fit->model->base, run->fit->model->changes, 3, w);
+    assert_ok(tree_model_encode(run->fits[0]->model, &run->fits[0]->exec, run->test->x, NULL, 1, z, err));
+    arcs_weights(&run->arcs, run->fits[0]->model->base, run->fits[0]->model->changes, 3, w);
     struct heard heard = {0};
     const struct sink sink = {&heard, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
     struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {5}, .values = values};
@@ -323,6 +412,27 @@ static void a_checkpoint_answers(void **state)
     host_close(&host);
 }
 
+static void changes_name_columns(void **state)
+{
+    struct environments_config config;
+    struct run_host host;
+    struct method_run *run;
+    struct heard heard = {0};
+    const struct sink sink = {&heard, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
+    enum method_wish wish = METHOD_CONTINUE;
+    configure(&config, uploaded);
+    config.baseline = BASELINE_NO_PENALTY; /* no change is zero */
+    assert_ok(host_open(&host, 1, NULL, err));
+    host.env.data = data_root;
+    assert_ok(method->create(&config, &host.env, &run, err));
+    while (wish != METHOD_DONE)
+        assert_ok(host_step(&host, method, run, &wish, err));
+    assert_ok(method->result(run, &sink, err));
+    assert_true(heard.named >= 2 && heard.tall >= 2); /* both columns belong to both latent variables */
+    method->destroy(run);
+    host_close(&host);
+}
+
 static void odd_checkpoints_are_refused(void **state)
 {
     struct environments_config config, other;
@@ -339,11 +449,11 @@ static void odd_checkpoints_are_refused(void **state)
         assert_ok(host_step(&host, method, run, &wish, err));
     for (int odd = 0; odd < 4; odd++) {
         struct method_run *again;
-        int64_t updates = run->fit->updates, phase = run->phase;
-        run->fit->updates = odd == 1 ? 1000 : odd == 2 ? -1 : updates;
+        int64_t updates = run->fits[0]->updates, phase = run->phase;
+        run->fits[0]->updates = odd == 1 ? 1000 : odd == 2 ? -1 : updates;
         run->phase = odd == 3 ? 9 : phase;
         assert_ok(host_save(method, run, &bytes, err));
-        run->fit->updates = updates;
+        run->fits[0]->updates = updates;
         run->phase = phase;
         assert_ok(method->create(odd ? &config : &other, &host.env, &again, err));
         struct pack_reader reader = host_reader(&bytes);
@@ -361,9 +471,12 @@ int main(void)
         cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
         cmocka_unit_test(every_baseline_is_measured),
         cmocka_unit_test(the_penalty_finds_the_variables),
+        cmocka_unit_test(an_uploaded_table_has_its_tree_in_its_groups),
+        cmocka_unit_test(odd_uploads_are_refused),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(a_missing_data_set_is_said),
         cmocka_unit_test(a_checkpoint_answers),
+        cmocka_unit_test(changes_name_columns),
         cmocka_unit_test(odd_checkpoints_are_refused),
     };
     return cmocka_run_group_tests(tests, make_data, remove_data);

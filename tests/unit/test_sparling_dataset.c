@@ -17,37 +17,22 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
 #include "tests/support/run_host.h"
+#include "tests/support/stored_set.h"
 
 static char root[] = "/tmp/motifd-own-XXXXXX";
 enum { RECORDS = 60, BASES = 24 };
 
-static enum status put(void *context, const void *bytes, size_t count, struct error *err)
-{
-    return fwrite(bytes, 1, count, context) == count ? STATUS_OK : STATUS_IO;
-}
-
 static void store(const char *name, const char *format, const char *text, const char *hash)
 {
     char path[128];
-    struct source_memory memory = {(const unsigned char *)text, strlen(text), 0};
-    struct source from = source_of_memory(&memory);
-    struct collection c;
-    struct collection_limits limits = COLLECTION_LIMITS;
-    struct collection_options options = {"", "", false};
     struct error err = {0};
-    if (collection_read(collection_format_named(format), &from, &options, &limits, &c, &err))
-        fail_msg("%s", err.message);
     snprintf(path, sizeof path, "%s/%s", root, name);
-    assert_int_equal(mkdir(path, 0700), 0);
-    snprintf(path, sizeof path, "%s/%s/" COLLECTION_FILE, root, name);
-    FILE *file = fopen(path, "wb");
-    assert_int_equal(collection_write(&c, &(struct pack_writer){file, put}, NULL), STATUS_OK);
-    fclose(file);
+    if (stored_set(path, format, text, &err))
+        fail_msg("%s", err.message);
     snprintf(path, sizeof path, "%s/%s/sha256", root, name);
-    file = fopen(path, "wb");
+    FILE *file = fopen(path, "wb");
     fputs(hash, file);
     fclose(file);
-    collection_close(&c);
 }
 
 /* A motif that says what a sequence is called, in noise. */

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/base/philox.h"
 #include "core/data/dataset.h"
+#include "core/methods/starts.h"
 
 const char *const environments_baseline_names[] = {"none",       "no-penalty", "independent", "pooled",
                                                    "l1-weights", "l2-changes", "oracle",      NULL};
@@ -16,6 +18,7 @@ static const char *const target_names[] = {"read", "planted", NULL};
 static const char *const shape_names[] = {"complete", "caterpillar", "random", NULL};
 static const char *const psi_names[] = {"linear", "tanh", NULL};
 static const char *const encoder_names[] = {"linear", "mlp", NULL};
+enum { STREAM_START = 0x73747274 };
 #define baseline_names environments_baseline_names
 #define sweep_names environments_sweep_names
 
@@ -98,6 +101,10 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
 
     INTEGER(batch, "1024", 2, 65536, "rows", "rows of one optimiser update"),
     INTEGER(updates, "8000", 1, 10000000, "updates", "of each fit"),
+    INTEGER(restarts, "1", 1, STARTS_MOST, "fits",
+            "fits from different starts, of which the one with the least objective is kept"),
+    INTEGER(screen_updates, "0", 0, 10000000, "updates",
+            "updates after which that is decided, and the others end; 0: at the end"),
     REAL_IN(learning_rate, "0.005", 0, 10, true, false, "Adam's step size; it falls in the last two fifths"),
 
     INTEGER(total_samples, "1000000000", 1, CONFIG_INT_MAX, "samples", "cap on training samples of each fit"),
@@ -180,7 +187,14 @@ struct environments_config environments_of_case(const struct environments_config
     return own;
 }
 
-struct fit_setup environments_setup(const struct environments_config *c, int features)
+/* Of initial weights and batches; the first start's is that of the data. */
+static uint64_t start_seed(const struct environments_config *c, int restart)
+{
+    struct philox from = philox_stream((uint64_t)c->seed, STREAM_START, 0);
+    return restart ? (uint64_t)philox_u32(&from, (uint64_t)restart) : (uint64_t)c->seed;
+}
+
+struct fit_setup environments_setup(const struct environments_config *c, int features, int restart)
 {
     static const enum fit_penalty penalties[BASELINES] = {PENALTY_L1, PENALTY_NONE, PENALTY_NONE, PENALTY_NONE,
                                                           PENALTY_L1, PENALTY_L2,   PENALTY_L1};
@@ -200,7 +214,7 @@ struct fit_setup environments_setup(const struct environments_config *c, int fea
         .updates = c->updates < most ? c->updates
                    : most < 1        ? 1
                                      : most,
-        .seed = (uint64_t)c->seed,
+        .seed = start_seed(c, restart),
     };
 }
 
@@ -287,6 +301,13 @@ double environments_flops(const struct environments_config *c, int features)
 
 enum { TABLE_ROWS = 5000, TABLE_NODES = 200 }; /* taken for granted where a table has not been read */
 
+/* Of all restarts of a case together. */
+static double updates_of(const struct environments_config *c, const struct fit_setup *setup)
+{
+    double all = (double)setup->updates, together = fmin((double)c->screen_updates, all);
+    return all + (double)(c->restarts - 1) * (together > 0 ? together : all);
+}
+
 enum status environments_estimate(const void *config, struct method_estimate *out, struct error *err)
 {
     const struct environments_config *c = config;
@@ -299,8 +320,8 @@ enum status environments_estimate(const void *config, struct method_estimate *ou
         struct environments_config own = environments_of_case(c, &cases[i]);
         bool table = own.data == DATA_TABLE;
         int features = (int)(table ? own.features : own.inputs);
-        struct fit_setup setup = environments_setup(&own, features);
-        double seen = (double)setup.updates * setup.batch;
+        struct fit_setup setup = environments_setup(&own, features, 0);
+        double seen = updates_of(&own, &setup) * setup.batch;
         flops += seen * environments_flops(&own, features);
         samples += seen;
         weights = fmax(weights, encoder_weights(&own, features) +
@@ -315,8 +336,9 @@ enum status environments_estimate(const void *config, struct method_estimate *ou
         .parameters = (int64_t)weights,
         .flops_per_sample = flops / samples,
         .memory_bytes =
-            (int64_t)(16 * weights + 4 * rows + 64.0 * (double)c->batch * (double)(c->hidden + c->latent)),
-        .checkpoint_bytes = (int64_t)(12 * weights) + 8192 + 128 * (int64_t)count,
+            (int64_t)(4 * rows + (double)c->restarts *
+                                     (16 * weights + 64.0 * (double)c->batch * (double)(c->hidden + c->latent))),
+        .checkpoint_bytes = (int64_t)(12 * weights * (double)c->restarts) + 8192 + 128 * (int64_t)count,
         .samples = (int64_t)samples,
         .gflops = c->encoder == ENCODER_LINEAR ? 2 : 10, /* small products */
     };

@@ -64,12 +64,12 @@ struct environments_config {
     char values[CONFIG_TEXT], baselines[CONFIG_TEXT];
     int64_t seeds;
 
-    int64_t batch, updates;
+    int64_t batch, updates, restarts, screen_updates;
     double learning_rate;
     int64_t total_samples, checkpoint_every;
 };
 
-enum { ENVIRONMENTS_FIELDS = 42, ENVIRONMENTS_PRESETS = 10 };
+enum { ENVIRONMENTS_FIELDS = 44, ENVIRONMENTS_PRESETS = 10 };
 extern const struct config_field environments_fields[ENVIRONMENTS_FIELDS];
 extern const struct config_table environments_config_table;
 extern const struct method_preset environments_presets[ENVIRONMENTS_PRESETS];
@@ -90,7 +90,8 @@ int environments_cases(const struct environments_config *config, struct environm
 /* The configuration of a case: the swept field, the baseline and the seed are its own. */
 struct environments_config environments_of_case(const struct environments_config *config,
                                                 const struct environments_case *c);
-struct fit_setup environments_setup(const struct environments_config *c, int features);
+/* Of the restart of that number, from 0. */
+struct fit_setup environments_setup(const struct environments_config *c, int features, int restart);
 
 void environments_check(const void *config, const struct method_faults *faults);
 enum status environments_estimate(const void *config, struct method_estimate *out, struct error *err);

@@ -1,6 +1,7 @@
 #include "core/methods/environments/fit.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,22 +13,35 @@ static const double SLOW_AFTER = 0.6, LAST_RATE = 0.02; /* the rate falls linear
 
 /* ---- the model ---------------------------------------------------------------------------------------- */
 
-static void build(struct tree_model *m, const struct arcs *arcs)
+struct name {
+    char text[PACK_NAME];
+};
+
+static struct name behind(const char *prefix, const char *name)
+{
+    struct name n;
+    snprintf(n.text, sizeof n.text, "%s%s", prefix, name);
+    return n;
+}
+
+static void build(struct tree_model *m, const struct arcs *arcs, const char *prefix)
 {
     const struct fit_setup *s = &m->setup;
     if (s->encoder == ENCODER_LINEAR)
-        mlp_build(&m->encoder, m->params, "encoder", 1, (int[]){s->features, s->latent}, 0);
+        mlp_build(&m->encoder, m->params, behind(prefix, "encoder").text, 1, (int[]){s->features, s->latent}, 0);
     if (s->encoder == ENCODER_MLP)
-        mlp_build(&m->encoder, m->params, "encoder", 3, (int[]){s->features, s->hidden, s->hidden, s->latent}, 0);
-    m->base = arcs->based ? params_add(m->params, "heads.base", 1, &s->latent, init_normal(0.1)) : NULL;
-    m->changes = arcs->count > 0 ? params_add(m->params, "heads.changes", 2, (int[]){arcs->count, s->latent},
-                                              init_normal(arcs->based ? 0 : 0.1))
+        mlp_build(&m->encoder, m->params, behind(prefix, "encoder").text, 3,
+                  (int[]){s->features, s->hidden, s->hidden, s->latent}, 0);
+    m->base = arcs->based ? params_add(m->params, behind(prefix, "heads.base").text, 1, &s->latent, init_normal(0.1))
+                          : NULL;
+    m->changes = arcs->count > 0 ? params_add(m->params, behind(prefix, "heads.changes").text, 2,
+                                              (int[]){arcs->count, s->latent}, init_normal(arcs->based ? 0 : 0.1))
                                  : NULL;
-    m->deviation = params_add_state(m->params, "latent.deviation", s->latent, 1);
+    m->deviation = params_add_state(m->params, behind(prefix, "latent.deviation").text, s->latent, 1);
 }
 
-enum status tree_model_create(const struct fit_setup *setup, const struct arcs *arcs, bool with_grad,
-                              struct tree_model **model, struct error *err)
+enum status tree_model_create(const struct fit_setup *setup, const struct arcs *arcs, const char *prefix,
+                              bool with_grad, struct tree_model **model, struct error *err)
 {
     struct tree_model *m = calloc(1, sizeof *m);
     if (!m)
@@ -35,7 +49,7 @@ enum status tree_model_create(const struct fit_setup *setup, const struct arcs *
     m->setup = *setup;
     enum status status = params_create(&m->params, err);
     if (!status) {
-        build(m, arcs);
+        build(m, arcs, prefix);
         status = params_seal(m->params, with_grad, err);
     }
     if (status) {
@@ -90,8 +104,8 @@ static float *reals(size_t count)
 }
 
 enum status tree_fit_create(const struct fit_setup *setup, const struct arcs *arcs, const struct environments *data,
-                            const struct kernels *kernels, struct pool *pool, struct tree_fit **fit,
-                            struct error *err)
+                            const char *prefix, const struct kernels *kernels, struct pool *pool, bool alone,
+                            struct tree_fit **fit, struct error *err)
 {
     struct tree_fit *f = calloc(1, sizeof *f);
     if (!f)
@@ -107,8 +121,10 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct arcs *ar
     arena_init(&f->arena, (size_t)1 << 20, 0);
     enum status status =
         f->x && f->y && f->slope && f->node
-            ? tree_model_create(setup, arcs, true, &f->model, err)
+            ? tree_model_create(setup, arcs, prefix, true, &f->model, err)
             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d rows", setup->batch);
+    if (!status && alone)
+        status = pool_create(1, &f->own, err);
     if (!status) {
         params_init(f->model->params, setup->seed);
         status = adam_create(f->model->params, &ADAM_DEFAULT, &f->adam, err);
@@ -117,7 +133,7 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct arcs *ar
         tree_fit_destroy(f);
         return status;
     }
-    exec_init(&f->exec, kernels, pool, &f->arena, setup->seed);
+    exec_init(&f->exec, kernels, alone ? f->own : pool, &f->arena, setup->seed);
     *fit = f;
     return STATUS_OK;
 }
@@ -129,6 +145,7 @@ void tree_fit_destroy(struct tree_fit *fit)
     adam_destroy(fit->adam);
     tree_model_destroy(fit->model);
     arena_close(&fit->arena);
+    pool_destroy(fit->own);
     free(fit->x);
     free(fit->y);
     free(fit->slope);
@@ -139,6 +156,26 @@ void tree_fit_destroy(struct tree_fit *fit)
 bool tree_fit_done(const struct tree_fit *fit)
 {
     return fit->updates >= fit->model->setup.updates;
+}
+
+void tree_fit_copy(struct tree_fit *to, const struct tree_fit *from)
+{
+    params_copy(to->model->params, from->model->params);
+    adam_copy(to->adam, from->adam);
+    to->updates = from->updates;
+    to->last_loss = from->last_loss;
+}
+
+enum status tree_fit_pack(struct tree_fit *fit, enum pack_role role, struct pack *pack, const char *prefix,
+                          struct error *err)
+{
+    const struct name updates = behind(prefix, "fit.updates"), loss = behind(prefix, "fit.last_loss");
+    if (role == PACK_WEIGHT)
+        return params_pack(fit->model->params, pack, err);
+    if (role == PACK_OPTIMISER)
+        return adam_pack_as(fit->adam, prefix, pack, err);
+    enum status status = pack_add_i64(pack, updates.text, &fit->updates, err);
+    return status ? status : pack_add_f64(pack, loss.text, &fit->last_loss, err);
 }
 
 /* ---- an update ---------------------------------------------------------------------------------------- */
@@ -165,12 +202,18 @@ static double rate_of(const struct tree_fit *f)
     return s->learning_rate * (at < SLOW_AFTER ? 1 : fmax(left, LAST_RATE));
 }
 
+static bool sharpened(const struct tree_fit *f)
+{
+    const struct fit_setup *s = &f->model->setup;
+    return s->sharpness > 0 && (double)f->updates > SHARP_AFTER * (double)s->updates;
+}
+
 /* Of what was just updated, by the step that Adam takes there. */
 static void shrink(struct tree_fit *f, double rate, float *scales)
 {
     struct weight *w = f->model->changes;
     double penalty = f->model->setup.weight, sharpness = f->model->setup.sharpness;
-    bool sharp = sharpness > 0 && (double)f->updates > SHARP_AFTER * (double)f->model->setup.updates;
+    bool sharp = sharpened(f);
     adam_scales(f->adam, w, rate, scales);
     for (size_t i = 0; i < w->count; i++) {
         double value = (double)w->value[i], by = penalty * (double)scales[i];
@@ -242,20 +285,75 @@ static void settle_deviation(struct tree_fit *f, float *z)
     }
 }
 
-enum status tree_fit_settle(struct tree_fit *f, bool refit, struct error *err)
+/* Latent variables of all rows of training, malloc'ed, by the deviations over all of them, which are settled. */
+static enum status settled_codes(struct tree_fit *f, float **z, struct error *err)
 {
     const struct environments *data = f->data;
     const struct fit_setup *s = &f->model->setup;
-    struct least_sums sums = {0};
-    int k = s->latent;
-    float *z = reals((size_t)data->rows * (size_t)k);
-    if (!z)
+    *z = reals((size_t)data->rows * (size_t)s->latent);
+    if (!*z)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for latent variables");
-    for (int c = 0; c < k; c++)
+    for (int c = 0; c < s->latent; c++)
         f->model->deviation->value[c] = 1;
-    enum status status = tree_model_encode(f->model, &f->exec, data->x, data->z, data->rows, z, err);
+    enum status status = tree_model_encode(f->model, &f->exec, data->x, data->z, data->rows, *z, err);
     if (!status && s->unit_variance && s->encoder != ENCODER_GIVEN)
-        settle_deviation(f, z);
+        settle_deviation(f, *z);
+    return status;
+}
+
+static double squared_error(const struct tree_fit *f, const float *z, const float *w)
+{
+    const struct environments *data = f->data;
+    int k = f->model->setup.latent;
+    double sum = 0;
+    for (int r = 0; r < data->rows; r++) {
+        double y = 0;
+        for (int c = 0; c < k; c++)
+            y += (double)w[(ptrdiff_t)data->node[r] * k + c] * (double)z[(ptrdiff_t)r * k + c];
+        y -= (double)data->y[r];
+        sum += y * y;
+    }
+    return sum / data->rows;
+}
+
+/* What shrink() goes down along. */
+static double penalty_of(const struct tree_fit *f)
+{
+    const struct fit_setup *s = &f->model->setup;
+    const struct weight *changes = f->model->changes;
+    double sum = 0;
+    for (size_t i = 0; changes && s->penalty != PENALTY_NONE && i < changes->count; i++) {
+        double size = fabs((double)changes->value[i]);
+        sum += s->penalty == PENALTY_L2 ? size * size
+               : sharpened(f)           ? s->sharpness * log1p(size / s->sharpness)
+                                        : size;
+    }
+    return s->weight * sum;
+}
+
+enum status tree_fit_objective(struct tree_fit *f, double *objective, struct error *err)
+{
+    const struct tree_model *m = f->model;
+    float *z, *w = reals((size_t)f->arcs->nodes * (size_t)m->setup.latent);
+    enum status status = settled_codes(f, &z, err);
+    if (!status && !w)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for heads");
+    if (!status) {
+        arcs_weights(f->arcs, m->base, m->changes, m->setup.latent, w);
+        *objective = squared_error(f, z, w) + penalty_of(f);
+    }
+    free(w);
+    free(z);
+    return status;
+}
+
+enum status tree_fit_settle(struct tree_fit *f, bool refit, struct error *err)
+{
+    const struct environments *data = f->data;
+    struct least_sums sums = {0};
+    int k = f->model->setup.latent;
+    float *z;
+    enum status status = settled_codes(f, &z, err);
     if (!status && refit)
         status = least_sums_create(f->arcs->nodes, k, &sums, err);
     for (int r = 0; !status && refit && r < data->rows; r++)

@@ -27,16 +27,16 @@ struct fit_setup {
     uint64_t seed;
 };
 
-/* Encoder and heads as arrays: encoder.*, latent.deviation [latent], heads.base [latent], heads.changes
- * [arcs][latent]. */
+/* Encoder and heads as arrays, their names behind the prefix: encoder.*, latent.deviation [latent], heads.base
+ * [latent], heads.changes [arcs][latent]. */
 struct tree_model {
     struct fit_setup setup;
     struct params *params;
     struct mlp encoder;
     struct weight *deviation, *base, *changes; /* base or changes NULL where the arcs have none */
 };
-enum status tree_model_create(const struct fit_setup *setup, const struct arcs *arcs, bool with_grad,
-                              struct tree_model **model, struct error *err);
+enum status tree_model_create(const struct fit_setup *setup, const struct arcs *arcs, const char *prefix,
+                              bool with_grad, struct tree_model **model, struct error *err);
 void tree_model_destroy(struct tree_model *model); /* NULL is fine */
 
 struct tree_fit {
@@ -46,6 +46,7 @@ struct tree_fit {
     struct adam *adam;
     struct arena arena;
     struct exec exec;
+    struct pool *own; /* NULL: that of others */
     float *x, *slope; /* of a batch */
     float *y;
     int32_t *node;
@@ -53,13 +54,22 @@ struct tree_fit {
     double last_loss; /* mean squared error of the last batch */
 };
 
-/* data, arcs and pool outlive the fit. */
+/* data, arcs and pool outlive the fit. With `alone` it has a thread of its own (that of its caller), else it works on
+ * `pool`. */
 enum status tree_fit_create(const struct fit_setup *setup, const struct arcs *arcs, const struct environments *data,
-                            const struct kernels *kernels, struct pool *pool, struct tree_fit **fit,
-                            struct error *err);
+                            const char *prefix, const struct kernels *kernels, struct pool *pool, bool alone,
+                            struct tree_fit **fit, struct error *err);
 void tree_fit_destroy(struct tree_fit *fit); /* NULL is fine */
 enum status tree_fit_update(struct tree_fit *fit, struct error *err);
 bool tree_fit_done(const struct tree_fit *fit);
+/* Weights, optimiser and position of another fit of the same setup but for the seed. */
+void tree_fit_copy(struct tree_fit *to, const struct tree_fit *from);
+/* What training brings down, over all rows: the mean squared error and the penalty. Settles the deviations. */
+enum status tree_fit_objective(struct tree_fit *fit, double *objective, struct error *err);
+/* Optimiser and position under names behind the prefix, in their roles; call for all fits in one role before the
+ * next. */
+enum status tree_fit_pack(struct tree_fit *fit, enum pack_role role, struct pack *pack, const char *prefix,
+                          struct error *err);
 /* After training: settles the deviations over all rows, and refits what is not zero without the penalty (refit). */
 enum status tree_fit_settle(struct tree_fit *fit, bool refit, struct error *err);
 

@@ -1,5 +1,6 @@
 /* The fields of a result: medians of the method's own cases (or of the last baseline's) at the top, every case in
- * `curve`, seeds together in `summary`, the changes of the last case in `changes`. */
+ * `curve`, seeds together in `summary`, the changes of the last case in `changes` and, of a table, what its latent
+ * variables go along with in `latent`. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -24,6 +25,9 @@ static const struct {
     {"train_loss", SUMMARY_COLUMN(train_loss)},
     {"updates", SUMMARY_COLUMN(updates)},
     {"trained_samples", SUMMARY_COLUMN(samples)},
+    {"objective", SUMMARY_COLUMN(objective)},
+    {"worst_objective", SUMMARY_COLUMN(worst_objective)},
+    {"restart", SUMMARY_COLUMN(restart)},
 };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -79,11 +83,36 @@ static enum status write_summaries(const struct method_run *run, const struct si
     return count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a summary");
 }
 
-/* Of the last case: where in the tree, which variable, how much. */
-static void write_changes(const struct method_run *run, const struct sink *out)
+static void write_columns(const struct method_run *run, const struct column_link *links, const struct sink *out)
 {
-    const struct weight *w = run->fit->model->changes;
-    int k = run->fit->model->setup.latent;
+    sink_begin_list(out, "columns");
+    for (int i = 0; i < COLUMNS_SHOWN && links[i].column >= 0; i++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", run->names[links[i].column]);
+        sink_number(out, "correlation", links[i].correlation);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+/* Of the last case: what each latent variable goes along with, in the names of the table. */
+static void write_latent(const struct method_run *run, const struct column_link *links, const struct sink *out)
+{
+    sink_begin_list(out, "latent");
+    for (int c = 0; c < run->fits[0]->model->setup.latent; c++) {
+        sink_begin_object(out, NULL);
+        sink_integer(out, "latent", c);
+        write_columns(run, links + (ptrdiff_t)c * COLUMNS_SHOWN, out);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+/* Of the last case: where in the tree, which variable, how much. links: NULL where columns have no names. */
+static void write_changes(const struct method_run *run, const struct column_link *links, const struct sink *out)
+{
+    const struct weight *w = run->fits[0]->model->changes;
+    int k = run->fits[0]->model->setup.latent;
     sink_begin_list(out, "changes");
     for (int v = 1; run->arcs.shape == ARCS_TREE && v < run->tree->nodes; v++)
         for (int c = 0; c < k && run->arcs.arc[v] >= 0; c++) {
@@ -95,10 +124,29 @@ static void write_changes(const struct method_run *run, const struct sink *out)
             sink_text(out, "child", run->tree->names[v]);
             sink_integer(out, "arc", run->arcs.arc[v]);
             sink_integer(out, "latent", c);
+            if (links && links[(ptrdiff_t)c * COLUMNS_SHOWN].column >= 0)
+                sink_text(out, "column", run->names[links[(ptrdiff_t)c * COLUMNS_SHOWN].column]);
             sink_number(out, "change", size * (double)run->arcs.share[v]);
             sink_end_object(out);
         }
     sink_end_list(out);
+}
+
+static enum status write_found(struct method_run *run, const struct sink *out, struct error *err)
+{
+    struct column_link *links = NULL;
+    enum status status = STATUS_OK;
+    if (run->names) {
+        links = calloc((size_t)run->fits[0]->model->setup.latent * COLUMNS_SHOWN, sizeof *links);
+        status = links ? environments_columns(run, links, err)
+                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for columns");
+        if (!status)
+            write_latent(run, links, out);
+    }
+    if (!status)
+        write_changes(run, links, out);
+    free(links);
+    return status;
 }
 
 enum status environments_result(struct method_run *run, const struct sink *out, struct error *err)
@@ -115,7 +163,8 @@ enum status environments_result(struct method_run *run, const struct sink *out, 
         return STATUS_OK;
     }
     status = write_summaries(run, out, err);
-    write_changes(run, out);
+    if (!status)
+        status = write_found(run, out, err);
     sink_begin_list(out, "curve");
     for (int i = 0; i < run->count; i++) {
         sink_begin_object(out, NULL);

@@ -7,6 +7,13 @@
 #include "core/methods/course.h"
 #include "core/methods/environments/run_int.h"
 
+static void begin_case(struct method_run *run)
+{
+    run->phase = PHASE_TRAIN;
+    run->chosen = -1;
+    run->objective = run->worst = NAN;
+}
+
 static enum status plan(struct method_run *r, struct error *err)
 {
     r->count = environments_cases(&r->config, NULL);
@@ -34,6 +41,7 @@ enum status environments_create(const void *config, const struct method_env *env
         environments_destroy(r);
         return status;
     }
+    begin_case(r);
     *run = r;
     return STATUS_OK;
 }
@@ -69,34 +77,22 @@ static enum status end_case(struct method_run *run, struct error *err)
     metric(run, "changes_found", o->changes_found);
     if (!run->alone && run->at + 1 < run->count) {
         run->at++;
-        run->phase = PHASE_TRAIN;
+        begin_case(run);
         return STATUS_OK;
     }
     run->phase = PHASE_DONE;
     return environments_plots(run, err);
 }
 
-/* One update, or the evaluation of a case. */
+/* One update of every fit, or the evaluation of a case. */
 static enum status work(struct method_run *run, struct error *err)
 {
-    enum { EVERY = 20 };
     enum status status = run->opened == run->at ? STATUS_OK : tree_case_open(run, (int)run->at, err);
     if (status)
         return status;
-    if (run->phase == PHASE_TRAIN && tree_fit_done(run->fit))
+    if (run->phase == PHASE_TRAIN && tree_case_trained(run))
         run->phase = PHASE_EVALUATE;
-    if (run->phase != PHASE_TRAIN)
-        return end_case(run, err);
-    status = tree_fit_update(run->fit, err);
-    run->work++;
-    run->seen += run->own.batch;
-    run->loss_sum += run->fit->last_loss;
-    if (run->work % EVERY == 0) {
-        metric(run, "loss", run->loss_sum / EVERY);
-        metric(run, "nonzero", tree_fit_found(run->fit, 0));
-        run->loss_sum = 0;
-    }
-    return status;
+    return run->phase == PHASE_TRAIN ? tree_case_update(run, err) : end_case(run, err);
 }
 
 enum status environments_step(struct method_run *run, enum method_wish *wish, struct error *err)
@@ -117,10 +113,21 @@ enum status environments_begin_evaluation(struct method_run *run, const struct m
     return STATUS_OK;
 }
 
+/* Share of the open case's work that is done, in updates of its restarts. */
+static double part_done(const struct method_run *run)
+{
+    if (run->opened != run->at || run->fit_count == 0)
+        return 0;
+    const struct tree_fit *f = run->fits[0];
+    double all = (double)f->model->setup.updates, screen = (double)run->config.screen_updates,
+           others = (double)(run->config.restarts - 1) * (screen > 0 ? fmin(screen, all) : all);
+    double done = (double)f->updates, more = run->chosen < 0 ? done * (double)(run->config.restarts - 1) : others;
+    return (done + more) / (all + others);
+}
+
 void environments_progress(const struct method_run *run, struct method_progress *out)
 {
     static const char *const stages[] = {"training", "evaluating", "done"};
-    double part = run->fit ? (double)run->fit->updates / (double)run->fit->model->setup.updates : 0;
-    double fraction = run->phase == PHASE_DONE ? 1 : ((double)run->at + fmin(part, 1)) / run->count;
+    double fraction = run->phase == PHASE_DONE ? 1 : ((double)run->at + fmin(part_done(run), 1)) / run->count;
     course_progress(fraction, run->work, run->seen, stages[run->phase], out);
 }

@@ -1,6 +1,6 @@
 /* An environments run in progress: private to core/methods/environments.
  *
- *   for each case:  TRAIN --> EVALUATE (settle, refit, measure) --> next case
+ *   for each case:  TRAIN (restarts side by side) --> EVALUATE (settle, refit, measure) --> next case
  *   after the last: DONE, with the last case's model still there
  *
  * run.c drives the phases, work.c opens cases (what the data, the tree and the arcs are), evaluate.c measures,
@@ -9,6 +9,7 @@
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
 
 #include "core/methods/environments/config.h"
+#include "core/methods/starts.h"
 
 enum run_phase { PHASE_TRAIN, PHASE_EVALUATE, PHASE_DONE };
 enum { SET_TRAINING, SET_TEST, SETS_FRESH = 1000 }; /* of simulated rows; evaluations draw from SETS_FRESH on */
@@ -21,8 +22,9 @@ struct outcome {
     double changes_found, changes_true, changes_right; /* right: found where there is one, of the matched variable */
     double accuracy, accuracy_unseen;                  /* outcomes that are 0 or 1 */
     double train_loss, updates, samples;
+    double objective, worst_objective, restart; /* of the restart that was kept, of the worst; which was kept */
 };
-enum { OUTCOME_COLUMNS = 13 };
+enum { OUTCOME_COLUMNS = 16 };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
 
 struct method_run {
@@ -37,24 +39,31 @@ struct method_run {
     struct environments_config own;
     struct tree *tree;
     struct environments *train, *test, *unseen; /* unseen: NULL when there are none */
-    int *place;                                 /* [nodes] where the model is told that an environment stands */
-    int *unseen_node;                           /* [unseen_count] in the tree */
+    char **names;                               /* [features] of a table that was read, else NULL */
+    int name_count;
+    int *place;       /* [nodes] where the model is told that an environment stands */
+    int *unseen_node; /* [unseen_count] in the tree */
     int unseen_count;
     struct arcs arcs;
-    struct tree_fit *fit;
+    struct tree_fit *fits[STARTS_MOST]; /* fits[0] is the one that is kept in the end */
+    int fit_count;
 
     /* Saved. */
-    int64_t phase, at;
-    int64_t features;                                   /* of the open case */
-    int64_t seen, work;                                 /* of the run: samples; updates */
+    int64_t phase, at, chosen; /* chosen: the restart that fits[0] is, -1 before that is decided */
+    int64_t features;          /* of the open case */
+    int64_t seen, work;        /* of the run: samples; updates */
     int64_t evaluation_seed, evaluation_samples, alone; /* alone: evaluate the open case and end */
     double loss_sum;                                    /* since the last metric */
+    double objective, worst;                            /* of the restarts of this case, when that was decided */
 };
 
 /* work.c */
-/* Makes data, arcs and fit of case `at` ready; weights as at the start. */
+/* Makes data, arcs and fits of case `at` ready: all restarts, or the chosen one; weights as at the start. */
 enum status tree_case_open(struct method_run *run, int at, struct error *err);
 void tree_case_close(struct method_run *run);
+/* One update of every fit; decides between restarts when it is time. */
+enum status tree_case_update(struct method_run *run, struct error *err);
+bool tree_case_trained(const struct method_run *run);
 
 /* Replaces the rows of test by fresh ones, where these can be drawn: the evaluation's. */
 enum status tree_case_fresh(struct method_run *run, struct error *err);
@@ -73,6 +82,15 @@ struct summary {
 };
 int environments_summarise(const struct method_run *run, struct summary *out, int room);
 #define SUMMARY_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
+
+/* columns.c */
+enum { COLUMNS_SHOWN = 5 };
+struct column_link {
+    int column; /* -1: there are no more */
+    double correlation;
+};
+/* The columns that correlate the most with each latent variable on test rows. links: [latent][COLUMNS_SHOWN]. */
+enum status environments_columns(struct method_run *run, struct column_link *links, struct error *err);
 
 /* plots.c */
 enum status environments_plots(struct method_run *run, struct error *err);

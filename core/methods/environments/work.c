@@ -16,17 +16,23 @@ static enum status no_memory(struct error *err)
 
 void tree_case_close(struct method_run *run)
 {
-    tree_fit_destroy(run->fit);
+    for (int i = 0; i < run->fit_count; i++)
+        tree_fit_destroy(run->fits[i]);
     arcs_close(&run->arcs);
     environments_free(run->train);
     environments_free(run->test);
     environments_free(run->unseen);
+    for (int j = 0; run->names && j < run->name_count; j++)
+        free(run->names[j]);
+    free(run->names);
     tree_destroy(run->tree);
     free(run->place);
     free(run->unseen_node);
-    run->fit = NULL;
+    run->fit_count = 0;
+    run->fits[0] = NULL;
     run->train = run->test = run->unseen = NULL;
     run->tree = NULL;
+    run->names = NULL;
     run->place = run->unseen_node = NULL;
     run->opened = -1;
 }
@@ -236,6 +242,9 @@ static enum status read_data(struct method_run *run, int *nodes, int *count, str
     *count = drop_unseen(run, nodes, *count);
     if (!status)
         status = split_rows(run, all, err);
+    run->names = all->names;
+    run->name_count = all->features;
+    all->names = NULL;
     environments_free(all);
     return status;
 }
@@ -261,6 +270,26 @@ static enum status open_arcs(struct method_run *run, struct error *err)
     return status;
 }
 
+static enum status create_fit(struct method_run *run, int restart, const char *prefix, bool alone,
+                              struct tree_fit **fit, struct error *err)
+{
+    struct fit_setup setup = environments_setup(&run->own, run->train->features, restart);
+    return tree_fit_create(&setup, &run->arcs, run->train, prefix, run->env.kernels, run->env.pool, alone, fit, err);
+}
+
+static enum status open_fits(struct method_run *run, struct error *err)
+{
+    int count = run->chosen >= 0 ? 1 : (int)run->config.restarts;
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < count; i++) {
+        char prefix[STARTS_PREFIX];
+        starts_prefix(i, prefix);
+        status = create_fit(run, run->chosen >= 0 ? (int)run->chosen : i, prefix, count > 1, &run->fits[i], err);
+        run->fit_count += !status;
+    }
+    return status;
+}
+
 enum status tree_case_open(struct method_run *run, int at, struct error *err)
 {
     int *nodes = malloc(TREE_NODES_MOST * sizeof *nodes), count = 0;
@@ -283,10 +312,75 @@ enum status tree_case_open(struct method_run *run, int at, struct error *err)
         return error_set(err, STATUS_INVALID, "/config/baselines", "the table's latent variables are not known");
     status = open_arcs(run, err);
     run->features = run->train->features;
-    struct fit_setup setup = environments_setup(&run->own, run->train->features);
-    return status ? status
-                  : tree_fit_create(&setup, &run->arcs, run->train, run->env.kernels, run->env.pool, &run->fit, err);
+    return status ? status : open_fits(run, err);
 }
+
+/* ---- training ----------------------------------------------------------------------------------------- */
+
+bool tree_case_trained(const struct method_run *run)
+{
+    return run->chosen >= 0 && tree_fit_done(run->fits[0]);
+}
+
+/* The one with the least objective goes on under the names of the first, on the pool. */
+static enum status choose(struct method_run *run, struct error *err)
+{
+    int best = 0;
+    double objective;
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < run->fit_count; i++) {
+        status = tree_fit_objective(run->fits[i], &objective, err);
+        if (i == 0 || objective < run->objective) {
+            best = i;
+            run->objective = objective;
+        }
+        run->worst = i == 0 ? objective : fmax(run->worst, objective);
+    }
+    struct tree_fit *kept = run->fits[0];
+    if (!status && run->fit_count > 1)
+        status = create_fit(run, best, "", false, &kept, err);
+    if (status)
+        return status;
+    if (run->fit_count > 1)
+        tree_fit_copy(kept, run->fits[best]);
+    for (int i = 0; run->fit_count > 1 && i < run->fit_count; i++)
+        tree_fit_destroy(run->fits[i]);
+    run->fits[0] = kept;
+    run->fit_count = 1;
+    run->chosen = best;
+    return STATUS_OK;
+}
+
+static enum status update_start(void *context, int start, struct error *err)
+{
+    struct method_run *run = context;
+    return tree_fit_update(run->fits[start], err);
+}
+
+static void metrics(struct method_run *run)
+{
+    enum { EVERY = 20 };
+    run->loss_sum += run->fits[0]->last_loss;
+    if (run->work % EVERY || !run->env.metric)
+        return;
+    run->env.metric(run->env.context, "loss", run->seen, run->loss_sum / EVERY);
+    run->env.metric(run->env.context, "nonzero", run->seen, tree_fit_found(run->fits[0], 0));
+    run->loss_sum = 0;
+}
+
+enum status tree_case_update(struct method_run *run, struct error *err)
+{
+    enum status status = starts_update(run->env.pool, run->fit_count, update_start, run, err);
+    if (status)
+        return status;
+    run->work++;
+    run->seen += run->own.batch * run->fit_count;
+    metrics(run);
+    bool screened = run->fit_count > 1 && run->fits[0]->updates == run->config.screen_updates;
+    return run->chosen < 0 && (screened || tree_fit_done(run->fits[0])) ? choose(run, err) : STATUS_OK;
+}
+
+/* ---- the evaluation's rows ------------------------------------------------------------------------------ */
 
 enum status tree_case_fresh(struct method_run *run, struct error *err)
 {

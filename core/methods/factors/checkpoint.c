@@ -16,8 +16,8 @@ static enum status add_fits(struct method_run *run, enum pack_role role, struct 
 {
     enum status status = run->nmf ? nmf_pack(run->nmf, role, pack, err) : STATUS_OK;
     for (int i = 0; !status && i < run->fit_count; i++) {
-        char prefix[24];
-        case_prefix(i, prefix);
+        char prefix[STARTS_PREFIX];
+        starts_prefix(i, prefix);
         status = fit_pack(run->fits[i], role, pack, prefix, err);
     }
     return status;

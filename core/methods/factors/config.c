@@ -8,6 +8,7 @@
 #include "core/base/philox.h"
 #include "core/data/dataset.h"
 #include "core/data/synthetic.h"
+#include "core/methods/starts.h"
 
 const char *const factors_model_names[] = {"sparse-vae", "vae", "beta-vae", "vsc", "oi-vae", "nmf", NULL};
 static const char *const experiment_names[] = {"one", "rho", "folds", NULL};
@@ -106,7 +107,7 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     INTEGER(batch, "100", 1, 65536, "rows", "rows of one optimiser update"),
     INTEGER(epochs, "200", 1, 100000, "epochs", "passes over the rows of training"),
     INTEGER(zeros_after, "50", 0, 100000, "epochs", "passes before the decoder skips zeros, see zeros"),
-    INTEGER(restarts, "1", 1, 64, "fits",
+    INTEGER(restarts, "1", 1, STARTS_MOST, "fits",
             "fits from different starts, of which the one with the least objective is kept"),
     INTEGER(screen_epochs, "0", 0, 100000, "epochs",
             "passes after which that is decided, and the others end; 0: at the end"),

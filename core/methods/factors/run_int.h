@@ -10,9 +10,10 @@
 
 #include "core/data/lda.h"
 #include "core/methods/factors/config.h"
+#include "core/methods/starts.h"
 
 enum run_phase { PHASE_TRAIN, PHASE_EVALUATE, PHASE_DONE };
-enum { FITS_MAX = 64, FRESH_SETS = 1 << 30 }; /* synthetic data sets from FRESH_SETS on are never trained on */
+enum { FRESH_SETS = 1 << 30 }; /* synthetic data sets from FRESH_SETS on are never trained on */
 
 /* What was measured of a case. Doubles only: saved as a table. NaN where a figure has no meaning. */
 struct outcome {
@@ -52,10 +53,8 @@ struct method_run {
     float *view;            /* of the factorisation: [rows][features + features + latent] */
     int *rows;              /* of training, then of test */
     struct fit_data data;
-    struct fit *fits[FITS_MAX]; /* fits[0] is the one that is kept in the end */
+    struct fit *fits[STARTS_MOST]; /* fits[0] is the one that is kept in the end */
     int fit_count;
-    enum status fit_status[FITS_MAX];
-    struct error fit_error[FITS_MAX];
 
     /* Saved. */
     int64_t width;             /* features */
@@ -84,9 +83,6 @@ enum status case_view(struct method_run *run, const int *rows, int count, bool s
 int case_piece(const struct method_run *run);
 /* The mask of the open case's model, [features][latent]; false when it has none. */
 bool case_mask(const struct method_run *run, float *mask);
-
-/* What the names of a restart's arrays begin with: nothing for the first. */
-void case_prefix(int restart, char prefix[24]);
 
 /* evaluate.c */
 enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err);

@@ -1,6 +1,5 @@
 /* The open case: its data, its fits, an update of all of them. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,13 +71,6 @@ static enum status split(struct method_run *run, int folds, int test_fold, struc
     return train > 0 && test > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
 }
 
-void case_prefix(int restart, char prefix[24])
-{
-    prefix[0] = '\0';
-    if (restart > 0)
-        snprintf(prefix, 24, "restart%d.", restart);
-}
-
 static enum status open_fits(struct method_run *run, bool chosen, struct error *err)
 {
     const struct factors_case *c = &run->cases[run->opened];
@@ -86,8 +78,8 @@ static enum status open_fits(struct method_run *run, bool chosen, struct error *
     enum status status = STATUS_OK;
     for (int i = 0; !status && i < count; i++) {
         struct fit_setup setup = factors_setup(&run->config, c, run->features->columns, run->data.train_count, i);
-        char prefix[24];
-        case_prefix(i, prefix);
+        char prefix[STARTS_PREFIX];
+        starts_prefix(i, prefix);
         status =
             fit_create(&setup, &run->data, prefix, run->env.kernels, run->env.pool, count > 1, &run->fits[i], err);
         if (!status)
@@ -250,11 +242,10 @@ bool case_trained(const struct method_run *run)
     return run->fit_count == 1 && fit_done(run->fits[0]);
 }
 
-static void update_task(void *context, int chunk, int worker)
+static enum status update_start(void *context, int start, struct error *err)
 {
     struct method_run *run = context;
-    error_clear(&run->fit_error[chunk]);
-    run->fit_status[chunk] = fit_update(run->fits[chunk], &run->fit_error[chunk]);
+    return fit_update(run->fits[start], err);
 }
 
 /* The one with the least objective goes on under the names of the first; with a single thread of its own no more. */
@@ -312,13 +303,9 @@ enum status case_update(struct method_run *run, struct error *err)
         return update_nmf(run, err);
     struct fit *first = run->fits[0];
     int count = run->fit_count;
-    if (count == 1)
-        update_task(run, 0, 0);
-    else
-        pool_run(run->env.pool, update_task, run, count);
-    for (int i = 0; i < count; i++)
-        if (run->fit_status[i])
-            return error_set(err, run->fit_status[i], NULL, "%s", run->fit_error[i].message);
+    enum status status = starts_update(run->env.pool, count, update_start, run, err);
+    if (status)
+        return status;
     metrics(run, first->last_rows * count, first->last_loss);
     int64_t screen = run->config.screen_epochs;
     bool screened = screen > 0 && first->epoch >= screen && first->position == 0;

@@ -1,0 +1,33 @@
+#include "tests/support/stored_set.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "core/data/collection.h"
+
+static enum status put(void *context, const void *bytes, size_t count, struct error *err)
+{
+    return fwrite(bytes, 1, count, context) == count ? STATUS_OK : error_set(err, STATUS_IO, NULL, "not written");
+}
+
+enum status stored_set(const char *folder, const char *format, const char *text, struct error *err)
+{
+    char path[256];
+    struct source_memory memory = {(const unsigned char *)text, strlen(text), 0};
+    struct source from = source_of_memory(&memory);
+    struct collection c;
+    struct collection_limits limits = COLLECTION_LIMITS;
+    struct collection_options options = {"", "", false};
+    enum status status = collection_read(collection_format_named(format), &from, &options, &limits, &c, err);
+    if (status)
+        return status;
+    snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+    FILE *file = mkdir(folder, 0700) == 0 ? fopen(path, "wb") : NULL;
+    status = file ? collection_write(&c, &(struct pack_writer){file, put}, err)
+                  : error_set(err, STATUS_IO, NULL, "no folder %s", folder);
+    if (file && fclose(file) && !status)
+        status = error_set(err, STATUS_IO, NULL, "not written");
+    collection_close(&c);
+    return status;
+}
