@@ -23,7 +23,8 @@
 
 static const struct config_setting tree_linear[] = {
     FIVE, LINEAR, {"baselines", "no-penalty,pooled,none"}, {NULL, NULL}};
-static const struct config_setting tree_mlp[] = {MLP, FIVE, {"baselines", "no-penalty,pooled,none"}, {NULL, NULL}};
+static const struct config_setting tree_mlp[] = {
+    MLP, FIVE, {"baselines", "no-penalty,pooled,none"}, {"restarts", "12"}, {"screen_updates", "2000"}, {NULL, NULL}};
 static const struct config_setting tree_dense[] = {
     FIVE, LINEAR, {"sweep", "density"}, {"values", "0.1,0.2,0.3,0.5"}, {NULL, NULL}};
 static const struct config_setting tree_all[] = {FIVE, LINEAR, {"baselines", "all"}, {NULL, NULL}};
