@@ -1,5 +1,6 @@
 /* Series of metric points, appended and cut back. schema.c says how they are laid out. */
 #include "storage/metric_int.h"
+#include "storage/pyramid.h"
 
 #include <endian.h>
 #include <stdio.h>
@@ -125,6 +126,9 @@ static enum status tail_add(struct storage *storage, struct db *db, struct tail 
             return status;
         if (((tail->id + 1) >> BLOCK_BITS) != tail->series)
             return error_set(err, STATUS_LIMIT, NULL, "a metric series is full");
+        status = pyramid_seal(db, tail->series, tail->id - (tail->series << BLOCK_BITS), block, err);
+        if (status != STATUS_OK)
+            return status;
         tail->id++;
         block->count = 0;
     }
@@ -282,12 +286,14 @@ enum status metric_fill(struct db *db, int64_t job, const struct storage_series 
     enum status status = check_series(series, err);
     if (status == STATUS_OK)
         status = db_run(db, err, "INSERT INTO series(job, name) VALUES (?, ?)", "it", job, series->name);
-    int64_t id = sqlite3_last_insert_rowid(db->handle) << BLOCK_BITS;
+    int64_t number = sqlite3_last_insert_rowid(db->handle);
     for (size_t at = 0; status == STATUS_OK && at < series->count; at += BLOCK_POINTS) {
         size_t left = series->count - at;
         block.count = left < BLOCK_POINTS ? (int)left : BLOCK_POINTS;
         memcpy(block.points, series->points + at, (size_t)block.count * sizeof *block.points);
-        status = block_write(db, id++, &block, err);
+        status = block_write(db, (number << BLOCK_BITS) + (int64_t)(at / BLOCK_POINTS), &block, err);
+        if (status == STATUS_OK && left > BLOCK_POINTS)
+            status = pyramid_seal(db, number, (int64_t)(at / BLOCK_POINTS), &block, err);
     }
     return status;
 }
@@ -302,6 +308,8 @@ static enum status rewind_series(struct db *db, int64_t series, int64_t last_ste
                                 series << BLOCK_BITS, (series + 1) << BLOCK_BITS, last_step);
     if (status == STATUS_OK)
         status = block_last(db, series, &id, &block, err);
+    if (status == STATUS_OK)
+        status = pyramid_cut(db, series, id < 0 ? 0 : id - (series << BLOCK_BITS), err);
     if (status != STATUS_OK)
         return status;
     if (id < 0)

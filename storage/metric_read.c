@@ -1,54 +1,13 @@
 /* Reading series, thinned out where there are more points than asked for.
  *
  * All blocks of a series but the last are full, so the number of points follows from the last
- * block, and the first point after `since` from a binary search over blocks. One pass then streams
- * the rest: memory is that of the answer. */
-#include "storage/metric_int.h"
+ * block, and the first point after `since` from a binary search over blocks. A bucket is what whole
+ * blocks inside it come to (pyramid.h) and the points of the two that lie on its edges: the same
+ * points as if all had been read. Memory is that of the answer. */
+#include "storage/pyramid.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct bucket {
-    int64_t index[3]; /* of the smallest, largest and last point; -1: none */
-    struct storage_point point[3];
-};
-
-static void bucket_clear(struct bucket *bucket)
-{
-    bucket->index[0] = bucket->index[1] = bucket->index[2] = -1;
-}
-
-static void bucket_add(struct bucket *bucket, int64_t index, struct storage_point point)
-{
-    if (!isnan(point.value)) {
-        if (bucket->index[0] < 0 || point.value < bucket->point[0].value) {
-            bucket->index[0] = index;
-            bucket->point[0] = point;
-        }
-        if (bucket->index[1] < 0 || point.value > bucket->point[1].value) {
-            bucket->index[1] = index;
-            bucket->point[1] = point;
-        }
-    }
-    bucket->index[2] = index;
-    bucket->point[2] = point;
-}
-
-/* Appends what the bucket found in step order, each point once. */
-static void bucket_emit(const struct bucket *bucket, struct storage_series *out)
-{
-    int first = bucket->index[0] <= bucket->index[1] ? 0 : 1;
-    const int order[3] = {first, 1 - first, 2};
-    int64_t last = -1;
-    for (int i = 0; i < 3; i++) {
-        int64_t index = bucket->index[order[i]];
-        if (index > last) {
-            out->points[out->count++] = bucket->point[order[i]];
-            last = index;
-        }
-    }
-}
 
 /* The index of the first point with step > since, given the number of the last block. */
 static enum status find_start(struct db *db, int64_t series, int64_t last_number, int64_t since, int64_t *start,
@@ -80,46 +39,99 @@ static enum status find_start(struct db *db, int64_t series, int64_t last_number
     return status;
 }
 
-/* Passes points [start, end) through `buckets` buckets; 0: takes them as they are. */
-static enum status stream(struct db *db, int64_t series, int64_t start, int64_t end, int64_t buckets,
-                          struct storage_series *out, struct error *err)
+/* ---- a stretch of points as they are, block after block ----------------------------------------------- */
+
+struct stretch {
+    struct db *db;
+    int64_t series, number; /* of the block that is held; -1: none */
+    struct block block;
+};
+
+/* Holds block `number`, which must have at least `count` points. */
+static enum status stretch_hold(struct stretch *stretch, int64_t number, int count, struct error *err)
 {
     sqlite3_stmt *stmt;
-    struct bucket bucket;
-    struct block block;
-    int64_t at = start / BLOCK_POINTS * BLOCK_POINTS, filled = 0, n = end - start;
-    bucket_clear(&bucket);
-    enum status status =
-        db_query(db, &stmt, err, "SELECT id, points FROM block WHERE id >= ? AND id < ? ORDER BY id", "ii",
-                 (series << BLOCK_BITS) + at / BLOCK_POINTS, (series + 1) << BLOCK_BITS);
-    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
-        if (at >= end) { /* the rest of the block was not asked for */
-            db_done(stmt);
-            break;
-        }
-        status = block_decode(stmt, 1, &block, err);
-        if (status == STATUS_OK && (sqlite3_column_int64(stmt, 0) != (series << BLOCK_BITS) + at / BLOCK_POINTS ||
-                                    (block.count < BLOCK_POINTS && at + block.count < end)))
-            status = error_set(err, STATUS_CORRUPT, NULL, "a metric series has a hole");
-        if (status != STATUS_OK) {
-            db_done(stmt);
-            break;
-        }
-        for (int i = 0; i < block.count && at < end; i++, at++) {
-            if (at < start)
-                continue;
-            if (buckets == 0) {
-                out->points[out->count++] = block.points[i];
-                continue;
-            }
-            bucket_add(&bucket, at, block.points[i]);
-            if (at - start + 1 == (filled + 1) * n / buckets) {
-                bucket_emit(&bucket, out);
-                bucket_clear(&bucket);
-                filled++;
-            }
-        }
+    if (stretch->number == number)
+        return STATUS_OK;
+    stretch->number = -1;
+    stretch->block.count = 0;
+    enum status status = db_query(stretch->db, &stmt, err, "SELECT points FROM block WHERE id = ?", "i",
+                                  (stretch->series << BLOCK_BITS) + number);
+    if (status == STATUS_OK && db_row(stretch->db, stmt, &status, err)) {
+        status = block_decode(stmt, 0, &stretch->block, err);
+        db_done(stmt);
     }
+    if (status == STATUS_OK && stretch->block.count < count)
+        status = error_set(err, STATUS_CORRUPT, NULL, "a metric series has a hole");
+    if (status == STATUS_OK)
+        stretch->number = number;
+    return status;
+}
+
+/* Passes points [from, to) one after the other to `take`. */
+static enum status stretch_each(struct stretch *stretch, int64_t from, int64_t to,
+                                void (*take)(void *context, struct storage_point point), void *context,
+                                struct error *err)
+{
+    enum status status = STATUS_OK;
+    while (from < to && status == STATUS_OK) {
+        int64_t number = from / BLOCK_POINTS, begin = number * BLOCK_POINTS;
+        int end = (int)(to - begin < BLOCK_POINTS ? to - begin : BLOCK_POINTS);
+        status = stretch_hold(stretch, number, end, err);
+        for (int i = (int)(from - begin); i < end && status == STATUS_OK; i++)
+            take(context, stretch->block.points[i]);
+        from = begin + end;
+    }
+    return status;
+}
+
+static void take_point(void *context, struct storage_point point)
+{
+    struct storage_series *out = context;
+    out->points[out->count++] = point;
+}
+
+static void take_summary(void *context, struct storage_point point)
+{
+    summary_add(context, point);
+}
+
+/* ---- thinned out ---------------------------------------------------------------------------------------- */
+
+/* What points [from, to) come to: blocks that lie inside, but for the last of the series, by their summaries. */
+static enum status summarise(struct stretch *stretch, struct pyramid_reader *pyramid, int64_t from, int64_t to,
+                             int64_t sealed, struct summary *out, struct error *err)
+{
+    int64_t first = (from + BLOCK_POINTS - 1) / BLOCK_POINTS, last = to / BLOCK_POINTS;
+    last = last < sealed ? last : sealed;
+    summary_clear(out);
+    if (first >= last)
+        return stretch_each(stretch, from, to, take_summary, out, err);
+    enum status status = stretch_each(stretch, from, first * BLOCK_POINTS, take_summary, out, err);
+    if (status == STATUS_OK)
+        status = pyramid_join(pyramid, first, last, out, err);
+    if (status == STATUS_OK)
+        status = stretch_each(stretch, last * BLOCK_POINTS, to, take_summary, out, err);
+    return status;
+}
+
+static enum status thin_out(struct stretch *stretch, int64_t start, int64_t end, int64_t sealed, int64_t buckets,
+                            struct storage_series *out, struct error *err)
+{
+    struct pyramid_reader *pyramid = malloc(sizeof *pyramid);
+    if (pyramid == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a metric series");
+    pyramid_reader_init(pyramid, stretch->db, stretch->series);
+    enum status status = STATUS_OK;
+    int64_t n = end - start;
+    for (int64_t b = 0; b < buckets && status == STATUS_OK; b++) {
+        struct summary summary;
+        status = summarise(stretch, pyramid, start + b * n / buckets, start + (b + 1) * n / buckets, sealed, &summary,
+                           err);
+        if (status == STATUS_OK)
+            out->count += summary_points(&summary, out->points + out->count);
+    }
+    free(pyramid);
     return status;
 }
 
@@ -145,7 +157,9 @@ static enum status read_series(struct db *db, int64_t series, const struct stora
     out->points = arena_alloc(arena, room * sizeof *out->points);
     if (out->points == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a metric series");
-    return stream(db, series, start, end, buckets, out, err);
+    struct stretch stretch = {.db = db, .series = series, .number = -1};
+    return buckets > 0 ? thin_out(&stretch, start, end, last_number, buckets, out, err)
+                       : stretch_each(&stretch, start, end, take_point, out, err);
 }
 
 static bool is_wanted(const struct storage_metric_query *query, const char *name)

@@ -10,7 +10,7 @@
  *     little endian): a million points are 4200 rows, read in milliseconds, and since all blocks
  *     but the last are full, point i is found without an index;
  *   - a checkpoint is kept as chunks of 1 MiB in a rowid table, for sqlite3_blob_read(). */
-#include "storage/storage_int.h"
+#include "storage/pyramid.h"
 
 #define APPLICATION_ID 0x4D544644 /* "MTFD" */
 
@@ -121,8 +121,20 @@ static const char *const migrations[] = {
     /* Who asked for a job: the name of a token. */
     "ALTER TABLE job ADD COLUMN owner TEXT NOT NULL DEFAULT '';"
     "CREATE INDEX job_by_owner ON job(owner) WHERE owner <> '' AND state IN ('queued', 'running', 'paused');",
+
+    /* See pyramid.h; filled by pyramid_build(). */
+    "CREATE TABLE pyramid("
+    "  series INTEGER NOT NULL, level INTEGER NOT NULL, number INTEGER NOT NULL, summaries BLOB NOT NULL,"
+    "  PRIMARY KEY (series, level, number)"
+    ") STRICT, WITHOUT ROWID;",
 };
 #define NEWEST ((int)(sizeof migrations / sizeof migrations[0]))
+
+/* What rows that were there before need beside SQL, by the migration's place in the list. */
+static enum status fill(struct db *db, int migration, struct error *err)
+{
+    return migration == 5 ? pyramid_build(db, err) : STATUS_OK;
+}
 
 enum status schema_check(struct db *db, int64_t *version, struct error *err)
 {
@@ -153,6 +165,8 @@ static enum status migrate(struct db *db, int from, struct error *err)
     enum status status = db_exec(db, "BEGIN IMMEDIATE", err);
     if (status == STATUS_OK)
         status = db_exec(db, migrations[from], err);
+    if (status == STATUS_OK)
+        status = fill(db, from, err);
     if (status == STATUS_OK)
         status = db_exec(db, stamp, err);
     if (status != STATUS_OK && !sqlite3_get_autocommit(db->handle))

@@ -119,7 +119,7 @@ static enum status check_tables(struct storage *storage, struct error *err)
         "PRAGMA quick_check('meta')",       "PRAGMA quick_check('job')",      "PRAGMA quick_check('idempotency')",
         "PRAGMA quick_check('series')",     "PRAGMA quick_check('block')",    "PRAGMA quick_check('event')",
         "PRAGMA quick_check('checkpoint')", "PRAGMA quick_check('artifact')", "PRAGMA quick_check('token')",
-        "PRAGMA quick_check('doomed')",     "PRAGMA quick_check('audit')",
+        "PRAGMA quick_check('doomed')",     "PRAGMA quick_check('audit')",    "PRAGMA quick_check('pyramid')",
     };
     struct db *db = &storage->writer.db;
     double start = clock_seconds();

@@ -128,7 +128,10 @@ enum status sweep_step(struct storage *storage, struct db *db, bool *more, struc
     else
         status = db_run(db, err, "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE job = ? LIMIT ?)", "in",
                         id, SWEEP_EVENTS);
-    if (status == STATUS_OK && db_changes(db) == 0)
+    bool bare = status == STATUS_OK && db_changes(db) == 0;
+    if (bare && strcmp(kind, "series") == 0)
+        status = db_run(db, err, "DELETE FROM pyramid WHERE series = ?", "i", id);
+    if (bare && status == STATUS_OK)
         status = db_run(db, err, "DELETE FROM doomed WHERE kind = ? AND id = ?", "ti", kind, id);
     *more = status == STATUS_OK;
     return status;

@@ -1,3 +1,4 @@
+#include "storage/pyramid.h"
 #include "tests/unit/storage_fixture.h"
 
 #include <inttypes.h>
@@ -237,6 +238,144 @@ static void test_thinning(void **state)
     free(want);
 }
 
+/* ---- long series: what is read through summaries is what the points say ------------------------------------ */
+
+#define LONG 70000 /* points: four rows of summaries and more, so that two levels are used */
+
+static void fill_long(struct fixture *f, const char *id, struct storage_point *all, int from, int to)
+{
+    static struct storage_metric some[1000];
+    for (int i = from; i < to;) {
+        int count = to - i < 1000 ? to - i : 1000;
+        for (int k = 0; k < count; k++)
+            some[k] = (struct storage_metric){.name = "x", .point = all[i + k]};
+        OK(storage_metric_append(f->storage, id, some, (size_t)count, &f->err));
+        i += count;
+    }
+    OK(storage_flush(f->storage, &f->err));
+}
+
+/* One bucket after the definition, in one pass. */
+static size_t bucket_of(const struct storage_point *p, size_t from, size_t to, struct storage_point out[3])
+{
+    size_t low = to, high = to, made = 0;
+    for (size_t i = from; i < to; i++) {
+        if (isnan(p[i].value))
+            continue;
+        low = low == to || p[i].value < p[low].value ? i : low;
+        high = high == to || p[i].value > p[high].value ? i : high;
+    }
+    for (size_t i = from; i < to; i++)
+        if (i == low || i == high || i == to - 1)
+            out[made++] = p[i];
+    return made;
+}
+
+static void check_long(struct fixture *f, const char *id, const struct storage_point *all, int n)
+{
+    static const int64_t sizes[] = {3, 6, 30, 100, 300, 900, 1500};
+    struct storage_point want[3];
+    size_t count;
+    for (size_t q = 0; q < 3 * sizeof sizes / sizeof sizes[0]; q++) {
+        int64_t max = sizes[q / 3], start = q % 3 == 0 ? 0 : q % 3 == 1 ? 777 : 20001, at = 0;
+        struct storage_series *s = read_all(f, id, "x", start > 0 ? all[start - 1].step : INT64_MIN, max, &count);
+        int64_t points = n - start, buckets = max / 3;
+        assert_int_equal(s[0].total, points);
+        for (int64_t b = 0; b < buckets; b++) {
+            size_t made = bucket_of(all + start, (size_t)(b * points / buckets), (size_t)((b + 1) * points / buckets), want);
+            for (size_t i = 0; i < made; i++, at++) {
+                assert_int_equal(s[0].points[at].step, want[i].step);
+                same_bits(s[0].points[at].value, want[i].value);
+            }
+        }
+        assert_int_equal(s[0].count, at);
+        arena_reset(&f->arena);
+    }
+}
+
+static void test_summaries(void **state)
+{
+    struct fixture *f = *state;
+    f->options.durability = STORAGE_DURABLE_NOT;
+    fixture_reopen(f);
+    char id[STORAGE_ID];
+    uint64_t chance = 7;
+    struct storage_point *all = calloc(LONG, sizeof *all);
+    assert_non_null(all);
+    for (int i = 0; i < LONG; i++)
+        all[i] = (struct storage_point){.step = 3 * i, .value = i % 5 == 0 ? (double)NAN : (double)(lcg(&chance) % 10000)};
+    submit_running(f, id);
+    fill_long(f, id, all, 0, LONG);
+    check_long(f, id, all, LONG);
+    /* Summaries for all blocks but the last, 64 to a row; and of every full row one above. */
+    int64_t sealed = (LONG - 1) / 240;
+    assert_int_equal(file_integer(f, "SELECT sum(length(summaries)) / 48 FROM pyramid WHERE level = 1"), sealed);
+    assert_int_equal(file_integer(f, "SELECT sum(length(summaries)) / 48 FROM pyramid WHERE level = 2"), sealed / 64);
+    /* Cut back and written again, to the edges of blocks and rows and into them. */
+    const int cuts[] = {69999, 69121, 69120, 46080, 46079, 30720, 30481, 15361, 15360, 15359, 241, 240, 1, 0};
+    for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
+        OK(storage_job_rewind(f->storage, id, 3 * (cuts[c] - 1), &f->err));
+        int until = cuts[c] + 2000 < LONG ? cuts[c] + 2000 : LONG;
+        for (int i = cuts[c]; i < until; i++)
+            all[i].value = (double)(lcg(&chance) % 20000) - 5000.0;
+        fill_long(f, id, all, cuts[c], until);
+        if (until > 25000) {
+            check_long(f, id, all, until);
+        } else { /* too short for its starts */
+            size_t count;
+            struct storage_series *s = read_all(f, id, "x", INT64_MIN, 3, &count);
+            struct storage_point want[3];
+            assert_int_equal(s[0].count, bucket_of(all, 0, (size_t)until, want));
+            assert_memory_equal(s[0].points, want, s[0].count * sizeof want[0]);
+        }
+    }
+    free(all);
+}
+
+/* A database of before the summaries gets those that would have been written. */
+static void test_summaries_built(void **state)
+{
+    struct fixture *f = *state;
+    f->options.durability = STORAGE_DURABLE_NOT;
+    fixture_reopen(f);
+    char id[STORAGE_ID];
+    struct storage_point *all = calloc(LONG, sizeof *all);
+    assert_non_null(all);
+    for (int i = 0; i < LONG; i++)
+        all[i] = (struct storage_point){.step = i, .value = sin(0.01 * i)};
+    submit_running(f, id);
+    append(f, id, "short", 1, 1);
+    fill_long(f, id, all, 0, LONG);
+    fixture_close(f);
+    struct db file = {0};
+    const struct log_hook log = {0};
+    OK(db_open(&file, f->path, SQLITE_OPEN_READWRITE, NULL, &log, &f->err));
+    OK(db_exec(&file, "CREATE TABLE kept AS SELECT * FROM pyramid; DELETE FROM pyramid", &f->err));
+    OK(pyramid_build(&file, &f->err)); /* what the migration does beside making the table */
+    db_close(&file);
+    fixture_open(f);
+    assert_true(file_integer(f, "SELECT count(*) FROM kept") > 5);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM (SELECT * FROM kept EXCEPT SELECT * FROM pyramid)"), 0);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM (SELECT * FROM pyramid EXCEPT SELECT * FROM kept)"), 0);
+    check_long(f, id, all, LONG);
+    /* One that is missing is reported; a deleted job leaves none. */
+    fixture_close(f);
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, "DELETE FROM pyramid WHERE level = 1 AND number = 2", NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+    fixture_open(f);
+    struct storage_series *series;
+    size_t count;
+    struct storage_metric_query query = {.since = INT64_MIN, .max_points = 300};
+    REFUSED(STATUS_CORRUPT, storage_metric_read(f->storage, id, &query, &f->arena, &series, &count, &f->err));
+    OK(storage_job_request(f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
+    OK(storage_job_delete(f->storage, id, &f->err));
+    await_integer(f, "SELECT count(*) FROM doomed", 0);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM pyramid"), 0);
+    free(all);
+}
+
 /* A block that says something impossible is reported, not believed. */
 static void test_damaged_blocks(void **state)
 {
@@ -273,6 +412,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST_OPEN(test_append_and_read), TEST_OPEN(test_steps_do_not_go_back), TEST_OPEN(test_many_series),
         TEST_OPEN(test_rewind),          TEST_OPEN(test_thinning),             TEST_OPEN(test_damaged_blocks),
+        TEST_OPEN(test_summaries),       TEST_OPEN(test_summaries_built),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
