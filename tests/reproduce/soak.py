@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""A daemon through many requests and jobs: does its memory or its number of descriptors grow?
+
+    soak.py build/motifd [--requests 1000000] [--jobs 10000]
+
+Requests are of every kind that reads, some that are refused and some that break off; jobs are small ones, trained to their end, asked, and half of
+them deleted. Memory and descriptors are read from /metrics after a twentieth of both and at the end. Exit code 1: memory grew by a hundredth or
+descriptors by one."""
+import argparse
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from load import Asker, expect
+
+TINY = {"kind": "pathways", "config": {"dictionary": "dirac-hadamard", "filter_length": 16, "length": 1, "nonzeros": "1,2", "trials": 8}}
+ASKERS = 4
+
+
+async def figures(port):
+    asker = Asker(port)
+    for _ in range(50):  # connections that broke off are seen a little later
+        text = (await asker.ask("GET", "/metrics"))[1].decode()
+        found = {name: float(re.search(rf"^{name} (\S+)$", text, re.M).group(1)) for name in ("process_resident_memory_bytes", "process_open_fds")}
+        await asyncio.sleep(0.1)
+    return found
+
+
+async def requests(port, count, job):
+    paths = ["/v1/jobs?limit=10", f"/v1/jobs/{job}", f"/v1/jobs/{job}/metrics", "/v1/kinds", "/v1/system", "/metrics", "/none", "/v1/jobs?limit=x",
+             f"/v1/jobs/{job}/artifacts", "/healthz", "/openapi.json"]
+
+    async def some(which):
+        asker = Asker(port)
+        for i in range(count // ASKERS):
+            if i % 500 == 499:
+                asker.writer.write(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99\r\n\r\n{")
+                asker.writer.close()
+                asker.writer = None
+                continue
+            path = paths[(i + which) % len(paths)]
+            if i % 50 == 49:
+                expect(await asker.ask("POST", "/v1/jobs?dry_run=1", TINY), 200)
+            elif (answer := await asker.ask("GET", path))[0] not in (200, 400, 404):
+                raise SystemExit(f"{path}: {answer}")
+
+    await asyncio.gather(*(some(which) for which in range(ASKERS)))
+
+
+async def jobs(port, count):
+    asker, first = Asker(port), None
+    for start in range(0, count, 100):
+        made = [expect(await asker.ask("POST", "/v1/jobs", TINY), 201)["id"] for _ in range(min(100, count - start))]
+        first = first or made[0]
+        while True:
+            left = expect(await asker.ask("GET", "/v1/jobs?limit=1&state=queued"), 200)["jobs"] + \
+                expect(await asker.ask("GET", "/v1/jobs?limit=1&state=running"), 200)["jobs"]
+            if not left:
+                break
+            await asyncio.sleep(0.02)
+        for job in made[1::2]:
+            if (await asker.ask("DELETE", f"/v1/jobs/{job}"))[0] != 204:
+                raise SystemExit(f"job {job} is not deleted")
+        print(f"\r{start + len(made)} of {count} jobs ", end="", file=sys.stderr)
+    print(file=sys.stderr)
+    return first
+
+
+async def soak(options, port):
+    job = await jobs(port, options.jobs // 20)
+    await requests(port, options.requests // 20, job)
+    before = await figures(port)
+    await jobs(port, options.jobs - options.jobs // 20)
+    await requests(port, options.requests - options.requests // 20, job)
+    return before, await figures(port)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("motifd")
+    parser.add_argument("--requests", type=int, default=1000000)
+    parser.add_argument("--jobs", type=int, default=10000)
+    options = parser.parse_args()
+    folder = tempfile.mkdtemp(prefix="motifd-soak-")
+    log = open(os.path.join(folder, "log"), "w")
+    daemon = subprocess.Popen([options.motifd, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "motifd.db"), "--rate-limit", "0"],
+                              stdout=subprocess.PIPE, stderr=log, text=True)
+    start = time.monotonic()
+    try:
+        port = int(daemon.stdout.readline().rsplit(":", 1)[1])
+        before, after = asyncio.run(soak(options, port))
+    finally:
+        daemon.send_signal(signal.SIGTERM)
+        code = daemon.wait(30)
+        log.close()
+        shutil.rmtree(folder)
+    memory = [figure["process_resident_memory_bytes"] for figure in (before, after)]
+    descriptors = [int(figure["process_open_fds"]) for figure in (before, after)]
+    print(f"{options.requests} requests and {options.jobs} jobs in {time.monotonic() - start:.0f} s: memory {memory[0] / 1e6:.2f} to {memory[1] / 1e6:.2f} MB "
+          f"({100 * (memory[1] / memory[0] - 1):+.2f} %), descriptors {descriptors[0]} to {descriptors[1]}, exit code {code}")
+    return 0 if memory[1] < 1.01 * memory[0] and descriptors[1] <= descriptors[0] and code == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
