@@ -102,6 +102,30 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
     return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
 }
 
+enum status inputs_split(struct inputs *inputs, struct error *err)
+{
+    const struct method_input whole = inputs->items[0];
+    if (inputs->count != 1 || whole.kind != METHOD_INPUT_ARRAY || whole.rank < 2 || whole.dim[0] > INPUTS_MAX) {
+        return error_set(err, STATUS_INVALID, NULL, "a batch must be one array of two dimensions or more, of at most %d inputs", INPUTS_MAX);
+    }
+    size_t size = 1;
+    for (int d = 1; d < whole.rank; d++) {
+        size *= (size_t)whole.dim[d];
+    }
+    for (; inputs->count < (size_t)whole.dim[0]; inputs->count++) {
+        inputs->owned[inputs->count] = NULL;
+        inputs->edits[inputs->count] = NULL;
+    }
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct method_input *item = &inputs->items[i];
+        *item = whole;
+        item->rank--;
+        memmove(item->dim, whole.dim + 1, 3 * sizeof whole.dim[0]);
+        item->values = whole.values + i * size;
+    }
+    return STATUS_OK;
+}
+
 struct nested { /* reading a list of lists of numbers */
     int64_t dim[4];
     int rank;

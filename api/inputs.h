@@ -29,6 +29,9 @@ enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct st
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err);
 
+/* The one array of `inputs` as a batch: each part along its first axis is an input. STATUS_INVALID where it is none. */
+enum status inputs_split(struct inputs *inputs, struct error *err);
+
 /* One array of up to four dimensions from nested lists, added to `inputs`, which must have room. */
 enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err);
 

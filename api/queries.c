@@ -34,6 +34,9 @@ static bool read_inputs(struct exchange *x, struct asking *a)
     }
     if (type != NULL && !media_is(type, "application/json")) {
         enum status status = input_from_bytes(type, x->request->body, x->request->body_bytes, "", a->inputs, &err);
+        if (status == STATUS_OK && exchange_query_flag(x, "batch")) {
+            status = inputs_split(a->inputs, &err);
+        }
         if (status != STATUS_OK) {
             respond_error(x, &err);
         }

@@ -47,6 +47,7 @@ static const struct api_parameter events_query[] = {
 };
 static const struct api_parameter ask_query[] = {
     {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER; for bodies that are files"},
+    {PARAMETER_FLAG, "batch", 0, 0, NULL, "1: a body that is one array holds an input at each place of its first axis, at most 256"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 

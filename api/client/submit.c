@@ -56,6 +56,7 @@ static int kind_of_preset(struct ctl *ctl, const char *preset, char *kind, size_
 {
     cJSON *document = NULL;
     const cJSON *entry = NULL, *item = NULL;
+    char other[64] = "";
     int code = ctl_get(ctl, "/v1/kinds", &document);
     kind[0] = 0;
     if (code != CTL_SUCCESS)
@@ -66,11 +67,15 @@ static int kind_of_preset(struct ctl *ctl, const char *preset, char *kind, size_
         {
             const char *name = cJSON_IsString(item) ? item->valuestring : json_string(item, "name");
             const char *of = json_string(entry, "kind");
-            if (name && of && strcmp(name, preset) == 0)
-                snprintf(kind, bytes, "%s", of);
+            if (!name || !of || strcmp(name, preset) != 0)
+                continue;
+            snprintf(other, sizeof(other), "%s", kind);
+            snprintf(kind, bytes, "%s", of);
         }
     }
     cJSON_Delete(document);
+    if (other[0])
+        return ctl_usage(ctl, "%s and %s both have a preset %.80s; name one with --kind", other, kind, preset);
     if (!kind[0])
         return ctl_usage(ctl, "no preset is called %.80s; `motifctl kinds` lists them", preset);
     return CTL_SUCCESS;

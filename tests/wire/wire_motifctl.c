@@ -389,6 +389,9 @@ static void the_server_describes_itself(void **state)
     ctl("kinds sparling --markdown");
     expect(0);
     shows("| density_start | ");
+    ctl("submit --preset cells"); /* two kinds have one of that name */
+    expect(2);
+    assert_non_null(strstr(got.err, "--kind"));
     ctl("kinds nonsense");
     expect(2);
     ctl("system");

@@ -232,6 +232,19 @@ def motifs_are_changed(daemon, other, folder, job):
         assert set(listed) == set(zip(*(axis.tolist() for axis in numpy.nonzero(grid))))
         assert all(numpy.float32(value) == grid[place] for place, value in listed.items())
 
+    # The same inputs as one array, an input a place of its first axis.
+    pixels = numpy.array([answer["input"]["values"] for answer in found], numpy.float32).reshape(6, 32, 32)
+    file = io.BytesIO()
+    numpy.save(file, pixels)
+    status, _, again = daemon.ask("POST", f"/v1/jobs/{job}/motifs?batch=1", file.getvalue(), "application/x-npy",
+                                  {"Accept": "application/x-npy"})
+    assert status == 200 and (numpy.load(io.BytesIO(again)) == maps).all()
+    single = io.BytesIO()
+    numpy.save(single, pixels[0])
+    for body, pick in ((file, ""), (single, "?batch=1")):
+        status, _, problem = daemon.ask("POST", f"/v1/jobs/{job}/motifs{pick}", body.getvalue(), "application/x-npy")
+        assert status == 422, problem
+
     def change(seed, edits, **further):
         return daemon.ask("POST", path, {"inputs": [{"sample": {"seed": seed}, "edits": edits, **further}]})
 
@@ -442,6 +455,27 @@ def seeds_agree(daemon, other, folder, job):
     assert found["agreement"] > 0
 
 
+# Six seconds of training on an idle core: two digits of four on a small circle.
+CIRCLE = {"image_size": 40, "classes": 4, "min_symbols": 1, "max_symbols": 2, "shift": 1, "margin": 10, "min_radius": 8, "width": 16, "motifs": 4,
+          "units": 3, "channels": 32, "layers": 1, "heads": 2, "feed_forward": 64, "batch": 8, "validation_every": 500, "validation_samples": 50,
+          "checkpoint_every": 20000, "test_samples": 50, "motif_samples": 300, "stage_samples": 4, "curriculum": 1000, "total_samples": 9000,
+          "density_start": 0.002, "density_final": 0.0005, "target_start": 0.9, "target_max": 0.9, "perturb_samples": 200}
+
+
+def labels_follow_motifs(daemon, other, folder, job):
+    """The perturbation experiment of the evaluation, done again from outside with other samples."""
+    circle = daemon.train(settings=CIRCLE)
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reproduce", "ask.py")
+    done = subprocess.run([sys.executable, script, "perturb", circle, "--samples", "200", "--url", daemon.url], capture_output=True, text=True,
+                          timeout=120)
+    assert done.returncode == 0, done
+    outside, own = float(done.stdout.split(": ")[1].split(" %")[0]) / 100, daemon.job(circle)["result"]["perturbed"]
+    assert own > 0.5 and abs(outside - own) < 0.15, (done.stdout, own)
+    both = subprocess.run([sys.executable, script, "agree", circle, circle, "--samples", "50", "--least", "0", "--url", daemon.url],
+                          capture_output=True, text=True, timeout=120)
+    assert both.returncode == 0 and "100.0" in both.stdout, both  # a channel may have no motifs at all
+
+
 def data_is_attested(daemon, other, folder, job):
     """The chain begins with the data's hash; a bundle carries it, and both daemons say the same."""
     assert daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]["dataset"] is None, "digitcircle is drawn, not read"
@@ -473,7 +507,8 @@ def data_is_attested(daemon, other, folder, job):
 
 
 CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g,
-          jobs_are_compared, channels_are_shown, data_is_attested, seeds_agree]
+          jobs_are_compared, channels_are_shown, data_is_attested, seeds_agree,
+          labels_follow_motifs]
 
 
 def main():
