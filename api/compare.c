@@ -4,6 +4,7 @@
 #include "api/api_int.h"
 #include "api/config_json_int.h"
 #include "api/model_cache.h"
+#include "core/base/hash.h"
 
 #define SAMPLES_DEFAULT 100
 #define SAMPLES_MAX 1000
@@ -41,6 +42,23 @@ static void read_request(struct exchange *x, const cJSON *body, struct comparing
     }
 }
 
+/* Strong: the same weights, compared on the same samples, give the same bytes. */
+static void tag(struct exchange *x, const struct comparing *c)
+{
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT];
+    struct hash hash;
+    hash_init(&hash);
+    hash_add(&hash, c->checkpoint.sha256, sizeof c->checkpoint.sha256);
+    hash_add(&hash, c->with_checkpoint.sha256, sizeof c->with_checkpoint.sha256);
+    hash_add(&hash, c->job.id, strlen(c->job.id) + 1);
+    hash_add(&hash, c->with.id, strlen(c->with.id) + 1);
+    hash_add(&hash, &c->samples, sizeof c->samples);
+    hash_finish(&hash, digest);
+    hash_hex(digest, hex);
+    response_header(x->response, "ETag", "\"%.32s\"", hex);
+}
+
 static void respond_comparison(struct exchange *x, const struct comparing *c, const struct method_model *one,
                                const struct method_model *two)
 {
@@ -57,6 +75,9 @@ static void respond_comparison(struct exchange *x, const struct comparing *c, co
     }
     sink_end_object(x->out);
     respond_json(x, 200);
+    if (x->response->status == 200) {
+        tag(x, c);
+    }
 }
 
 static void compute(struct exchange *x, const struct comparing *c)

@@ -11,8 +11,9 @@
 #include "core/data/audio_wave.h"
 #include "core/data/npy.h"
 #include "core/data/png.h"
+#include "core/data/splicing_genes.h"
 
-const char *const input_media_types[] = {"image/png", "audio/wav", "application/x-npy", NULL};
+const char *const input_media_types[] = {"image/png", "audio/wav", "application/x-npy", "text/x-fasta", NULL};
 
 void inputs_close(struct inputs *inputs)
 {
@@ -69,6 +70,34 @@ static enum status add_wave(struct inputs *inputs, const void *bytes, size_t cou
     return add_array(inputs, 1, (const int64_t[]){wave.count}, wave.samples, err);
 }
 
+/* Bases as four planes of one row, a record an input. */
+static enum status add_record(struct inputs *inputs, const uint8_t *bases, int64_t length, struct error *err)
+{
+    if (inputs->count == INPUTS_MAX || length < 1 || length > (int64_t)INPUT_NUMBERS_MAX / SPLICING_BASES) {
+        return error_set(err, STATUS_INVALID, NULL, length < 1 ? "a record has no bases" : "has too many records or bases");
+    }
+    float *planes = malloc((size_t)length * SPLICING_BASES * sizeof *planes);
+    if (planes == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an input");
+    }
+    splicing_planes(bases, (int)length, planes);
+    return add_array(inputs, 3, (const int64_t[]){SPLICING_BASES, 1, length}, planes, err);
+}
+
+static enum status add_fasta(struct inputs *inputs, const void *bytes, size_t count, struct error *err)
+{
+    struct genes genes = {0};
+    enum status status = genes_parse(bytes, count, "", 0, NULL, &genes, err);
+    for (int i = 0; status == STATUS_OK && i < genes.loci; i++) {
+        status = add_record(inputs, genes.bases + genes.locus[i].first, genes.locus[i].length, err);
+    }
+    if (status == STATUS_OK && genes.loci == 0) {
+        status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
+    }
+    genes_close(&genes);
+    return status;
+}
+
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err)
 {
@@ -93,8 +122,11 @@ enum status input_from_bytes(const char *media_type, const void *bytes, size_t c
         } else if (status == STATUS_OK) {
             status = add_array(inputs, array.rank, array.dim, array.values, &inner);
         }
+    } else if (media_is(media_type, "text/x-fasta")) {
+        status = add_fasta(inputs, bytes, count, &inner);
     } else {
-        status = error_set(&inner, STATUS_INVALID, NULL, "must be image/png, audio/wav or application/x-npy; got '%.60s'", media_type);
+        status = error_set(&inner, STATUS_INVALID, NULL, "must be image/png, audio/wav, application/x-npy or text/x-fasta; got '%.60s'",
+                           media_type);
     }
     if (status == STATUS_CORRUPT || status == STATUS_LIMIT) {
         status = STATUS_INVALID; /* of the client's own bytes */
@@ -221,7 +253,11 @@ static enum status read_data(const cJSON *data, const cJSON *type, const char *p
     if (sodium_base642bin(bytes, size, data->valuestring, length, " \r\n", &count, NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
         status = error_set(err, STATUS_INVALID, at, "is not base64 (with padding)");
     } else {
+        size_t before = inputs->count;
         status = input_from_bytes(type->valuestring, bytes, count, at, inputs, err);
+        if (status == STATUS_OK && inputs->count != before + 1) {
+            status = error_set(err, STATUS_INVALID, at, "must hold one input; got %zu", inputs->count - before);
+        }
     }
     free(bytes);
     return status;

@@ -25,7 +25,7 @@ void inputs_close(struct inputs *inputs);
 /* *inputs is zero before. {"inputs":[...], "checkpoint"?}. All faults are found. *pick is left alone without "checkpoint". */
 enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
                              struct api_faults *faults, struct error *err);
-/* One input: the bytes of a file. `pointer` names it in errors. */
+/* The bytes of a file: one input; of FASTA one a record, while there is room. `pointer` names it in errors. */
 enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
                              struct inputs *inputs, struct error *err);
 

@@ -61,7 +61,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"Array", NULL, "{'description':'numbers, row by row, up to four dimensions','type':'array'}", false},
     {"ArrayInput", "array Array", NULL, true},
     {"Base64", NULL, "{'type':'string','contentEncoding':'base64'}", false},
-    {"DataType", NULL, "{'enum':['image/png','audio/wav','application/x-npy']}", false},
+    {"DataType", NULL, "{'enum':['image/png','audio/wav','application/x-npy','text/x-fasta']}", false},
     {"DataInput", "data Base64, type DataType", NULL, true},
     {"Input", NULL,
      "{'oneOf':[{'$ref':'#/components/schemas/SampleInput'},{'$ref':'#/components/schemas/ArrayInput'},"

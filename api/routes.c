@@ -8,7 +8,7 @@
 
 static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
-static const char *const query_types[] = {JSON, "image/png", "audio/wav", "application/x-npy", NULL};
+static const char *const query_types[] = {JSON, "image/png", "audio/wav", "application/x-npy", "text/x-fasta", NULL};
 static const char *const import_types[] = {"application/octet-stream", NULL};
 static const char *const dataset_types[] = {"application/x-npz", "application/x-npy", "text/csv", "text/tab-separated-values",
                                              "application/x-tar", "text/x-fasta", "application/octet-stream", NULL};

@@ -2,6 +2,7 @@
 """A model leaves a daemon and comes back, read on the way by code that shares nothing with it.
 
 usage: wire_takeaway.py MOTIFD MOTIFCTL        prints "ok ..." or "not ok ..." a check"""
+import base64
 import hashlib
 import io
 import itertools
@@ -340,6 +341,8 @@ def jobs_are_compared(daemon, other, folder, job):
     second = daemon.train(seed=3)
     status, _, found = daemon.ask("POST", path, {"with": second, "samples": samples})
     assert status == 200, found
+    tags = [daemon.ask("POST", path, {"with": name, "samples": 5})[1]["ETag"] for name in (second, second, job)]
+    assert tags[0] == tags[1] != tags[2] and tags[0].startswith('"')
     asked = {"inputs": [{"sample": {"seed": seed}} for seed in range(samples)]}
     left, right = ([[motif for motif in answer["motifs"] if motif["maximal"]] for answer in
                     daemon.ask("POST", f"/v1/jobs/{name}/motifs", asked)[2]["answers"]] for name in (job, second))
@@ -455,6 +458,30 @@ def seeds_agree(daemon, other, folder, job):
     assert found["agreement"] > 0
 
 
+def sequences_are_asked(daemon, other, folder, job):
+    """FASTA is what its one-hot array is; a record an input; one that ends early is filled up with unknown bases."""
+    made = daemon.train(preset="splicing", settings={"splicing_length": 100, "width": 8, "units": 1, "channels": 8, "batch": 4,
+                                                     "total_samples": 40, "validation_every": 40, "validation_samples": 4, "test_samples": 4,
+                                                     "motif_samples": 4, "stage_samples": 0, "checkpoint_every": 40, "density_start": 0.2})
+    bases = numpy.random.default_rng(2).integers(0, 4, 100)
+    text = "".join("ACGT"[base] for base in bases)
+    planes = numpy.eye(4)[bases].T[:, None]
+    short = planes.copy()
+    short[..., 41:] = 0
+    whole = daemon.ask("POST", f"/v1/jobs/{made}/motifs", {"inputs": [{"array": planes.tolist()}, {"array": short.tolist()}]})[2]["answers"]
+    fasta = f">one\n{text[:30]}\n{text[30:].lower()}\n>two\n{text[:41]}\n"
+    status, _, found = daemon.ask("POST", f"/v1/jobs/{made}/motifs", fasta.encode(), "text/x-fasta")
+    assert status == 200 and found["answers"] == whole, found
+    data = base64.b64encode(fasta[:fasta.index(">two")].encode()).decode()
+    again = daemon.ask("POST", f"/v1/jobs/{made}/motifs", {"inputs": [{"data": data, "type": "text/x-fasta"}]})[2]["answers"]
+    assert again == whole[:1]
+    both = base64.b64encode(fasta.encode()).decode()
+    for body, kind in (({"inputs": [{"data": both, "type": "text/x-fasta"}]}, JSON), (b">a\nAC!\n", "text/x-fasta"), (b"", "text/x-fasta"),
+                       (b">a\n" + b"A" * 101 + b"\n", "text/x-fasta"), (b">a\n>b\nA\n", "text/x-fasta")):
+        assert daemon.ask("POST", f"/v1/jobs/{made}/motifs", body, kind)[0] in (400, 422), body
+    assert daemon.ask("POST", f"/v1/jobs/{job}/motifs", fasta.encode(), "text/x-fasta")[0] == 422, "pictures are no sequences"
+
+
 # Six seconds of training on an idle core: two digits of four on a small circle.
 CIRCLE = {"image_size": 40, "classes": 4, "min_symbols": 1, "max_symbols": 2, "shift": 1, "margin": 10, "min_radius": 8, "width": 16, "motifs": 4,
           "units": 3, "channels": 32, "layers": 1, "heads": 2, "feed_forward": 64, "batch": 8, "validation_every": 500, "validation_samples": 50,
@@ -508,7 +535,7 @@ def data_is_attested(daemon, other, folder, job):
 
 CHECKS = [weights_travel, chain_holds, bundle_travels, bits_are_verified, motifs_are_changed, graph_is_g,
           jobs_are_compared, channels_are_shown, data_is_attested, seeds_agree,
-          labels_follow_motifs]
+          labels_follow_motifs, sequences_are_asked]
 
 
 def main():

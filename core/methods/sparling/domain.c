@@ -98,19 +98,47 @@ static bool fits(const struct domain_shape *s, const struct method_input *input,
     return s->rows == 1 && rank == 2 && d[0] == s->cols && d[1] == s->channels;
 }
 
+/* A sequence with channels first may end early. */
+static bool shorter(const struct domain_shape *s, const struct method_input *input)
+{
+    const int64_t *d = input->dim;
+    return s->rows == 1 && s->channels > 1 && input->rank == 3 && d[0] == s->channels && d[1] == 1 && d[2] > 0 && d[2] < s->cols;
+}
+
+static enum status outside(double low, double high, const char *what, size_t at, double value, struct error *err)
+{
+    return error_set(err, STATUS_INVALID, "/array", "values must be in [%g, %g] (%s); element %zu is %g", low, high, what, at, value);
+}
+
+/* Zeros behind its end. */
+static enum status pad(const struct domain_shape *shape, const struct method_input *input, double low, double high, const char *what,
+                       float *planes, struct error *err)
+{
+    size_t cols = (size_t)shape->cols, length = (size_t)input->dim[2];
+    memset(planes, 0, domain_inputs(shape) * sizeof *planes);
+    for (size_t i = 0; i < (size_t)shape->channels * length; i++) {
+        double value = (double)input->values[i];
+        if (!(value >= low && value <= high))
+            return outside(low, high, what, i, value, err);
+        planes[i / length * cols + i % length] = input->values[i];
+    }
+    return STATUS_OK;
+}
+
 enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,
                           const char *what, float *planes, struct error *err)
 {
     size_t count = domain_inputs(shape), positions = domain_positions(shape), channels = (size_t)shape->channels;
-    bool last;
-    if (!fits(shape, input, &last))
+    bool last = false;
+    if (!shorter(shape, input) && !fits(shape, input, &last))
         return error_set(err, STATUS_INVALID, "/array", "must have %d rows, %d columns and %d channel%s (a picture of %d x %d)",
                          shape->rows, shape->cols, shape->channels, shape->channels == 1 ? "" : "s", shape->rows, shape->cols);
+    if (shorter(shape, input))
+        return pad(shape, input, low, high, what, planes, err);
     for (size_t i = 0; i < count; i++) {
         double value = (double)input->values[i];
         if (!(value >= low && value <= high))
-            return error_set(err, STATUS_INVALID, "/array", "values must be in [%g, %g] (%s); element %zu is %g", low, high,
-                             what, i, value);
+            return outside(low, high, what, i, value, err);
         planes[last ? i % channels * positions + i / channels : i] = input->values[i];
     }
     return STATUS_OK;

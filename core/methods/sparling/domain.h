@@ -165,7 +165,7 @@ enum status domain_truths_create(const struct domain_shape *shape, int count, st
 void domain_truths_destroy(struct domain_truth *truths); /* NULL is fine */
 
 /* An array of the shape's values, all within [low, high], to planes: [rows][cols] with one channel, [rows][cols][channels],
- * [channels][rows][cols]; a sequence may leave out its row. `what` ends the message: "ink is 1". */
+ * [channels][rows][cols]; a sequence may leave out its row, and with channels first end early (zeros follow). `what` ends the message: "ink is 1". */
 enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,
                           const char *what, float *planes, struct error *err);
 
