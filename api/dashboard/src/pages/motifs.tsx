@@ -56,7 +56,10 @@ function paintInput(c: CanvasRenderingContext2D, w: number, h: number, answer: {
   paintGrid(c, grid, [0, 0, w, h], low, high, "picture");
 }
 
-function mark(c: CanvasRenderingContext2D, x: number, y: number, motif: Motif, chosen: boolean): void {
+/** Those of other channels than the chosen one stand back. */
+function mark(c: CanvasRenderingContext2D, x: number, y: number, motif: Motif, channel: number | null): void {
+  const chosen = motif.channel === channel;
+  c.globalAlpha = channel === null || chosen ? 1 : 0.35;
   c.beginPath();
   c.arc(x, y, motif.maximal ? 7 : 2.5, 0, 2 * Math.PI);
   c.fillStyle = seriesColour(motif.channel);
@@ -76,7 +79,7 @@ function InputPicture({ shape, side, truth, input, upload, all, channel, label, 
   shape: [number, number, number]; side: Side; truth: Truth[] | null; input?: Answer["input"]; upload: Upload | null; all: boolean;
   channel: number | null; label: string; onPick?: (motif: Motif) => void;
 }) {
-  const [rows, cols] = shape, shown = side.motifs.filter((m) => (all || m.maximal) && (channel === null || m.channel === channel));
+  const [rows, cols] = shape, shown = side.motifs.filter((m) => all || m.maximal);
   const ratio = rows === 1 ? 0.28 : rows / cols;
   const place = (m: Motif, w: number, h: number): [number, number] => [((m.position[1] + 0.5) / cols) * w, rows === 1 ? h / 2 : ((m.position[0] + 0.5) / rows) * h];
   const draw = useMemo(() => (c: CanvasRenderingContext2D, w: number, h: number) => {
@@ -92,8 +95,9 @@ function InputPicture({ shape, side, truth, input, upload, all, channel, label, 
       c.textBaseline = "bottom";
       c.fillText(t.symbol, x, y > 14 ? y - 1 : y + 14);
     }
-    for (const m of shown.filter((s) => !s.maximal)) mark(c, ...place(m, w, h), m, false);
-    for (const m of shown.filter((s) => s.maximal)) mark(c, ...place(m, w, h), m, channel === m.channel);
+    for (const m of shown.filter((s) => !s.maximal)) mark(c, ...place(m, w, h), m, channel);
+    for (const m of shown.filter((s) => s.maximal)) mark(c, ...place(m, w, h), m, channel);
+    c.globalAlpha = 1;
   }, [side, truth, input, upload, all, channel]);
   return (
     <Canvas label={label} ratio={ratio} draw={draw} class="motif-map" onPoint={onPick && ((x, y) => {

@@ -66,9 +66,9 @@ export function Picture({ path, label }: { path: string; label: string }) {
   return url ? <img class="made" src={url} alt={label} loading="lazy" /> : <p class="empty">Loading…</p>;
 }
 
-export function Pictures({ job }: { job: Job }) {
+export function Pictures({ job, without = "confusion.png" }: { job: Job; without?: string }) {
   const files = useLoad(`${job.id} ${job.state}`, (signal) => get<{ artifacts: Artifact[] }>(`/v1/jobs/${job.id}/artifacts`, signal));
-  const pictures = files.data?.artifacts.filter((a) => a.media_type.startsWith("image/") && a.name !== "confusion.png") ?? [];
+  const pictures = files.data?.artifacts.filter((a) => a.media_type.startsWith("image/") && a.name !== without) ?? [];
   if (!pictures.length) return null;
   return <div class="pictures">{pictures.map((a) => <Section key={a.name} title={a.name}><Picture path={a.href} label={`${a.name} of ${job.kind}`} /></Section>)}</div>;
 }

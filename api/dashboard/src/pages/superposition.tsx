@@ -36,7 +36,7 @@ export function RugRoom({ job }: { job: Job }) {
           <Table caption="The weights" words={1} head={["", "Value"]} rows={[["diagonal, mean", number(r.diagonal_mean)], ["diagonal, deviation", number(r.diagonal_sd)], ["bias, mean", number(r.bias_mean)], ["features dropped", number(r.dropped)], ["a, the scale of theory", number(r.a)], ["b, the bias of theory", number(r.b)], ["σ", number(r.sigma)]]} />
         </Section>
       </div>
-      <Pictures job={job} />
+      <Pictures job={job} without={own?.name.replace("csv", "png")} />
     </>
   );
 }
