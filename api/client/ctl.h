@@ -38,11 +38,13 @@ struct command {
     int (*run)(struct ctl *ctl, const struct args *args);
 };
 
-/* One a command; commands.c lists them. */
+/* One a command; main.c lists them. */
 extern const struct command command_submit, command_list, command_show, command_watch, command_metrics,
     command_plot, command_motifs, command_channels, command_intervene, command_compare, command_evaluate, command_cancel, command_pause, command_resume, command_delete,
     command_checkpoints, command_export, command_import, command_attestation, command_verify, command_artifacts, command_datasets,
-    command_kinds, command_system, command_health;
+    command_kinds, command_system, command_health, command_completion, command_manual;
+extern const struct command *const ctl_commands[];     /* in the order of the help; ends with NULL */
+extern const struct option_spec ctl_shared_options[];  /* of every command */
 
 /* --- talking to the server --- */
 

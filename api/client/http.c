@@ -16,7 +16,7 @@ struct transfer {
     struct http *http;
     const struct http_request *request;
     struct http_answer *answer;
-    bool write_failed;
+    bool write_failed, stopped; /* stopped: by the request's own word */
 };
 
 enum status http_create(const char *server, const char *token, struct http **out, struct error *err)
@@ -61,6 +61,12 @@ void http_destroy(struct http *http)
     free(http);
 }
 
+enum status http_twin(const struct http *http, struct http **twin, struct error *err)
+{
+    static const char scheme[] = "Authorization: Bearer ";
+    return http_create(http->server, http->authorization ? http->authorization + sizeof(scheme) - 1 : NULL, twin, err);
+}
+
 const char *http_server(const struct http *http)
 {
     return http->server;
@@ -101,6 +107,10 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     size_t length = size * count;
     long status = 0;
     curl_easy_getinfo(transfer->http->curl, CURLINFO_RESPONSE_CODE, &status);
+    if (transfer->request->piece && status >= 200 && status < 300) {
+        transfer->stopped = !transfer->request->piece(transfer->request->context, bytes, length);
+        return transfer->stopped ? 0 : length;
+    }
     if (transfer->request->file && status >= 200 && status < 300) {
         if (transfer->answer->file_bytes == 0 && transfer->request->begins)
             transfer->request->begins(transfer->request->context, transfer->answer);
@@ -191,7 +201,7 @@ enum status http_call(struct http *http, const struct http_request *request, str
         return error_set(err, STATUS_IO, NULL, "the file cannot be written");
     if (answer->body.failed)
         return error_set(err, STATUS_LIMIT, NULL, "the answer is larger than %u MiB", BODY_LIMIT >> 20);
-    if (code != CURLE_OK)
+    if (code != CURLE_OK && !transfer.stopped)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "%s: %s", http->server,
                          reason[0] ? reason : curl_easy_strerror(code));
     return STATUS_OK;

@@ -29,7 +29,9 @@ struct http_request {
     void (*begins)(void *context, const struct http_answer *answer);
     /* Called about every 100 ms while a body arrives; false breaks off. May be NULL. */
     bool (*moving)(void *context, int64_t received, int64_t expected);
-    void *context;            /* of both */
+    /* Called with the bytes of a body below 300 instead of keeping them; false breaks off. May be NULL. */
+    bool (*piece)(void *context, const char *bytes, size_t count);
+    void *context;            /* of all three */
 };
 
 struct http_answer {
@@ -43,6 +45,8 @@ struct http_answer {
 /* `server` is a URL without a path: "http://127.0.0.1:8080". `token` may be NULL. */
 enum status http_create(const char *server, const char *token, struct http **http, struct error *err);
 void http_destroy(struct http *http);
+/* A further connection to the same server, for a stream beside other requests. */
+enum status http_twin(const struct http *http, struct http **twin, struct error *err);
 const char *http_server(const struct http *http);
 
 /* STATUS_OK when an answer came, whatever its status; STATUS_UNAVAILABLE when the server could not be

@@ -6,16 +6,16 @@
 
 #define DEFAULT_SERVER "http://127.0.0.1:8080"
 
-static const struct command *const commands[] = {
+const struct command *const ctl_commands[] = {
     &command_submit,   &command_list,   &command_show,   &command_watch,  &command_metrics,     &command_plot,
     &command_motifs,   &command_channels, &command_intervene, &command_compare, &command_evaluate, &command_cancel,
     &command_pause,    &command_resume, &command_delete,
     &command_checkpoints, &command_export, &command_import, &command_attestation, &command_verify,
     &command_artifacts, &command_datasets, &command_kinds, &command_system, &command_health,
+    &command_completion, &command_manual, NULL,
 };
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static const struct option_spec shared[] = {
+const struct option_spec ctl_shared_options[] = {
     {"server", "URL", "the daemon (MOTIFD_SERVER, or " DEFAULT_SERVER ")"},
     {"token", "TOKEN", "bearer token (MOTIFD_TOKEN)"},
     {"json", NULL, "what the server said, as JSON, for programs"},
@@ -37,11 +37,11 @@ static void overview(FILE *stream)
     struct buf out;
     buf_init(&out, 1 << 16);
     buf_text(&out, "usage: motifctl COMMAND [arguments] [options]\n\n");
-    for (size_t i = 0; i < COMMANDS; i++)
-        buf_format(&out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; ctl_commands[i]; i++)
+        buf_format(&out, "  %-12s %s\n", ctl_commands[i]->name, ctl_commands[i]->summary);
     buf_text(&out, "\nA job is named by its id, the unique beginning of one, or `latest`.\n"
                    "`motifctl COMMAND --help` explains a command with an example.\n\n");
-    args_describe(shared, &out);
+    args_describe(ctl_shared_options, &out);
     buf_format(&out, "\n%s", exit_codes);
     print(stream, &out);
 }
@@ -56,7 +56,7 @@ static void help(const struct command *command)
         buf_format(&out, "%s\n", command->text);
     buf_text(&out, "\n");
     args_describe(command->options, &out);
-    args_describe(shared, &out);
+    args_describe(ctl_shared_options, &out);
     buf_format(&out, "\nexample:\n%s\n\n%s", command->example, exit_codes);
     print(stdout, &out);
 }
@@ -75,9 +75,9 @@ static int command_index(int argc, char **argv)
 
 static const struct command *find(const char *name)
 {
-    for (size_t i = 0; i < COMMANDS; i++)
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+    for (size_t i = 0; ctl_commands[i]; i++)
+        if (strcmp(ctl_commands[i]->name, name) == 0)
+            return ctl_commands[i];
     return NULL;
 }
 
@@ -85,11 +85,11 @@ static int unknown_command(const char *name)
 {
     const char *best = NULL;
     size_t distance = 3;
-    for (size_t i = 0; i < COMMANDS; i++) {
-        size_t d = args_distance(commands[i]->name, name);
+    for (size_t i = 0; ctl_commands[i]; i++) {
+        size_t d = args_distance(ctl_commands[i]->name, name);
         if (d < distance) {
             distance = d;
-            best = commands[i]->name;
+            best = ctl_commands[i]->name;
         }
     }
     fprintf(stderr, "error: unknown command %.80s%s%s%s\n", name, best ? "; did you mean " : "", best ? best : "",
@@ -107,7 +107,7 @@ static int run(struct ctl *ctl, int count, char **words)
 {
     struct args args;
     struct error err = {0};
-    if (args_parse(ctl->command->options, shared, count, words, &args, &err) != STATUS_OK)
+    if (args_parse(ctl->command->options, ctl_shared_options, count, words, &args, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     if (args_has(&args, "help")) {
         help(ctl->command);

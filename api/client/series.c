@@ -5,6 +5,7 @@
 
 #include "api/client/ctl.h"
 #include "api/client/draw.h"
+#include "core/data/chart.h"
 
 static int fetch(struct ctl *ctl, const char *wanted, const char *names, long long since, long long max_points,
                  cJSON **document)
@@ -122,8 +123,65 @@ static const struct option_spec plot_options[] = {
     {"log", NULL, "logarithmic values"},
     {"since", "STEP", "only points after this step"},
     {"height", "LINES", "height of a picture (16)"},
+    {"png", "FILE", "into a file instead, a panel a series"},
     {NULL, NULL, NULL},
 };
+
+#define PNG_POINTS 1500 /* a series */
+
+/* The points of a series as two lists, x then y; NULL without memory. */
+static double *columns_of(const cJSON *one, size_t *count)
+{
+    size_t size = (size_t)cJSON_GetArraySize(one);
+    double *x = malloc((2 * size + 1) * sizeof(*x));
+    const cJSON *point = NULL;
+    *count = 0;
+    if (!x)
+        return NULL;
+    cJSON_ArrayForEach(point, one)
+    {
+        x[*count] = part(point, 0);
+        x[size + *count] = part(point, 1);
+        ++*count;
+    }
+    return x;
+}
+
+/* A panel a series, two beside each other. */
+static int plot_png(struct ctl *ctl, const cJSON *series, const char *file, bool log_y)
+{
+    struct chart_panel panels[CHART_PANELS];
+    struct chart_series lines[CHART_PANELS];
+    double *numbers[CHART_PANELS];
+    const cJSON *one = NULL;
+    struct error err = {0};
+    struct buf out;
+    int count = 0, code = CTL_SUCCESS;
+    cJSON_ArrayForEach(one, series)
+    {
+        if (count == CHART_PANELS || !(numbers[count] = columns_of(one, &lines[count].count)))
+            break;
+        const double *x = numbers[count];
+        lines[count] = (struct chart_series){.name = one->string, .mark = CHART_LINE, .colour = count, .x = x,
+                                             .y = x + lines[count].count, .count = lines[count].count};
+        panels[count] = (struct chart_panel){.title = one->string, .x = CHART_AXIS("samples"),
+                                             .y = log_y ? CHART_LOG_AXIS(NULL) : CHART_AXIS(NULL),
+                                             .series = &lines[count], .series_count = 1};
+        count++;
+    }
+    struct chart chart = {.panels = panels, .panel_count = count, .columns = count > 1 ? 2 : 1};
+    buf_init(&out, CHART_BYTES);
+    if (count == 0)
+        code = ctl_usage(ctl, "the job has no such series; motifctl metrics lists what there is");
+    else if (chart_png(&chart, &out, &err) != STATUS_OK)
+        code = ctl_fault(ctl, CTL_FAILED, &err);
+    else
+        code = ctl_write_file(ctl, file, &out);
+    buf_close(&out);
+    while (count > 0)
+        free(numbers[--count]);
+    return code;
+}
 
 static void plot_series(struct ctl *ctl, const cJSON *one, int height, bool log_y)
 {
@@ -158,10 +216,14 @@ static int plot_run(struct ctl *ctl, const struct args *args)
         args_integer(args, "height", 6, 200, 16, &height, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     const char *names = args->positional_count > 1 ? args->positional[1] : "loss,accuracy";
-    int code = fetch(ctl, args->positional[0], names, since, ctl->out.columns > 20 ? ctl->out.columns * 2LL : 40, &document);
+    const char *file = args_value(args, "png");
+    long long columns = ctl->out.columns > 20 ? ctl->out.columns : 20;
+    int code = fetch(ctl, args->positional[0], names, since, file ? PNG_POINTS : 2 * columns, &document);
     if (code != CTL_SUCCESS)
         return code;
-    if (ctl->json) {
+    if (file) {
+        code = plot_png(ctl, json_member(document, "series"), file, args_has(args, "log"));
+    } else if (ctl->json) {
         ctl_print_json(ctl, document);
     } else {
         cJSON_ArrayForEach(one, json_member(document, "series"))
@@ -170,16 +232,17 @@ static int plot_run(struct ctl *ctl, const struct args *args)
         }
     }
     cJSON_Delete(document);
-    return CTL_SUCCESS;
+    return code;
 }
 
 const struct command command_plot = {
     .name = "plot",
     .arguments = "JOB [SERIES,...]",
-    .summary = "draw time series in the terminal",
+    .summary = "draw time series in the terminal, or into a PNG",
     .text = "Without names it draws loss and accuracy. `motifctl metrics JOB` lists the series there are.",
     .example = "  motifctl plot latest\n"
-               "  motifctl plot 01JD8 density,loss --log",
+               "  motifctl plot 01JD8 density,loss --log\n"
+               "  motifctl plot latest fpe,fne,ce --png errors.png",
     .options = plot_options,
     .least = 1,
     .most = 2,

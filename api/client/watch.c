@@ -1,8 +1,10 @@
 /* `motifctl watch`: a job's progress, drawn until it ends.
  *
- * Asks for the job every half second with its ETag, so that an unchanged job costs a 304. A daemon that goes away
- * is asked again after 0.5, 1, 2 ... 10 s, and said so once; what it answers after a restart is the same job,
- * queued or running again. */
+ * Follows the job's events on a connection of their own: progress is drawn as it is told, a change of state makes
+ * us ask for the job. When the stream ends or cannot be had (64 are open), we ask for the job every half second
+ * with its ETag, so that an unchanged one costs a 304, and try the stream again. A daemon that goes away is asked
+ * again after 0.5, 1, 2 ... 10 s, and said so once; what it answers after a restart is the same job, queued or
+ * running again, and the stream goes on behind the last event that was seen. */
 #include <math.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 #include <time.h>
 
 #include "api/client/ctl.h"
+#include "api/client/event_stream.h"
 #include "api/client/progress.h"
 
 static volatile sig_atomic_t interrupted;
@@ -35,7 +38,10 @@ static void wait_seconds(double seconds)
 
 struct watch {
     struct ctl *ctl;
-    char job_path[128], errors_path[160];
+    char job_path[128], errors_path[160], events_path[160];
+    struct http *stream; /* the connection of the events */
+    struct event_stream events;
+    int code;            /* of a look during a stream */
     char etag[128];
     cJSON *job, *errors;
     bool drawn;          /* a live line is on the terminal */
@@ -190,6 +196,66 @@ static int look(struct watch *watch, bool *fresh, struct error *err)
     return code;
 }
 
+/* ---- the stream ---- */
+
+/* Takes the progress that an event tells into the job that is drawn. */
+static void take_progress(struct watch *watch, const char *data)
+{
+    cJSON *event = cJSON_Parse(data), *progress = cJSON_DetachItemFromObjectCaseSensitive(event, "progress");
+    if (progress) {
+        cJSON_DeleteItemFromObjectCaseSensitive(watch->job, "progress");
+        cJSON_AddItemToObject(watch->job, "progress", progress);
+        show(watch);
+    }
+    cJSON_Delete(event);
+}
+
+/* The stream has begun, or tells something. False: there is nothing more to wait for. */
+static bool on_event(void *context, const char *type, const char *data)
+{
+    struct watch *watch = context;
+    struct error err = {0};
+    bool fresh = false;
+    if (strcmp(type, "progress") == 0) {
+        take_progress(watch, data);
+    } else if (strcmp(type, "state") == 0 || type[0] == 0) {
+        watch->code = look(watch, &fresh, &err);
+        if (watch->code == CTL_SUCCESS && fresh)
+            show(watch);
+    }
+    return !interrupted && watch->code == CTL_SUCCESS && !ended(json_string(watch->job, "state"));
+}
+
+static bool on_piece(void *context, const char *bytes, size_t count)
+{
+    struct watch *watch = context;
+    return event_stream_add(&watch->events, bytes, count);
+}
+
+static bool go_on(void *context, int64_t received, int64_t expected)
+{
+    (void)context;
+    (void)received;
+    (void)expected;
+    return !interrupted;
+}
+
+/* Follows the events until the job ends or the stream does, or not at all when there is none to be had. */
+static void listen_to(struct watch *watch)
+{
+    char last[64];
+    struct http_request request = {.method = "GET", .path = watch->events_path, .accept = "text/event-stream",
+                                   .piece = on_piece, .moving = go_on, .context = watch};
+    struct http_answer answer;
+    snprintf(last, sizeof(last), "Last-Event-ID: %s", watch->events.last);
+    if (watch->events.last[0])
+        request.headers[0] = last;
+    watch->code = CTL_SUCCESS;
+    event_stream_begin(&watch->events, on_event, watch);
+    (void)http_call(watch->stream, &request, &answer, NULL); /* how it ended is told by the next look */
+    http_answer_close(&answer);
+}
+
 static int follow(struct watch *watch, double interval, double patience)
 {
     double lost_at = 0, pause = 0.5;
@@ -219,9 +285,12 @@ static int follow(struct watch *watch, double interval, double patience)
         pause = 0.5;
         if (fresh)
             show(watch);
+        if (watch->stream && !ended(json_string(watch->job, "state")))
+            listen_to(watch);
         if (ended(json_string(watch->job, "state")))
             return finish(watch);
-        wait_seconds(interval);
+        if (!interrupted)
+            wait_seconds(interval);
     }
     say(watch, STYLE_PLAIN, "the job goes on; `motifctl watch` follows it again");
     return CTL_INTERRUPTED;
@@ -232,18 +301,22 @@ int watch_job(struct ctl *ctl, const char *id, double interval, double patience)
     struct watch watch = {.ctl = ctl};
     struct sigaction action = {.sa_handler = on_interrupt}, before;
     snprintf(watch.job_path, sizeof(watch.job_path), "/v1/jobs/%s", id);
+    snprintf(watch.events_path, sizeof(watch.events_path), "/v1/jobs/%s/events?after=now", id);
+    (void)http_twin(ctl->http, &watch.stream, NULL); /* without it, by asking again and again */
     snprintf(watch.errors_path, sizeof(watch.errors_path), "/v1/jobs/%s/metrics?name=fpe,fne,ce&max_points=3", id);
     interrupted = 0;
     sigaction(SIGINT, &action, &before);
     int code = follow(&watch, interval, patience);
     sigaction(SIGINT, &before, NULL);
+    http_destroy(watch.stream);
+    event_stream_end(&watch.events);
     cJSON_Delete(watch.job);
     cJSON_Delete(watch.errors);
     return code;
 }
 
 static const struct option_spec options[] = {
-    {"interval", "MS", "look this often, in milliseconds (500)"},
+    {"interval", "MS", "where there is no event stream: look this often, in milliseconds (500)"},
     {"patience", "SECONDS", "give up when the server stays away this long (600)"},
     {NULL, NULL, NULL},
 };

@@ -191,6 +191,7 @@ static void run(struct outcome *outcome, int port, const char *format, ...)
     "\"result\":{\"fpe\":0.0125,\"fne\":0.004,\"ce\":0.01,\"e2ee\":0.02,\"samples\":2000}}"
 #define METRICS "GET /v1/jobs/" JOB "/metrics?name=fpe,fne,ce&max_points=3 "
 #define LOOK "GET /v1/jobs/" JOB " "
+#define EVENTS "GET /v1/jobs/" JOB "/events?after=now "
 #define NO_SERIES HEAD("200 OK", "") "{\"series\":{}}"
 
 /* The value of a header in a recorded request, "" when it is not there. */
@@ -358,15 +359,21 @@ static void the_search_goes_through_all_pages(void **state)
 
 static void watching_survives_a_restart(void **state)
 {
-    BEGIN({LOOK, HEAD("200 OK", "ETag: \"a\"\r\n") RUNNING}, {METRICS, NO_SERIES}, {LOOK, HEAD("304 Same", "")},
-          {LOOK, ""}, {LOOK, HEAD("503 Starting", "") "{}"}, {LOOK, HEAD("200 OK", "ETag: \"b\"\r\n") QUEUED},
+    BEGIN({LOOK, HEAD("200 OK", "ETag: \"a\"\r\n") RUNNING}, {METRICS, NO_SERIES},
+          {EVENTS, HEAD("200 OK", "") "retry: 1000\nid: 5\n\nid: 7\nevent: progress\ndata: {\"progress\":{\"fraction\":0.75,"
+                                      "\"density\":0.001}}\n\nid: 8\nevent: state\nda"},
+          {LOOK, HEAD("304 Same", "")}, {LOOK, ""}, {LOOK, HEAD("503 Starting", "") "{}"},
+          {LOOK, HEAD("200 OK", "ETag: \"b\"\r\n") QUEUED}, {EVENTS, HEAD("503 Full", "") "{}"},
           {LOOK, HEAD("200 OK", "ETag: \"c\"\r\n") SUCCEEDED});
     run(&got, script.port, "watch " JOB " --interval 20");
     end(&script);
     assert_int_equal(got.code, 0);
     assert_string_equal(header(script.requests[0], "If-None-Match"), "");
-    assert_string_equal(header(script.requests[2], "If-None-Match"), "\"a\"");
-    assert_string_equal(header(script.requests[6], "If-None-Match"), "\"b\"");
+    assert_string_equal(header(script.requests[2], "Last-Event-ID"), "");
+    assert_string_equal(header(script.requests[3], "If-None-Match"), "\"a\"");
+    assert_string_equal(header(script.requests[7], "Last-Event-ID"), "7"); /* the one behind it was cut off */
+    assert_string_equal(header(script.requests[8], "If-None-Match"), "\"b\"");
+    assert_non_null(strstr(got.err, "75 %")); /* told by the event */
     const char *away = strstr(got.err, "server not reachable"), *back = strstr(got.err, "server is back");
     assert_true(away && back && away < back);
     assert_null(strstr(away + 1, "server not reachable")); /* said once */
@@ -377,7 +384,7 @@ static void watching_survives_a_restart(void **state)
 
 static void watching_gives_up_when_asked_to(void **state)
 {
-    BEGIN({LOOK, HEAD("200 OK", "") RUNNING}, {METRICS, NO_SERIES}, {LOOK, ""}, {LOOK, ""});
+    BEGIN({LOOK, HEAD("200 OK", "") RUNNING}, {METRICS, NO_SERIES}, {EVENTS, ""}, {LOOK, ""}, {LOOK, ""});
     run(&got, script.port, "watch " JOB " --interval 20 --patience 0");
     end(&script);
     assert_int_equal(got.code, 3);
