@@ -1,5 +1,5 @@
 /* Uploads of every format: the first byte says which (0 npz, 1 npy, 2 csv, 3 tar, 4 fasta), the rest arrives in small pieces. What is
- * taken is whole, and comes back from its stored form. With FUZZ_FORMAT="csv" defined the first byte is not read: a target a format. */
+ * taken is whole, and comes back from its stored form. With FUZZ_FORMAT="csv" defined the first byte says nothing: a target a format, with the same corpus. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
