@@ -35,7 +35,6 @@ as_root() {
 }
 
 # Installs what is missing for the given sections; touches neither network nor system otherwise.
-# Hundreds of small packages (npm's) would each wait for the disk several times; dpkg is told not to.
 # Services that a package brings along are not started: /usr/sbin/policy-rc.d says no meanwhile.
 install_packages() {
     local missing guard=/usr/sbin/policy-rc.d made=no status=0
@@ -51,7 +50,7 @@ install_packages() {
     fi
     # shellcheck disable=SC2086
     as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 -o Dpkg::Options::=--force-unsafe-io install --no-install-recommends $missing ||
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing ||
         status=$?
     [ "$made" = no ] || as_root rm -f "$guard"
     [ "$status" = 0 ] || die "apt-get could not install: $(echo $missing)"
