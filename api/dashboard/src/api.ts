@@ -105,6 +105,9 @@ export function idempotencyKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** Jobs that the table has shown, so that a click on one has something to show at once. */
+export const seen = new Map<string, Job>();
+
 let kindsAsked: Promise<Kind[]> | undefined;
 export function kinds(): Promise<Kind[]> {
   kindsAsked ??= get<{ kinds: Kind[] }>("/v1/kinds").then((body) => body.kinds).catch((fault) => {

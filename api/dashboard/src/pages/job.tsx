@@ -1,6 +1,6 @@
 // One job: what it does now, what it found, and the room of its kind.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, get, kinds, send, type Artifact, type Checkpoint, type Job, type Kind, type Progress, type State } from "../api";
+import { ask, get, kinds, seen, send, type Artifact, type Checkpoint, type Job, type Kind, type Progress, type State } from "../api";
 import { bytes, DASH, duration, moment, number, percent, title } from "../format";
 import { follow, type LiveEvent } from "../live";
 import { go, href, route } from "../router";
@@ -146,7 +146,7 @@ function useJob(id: string) {
     return () => { stop(); clearTimeout(timer.current); };
   }, [id]);
   useEffect(() => { latest.current = {}; setPatch(null); }, [loaded.data]);
-  const job = loaded.data ? { ...loaded.data, ...patch } : null;
+  const base = loaded.data ?? seen.get(id), job = base ? { ...base, ...patch } : null;
   return { job, fault: loaded.fault, heard, set: loaded.reload };
 }
 

@@ -1,6 +1,6 @@
 // The table of jobs. The list is asked for once; what changes comes as events.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { get, type Job, type Progress, type State } from "../api";
+import { get, seen, type Job, type Progress, type State } from "../api";
 import { ago, DASH, moment, number, percent, title } from "../format";
 import { follow } from "../live";
 import { go, href, note, route } from "../router";
@@ -52,6 +52,7 @@ function useJobs(query: string) {
       (page) => {
         if (turn !== asked.current) return;
         setFault(null);
+        for (const job of page.jobs) seen.set(job.id, job);
         setList((old) => (cursor && old ? { jobs: [...old.jobs, ...page.jobs], next_cursor: page.next_cursor } : page));
       },
       (e) => { if (turn === asked.current) setFault(e); },

@@ -1,0 +1,77 @@
+// How soon the page shows a chart, how long it takes to draw one again, and whether it grows.
+//
+//   node page_bench.mjs MOTIFD PAGE_JOBS MODULES [JOBS] [POINTS] [SOAK_SECONDS]
+//
+// Ten navigations to a job among JOBS with POINTS points each, in a fresh browser context: milliseconds from the click until the first
+// chart's curve stands. Then uPlot alone: 8 series of 2,000 points, set again 200 times. With SOAK_SECONDS, a running job is
+// watched that long, and the page's heap after collection is printed at intervals.
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { Browser, Daemon, sleep, TINY } from "../browser/harness.mjs";
+
+const [program, maker, modules, jobs = "50", points = "1000000", soak = "0"] = process.argv.slice(2);
+const middle = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
+
+const daemon = new Daemon(program), browser = new Browser(modules);
+const begun = Date.now();
+execFileSync(maker, [join(daemon.dir, "motifd.db"), jobs, points], { stdio: "inherit" });
+console.log(`${jobs} jobs with ${points} points made in ${((Date.now() - begun) / 1000).toFixed(0)} s`);
+await daemon.start();
+await browser.start();
+const list = (await daemon.call("GET", "/v1/jobs?limit=1000")).jobs;
+
+/** Resolves in the page when a chart's canvas has a painted curve: uPlot has drawn and the readout names a value. */
+const drawn = () => new Promise((done) => {
+  const look = () => (document.querySelector("figure.chart canvas") && /\d/.test(document.querySelector("figure.chart [data-line]")?.textContent ?? "") ? done(performance.now()) : requestAnimationFrame(look));
+  look();
+});
+
+const cold = [], warm = [];
+for (let i = 0; i < 10; i++) {
+  const page = await browser.page(daemon.url);
+  await page.goto(`${daemon.url}/#/jobs/${list[(7 * i) % list.length].id}`, { waitUntil: "commit" });
+  cold.push(await page.evaluate(drawn)); // since the navigation began
+  await page.goto(`${daemon.url}/#/`);
+  await page.locator("table.jobs").waitFor();
+  const start = await page.evaluate((id) => { location.hash = `#/jobs/${id}`; return performance.now(); }, list[(7 * i + 3) % list.length].id);
+  warm.push((await page.evaluate(drawn)) - start);
+  await page.context().close();
+}
+console.log(`first chart after opening the page: median ${middle(cold).toFixed(0)} ms, worst ${Math.max(...cold).toFixed(0)} ms`);
+console.log(`first chart after a click in the table: median ${middle(warm).toFixed(0)} ms, worst ${Math.max(...warm).toFixed(0)} ms`);
+
+const page = await browser.page(daemon.url, { axe: true });
+await page.goto(daemon.url);
+await page.addScriptTag({ path: join(modules, "node_modules/uplot/dist/uPlot.iife.min.js") });
+const redraws = await page.evaluate(async () => {
+  const x = Array.from({ length: 2000 }, (_, i) => i), series = (shift) => x.map((v) => Math.sin(v / 50 + shift));
+  const data = (shift) => [x, ...Array.from({ length: 8 }, (_, s) => series(shift + s))];
+  const plot = new window.uPlot({ width: 1200, height: 400, scales: { x: { time: false } }, series: [{}, ...Array.from({ length: 8 }, () => ({ stroke: "teal" }))] }, data(0), document.body);
+  const times = [];
+  for (let i = 0; i < 200; i++) {
+    const next = data(i / 10), start = performance.now();
+    plot.setData(next);
+    await Promise.resolve(); // uPlot draws at the end of the turn
+    times.push(performance.now() - start);
+    await new Promise(requestAnimationFrame);
+  }
+  return times;
+});
+console.log(`8 series of 2,000 points drawn again: median ${middle(redraws).toFixed(1)} ms, 95 of 100 within ${[...redraws].sort((a, b) => a - b)[189].toFixed(1)} ms`);
+await page.context().close();
+
+if (Number(soak) > 0) {
+  const job = await daemon.call("POST", "/v1/jobs", { kind: "sparling", preset: "digitcircle-quick", config: { ...TINY, total_samples: 100000000 } });
+  const watch = await browser.page(daemon.url), tools = await watch.context().newCDPSession(watch);
+  await watch.goto(`${daemon.url}/#/jobs/${job.id}`);
+  await tools.send("HeapProfiler.enable");
+  for (let passed = 0; passed <= Number(soak); passed += Number(soak) / 10) {
+    await tools.send("HeapProfiler.collectGarbage");
+    const { usedSize } = await tools.send("Runtime.getHeapUsage");
+    console.log(`after ${passed.toFixed(0)} s: heap ${(usedSize / 1e6).toFixed(2)} MB`);
+    await sleep(Number(soak) * 100);
+  }
+}
+for (const line of browser.complaints) console.log(line);
+await browser.close();
+await daemon.close();
