@@ -507,7 +507,7 @@ static int make_folder(void **state)
 
 static int remove_folder(void **state)
 {
-    static const char *const names[] = {"out", "err", "w.safetensors", "v", "p.png"};
+    static const char *const names[] = {"out", "err", "w.safetensors", "v", "p.png", "k"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char path[128];
         in_folder(names[i], path, sizeof(path));
