@@ -1,0 +1,287 @@
+#!/usr/bin/env python3
+"""docs/api.md from a real run: a request and its answer for each route that /openapi.json lists.
+
+usage: api_page.py MOTIFD > docs/api.md       writes the page
+       api_page.py MOTIFD --check docs/api.md  runs every example and compares routes, requests and statuses with the page"""
+import hashlib
+import json
+import os
+import re
+import shlex
+import socket
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from event_stream import TINY, Daemon, Stream  # noqa: E402
+
+TABLE = "".join(f"{i % 7},{i % 5},{i % 3},{'ab'[i % 2]}\n" for i in range(40))
+CSV = "one,two,three,label\n" + TABLE
+SAMPLE = {"inputs": [{"sample": {"seed": 3}}]}
+SIGNAL = {"model": {"layers": [{"name": "pair", "filters": [[1, 1, 1, 1], [1, -1, 1, -1]]}]},
+          "signal": [0, 0, 0, 3, 3, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0], "nonzeros": [1]}
+PATHWAYS = {"filters": 2, "filter_length": 32, "length": 128, "nonzeros": "1,2,4", "trials": 10}
+WORDS_MAX, ITEMS_MAX, LINES_MAX = 100, 2, 45
+MEMBERS_MAX = (30, 6, 4, 3)  # of an object, by how deep it lies
+
+INTRO = """# The API
+
+A request and its answer for each route. Made by `tests/reproduce/api_page.py build/motifd > docs/api.md` from a run of the daemon; a test
+runs every example again. Answers are shortened (`...`); numbers, ids and times are those of the run. `/openapi.json` of a daemon
+says the same with every field, for programs. Each error is `application/problem+json`; those that a route can give are listed with it.
+
+    url=http://127.0.0.1:8080
+    id=$(curl -s $url/v1/jobs?limit=1 | jq -r .jobs[0].id)
+"""
+
+EVENTS = """
+A stream stays open. Its events are rows of the database: `id` grows over all jobs and outlives the daemon, so a client that names the last
+one it saw, in the header `Last-Event-ID` (as a browser's `EventSource` does by itself) or in `after`, goes on behind it, over a restart
+of the daemon too, without a gap and without a double. The first block has no event; it says where the stream begins. `state`,
+`progress`, `metric` (points that are new) and `checkpoint` have a `job` and a `time`. A stream of one job begins with the job's first
+event and ends with its last; when there is nothing more to come the answer is 204. A stream of all jobs begins now. A job keeps its newest
+600 `progress` events. A quiet stream gets a comment every 15 s; one whose reader takes nothing for 60 s is cut; of more than 64 the
+next gets 503. (`--event-heartbeat-ms`, `--event-stall-ms`)
+"""
+
+
+def shorten(value, depth=0):
+    """The value with long texts, lists and objects cut; what was cut off is said."""
+    if isinstance(value, dict):
+        most = MEMBERS_MAX[min(depth, len(MEMBERS_MAX) - 1)]
+        kept = {name: shorten(item, depth + 1) for name, item in list(value.items())[:most]}
+        return {**kept, "...": f"{len(value) - most} more"} if len(value) > most else kept
+    if isinstance(value, list):
+        return [shorten(item, depth + 1) for item in value[:ITEMS_MAX]] + (["..."] if len(value) > ITEMS_MAX else [])
+    if isinstance(value, str) and len(value) > WORDS_MAX:
+        return value[:WORDS_MAX] + "..."
+    return float(f"{value:.6g}") if isinstance(value, float) else value
+
+
+def layout(value, indent=0, width=120):
+    """JSON on one line where it fits."""
+    line = json.dumps(value, ensure_ascii=False)
+    if len(line) + indent <= width or not isinstance(value, (dict, list)):
+        return line
+    inner = " " * (indent + 2)
+    if isinstance(value, dict):
+        items = [f"{json.dumps(name)}: {layout(item, indent + 2, width - len(name) - 4)}" for name, item in value.items()]
+    else:
+        items = [layout(item, indent + 2, width) for item in value]
+    ends = "{}" if isinstance(value, dict) else "[]"
+    return f"{ends[0]}\n{inner}" + f",\n{inner}".join(items) + f"\n{' ' * indent}{ends[1]}"
+
+
+def show(headers, content):
+    if isinstance(content, (dict, list)):
+        lines = layout(shorten(content)).splitlines()
+        return "\n".join(lines[:LINES_MAX] + ["..."] * (len(lines) > LINES_MAX))
+    kind = headers.get("Content-Type", "")
+    if kind.startswith("text/"):
+        lines = content.decode().splitlines()
+        return "\n".join(line[:150] for line in lines[:6]) + ("\n..." if len(lines) > 6 else "")
+    return f"({kind}, a file)" if content else ""
+
+
+class Run:
+    """The examples in an order in which they work; `examples` gets (method, pattern) → (command, status, answer)."""
+
+    def __init__(self, daemon):
+        self.daemon, self.examples = daemon, {}
+        self.document = daemon.ask("GET", "/openapi.json")[2]
+
+    def example(self, method, pattern, query="", body=None, headers=None, names=None, raw=None, record=True):
+        names = names or {}
+        path = re.sub(r"{(\w+)}", lambda m: str(names[m.group(1)]), pattern)
+        told = re.sub(r"{(\w+)}", lambda m: f"${m.group(1)}" if m.group(1) in ("id", "sha256") else str(names[m.group(1)]), pattern)
+        headers = dict(headers or {})
+        if raw is not None:
+            status, answered, content = self.upload(method, path + query, raw, headers)
+        else:
+            status, answered, content = self.daemon.ask(method, path + query, body, headers)
+        words = ["curl -s"] + ([f"-X {method}"] if method not in ("GET", "POST") or (method == "POST" and body is None and raw is None) else [])
+        words.append(f'"$url{told}{query}"' if query else f"$url{told}")
+        words += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items()]
+        if body is not None:
+            words += ["-H 'Content-Type: application/json'", f"-d '{json.dumps(body)}'"]
+        if raw is not None:
+            words.append("--data-binary @file")
+        if record:
+            self.examples[method, pattern] = (" ".join(words), status, show(answered, content))
+        return status, answered, content
+
+    def upload(self, method, path, raw, headers):
+        import urllib.error
+        import urllib.request
+        request = urllib.request.Request(self.daemon.url + path, raw, headers, method=method)
+        try:
+            answer = urllib.request.urlopen(request, timeout=60)
+        except urllib.error.HTTPError as error:
+            answer = error
+        with answer:
+            content = answer.read()
+            return answer.status, answer.headers, json.loads(content) if content[:1] == b"{" else content
+
+    def await_state(self, job, *states):
+        for _ in range(1200):
+            document = self.daemon.ask("GET", f"/v1/jobs/{job}")[2]
+            if document["state"] in states:
+                return document
+            time.sleep(0.05)
+        raise AssertionError(f"{job} is {document['state']}")
+
+    def stream(self, pattern, job=None):
+        path = pattern.replace("{id}", job or "")
+        stream = Stream(self.daemon.port, path, last=0)
+        blocks = []
+        for block in stream.blocks():
+            blocks.append("\n".join(f"{name}: {value[:110] + '...' if len(value) > 110 else value}" for name, value in block.items()))
+            if len(blocks) == 4:
+                break
+        stream.close()
+        command = f"curl -sN $url{pattern.replace('{id}', '$id')} -H 'Last-Event-ID: 0'"
+        self.examples["GET", pattern] = (command, stream.status, "\n\n".join(blocks) + "\n\n...")
+
+    def broken_upload(self, data):
+        """Half of an upload that says its hash: the rest can follow."""
+        digest = hashlib.sha256(data).hexdigest()
+        half = socket.create_connection(("127.0.0.1", self.daemon.port))
+        half.sendall((f"PUT /v1/datasets/again?sha256={digest} HTTP/1.1\r\nHost: 127.0.0.1:{self.daemon.port}\r\n"
+                      f"Content-Type: text/csv\r\nContent-Length: {len(data)}\r\n\r\n").encode() + data[:len(data) // 2])
+        time.sleep(0.5)
+        half.close()
+        for _ in range(100):
+            status = self.daemon.ask("GET", f"/v1/uploads/{digest}")[0]
+            if status == 200:
+                break
+            time.sleep(0.05)
+        return digest
+
+    def go(self):
+        example, at = self.example, "/v1/jobs/{id}"
+        small = {"kind": "sparling", "preset": "digitcircle-quick", "config": TINY}
+        job = example("POST", "/v1/jobs", body={**small, "name": "first"}, headers={"Idempotency-Key": "my-first"})[2]["id"]
+        long = {**small, "config": {**TINY, "total_samples": 10**6}}
+        self.await_state(job, "succeeded")
+        other = self.daemon.ask("POST", "/v1/jobs", {**small, "config": {**TINY, "seed": 2}})[2]["id"]
+        self.await_state(other, "succeeded")
+        of = {"id": job}
+        example("GET", "/v1/jobs", "?state=succeeded&limit=1")
+        example("GET", at, names=of)
+        example("PATCH", at, body={"name": "the first one"}, names=of)
+        example("GET", at + "/metrics", "?name=loss,accuracy&max_points=3", names=of)
+        self.stream(at + "/events", job)
+        self.stream("/v1/events")
+        example("GET", at + "/checkpoints", names=of)
+        example("GET", at + "/checkpoints/{seq}", names={**of, "seq": "latest"})
+        for query in ("/motifs", "/predict"):
+            example("POST", at + query, body=SAMPLE, names=of)
+        example("POST", at + "/interventions", body={"inputs": [{"sample": {"seed": 3}, "edits": [{"channel": 1, "delete": True}]}]},
+                names=of)
+        example("POST", at + "/compare", body={"with": other, "samples": 20}, names=of)
+        example("GET", at + "/channels", "?samples=20", names=of)
+        example("GET", at + "/channels/{channel}", "?samples=20", names={**of, "channel": 1})
+        example("GET", at + "/attestation", names=of)
+        example("GET", at + "/onnx", names=of)
+        bundle = example("GET", at + "/bundle", names=of)[2]
+        example("POST", "/v1/imports", "?name=borrowed", raw=bundle, headers={"Content-Type": "application/octet-stream"})
+        example("POST", at + "/evaluation", body={"samples": 20, "seed": 5}, names=of)
+        example("GET", at + "/evaluation", names=of)
+        artifacts = example("GET", at + "/artifacts", names=of)[2]["artifacts"]
+        picture = next(item["name"] for item in artifacts if item["name"].endswith(".csv"))
+        example("GET", at + "/artifacts/{name}", names={**of, "name": picture})
+        paths = self.daemon.ask("POST", "/v1/jobs", {"kind": "pathways", "config": PATHWAYS})[2]["id"]
+        self.await_state(paths, "succeeded")
+        example("GET", at + "/pathways", "?seed=1", names={"id": paths})
+        example("POST", "/v1/pathways/recover", body=SIGNAL)
+        steered = self.daemon.ask("POST", "/v1/jobs", long)[2]["id"]
+        self.await_state(steered, "running")
+        for verb, state in (("pause", "paused"), ("resume", "running"), ("cancel", "cancelled")):
+            example("POST", f"{at}/{verb}", names={"id": steered})
+            self.await_state(steered, state)
+        example("DELETE", at, names={"id": steered})
+        example("PUT", "/v1/datasets/{name}", raw=CSV.encode(), headers={"Content-Type": "text/csv"}, names={"name": "table"})
+        example("GET", "/v1/datasets")
+        for tail in ("", "/preview"):
+            example("GET", "/v1/datasets/{name}" + tail, names={"name": "table"})
+        example("DELETE", "/v1/datasets/{name}", names={"name": "table"})
+        example("GET", "/v1/uploads/{sha256}", names={"sha256": self.broken_upload((CSV + TABLE * 200).encode())})
+        example("GET", "/v1/kinds")
+        example("GET", "/v1/kinds/{kind}", names={"kind": "superposition"})
+        for path in ("/v1/system", "/v1/audit", "/healthz", "/readyz", "/metrics", "/openapi.json"):
+            example("GET", path)
+        example("GET", "/", headers={"Accept": "application/json"})
+        if "/assets/{name}" in self.document["paths"]:
+            page = self.daemon.ask("GET", "/", headers={"Accept": "text/html"})[2]
+            found = re.search(rb"/assets/([\w.-]+)", page if isinstance(page, bytes) else b"")
+            example("GET", "/assets/{name}", names={"name": found.group(1).decode() if found else "none"})
+
+
+def describe(operation):
+    """Parameters of the query and the errors, from the OpenAPI document."""
+    lines = []
+    for parameter in operation.get("parameters", []):
+        if parameter.get("in") == "query":
+            lines.append(f"- `{parameter['name']}`: {parameter.get('description', '')}")
+    problems = [f"{status} {answer['description'].rstrip('.')}" for status, answer in operation["responses"].items()
+                if status.isdigit() and status >= "4"]
+    return lines, problems
+
+
+def page(run):
+    out = [INTRO]
+    for pattern, methods in run.document["paths"].items():
+        for method, operation in methods.items():
+            if method == "parameters":
+                continue
+            command, status, answer = run.examples[method.upper(), pattern]
+            parameters, problems = describe(operation)
+            out.append(f"## {method.upper()} {pattern}\n\n{operation['summary']}.\n")
+            if pattern == "/v1/jobs/{id}/events":
+                out.append(EVENTS.strip() + "\n")
+            if parameters:
+                out.append("\n".join(parameters) + "\n")
+            shown = "".join(f"\n    {line}".rstrip() for line in answer.splitlines())
+            out.append(f"    $ {command}\n    {status}{shown}\n")
+            if problems:
+                out.append("Problems: " + "; ".join(problems) + ".\n")
+    return "\n".join(out)
+
+
+def outline(text):
+    """Routes, requests and statuses: what does not change from run to run."""
+    hidden = re.sub(r"[0-9a-f]{64}|[0-9A-HJKMNP-TV-Z]{26}|/assets/[\w.-]+", "*", text)
+    hidden = re.sub(r"(/assets/\*)\n    \d+", r"\1\n    0", hidden)  # 404 in a build without the page
+    return re.findall(r"^(## .*|    \$ .*\n    \d+)$", hidden, re.M)
+
+
+def main(motifd, mode=None, file=None):
+    with tempfile.TemporaryDirectory() as folder:
+        daemon = Daemon(motifd, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"))
+        try:
+            run = Run(daemon)
+            run.go()
+        finally:
+            daemon.end()
+        routes = {(method.upper(), pattern) for pattern, methods in run.document["paths"].items() for method in methods
+                  if method != "parameters"}
+        lacking = sorted(routes - run.examples.keys())
+        refused = [f"{method} {pattern}: {status}" for (method, pattern), (_, status, _) in run.examples.items()
+                   if status >= 300 and pattern != "/assets/{name}"]
+        if lacking or refused:
+            sys.exit(f"without an example: {lacking}\nanswered with an error: {refused}")
+        if mode != "--check":
+            print(page(run), end="")
+            return
+        with open(file, encoding="utf-8") as kept:
+            old, new = outline(kept.read()), outline(page(run))
+        if old != new:
+            sys.exit(f"{file} is not what the daemon answers; make it again.\n" +
+                     "\n".join(f"- {line}" for line in old if line not in new) + "\n" +
+                     "\n".join(f"+ {line}" for line in new if line not in old))
+        print(f"ok api: {len(routes)} routes answer as their page shows")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
