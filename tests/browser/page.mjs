@@ -186,20 +186,21 @@ const places = () => ({
 });
 
 for (const theme of ["light", "dark"]) {
-  await report.test(`every page in the ${theme} theme: no violation that axe finds, nothing wider than the window`, async () => {
+  await report.test(`every page in the ${theme} theme: no violation that axe finds${theme === "light" ? ", nothing wider than 360 pixels" : ""}`, async () => {
     const found = [], view = await browser.page(daemon.url, { axe: true, context: { colorScheme: theme } });
     for (const [name, [hash, sign]] of Object.entries(places())) {
       await view.setViewportSize({ width: 1280, height: 900 });
       await show(view, hash);
       await view.getByText(sign).first().waitFor({ timeout: 10000 }).catch(() => found.push(`${name}: '${sign}' is not on the page`));
-      await view.waitForLoadState("networkidle", { timeout: 1500 }).catch(() => undefined); // a live page never is
+      await sleep(150); // what comes behind the sign
       found.push(...(await browser.violations(view)).map((line) => `${name}: ${line}`));
       if (shots) await view.screenshot({ path: join(shots, `${name}-${theme}.png`), fullPage: true });
+      if (theme === "dark") continue;
       await view.setViewportSize({ width: 360, height: 740 });
       await sleep(120);
       const excess = await view.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (excess > 0) found.push(`${name}: ${excess} px wider than a window of 360`);
-      if (shots && theme === "light") await view.screenshot({ path: join(shots, `${name}-narrow.png`), fullPage: true });
+      if (shots) await view.screenshot({ path: join(shots, `${name}-narrow.png`), fullPage: true });
     }
     await view.context().close();
     none(found, "found");
