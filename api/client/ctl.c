@@ -41,6 +41,8 @@ static void complain(struct ctl *ctl, const char *text)
 int ctl_fault(struct ctl *ctl, int code, const struct error *err)
 {
     complain(ctl, err->message);
+    if (code == CTL_UNREACHABLE && strstr(err->message, "connect"))
+        fprintf(ctl->err.stream, "is the daemon running? `motifd serve` starts one; --server or MOTIFD_SERVER names another\n");
     return code;
 }
 
