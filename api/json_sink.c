@@ -7,10 +7,109 @@
 
 #include "api/json.h"
 
+/* ---- numbers --------------------------------------------------------------------------------------------- */
+
+/* Pictures and maps are numbers by the thousand, all of them floats, and printf() computes with long integers. A float of a usual size
+ * is m / 2^k with m below 2^24, so that its digits come from one product of 128 bits. What is written is the same to the letter. */
+struct plain_float {
+    uint32_t m;  /* [2^23, 2^24) */
+    int k;       /* [4, 37] */
+    int whole;   /* digits before the point; 0 or less: zeros behind it */
+};
+
+static bool plain_float_of(double magnitude, struct plain_float *out)
+{
+    int exponent;
+    if (!(magnitude >= 1e-4 && magnitude < 1e6) || (double)(float)magnitude != magnitude) {
+        return false;
+    }
+    out->m = (uint32_t)ldexp(frexp(magnitude, &exponent), 24);
+    out->k = 24 - exponent;
+    out->whole = -3;
+    for (double power = 1e-3; magnitude >= power; power *= 10) {
+        out->whole++;
+    }
+    return true;
+}
+
+static uint64_t power_of_ten(int exponent)
+{
+    uint64_t power = 1;
+    for (; exponent > 0; exponent--) {
+        power *= 10;
+    }
+    return power;
+}
+
+/* Its first `digits` digits, rounded to even, as an integer; false where they are not enough to tell it from other doubles. */
+static bool digits_of(const struct plain_float *f, int digits, uint64_t *out)
+{
+    int shift = digits - f->whole; /* at most 20 */
+    unsigned __int128 scale = (unsigned __int128)power_of_ten(shift > 10 ? shift - 10 : 0) * power_of_ten(shift > 10 ? 10 : shift);
+    unsigned __int128 number = scale * f->m, unit = (unsigned __int128)1 << f->k;
+    unsigned __int128 quotient = number >> f->k, rest = number & (unit - 1), half = unit >> 1;
+    bool up = rest > half || (rest == half && (quotient & 1) != 0);
+    unsigned __int128 error = up ? unit - rest : rest;
+    *out = (uint64_t)quotient + up;
+    return error << 30 <= scale; /* half a unit in the last place of a double is 2^-30 of the float's */
+}
+
+/* digits: as many as `value` has. */
+static void write_digits(struct buf *out, bool minus, uint64_t value, int digits, int whole)
+{
+    char text[48], *at = text + sizeof text;
+    int behind = digits - whole; /* digits behind the point */
+    while (behind > 0 && value % 10 == 0) {
+        value /= 10;
+        behind--;
+    }
+    for (int i = 0; i < behind || value > 0 || i == 0; i++) {
+        if (i == behind && i > 0) {
+            *--at = '.';
+        }
+        *--at = (char)('0' + value % 10);
+        value /= 10;
+    }
+    if (whole <= 0) {
+        *--at = '.';
+        *--at = '0';
+    }
+    if (minus) {
+        *--at = '-';
+    }
+    buf_append(out, at, (size_t)(text + sizeof text - at));
+}
+
+static bool write_float(struct buf *out, double value)
+{
+    struct plain_float f;
+    uint64_t found = 0;
+    if (value == 0 && !signbit(value)) {
+        buf_text(out, "0");
+        return true;
+    }
+    if (!plain_float_of(fabs(value), &f)) {
+        return false;
+    }
+    int digits = 15;
+    while (!digits_of(&f, digits, &found) && digits < 17) {
+        digits++;
+    }
+    if (found == power_of_ten(digits)) { /* 9.99... became 10.00... */
+        found /= 10;
+        f.whole++;
+    }
+    write_digits(out, value < 0, found, digits, f.whole);
+    return true;
+}
+
 void json_write_number(struct buf *out, double value)
 {
     if (!isfinite(value)) {
         buf_text(out, "null");
+        return;
+    }
+    if (write_float(out, value)) {
         return;
     }
     char text[40];

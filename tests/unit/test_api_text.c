@@ -126,6 +126,42 @@ static void test_canonical(void **state)
     canonical("{}", "{}");
 }
 
+/* The digits of floats are computed apart: they are those of printf(), the fewest from 15 on that read back. */
+static void test_floats(void **state)
+{
+    enum { ROUNDS = 300000 };
+    struct buf out;
+    uint64_t random = 88172645463325252u;
+    buf_init(&out, 100);
+    for (int i = 0; i < ROUNDS; i++) {
+        char text[40];
+        float value;
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        uint32_t bits = (uint32_t)(random >> 16);
+        memcpy(&value, &bits, sizeof value);
+        if (i % 2 == 0) {
+            value = (float)((double)bits / 4294967296.0 * (double)(1 << (random & 15)));
+        } else if (i % 4 == 1) {
+            value = (float)(bits % 200000) / (float)(1 << (random & 7)) * (i % 8 == 1 ? 1 : -1);
+        }
+        if (!isfinite(value)) {
+            continue;
+        }
+        for (int digits = 15; digits <= 17; digits++) {
+            (void)snprintf(text, sizeof text, "%.*g", digits, (double)value);
+            if (strtod(text, NULL) == (double)value) {
+                break;
+            }
+        }
+        buf_clear(&out);
+        json_write_number(&out, (double)value);
+        assert_string_equal(out.data, text);
+    }
+    buf_close(&out);
+}
+
 static void test_numbers_read_back(void **state)
 {
     static const double values[] = {0, 0.1, 1.0 / 3, 5e-324, DBL_MAX, -DBL_MIN, 9007199254740991.0, 1e21, 0.30000000000000004};
@@ -305,7 +341,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scan_takes_json), cmocka_unit_test(test_scan_refuses), cmocka_unit_test(test_scan_limits),
-        cmocka_unit_test(test_canonical),       cmocka_unit_test(test_numbers_read_back), cmocka_unit_test(test_sink),
+        cmocka_unit_test(test_canonical),       cmocka_unit_test(test_floats),
+        cmocka_unit_test(test_numbers_read_back), cmocka_unit_test(test_sink),
         cmocka_unit_test(test_decoding),        cmocka_unit_test(test_query),        cmocka_unit_test(test_header_lists),
         cmocka_unit_test(test_cursors),
     };
