@@ -64,9 +64,13 @@ void sparling_close(struct method_model *model)
     free(model);
 }
 
+/* With the maps of g that idle workspaces hold: two a unit, and some more. */
 uint64_t sparling_model_bytes(const struct method_model *model)
 {
-    return params_bytes(model->network->params) + sizeof *model + sizeof *model->network;
+    const struct sparling_config *c = &model->network->config;
+    uint64_t map = (uint64_t)domain_positions(&model->domain.shape) * (uint64_t)c->width * sizeof(real);
+    return params_bytes(model->network->params) + sizeof *model + sizeof *model->network +
+           WORKSPACES * map * (2 * (uint64_t)(c->units + c->narrow_units) + 8);
 }
 
 size_t sparling_convolutions(const struct method_model *model, struct method_convolution *out, size_t room)

@@ -9,7 +9,7 @@
 #include "core/methods/sparling/reading.h"
 
 /* What computing takes, kept for the next query: pages of a new arena cost as much as a small network does. */
-enum { WORKSPACES = 4 };
+enum { WORKSPACES = 2 };
 struct workspace {
     struct arena arena;
     struct pool *pool; /* of one thread */
