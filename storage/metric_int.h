@@ -9,6 +9,11 @@ struct block {
     struct storage_point points[BLOCK_POINTS];
 };
 
+/* A point as it lies on disk: step and value, little endian. */
+#define POINT_BYTES 16
+void point_encode(struct storage_point point, unsigned char *out);
+struct storage_point point_decode(const unsigned char *bytes);
+
 /* CORRUPT when the column does not hold 1..BLOCK_POINTS points. */
 enum status block_decode(sqlite3_stmt *stmt, int column, struct block *block, struct error *err);
 

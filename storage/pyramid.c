@@ -1,10 +1,8 @@
 #include "storage/pyramid.h"
 
-#include <endian.h>
 #include <math.h>
 #include <string.h>
 
-#define POINT_BYTES 16
 #define SUMMARY_BYTES (3 * POINT_BYTES)
 
 /* ---- summaries --------------------------------------------------------------------------------------- */
@@ -51,30 +49,6 @@ size_t summary_points(const struct summary *summary, struct storage_point out[3]
     return count;
 }
 
-static void encode_point(struct storage_point point, unsigned char *out)
-{
-    uint64_t step, value;
-    memcpy(&step, &point.step, 8);
-    memcpy(&value, &point.value, 8);
-    step = htole64(step);
-    value = htole64(value);
-    memcpy(out, &step, 8);
-    memcpy(out + 8, &value, 8);
-}
-
-static struct storage_point decode_point(const unsigned char *bytes)
-{
-    struct storage_point point;
-    uint64_t step, value;
-    memcpy(&step, bytes, 8);
-    memcpy(&value, bytes + 8, 8);
-    step = le64toh(step);
-    value = le64toh(value);
-    memcpy(&point.step, &step, 8);
-    memcpy(&point.value, &value, 8);
-    return point;
-}
-
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
 /* A row that is not there has no summaries. */
@@ -96,8 +70,8 @@ static enum status row_read(struct db *db, int64_t series, int level, int64_t nu
     else
         row->count = size / SUMMARY_BYTES;
     for (int i = 0; i < row->count; i++, bytes += SUMMARY_BYTES)
-        row->summaries[i] = (struct summary){decode_point(bytes), decode_point(bytes + POINT_BYTES),
-                                             decode_point(bytes + 2 * POINT_BYTES)};
+        row->summaries[i] = (struct summary){point_decode(bytes), point_decode(bytes + POINT_BYTES),
+                                             point_decode(bytes + 2 * POINT_BYTES)};
     db_done(stmt);
     return status;
 }
@@ -107,9 +81,9 @@ static enum status row_write(struct db *db, int64_t series, int level, const str
 {
     unsigned char bytes[PYRAMID_FAN * SUMMARY_BYTES], *at = bytes;
     for (int i = 0; i < row->count; i++, at += SUMMARY_BYTES) {
-        encode_point(row->summaries[i].low, at);
-        encode_point(row->summaries[i].high, at + POINT_BYTES);
-        encode_point(row->summaries[i].last, at + 2 * POINT_BYTES);
+        point_encode(row->summaries[i].low, at);
+        point_encode(row->summaries[i].high, at + POINT_BYTES);
+        point_encode(row->summaries[i].last, at + 2 * POINT_BYTES);
     }
     return db_run(db, err, "INSERT OR REPLACE INTO pyramid VALUES (?, ?, ?, ?)", "inib", series, level, row->number,
                   (const void *)bytes, (size_t)row->count * SUMMARY_BYTES);
