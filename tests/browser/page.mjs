@@ -207,6 +207,21 @@ for (const theme of ["light", "dark"]) {
   });
 }
 
+await report.test("a daemon that wants a token is given one", async () => {
+  const guarded = new Daemon(program, ["--token", "a-token-of-this-test"]);
+  await guarded.start();
+  const view = await browser.page(guarded.url);
+  await view.goto(guarded.url);
+  for (const token of ["not this one", "a-token-of-this-test"]) {
+    await view.getByRole("textbox", { name: "Token" }).fill(token);
+    await view.getByRole("button", { name: "Use it" }).click();
+    await view.getByText(token === "not this one" ? "not known here" : "Submit a first job").waitFor();
+  }
+  await view.context().close();
+  await guarded.close();
+  browser.complaints = browser.complaints.filter((line) => !line.includes("401")); // the browser reports the refusals
+});
+
 await report.test("nothing on the console, no request to anywhere else", async () => none(browser.complaints, "complaints"));
 
 await browser.close();

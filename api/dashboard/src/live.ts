@@ -55,8 +55,8 @@ async function read(path: string, stream: Stream, listener: Listener, stop: Abor
     const more: Record<string, string> = { Accept: "text/event-stream" };
     if (stream.last) more["Last-Event-ID"] = stream.last;
     const response = await fetch(path, { headers: headers(more), signal: quiet.signal, cache: "no-store" });
-    if (response.status === 401) locked.value = true;
-    if (response.status === 204 || response.status === 404) return false;
+    if (response.status === 401) locked.value = true; // the page begins anew with a token
+    if ([204, 401, 404].includes(response.status)) return false;
     if (!response.ok || !response.body) return true;
     const parser = new Parser(stream, listener), decoder = new TextDecoder(), reader = response.body.getReader();
     link.value = "live";

@@ -27,6 +27,8 @@ function LiveMark() {
   return <span class={`link ${link.value}`} role="status"><i aria-hidden="true" />{text}</span>;
 }
 
+let tried = false;
+
 function TokenForm() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState("");
@@ -34,6 +36,7 @@ function TokenForm() {
   const submit = (e: Event) => {
     e.preventDefault();
     setToken(text);
+    tried = true;
     get("/v1/system").then(() => location.reload(), () => undefined);
   };
   return (
@@ -41,6 +44,7 @@ function TokenForm() {
       <form onSubmit={submit}>
         <h2 id="token-title">A token is needed</h2>
         <p>This daemon answers to those who have one; <code>motifd token create</code> makes it. It is kept for this tab only.</p>
+        {tried && <p class="wrong" role="alert">That token is not known here.</p>}
         <label>Token <input type="password" autocomplete="off" value={text} onInput={(e) => setText((e.currentTarget as HTMLInputElement).value)} /></label>
         <button class="primary">Use it</button>
       </form>
