@@ -8,7 +8,7 @@ import { Chart, type Line } from "../ui/chart";
 
 interface Agreement { samples: number; agreement: number; least_agreement: number; channels: { channel: number; other: number | null; motifs: number; other_motifs: number; together: number; agreement: number }[] }
 
-const shown = (value: Json | undefined): string => (value === undefined || value === null ? "–" : typeof value === "number" ? number(value, 4) : String(value));
+const shown = (value: Json | undefined): string => (value === undefined || value === null ? "–" : typeof value === "number" ? number(value, 4) : String(value).replace(/^(.{16}).{16,}$/, "$1…"));
 const simple = (value: Json | undefined): boolean => value === null || typeof value !== "object";
 
 function Motifs({ jobs }: { jobs: Job[] }) {
