@@ -68,7 +68,8 @@ if (Number(soak) > 0) {
   for (let passed = 0; passed <= Number(soak); passed += Number(soak) / 10) {
     await tools.send("HeapProfiler.collectGarbage");
     const { usedSize } = await tools.send("Runtime.getHeapUsage");
-    console.log(`after ${passed.toFixed(0)} s: heap ${(usedSize / 1e6).toFixed(2)} MB`);
+    const samples = await watch.locator(".now dd").nth(3).innerText();
+    console.log(`after ${passed.toFixed(0)} s: heap ${(usedSize / 1e6).toFixed(2)} MB at ${samples} samples`);
     await sleep(Number(soak) * 100);
   }
 }
