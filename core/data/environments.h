@@ -40,8 +40,8 @@ enum status environments_simulate(const struct tree *tree, const struct environm
  *
  * Either samples.tsv or cells.tsv, whose first column is an id, beside expression.tsv or counts.tsv with a line a
  * feature (the header begins with an empty field and names the ids in the same order); or one table, samples.tsv or
- * counts.tsv, with a column a feature. Of the columns that are text the one that holds names of the tree says where a
- * row belongs (the first one with the most), rows of other places are left out. A column called y, outcome, label or
+ * counts.tsv, with a column a feature. Of the columns that are text the one that names the most nodes of the tree says
+ * where a row belongs (of two levels the lower), rows of other places are left out. A column called y, outcome, label or
  * resistant is the outcome; without it (or when `plant` is asked for) latent variables and outcomes are planted: z_k
  * the tanh of the mean of the k-th of `latent` disjoint groups of features, drawn at random.
  *

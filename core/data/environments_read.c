@@ -127,17 +127,33 @@ static enum status read_either(const char *folder, const char *first, const char
 
 /* ---- places ------------------------------------------------------------------------------------------- */
 
-/* The text column that names nodes most often; node: [rows]. */
+/* How many different nodes a column names; met: room for all nodes. */
+static int nodes_named(const struct sheet *s, int column, const struct tree *tree, bool *met)
+{
+    int count = 0;
+    memset(met, 0, (size_t)tree->nodes * sizeof *met);
+    for (int i = 0; i < s->rows; i++) {
+        int v = tree_find(tree, s->text[(ptrdiff_t)i * s->columns + column]);
+        count += v >= 0 && !met[v];
+        if (v >= 0)
+            met[v] = true;
+    }
+    return count;
+}
+
+/* The text column that names the most nodes, so that of two levels it is the lower; node: [rows]. */
 static enum status find_places(const struct sheet *s, const struct tree *tree, int *node, struct error *err)
 {
     int best = 0, column = -1;
+    bool *met = malloc((size_t)tree->nodes * sizeof *met);
+    if (!met)
+        return environments_no_memory(err);
     for (int j = 0; j < s->columns; j++) {
-        int found = 0;
-        for (int i = 0; s->is_text[j] && i < s->rows; i++)
-            found += tree_find(tree, s->text[(ptrdiff_t)i * s->columns + j]) >= 0;
-        column = found > best ? j : column;
-        best = found > best ? found : best;
+        int named = s->is_text[j] ? nodes_named(s, j, tree, met) : 0;
+        column = named > best ? j : column;
+        best = named > best ? named : best;
     }
+    free(met);
     if (best < 2)
         return error_set(err, STATUS_INVALID, NULL, "no column of the table names nodes of the tree");
     for (int i = 0; i < s->rows; i++)

@@ -152,7 +152,7 @@ enum status tree_case_evaluate(struct method_run *run, struct outcome *o, struct
         o->mse = errors(run->test, z, w, k, &o->accuracy);
         status = measure_unseen(run, w, o, err);
     }
-    if (!status && run->test->latent)
+    if (!status && run->test->latent && run->test->rows > 1)
         status = identify(run, z, o, err);
     free(w);
     free(z);

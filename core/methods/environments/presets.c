@@ -18,7 +18,13 @@
 #define TABLE(name)                                                                                                  \
     {"data", "table"}, {"source", name}, {"baselines", "pooled,independent,no-penalty,none"}, {"batch", "256"},      \
     {                                                                                                                \
-        "updates", "4000"                                                                                            \
+        "seeds", "3"                                                                                                 \
+    }
+/* A linear encoder: one that is not tells types of cells apart by x, and takes their changes into z. */
+#define CELLS(name)                                                                                                  \
+    TABLE(name), LINEAR, {"target", "planted"}, {"features", "30"}, {"sharpness", "0.3"},                            \
+    {                                                                                                                \
+        NULL, NULL                                                                                                   \
     }
 
 static const struct config_setting tree_linear[] = {
@@ -32,14 +38,13 @@ static const struct config_setting tree_penalty[] = {
     {"seeds", "3"}, LINEAR, {"sweep", "penalty"}, {"values", "0,1e-3,3e-3,1e-2,3e-2"}, {NULL, NULL}};
 static const struct config_setting tree_corrupted[] = {
     {"seeds", "3"}, LINEAR, {"sweep", "corruption"}, {"values", "0,0.1,0.25,0.5,1"}, {NULL, NULL}};
-static const struct config_setting tissues[] = {
-    TABLE("tissues"), {"factors", "4"}, {"latent", "4"}, {"features", "60"}, {NULL, NULL}};
-static const struct config_setting cells[] = {
-    TABLE("cells"), {"target", "planted"}, {"encoder", "mlp"}, {NULL, NULL}};
-static const struct config_setting cord_blood[] = {
-    TABLE("cord-blood"), {"target", "planted"}, {"encoder", "mlp"}, {NULL, NULL}};
+static const struct config_setting tissues[] = {TABLE("tissues"), {"updates", "4000"}, {"factors", "4"},
+                                                {"latent", "4"},  {"features", "12"},  {"sharpness", "0.3"},
+                                                {NULL, NULL}};
+static const struct config_setting cells[] = {CELLS("cells")};
+static const struct config_setting cord_blood[] = {CELLS("cord-blood")};
 static const struct config_setting resistance[] = {
-    TABLE("resistance"), {"latent", "4"}, {"unseen", "60"}, {NULL, NULL}};
+    TABLE("resistance"), {"updates", "4000"}, {"latent", "4"}, {"unseen", "60"}, {NULL, NULL}};
 
 const struct method_preset environments_presets[ENVIRONMENTS_PRESETS] = {
     {"tree-linear", "32 environments, one weight changes on an arc, a linear encoder; with and without the penalty",

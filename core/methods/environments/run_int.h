@@ -89,7 +89,8 @@ struct column_link {
     int column; /* -1: there are no more */
     double correlation;
 };
-/* The columns that correlate the most with each latent variable on test rows. links: [latent][COLUMNS_SHOWN]. */
+/* The columns that correlate the most with each latent variable on test rows, or without any on those of training.
+ * links: [latent][COLUMNS_SHOWN]. */
 enum status environments_columns(struct method_run *run, struct column_link *links, struct error *err);
 
 /* plots.c */

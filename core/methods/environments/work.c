@@ -174,7 +174,8 @@ static enum status simulate(struct method_run *run, int *nodes, int *count, stru
     return status;
 }
 
-/* Of each node's rows the first `test_share` of a shuffled list are held out. */
+/* Of each node's rows the first `test_share` of a shuffled list are held out: of single ones none, and then the
+ * environments that are not seen are the only test. */
 static enum status split_rows(struct method_run *run, const struct environments *all, struct error *err)
 {
     int n = run->tree->nodes, rows = all->rows;
@@ -199,7 +200,8 @@ static enum status split_rows(struct method_run *run, const struct environments 
         status = environments_filter(all, n, test, &run->test, err);
     if (!status && run->unseen_count)
         status = environments_filter(all, n, unseen, &run->unseen, err);
-    if (!status && (run->train->rows < 2 || run->test->rows < 1))
+    bool tested = !status && (run->test->rows > 0 || (run->unseen && run->unseen->rows > 0));
+    if (!status && (run->train->rows < 2 || !tested))
         status = error_set(err, STATUS_INVALID, NULL, "too few rows for training and test");
     free(keep);
     free(order);
