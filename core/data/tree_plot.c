@@ -65,7 +65,7 @@ static void scale(const struct tree_plot *p, struct laid_out *l)
     for (int v = 0; v < p->tree->nodes; v++)
         l->x[v] = LEFT + step * l->x[v];
     l->width = LEFT + step * l->depth + NAMES;
-    l->width = l->width < 560 ? 560 : l->width;
+    l->width = l->width < 690 ? 690 : l->width; /* the note below */
     l->bottom = TOP + ROW * l->leaves + MARGIN;
     l->height = l->bottom + LEGEND_ROW * (p->legend_count > 0) + NOTE_ROW * lines + MARGIN;
 }
