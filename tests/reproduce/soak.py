@@ -4,8 +4,8 @@
     soak.py build/motifd [--requests 1000000] [--jobs 10000]
 
 Requests are of every kind that reads, some that are refused and some that break off; jobs are small ones, trained to their end, asked, and half of
-them deleted. Memory and descriptors are read from /metrics after a twentieth of both and at the end. Exit code 1: memory grew by a hundredth or
-descriptors by one."""
+them deleted. It goes in ten rounds; after each, memory and descriptors are read from /metrics. Caches fill in the first of them, so the fifth and the
+tenth are compared. Exit code 1: memory grew by a hundredth or descriptors by one."""
 import argparse
 import asyncio
 import json
@@ -22,6 +22,7 @@ from load import Asker, expect
 
 TINY = {"kind": "pathways", "config": {"dictionary": "dirac-hadamard", "filter_length": 16, "length": 1, "nonzeros": "1,2", "trials": 8}}
 ASKERS = 4
+ROUNDS = 10
 
 
 async def figures(port):
@@ -68,18 +69,17 @@ async def jobs(port, count):
         for job in made[1::2]:
             if (await asker.ask("DELETE", f"/v1/jobs/{job}"))[0] != 204:
                 raise SystemExit(f"job {job} is not deleted")
-        print(f"\r{start + len(made)} of {count} jobs ", end="", file=sys.stderr)
-    print(file=sys.stderr)
     return first
 
 
 async def soak(options, port):
-    job = await jobs(port, options.jobs // 20)
-    await requests(port, options.requests // 20, job)
-    before = await figures(port)
-    await jobs(port, options.jobs - options.jobs // 20)
-    await requests(port, options.requests - options.requests // 20, job)
-    return before, await figures(port)
+    seen = []
+    for number in range(1, ROUNDS + 1):
+        job = await jobs(port, options.jobs // ROUNDS)
+        await requests(port, options.requests // ROUNDS, job)
+        seen.append(await figures(port))
+        print(f"round {number}: {seen[-1]['process_resident_memory_bytes'] / 1e6:.2f} MB, {seen[-1]['process_open_fds']:.0f} descriptors", flush=True)
+    return seen[ROUNDS // 2 - 1], seen[-1]
 
 
 def main():

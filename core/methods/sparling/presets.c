@@ -94,10 +94,10 @@ static const struct config_setting splicing[] = {
     {"context", "400"},             {"batch_norm", "plain"},        {"motif_scale", "rms"},
     {"batch", "8"},                 {"learning_rate", "2e-3"},      {"warm_up", "200"},
     {"clip_norm", "1"},             {"schedule", "linear"},         {"learning_rate_final", "0.05"},
-    {"density_start", "0.0533"},    {"density_final", "2.9e-3"},    {"plateau_validations", "4"},
+    {"density_start", "0.0533"},    {"density_final", "2.9e-3"},    {"plateau_validations", "3"},
     {"plateau_gain", "0.02"},       {"plateau_density", "3.1e-3"},  {"target_start", "0.93"},
-    {"target_max", "0.93"},         {"target_decay", "0"},          {"validation_every", "20000"},
-    {"validation_samples", "400"},  {"total_samples", "1600000"},   {"checkpoint_every", "40000"},
+    {"target_max", "0.93"},         {"target_decay", "0"},          {"validation_every", "10000"},
+    {"validation_samples", "400"},  {"total_samples", "800000"},   {"checkpoint_every", "40000"},
     {"test_samples", "2000"},       {"motif_samples", "1000"},      {"stage_samples", "200"},
     {"chance_shuffles", "10"},      {"chance_samples", "1000"},     {NULL, NULL}};
 

@@ -135,7 +135,7 @@ void reading_close(struct reading *reading)
 
 static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, ink = {96, 96, 96}, frame = {40, 120, 40};
 
-/* What was read, where START and END are no symbols of the domain. */
+/* What is true and what was read, a line each; START and END are no symbols of the domain. */
 static void label_of(const struct reading *reading, char *out, size_t room)
 {
     int32_t symbols[DECODE_TOKENS];
@@ -144,7 +144,7 @@ static void label_of(const struct reading *reading, char *out, size_t room)
         at += (size_t)snprintf(out, room, "true ");
         domain_label(reading->domain, reading->truth->label, reading->truth->length, out + at, room - at);
         at += strlen(out + at);
-        at += (size_t)snprintf(out + at, room - at, " ");
+        at += (size_t)snprintf(out + at, room - at, "\n");
     }
     for (int i = 0; i < reading->decoded.length; i++)
         symbols[i] = reading->decoded.tokens[i] - TOKEN_FIRST;
@@ -206,13 +206,14 @@ static void draw_tile(struct picture *picture, const struct tile *tile, const st
     }
     char label[256];
     label_of(reading, label, sizeof label);
-    picture_text(picture, tile->row + reading->rows * high + 4, tile->col, label, scale > 1 ? 2 : 1, black);
+    bool large = scale > 1 && picture_text_width(label, 2) <= reading->cols * scale;
+    picture_text(picture, tile->row + reading->rows * high + 4, tile->col, label, large ? 2 : 1, black);
 }
 
 enum status reading_draw(const struct reading *readings, int count, int columns, struct picture **out,
                          struct error *err)
 {
-    enum { GAP = 10, CAPTION = 24, SIDE = 360 };
+    enum { GAP = 10, CAPTION = 42, SIDE = 360 };
     const struct open_domain *domain = readings[0].domain;
     int width = readings[0].cols, height = domain->shape.picture_rows, scale = width < SIDE ? (SIDE + width / 2) / width : 1;
     int rows = (count + columns - 1) / columns, across = width * scale + GAP, down = height * scale + CAPTION + GAP;
