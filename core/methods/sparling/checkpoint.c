@@ -175,8 +175,9 @@ static bool sound_counts(const double *counts, int64_t count)
 
 static bool sound_census(const struct method_run *run)
 {
-    return sound_counts(&run->evaluation.census.samples, CENSUS_NUMBERS) &&
-           sound_counts(&run->evaluation.channels->motifs, 2 * run->config.channels_motif);
+    const struct evaluation *e = &run->evaluation;
+    return sound_counts((const double *)&e->census, CENSUS_NUMBERS) &&
+           sound_counts((const double *)e->channels, 2 * run->config.channels_motif);
 }
 
 /* Samples are functions of seed and index only as long as the data behind them stay. */
