@@ -7,7 +7,7 @@
 // watched that long, and the page's heap after collection is printed at intervals.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
-import { Browser, Daemon, sleep, TINY } from "../browser/harness.mjs";
+import { Browser, Daemon, ENDLESS, sleep } from "../browser/harness.mjs";
 
 const [program, maker, modules, jobs = "50", points = "1000000", soak = "0"] = process.argv.slice(2);
 const middle = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
@@ -61,7 +61,7 @@ console.log(`8 series of 2,000 points drawn again: median ${middle(redraws).toFi
 await page.context().close();
 
 if (Number(soak) > 0) {
-  const job = await daemon.call("POST", "/v1/jobs", { kind: "sparling", preset: "digitcircle-quick", config: { ...TINY, total_samples: 100000000 } });
+  const job = await daemon.call("POST", "/v1/jobs", { kind: "sparling", preset: "digitcircle-quick", config: ENDLESS });
   const watch = await browser.page(daemon.url), tools = await watch.context().newCDPSession(watch);
   await watch.goto(`${daemon.url}/#/jobs/${job.id}`);
   await tools.send("HeapProfiler.enable");

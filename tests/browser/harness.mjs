@@ -132,9 +132,12 @@ export function none(list, what) {
   if (list.length > 0) throw new Error(`${what}:\n${list.join("\n")}`);
 }
 
-/** Five networks small enough to train in a moment. */
+/** A network small enough to train in a moment. */
 export const TINY = {
   image_size: 32, classes: 3, min_symbols: 1, max_symbols: 2, shift: 1, margin: 8, min_radius: 5, width: 16, motifs: 3, units: 1, channels: 16,
   layers: 1, heads: 2, feed_forward: 32, batch: 4, validation_every: 40, validation_samples: 8, checkpoint_every: 40, test_samples: 8,
   motif_samples: 8, stage_samples: 4, curriculum: 0, density_start: 0.01,
 };
+
+/** One that no plateau ends: it runs until it is told otherwise. */
+export const ENDLESS = { ...TINY, plateau_validations: 0, total_samples: 100000000 };

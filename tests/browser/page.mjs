@@ -6,7 +6,7 @@
 // left there. Exit 77: what is needed to run is not here.
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { Browser, Daemon, none, Report, sleep, TINY } from "./harness.mjs";
+import { Browser, Daemon, ENDLESS, none, Report, sleep, TINY } from "./harness.mjs";
 
 const [program, modules, shots] = process.argv.slice(2);
 if (!existsSync(join(modules, "node_modules/playwright-core")) || !existsSync(process.env.CHROMIUM ?? "/usr/bin/chromium")) {
@@ -24,7 +24,7 @@ async function submitByForm(page) {
   await show(page, "#/new");
   await page.getByLabel("Preset").selectOption("digitcircle-quick");
   await page.locator("details.rest summary").click();
-  for (const [field, value] of Object.entries({ ...TINY, total_samples: 200000 })) await page.locator(`#f-${field}`).fill(String(value));
+  for (const [field, value] of Object.entries(ENDLESS)) await page.locator(`#f-${field}`).fill(String(value));
   await page.getByLabel("Name", { exact: true }).fill("from the form");
   const width = page.locator("#f-width");
   await width.fill("0");
