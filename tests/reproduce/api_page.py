@@ -252,7 +252,7 @@ def page(run):
 def outline(text):
     """Routes, requests and statuses: what does not change from run to run."""
     hidden = re.sub(r"[0-9a-f]{64}|[0-9A-HJKMNP-TV-Z]{26}|/assets/[\w.-]+", "*", text)
-    hidden = re.sub(r"(/assets/\*)\n    \d+", r"\1\n    0", hidden)  # 404 in a build without the page
+    hidden = re.sub(r"(\$url\*)\n    \d+", r"\1\n    0", hidden)  # 404 in a build without the page
     return re.findall(r"^(## .*|    \$ .*\n    \d+)$", hidden, re.M)
 
 
