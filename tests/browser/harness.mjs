@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
@@ -65,7 +65,7 @@ export class Daemon {
 
 export class Browser {
   constructor(modules) {
-    const require = createRequire(join(modules, "package.json"));
+    const require = createRequire(resolve(modules, "package.json"));
     this.playwright = require("playwright-core");
     this.axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
     this.complaints = [];
