@@ -34,17 +34,22 @@ struct token_options {
     long days; /* 0: for ever */
 };
 
-/* What the command line changes is written down as well. */
-static enum status note(struct storage *storage, const char *method, const char *name, struct error *err)
+/* What the command line changes is written down as well, before and after it is tried. */
+static enum status begin_note(struct storage *storage, struct storage_audit *entry, const char *method, const char *name, struct error *err)
 {
-    struct storage_audit entry = {.who = "console"};
     unsigned char random[12];
-    char id[2 * sizeof random + 1];
+    *entry = (struct storage_audit){.who = "console"};
     randombytes_buf(random, sizeof random);
-    (void)snprintf(entry.request, sizeof entry.request, "%s", sodium_bin2hex(id, sizeof id, random, sizeof random));
-    (void)snprintf(entry.method, sizeof entry.method, "%s", method);
-    (void)snprintf(entry.target, sizeof entry.target, "%s", name);
-    return storage_audit_begin(storage, &entry, err);
+    (void)sodium_bin2hex(entry->request, sizeof entry->request, random, sizeof random);
+    (void)snprintf(entry->method, sizeof entry->method, "%s", method);
+    (void)snprintf(entry->target, sizeof entry->target, "%s", name);
+    return storage_audit_begin(storage, entry, err);
+}
+
+static int end_note(struct storage *storage, const struct storage_audit *entry, enum status status, int done)
+{
+    (void)storage_audit_end(storage, entry->request, status == STATUS_OK ? done : status == STATUS_NOT_FOUND ? 404 : 409, "", NULL);
+    return status == STATUS_OK ? EXIT_OK : EXIT_FAULT;
 }
 
 static int create_token(struct storage *storage, const struct token_options *options, struct error *err)
@@ -55,18 +60,25 @@ static int create_token(struct storage *storage, const struct token_options *opt
         (void)error_set(err, STATUS_INVALID, NULL, "--name is needed");
         return EXIT_USAGE;
     }
-    if (note(storage, "token+", options->name, err) != STATUS_OK ||
-        auth_create(storage, options->name, options->scope, expires, secret, err) != STATUS_OK) {
-        return EXIT_FAULT;
+    struct storage_audit entry;
+    enum status status = begin_note(storage, &entry, "token+", options->name, err);
+    if (status == STATUS_OK) {
+        status = auth_create(storage, options->name, options->scope, expires, secret, err);
     }
-    (void)printf("%s\n", secret);
-    return EXIT_OK;
+    if (status == STATUS_OK) {
+        (void)printf("%s\n", secret);
+    }
+    return end_note(storage, &entry, status, 201);
 }
 
 static int revoke_token(struct storage *storage, const char *name, struct error *err)
 {
-    bool done = note(storage, "token-", name, err) == STATUS_OK && storage_token_revoke(storage, name, err) == STATUS_OK;
-    return done ? EXIT_OK : EXIT_FAULT;
+    struct storage_audit entry;
+    enum status status = begin_note(storage, &entry, "token-", name, err);
+    if (status == STATUS_OK) {
+        status = storage_token_revoke(storage, name, err);
+    }
+    return end_note(storage, &entry, status, 204);
 }
 
 static void print_day(int64_t ms, const char *none)

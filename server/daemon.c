@@ -129,7 +129,9 @@ static enum status read_certificate(struct daemon *daemon, struct error *err)
     daemon->tls_cert = file_read(settings->tls_cert, PEM_MAX, &bytes, err);
     daemon->tls_key = daemon->tls_cert != NULL ? file_read(settings->tls_key, PEM_MAX, &bytes, err) : NULL;
     if (daemon->tls_key == NULL) {
-        return err->code;
+        struct error why = *err;
+        error_clear(err);
+        return error_set(err, why.code, NULL, "%s: %s", daemon->tls_cert == NULL ? "--tls-cert" : "--tls-key", why.message);
     }
     if (stat(settings->tls_key, &facts) == 0 && (facts.st_mode & S_IROTH) != 0) {
         journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL, "every user of this machine can read the TLS key");

@@ -126,6 +126,7 @@ static void tokens_are_named_and_have_their_share(void **state)
     assert_int_equal((int)json_number(change_at(&reply, 1), "status"), 429);
     assert_string_equal(json_text(change_at(&reply, 3), "target"), "guest"); /* made on the command line */
     assert_string_equal(json_text(change_at(&reply, 3), "who"), "console");
+    assert_int_equal((int)json_number(change_at(&reply, 3), "status"), 201);
     assert_string_equal(json_text(change_at(&reply, 4), "target"), "chief");
     reply_close(&reply);
     free(secret);
