@@ -16,6 +16,7 @@
 #include "server/auth.h"
 #include "server/http.h"
 #include "server/journal.h"
+#include "server/streams.h"
 #include "storage/storage.h"
 
 #define HOST "Host: localhost\r\n"
@@ -37,6 +38,7 @@ const struct fuzz_seed fuzz_seeds[] = {
               "Content-Length: 14\r\n\r\n{\"priority\":1}"),
     FUZZ_SEED("PUT /v1/datasets/a?format=csv&label=b&sha256=0 HTTP/1.1\r\n" HOST "Content-Type: text/csv\r\nContent-Length: 8\r\n\r\na,b\r\n1,2\r\n"),
     FUZZ_SEED("GET /openapi.json HTTP/1.0\r\nAuthorization: Bearer motif_x\r\nRange: bytes=0-9\r\nOrigin: http://localhost\r\n\r\n"),
+    FUZZ_SEED("GET /v1/events?after=now HTTP/1.1\r\n" HOST "Last-Event-ID: 7\r\n\r\n"),
     FUZZ_SEED("DELETE /v1/jobs/%30%31 HTTP/1.1\nHost: 127.0.0.1\nX: a\n b\n\n"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
@@ -49,6 +51,7 @@ static struct {
     struct journal *journal;
     struct api *api;
     struct auth auth;
+    struct streams *streams;
     struct http *http;
 } served;
 
@@ -59,6 +62,7 @@ static void stop(void)
     http_stop(served.http, 0);
     api_destroy(served.api);
     storage_close(served.storage);
+    streams_destroy(served.streams);
     journal_close(served.journal);
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         (void)snprintf(path, sizeof path, "%s%s", served.path, endings[i]);
@@ -78,6 +82,9 @@ static void start(void)
     FUZZ_CHECK(nowhere >= 0 && journal_open(&served.journal, nowhere, LOG_LEVEL_DEBUG, &err) == STATUS_OK);
     struct storage_options storage = {.path = served.path, .durability = STORAGE_DURABLE_NOT, .queue_limit = 20};
     FUZZ_CHECK(storage_open(&storage, &served.storage, &err) == STATUS_OK);
+    struct streams_options streams = {.heartbeat_ms = 0};
+    FUZZ_CHECK(streams_create(&streams, &served.streams, &err) == STATUS_OK);
+    FUZZ_CHECK(streams_start(served.streams, served.storage, &err) == STATUS_OK);
     struct api_options api = {.storage = served.storage, .kernels = kernels_best(), .threads_max = 4};
     api.methods = methods_all(&api.method_count);
     FUZZ_CHECK(api_create(&api, &served.api, &err) == STATUS_OK);
@@ -85,7 +92,7 @@ static void start(void)
     struct http_options http = {.host = "127.0.0.1", .loopback = true, .allow_host = "", .threads = 1, .handlers = 2,
                                 .connections = 64, .connections_per_address = 64,
                                 .deadlines = {.idle_ms = DEADLINE_MS, .header_ms = DEADLINE_MS, .grace_ms = DEADLINE_MS, .rate = 1000},
-                                .api = served.api, .auth = &served.auth, .journal = served.journal};
+                                .api = served.api, .auth = &served.auth, .journal = served.journal, .streams = served.streams};
     FUZZ_CHECK(http_start(&http, &served.http, &err) == STATUS_OK);
     FUZZ_CHECK(atexit(stop) == 0);
 }
