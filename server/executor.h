@@ -1,13 +1,9 @@
-/* Runs one job to its end inside this process: the only room that calls a method's create, step,
- * save and load.
+/* Takes a job that a worker claimed to its end, in the way that the job asks for.
  *
- *   config → create → load the latest checkpoint (or start from another job's model)
- *   → step, step, ... with metrics, progress and checkpoints between → result → succeeded
- *
- * Between two steps it looks at the job's control (scheduler.h): a pause, a cancel or the end of the
- * process saves a checkpoint and yields, and what the job becomes is storage's business. A step that
- * fails, or a store that does, fails the job with a document that says where. executor_run() is
- * called on a worker's thread; any number may run at the same time, each with its own thread pool. */
+ * The run itself (trainer/run.h) is the same in all of them:
+ *   thread    on the worker's own thread, in this process (executor_thread.c)
+ * executor_run() is called on a worker's thread and returns when the job has left; any number may run at the same
+ * time. */
 #ifndef MOTIF_SERVER_EXECUTOR_H
 #define MOTIF_SERVER_EXECUTOR_H
 

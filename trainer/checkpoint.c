@@ -1,4 +1,4 @@
-#include "server/executor_int.h"
+#include "trainer/run_int.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,37 +10,30 @@
 #define SAVE_TRIES 3
 #define HASH_BLOCK (256u * 1024u)
 
-static struct storage *store_of(const struct job_run *run)
-{
-    return run->executor->options.storage;
-}
-
 /* ---- saving ------------------------------------------------------------------------------------------ */
 
 static enum status save_once(struct job_run *run, const struct storage_checkpoint_new *what, struct error *err)
 {
-    struct storage_checkpoint_writer *writer = NULL;
+    const struct run_host *host = run->host;
+    struct pack_writer to;
     uint64_t bytes = 0;
     int64_t seq = 0;
-    double begun = executor_now();
-    enum status status = storage_checkpoint_begin(store_of(run), run->job.id, what, &writer, err);
+    double begun = run_now();
+    enum status status = host->save_begin(host->context, what, &to, err);
     if (status != STATUS_OK) {
         return status;
     }
-    struct pack_writer to = {.context = writer, .write = storage_checkpoint_write};
     status = run->method->save(run->run, &to, &bytes, err);
     if (status != STATUS_OK) {
-        storage_checkpoint_abandon(writer);
+        host->save_abandon(host->context);
         return status;
     }
-    status = storage_checkpoint_commit(writer, &seq, err);
+    status = host->save_commit(host->context, &seq, err);
     if (status == STATUS_OK) {
         run->last_checkpoint = seq;
         run->saved_step = what->step;
-        run->executor->checkpoints++;
-        journal_line(run->executor->options.journal, LOG_LEVEL_DEBUG, JOURNAL_EXECUTOR, NULL, run->job.id,
-                     "checkpoint %lld at step %lld: %llu bytes in %.0f ms", (long long)seq, (long long)what->step,
-                     (unsigned long long)bytes, (executor_now() - begun) * 1e3);
+        run_line(run, LOG_LEVEL_DEBUG, "checkpoint %lld at step %lld: %llu bytes in %.0f ms", (long long)seq,
+                 (long long)what->step, (unsigned long long)bytes, (run_now() - begun) * 1e3);
     }
     return status;
 }
@@ -62,9 +55,8 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
         if (status != STATUS_IO && status != STATUS_UNAVAILABLE) {
             return status == STATUS_OK ? status : error_set(err, status, failure.pointer, "%s", failure.message);
         }
-        journal_line(run->executor->options.journal, LOG_LEVEL_WARN, JOURNAL_EXECUTOR, NULL, run->job.id,
-                     "checkpoint not saved (%d of %d): %s", attempt, SAVE_TRIES, failure.message);
-        if (attempt == SAVE_TRIES || atomic_load(&run->control->drain)) {
+        run_line(run, LOG_LEVEL_WARN, "checkpoint not saved (%d of %d): %s", attempt, SAVE_TRIES, failure.message);
+        if (attempt == SAVE_TRIES || run->host->draining(run->host->context)) {
             return error_set(err, status, failure.pointer, "the checkpoint could not be saved: %s", failure.message);
         }
         (void)nanosleep(&(struct timespec){.tv_sec = attempt}, NULL);
@@ -76,25 +68,24 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
 
 typedef enum status load_function(struct method_run *run, const struct pack_reader *from, struct error *err);
 
-static enum status load_from(struct job_run *run, const char *job, struct storage_checkpoint_pick pick,
+static enum status load_from(struct job_run *run, enum run_of of, struct storage_checkpoint_pick pick,
                              load_function *load, struct storage_checkpoint *info, struct error *err)
 {
-    struct storage_checkpoint_reader *reader = NULL;
-    enum status status = storage_checkpoint_open(store_of(run), job, pick, &reader, info, err);
-    if (status != STATUS_OK) {
-        return status;
+    const struct run_host *host = run->host;
+    struct pack_reader from;
+    void *reader = NULL;
+    enum status status = host->open(host->context, of, pick, &reader, &from, info, err);
+    if (status == STATUS_OK) {
+        status = load(run->run, &from, err);
+        host->close(host->context, reader);
     }
-    struct pack_reader from = {
-        .context = reader, .total_bytes = (uint64_t)info->bytes, .read = storage_checkpoint_read};
-    status = load(run->run, &from, err);
-    storage_checkpoint_close(reader);
     return status;
 }
 
 static struct storage_checkpoint_pick source_pick(const struct job_run *run)
 {
-    return run->job.source_checkpoint > 0
-               ? (struct storage_checkpoint_pick){.by = STORAGE_SEQ, .seq = run->job.source_checkpoint}
+    return run->job->source_checkpoint > 0
+               ? (struct storage_checkpoint_pick){.by = STORAGE_SEQ, .seq = run->job->source_checkpoint}
                : (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
 }
 
@@ -102,41 +93,46 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
 {
     struct storage_checkpoint info = {0};
     struct error none = {0};
-    bool evaluate = run->job.task == JOB_EVALUATE;
-    run->seconds_before = report_seconds_before(run->job.progress);
+    bool evaluate = run->job->task == JOB_EVALUATE;
+    run->seconds_before = report_seconds_before(run->job->progress);
     if (evaluate) {
-        return load_from(run, run->job.source_job, source_pick(run), run->method->load, &info, err);
+        return load_from(run, RUN_OF_SOURCE, source_pick(run), run->method->load, &info, err);
     }
-    enum status status = load_from(run, run->job.id, (struct storage_checkpoint_pick){.by = STORAGE_LATEST},
+    enum status status = load_from(run, RUN_OF_JOB, (struct storage_checkpoint_pick){.by = STORAGE_LATEST},
                                    run->method->load, &info, &none);
     if (status == STATUS_OK) {
         run->last_checkpoint = info.seq;
         run->saved_step = info.step;
         run->reported_samples = info.samples;
-        return storage_job_rewind(store_of(run), run->job.id, info.samples, err);
+        return run->host->rewind(run->host->context, info.samples, err);
     }
     if (status != STATUS_NOT_FOUND) {
         return error_set(err, status, none.pointer, "checkpoint %lld: %s", (long long)info.seq, none.message);
     }
     /* From the start: what an earlier attempt without a checkpoint measured will be measured again. */
-    status = storage_job_rewind(store_of(run), run->job.id, -1, err);
-    if (status == STATUS_OK && run->job.source_job[0] != '\0') {
-        status = load_from(run, run->job.source_job, source_pick(run), run->method->warm_start, &info, err);
+    status = run->host->rewind(run->host->context, -1, err);
+    if (status == STATUS_OK && run->job->source_job[0] != '\0') {
+        status = load_from(run, RUN_OF_SOURCE, source_pick(run), run->method->warm_start, &info, err);
     }
     return status;
 }
 
 /* ---- what a method sees of its job's checkpoints ----------------------------------------------------- */
 
+/* An evaluation looks at the checkpoints of the job that it evaluates. */
+static enum run_of table_of(const struct job_run *run)
+{
+    return run->job->task == JOB_EVALUATE ? RUN_OF_SOURCE : RUN_OF_JOB;
+}
+
 static enum status table_count(void *context, size_t *count, struct error *err)
 {
     struct job_run *run = context;
-    /* An evaluation looks at the checkpoints of the job that it evaluates. */
-    const char *job = run->job.task == JOB_EVALUATE ? run->job.source_job : run->job.id;
+    const struct run_host *host = run->host;
     arena_reset(&run->list_arena);
     run->list_valid = false;
     enum status status =
-        storage_checkpoint_list(store_of(run), job, &run->list_arena, &run->list, &run->list_count, err);
+        host->list(host->context, table_of(run), &run->list_arena, &run->list, &run->list_count, err);
     if (status == STATUS_OK) {
         run->list_valid = true;
         *count = run->list_count;
@@ -169,23 +165,15 @@ static enum status table_describe(void *context, size_t index, struct method_che
 static enum status table_open(void *context, size_t index, struct pack_reader *reader, struct error *err)
 {
     struct job_run *run = context;
-    const char *job = run->job.task == JOB_EVALUATE ? run->job.source_job : run->job.id;
+    const struct run_host *host = run->host;
     enum status status = table_entry(run, index, err);
-    storage_checkpoint_close(run->reader);
+    host->close(host->context, run->reader);
     run->reader = NULL;
     if (status != STATUS_OK) {
         return status;
     }
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = run->list[index].seq};
-    status = storage_checkpoint_open(store_of(run), job, pick, &run->reader, NULL, err);
-    if (status == STATUS_OK) {
-        *reader = (struct pack_reader){
-            .context = run->reader,
-            .total_bytes = (uint64_t)run->list[index].bytes,
-            .read = storage_checkpoint_read,
-        };
-    }
-    return status;
+    return host->open(host->context, table_of(run), pick, &run->reader, reader, NULL, err);
 }
 
 struct method_checkpoints checkpoint_table(struct job_run *run)
@@ -196,7 +184,7 @@ struct method_checkpoints checkpoint_table(struct job_run *run)
 
 void checkpoint_table_close(struct job_run *run)
 {
-    storage_checkpoint_close(run->reader);
+    run->host->close(run->host->context, run->reader);
     run->reader = NULL;
     run->list_valid = false;
 }
@@ -233,21 +221,18 @@ static enum status hash_weights(const struct pack_reader *from, unsigned char di
 
 enum status checkpoint_weights(struct job_run *run, char text[65], struct error *err)
 {
-    struct storage_checkpoint_reader *reader = NULL;
-    struct storage_checkpoint info = {0};
+    const struct run_host *host = run->host;
+    struct pack_reader from;
     unsigned char digest[HASH_BYTES];
-    bool evaluate = run->job.task == JOB_EVALUATE;
+    void *reader = NULL;
     struct storage_checkpoint_pick pick =
-        evaluate ? source_pick(run) : (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
-    enum status status = storage_checkpoint_open(store_of(run), evaluate ? run->job.source_job : run->job.id, pick,
-                                                 &reader, &info, err);
+        run->job->task == JOB_EVALUATE ? source_pick(run) : (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
+    enum status status = host->open(host->context, table_of(run), pick, &reader, &from, NULL, err);
     if (status != STATUS_OK) {
         return status;
     }
-    struct pack_reader from = {
-        .context = reader, .total_bytes = (uint64_t)info.bytes, .read = storage_checkpoint_read};
     status = hash_weights(&from, digest, err);
-    storage_checkpoint_close(reader);
+    host->close(host->context, reader);
     if (status == STATUS_OK) {
         hash_hex(digest, text);
     }

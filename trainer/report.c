@@ -1,4 +1,4 @@
-#include "server/executor_int.h"
+#include "trainer/run_int.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 double report_seconds(const struct job_run *run)
 {
-    return run->seconds_before + (executor_now() - run->begun);
+    return run->seconds_before + (run_now() - run->begun);
 }
 
 double report_seconds_before(const char *progress)
@@ -36,8 +36,7 @@ enum status report_flush(struct job_run *run, struct error *err)
 {
     size_t count = run->metric_count;
     run->metric_count = 0;
-    return count == 0 ? STATUS_OK
-                      : storage_metric_append(run->executor->options.storage, run->job.id, run->metrics, count, err);
+    return count == 0 ? STATUS_OK : run->host->metrics(run->host->context, run->metrics, count, err);
 }
 
 void report_metric(void *context, const char *name, int64_t step, double value)
@@ -60,8 +59,7 @@ void report_metric(void *context, const char *name, int64_t step, double value)
 void report_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
 {
     struct job_run *run = context;
-    (void)storage_artifact_put(run->executor->options.storage, run->job.id, name, media_type, bytes, count,
-                               &run->fault);
+    (void)run->host->artifact(run->host->context, name, media_type, bytes, count, &run->fault);
 }
 
 /* ---- progress -------------------------------------------------------------------------------------------- */
@@ -101,7 +99,7 @@ static void write_progress(struct job_run *run, struct buf *out)
 
 enum status report_progress(struct job_run *run, bool now, struct error *err)
 {
-    double time = executor_now(), elapsed = time - run->reported;
+    double time = run_now(), elapsed = time - run->reported;
     if (!now && elapsed < REPORT_SECONDS) {
         return STATUS_OK;
     }
@@ -111,9 +109,8 @@ enum status report_progress(struct job_run *run, bool now, struct error *err)
     run->reported = time;
     run->reported_samples = run->progress.samples;
     write_progress(run, &out);
-    enum status status = out.failed
-                             ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the progress")
-                             : storage_job_progress(run->executor->options.storage, run->job.id, out.data, err);
+    enum status status = out.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the progress")
+                                    : run->host->progress(run->host->context, out.data, err);
     buf_close(&out);
     return status;
 }
@@ -145,7 +142,7 @@ static void add_text(struct buf *out, const cJSON *written, const char *key, con
 /* What every result carries, whatever the method. `out` holds the method's object, whose end is moved. */
 static enum status add_common(struct job_run *run, struct buf *out, struct error *err)
 {
-    const struct executor_options *options = &run->executor->options;
+    const struct run_setup *setup = run->setup;
     const struct config_field *seed = config_find(&run->method->config, "seed");
     char weights[HASH_TEXT];
     cJSON *written = NULL;
@@ -162,9 +159,9 @@ static enum status add_common(struct job_run *run, struct buf *out, struct error
         add_number(out, written, "samples", (double)run->progress.samples);
         add_number(out, written, "seconds", report_seconds(run));
         add_number(out, written, "threads", run->threads);
-        add_text(out, written, "build", options->build);
-        add_text(out, written, "cpu", options->cpu);
-        add_text(out, written, "blas_core", options->blas_core);
+        add_text(out, written, "build", setup->build);
+        add_text(out, written, "cpu", setup->cpu);
+        add_text(out, written, "blas_core", setup->blas_core);
         add_text(out, written, "weights_sha256", weights);
         buf_text(out, "}");
         status = out->failed ? error_set(err, STATUS_LIMIT, NULL, "the result is too large") : STATUS_OK;
@@ -196,7 +193,7 @@ char *report_result(struct job_run *run, struct error *err)
     return buf_take(&out, &bytes);
 }
 
-char *report_error(struct job_run *run, const struct error *failure)
+char *report_error(const struct job_run *run, const struct error *failure)
 {
     struct json_sink json;
     struct buf out;
@@ -215,11 +212,11 @@ char *report_error(struct job_run *run, const struct error *failure)
     if (failure->pointer[0] != '\0') {
         sink_text(to, "pointer", failure->pointer);
     }
-    if (run->run != NULL) {
+    if (run != NULL && run->run != NULL) {
         sink_integer(to, "step", run->progress.step);
         sink_integer(to, "samples", run->progress.samples);
     }
-    if (run->last_checkpoint > 0) {
+    if (run != NULL && run->last_checkpoint > 0) {
         sink_integer(to, "checkpoint", run->last_checkpoint);
     } else {
         sink_null(to, "checkpoint");

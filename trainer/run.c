@@ -1,0 +1,283 @@
+#include "trainer/run_int.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/config_json.h"
+#include "api/json.h"
+
+enum outcome { OUTCOME_DONE, OUTCOME_YIELD, OUTCOME_FAILED };
+
+double run_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void run_line(const struct job_run *run, enum log_level level, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    run->host->line(run->host->context, level, text);
+}
+
+static void log_core(void *context, enum log_level level, const char *text)
+{
+    const struct job_run *run = context;
+    run->host->line(run->host->context, level, text);
+}
+
+/* ---- before the first step ------------------------------------------------------------------------- */
+
+static enum status find_method(struct job_run *run, struct error *err)
+{
+    const struct run_setup *setup = run->setup;
+    for (size_t i = 0; i < setup->method_count; i++) {
+        if (strcmp(setup->methods[i]->kind, run->job->kind) == 0) {
+            run->method = setup->methods[i];
+            return STATUS_OK;
+        }
+    }
+    return error_set(err, STATUS_NOT_FOUND, NULL, "this build has no kind \"%.60s\"", run->job->kind);
+}
+
+static enum status parse_config(struct job_run *run, struct error *err)
+{
+    struct api_faults *faults = calloc(1, sizeof *faults);
+    if (faults == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the configuration");
+    }
+    enum status status = api_config_parse(run->method, NULL, run->job->config, strlen(run->job->config), "/config",
+                                          &run->config, faults, err);
+    if (status != STATUS_OK && faults->count > 0) {
+        error_clear(err);
+        (void)error_set(err, status, faults->items[0].pointer, "%s", faults->items[0].detail);
+    }
+    free(faults);
+    return status;
+}
+
+/* An evaluation's parameters: {"samples", "seed"}, checked when it was submitted. */
+static enum status begin_evaluation(struct job_run *run, struct error *err)
+{
+    cJSON *params = NULL;
+    const char *text = run->job->params != NULL ? run->job->params : "{}";
+    enum status status = json_parse(text, strlen(text), &params, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    const cJSON *samples = cJSON_GetObjectItemCaseSensitive(params, "samples");
+    const cJSON *seed = cJSON_GetObjectItemCaseSensitive(params, "seed");
+    if (!cJSON_IsNumber(samples) || !cJSON_IsNumber(seed)) {
+        status = error_set(err, STATUS_CORRUPT, "/params", "an evaluation needs samples and seed");
+    } else {
+        struct method_evaluation what = {.samples = (int64_t)samples->valuedouble,
+                                         .seed = (int64_t)seed->valuedouble};
+        status = run->method->begin_evaluation(run->run, &what, err);
+    }
+    cJSON_Delete(params);
+    return status;
+}
+
+/* The job's own wish, else its configuration's, else the daemon's. */
+static int threads_of(const struct job_run *run)
+{
+    const struct run_setup *setup = run->setup;
+    const struct config_field *field = config_find(&run->method->config, "threads");
+    int threads = run->job->threads;
+    if (threads <= 0 && field != NULL) {
+        threads = (int)config_number(field, run->config);
+    }
+    threads = threads > 0 ? threads : setup->threads_default;
+    return threads > setup->threads_max ? setup->threads_max : threads;
+}
+
+static enum status open_run(struct job_run *run, struct error *err)
+{
+    struct method_estimate estimate = {0};
+    enum status status = find_method(run, err);
+    if (status == STATUS_OK) {
+        status = parse_config(run, err);
+    }
+    if (status == STATUS_OK) {
+        run->threads = threads_of(run);
+        status = pool_create(run->threads, &run->pool, err);
+    }
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (run->method->estimate(run->config, &estimate, NULL) == STATUS_OK) {
+        run->flops_per_sample =
+            estimate.gflops > 0 ? 0 : estimate.flops_per_sample; /* a speed of its own is no gauge */
+    }
+    run->env = (struct method_env){
+        .pool = run->pool,
+        .kernels = run->setup->kernels,
+        .data = run->setup->data,
+        .log = {.context = run, .line = log_core},
+        .context = run,
+        .metric = report_metric,
+        .artifact = report_artifact,
+        .checkpoints = checkpoint_table(run),
+    };
+    status = run->method->create(run->config, &run->env, &run->run, err);
+    if (status == STATUS_OK) {
+        status = checkpoint_restore(run, err);
+    }
+    if (status == STATUS_OK && run->job->task == JOB_EVALUATE) {
+        status = begin_evaluation(run, err);
+    }
+    if (status == STATUS_OK) {
+        run->method->progress(run->run, &run->progress);
+    }
+    return status;
+}
+
+/* ---- the steps --------------------------------------------------------------------------------------- */
+
+static void count_step(const struct job_run *run, int64_t samples, double seconds)
+{
+    double gflops = samples > 0 && seconds > 0.0 && run->flops_per_sample > 0.0
+                        ? run->flops_per_sample * (double)samples / seconds / run->threads * 1e-9
+                        : 0.0;
+    run->host->stepped(run->host->context, samples > 0 ? samples : 0, seconds, gflops);
+}
+
+static enum status one_step(struct job_run *run, enum method_wish *wish, struct error *err)
+{
+    int64_t samples_before = run->progress.samples;
+    double begun = run_now();
+    *wish = METHOD_CONTINUE;
+    enum status status = run->method->step(run->run, wish, err);
+    checkpoint_table_close(run);
+    if (status == STATUS_OK && run->fault.code != STATUS_OK) {
+        *err = run->fault;
+        status = run->fault.code;
+    }
+    if (status == STATUS_OK) {
+        run->method->progress(run->run, &run->progress);
+        count_step(run, run->progress.samples - samples_before, run_now() - begun);
+        status = report_flush(run, err);
+    }
+    return status == STATUS_OK ? report_progress(run, *wish != METHOD_CONTINUE, err) : status;
+}
+
+/* Saves unless what would be saved is on disk already, or the job leaves nothing to continue from. */
+static enum status save_if_new(struct job_run *run, struct error *err)
+{
+    bool saved = run->job->task == JOB_EVALUATE || run->progress.step == run->saved_step;
+    return saved ? STATUS_OK : checkpoint_save(run, false, err);
+}
+
+static enum outcome run_steps(struct job_run *run, struct error *err)
+{
+    enum method_wish wish = METHOD_CONTINUE;
+    bool stepped = false;
+    while (!run->host->must_yield(run->host->context)) {
+        if (one_step(run, &wish, err) != STATUS_OK) {
+            return OUTCOME_FAILED;
+        }
+        stepped = true;
+        bool save = wish != METHOD_CONTINUE && run->job->task == JOB_TRAIN;
+        if (save && checkpoint_save(run, wish == METHOD_STAGE_END, err) != STATUS_OK) {
+            return OUTCOME_FAILED;
+        }
+        if (wish == METHOD_DONE) {
+            return OUTCOME_DONE;
+        }
+    }
+    if (stepped && wish == METHOD_CONTINUE && save_if_new(run, err) != STATUS_OK) {
+        return OUTCOME_FAILED;
+    }
+    return OUTCOME_YIELD;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------ */
+
+static void leave(struct job_run *run, enum job_event event, const char *result, const char *error)
+{
+    run->host->leave(run->host->context, event, result, error, report_seconds(run));
+}
+
+static enum job_event fail(struct job_run *run, const struct error *failure)
+{
+    char *document = report_error(run, failure);
+    run_line(run, LOG_LEVEL_WARN, "failed: %s", failure->message);
+    leave(run, JOB_EVENT_FAIL, NULL, document != NULL ? document : "{\"code\":\"out-of-memory\"}");
+    free(document);
+    return JOB_EVENT_FAIL;
+}
+
+static enum job_event succeed(struct job_run *run)
+{
+    struct error err = {0};
+    char *document = report_result(run, &err);
+    if (document == NULL) {
+        (void)error_set(&err, STATUS_NO_MEMORY, NULL, "no memory for the result");
+        return fail(run, &err);
+    }
+    leave(run, JOB_EVENT_SUCCEED, document, NULL);
+    free(document);
+    return JOB_EVENT_SUCCEED;
+}
+
+static void close_run(struct job_run *run)
+{
+    checkpoint_table_close(run);
+    if (run->method != NULL) {
+        run->method->destroy(run->run);
+    }
+    pool_destroy(run->pool);
+    free(run->config);
+    arena_close(&run->list_arena);
+    free(run);
+}
+
+static enum job_event run_opened(struct job_run *run)
+{
+    struct error err = {0};
+    run_line(run, LOG_LEVEL_INFO, "running %s with %d threads, from checkpoint %lld", run->job->kind, run->threads,
+             (long long)run->last_checkpoint);
+    switch (run_steps(run, &err)) {
+    case OUTCOME_DONE:
+        return succeed(run);
+    case OUTCOME_YIELD:
+        (void)report_progress(run, true, &err);
+        leave(run, JOB_EVENT_YIELD, NULL, NULL);
+        return JOB_EVENT_YIELD;
+    default:
+        return fail(run, &err);
+    }
+}
+
+enum job_event run_job(const struct run_setup *setup, const struct run_host *host, const struct storage_job *job)
+{
+    struct error err = {0};
+    struct job_run *run = calloc(1, sizeof *run);
+    if (run == NULL) {
+        host->line(host->context, LOG_LEVEL_ERROR, "no memory for the job");
+        host->leave(host->context, JOB_EVENT_FAIL, NULL, "{\"code\":\"out-of-memory\"}", 0.0);
+        return JOB_EVENT_FAIL;
+    }
+    run->setup = setup;
+    run->host = host;
+    run->job = job;
+    run->begun = run->reported = run_now();
+    run->saved_step = -1;
+    arena_init(&run->list_arena, 4096, 0);
+    enum job_event end = open_run(run, &err) == STATUS_OK ? run_opened(run) : fail(run, &err);
+    close_run(run);
+    return end;
+}
+
+char *run_failure(const struct error *failure)
+{
+    return report_error(NULL, failure);
+}
