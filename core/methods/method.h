@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "core/base/buf.h"
+#include "core/base/comm.h"
 #include "core/base/config.h"
 #include "core/base/error.h"
 #include "core/base/graph.h"
@@ -81,6 +82,8 @@ struct method_checkpoints {
 /* What a run may use. The executor owns all of it and keeps it valid for the life of the run. */
 struct method_env {
     struct pool *pool;
+    struct comm *comm; /* ranks that work on the same run (core/base/comm.h), each with all of the fields here; NULL: one. All ranks call the
+                          same functions in the same order and hold the same state after each, so that any may save() */
     const struct kernels *kernels;
     const char *data; /* folder of data sets (core/data/dataset.h), NULL: none */
     double step_seconds; /* how long a step may take, at the boundary of its pieces; 0: as the method likes */
