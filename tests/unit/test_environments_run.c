@@ -135,8 +135,8 @@ struct witness {
 static void take_outcomes(void *context, struct method_run *run)
 {
     struct witness *w = context;
-    w->count = run->count;
-    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->count);
+    w->count = run->walk.count;
+    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->walk.count);
 }
 
 static void run_through(const struct config_setting *settings, int threads, int often, struct witness *w)
@@ -449,12 +449,12 @@ static void odd_checkpoints_are_refused(void **state)
         assert_ok(host_step(&host, method, run, &wish, err));
     for (int odd = 0; odd < 4; odd++) {
         struct method_run *again;
-        int64_t updates = run->fits[0]->updates, phase = run->phase;
+        int64_t updates = run->fits[0]->updates, phase = run->walk.phase;
         run->fits[0]->updates = odd == 1 ? 1000 : odd == 2 ? -1 : updates;
-        run->phase = odd == 3 ? 9 : phase;
+        run->walk.phase = odd == 3 ? 9 : phase;
         assert_ok(host_save(method, run, &bytes, err));
         run->fits[0]->updates = updates;
-        run->phase = phase;
+        run->walk.phase = phase;
         assert_ok(method->create(odd ? &config : &other, &host.env, &again, err));
         struct pack_reader reader = host_reader(&bytes);
         assert_int_equal(method->load(again, &reader, NULL), STATUS_CORRUPT);

@@ -160,8 +160,8 @@ struct witness {
 static void take_outcomes(void *context, struct method_run *run)
 {
     struct witness *w = context;
-    w->count = run->count;
-    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->count);
+    w->count = run->walk.count;
+    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->walk.count);
 }
 
 static void run_through(const struct config_setting *settings, int threads, int every, struct witness *w)
@@ -263,7 +263,7 @@ static void summaries_are_medians(void **state)
     struct factors_case cases[] = {{MODEL_VAE, 0, 0}, {MODEL_VAE, 0, 1}, {MODEL_VAE, 0, 2}, {MODEL_VAE, 0.5, 0}};
     struct outcome outcomes[4] = {
         {.mse = 0.3, .dci = 0.1}, {.mse = 5, .dci = 0.3}, {.mse = 0.4, .dci = NAN}, {.mse = 1}};
-    struct method_run run = {.cases = cases, .outcomes = outcomes, .count = 4};
+    struct method_run run = {.walk = {.count = 4}, .cases = cases, .outcomes = outcomes};
     struct summary rows[4];
     assert_int_equal(summarise(&run, rows, 4), 2);
     assert_true(rows[0].count == 3 && fabs(rows[0].mse.median - 0.4) < 1e-12 &&
@@ -406,12 +406,12 @@ static void odd_checkpoints_are_refused(void **state)
     for (int i = 0; i < 5; i++)
         assert_ok(host_step(&host, method, run, &wish, err));
     for (int odd = 0; odd < 4; odd++) {
-        int64_t at = run->at, chosen = run->chosen, position = run->fits[0]->position;
-        run->at = odd == 1 ? 0 : at;
+        int64_t at = run->walk.at, chosen = run->chosen, position = run->fits[0]->position;
+        run->walk.at = odd == 1 ? 0 : at;
         run->chosen = odd == 1 ? -2 : chosen;
         run->fits[0]->position = odd == 2 ? 100000 : odd == 3 ? -1 : position;
         assert_ok(host_save(method, run, &bytes, err));
-        run->at = at;
+        run->walk.at = at;
         run->chosen = chosen;
         run->fits[0]->position = position;
         struct method_run *again = start(&host, odd ? &config : &other);

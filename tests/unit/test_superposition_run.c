@@ -82,8 +82,8 @@ struct witness {
 static void take_outcomes(void *context, struct method_run *run)
 {
     struct witness *w = context;
-    w->count = run->count;
-    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->count);
+    w->count = run->walk.count;
+    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->walk.count);
 }
 
 static void run_through(const struct config_setting *settings, int threads, int every, struct witness *w)

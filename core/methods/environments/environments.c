@@ -1,13 +1,14 @@
 /* Environments as a row of the registry.
  *
  * A tour: arcs.c (which changes data can tell apart), fit.c (one model in training), least.c (heads by least
- * squares), config.c (what can be set, and the list of cases), run.c and work.c (the course of a run), evaluate.c
- * (what is measured), summary.c, result.c and plots.c (what is said of it), checkpoint.c (what is saved), query.c
+ * squares), config.c (what can be set, and the list of cases), run.c (what a run is, and what of it is saved),
+ * work.c (its cases), evaluate.c (what is measured), summary.c, result.c and plots.c (what is said of it), query.c
  * (asking). */
 #include "core/methods/environments/environments.h"
 
 #include "core/methods/environments/config.h"
 #include "core/methods/environments/run.h"
+#include "core/methods/walk.h"
 
 static const struct method_metric metrics[] = {
     {"loss", "", "squared error of a training batch, mean of twenty updates"},
@@ -48,14 +49,14 @@ const struct method environments_method = {
     .check = environments_check,
     .estimate = environments_estimate,
     .create = environments_create,
-    .step = environments_step,
-    .progress = environments_progress,
-    .save = environments_save,
-    .load = environments_load,
-    .warm_start = environments_warm_start,
-    .begin_evaluation = environments_begin_evaluation,
+    .step = walk_step,
+    .progress = walk_progress,
+    .save = walk_save,
+    .load = walk_load,
+    .warm_start = walk_warm_start,
+    .begin_evaluation = walk_begin_evaluation,
     .result = environments_result,
-    .destroy = environments_destroy,
+    .destroy = walk_destroy,
     .open = environments_open,
     .close = environments_close,
     .model_bytes = environments_model_bytes,

@@ -143,7 +143,7 @@ enum status tree_case_evaluate(struct method_run *run, struct outcome *o, struct
     o->worst_objective = run->worst;
     o->restart = (double)run->chosen;
     enum status status = w ? STATUS_OK : no_memory(err);
-    if (!status && !run->alone)
+    if (!status && !run->walk.alone)
         status = tree_fit_settle(run->fits[0], refitted(run), err);
     if (!status)
         status = codes_of(run, run->test, &z, err);

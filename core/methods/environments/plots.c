@@ -76,7 +76,7 @@ static enum status write_table(const struct method_run *run, const int *match, s
         }
     enum status status = bytes.failed ? no_memory(err) : STATUS_OK;
     if (!status)
-        run->env.artifact(run->env.context, "tree.csv", "text/csv", bytes.data, bytes.size);
+        run->walk.env.artifact(run->walk.env.context, "tree.csv", "text/csv", bytes.data, bytes.size);
     buf_close(&bytes);
     return status;
 }
@@ -110,7 +110,7 @@ static enum status draw_tree(const struct method_run *run, const struct tree_mar
     buf_init(&bytes, CHART_BYTES);
     enum status status = tree_plot_png(&plot, &bytes, err);
     if (!status)
-        run->env.artifact(run->env.context, "tree.png", "image/png", bytes.data, bytes.size);
+        run->walk.env.artifact(run->walk.env.context, "tree.png", "image/png", bytes.data, bytes.size);
     buf_close(&bytes);
     free(pale);
     return status;
@@ -140,7 +140,7 @@ struct curve {
     int baseline;
     size_t count;
 };
-static const size_t columns[3] = {SUMMARY_COLUMN(mcc), SUMMARY_COLUMN(mse), SUMMARY_COLUMN(mse_unseen)};
+static const size_t columns[3] = {OUTCOME_COLUMN(mcc), OUTCOME_COLUMN(mse), OUTCOME_COLUMN(mse_unseen)};
 
 /* A curve for each baseline; without a sweep a point each, side by side. */
 static int collect(const struct method_run *run, const struct summary *rows, int count, struct curve *curves)
@@ -202,15 +202,15 @@ static enum status draw_curves(const struct method_run *run, const struct curve 
                           .panel_count = 3,
                           .one_legend = true,
                           .note = "Medians over seeds; bars reach from the least to the largest."};
-    return hand_over_chart(&run->env, sweep ? "sweep" : "baselines", &chart, err);
+    return hand_over_chart(&run->walk.env, sweep ? "sweep" : "baselines", &chart, err);
 }
 
 static enum status curve_chart(struct method_run *run, struct error *err)
 {
-    struct summary *rows = calloc((size_t)run->count, sizeof *rows);
+    struct summary *rows = calloc((size_t)run->walk.count, sizeof *rows);
     struct curve *curves = calloc(BASELINES, sizeof *curves);
     enum status status = STATUS_OK;
-    int count = rows && curves ? environments_summarise(run, rows, run->count) : 0;
+    int count = rows && curves ? environments_summarise(run, rows, run->walk.count) : 0;
     if (!rows || !curves || count == 0)
         status = no_memory(err);
     if (!status && count > 1)
@@ -222,8 +222,8 @@ static enum status curve_chart(struct method_run *run, struct error *err)
 
 enum status environments_plots(struct method_run *run, struct error *err)
 {
-    if (!run->env.artifact)
+    if (!run->walk.env.artifact)
         return STATUS_OK;
     enum status status = run->arcs.shape == ARCS_TREE && run->arcs.count > 0 ? tree_picture(run, err) : STATUS_OK;
-    return !status && !run->alone ? curve_chart(run, err) : status;
+    return !status && !run->walk.alone ? curve_chart(run, err) : status;
 }

@@ -20,7 +20,7 @@ struct method_model {
 static enum status read_model(struct method_model *m, const struct pack_reader *from, struct error *err)
 {
     struct method_run *run = m->run;
-    enum status status = environments_load(run, from, err);
+    enum status status = walk_load(run, from, err);
     const struct tree_model *model = status ? NULL : run->fits[0]->model;
     m->weights = status ? NULL : malloc((size_t)run->tree->nodes * (size_t)model->setup.latent * sizeof *m->weights);
     if (!status && !m->weights)
@@ -56,7 +56,7 @@ void environments_close(struct method_model *model)
 {
     if (!model)
         return;
-    environments_destroy(model->run);
+    walk_destroy(model->run);
     pool_destroy(model->pool);
     free(model->weights);
     free(model);

@@ -12,22 +12,22 @@ static const struct {
     const char *name;
     size_t column;
 } fields[] = {
-    {"mcc", SUMMARY_COLUMN(mcc)},
-    {"linear_r2", SUMMARY_COLUMN(linear_r2)},
-    {"mse", SUMMARY_COLUMN(mse)},
-    {"mse_unseen", SUMMARY_COLUMN(mse_unseen)},
-    {"mse_unseen_fit", SUMMARY_COLUMN(mse_unseen_fit)},
-    {"changes_found", SUMMARY_COLUMN(changes_found)},
-    {"changes_true", SUMMARY_COLUMN(changes_true)},
-    {"changes_right", SUMMARY_COLUMN(changes_right)},
-    {"accuracy", SUMMARY_COLUMN(accuracy)},
-    {"accuracy_unseen", SUMMARY_COLUMN(accuracy_unseen)},
-    {"train_loss", SUMMARY_COLUMN(train_loss)},
-    {"updates", SUMMARY_COLUMN(updates)},
-    {"trained_samples", SUMMARY_COLUMN(samples)},
-    {"objective", SUMMARY_COLUMN(objective)},
-    {"worst_objective", SUMMARY_COLUMN(worst_objective)},
-    {"restart", SUMMARY_COLUMN(restart)},
+    {"mcc", OUTCOME_COLUMN(mcc)},
+    {"linear_r2", OUTCOME_COLUMN(linear_r2)},
+    {"mse", OUTCOME_COLUMN(mse)},
+    {"mse_unseen", OUTCOME_COLUMN(mse_unseen)},
+    {"mse_unseen_fit", OUTCOME_COLUMN(mse_unseen_fit)},
+    {"changes_found", OUTCOME_COLUMN(changes_found)},
+    {"changes_true", OUTCOME_COLUMN(changes_true)},
+    {"changes_right", OUTCOME_COLUMN(changes_right)},
+    {"accuracy", OUTCOME_COLUMN(accuracy)},
+    {"accuracy_unseen", OUTCOME_COLUMN(accuracy_unseen)},
+    {"train_loss", OUTCOME_COLUMN(train_loss)},
+    {"updates", OUTCOME_COLUMN(updates)},
+    {"trained_samples", OUTCOME_COLUMN(samples)},
+    {"objective", OUTCOME_COLUMN(objective)},
+    {"worst_objective", OUTCOME_COLUMN(worst_objective)},
+    {"restart", OUTCOME_COLUMN(restart)},
 };
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -71,8 +71,8 @@ static void write_summary(const struct method_run *run, const struct summary *s,
 
 static enum status write_summaries(const struct method_run *run, const struct sink *out, struct error *err)
 {
-    struct summary *rows = calloc((size_t)run->count, sizeof *rows);
-    int count = rows ? environments_summarise(run, rows, run->count) : 0;
+    struct summary *rows = calloc((size_t)run->walk.count, sizeof *rows);
+    int count = rows ? environments_summarise(run, rows, run->walk.count) : 0;
     for (size_t i = 0; count && i < COUNT(fields); i++) /* the group of the last case */
         write_value(out, fields[i].name, rows[count - 1].column[fields[i].column].median);
     sink_begin_list(out, "summary");
@@ -151,22 +151,22 @@ static enum status write_found(struct method_run *run, const struct sink *out, s
 
 enum status environments_result(struct method_run *run, const struct sink *out, struct error *err)
 {
-    if (run->phase != PHASE_DONE)
+    if (run->walk.phase != WALK_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
-    enum status status = run->opened == run->at ? STATUS_OK : tree_case_open(run, (int)run->at, err);
+    enum status status = run->walk.opened == run->walk.at ? STATUS_OK : tree_case_open(run, (int)run->walk.at, err);
     if (status)
         return status;
     sink_integer(out, "seed", run->config.seed);
     sink_integer(out, "samples", run->test->rows);
-    if (run->alone) {
-        write_outcome(out, &run->outcomes[run->at]);
+    if (run->walk.alone) {
+        write_outcome(out, &run->outcomes[run->walk.at]);
         return STATUS_OK;
     }
     status = write_summaries(run, out, err);
     if (!status)
         status = write_found(run, out, err);
     sink_begin_list(out, "curve");
-    for (int i = 0; i < run->count; i++) {
+    for (int i = 0; i < run->walk.count; i++) {
         sink_begin_object(out, NULL);
         write_case(run, &run->cases[i], out);
         sink_integer(out, "case_seed", run->cases[i].seed);

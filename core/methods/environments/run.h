@@ -1,4 +1,4 @@
-/* The run functions behind core/methods/method.h (see there). */
+/* The functions behind core/methods/method.h (see there) that are not the walk's (core/methods/walk.h). */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_H
 
@@ -6,16 +6,7 @@
 
 enum status environments_create(const void *config, const struct method_env *env, struct method_run **run,
                                 struct error *err);
-enum status environments_step(struct method_run *run, enum method_wish *wish, struct error *err);
-void environments_progress(const struct method_run *run, struct method_progress *out);
-enum status environments_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes,
-                              struct error *err);
-enum status environments_load(struct method_run *run, const struct pack_reader *from, struct error *err);
-enum status environments_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err);
-enum status environments_begin_evaluation(struct method_run *run, const struct method_evaluation *what,
-                                          struct error *err);
 enum status environments_result(struct method_run *run, const struct sink *out, struct error *err);
-void environments_destroy(struct method_run *run);
 
 enum status environments_open(const void *config, const struct kernels *kernels, const char *data,
                               const struct pack_reader *from, struct method_model **model, struct error *err);

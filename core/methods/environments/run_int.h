@@ -1,17 +1,15 @@
 /* An environments run in progress: private to core/methods/environments.
  *
- *   for each case:  TRAIN (restarts side by side) --> EVALUATE (settle, refit, measure) --> next case
- *   after the last: DONE, with the last case's model still there
- *
- * run.c drives the phases, work.c opens cases (what the data, the tree and the arcs are), evaluate.c measures,
- * checkpoint.c names what is saved, result.c and plots.c write what came out. */
+ * Training has restarts side by side; an evaluation settles, refits and measures. run.c is the walk's table, with
+ * what is saved; work.c opens cases (what the data, the tree and the arcs are), evaluate.c measures, result.c and
+ * plots.c write what came out. */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
 
 #include "core/methods/environments/config.h"
 #include "core/methods/starts.h"
+#include "core/methods/walk.h"
 
-enum run_phase { PHASE_TRAIN, PHASE_EVALUATE, PHASE_DONE };
 enum { SET_TRAINING, SET_TEST, SETS_FRESH = 1000 }; /* of simulated rows; evaluations draw from SETS_FRESH on */
 
 /* What was measured of a case. Doubles only: saved as a table. NaN where a figure has no meaning. */
@@ -26,16 +24,15 @@ struct outcome {
 };
 enum { OUTCOME_COLUMNS = 16 };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
+#define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
+    struct walk walk;
     struct environments_config config;
-    struct method_env env;
     struct environments_case *cases;
-    struct outcome *outcomes; /* [count] */
-    int count;
+    struct outcome *outcomes; /* as the walk's */
 
     /* The open case. */
-    int opened; /* -1: none */
     struct environments_config own;
     struct tree *tree;
     struct environments *train, *test, *unseen; /* unseen: NULL when there are none */
@@ -49,12 +46,9 @@ struct method_run {
     int fit_count;
 
     /* Saved. */
-    int64_t phase, at, chosen; /* chosen: the restart that fits[0] is, -1 before that is decided */
-    int64_t features;          /* of the open case */
-    int64_t seen, work;        /* of the run: samples; updates */
-    int64_t evaluation_seed, evaluation_samples, alone; /* alone: evaluate the open case and end */
-    double loss_sum;                                    /* since the last metric */
-    double objective, worst;                            /* of the restarts of this case, when that was decided */
+    int64_t chosen;          /* the restart that fits[0] is, -1 before that is decided */
+    int64_t features;        /* of the open case */
+    double objective, worst; /* of the restarts of this case, when that was decided */
 };
 
 /* work.c */
@@ -81,7 +75,6 @@ struct summary {
     } column[OUTCOME_COLUMNS];
 };
 int environments_summarise(const struct method_run *run, struct summary *out, int room);
-#define SUMMARY_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 /* columns.c */
 enum { COLUMNS_SHOWN = 5 };

@@ -34,7 +34,7 @@ void tree_case_close(struct method_run *run)
     run->tree = NULL;
     run->names = NULL;
     run->place = run->unseen_node = NULL;
-    run->opened = -1;
+    run->walk.opened = -1;
 }
 
 enum arcs_shape tree_case_shape(int baseline)
@@ -214,7 +214,7 @@ static enum status read_table(struct method_run *run, struct environments **all,
     const struct environments_config *c = &run->own;
     const struct environments_reading reading = {(int)c->features, c->target == TARGET_PLANTED, outcome_of(c)};
     char folder[DATASET_PATH];
-    enum status status = dataset_folder(run->env.data, c->source, folder, err);
+    enum status status = dataset_folder(run->walk.env.data, c->source, folder, err);
     return status ? status : environments_read(folder, &reading, &run->tree, all, err);
 }
 
@@ -276,7 +276,8 @@ static enum status create_fit(struct method_run *run, int restart, const char *p
                               struct tree_fit **fit, struct error *err)
 {
     struct fit_setup setup = environments_setup(&run->own, run->train->features, restart);
-    return tree_fit_create(&setup, &run->arcs, run->train, prefix, run->env.kernels, run->env.pool, alone, fit, err);
+    return tree_fit_create(&setup, &run->arcs, run->train, prefix, run->walk.env.kernels, run->walk.env.pool, alone,
+                           fit, err);
 }
 
 static enum status open_fits(struct method_run *run, struct error *err)
@@ -302,7 +303,7 @@ enum status tree_case_open(struct method_run *run, int at, struct error *err)
     run->own = environments_of_case(&run->config, &run->cases[at]);
     enum status status =
         run->own.data == DATA_TABLE ? read_data(run, nodes, &count, err) : simulate(run, nodes, &count, err);
-    run->opened = at;
+    run->walk.opened = at;
     if (!status)
         status = choose_places(run, nodes, count, err);
     free(nodes);
@@ -362,21 +363,21 @@ static enum status update_start(void *context, int start, struct error *err)
 static void metrics(struct method_run *run)
 {
     enum { EVERY = 20 };
-    run->loss_sum += run->fits[0]->last_loss;
-    if (run->work % EVERY || !run->env.metric)
+    run->walk.loss_sum += run->fits[0]->last_loss;
+    if (run->walk.work % EVERY || !run->walk.env.metric)
         return;
-    run->env.metric(run->env.context, "loss", run->seen, run->loss_sum / EVERY);
-    run->env.metric(run->env.context, "nonzero", run->seen, tree_fit_found(run->fits[0], 0));
-    run->loss_sum = 0;
+    run->walk.env.metric(run->walk.env.context, "loss", run->walk.seen, run->walk.loss_sum / EVERY);
+    run->walk.env.metric(run->walk.env.context, "nonzero", run->walk.seen, tree_fit_found(run->fits[0], 0));
+    run->walk.loss_sum = 0;
 }
 
 enum status tree_case_update(struct method_run *run, struct error *err)
 {
-    enum status status = starts_update(run->env.pool, run->fit_count, update_start, run, err);
+    enum status status = starts_update(run->walk.env.pool, run->fit_count, update_start, run, err);
     if (status)
         return status;
-    run->work++;
-    run->seen += run->own.batch * run->fit_count;
+    run->walk.work++;
+    run->walk.seen += run->own.batch * run->fit_count;
     metrics(run);
     bool screened = run->fit_count > 1 && run->fits[0]->updates == run->config.screen_updates;
     return run->chosen < 0 && (screened || tree_fit_done(run->fits[0])) ? choose(run, err) : STATUS_OK;
@@ -386,12 +387,12 @@ enum status tree_case_update(struct method_run *run, struct error *err)
 
 enum status tree_case_fresh(struct method_run *run, struct error *err)
 {
-    uint32_t set = SETS_FRESH + (uint32_t)(run->evaluation_seed % 1000000);
+    uint32_t set = SETS_FRESH + (uint32_t)(run->walk.evaluation_seed % 1000000);
     int *nodes = malloc(TREE_NODES_MOST * sizeof *nodes);
     if (!nodes)
         return no_memory(err);
     int count = drop_unseen(run, nodes, tree_leaves(run->tree, nodes));
-    int64_t rows = run->evaluation_samples / count;
+    int64_t rows = run->walk.evaluation_samples / count;
     struct environments *fresh = NULL;
     enum status status = draw(run, nodes, count, rows > 1 ? rows : 2, set, &fresh, err);
     free(nodes);

@@ -323,8 +323,8 @@ enum status evaluate_case(struct method_run *run, struct outcome *out, struct er
     out->objective = f ? fit_objective(f) : nmf_objective(run->nmf);
     out->worst_objective = run->worst;
     out->restart = (double)run->chosen;
-    out->updates = run->alone ? before[0] : (double)(f ? f->updates : run->nmf->done);
-    out->samples = run->alone ? before[1] : (double)(f ? f->epoch : run->nmf->done) * run->data.train_count;
+    out->updates = run->walk.alone ? before[0] : (double)(f ? f->updates : run->nmf->done);
+    out->samples = run->walk.alone ? before[1] : (double)(f ? f->epoch : run->nmf->done) * run->data.train_count;
     enum status status = held_out(run, true, out, err);
     if (!status)
         status = held_out(run, false, out, err);

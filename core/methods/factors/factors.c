@@ -1,12 +1,13 @@
 /* Factors as a row of the registry.
  *
  * A tour: model.c (the networks), prior.c (what is updated in closed form), fit.c (one model in training), config.c
- * (what can be set, and the list of cases), run.c and work.c (the course of a run, restarts), evaluate.c (what is
- * measured), plots.c (its pictures), checkpoint.c (what is saved), query.c (asking a model). */
+ * (what can be set, and the list of cases), run.c (what a run is, and what of it is saved), work.c (cases,
+ * restarts), evaluate.c (what is measured), plots.c (its pictures), query.c (asking a model). */
 #include "core/methods/factors/factors.h"
 
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"
+#include "core/methods/walk.h"
 
 static const struct method_metric metrics[] = {
     {"loss", "", "objective of a training batch, mean of twenty updates"},
@@ -48,14 +49,14 @@ const struct method factors_method = {
     .check = factors_check,
     .estimate = factors_estimate,
     .create = factors_create,
-    .step = factors_step,
-    .progress = factors_progress,
-    .save = factors_save,
-    .load = factors_load,
-    .warm_start = factors_warm_start,
-    .begin_evaluation = factors_begin_evaluation,
+    .step = walk_step,
+    .progress = walk_progress,
+    .save = walk_save,
+    .load = walk_load,
+    .warm_start = walk_warm_start,
+    .begin_evaluation = walk_begin_evaluation,
     .result = factors_result,
-    .destroy = factors_destroy,
+    .destroy = walk_destroy,
     .open = factors_open,
     .close = factors_close,
     .model_bytes = factors_model_bytes,

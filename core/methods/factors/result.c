@@ -63,8 +63,8 @@ static void write_summary(const struct sink *out, const struct summary *s)
 
 static enum status write_summaries(const struct method_run *run, const struct sink *out, struct error *err)
 {
-    struct summary *rows = calloc((size_t)run->count, sizeof *rows);
-    int count = rows ? summarise(run, rows, run->count) : 0;
+    struct summary *rows = calloc((size_t)run->walk.count, sizeof *rows);
+    int count = rows ? summarise(run, rows, run->walk.count) : 0;
     sink_begin_list(out, "summary");
     for (int i = 0; i < count; i++)
         write_summary(out, &rows[i]);
@@ -139,18 +139,18 @@ static enum status write_topics(const struct method_run *run, const struct sink 
 
 enum status factors_result(struct method_run *run, const struct sink *out, struct error *err)
 {
-    if (run->phase != PHASE_DONE)
+    if (run->walk.phase != WALK_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
-    write_outcome(out, &run->outcomes[run->at]);
+    write_outcome(out, &run->outcomes[run->walk.at]);
     sink_integer(out, "seed", run->config.seed);
     sink_integer(out, "samples", run->data.test_count);
-    if (run->alone)
+    if (run->walk.alone)
         return STATUS_OK;
     enum status status = write_topics(run, out, err);
     if (status)
         return status;
     sink_begin_list(out, "curve");
-    for (int i = 0; i < run->count; i++) {
+    for (int i = 0; i < run->walk.count; i++) {
         sink_begin_object(out, NULL);
         sink_text(out, "model", factors_model_names[run->cases[i].model]);
         sink_number(out, "rho", run->cases[i].rho);

@@ -1,18 +1,15 @@
 /* A factors run in progress: private to core/methods/factors.
  *
- *   for each case:  TRAIN (restarts side by side) --> EVALUATE --> next case
- *   after the last: DONE, with the last case's model still there
- *
- * run.c drives the phases, work.c opens cases and updates fits, evaluate.c measures, checkpoint.c names what is
- * saved, result.c and plots.c write what came out. */
+ * Training has restarts side by side. run.c is the walk's table, with what is saved; work.c opens cases and updates
+ * fits, evaluate.c measures, result.c and plots.c write what came out. */
 #ifndef MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
 #define MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
 
 #include "core/data/lda.h"
 #include "core/methods/factors/config.h"
 #include "core/methods/starts.h"
+#include "core/methods/walk.h"
 
-enum run_phase { PHASE_TRAIN, PHASE_EVALUATE, PHASE_DONE };
 enum { FRESH_SETS = 1 << 30 }; /* synthetic data sets from FRESH_SETS on are never trained on */
 
 /* What was measured of a case. Doubles only: saved as a table. NaN where a figure has no meaning. */
@@ -35,17 +32,15 @@ struct outcome {
 };
 enum { OUTCOME_COLUMNS = 21 };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
+#define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
+    struct walk walk;
     struct factors_config config;
-    struct method_env env;
     struct factors_case *cases;
-    struct outcome *outcomes; /* [count] */
-    int count;
-    double total_flops;
+    struct outcome *outcomes; /* as the walk's */
 
     /* The open case. */
-    int opened; /* -1: none */
     struct features *features;
     struct features *table; /* that was read, for all cases; NULL: none */
     struct lda topics;      /* of the table, for shifted documents; zeroed: not yet */
@@ -57,12 +52,9 @@ struct method_run {
     int fit_count;
 
     /* Saved. */
-    int64_t width;             /* features */
-    int64_t phase, at, chosen; /* chosen: the restart that fits[0] is, -1 before that is decided */
-    int64_t seen, work;        /* of the run: samples; updates */
-    int64_t evaluation_seed, evaluation_samples, alone; /* alone: evaluate the open case and end */
-    double loss_sum;                                    /* since the last metric */
-    double worst;                                       /* objective of the worst restart of this case */
+    int64_t width;  /* features */
+    int64_t chosen; /* the restart that fits[0] is, -1 before that is decided */
+    double worst;   /* objective of the worst restart of this case */
 };
 
 /* work.c */

@@ -24,7 +24,7 @@ void case_close(struct method_run *run)
     run->view = NULL;
     run->features = NULL;
     run->rows = NULL;
-    run->opened = -1;
+    run->walk.opened = -1;
 }
 
 /* Shifted documents are for training, those from mixtures as they are for the test; without those that have no word.
@@ -73,15 +73,15 @@ static enum status split(struct method_run *run, int folds, int test_fold, struc
 
 static enum status open_fits(struct method_run *run, bool chosen, struct error *err)
 {
-    const struct factors_case *c = &run->cases[run->opened];
+    const struct factors_case *c = &run->cases[run->walk.opened];
     int count = chosen ? 1 : (int)run->config.restarts;
     enum status status = STATUS_OK;
     for (int i = 0; !status && i < count; i++) {
         struct fit_setup setup = factors_setup(&run->config, c, run->features->columns, run->data.train_count, i);
         char prefix[STARTS_PREFIX];
         starts_prefix(i, prefix);
-        status =
-            fit_create(&setup, &run->data, prefix, run->env.kernels, run->env.pool, count > 1, &run->fits[i], err);
+        status = fit_create(&setup, &run->data, prefix, run->walk.env.kernels, run->walk.env.pool, count > 1,
+                            &run->fits[i], err);
         if (!status)
             run->fit_count = i + 1;
     }
@@ -97,8 +97,8 @@ static enum status open_nmf(struct method_run *run, struct error *err)
     run->view = malloc(VIEW_ROWS * each * sizeof *run->view);
     if (!run->view)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for rows");
-    return nmf_create(&setup, run->features, run->data.train, run->data.train_count, run->env.kernels, run->env.pool,
-                      &run->nmf, err);
+    return nmf_create(&setup, run->features, run->data.train, run->data.train_count, run->walk.env.kernels,
+                      run->walk.env.pool, &run->nmf, err);
 }
 
 static void products(int rows, int columns, int depth, const float *a, const float *b, float *out)
@@ -117,7 +117,7 @@ static enum status read_table(struct method_run *run, struct error *err)
     char folder[DATASET_PATH];
     if (run->table)
         return STATUS_OK;
-    enum status status = dataset_folder(run->env.data, c->source, folder, err);
+    enum status status = dataset_folder(run->walk.env.data, c->source, folder, err);
     if (status)
         return status;
     ratings.movies = abstracts.words = cells.genes = factors_features(c);
@@ -138,7 +138,7 @@ static enum status draw_shifted(struct method_run *run, int replicate, struct er
     setup.document = setup.word = 1.0 / (double)c->topics;
     setup.seed = (uint64_t)c->seed;
     enum status status =
-        run->topics.theta ? STATUS_OK : lda_fit(&setup, run->table, run->env.pool, &run->topics, err);
+        run->topics.theta ? STATUS_OK : lda_fit(&setup, run->table, run->walk.env.pool, &run->topics, err);
     uint64_t seed = (uint64_t)c->seed * 1000003 + (uint64_t)replicate;
     return status ? status : lda_shifted(&run->topics, run->table, c->shift, seed, &run->features, err);
 }
@@ -163,7 +163,7 @@ enum status case_open(struct method_run *run, int at, bool chosen, struct error 
     const struct factors_case *one = &run->cases[at];
     bool synthetic = c->data == DATA_SYNTHETIC;
     case_close(run);
-    run->opened = at;
+    run->walk.opened = at;
     enum status status = open_data(run, one, err);
     if (status)
         return status;
@@ -179,10 +179,10 @@ enum status case_fresh(struct method_run *run, struct error *err)
 {
     const struct factors_config *c = &run->config;
     struct features *fresh;
-    int n = (int)run->evaluation_samples;
-    uint32_t set = (uint32_t)FRESH_SETS + (uint32_t)(run->evaluation_seed % FRESH_SETS);
-    enum status status =
-        synthetic_features((uint64_t)c->seed, set, run->cases[run->at].rho, factors_deviation(c), n, &fresh, err);
+    int n = (int)run->walk.evaluation_samples;
+    uint32_t set = (uint32_t)FRESH_SETS + (uint32_t)(run->walk.evaluation_seed % FRESH_SETS);
+    enum status status = synthetic_features((uint64_t)c->seed, set, run->cases[run->walk.at].rho,
+                                            factors_deviation(c), n, &fresh, err);
     int *rows = status ? NULL : malloc((size_t)n * sizeof *rows);
     if (!status && !rows) {
         features_destroy(fresh);
@@ -259,7 +259,8 @@ static enum status choose(struct method_run *run, struct error *err)
         run->worst = fmax(run->worst, fit_objective(run->fits[i]));
     }
     struct fit_setup setup = run->fits[best]->setup;
-    enum status status = fit_create(&setup, &run->data, "", run->env.kernels, run->env.pool, false, &kept, err);
+    enum status status =
+        fit_create(&setup, &run->data, "", run->walk.env.kernels, run->walk.env.pool, false, &kept, err);
     if (status)
         return status;
     fit_copy(kept, run->fits[best]);
@@ -274,25 +275,25 @@ static enum status choose(struct method_run *run, struct error *err)
 static void metrics(struct method_run *run, int rows, double loss)
 {
     enum { EVERY = 20 };
-    run->loss_sum += loss;
-    run->work++;
-    run->seen += rows;
-    if (run->work % EVERY || !run->env.metric)
+    run->walk.loss_sum += loss;
+    run->walk.work++;
+    run->walk.seen += rows;
+    if (run->walk.work % EVERY || !run->walk.env.metric)
         return;
-    run->env.metric(run->env.context, "loss", run->seen, run->loss_sum / EVERY);
-    run->loss_sum = 0;
+    run->walk.env.metric(run->walk.env.context, "loss", run->walk.seen, run->walk.loss_sum / EVERY);
+    run->walk.loss_sum = 0;
 }
 
 static enum status update_nmf(struct method_run *run, struct error *err)
 {
     nmf_iterate(run->nmf);
-    run->work++;
-    run->seen += run->data.train_count;
+    run->walk.work++;
+    run->walk.seen += run->data.train_count;
     if (!isfinite(run->nmf->last))
         return error_set(err, STATUS_NUMERIC, NULL, "the factorisation is not finite at pass %lld",
                          (long long)run->nmf->done);
-    if (run->env.metric)
-        run->env.metric(run->env.context, "loss", run->seen, run->nmf->last);
+    if (run->walk.env.metric)
+        run->walk.env.metric(run->walk.env.context, "loss", run->walk.seen, run->nmf->last);
     run->chosen = 0;
     return STATUS_OK;
 }
@@ -303,7 +304,7 @@ enum status case_update(struct method_run *run, struct error *err)
         return update_nmf(run, err);
     struct fit *first = run->fits[0];
     int count = run->fit_count;
-    enum status status = starts_update(run->env.pool, count, update_start, run, err);
+    enum status status = starts_update(run->walk.env.pool, count, update_start, run, err);
     if (status)
         return status;
     metrics(run, first->last_rows * count, first->last_loss);

@@ -43,7 +43,7 @@ static void survey(struct curves *k)
 {
     k->from = INFINITY;
     k->to = 0;
-    for (int i = 0; i < k->run->count; i++) {
+    for (int i = 0; i < k->run->walk.count; i++) {
         const struct superposition_case *c = &k->run->cases[i];
         bool known = false, grouped = false;
         for (int j = 0; j < k->panels; j++)
@@ -103,10 +103,13 @@ static bool line_shown(const struct curves *k, enum line line)
 
 static struct chart_series theory_series(struct curves *k, enum line line, double fixed)
 {
-    static const char *const names[] = {
-        "closed form, ReLU", "closed form, line above a cut",      "best linear",
-        "antipodal pairs",   "Bayes bound, Gaussian interference", "the same, knowing which are on",
-        "the latter as the paper bounds it"};
+    static const char *const names[] = {"closed form, ReLU",
+                                        "closed form, line above a cut",
+                                        "best linear",
+                                        "antipodal pairs",
+                                        "Bayes bound, Gaussian interference",
+                                        "the same, knowing which are on",
+                                        "the latter as the paper bounds it"};
     static const enum chart_mark marks[] = {CHART_LINE, CHART_DASHES, CHART_DASHES, CHART_DASHES,
                                             CHART_DOTS, CHART_DOTS,   CHART_DASHES};
     static const int colours[] = {6, 6, 7, 4, 1, 3, 3};
@@ -149,10 +152,10 @@ static int group_colour(const struct curves *k, int group)
 static struct chart_series measured_series(struct curves *k, int group, double fixed, bool gap)
 {
     const struct method_run *run = k->run;
-    size_t most = (size_t)run->count, count = 0;
+    size_t most = (size_t)run->walk.count, count = 0;
     double *x = keep(k, most, sizeof *x), *y = keep(k, most, sizeof *y), *low = keep(k, most, sizeof *low),
            *high = keep(k, most, sizeof *high);
-    for (int i = 0; !k->failed && i < run->count; i++) {
+    for (int i = 0; !k->failed && i < run->walk.count; i++) {
         const struct superposition_case *c = &run->cases[i];
         const struct outcome *o = &run->outcomes[i];
         if (!same_group(c, k->group[group]) || across(k, c) != fixed)
@@ -208,7 +211,7 @@ static enum status draw_curves(struct method_run *run, bool along_p, const char 
                           .width = k.panels > 2 ? 330 : 480,
                           .one_legend = true};
     enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
-                                  : hand_over_chart(&run->env, name, &chart, err);
+                                  : hand_over_chart(&run->walk.env, name, &chart, err);
     arena_close(&arena);
     return status;
 }
@@ -271,7 +274,7 @@ static enum status draw_maps(struct method_run *run, const struct superposition_
     snprintf(name, sizeof name, "maps-%d", first->n_s);
     struct chart chart = {
         .title = title, .panels = panels, .panel_count = MAPS, .columns = 3, .width = 280, .height = 240};
-    enum status status = hand_over_chart(&run->env, name, &chart, err);
+    enum status status = hand_over_chart(&run->walk.env, name, &chart, err);
     free(values);
     return status;
 }
@@ -284,7 +287,7 @@ static enum status draw_all_maps(struct method_run *run, struct error *err)
     enum status status = STATUS_OK;
     p_count = p_count < 1 ? 1 : p_count;
     ratio_count = ratio_count < 1 ? 1 : ratio_count;
-    for (int i = 0; !status && i + p_count * ratio_count <= run->count; i += p_count * ratio_count)
+    for (int i = 0; !status && i + p_count * ratio_count <= run->walk.count; i += p_count * ratio_count)
         if (run->cases[i].model == MODEL_TRAINED)
             status = draw_maps(run, &run->cases[i], ps, p_count, ratios, ratio_count, err);
     return status;
@@ -297,7 +300,7 @@ static enum status draw_all_maps(struct method_run *run, struct error *err)
 static double exponent(const struct method_run *run, double ratio, double most, bool predicted)
 {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-    for (int i = 0; i < run->count; i++) {
+    for (int i = 0; i < run->walk.count; i++) {
         const struct superposition_case *c = &run->cases[i];
         if (c->ratio != ratio || c->p > most)
             continue;
@@ -311,13 +314,13 @@ static double exponent(const struct method_run *run, double ratio, double most, 
     return n >= 2 ? (n * xy - x * y) / (n * xx - x * x) : NAN;
 }
 
-/* A line of the closed form and the rugs' points: with `along_ratio`, loss over Var x of one p against r, which should go to
- * 1; else loss r / p^2 of one ratio against p, which should grow like ln(1/p). */
+/* A line of the closed form and the rugs' points: with `along_ratio`, loss over Var x of one p against r, which
+ * should go to 1; else loss r / p^2 of one ratio against p, which should grow like ln(1/p). */
 static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int colour, struct chart_series pair[2])
 {
     const struct method_run *run = k->run;
     double *x = keep(k, FINE, sizeof *x), *y = keep(k, FINE, sizeof *y);
-    double *mx = keep(k, (size_t)run->count, sizeof *mx), *my = keep(k, (size_t)run->count, sizeof *my);
+    double *mx = keep(k, (size_t)run->walk.count, sizeof *mx), *my = keep(k, (size_t)run->walk.count, sizeof *my);
     char name[64], points[80];
     size_t found = 0;
     if (k->failed)
@@ -328,7 +331,7 @@ static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int c
         x[i] = along_ratio ? r : p;
         y[i] = along_ratio ? loss / theory_variance(p) : loss * r / (p * p);
     }
-    for (int i = 0; i < run->count; i++) {
+    for (int i = 0; i < run->walk.count; i++) {
         const struct superposition_case *c = &run->cases[i];
         double r = case_ratio(c), loss = run->outcomes[i].loss;
         if (along_ratio ? c->p != fixed : c->ratio != fixed)
@@ -375,14 +378,14 @@ static enum status draw_scaling(struct method_run *run, struct error *err)
              small, last, exponent(run, last, small, false), exponent(run, last, small, true));
     struct chart chart = {.title = "How the loss scales", .note = note, .panels = panels, .panel_count = 2};
     enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
-                                  : hand_over_chart(&run->env, "scaling", &chart, err);
+                                  : hand_over_chart(&run->walk.env, "scaling", &chart, err);
     arena_close(&arena);
     return status;
 }
 
 enum status plots_write(struct method_run *run, struct error *err)
 {
-    if (!run->env.artifact || run->alone)
+    if (!run->walk.env.artifact || run->walk.alone)
         return STATUS_OK;
     switch ((enum superposition_experiment)run->config.experiment) {
     case EXPERIMENT_ONE:

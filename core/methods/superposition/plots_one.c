@@ -35,7 +35,7 @@ static double bias_of(const struct method_run *run, int i)
 /* The matrix's upper left part; of trained models with the bias in a column of its own, as in Fig. 3. */
 static enum status draw_matrix(struct method_run *run, const float *row, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->at];
+    const struct superposition_case *c = &run->cases[run->walk.at];
     int side = run->model ? WINDOW : RUG_SIDE, extra = run->model ? 2 : 0;
     side = side < c->n_s ? side : c->n_s;
     int cols = side + extra;
@@ -58,7 +58,7 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
                         : "W, features 0 to %d.",
              side - 1);
     double most =
-        run->outcomes[run->at].statistics.kept_diagonal_mean / 2; /* the diagonal may go beyond the colours */
+        run->outcomes[run->walk.at].statistics.kept_diagonal_mean / 2; /* the diagonal may go beyond the colours */
     struct chart_heat heat = {values, side, cols, NULL, NULL, CHART_SIGNED, false, true, -most, most, "weight"};
     struct chart_panel panel = {NULL, CHART_AXIS("from feature"), CHART_AXIS("to feature"), NULL, 0, NULL, 0, &heat};
     int pixels = run->model ? 14 * side : 512;
@@ -68,7 +68,7 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
                           .panel_count = 1,
                           .width = pixels * cols / side,
                           .height = pixels};
-    enum status status = hand_over_chart(&run->env, run->model ? "matrix" : "rug", &chart, err);
+    enum status status = hand_over_chart(&run->walk.env, run->model ? "matrix" : "rug", &chart, err);
     free(values);
     return status;
 }
@@ -76,8 +76,8 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
 /* Shares of off-diagonal entries in bins, and of a normal with their mean and deviation. */
 static void histogram(const struct method_run *run, const float *row, struct picture_of *p)
 {
-    const struct statistics *s = &run->outcomes[run->at].statistics;
-    int n = run->cases[run->at].n_s, rows = run->model ? (n < 512 ? n : 512) : 1;
+    const struct statistics *s = &run->outcomes[run->walk.at].statistics;
+    int n = run->cases[run->walk.at].n_s, rows = run->model ? (n < 512 ? n : 512) : 1;
     double low = s->off_min, width = (s->off_max - s->off_min) / BINS, count = 0;
     for (int b = 0; b < BINS; b++) {
         double z = (low + (b + 0.5) * width - s->off_mean) / s->off_sd;
@@ -98,8 +98,8 @@ static void histogram(const struct method_run *run, const float *row, struct pic
 
 static enum status draw_features(struct method_run *run, const float *row, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->at];
-    const struct statistics *s = &run->outcomes[run->at].statistics;
+    const struct superposition_case *c = &run->cases[run->walk.at];
+    const struct statistics *s = &run->outcomes[run->walk.at].statistics;
     struct theory_optimum best = theory_optimum(c->p, case_sigma(c));
     int shown = c->n_s < 4096 ? c->n_s : 4096;
     double *memory = calloc(3 * (size_t)shown + 3 * BINS, sizeof *memory);
@@ -132,9 +132,9 @@ static enum status draw_features(struct method_run *run, const float *row, struc
     snprintf(note, sizeof note,
              "Kept features: W_ii %.3f ± %.3f, bias %.3f ± %.3f; dropped %.1f %%; loss %.4g, closed form %.4g.",
              s->kept_diagonal_mean, s->kept_diagonal_sd, s->kept_bias_mean, s->kept_bias_sd, 100 * s->dropped,
-             run->outcomes[run->at].loss, case_predicted(c));
+             run->outcomes[run->walk.at].loss, case_predicted(c));
     struct chart chart = {.note = note, .panels = panels, .panel_count = 2};
-    enum status status = hand_over_chart(&run->env, "features", &chart, err);
+    enum status status = hand_over_chart(&run->walk.env, "features", &chart, err);
     free(memory);
     return status;
 }
@@ -144,8 +144,8 @@ enum status plots_one(struct method_run *run, struct error *err)
     float *row = NULL;
     enum status status = STATUS_OK;
     if (!run->model) {
-        row = malloc((size_t)run->cases[run->at].n_s * sizeof *row);
-        status = row ? rug_row(&run->rug, run->env.pool, run->env.kernels, row, err)
+        row = malloc((size_t)run->cases[run->walk.at].n_s * sizeof *row);
+        status = row ? rug_row(&run->rug, run->walk.env.pool, run->walk.env.kernels, row, err)
                      : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
     }
     if (!status)

@@ -1,4 +1,4 @@
-/* The run functions behind core/methods/method.h (see there). */
+/* The functions behind core/methods/method.h (see there) that are not the walk's (core/methods/walk.h). */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUN_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_H
 
@@ -6,16 +6,8 @@
 
 enum status superposition_create(const void *config, const struct method_env *env, struct method_run **run,
                                  struct error *err);
-enum status superposition_step(struct method_run *run, enum method_wish *wish, struct error *err);
 void superposition_progress(const struct method_run *run, struct method_progress *out);
-enum status superposition_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes,
-                               struct error *err);
-enum status superposition_load(struct method_run *run, const struct pack_reader *from, struct error *err);
-enum status superposition_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err);
-enum status superposition_begin_evaluation(struct method_run *run, const struct method_evaluation *what,
-                                           struct error *err);
 enum status superposition_result(struct method_run *run, const struct sink *out, struct error *err);
-void superposition_destroy(struct method_run *run);
 
 enum status superposition_open(const void *config, const struct kernels *kernels, const char *data,
                                const struct pack_reader *from, struct method_model **model, struct error *err);

@@ -1,10 +1,7 @@
 /* A superposition run in progress: private to core/methods/superposition.
  *
- *   for each case:  TRAIN (trained models only) --> EVALUATE (a rug once for each draw) --> next case
- *   after the last: DONE, with the last case's model still there
- *
- * run.c drives the phases, work.c does an update or a piece of an evaluation, checkpoint.c names what is saved,
- * result.c and plots.c write what came out. */
+ * Rugs are not trained, and evaluated once for each draw. run.c is the walk's table, with what is saved; work.c does
+ * an update or a piece of an evaluation, result.c and plots.c write what came out. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 
@@ -15,11 +12,10 @@
 #include "core/methods/superposition/rug.h"
 #include "core/methods/superposition/statistics.h"
 #include "core/methods/superposition/theory.h"
+#include "core/methods/walk.h"
 #include "core/nn/adam.h"
 
-enum run_phase { PHASE_TRAIN, PHASE_EVALUATE, PHASE_DONE };
-
-enum { METRIC_UPDATES = 20, EVALUATION_PIECE = 256 };
+enum { METRIC_UPDATES = 20, EVALUATION_PIECE = 256, EVALUATION_MOST = 100000000 };
 
 /* What was measured of a case. Doubles only: saved as a table. */
 struct outcome {
@@ -32,17 +28,17 @@ struct outcome {
 };
 enum { OUTCOME_COLUMNS = 8 + STATISTICS };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
+#define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
+    struct walk walk;
     struct superposition_config config;
-    struct method_env env;
     struct superposition_case *cases;
-    struct outcome *outcomes; /* [count] */
-    int count;
+    struct outcome *outcomes;   /* as the walk's */
     double *flops, total_flops; /* of each case, for progress */
 
     /* The open case. */
-    int opened, opened_draw; /* -1: none */
+    int opened_draw; /* -1: none */
     struct autoencoder *model;
     struct adam *adam;
     struct batch *batch;
@@ -53,18 +49,12 @@ struct method_run {
     float *scratch; /* of rugs: per worker 2 n_s, or 2 n_s and the transform's */
 
     /* Saved. */
-    int64_t phase, at, draw;
-    int64_t updates, samples; /* of the open case */
-    int64_t seen, work;       /* of the run: samples, test samples too; updates and pieces */
+    int64_t draw;
+    int64_t updates, samples; /* of the open case; the walk's `seen` counts test samples too, `work` pieces */
     double *losses;           /* [2 window] of the last updates, a ring */
-    double loss_sum;          /* since the last metric */
     int64_t position;         /* of the evaluation */
     double sum, squares;      /* of its samples' losses */
-    int64_t evaluation_seed, evaluation_samples, alone; /* alone: evaluate the open case and end */
 };
-
-/* run.c. A value that is not finite is left out. */
-void superposition_metric(const struct method_run *run, const char *name, double value);
 
 /* work.c */
 /* Makes the model of case `at` (and its draw) ready; weights as at the start. */

@@ -1,12 +1,13 @@
 /* Superposition as a row of the registry.
  *
  * A tour: theory.c (what the limit predicts), rug.c (the artificial weights), model.c and batch.c (the trained ones),
- * statistics.c (what weights look like), config.c (what can be set, and the list of cases), run.c and work.c (the
- * course of a run), plots.c (its pictures), checkpoint.c (what is saved), query.c (asking a model). */
+ * statistics.c (what weights look like), config.c (what can be set, and the list of cases), run.c (what a
+ * run is, and what of it is saved), work.c (its cases), plots.c (its pictures), query.c (asking a model). */
 #include "core/methods/superposition/superposition.h"
 
 #include "core/methods/superposition/config.h"
 #include "core/methods/superposition/run.h"
+#include "core/methods/walk.h"
 
 static const struct method_metric metrics[] = {
     {"loss", "", "squared error a feature on training batches, mean of twenty updates"},
@@ -45,14 +46,14 @@ const struct method superposition_method = {
     .check = superposition_check,
     .estimate = superposition_estimate,
     .create = superposition_create,
-    .step = superposition_step,
+    .step = walk_step,
     .progress = superposition_progress,
-    .save = superposition_save,
-    .load = superposition_load,
-    .warm_start = superposition_warm_start,
-    .begin_evaluation = superposition_begin_evaluation,
+    .save = walk_save,
+    .load = walk_load,
+    .warm_start = walk_warm_start,
+    .begin_evaluation = walk_begin_evaluation,
     .result = superposition_result,
-    .destroy = superposition_destroy,
+    .destroy = walk_destroy,
     .open = superposition_open,
     .close = superposition_close,
     .model_bytes = superposition_model_bytes,

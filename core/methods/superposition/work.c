@@ -18,7 +18,7 @@ void work_close(struct method_run *run)
     run->adam = NULL;
     run->model = NULL;
     run->scratch = NULL;
-    run->opened = run->opened_draw = -1;
+    run->walk.opened = run->opened_draw = -1;
 }
 
 static enum status open_trained(struct method_run *run, const struct superposition_case *c, struct error *err)
@@ -37,7 +37,7 @@ static enum status open_trained(struct method_run *run, const struct superpositi
         status = adam_create(run->model->params, &adam, &run->adam, err);
     }
     if (!status)
-        status = batch_create(run->model, run->env.pool, run->env.kernels, (int)config->batch, importance,
+        status = batch_create(run->model, run->walk.env.pool, run->walk.env.kernels, (int)config->batch, importance,
                               config->products == PRODUCTS_DENSE, &run->batch, err);
     free(importance);
     return status;
@@ -46,7 +46,7 @@ static enum status open_trained(struct method_run *run, const struct superpositi
 static enum status open_rug(struct method_run *run, const struct superposition_case *c, int draw, struct error *err)
 {
     enum status status = STATUS_OK;
-    size_t n = (size_t)c->n_s, threads = (size_t)pool_threads(run->env.pool);
+    size_t n = (size_t)c->n_s, threads = (size_t)pool_threads(run->walk.env.pool);
     run->scale = 1;
     run->offset = 0;
     if (c->model == MODEL_LINEAR) {
@@ -57,7 +57,7 @@ static enum status open_rug(struct method_run *run, const struct superposition_c
         run->scale = best.scale;
         run->offset = status ? 0 : rug_offset(&run->rug, c->p, best.offset);
     }
-    size_t reals = 2 * n * (n > HADAMARD_ROW ? 1 : threads) + hadamard_scratch(run->env.pool, c->n_s);
+    size_t reals = 2 * n * (n > HADAMARD_ROW ? 1 : threads) + hadamard_scratch(run->walk.env.pool, c->n_s);
     run->scratch = aligned_alloc(64, (reals * sizeof(float) + 63) / 64 * 64);
     if (!status && !run->scratch)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a rug of %d features", c->n_s);
@@ -69,7 +69,7 @@ enum status work_open(struct method_run *run, int at, int draw, struct error *er
     const struct superposition_case *c = &run->cases[at];
     work_close(run);
     enum status status = c->model == MODEL_TRAINED ? open_trained(run, c, err) : open_rug(run, c, draw, err);
-    run->opened = at;
+    run->walk.opened = at;
     run->opened_draw = draw;
     return status;
 }
@@ -108,7 +108,7 @@ bool work_trained(const struct method_run *run)
 enum status work_update(struct method_run *run, struct error *err)
 {
     const struct superposition_config *c = &run->config;
-    const struct superposition_case *now = &run->cases[run->at];
+    const struct superposition_case *now = &run->cases[run->walk.at];
     int64_t left = c->total_samples - run->samples, block = c->block > 0 ? c->block - run->samples % c->block : left;
     int64_t count = left < block ? left : block;
     count = count < c->batch ? count : c->batch;
@@ -119,20 +119,20 @@ enum status work_update(struct method_run *run, struct error *err)
     double loss = batch_run(run->batch, &samples, true);
     if (!isfinite(loss))
         return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld of case %lld",
-                         (long long)run->updates, (long long)run->at);
+                         (long long)run->updates, (long long)run->walk.at);
     enum status status = adam_step(run->adam, &run->exec, c->learning_rate / sqrt(now->n_s), NULL, err);
     if (status)
         return status;
     run->losses[run->updates % (2 * c->window)] = loss;
     run->updates++;
-    run->work++;
+    run->walk.work++;
     run->samples += count;
-    run->seen += count;
-    run->loss_sum += loss;
+    run->walk.seen += count;
+    run->walk.loss_sum += loss;
     if (run->updates % METRIC_UPDATES == 0) {
-        superposition_metric(run, "loss", run->loss_sum / METRIC_UPDATES);
-        superposition_metric(run, "active", batch_active(run->batch));
-        run->loss_sum = 0;
+        walk_metric(run, "loss", run->walk.loss_sum / METRIC_UPDATES);
+        walk_metric(run, "active", batch_active(run->batch));
+        run->walk.loss_sum = 0;
     }
     return STATUS_OK;
 }
@@ -147,7 +147,7 @@ struct rug_piece {
 
 static double rug_loss(const struct method_run *run, const float *x, const float *y)
 {
-    const struct superposition_case *c = &run->cases[run->at];
+    const struct superposition_case *c = &run->cases[run->walk.at];
     bool linear = c->model == MODEL_LINEAR;
     double sum = 0;
     for (int i = 0; i < c->n_s; i++) {
@@ -162,46 +162,46 @@ static void rug_task(void *context, int chunk, int worker)
 {
     struct rug_piece *p = context;
     struct method_run *run = p->run;
-    const struct superposition_case *c = &run->cases[run->at];
+    const struct superposition_case *c = &run->cases[run->walk.at];
     size_t n = (size_t)c->n_s;
     float *x = run->scratch + (size_t)worker * 2 * n, *y = x + n;
-    sample_draw((uint64_t)run->evaluation_seed, STREAM_TEST, p->first + chunk, c->p, c->n_s, x);
+    sample_draw((uint64_t)run->walk.evaluation_seed, STREAM_TEST, p->first + chunk, c->p, c->n_s, x);
     memcpy(y, x, n * sizeof *x);
-    run->env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
-    run->env.kernels->multiply(n, run->rug.mask, y);
-    run->env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
+    run->walk.env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
+    run->walk.env.kernels->multiply(n, run->rug.mask, y);
+    run->walk.env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
     p->losses[chunk] = rug_loss(run, x, y);
 }
 
 static void rug_losses(struct method_run *run, int count, double *losses)
 {
-    const struct superposition_case *c = &run->cases[run->at];
+    const struct superposition_case *c = &run->cases[run->walk.at];
     struct rug_piece piece = {run, run->position, losses};
     size_t n = (size_t)c->n_s;
     if (c->n_s <= HADAMARD_ROW) {
-        pool_run(run->env.pool, rug_task, &piece, count);
+        pool_run(run->walk.env.pool, rug_task, &piece, count);
         return;
     }
     float *x = run->scratch, *y = x + n;
     for (int i = 0; i < count; i++) {
-        sample_draw((uint64_t)run->evaluation_seed, STREAM_TEST, run->position + i, c->p, c->n_s, x);
+        sample_draw((uint64_t)run->walk.evaluation_seed, STREAM_TEST, run->position + i, c->p, c->n_s, x);
         memcpy(y, x, n * sizeof *x);
-        rug_apply(&run->rug, run->env.pool, run->env.kernels, y, y + n);
+        rug_apply(&run->rug, run->walk.env.pool, run->walk.env.kernels, y, y + n);
         losses[i] = rug_loss(run, x, y);
     }
 }
 
 enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->at];
-    int64_t left = run->evaluation_samples - run->position;
+    const struct superposition_case *c = &run->cases[run->walk.at];
+    int64_t left = run->walk.evaluation_samples - run->position;
     int room = c->model == MODEL_TRAINED ? (int)run->config.batch : c->n_s <= HADAMARD_ROW ? EVALUATION_PIECE : 1;
     int count = left < room ? (int)left : room;
     double own[EVALUATION_PIECE];
     const double *losses = own;
     if (c->model == MODEL_TRAINED) {
         run->model->shape.activation = c->activation;
-        struct batch_samples samples = {(uint64_t)run->evaluation_seed, STREAM_TEST, run->position, count, c->p};
+        struct batch_samples samples = {(uint64_t)run->walk.evaluation_seed, STREAM_TEST, run->position, count, c->p};
         batch_run(run->batch, &samples, false);
         losses = batch_losses(run->batch);
     } else {
@@ -212,9 +212,9 @@ enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
         run->squares += losses[i] * losses[i];
     }
     run->position += count;
-    run->seen += count;
-    run->work++;
-    *done = run->position >= run->evaluation_samples;
+    run->walk.seen += count;
+    run->walk.work++;
+    *done = run->position >= run->walk.evaluation_samples;
     return isfinite(run->sum) ? STATUS_OK
                               : error_set(err, STATUS_NUMERIC, NULL, "loss is not finite in the evaluation");
 }
