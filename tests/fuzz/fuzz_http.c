@@ -4,6 +4,7 @@
 #include "tests/fuzz/fuzz.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -99,6 +100,16 @@ static void start(void)
 
 /* ---- one connection ------------------------------------------------------------------------------------- */
 
+/* poll() of one descriptor. libFuzzer's alarm, every ten minutes, does not end the wait. */
+static int wait_for(struct pollfd *ready, int ms)
+{
+    int some_way;
+    do {
+        some_way = poll(ready, 1, ms);
+    } while (some_way < 0 && errno == EINTR);
+    return some_way;
+}
+
 static int connect_to_it(void)
 {
     struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(http_port(served.http)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -107,7 +118,7 @@ static int connect_to_it(void)
     FUZZ_CHECK(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
     (void)connect(fd, (struct sockaddr *)&address, sizeof address);
     struct pollfd ready = {.fd = fd, .events = POLLOUT};
-    FUZZ_CHECK(poll(&ready, 1, PATIENCE_MS) == 1);
+    FUZZ_CHECK(wait_for(&ready, PATIENCE_MS) == 1);
     return fd;
 }
 
@@ -119,7 +130,7 @@ static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t ro
     bool ended = false;
     for (bool open = true; open && got < room - 1;) {
         struct pollfd ready = {.fd = fd, .events = (short)(POLLIN | (sent < size ? POLLOUT : 0))};
-        int some_way = poll(&ready, 1, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
+        int some_way = wait_for(&ready, sent < size || ended ? PATIENCE_MS : FIN_AFTER_MS);
         FUZZ_CHECK(some_way == 1 || !ended); /* else it would never end */
         if (some_way == 0) { /* on its own: a FIN that comes with the last bytes is seen only with the next event */
             (void)shutdown(fd, SHUT_WR);
