@@ -14,15 +14,8 @@
 #include "core/methods/environments/environments.h"
 #include "core/methods/environments/run.h"
 #include "core/methods/environments/run_int.h"
-#include "tests/support/run_host.h"
+#include "tests/support/run_test.h"
 #include "tests/support/stored_set.h"
-
-#define assert_ok(call)                                                                                              \
-    do {                                                                                                             \
-        struct error err_ = {0}, *err = &err_;                                                                       \
-        if ((call) != STATUS_OK)                                                                                     \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
-    } while (0)
 
 static const struct method *const method = &environments_method;
 
@@ -121,9 +114,7 @@ static int remove_data(void **state)
 
 static void configure(struct environments_config *config, const struct config_setting *settings)
 {
-    memset(config, 0, sizeof *config);
-    assert_ok(config_defaults(&environments_config_table, config, err));
-    assert_ok(config_apply(&environments_config_table, config, settings, err));
+    run_test_configure(method, config, settings);
 }
 
 struct witness {
@@ -139,28 +130,17 @@ static void take_outcomes(void *context, struct method_run *run)
     memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->walk.count);
 }
 
+static const struct run_test test = {&environments_method, data_root, take_outcomes};
+
 static void run_through(const struct config_setting *settings, int threads, int often, struct witness *w)
 {
-    struct environments_config config;
-    const struct host_course course = {method, &config, data_root, threads, often, take_outcomes, w};
-    configure(&config, settings);
-    assert_ok(host_run(&course, &w->same, &w->steps, err));
+    w->steps = run_test_through(&test, settings, threads, often, w, &w->same);
 }
 
 static void threads_and_pauses_do_not_change_a_bit(void **state)
 {
     const struct config_setting *const runs[] = {every, deep, line, table, uploaded};
-    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        struct witness one, other;
-        run_through(runs[i], 1, 0, &one);
-        assert_true(one.same.artifacts >= 2);
-        run_through(runs[i], 3, 0, &other);
-        assert_memory_equal(&one.same, &other.same, sizeof one.same);
-        run_through(runs[i], 2, 1, &other);
-        assert_memory_equal(&one.same, &other.same, sizeof one.same);
-        run_through(runs[i], 1, 7, &other);
-        assert_memory_equal(&one.same, &other.same, sizeof one.same);
-    }
+    run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
 }
 
 static void every_baseline_is_measured(void **state)
@@ -264,17 +244,9 @@ static void odd_uploads_are_refused(void **state)
 
 /* ---- configuration ------------------------------------------------------------------------------------ */
 
-static void keep_field(void *context, const char *field, const char *detail)
-{
-    snprintf(context, 64, "%s", field);
-}
-
 static void faults_are_named(void **state)
 {
-    static const struct {
-        struct config_setting setting[4];
-        const char *field;
-    } wrong[] = {{{{"baselines", "none,tree"}}, "baselines"},
+    static const struct run_test_wrong wrong[] = {{{{"baselines", "none,tree"}}, "baselines"},
                  {{{"values", "1"}}, "values"},
                  {{{"sweep", "depth"}, {"values", "3,40"}}, "values"},
                  {{{"sweep", "penalty"}}, "values"},
@@ -287,29 +259,8 @@ static void faults_are_named(void **state)
                  {{{"depth", "12"}, {"children", "9"}}, "depth"},
                  {{{"samples", "1000000"}, {"inputs", "4000"}}, "samples"},
                  {{{"seeds", "100"}, {"baselines", "all"}}, "seeds"}};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct environments_config config;
-        char field[8][64] = {""};
-        bool named = false;
-        configure(&config, wrong[i].setting);
-        struct method_faults faults = {field[0], keep_field};
-        environments_check(&config, &faults);
-        named = strcmp(field[0], wrong[i].field) == 0;
-        if (!named && !(strcmp(wrong[i].field, "sweep") == 0 || strcmp(wrong[i].field, "depth") == 0))
-            fail_msg("%s was not named but \"%s\"", wrong[i].field, field[0]);
-        assert_true(field[0][0] != '\0');
-    }
-    for (size_t i = 0; i < ENVIRONMENTS_PRESETS; i++) {
-        struct environments_config config;
-        char field[64] = "";
-        struct method_faults faults = {field, keep_field};
-        struct method_estimate estimate;
-        configure(&config, environments_presets[i].settings);
-        environments_check(&config, &faults);
-        assert_string_equal(field, "");
-        assert_ok(environments_estimate(&config, &estimate, err));
-        assert_true(estimate.memory_bytes > 0 && estimate.memory_bytes < (int64_t)1 << 31 && estimate.samples > 0);
-    }
+    run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
+    run_test_presets(method);
 }
 
 static void a_missing_data_set_is_said(void **state)

@@ -16,14 +16,7 @@
 #include "core/methods/factors/run.h"
 #include "core/methods/factors/run_int.h"
 #include "core/methods/factors/summary.h"
-#include "tests/support/run_host.h"
-
-#define assert_ok(call)                                                                                              \
-    do {                                                                                                             \
-        struct error err_ = {0}, *err = &err_;                                                                       \
-        if ((call) != STATUS_OK)                                                                                     \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
-    } while (0)
+#include "tests/support/run_test.h"
 
 static const struct method *const method = &factors_method;
 
@@ -50,16 +43,12 @@ static const struct config_setting groups[] = {
 
 static void configure(struct factors_config *config, const struct config_setting *settings)
 {
-    memset(config, 0, sizeof *config);
-    assert_ok(config_defaults(&factors_config_table, config, err));
-    assert_ok(config_apply(&factors_config_table, config, settings, err));
+    run_test_configure(method, config, settings);
 }
 
 static struct method_run *start(struct run_host *host, const struct factors_config *config)
 {
-    struct method_run *run = NULL;
-    assert_ok(method->create(config, &host->env, &run, err));
-    return run;
+    return run_test_start(method, host, config);
 }
 
 /* All models over the folds of a table that is read. */
@@ -164,33 +153,17 @@ static void take_outcomes(void *context, struct method_run *run)
     memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->walk.count);
 }
 
+static const struct run_test test = {&factors_method, data_root, take_outcomes};
+
 static void run_through(const struct config_setting *settings, int threads, int every, struct witness *w)
 {
-    struct factors_config config;
-    const struct host_course course = {method, &config, data_root, threads, every, take_outcomes, w};
-    configure(&config, settings);
-    assert_ok(host_run(&course, &w->same, &w->steps, err));
-}
-
-static void assert_same(const struct witness *a, const struct witness *b)
-{
-    assert_memory_equal(&a->same, &b->same, sizeof a->same);
+    w->steps = run_test_through(&test, settings, threads, every, w, &w->same);
 }
 
 static void threads_and_pauses_do_not_change_a_bit(void **state)
 {
     const struct config_setting *const runs[] = {many, skip, horseshoe, groups, table, shifted};
-    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
-        struct witness one, other;
-        run_through(runs[i], 1, 0, &one);
-        assert_true(one.same.artifacts >= 2);
-        run_through(runs[i], 3, 0, &other);
-        assert_same(&one, &other);
-        run_through(runs[i], 2, 1, &other);
-        assert_same(&one, &other);
-        run_through(runs[i], 1, 7, &other);
-        assert_same(&one, &other);
-    }
+    run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
 }
 
 static void every_case_is_measured(void **state)
@@ -274,17 +247,9 @@ static void summaries_are_medians(void **state)
 
 /* ---- configuration ------------------------------------------------------------------------------------ */
 
-static void count_fault(void *context, const char *field, const char *detail)
-{
-    snprintf(context, 64, "%s", field);
-}
-
 static void faults_are_named(void **state)
 {
-    static const struct {
-        struct config_setting setting[4];
-        const char *field;
-    } wrong[] = {{{{"experiment", "rho"}, {"models", "vae,gan"}}, "models"},
+    static const struct run_test_wrong wrong[] = {{{{"experiment", "rho"}, {"models", "vae,gan"}}, "models"},
                  {{{"experiment", "rho"}, {"rhos", "0,1"}}, "rhos"},
                  {{{"lambda0", "0.5"}}, "lambda0"},
                  {{{"zeros", "skip"}, {"prior", "horseshoe"}}, "zeros"},
@@ -296,25 +261,8 @@ static void faults_are_named(void **state)
                  {{{"data", "shifted"}, {"source", "a"}, {"topics", "3"}}, "topics"},
                  {{{"data", "cells"}, {"source", "a"}, {"dataset", "5"}}, "dataset"},
                  {{{"experiment", "rho"}, {"datasets", "1000"}, {"rhos", "0,0.1,0.2,0.3,0.4"}}, "experiment"}};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct factors_config config;
-        char field[64] = "";
-        configure(&config, wrong[i].setting);
-        struct method_faults faults = {field, count_fault};
-        factors_check(&config, &faults);
-        assert_string_equal(field, wrong[i].field);
-    }
-    for (size_t i = 0; i < FACTORS_PRESETS; i++) {
-        struct factors_config config;
-        char field[64] = "";
-        struct method_faults faults = {field, count_fault};
-        struct method_estimate estimate;
-        configure(&config, factors_presets[i].settings);
-        factors_check(&config, &faults);
-        assert_string_equal(field, "");
-        assert_ok(factors_estimate(&config, &estimate, err));
-        assert_true(estimate.memory_bytes > 0 && estimate.memory_bytes < (int64_t)1 << 31 && estimate.samples > 0);
-    }
+    run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
+    run_test_presets(method);
 }
 
 /* ---- queries ------------------------------------------------------------------------------------------ */

@@ -11,14 +11,7 @@
 
 #include "core/methods/pathways/pathways.h"
 #include "core/methods/pathways/run_int.h"
-#include "tests/support/run_host.h"
-
-#define assert_ok(call)                                                    \
-    do {                                                                   \
-        struct error err_ = {0}, *err = &err_;                             \
-        if ((call) != STATUS_OK)                                           \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);      \
-    } while (0)
+#include "tests/support/run_test.h"
 
 static const struct method *const method = &pathways_method;
 
@@ -32,8 +25,7 @@ static const struct config_setting deep[] = {
 
 static void configure(struct pathways_config *config, const struct config_setting *settings)
 {
-    assert_ok(config_defaults(&pathways_config_table, config, err));
-    assert_ok(config_apply(&pathways_config_table, config, settings, err));
+    run_test_configure(method, config, settings);
 }
 
 struct outcome {
@@ -55,29 +47,21 @@ static void take_outcome(void *context, struct method_run *run)
         out->fit[g] = pathways_fit(run, g, SCALING_MEASURED);
 }
 
+static const struct run_test test = {&pathways_method, NULL, take_outcome};
+
 static void run_through(const struct config_setting *settings, int threads, int every, struct outcome *out)
 {
-    struct pathways_config config;
-    const struct host_course course = {method, &config, NULL, threads, every, take_outcome, out};
-    configure(&config, settings);
-    assert_ok(host_run(&course, &out->same, &out->steps, err));
+    out->steps = run_test_through(&test, settings, threads, every, out, &out->same);
 }
 
 static void threads_and_resuming_do_not_change_a_bit(void **state)
 {
     static const struct config_setting *const settings[] = {small, deep};
+    run_test_bits(&test, settings, 2, 4);
     for (int i = 0; i < 2; i++) {
-        struct outcome one, other;
+        struct outcome one;
         run_through(settings[i], 1, 0, &one);
         assert_true(one.batches > 10 && one.same.metrics > 20);
-        for (int threads = 2; threads <= 3; threads++) {
-            run_through(settings[i], threads, 0, &other);
-            assert_memory_equal(&one.same, &other.same, sizeof one.same);
-        }
-        run_through(settings[i], 2, 1, &other);
-        assert_memory_equal(&one.same, &other.same, sizeof one.same);
-        run_through(settings[i], 1, 7, &other);
-        assert_memory_equal(&one.same, &other.same, sizeof one.same);
         assert_int_equal(one.same.artifacts, 4);
     }
 }

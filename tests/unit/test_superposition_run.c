@@ -13,14 +13,7 @@
 #include "core/methods/superposition/run.h"
 #include "core/methods/superposition/run_int.h"
 #include "core/methods/superposition/superposition.h"
-#include "tests/support/run_host.h"
-
-#define assert_ok(call)                                                                                              \
-    do {                                                                                                             \
-        struct error err_ = {0}, *err = &err_;                                                                       \
-        if ((call) != STATUS_OK)                                                                                     \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
-    } while (0)
+#include "tests/support/run_test.h"
 
 static const struct method *const method = &superposition_method;
 
@@ -61,16 +54,12 @@ static const struct config_setting sparse[] = {{"n_s", "40"},      {"ratio", "0.
 
 static void configure(struct superposition_config *config, const struct config_setting *settings)
 {
-    memset(config, 0, sizeof *config);
-    assert_ok(config_defaults(&superposition_config_table, config, err));
-    assert_ok(config_apply(&superposition_config_table, config, settings, err));
+    run_test_configure(method, config, settings);
 }
 
 static struct method_run *start(struct run_host *host, const struct superposition_config *config)
 {
-    struct method_run *run = NULL;
-    assert_ok(method->create(config, &host->env, &run, err));
-    return run;
+    return run_test_start(method, host, config);
 }
 
 struct witness {
@@ -86,33 +75,17 @@ static void take_outcomes(void *context, struct method_run *run)
     memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->walk.count);
 }
 
+static const struct run_test test = {&superposition_method, NULL, take_outcomes};
+
 static void run_through(const struct config_setting *settings, int threads, int every, struct witness *w)
 {
-    struct superposition_config config;
-    const struct host_course course = {method, &config, NULL, threads, every, take_outcomes, w};
-    configure(&config, settings);
-    assert_ok(host_run(&course, &w->same, &w->steps, err));
-}
-
-static void assert_same(const struct witness *a, const struct witness *b)
-{
-    assert_memory_equal(&a->same, &b->same, sizeof a->same);
+    w->steps = run_test_through(&test, settings, threads, every, w, &w->same);
 }
 
 static void threads_and_pauses_do_not_change_a_bit(void **state)
 {
     const struct config_setting *const runs[] = {many, gated, sparse};
-    for (int i = 0; i < 3; i++) {
-        struct witness one, other;
-        run_through(runs[i], 1, 0, &one);
-        assert_true(one.same.artifacts >= 2);
-        run_through(runs[i], 3, 0, &other);
-        assert_same(&one, &other);
-        run_through(runs[i], 2, 1, &other);
-        assert_same(&one, &other);
-        run_through(runs[i], 1, 7, &other);
-        assert_same(&one, &other);
-    }
+    run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
 }
 
 static void every_case_is_measured(void **state)
@@ -247,17 +220,9 @@ static void statistics_are_those_of_the_matrix(void **state)
 
 /* ---- configuration ------------------------------------------------------------------------------------ */
 
-static void count_fault(void *context, const char *field, const char *detail)
-{
-    snprintf(context, 64, "%s", field);
-}
-
 static void faults_are_named(void **state)
 {
-    static const struct {
-        struct config_setting setting[4];
-        const char *field;
-    } wrong[] = {{{{"n_d", "600"}}, "n_d"},
+    static const struct run_test_wrong wrong[] = {{{{"n_d", "600"}}, "n_d"},
                  {{{"model", "rug"}, {"n_s", "100"}}, "n_s"},
                  {{{"experiment", "maps"}, {"ps", "0.1,2"}}, "ps"},
                  {{{"experiment", "maps"}, {"models", "trained,rugs"}}, "models"},
@@ -267,25 +232,8 @@ static void faults_are_named(void **state)
                  {{{"experiment", "maps"}, {"ratios", "0.1:1:128"}, {"ps", "0.1:1:128"}}, "experiment"},
                  {{{"n_s", "1048576"}}, "batch"},
                  {{{"block", "10"}}, "block"}};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        struct superposition_config config;
-        char field[64] = "";
-        configure(&config, wrong[i].setting);
-        struct method_faults faults = {field, count_fault};
-        superposition_check(&config, &faults);
-        assert_string_equal(field, wrong[i].field);
-    }
-    for (size_t i = 0; i < SUPERPOSITION_PRESETS; i++) {
-        struct superposition_config config;
-        char field[64] = "";
-        struct method_faults faults = {field, count_fault};
-        struct method_estimate estimate;
-        configure(&config, superposition_presets[i].settings);
-        superposition_check(&config, &faults);
-        assert_string_equal(field, "");
-        assert_ok(superposition_estimate(&config, &estimate, err));
-        assert_true(estimate.memory_bytes > 0 && estimate.memory_bytes < (int64_t)1 << 31 && estimate.samples > 0);
-    }
+    run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
+    run_test_presets(method);
 }
 
 static void lists_are_read(void **state)
