@@ -14,7 +14,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 
-#define DB_STATEMENTS 96
+#define DB_STATEMENTS 128
 
 struct db {
     sqlite3 *handle;

@@ -187,11 +187,12 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
         status = db_run(db, err,
                         "INSERT INTO job(id, kind, preset, name, task, state, wish, priority, threads, config, params,"
                         " source_job, source_checkpoint, created_at, started_at, finished_at, version,"
-                        " progress_version, last_seq, owner)"
-                        " VALUES (?, ?, ?, ?, ?, 'queued', 0, ?, ?, ?, ?, ?, ?, ?, 0, 0, 1, 0, 0, ?)",
-                        "ttttnnntttiit", s->id, in->kind, or_empty(in->preset), or_empty(in->name), (int)in->task,
+                        " progress_version, last_seq, owner, executor, ranks)"
+                        " VALUES (?, ?, ?, ?, ?, 'queued', 0, ?, ?, ?, ?, ?, ?, ?, 0, 0, 1, 0, 0, ?, ?, ?)",
+                        "ttttnnntttiittn", s->id, in->kind, or_empty(in->preset), or_empty(in->name), (int)in->task,
                         in->priority, in->threads, in->config, in->params, or_empty(in->source_job),
-                        sourced ? in->source_checkpoint : (int64_t)0, now, or_empty(in->owner));
+                        sourced ? in->source_checkpoint : (int64_t)0, now, or_empty(in->owner), or_empty(in->executor),
+                        in->ranks > 0 ? in->ranks : 1);
     int64_t job = sqlite3_last_insert_rowid(db->handle);
     if (status == STATUS_OK && in->key != NULL)
         status = keep_key(db, in, job, now, err);
@@ -280,6 +281,8 @@ static enum status change_run(struct storage *storage, struct db *db, struct com
         status = apply_event(db, job, c->event, command, &c->state, &c->wish, err);
     if (status == STATUS_OK && (c->result != NULL || c->error != NULL))
         status = db_run(db, err, "UPDATE job SET result = ?, error = ? WHERE num = ?", "tti", c->result, c->error, job);
+    if (status == STATUS_OK && (c->event == JOB_EVENT_YIELD || c->event == JOB_EVENT_SUCCEED || c->event == JOB_EVENT_FAIL))
+        status = db_run(db, err, "UPDATE lease SET state = 'none', hash = NULL, result = NULL, error = NULL WHERE job = ?", "i", job);
     return status;
 }
 

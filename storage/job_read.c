@@ -7,7 +7,7 @@
 #define COLUMNS                                                                                                        \
     "id, kind, preset, name, task, state, wish, priority, threads, config, params, progress, result, error,"           \
     " source_job, source_checkpoint, created_at, started_at, finished_at, version, progress_version,"            \
-    " owner"
+    " owner, executor, ranks"
 
 static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct storage_job *out, struct error *err)
 {
@@ -36,6 +36,8 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     out->version = sqlite3_column_int64(stmt, 19);
     out->progress_version = sqlite3_column_int64(stmt, 20);
     out->owner = db_text(stmt, 21, arena, &ok);
+    out->executor = db_text(stmt, 22, arena, &ok);
+    out->ranks = sqlite3_column_int(stmt, 23);
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a job");
 }
 

@@ -127,6 +127,20 @@ static const char *const migrations[] = {
     "  series INTEGER NOT NULL, level INTEGER NOT NULL, number INTEGER NOT NULL, summaries BLOB NOT NULL,"
     "  PRIMARY KEY (series, level, number)"
     ") STRICT, WITHOUT ROWID;",
+
+    /* Who trains a job; '': as the daemon does by itself. The right to do it from another process: see lease_state.h. */
+    "ALTER TABLE job ADD COLUMN executor TEXT NOT NULL DEFAULT '';"
+    "ALTER TABLE job ADD COLUMN ranks INTEGER NOT NULL DEFAULT 1;"
+    "CREATE TABLE lease("
+    "  job INTEGER PRIMARY KEY REFERENCES job(num) ON DELETE CASCADE,"
+    "  state TEXT NOT NULL CHECK (state IN ('none','offered','held','ended')),"
+    "  epoch INTEGER NOT NULL,"
+    "  hash BLOB UNIQUE CHECK (hash IS NULL OR length(hash) = 32),"
+    "  executor TEXT NOT NULL, foreign_id TEXT NOT NULL,"
+    "  sequence INTEGER NOT NULL, tries INTEGER NOT NULL, newest INTEGER NOT NULL, seen INTEGER NOT NULL,"
+    "  ending INTEGER, result TEXT, error TEXT,"
+    "  CHECK ((state = 'none') = (hash IS NULL))"
+    ") STRICT;",
 };
 #define NEWEST ((int)(sizeof migrations / sizeof migrations[0]))
 

@@ -36,6 +36,7 @@
 #include "core/base/error.h"
 #include "core/base/log.h"
 #include "storage/job_state.h"
+#include "storage/lease_state.h"
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
@@ -111,6 +112,8 @@ struct storage_job {
     enum job_wish wish;
     int priority;                      /* larger goes first */
     int threads;                       /* 0: the daemon's choice */
+    const char *executor;              /* "thread", "process", ...; "": the daemon's choice */
+    int ranks;                         /* processes that train it together */
     const char *config;                /* resolved */
     const char *params;                /* of an evaluation; NULL otherwise */
     const char *progress, *result, *error; /* NULL while there is none */
@@ -125,6 +128,8 @@ struct storage_submit {
     const char *kind, *preset, *name, *config, *params, *source_job; /* NULL counts as "" or none */
     enum job_task task;
     int priority, threads;
+    const char *executor;              /* NULL counts as "" */
+    int ranks;                         /* 0 counts as 1 */
     int64_t source_checkpoint;
     const char *owner;                 /* NULL counts as "" */
     int64_t owner_limit;               /* most jobs of that owner that are not final; 0: no limit */
@@ -186,7 +191,7 @@ enum status storage_job_claim_task(struct storage *storage, enum job_task task, 
 enum status storage_job_wish(struct storage *storage, const char *id, enum job_wish *wish, struct error *err);
 
 /* From the executor: JOB_EVENT_YIELD, SUCCEED (with `result`) or FAIL (with `error`); the unused one
- * is NULL. *state (may be NULL) is what the job has become. */
+ * is NULL. *state (may be NULL) is what the job has become. The lease of the job, if there is one, is closed with it. */
 enum status storage_job_leave(struct storage *storage, const char *id, enum job_event event, const char *result,
                               const char *error, enum job_state *state, struct error *err);
 
@@ -404,6 +409,43 @@ enum status storage_token_list(struct storage *storage, struct arena *arena, str
                                size_t *count, struct error *err);
 /* Every live token of that name; NOT_FOUND when there is none. */
 enum status storage_token_revoke(struct storage *storage, const char *name, struct error *err);
+
+/* ---- leases: jobs that another process trains ------------------------------------------------------- */
+
+#define STORAGE_LEASE_HASH 32
+#define STORAGE_FOREIGN 64 /* bytes of a foreign id with its NUL */
+
+struct storage_lease {
+    char job[STORAGE_ID];
+    enum lease_state state;
+    int64_t epoch;              /* grows with every grant and every hello */
+    const char *executor;       /* that granted it */
+    const char *foreign_id;     /* of what was started: a process, a job of a cluster; "" when that is not known */
+    int64_t sequence;           /* of the newest report that is stored */
+    int tries;                  /* leases since the job's newest checkpoint */
+    int64_t seen;               /* the trainer's last word */
+    enum job_event ending;      /* ENDED: how, and with which document; the other one is NULL */
+    const char *result, *error;
+};
+
+/* Each follows lease_state.h: CONFLICT where the table refuses, or the epoch is another. All urgent. */
+
+/* Of a running job. *tries counts this one. */
+enum status storage_lease_grant(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
+                                const char *executor, int *tries, struct error *err);
+enum status storage_lease_foreign(struct storage *storage, const char *id, const char *foreign_id, struct error *err);
+enum status storage_lease_hello(struct storage *storage, const char *id, int64_t *epoch, struct error *err);
+/* After what the word carries: that is on disk too when this returns. sequence: of a report; 0: another word. */
+enum status storage_lease_word(struct storage *storage, const char *id, int64_t epoch, int64_t sequence, struct error *err);
+enum status storage_lease_end(struct storage *storage, const char *id, int64_t epoch, enum job_event event, const char *result,
+                              const char *error, struct error *err);
+enum status storage_lease_close(struct storage *storage, const char *id, struct error *err);
+
+/* Reads. NOT_FOUND: the job never had one; no live lease has such a token. */
+enum status storage_lease_get(struct storage *storage, const char *id, struct arena *arena, struct storage_lease *out,
+                              struct error *err);
+enum status storage_lease_find(struct storage *storage, const uint8_t hash[STORAGE_LEASE_HASH], struct arena *arena,
+                               struct storage_lease *out, struct error *err);
 
 /* ---- what was changed, by whom ------------------------------------------------------------------- */
 
