@@ -10,6 +10,7 @@
 #include "core/kernels/blas.h"
 #include "server/files.h"
 #include "server/notify.h"
+#include "server/priority.h"
 #include "server/signals.h"
 
 #define LAST_REQUESTS_MS 1000
@@ -308,6 +309,7 @@ int daemon_serve(const struct settings *settings)
     struct daemon daemon = {.settings = settings};
     struct error err = {0};
     enum status status = signals_catch(&err);
+    priority_answer(); /* every thread from now on, but for the workers */
     if (status == STATUS_OK) {
         status = start(&daemon, &err);
     }

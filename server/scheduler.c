@@ -3,8 +3,9 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
+
+#include "server/priority.h"
 
 #define LOOK_SECONDS 5  /* an idle worker looks at the queue this often without being woken */
 #define PAUSE_SECONDS 1 /* after the store failed */
@@ -55,13 +56,11 @@ static void run_job(struct worker *worker, const char *job)
     (void)pthread_cond_broadcast(&scheduler->left);
 }
 
-/* On Linux this is of the thread, and of those that it starts. */
 static void give_way(const struct scheduler *scheduler)
 {
-    int nice = scheduler->options.nice;
-    if (nice > 0 && setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + nice) != 0) {
+    if (!priority_compute(scheduler->options.nice)) {
         journal_line(scheduler->options.journal, LOG_LEVEL_WARN, JOURNAL_SCHEDULER, NULL, NULL,
-                     "the system does not let a worker be nicer by %d", nice);
+                     "the system does not let a worker be nicer by %d", scheduler->options.nice);
     }
 }
 
