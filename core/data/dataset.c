@@ -23,3 +23,15 @@ enum status dataset_folder(const char *root, const char *name, char folder[DATAS
     }
     return STATUS_OK;
 }
+
+void dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1])
+{
+    char path[DATASET_PATH + 16];
+    snprintf(path, sizeof path, "%s/sha256", folder);
+    FILE *file = fopen(path, "rbe");
+    size_t got = file != NULL ? fread(hash, 1, DATASET_HASH_KEPT, file) : 0;
+    hash[got] = '\0';
+    if (file != NULL) {
+        fclose(file);
+    }
+}

@@ -16,4 +16,8 @@ bool dataset_name_good(const char *name);
  * none, STATUS_NOT_FOUND when there is no such data set; `err->pointer` is left to the caller. */
 enum status dataset_folder(const char *root, const char *name, char folder[DATASET_PATH], struct error *err);
 
+/* The beginning of the SHA-256 of the file that was uploaded into it: what jobs are bound to. "" for another folder. */
+enum { DATASET_HASH_KEPT = 40 };
+void dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1]);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "core/methods/course.h"
 
@@ -44,6 +45,13 @@ enum status walk_plan(struct method_run *run, int count, int most, size_t case_b
     w->outcomes = calloc((size_t)count, (size_t)columns * sizeof(double));
     return w->cases && w->outcomes ? STATUS_OK
                                    : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d cases", count);
+}
+
+void walk_read(struct method_run *run, struct hash *hash)
+{
+    struct walk *w = walk_of(run);
+    hash_finish(hash, w->data);
+    w->reads = true;
 }
 
 void walk_destroy(struct method_run *run)
@@ -169,7 +177,7 @@ static enum status declare(void *run, struct pack *pack, struct error *err)
 {
     static const enum pack_role roles[] = {PACK_WEIGHT, PACK_OPTIMISER, PACK_STATE};
     struct walk *w = walk_of(run);
-    const uint64_t table[4] = {(uint64_t)w->count, (uint64_t)w->columns};
+    const uint64_t table[4] = {(uint64_t)w->count, (uint64_t)w->columns}, digest[4] = {HASH_BYTES};
     enum status status = STATUS_OK;
     for (size_t r = 0; !status && r < sizeof roles / sizeof roles[0]; r++)
         status = w->table->arrays(run, roles[r], pack, err);
@@ -177,15 +185,18 @@ static enum status declare(void *run, struct pack *pack, struct error *err)
         status = add_numbers(run, own_numbers, false, pack, err);
     if (!status)
         status = add_numbers(run, w->table->numbers, false, pack, err);
+    if (!status && w->reads)
+        status = pack_add(pack, PACK_STATE, PACK_U8, "run.data", 1, digest, w->trained_on, err);
     return status ? status : pack_add(pack, PACK_STATE, PACK_F64, "run.outcomes", 2, table, w->outcomes, err);
 }
 
 enum status walk_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
 {
-    const struct walk_table *table = walk_of(run)->table;
-    enum status status = table->open(run, err);
+    struct walk *w = walk_of(run);
+    enum status status = w->table->open(run, err);
     if (!status)
-        status = table->check(run, err);
+        status = w->table->check(run, err);
+    memcpy(w->trained_on, w->data, sizeof w->data);
     return status ? status : pack_save(declare, run, to, bytes, err);
 }
 
@@ -211,6 +222,9 @@ enum status walk_load(struct method_run *run, const struct pack_reader *from, st
         status = w->table->open(run, err);
     if (!status)
         status = pack_load(declare, run, from, PACK_ALL, err);
+    if (!status && w->reads && memcmp(w->trained_on, w->data, sizeof w->data) != 0)
+        status =
+            error_set(err, STATUS_CONFLICT, NULL, "the data set is not the one that the checkpoint was trained on");
     if (!status)
         status = w->table->loaded(run, &sound, err);
     if (status)

@@ -9,6 +9,7 @@
 #ifndef MOTIF_CORE_METHODS_WALK_H
 #define MOTIF_CORE_METHODS_WALK_H
 
+#include "core/base/hash.h"
 #include "core/methods/method.h"
 
 enum walk_phase { WALK_TRAIN, WALK_EVALUATE, WALK_DONE };
@@ -69,6 +70,9 @@ struct walk {
     int64_t seen, work;                                 /* of the run: samples; updates */
     int64_t alone, evaluation_seed, evaluation_samples; /* alone: evaluate the open case and end */
     double loss_sum;                                    /* since the last metric */
+    /* Of a data set that is read: as it is, and as checkpoints have it (what they were trained on). */
+    bool reads;
+    unsigned char data[HASH_BYTES], trained_on[HASH_BYTES];
 };
 
 /* For create(): `run` is zeroed but for its configuration, or NULL where there was no memory for it. */
@@ -76,6 +80,10 @@ enum status walk_create(struct method_run *run, const struct walk_table *table, 
                         int64_t checkpoint_every, struct method_run **out, struct error *err);
 /* The list's room: `count` cases, `most` at most. The caller fills them in. */
 enum status walk_plan(struct method_run *run, int count, int most, size_t case_bytes, int columns, struct error *err);
+
+/* In open(), of the data that were read: the same for every case. A checkpoint that was trained on others is refused.
+ */
+void walk_read(struct method_run *run, struct hash *hash);
 
 /* These are a method's functions (method.h). */
 void walk_destroy(struct method_run *run);

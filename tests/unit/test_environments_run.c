@@ -68,6 +68,8 @@ static void remove_stored(const char *name)
     char path[128];
     snprintf(path, sizeof path, "%s/%s/set.pack", data_root, name);
     unlink(path);
+    snprintf(path, sizeof path, "%s/%s/sha256", data_root, name);
+    unlink(path);
     snprintf(path, sizeof path, "%s/%s", data_root, name);
     rmdir(path);
 }
@@ -240,6 +242,62 @@ static void odd_uploads_are_refused(void **state)
             fail_msg("%s", error.message);
         assert_true(!tree && !e);
     }
+}
+
+static void write_hash(const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/garden/sha256", data_root);
+    FILE *file = fopen(path, "wb");
+    assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* What is submitted is bound to the file that was uploaded; a checkpoint to the numbers that were read. */
+static void another_upload_is_not_the_same_data(void **state)
+{
+    struct environments_config config;
+    struct run_host host;
+    struct host_bytes bytes = {0};
+    enum method_wish wish;
+    struct error error = {0};
+    write_hash("0123456789012345678901234567890123456789 and more");
+    configure(&config, uploaded);
+    assert_ok(method->resolve(&config, data_root, err));
+    assert_string_equal(config.dataset_hash, "0123456789012345678901234567890123456789");
+    assert_ok(host_open(&host, 1, NULL, err));
+    host.env.data = data_root;
+    struct method_run *run = run_test_start(method, &host, &config);
+    assert_ok(host_step(&host, method, run, &wish, err));
+    assert_ok(host_save(method, run, &bytes, err));
+    method->destroy(run);
+    write_hash("1111111111111111111111111111111111111111");
+    run = run_test_start(method, &host, &config);
+    assert_int_equal(method->step(run, &wish, &error), STATUS_CONFLICT);
+    assert_string_equal(error.pointer, "/config/dataset_hash");
+    method->destroy(run);
+    config.dataset_hash[0] = '\0';
+    for (int other = 0; other < 2; other++) {
+        remove_stored("garden");
+        store("garden", other ? "id,group,tall,wide,y\na,woods/oak,1,0.5,3\nb,woods/oak,2,1.5,1\nc,woods/elm,3,-1,2\n"
+                                "d,woods/elm,-1,0,4\ne,moss,0.5,2,1\nf,moss,2,1,0\ng,woods/oak,0,7,2\nh,woods/elm,1,1,1\n"
+                              : uploaded_text);
+        run = run_test_start(method, &host, &config);
+        struct pack_reader reader = host_reader(&bytes);
+        error_clear(&error);
+        if (other)
+            assert_int_equal(method->load(run, &reader, &error), STATUS_CONFLICT);
+        else
+            assert_ok(method->load(run, &reader, err));
+        method->destroy(run);
+    }
+    remove_stored("garden");
+    store("garden", uploaded_text);
+    config.data = DATA_SIMULATED;
+    strcpy(config.dataset_hash, "12");
+    assert_ok(method->resolve(&config, data_root, err));
+    assert_string_equal(config.dataset_hash, "");
+    host_bytes_close(&bytes);
+    host_close(&host);
 }
 
 /* ---- configuration ------------------------------------------------------------------------------------ */
@@ -424,6 +482,7 @@ int main(void)
         cmocka_unit_test(the_penalty_finds_the_variables),
         cmocka_unit_test(an_uploaded_table_has_its_tree_in_its_groups),
         cmocka_unit_test(odd_uploads_are_refused),
+        cmocka_unit_test(another_upload_is_not_the_same_data),
         cmocka_unit_test(faults_are_named),
         cmocka_unit_test(a_missing_data_set_is_said),
         cmocka_unit_test(a_checkpoint_answers),

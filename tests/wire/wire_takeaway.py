@@ -8,6 +8,7 @@ import io
 import itertools
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -57,8 +58,9 @@ class Daemon:
     def job(self, name):
         return self.ask("GET", f"/v1/jobs/{name}")[2]
 
-    def train(self, preset="digitcircle-quick", settings=TINY, **changes):
-        status, _, job = self.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": preset, "config": {**settings, **changes}})
+    def train(self, preset="digitcircle-quick", settings=TINY, kind="sparling", **changes):
+        asked = {"kind": kind, "preset": preset, "config": {**settings, **changes}}
+        status, _, job = self.ask("POST", "/v1/jobs", {name: value for name, value in asked.items() if value is not None})
         assert status == 201, job
         for _ in range(1200):
             job = self.ask("GET", f"/v1/jobs/{job['id']}")[2]
@@ -503,6 +505,21 @@ def labels_follow_motifs(daemon, other, folder, job):
     assert both.returncode == 0 and "100.0" in both.stdout, both  # a channel may have no motifs at all
 
 
+def table_is_attested(daemon):
+    """What factors and environments read is named by the upload's hash, and by that of the numbers in their checkpoints."""
+    lines = [f"{'ab'[i % 2]},{i % 7},{i % 5 - i % 2},{i % 3},{i % 2}" for i in range(60)]
+    text = "\n".join(["group,tall,wide,deep,y"] + lines).encode()
+    status, _, made = daemon.ask("PUT", "/v1/datasets/garden", text, "text/csv")
+    assert status == 201, made
+    small = {"latent": 2, "batch": 8, "source": "garden"}
+    jobs = [daemon.train(None, {**small, "data": "cells", "epochs": 2, "hidden": 4}, "factors"),
+            daemon.train(None, {**small, "data": "table", "updates": 5, "unseen": 0, "factors": 2}, "environments")]
+    for job in jobs:
+        said = daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]["dataset"]
+        assert said["names"] == {"source": "garden"} and said["sha256"] == made["sha256"][:40], said
+        assert re.fullmatch("[0-9a-f]{64}", said["digest"]), said
+
+
 def data_is_attested(daemon, other, folder, job):
     """The chain begins with the data's hash; a bundle carries it, and both daemons say the same."""
     assert daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]["dataset"] is None, "digitcircle is drawn, not read"
@@ -519,6 +536,7 @@ def data_is_attested(daemon, other, folder, job):
     said = daemon.ask("GET", f"/v1/jobs/{own}/attestation")[2]
     assert said["dataset"] == {"names": {"dataset_name": "bars"}, "sha256": made["sha256"][:40], "digest": None}, said["dataset"]
     census_holds(daemon, own)
+    table_is_attested(daemon)
     bundle = daemon.ask("GET", f"/v1/jobs/{own}/bundle")[2]
     assert other.ask("POST", "/v1/imports", bundle, BYTES)[0] == 404, "the data is not there"
     assert other.ask("PUT", "/v1/datasets/bars", file.getvalue(), "application/x-npz")[0] == 201

@@ -55,6 +55,8 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
         "heads, small changes, or the true latent variables given"),
     CHOICE(data, "simulated", "a simulation, or a table that is read"),
     TEXT(source, "name of the data set that a table is read from, with its tree"),
+    TEXT(dataset_hash,
+         "beginning of the SHA-256 of what was uploaded under that name; it is found out on submission"),
     CHOICE(target, "read",
            "tables: the outcome in the table if there is one, or latent variables and outcomes that are planted"),
     INTEGER(features, "100", 1, 100000, "features", "tables: those of the largest variance, at most"),

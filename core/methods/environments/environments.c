@@ -8,6 +8,7 @@
 
 #include "core/methods/environments/config.h"
 #include "core/methods/environments/run.h"
+#include "core/methods/source.h"
 #include "core/methods/walk.h"
 
 static const struct method_metric metrics[] = {
@@ -24,6 +25,14 @@ static const struct method_query queries[] = {
 };
 
 static const char *const dataset_fields[] = {"source", NULL};
+
+static enum status resolve(void *config, const char *data, struct error *err)
+{
+    struct environments_config *c = config;
+    (void)err;
+    source_resolve(c->data == DATA_TABLE ? c->source : "", data, c->dataset_hash);
+    return STATUS_OK;
+}
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -46,6 +55,7 @@ const struct method environments_method = {
     .queries = queries,
     .query_count = COUNT(queries),
     .dataset_fields = dataset_fields,
+    .resolve = resolve,
     .check = environments_check,
     .estimate = environments_estimate,
     .create = environments_create,

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "core/base/philox.h"
-#include "core/data/dataset.h"
 #include "core/methods/environments/run_int.h"
+#include "core/methods/source.h"
 
 enum { STREAM_UNSEEN = 0x756e73, STREAM_PLACES, STREAM_SPLIT };
 
@@ -209,13 +209,28 @@ static enum status split_rows(struct method_run *run, const struct environments 
     return status;
 }
 
+/* What does not depend on the case's seed, so that a checkpoint can say what it was trained on. */
+static void note_read(struct method_run *run, const struct environments *all)
+{
+    struct hash hash;
+    hash_init(&hash);
+    hash_add(&hash, all->x, (size_t)all->rows * (size_t)all->features * sizeof *all->x);
+    hash_add(&hash, all->node, (size_t)all->rows * sizeof *all->node);
+    hash_add(&hash, run->tree->parent, (size_t)run->tree->nodes * sizeof *run->tree->parent);
+    walk_read(run, &hash);
+}
+
 static enum status read_table(struct method_run *run, struct environments **all, struct error *err)
 {
     const struct environments_config *c = &run->own;
     const struct environments_reading reading = {(int)c->features, c->target == TARGET_PLANTED, outcome_of(c)};
     char folder[DATASET_PATH];
-    enum status status = dataset_folder(run->walk.env.data, c->source, folder, err);
-    return status ? status : environments_read(folder, &reading, &run->tree, all, err);
+    enum status status = source_folder(c->source, c->dataset_hash, run->walk.env.data, folder, err);
+    if (!status)
+        status = environments_read(folder, &reading, &run->tree, all, err);
+    if (!status)
+        note_read(run, *all);
+    return status;
 }
 
 /* Nodes that rows of `all` belong to, ascending. */

@@ -55,6 +55,8 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
            "numbers); or abstracts drawn anew, in training from shifted mixtures of topics"),
     {"source", FIELD_TEXT, AT(source), "", 0, 0, false, false, NULL, "",
      "name of the data set that a table is read from"},
+    LIST(dataset_hash,
+         "beginning of the SHA-256 of what was uploaded under that name; it is found out on submission"),
     INTEGER(features, "0", 0, 100000, "features",
             "tables: most features that are kept; 0: 300 movies, 500 words, 558 genes"),
     INTEGER(folds, "5", 2, 100, "folds",

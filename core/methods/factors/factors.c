@@ -7,6 +7,7 @@
 
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"
+#include "core/methods/source.h"
 #include "core/methods/walk.h"
 
 static const struct method_metric metrics[] = {
@@ -29,6 +30,14 @@ static const struct method_query queries[] = {
 
 static const char *const dataset_fields[] = {"source", NULL};
 
+static enum status resolve(void *config, const char *data, struct error *err)
+{
+    struct factors_config *c = config;
+    (void)err;
+    source_resolve(c->data == DATA_SYNTHETIC ? "" : c->source, data, c->dataset_hash);
+    return STATUS_OK;
+}
+
 const struct method factors_method = {
     .kind = "factors",
     .title = "Factors: the Sparse VAE",
@@ -46,6 +55,7 @@ const struct method factors_method = {
     .queries = queries,
     .query_count = COUNT(queries),
     .dataset_fields = dataset_fields,
+    .resolve = resolve,
     .check = factors_check,
     .estimate = factors_estimate,
     .create = factors_create,

@@ -5,10 +5,10 @@
 
 #include "core/data/abstracts.h"
 #include "core/data/cells.h"
-#include "core/data/dataset.h"
 #include "core/data/ratings.h"
 #include "core/data/synthetic.h"
 #include "core/methods/factors/run_int.h"
+#include "core/methods/source.h"
 
 void case_close(struct method_run *run)
 {
@@ -107,6 +107,15 @@ static void products(int rows, int columns, int depth, const float *a, const flo
     kernels_best()->gemm(&call);
 }
 
+/* What fits see of it, so that a checkpoint can say what it was trained on. */
+static void note_read(struct method_run *run, const struct features *f)
+{
+    struct hash hash;
+    hash_init(&hash);
+    hash_add(&hash, f->x, (size_t)f->rows * (size_t)f->columns * sizeof *f->x);
+    walk_read(run, &hash);
+}
+
 /* Once for a run. */
 static enum status read_table(struct method_run *run, struct error *err)
 {
@@ -117,16 +126,20 @@ static enum status read_table(struct method_run *run, struct error *err)
     char folder[DATASET_PATH];
     if (run->table)
         return STATUS_OK;
-    enum status status = dataset_folder(run->walk.env.data, c->source, folder, err);
+    enum status status = source_folder(c->source, c->dataset_hash, run->walk.env.data, folder, err);
     if (status)
         return status;
     ratings.movies = abstracts.words = cells.genes = factors_features(c);
     cells.products = products;
     if (c->data == DATA_RATINGS)
-        return ratings_load(folder, &ratings, &run->table, err);
-    if (c->data == DATA_ABSTRACTS || c->data == DATA_SHIFTED)
-        return abstracts_load(folder, &abstracts, &run->table, err);
-    return cells_load(folder, &cells, &run->table, err);
+        status = ratings_load(folder, &ratings, &run->table, err);
+    else if (c->data == DATA_ABSTRACTS || c->data == DATA_SHIFTED)
+        status = abstracts_load(folder, &abstracts, &run->table, err);
+    else
+        status = cells_load(folder, &cells, &run->table, err);
+    if (!status)
+        note_read(run, run->table);
+    return status;
 }
 
 /* The topics once for a run, the documents for each case. */

@@ -10,7 +10,7 @@
 #include "core/data/dataset.h"
 #include "core/methods/sparling/config.h"
 
-enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566, HASH_KEPT = 40 };
+enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
 enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
 static const double CHUNK = 1.5;                      /* as domain_audio.c */
 static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F, SHOWN_TO = 3.5F; /* in pictures: from the noise to loud speech */
@@ -62,19 +62,14 @@ static void check(const struct sparling_config *config, const struct method_faul
 }
 
 static enum status open_collection(const struct dataset_config *config, const char *data, struct collection *c,
-                                   char hash[HASH_KEPT + 1], struct error *err)
+                                   char hash[DATASET_HASH_KEPT + 1], struct error *err)
 {
     char folder[DATASET_PATH], path[DATASET_PATH + 16];
     struct error cause = {0};
     enum status status = dataset_folder(data, config->name, folder, &cause);
     hash[0] = '\0';
     if (!status) {
-        snprintf(path, sizeof path, "%s/sha256", folder);
-        FILE *file = fopen(path, "rbe");
-        size_t got = file ? fread(hash, 1, HASH_KEPT, file) : 0;
-        hash[got] = '\0';
-        if (file)
-            fclose(file);
+        dataset_hash(folder, hash);
         snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
         status = collection_open(path, c, &cause);
     }
@@ -172,7 +167,7 @@ static enum status resolve(struct sparling_config *config, const char *data, str
 {
     struct dataset_config *d = &config->dataset;
     struct collection c;
-    char hash[HASH_KEPT + 1];
+    char hash[DATASET_HASH_KEPT + 1];
     if (d->name[0] == '\0')
         return error_set(err, STATUS_INVALID, "/config/dataset_name", "must name a data set; GET /v1/datasets lists them");
     enum status status = open_collection(d, data, &c, hash, err);
@@ -366,7 +361,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
                                 struct error *err)
 {
     const struct dataset_config *d = &config->dataset;
-    char hash[HASH_KEPT + 1];
+    char hash[DATASET_HASH_KEPT + 1];
     struct domain_state *s = calloc(1, sizeof *s);
     if (!s)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a domain");
