@@ -370,8 +370,10 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
             request->upload == NULL) {
             respond_problem(&x, PROBLEM_BAD_REQUEST, "A body is needed.");
         } else {
-            bool noted = audit_begin(&x);
-            x.match.route->handle(&x);
+            bool noted;
+            if (audit_begin(&x, &noted)) {
+                x.match.route->handle(&x);
+            }
             if (noted) {
                 audit_end(&x);
             }

@@ -129,7 +129,7 @@ void asset_show(struct exchange *x);
 /* ---- shared by handlers ---- */
 
 /* audit.c: whether a request is to be noted, and both notes. */
-bool audit_begin(struct exchange *x);
+bool audit_begin(struct exchange *x, bool *noted); /* false: answered */
 void audit_end(struct exchange *x);
 
 /* datasets.c: false after a refusal was answered. Counts the upload; api_upload_close() counts it off. */

@@ -14,19 +14,27 @@ static void copy_text(char *to, size_t room, const char *text)
     (void)snprintf(to, room, "%s", text != NULL ? text : "");
 }
 
-bool audit_begin(struct exchange *x)
+/* A change that cannot be noted is not made. */
+bool audit_begin(struct exchange *x, bool *noted)
 {
     struct storage_audit entry = {.time = 0};
     struct error err;
+    *noted = false;
     if (x->match.route->scope <= API_SCOPE_READ || strcmp(x->match.route->method, "GET") == 0) { /* it only asks */
-        return false;
+        return true;
     }
+    error_clear(&err);
     copy_text(entry.who, sizeof entry.who, x->request->who);
     copy_text(entry.peer, sizeof entry.peer, x->request->peer);
     copy_text(entry.request, sizeof entry.request, x->response->id);
     copy_text(entry.method, sizeof entry.method, x->request->method);
     copy_text(entry.target, sizeof entry.target, x->request->target);
-    return storage_audit_begin(x->api->options.storage, &entry, &err) == STATUS_OK;
+    if (storage_audit_begin(x->api->options.storage, &entry, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return false;
+    }
+    *noted = true;
+    return true;
 }
 
 /* The job that was made is the last part of its address. */

@@ -36,6 +36,16 @@ static enum status choose(struct making *m, struct error *err)
     return storage_checkpoint_find(x->api->options.storage, m->job.id, pick, m->checkpoints, err);
 }
 
+/* Whether a document of the bundle is whole; `large` says what it means when it is not for its size. */
+static enum status bundle_text(const struct json_sink *json, const struct buf *out, const char *large, struct error *err)
+{
+    if (json_sink_done(json)) {
+        return STATUS_OK;
+    }
+    return out->failed && !out->full ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a bundle")
+                                     : error_set(err, STATUS_CONFLICT, NULL, "%s", large);
+}
+
 static enum status write_metrics(struct making *m, struct error *err)
 {
     struct exchange *x = m->x;
@@ -54,7 +64,7 @@ static enum status write_metrics(struct making *m, struct error *err)
         series_write(&json.sink, &series[i]);
     }
     sink_end_object(&json.sink);
-    return json_sink_done(&json) ? STATUS_OK : error_set(err, STATUS_CONFLICT, NULL, "the job has too many metrics for a bundle");
+    return bundle_text(&json, &m->metrics, "the job has too many metrics for a bundle", err);
 }
 
 static void write_member(const struct sink *out, const char *name, int64_t bytes, const unsigned char digest[HASH_BYTES],
@@ -114,11 +124,10 @@ static enum status write_manifest(struct making *m, struct error *err)
     }
     sink_end_list(out);
     sink_end_object(out);
-    bool done = json_sink_done(&x->json);
-    json_sink_init(&x->json, &x->response->body);
-    if (status == STATUS_OK && !done) {
-        status = error_set(err, STATUS_CONFLICT, NULL, "the job says too much for a bundle");
+    if (status == STATUS_OK) {
+        status = bundle_text(&x->json, &m->manifest, "the job says too much for a bundle", err);
     }
+    json_sink_init(&x->json, &x->response->body);
     return status;
 }
 

@@ -64,7 +64,13 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
     }
     if (!dataset_there(root_of(x), name, &ours))
         return true;
-    if (!ours || dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, NULL) != STATUS_OK) {
+    struct error err;
+    error_clear(&err);
+    if (ours && dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err) != STATUS_OK && err.code != STATUS_NOT_FOUND) {
+        respond_error(x, &err);
+        return false;
+    }
+    if (!ours || err.code != STATUS_OK) {
         respond_problem(x, PROBLEM_CONFLICT, "The name %s belongs to a folder of the operator's.", name);
         return false;
     }
@@ -199,6 +205,14 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct erro
     return status;
 }
 
+static void respond_unread(struct exchange *x, const char *name, const struct error *err)
+{
+    if (err->code == STATUS_NOT_FOUND)
+        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
+    else
+        respond_error(x, err);
+}
+
 static void respond_dataset(struct exchange *x, int status, const char *name)
 {
     const char *text;
@@ -206,7 +220,7 @@ static void respond_dataset(struct exchange *x, int status, const char *name)
     struct error err;
     error_clear(&err);
     if (dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err) != STATUS_OK) {
-        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
+        respond_unread(x, name, &err);
         return;
     }
     buf_append(&x->response->body, text, size);
@@ -216,14 +230,16 @@ static void respond_dataset(struct exchange *x, int status, const char *name)
 }
 
 /* The same bytes under the same name with the same options are the same data set. */
-static bool same_again(struct exchange *x, const struct arrived *a)
+static enum status same_again(struct exchange *x, const struct arrived *a, bool *is_same, struct error *err)
 {
     const char *text;
     size_t size;
     cJSON *about = NULL;
-    if (dataset_read(root_of(x), a->name, "about.json", &x->arena, &text, &size, NULL) != STATUS_OK ||
-        json_parse(text, size, &about, NULL) != STATUS_OK)
-        return false;
+    enum status status = dataset_read(root_of(x), a->name, "about.json", &x->arena, &text, &size, err);
+    if (status == STATUS_OK)
+        status = json_parse(text, size, &about, err);
+    if (status != STATUS_OK)
+        return status;
     const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
     const char *members[] = {"sha256", "format"}, *values[] = {a->hash, a->request->format->name};
     const char *names[] = {"label", "group", "layout"};
@@ -238,7 +254,8 @@ static bool same_again(struct exchange *x, const struct arrived *a)
         same = same && value && strcmp(value, wanted[i]) == 0;
     }
     cJSON_Delete(about);
-    return same;
+    *is_same = same;
+    return STATUS_OK;
 }
 
 static void respond_fault(struct exchange *x, const char *pointer, const char *detail)
@@ -283,7 +300,10 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     }
     upload_drop(upload);
     if (dataset_there(root_of(x), a.name, &ours)) {
-        if (same_again(x, &a))
+        bool same;
+        if (same_again(x, &a, &same, &err) != STATUS_OK)
+            respond_error(x, &err);
+        else if (same)
             respond_dataset(x, 200, a.name);
         else
             respond_problem(x, PROBLEM_CONFLICT, "There is another data set %s; a data set never changes.", a.name);
@@ -329,9 +349,15 @@ void datasets_list(struct exchange *x)
     }
     sink_begin_object(x->out, NULL);
     sink_begin_list(x->out, "datasets");
-    for (size_t i = 0; i < count; i++) /* one that is deleted meanwhile is left out */
-        if (dataset_read(root_of(x), names[i], "about.json", &x->arena, &text, &size, NULL) == STATUS_OK)
+    for (size_t i = 0; i < count; i++) {
+        enum status status = dataset_read(root_of(x), names[i], "about.json", &x->arena, &text, &size, &err);
+        if (status == STATUS_OK)
             json_sink_raw(&x->json, NULL, text);
+        else if (status != STATUS_NOT_FOUND) { /* one that is deleted meanwhile is left out */
+            respond_error(x, &err);
+            return;
+        }
+    }
     sink_end_list(x->out);
     sink_integer(x->out, "bytes", dataset_bytes(root_of(x)));
     sink_integer(x->out, "most_bytes", x->api->options.datasets_bytes);
@@ -345,28 +371,34 @@ void datasets_preview(struct exchange *x)
 {
     const char *bytes, *name = exchange_param(x, "name");
     size_t size;
-    if (dataset_read(root_of(x), name, "preview.png", &x->arena, &bytes, &size, NULL) != STATUS_OK) {
-        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
+    struct error err;
+    error_clear(&err);
+    if (dataset_read(root_of(x), name, "preview.png", &x->arena, &bytes, &size, &err) != STATUS_OK) {
+        respond_unread(x, name, &err);
         return;
     }
     buf_append(&x->response->body, bytes, size);
     respond_body(x, 200, "image/png");
 }
 
-/* Whether a job's configuration names the data set. */
-static bool names_dataset(const struct exchange *x, const struct storage_job *job, const char *name)
+/* Whether a job's configuration names the data set. One that cannot be read might. */
+static enum status names_dataset(const struct exchange *x, const struct storage_job *job, const char *name, bool *found,
+                                 struct error *err)
 {
     const struct method *method = api_method(x->api, job->kind);
     cJSON *config = NULL;
-    bool found = false;
-    if (!method || !method->dataset_fields || json_parse(job->config, strlen(job->config), &config, NULL) != STATUS_OK)
-        return false;
-    for (const char *const *field = method->dataset_fields; *field && !found; field++) {
+    *found = false;
+    if (!method || !method->dataset_fields)
+        return STATUS_OK;
+    enum status status = json_parse(job->config, strlen(job->config), &config, err);
+    if (status != STATUS_OK)
+        return status;
+    for (const char *const *field = method->dataset_fields; *field && !*found; field++) {
         const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, *field));
-        found = value && strcmp(value, name) == 0;
+        *found = value && strcmp(value, name) == 0;
     }
     cJSON_Delete(config);
-    return found;
+    return STATUS_OK;
 }
 
 /* The first unfinished job that uses it; "" when there is none. */
@@ -382,9 +414,14 @@ static enum status find_user(struct exchange *x, const char *name, char id[STORA
             enum status status = storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, err);
             if (status != STATUS_OK)
                 return status;
-            for (size_t i = 0; i < count && id[0] == '\0'; i++)
-                if (names_dataset(x, &jobs[i], name))
+            for (size_t i = 0; i < count && id[0] == '\0'; i++) {
+                bool found;
+                status = names_dataset(x, &jobs[i], name, &found, err);
+                if (status != STATUS_OK)
+                    return status;
+                if (found)
                     (void)snprintf(id, STORAGE_ID, "%s", jobs[i].id);
+            }
             more = more && count > 0 && id[0] == '\0';
             filter.before = count > 0 ? jobs[count - 1].id : NULL;
         }

@@ -46,8 +46,13 @@ static void copy_members(const struct sink *out, const cJSON *value)
 static void respond_evaluation(struct exchange *x, const struct storage_job *of, const struct storage_job *by)
 {
     cJSON *result = NULL;
-    if (by->result == NULL || json_parse(by->result, strlen(by->result), &result, NULL) != STATUS_OK ||
-        !cJSON_IsObject(result)) {
+    struct error err;
+    error_clear(&err);
+    if (by->result != NULL && json_parse(by->result, strlen(by->result), &result, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    if (!cJSON_IsObject(result)) {
         cJSON_Delete(result);
         respond_problem(x, PROBLEM_NOT_FOUND, "Job %s has not been evaluated yet.", of->id);
         return;

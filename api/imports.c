@@ -52,7 +52,12 @@ enum status import_model_open(struct exchange *x, struct import_model *model, co
     if (config == NULL) {
         return error_set(err, STATUS_INVALID, pointer, "must have the configuration of the job");
     }
-    if (api_config_parse(model->method, NULL, config, strlen(config), "", &model->config, faults, NULL) != STATUS_OK) {
+    enum status status = api_config_parse(model->method, NULL, config, strlen(config), "", &model->config, faults, err);
+    if (status == STATUS_NO_MEMORY) {
+        return status;
+    }
+    if (status != STATUS_OK) {
+        error_clear(err);
         return config_error(faults, pointer, err);
     }
     model->config_text = api_config_write(&model->method->config, model->config);

@@ -26,7 +26,7 @@ void progress_document(struct json_sink *json, const char *stored)
     const struct sink *out = &json->sink;
     cJSON *root = NULL;
     if (stored != NULL) {
-        (void)json_parse(stored, strlen(stored), &root, NULL);
+        json->out->failed |= json_parse(stored, strlen(stored), &root, NULL) == STATUS_NO_MEMORY;
     }
     sink_begin_object(out, "progress");
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

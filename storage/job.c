@@ -130,9 +130,10 @@ static enum status keep_key(struct db *db, const struct storage_submit *in, int6
 static enum status check_source(struct db *db, const struct storage_submit *in, struct error *err)
 {
     int64_t source, checkpoint;
-    if (job_number(db, in->source_job, &source, NULL) != STATUS_OK)
-        return error_set(err, STATUS_NOT_FOUND, NULL, "no such source job");
-    enum status status = db_integer(db, &checkpoint, 0, err,
+    enum status status = job_number(db, in->source_job, &source, err);
+    if (status != STATUS_OK)
+        return status == STATUS_NOT_FOUND ? error_set(err, status, NULL, "no such source job") : status;
+    status = db_integer(db, &checkpoint, 0, err,
                                     "SELECT id FROM checkpoint WHERE job = ? AND seq = ? AND complete", "ii", source,
                                     in->source_checkpoint);
     if (status == STATUS_OK && checkpoint == 0)

@@ -21,6 +21,7 @@ void buf_clear(struct buf *buf)
 {
     buf->size = 0;
     buf->failed = false;
+    buf->full = false;
     if (buf->data != NULL) {
         buf->data[0] = '\0';
     }
@@ -40,6 +41,7 @@ static bool reserve(struct buf *buf, size_t count)
     }
     if (count > buf->limit - buf->size || buf->size + count == SIZE_MAX) {
         fail(buf);
+        buf->full = true;
         return false;
     }
     size_t needed = buf->size + count + 1;
@@ -94,6 +96,15 @@ void buf_format(struct buf *buf, const char *format, ...)
         buf->size += (size_t)length;
     }
     va_end(again);
+}
+
+enum status buf_status(const struct buf *buf, const char *what, struct error *err)
+{
+    if (!buf->failed) {
+        return STATUS_OK;
+    }
+    return buf->full ? error_set(err, STATUS_LIMIT, NULL, "%s takes too many bytes", what)
+                     : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %s", what);
 }
 
 char *buf_take(struct buf *buf, size_t *size)

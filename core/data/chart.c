@@ -640,7 +640,7 @@ enum status chart_png(const struct chart *chart, struct buf *out, struct error *
     if (!status) {
         cairo_status_t failed = cairo_surface_write_to_png_stream(surface, append, out);
         if (out->failed)
-            status = error_set(err, STATUS_LIMIT, NULL, "the chart's file would be too large");
+            status = buf_status(out, "the chart's file", err);
         else if (failed)
             status = surface_error(failed, err);
     }

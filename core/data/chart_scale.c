@@ -291,6 +291,5 @@ enum status chart_csv(const struct chart *chart, struct buf *out, struct error *
     buf_text(out, "panel,series,x,y,low,high,value\n");
     for (int i = 0; i < chart->panel_count; i++)
         panel_csv(&chart->panels[i], out);
-    return out->failed ? error_set(err, STATUS_LIMIT, NULL, "the numbers of the chart take too many bytes")
-                       : STATUS_OK;
+    return buf_status(out, "the table of the chart", err);
 }

@@ -41,7 +41,7 @@ static void append(png_structp png, png_bytep bytes, size_t count)
     struct buf *out = png_get_io_ptr(png);
     buf_append(out, bytes, count);
     if (out->failed) {
-        png_error(png, "the file would be too large");
+        png_error(png, "no room for the file");
     }
 }
 
@@ -66,7 +66,7 @@ static void write_rows(struct writer *w)
 static enum status write_guarded(struct writer *w, struct error *err)
 {
     if (setjmp(png_jmpbuf(w->png)) != 0) {
-        return error_set(err, w->out->failed ? STATUS_LIMIT : STATUS_INTERNAL, NULL, "PNG: %s", w->message);
+        return w->out->failed ? buf_status(w->out, "a PNG file", err) : error_set(err, STATUS_INTERNAL, NULL, "PNG: %s", w->message);
     }
     write_rows(w);
     return STATUS_OK;

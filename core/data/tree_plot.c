@@ -192,7 +192,9 @@ static enum status render(const struct tree_plot *p, const struct laid_out *l, s
     if (!failed)
         failed = cairo_surface_write_to_png_stream(surface, append, out);
     cairo_surface_destroy(surface);
-    return failed ? error_set(err, out->failed ? STATUS_LIMIT : STATUS_INTERNAL, NULL, "tree: %s",
+    if (out->failed)
+        return buf_status(out, "the picture of a tree", err);
+    return failed ? error_set(err, failed == CAIRO_STATUS_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_INTERNAL, NULL, "tree: %s",
                               cairo_status_to_string(failed))
                   : STATUS_OK;
 }

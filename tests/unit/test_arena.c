@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "core/base/arena.h"
-#include "fault.h"
+#include "tests/support/fault.h"
 
 /* Random requests: aligned, apart from each other, and never moved. */
 static void allocations_do_not_touch(void **state)

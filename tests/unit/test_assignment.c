@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/metrics/assignment.h"
-#include "fault.h"
+#include "tests/support/fault.h"
 
 #define MOST 7
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/base/buf.h"
-#include "fault.h"
+#include "tests/support/fault.h"
 
 static void grows_and_stays_terminated(void **state)
 {

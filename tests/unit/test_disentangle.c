@@ -12,7 +12,7 @@
 #include "core/metrics/logistic.h"
 #include "core/metrics/ranking.h"
 #include "core/metrics/support.h"
-#include "tests/unit/fault.h"
+#include "tests/support/fault.h"
 
 #define assert_near(x, y, tolerance) assert_true(fabs((x) - (y)) < (tolerance))
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "core/metrics/motif_errors.h"
-#include "fault.h"
+#include "tests/support/fault.h"
 
 #define SYMBOLS 3
 #define CHANNELS 4

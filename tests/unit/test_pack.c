@@ -9,7 +9,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/pack.h"
-#include "fault.h"
+#include "tests/support/fault.h"
 
 #define HEADER 24
 #define ENTRY 152

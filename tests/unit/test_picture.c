@@ -12,7 +12,7 @@
 
 #include "core/data/picture_int.h"
 #include "core/data/png.h"
-#include "fault.h"
+#include "tests/support/fault.h"
 
 static const struct colour black = {0, 0, 0}, white = {255, 255, 255}, red = {255, 0, 0};
 

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "core/base/mt19937.h"
-#include "tests/unit/fault.h"
+#include "tests/support/fault.h"
 
 static void topk_by_hand(void **state)
 {

@@ -12,7 +12,7 @@
 #include "core/metrics/bootstrap.h"
 #include "core/metrics/density.h"
 #include "core/metrics/edit_distance.h"
-#include "fault.h"
+#include "tests/support/fault.h"
 
 static int naive_distance(const int *a, int a_count, const int *b, int b_count)
 {
