@@ -9,9 +9,10 @@
 
 #include "api/api_int.h"
 
-/* The page's own script and style, pictures it has fetched, and this daemon: nothing else, nothing inline. */
-#define PAGE_POLICY                                                                                              \
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; connect-src 'self'; " \
+/* The page's own script, the first requests and the style that stand in it (by their hashes), pictures it has fetched, and this
+ * daemon: nothing else. */
+#define PAGE_POLICY                                                                                                \
+    "default-src 'none'; script-src 'self' '%s'; style-src '%s'; img-src 'self' blob: data:; connect-src 'self'; " \
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /* "gzip, br;q=0.8": is gzip among them, and not refused by q=0? */
@@ -53,7 +54,7 @@ static void respond_file(struct exchange *x, const struct dashboard_file *file)
     response_header(x->response, "Vary", "Accept-Encoding%s", page ? ", Accept" : "");
     response_header(x->response, "Cache-Control", "%s", page ? "no-cache" : "public, max-age=31536000, immutable");
     if (page) {
-        response_header(x->response, "Content-Security-Policy", PAGE_POLICY);
+        response_header(x->response, "Content-Security-Policy", PAGE_POLICY, dashboard_boot_hash, dashboard_style_hash);
     }
     if (respond_not_modified(x, etag)) {
         return;

@@ -14,5 +14,7 @@ struct dashboard_file {
 
 extern const struct dashboard_file dashboard_files[];
 extern const size_t dashboard_file_count;
+/* What stands in the page itself: "sha256-...", for its policy. */
+extern const char dashboard_boot_hash[], dashboard_style_hash[];
 
 #endif

@@ -1,8 +1,9 @@
-// Bundles the page and writes it as C: three files (page, script, style), gzip'd, with the hash of their bytes.
+// Bundles the page and writes it as C: two files (page, script), gzip'd, with the hash of their bytes.
 //
 //   node build.mjs OUT.c
 //
-// Script and style carry their hash in their names, so that they may be kept for ever; the page names them.
+// The script carries its hash in its name, so that it may be kept for ever. The style and the first requests (boot.ts) stand in the
+// page, each allowed by its hash in the page's policy.
 import { createHash } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -16,6 +17,10 @@ const LIMIT = 60_000; // bytes of all that a browser fetches, gzip'd
 // Parts of uPlot that no chart here uses: axes of dates, bars, splines.
 const UNUSED = [
   [/const FEAT_TIME\s+= true;/, "const FEAT_TIME = false;"],
+  [/let isTime = [^;]+;/g, "const isTime = false;"],
+  [/const \[ timeIncrsMs,[^;]+;\s+const \[ timeIncrsS,[^;]+;/, ""],
+  [/const _tzDate\s+= [^;]+;\s+const _fmtDate = [^;]+;/, ""],
+  [/const _timeAxisSplits = [^;]+;\s+const _timeAxisVals\s+= [^;]+;\s+const _timeSeriesVal\s+= [^;]+;/, ""],
   [/\(paths\.bars\s+= bars\);/, ""],
   [/\(paths\.spline\s+= monotoneCubic\);/, ""],
   [/\{\s+uPlot\.fmtDate = fmtDate;\s+uPlot\.tzDate\s+= tzDate;\s+\}/, ""],
@@ -35,16 +40,14 @@ const slimmer = {
   },
 };
 
-async function bundle(entry) {
+async function bundle(entry, format) {
   const result = await build({
     entryPoints: [join(here, "src", entry)],
     bundle: true,
     minify: true,
     write: false,
-    format: "esm",
-    jsxFactory: "jsxElement",
-    jsxFragment: "jsxFragment",
-    inject: [join(here, "src", "jsx.ts")],
+    format,
+    ...(format === "esm" ? { jsxFactory: "jsxElement", jsxFragment: "jsxFragment", inject: [join(here, "src", "jsx.ts")] } : {}),
     tsconfigRaw: {},
     target: ["es2022"],
     charset: "utf8",
@@ -74,14 +77,15 @@ function array(f, i) {
   return `static const unsigned char bytes_${i}[] = {\n${lines.join("\n")}\n};\n`;
 }
 
-const { js, css } = await bundle("main.tsx");
+const { js, css } = await bundle("main.tsx", "esm");
+const boot = (await bundle("boot.ts", "iife")).js.toString().trim(), look = css.toString().trim();
 const script = `app-${hash(js).slice(0, 12)}.js`;
-const style = `app-${hash(css).slice(0, 12)}.css`;
-const html = readFileSync(join(here, "src", "index.html"), "utf8").replace("{{script}}", `/assets/${script}`).replace("{{style}}", `/assets/${style}`);
+const parts = { script: `/assets/${script}`, boot, style: look };
+const html = readFileSync(join(here, "src", "index.html"), "utf8").replace(/\{\{(\w+)\}\}/g, (_all, name) => parts[name]);
+const allowed = (text) => `sha256-${createHash("sha256").update(text).digest("base64")}`;
 const files = [
   file("", "text/html; charset=utf-8", Buffer.from(html)),
   file(script, "text/javascript; charset=utf-8", js),
-  file(style, "text/css; charset=utf-8", css),
 ];
 const total = files.reduce((sum, f) => sum + f.packed.length, 0);
 if (total > LIMIT) {
@@ -92,6 +96,7 @@ writeFileSync(
   process.argv[2],
   `/* Made from api/dashboard by its build.mjs. */\n#include "api/dashboard.h"\n\n${files.map(array).join("\n")}
 const struct dashboard_file dashboard_files[] = {\n${files.map(row).join("\n")}\n};
-const size_t dashboard_file_count = ${files.length};\n`,
+const size_t dashboard_file_count = ${files.length};
+const char dashboard_boot_hash[] = "${allowed(boot)}", dashboard_style_hash[] = "${allowed(look)}";\n`,
 );
 console.log(`dashboard: ${files.map((f) => `${f.path || "page"} ${f.packed.length}`).join(", ")}; ${total} of ${LIMIT} bytes gzip'd`);

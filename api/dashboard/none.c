@@ -3,3 +3,4 @@
 
 const struct dashboard_file dashboard_files[1];
 const size_t dashboard_file_count = 0;
+const char dashboard_boot_hash[] = "", dashboard_style_hash[] = "";

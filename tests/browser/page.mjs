@@ -162,6 +162,24 @@ await report.test("two jobs compared", async () => {
   await page.getByRole("cell", { name: "seed", exact: true }).first().waitFor();
 });
 
+await report.test("a data set: refused by its row, uploaded, previewed, deleted", async () => {
+  const put = (text) => page.locator("input[type=file]").setInputFiles({ name: "mine.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
+  const rows = Array.from({ length: 40 }, (_, i) => `${i % 7},${i % 5},${i % 2 ? "a" : "b"}\n`).join("");
+  await show(page, "#/data");
+  await page.getByText("Nothing here yet").waitFor();
+  await put(`one,two,label\n1,oops,a\n`);
+  await page.getByText("'oops' is no number").waitFor();
+  browser.complaints = browser.complaints.filter((line) => !line.includes("422")); // the browser reports the refusal
+  await put(`one,two,label\n${rows}`);
+  await page.getByRole("heading", { name: "mine" }).waitFor();
+  await page.waitForFunction(() => document.querySelector("img.preview")?.naturalWidth > 0);
+  await page.getByRole("button", { name: "Delete" }).click();
+  await page.getByRole("button", { name: "Delete for good" }).click();
+  await page.getByText("Nothing here yet").waitFor();
+  await put(`one,two,label\n${rows}`); // for the pictures
+  await page.getByRole("heading", { name: "mine" }).waitFor();
+});
+
 async function others() {
   const small = {
     rug: { kind: "superposition", preset: "rug", config: { n_s: 32, n_d: 8, test_samples: 200 } },
@@ -179,7 +197,7 @@ async function others() {
 await report.test("jobs of the other kinds", others);
 
 const places = () => ({
-  jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],
+  jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], data: ["#/data", "mine"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],
   training: [`#/jobs/${jobs[2]}`, "Motif errors"], motifs: [`#/jobs/${jobs[2]}/motifs?channel=1`, "Activations"], result: [`#/jobs/${jobs[2]}/result`, "Confusion matrix"],
   config: [`#/jobs/${jobs[2]}/config`, "seed of training data"], files: [`#/jobs/${jobs[2]}/files`, "Checkpoints"], rug: [`#/jobs/${jobs.rug}/rug`, "Bayes bound"],
   factors: [`#/jobs/${jobs.factors}/factors`, "factor 0"], tree: [`#/jobs/${jobs.tree}/tree`, "latent 0"], pathways: [`#/jobs/${jobs.pathways}/pathways`, "stripe sparsity"],

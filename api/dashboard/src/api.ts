@@ -1,5 +1,6 @@
 // The daemon's routes as functions. Every fault arrives as a Problem, whatever layer it came from.
 import { signal } from "@preact/signals";
+import { metricsPath } from "./first";
 
 export interface Progress {
   step: number | null; samples: number | null; fraction: number | null; samples_per_second: number | null;
@@ -64,10 +65,20 @@ async function problem(response: Response): Promise<Problem> {
   return new Problem(response.status, body.title ?? response.statusText, body.detail ?? "", body.errors);
 }
 
+/** Answers that boot.ts asked for. Each serves once, and soon: later ones would be stale. */
+let early: Record<string, Promise<Response>> = (window as { early?: Record<string, Promise<Response>> }).early ?? {};
+setTimeout(() => { early = {}; }, 2000);
+
+function begun(path: string, init: RequestInit): Promise<Response> | undefined {
+  const answer = init.method ? undefined : early[path];
+  if (answer) delete early[path];
+  return answer;
+}
+
 export async function ask(path: string, init: RequestInit & { headers?: Record<string, string> } = {}): Promise<Response> {
   let response: Response;
   try {
-    response = await fetch(path, { ...init, headers: headers(init.headers) });
+    response = await (begun(path, init) ?? fetch(path, { ...init, headers: headers(init.headers) }));
   } catch (fault) {
     if ((fault as Error).name === "AbortError") throw fault;
     throw new Problem(0, "No answer", "The daemon does not answer.");
@@ -92,12 +103,7 @@ export async function send<T>(method: string, path: string, body?: unknown, more
 export interface MetricRange { names?: string[]; since?: number; until?: number; points?: number }
 
 export function metrics(job: string, range: MetricRange, signal?: AbortSignal): Promise<Series> {
-  const query = new URLSearchParams();
-  if (range.names) query.set("name", range.names.join(","));
-  if (range.since !== undefined) query.set("since", String(Math.max(0, Math.floor(range.since))));
-  if (range.until !== undefined) query.set("until", String(Math.max(0, Math.ceil(range.until))));
-  if (range.points) query.set("max_points", String(range.points));
-  return get(`/v1/jobs/${job}/metrics?${query}`, signal);
+  return get(metricsPath(job, range), signal);
 }
 
 /** What a form or an upload sends along so that a repeated click makes one job. */

@@ -5,6 +5,7 @@ import "./style.css";
 import { get, locked, setToken } from "./api";
 import { link, lost } from "./live";
 import { ComparePage } from "./pages/compare";
+import { DataPage } from "./pages/datasets";
 import { JobPage } from "./pages/job";
 import { JobsPage } from "./pages/jobs";
 import { SubmitPage } from "./pages/submit";
@@ -12,7 +13,7 @@ import { SystemPage } from "./pages/system";
 import { href, route } from "./router";
 import { switchTheme, theme } from "./ui/theme";
 
-const NAV: [string, string, string][] = [["", "Jobs", "jobs"], ["new", "New job", "new"], ["compare", "Compare", "compare"], ["system", "System", "system"]];
+const NAV: [string, string, string][] = [["", "Jobs", "jobs"], ["new", "New job", "new"], ["compare", "Compare", "compare"], ["data", "Data", "data"], ["system", "System", "system"]];
 
 function LiveMark() {
   const [, tick] = useState(0);
@@ -57,6 +58,7 @@ function Page() {
   if (first === "jobs" && id) return <JobPage key={id} id={id} />;
   if (first === "new") return <SubmitPage />;
   if (first === "compare") return <ComparePage />;
+  if (first === "data") return <DataPage />;
   if (first === "system") return <SystemPage />;
   return <JobsPage />;
 }

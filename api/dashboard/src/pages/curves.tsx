@@ -1,6 +1,7 @@
 // The curves of a job. One range of steps for all of them, held in the address; the daemon thins what a chart cannot show.
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { metrics, type Job, type Kind, type Point } from "../api";
+import { FIRST_NAMES, POINTS } from "../first";
 import { exponent, percent } from "../format";
 import type { LiveEvent } from "../live";
 import { note, route } from "../router";
@@ -19,7 +20,9 @@ const GROUPS: Record<string, Group[]> = {
   ],
   superposition: [{ title: "Loss", names: ["loss", "test_loss", "analytic_loss"], log: true }],
 };
-const POINTS = 1200; // of a series; charts are narrower
+
+/** Its first curves are known without the table of its kind. */
+export const drawsAtOnce = (job: Job) => job.kind in GROUPS;
 
 /** Those of the table, then every metric of the kind that none of them shows, for itself. */
 function groupsOf(kind: Kind | undefined, job: Job): { main: Group[]; more: Group[] } {
@@ -60,7 +63,7 @@ function useSeries(job: string, names: string[] | null, range: [number, number] 
   const key = `${job} ${names?.join()} ${range?.join()}`;
   const pending = useRef<Data>({}), timer = useRef(0);
 
-  useEffect(() => {
+  useLayoutEffect(() => { // before the paint: the first request, or the answer that boot.ts asked for
     if (!names) return undefined;
     const stop = new AbortController();
     let loaded = false;
@@ -78,6 +81,7 @@ function useSeries(job: string, names: string[] | null, range: [number, number] 
     const load = () => {
       metrics(job, { names, since: range?.[0], until: range?.[1], points: POINTS }, stop.signal).then(
         (body) => {
+          if (stop.signal.aborted) return;
           loaded = true;
           setFault(null);
           setData(body.series);
@@ -122,7 +126,7 @@ export function Curves({ job, kind, heard }: { job: Job; kind: Kind | undefined;
   const range: [number, number] | null = from !== null && to !== null ? [Number(from), Number(to)] : null;
   const [more, setMore] = useState(false);
   const { main, more: rest } = groupsOf(kind, job);
-  const names = [...main, ...(more ? rest : [])].flatMap((g) => g.names);
+  const names = [...(GROUPS[job.kind] ? FIRST_NAMES : main.flatMap((g) => g.names)), ...(more ? rest : []).flatMap((g) => g.names)];
   const { data, fault } = useSeries(job.id, names.length ? names : null, range, heard);
   const bands = useMemo(() => stages(data.density ?? []), [data.density]);
   const any = Object.values(data).some((points) => points.length > 0);

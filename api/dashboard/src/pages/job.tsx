@@ -5,7 +5,7 @@ import { bytes, DASH, duration, moment, number, percent, title } from "../format
 import { follow, type LiveEvent } from "../live";
 import { go, href, route } from "../router";
 import { Bar, Facts, Fault, progressText, Section, StateMark, Table, useLoad } from "../ui/base";
-import { Curves } from "./curves";
+import { Curves, drawsAtOnce } from "./curves";
 import { FactorsRoom } from "./factors";
 import { MotifsRoom } from "./motifs";
 import { PathwaysRoom } from "./pathways";
@@ -152,9 +152,14 @@ function useJob(id: string) {
 
 export function JobPage({ id }: { id: string }) {
   const { job, fault, heard, set } = useJob(id);
-  const known = useLoad("kinds", () => kinds());
+  const [calm, setCalm] = useState(false); // the tables of all kinds come behind the first curves
+  useEffect(() => {
+    const wait = setTimeout(() => setCalm(true), 100);
+    return () => clearTimeout(wait);
+  }, []);
   const [failed, setFailed] = useState<unknown>(null);
   const tab = route.value.path[2] ?? "";
+  const known = useLoad(calm || (job && !drawsAtOnce(job)) ? "kinds" : null, () => kinds());
   useEffect(() => { document.title = job ? `${title(job)} · motifd` : "motifd"; }, [job && title(job)]);
   if (!job) return fault ? <Fault fault={fault} /> : <p class="empty">Loading…</p>;
   const kind = known.data?.find((k) => k.kind === job.kind), room = job.task === "train" ? ROOMS[job.kind] : undefined;

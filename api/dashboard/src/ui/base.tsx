@@ -1,6 +1,6 @@
 // Small parts that every page is put together from.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Problem, type Job, type State } from "../api";
 import { duration, percent } from "../format";
 
@@ -88,7 +88,7 @@ export function useLoad<T>(key: string | null, load: (signal: AbortSignal) => Pr
   const [turn, setTurn] = useState(0);
   const latest = useRef(load);
   latest.current = load;
-  useEffect(() => {
+  useLayoutEffect(() => { // does not wait for the paint
     if (key === null) return undefined;
     const stop = new AbortController();
     setState((s) => ({ ...s, busy: true }));

@@ -1,6 +1,6 @@
 // Curves by uPlot: zoom asks for the range again, crosshairs of charts with one `sync` move together, and a table holds
 // the same numbers for those who do not see the curve.
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Point } from "../api";
 import { number, short } from "../format";
@@ -128,13 +128,19 @@ export function Chart(p: ChartProps) {
     if (where) where.textContent = x === null || x === undefined ? "" : `${q.xLabel} ${q.logX ? number(x) : short(x)}`;
   };
 
-  useEffect(() => {
+  useLayoutEffect(() => { // what is in the window is drawn before the first paint, the rest when it comes near
+    const box = place.current;
+    if (!box) return undefined;
+    if (box.getBoundingClientRect().top < innerHeight) {
+      setSeen(true);
+      return undefined;
+    }
     const watch = new IntersectionObserver((entries) => { if (entries.some((e) => e.isIntersecting)) setSeen(true); }, { rootMargin: "200px" });
-    if (place.current) watch.observe(place.current);
+    watch.observe(box);
     return () => watch.disconnect();
   }, []);
 
-  useEffect(() => {
+  useLayoutEffect(() => {
     const box = place.current;
     if (!box || !seen) return undefined;
     const made = new uPlot(options(p, box.clientWidth || 300, show), align(p.lines, Boolean(p.log)), box);

@@ -1,0 +1,69 @@
+// An hour of a running job under the open page: heap, DOM nodes and listeners, each after a collection. Fails when the last third of the
+// hour holds more than the second.
+//
+//   node soak.mjs MOTIFD MODULES [SECONDS]
+//
+// One window shows the job's curves, another the table of jobs beside it.
+import { Browser, Daemon, ENDLESS, none, sleep } from "./harness.mjs";
+
+const [program, modules, seconds = "3600"] = process.argv.slice(2);
+const ROUNDS = 30, GROWTH = 1.1;
+const daemon = new Daemon(program), browser = new Browser(modules);
+
+class Window {
+  constructor(name, page, tools) {
+    Object.assign(this, { name, page, tools, seen: [] });
+  }
+
+  static async open(name, address) {
+    const page = await browser.page(daemon.url), tools = await page.context().newCDPSession(page);
+    await page.goto(address);
+    await tools.send("HeapProfiler.enable");
+    return new Window(name, page, tools);
+  }
+
+  async measure() {
+    for (let i = 0; i < 2; i++) await this.tools.send("HeapProfiler.collectGarbage");
+    const { usedSize } = await this.tools.send("Runtime.getHeapUsage"), counts = await this.tools.send("Memory.getDOMCounters");
+    this.seen.push({ heap: usedSize, nodes: counts.nodes, listeners: counts.jsEventListeners });
+    return `${this.name} ${(usedSize / 1e6).toFixed(2)} MB, ${counts.nodes} nodes, ${counts.jsEventListeners} listeners`;
+  }
+
+  /** What the last third holds on average, as a multiple of the second third. */
+  growth(what) {
+    const third = Math.floor(this.seen.length / 3), mean = (list) => list.reduce((sum, v) => sum + v[what], 0) / list.length;
+    return mean(this.seen.slice(-third)) / mean(this.seen.slice(-2 * third, -third));
+  }
+}
+
+let status = 0;
+try {
+  await daemon.start();
+  await browser.start();
+  const job = await daemon.call("POST", "/v1/jobs", { kind: "sparling", preset: "digitcircle-quick", config: ENDLESS });
+  await daemon.state(job.id, "running");
+  const windows = [await Window.open("curves", `${daemon.url}/#/jobs/${job.id}`), await Window.open("table", `${daemon.url}/#/`)];
+  const begun = Date.now();
+  for (let round = 0; round <= ROUNDS; round++) {
+    await sleep(begun + (round * Number(seconds) * 1000) / ROUNDS - Date.now());
+    const said = [];
+    for (const w of windows) said.push(await w.measure());
+    const { samples } = (await daemon.call("GET", `/v1/jobs/${job.id}`)).progress;
+    console.log(`${String(Math.round((Date.now() - begun) / 1000)).padStart(5)} s, ${samples} samples: ${said.join("; ")}`);
+  }
+  for (const w of windows) {
+    for (const what of ["heap", "nodes", "listeners"]) {
+      const times = w.growth(what);
+      console.log(`${w.name}: ${what} of the last third ${times.toFixed(3)} times those of the second`);
+      if (!(times < GROWTH)) status = 1;
+    }
+  }
+  none(browser.complaints, "the page complained");
+} catch (fault) {
+  console.error(fault);
+  status = 1;
+} finally {
+  if (browser.browser) await browser.close();
+  await daemon.close();
+}
+process.exit(status);
