@@ -128,7 +128,12 @@ struct api_options {
     struct api_host host;
     uint64_t model_cache_bytes;           /* models kept open for queries; 0: 1 GiB */
     int64_t job_memory;                   /* most bytes that a job may need by its estimate; 0: not limited */
-    int64_t owner_jobs;                   /* most jobs of one token that are not finished; 0: not limited */
+    struct api_share {                    /* of one token; 0: not limited */
+        int64_t jobs;                     /* that are not finished */
+        int64_t threads;                  /* of its running jobs together; storage sees to it (owner_threads) */
+        int64_t job_bytes;                /* of the checkpoints and files of its jobs, looked at when it submits */
+        int64_t dataset_bytes;            /* of the data sets that it uploaded */
+    } share;
     int threads_max;                      /* most threads of one job; 0: 256 */
     int64_t upload_bytes;                 /* of one upload of a data set; 0: 1 GiB */
     int64_t datasets_bytes;               /* of all data sets that were uploaded; 0: 16 GiB */

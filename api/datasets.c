@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "api/api_int.h"
+#include "api/share.h"
 #include "api/uploads.h"
 #include "core/data/collection_show.h"
 #include "core/data/dataset.h"
@@ -180,12 +181,15 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct erro
 {
     char folder[DATASET_FILES];
     struct buf about;
-    int64_t quota = x->api->options.datasets_bytes, used = dataset_bytes(root_of(x));
+    const char *owner = x->request->who != NULL ? x->request->who : "";
+    int64_t quota = x->api->options.datasets_bytes, used = dataset_bytes(root_of(x), NULL);
     int64_t wanted = a->collection->start[a->collection->count] * a->collection->channels * a->collection->rows * (int64_t)sizeof(float);
     if (wanted > quota - used)
         return error_set(err, STATUS_LIMIT, NULL, "Data sets take %lld of %lld bytes; this one needs %lld", (long long)used,
                          (long long)quota, (long long)wanted);
-    enum status status = dataset_stage(root_of(x), folder, err);
+    enum status status = share_takes_dataset(x, root_of(x), wanted, err);
+    if (status == STATUS_OK)
+        status = dataset_stage(root_of(x), folder, err);
     if (status != STATUS_OK)
         return status;
     buf_init(&about, API_DOCUMENT_MAX);
@@ -195,6 +199,8 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct erro
     buf_close(&about);
     if (status == STATUS_OK)
         status = dataset_write(folder, "sha256", a->hash, strlen(a->hash), err);
+    if (status == STATUS_OK && owner[0] != '\0')
+        status = dataset_write(folder, DATASET_OWNER, owner, strlen(owner), err);
     if (status == STATUS_OK)
         status = write_set(a->collection, folder, err);
     if (status == STATUS_OK)
@@ -359,7 +365,7 @@ void datasets_list(struct exchange *x)
         }
     }
     sink_end_list(x->out);
-    sink_integer(x->out, "bytes", dataset_bytes(root_of(x)));
+    sink_integer(x->out, "bytes", dataset_bytes(root_of(x), NULL));
     sink_integer(x->out, "most_bytes", x->api->options.datasets_bytes);
     sink_end_object(x->out);
     respond_json(x, 200);

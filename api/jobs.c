@@ -7,6 +7,7 @@
 #include "api/api_int.h"
 #include "api/config_json_int.h"
 #include "api/cursor.h"
+#include "api/share.h"
 #include "core/base/hash.h"
 
 /* When nothing has been measured yet: what one core of a current server does on these networks. */
@@ -48,7 +49,7 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
     error_clear(&err);
     submit->key = exchange_header(x, "Idempotency-Key");
     submit->owner = x->request->who;
-    submit->owner_limit = x->api->options.owner_jobs;
+    submit->owner_limit = x->api->options.share.jobs;
     if (submit->key != NULL && !key_valid(submit->key)) {
         respond_problem(x, PROBLEM_BAD_REQUEST, "Idempotency-Key must be 1 to %d visible ASCII characters.",
                         STORAGE_KEY - 1);
@@ -60,6 +61,9 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
     }
     if (api_draining(x->api)) {
         respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and takes no more jobs.");
+        return;
+    }
+    if (!share_has_room(x)) {
         return;
     }
     char id[STORAGE_ID];
@@ -212,6 +216,9 @@ void jobs_submit(struct exchange *x)
     }
     if (status == STATUS_OK) {
         status = spec.method->estimate(spec.config, &estimate, &err);
+    }
+    if (status == STATUS_OK) {
+        share_check_threads(x, spec.threads, faults);
     }
     bool dry = exchange_query_flag(x, "dry_run");
     if (status == STATUS_OK && !dry) {

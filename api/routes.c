@@ -101,6 +101,7 @@ static const struct api_answer submit_answers[] = {
     {201, JSON, "Job", "The job is on disk. Location is its address."},
     {200, JSON, "Estimate", "dry_run: what the job would cost."},
     PROBLEM(400, "The body is not JSON."), PROBLEM(422, "Fields are invalid, or the key belongs to another request."),
+    PROBLEM(403, "What the token's jobs keep takes as much room as it may."),
     PROBLEM(429, "The token has as many unfinished jobs as it may have."),
     PROBLEM(503, "The queue is full or the daemon is shutting down."), END};
 static const struct api_answer list_answers[] = {

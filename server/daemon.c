@@ -45,14 +45,24 @@ static enum status start_kernels(struct daemon *daemon, struct error *err)
     return STATUS_OK;
 }
 
+static enum status deal_threads(struct daemon *daemon, struct error *err)
+{
+    const struct settings *settings = daemon->settings;
+    int cores = daemon->facts.cores / (int)settings->workers;
+    daemon->threads_per_job = settings->threads_per_job > 0 ? (int)settings->threads_per_job : cores > 0 ? cores : 1;
+    if (settings->threads_per_token > 0 && settings->threads_per_token < daemon->threads_per_job) {
+        return error_set(err, STATUS_INVALID, NULL, "--threads-per-token %d is fewer than a job has that does not ask (--threads-per-job: %d)",
+                         (int)settings->threads_per_token, daemon->threads_per_job);
+    }
+    return STATUS_OK;
+}
+
 static enum status start_core(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
     const struct kernels *kernels = daemon->kernels;
     size_t method_count = 0;
     const struct method *const *methods = methods_all(&method_count);
-    int share = daemon->facts.cores / (int)settings->workers;
-    daemon->threads_per_job = settings->threads_per_job > 0 ? (int)settings->threads_per_job : share > 0 ? share : 1;
     struct executor_options executor = {
         .storage = daemon->storage,
         .journal = daemon->journal,
@@ -74,7 +84,10 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .kernels = kernels,
         .data = settings->data,
         .job_memory = settings->job_memory > 0 ? settings->job_memory : facts_memory_most(),
-        .owner_jobs = settings->jobs_per_token,
+        .share = {.jobs = settings->jobs_per_token,
+                  .threads = settings->threads_per_token,
+                  .job_bytes = settings->job_bytes_per_token,
+                  .dataset_bytes = settings->dataset_bytes_per_token},
         .upload_bytes = settings->upload_bytes,
         .datasets_bytes = settings->datasets_bytes,
         .log = {.context = daemon->journal, .line = log_lower_rooms},
@@ -102,6 +115,8 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
         .path = daemon->settings->db,
         .maker = daemon->maker,
         .queue_limit = daemon->settings->queue_limit,
+        .owner_threads = daemon->settings->threads_per_token,
+        .threads_of_job = daemon->threads_per_job,
         .log = {.context = daemon->journal, .line = log_lower_rooms},
         .events_added = events_added,
         .events_context = daemon->streams,
@@ -185,6 +200,9 @@ static enum status start(struct daemon *daemon, struct error *err)
     }
     if (status == STATUS_OK) {
         status = start_kernels(daemon, err);
+    }
+    if (status == STATUS_OK) {
+        status = deal_threads(daemon, err);
     }
     if (status == STATUS_OK) {
         status = start_storage(daemon, err);

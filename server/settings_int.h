@@ -17,7 +17,7 @@ struct setting {
 
 extern const struct setting settings_table[];
 extern const size_t settings_count;
-#define SETTINGS_MAX 32 /* settings_count is at most this */
+#define SETTINGS_MAX 48
 
 bool settings_set(const struct setting *setting, struct settings *settings, const char *value, char *detail,
                   size_t detail_bytes);

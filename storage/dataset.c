@@ -121,7 +121,17 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
     return STATUS_OK;
 }
 
-int64_t dataset_bytes(const char *root)
+static bool is_of(int folder, const char *owner)
+{
+    char text[256];
+    int fd = openat(folder, DATASET_OWNER, O_RDONLY | O_CLOEXEC);
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof text) : -1;
+    if (fd >= 0)
+        close(fd);
+    return got >= 0 && (size_t)got == strlen(owner) && memcmp(text, owner, (size_t)got) == 0;
+}
+
+int64_t dataset_bytes(const char *root, const char *owner)
 {
     char path[DATASET_FILES];
     int64_t sum = 0;
@@ -133,7 +143,8 @@ int64_t dataset_bytes(const char *root)
             continue;
         DIR *folder = opendir(path);
         struct stat what;
-        for (struct dirent *file; folder && (file = readdir(folder));)
+        bool counts = folder && (!owner || is_of(dirfd(folder), owner));
+        for (struct dirent *file; counts && (file = readdir(folder));)
             if (fstatat(dirfd(folder), file->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(what.st_mode))
                 sum += what.st_size;
         if (folder)

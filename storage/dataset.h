@@ -32,7 +32,9 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
 /* Whether something of that name is there: ours (has about.json), or not. */
 bool dataset_there(const char *root, const char *name, bool *ours);
 enum status dataset_remove(const char *root, const char *name, struct error *err);
-int64_t dataset_bytes(const char *root); /* of all uploaded ones, without parts */
+/* Of all uploaded ones, without parts; owner: of those in whose file DATASET_OWNER it stands alone, NULL: of all. */
+int64_t dataset_bytes(const char *root, const char *owner);
+#define DATASET_OWNER "owner" /* a file: who uploaded it */
 
 /* A part of an upload, locked until it is closed. hash: its announced SHA-256 in hex, or NULL: it cannot be resumed and vanishes with
  * its descriptor. *file is open for reading and writing, *bytes what it holds. STATUS_CONFLICT: another upload is writing it. */

@@ -320,10 +320,14 @@ static enum status claim_run(struct storage *storage, struct db *db, struct comm
     struct change *c = (struct change *)command;
     sqlite3_stmt *stmt;
     int64_t job = 0;
-    enum status status = db_query(db, &stmt, err,
-                                  "SELECT num, id FROM job WHERE state = 'queued' AND (? = 0 OR task = ?)"
-                                  " ORDER BY priority DESC, num LIMIT 1",
-                                  "ii", (int64_t)c->by_task, (int64_t)c->task);
+    const struct storage_options *options = &storage->options;
+    enum status status =
+        db_query(db, &stmt, err,
+                 "SELECT num, id FROM job WHERE state = 'queued' AND (?1 = 0 OR task = ?2)"
+                 " AND (?3 = 0 OR owner = '' OR ?3 >= iif(threads > 0, threads, ?4) + (SELECT coalesce(sum(iif(r.threads > 0, r.threads, ?4)), 0)"
+                 " FROM job AS r WHERE r.owner = job.owner AND r.owner <> '' AND r.state = 'running'))"
+                 " ORDER BY priority DESC, num LIMIT 1",
+                 "iiin", (int64_t)c->by_task, (int64_t)c->task, options->owner_threads, options->threads_of_job);
     if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         const char *id = (const char *)sqlite3_column_text(stmt, 1);
         job = id != NULL ? sqlite3_column_int64(stmt, 0) : 0;

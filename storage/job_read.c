@@ -71,6 +71,17 @@ enum status storage_job_wish(struct storage *storage, const char *id, enum job_w
     return status;
 }
 
+enum status storage_owner_bytes(struct storage *storage, const char *owner, int64_t *bytes, struct error *err)
+{
+    struct db *db = reader_take(storage);
+    enum status status = db_integer(db, bytes, 0, err,
+                                    "SELECT (SELECT coalesce(sum(c.bytes), 0) FROM job AS j JOIN checkpoint AS c ON c.job = j.num WHERE j.owner = ?1)"
+                                    " + (SELECT coalesce(sum(length(a.data)), 0) FROM job AS j JOIN artifact AS a ON a.job = j.num WHERE j.owner = ?1)",
+                                    "t", owner);
+    reader_give(storage, db);
+    return status;
+}
+
 /* A filter that is not used binds NULL. One statement for each index that can lead, so that a page
  * costs its own length and not that of the table. */
 #define REST                                                                                                           \

@@ -52,6 +52,8 @@ struct storage_options { /* all zero is good, but for `path` */
     int readers;                       /* read-only connections; 0: 4 */
     int busy_ms;                       /* how long to wait for a lock held by another program; 0: 5000 */
     int64_t queue_limit;               /* most jobs that may be queued at once; 0: no limit */
+    int64_t owner_threads;             /* most threads that the running jobs of one owner have together; 0: no limit */
+    int threads_of_job;                /* of a job that does not say; for owner_threads */
     const char *maker;                 /* what writes: kept with every checkpoint; borrowed; NULL: not said */
     enum storage_durability durability;
     bool allow_network_fs;             /* do not refuse NFS, SMB and the like */
@@ -188,6 +190,8 @@ enum status storage_job_claim_task(struct storage *storage, enum job_task task, 
                                    struct error *err);
 
 /* What the executor must look at between steps. A read. */
+/* What the checkpoints and files of all jobs of an owner take. Looks at each of them. */
+enum status storage_owner_bytes(struct storage *storage, const char *owner, int64_t *bytes, struct error *err);
 enum status storage_job_wish(struct storage *storage, const char *id, enum job_wish *wish, struct error *err);
 
 /* From the executor: JOB_EVENT_YIELD, SUCCEED (with `result`) or FAIL (with `error`); the unused one
