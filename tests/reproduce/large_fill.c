@@ -1,0 +1,174 @@
+/* Fills a database as years of use would, through storage's own functions and as fast as they go.
+ *
+ *   large_fill DATABASE JOBS POINTS CONFIG RESULT
+ *
+ * CONFIG and RESULT are files with the texts that every job carries. Half of the points are spread evenly over all
+ * jobs, two series each, with 30 events of progress and two small checkpoints a job; the other half lies in 50
+ * long series of jobs of their own. Of a hundred jobs 95 succeeded, 3 failed, 1 was cancelled and 1 is paused. */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "storage/storage.h"
+
+#define THREADS 8
+#define LONG_JOBS 50
+#define PROGRESS 30
+
+static struct storage *store;
+static const char *config, *result;
+static long jobs, points;
+static atomic_long begun;
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void need(enum status status, const struct error *err)
+{
+    if (status != STATUS_OK) {
+        fprintf(stderr, "failed: %s: %s\n", status_name(status), err->message);
+        exit(1);
+    }
+}
+
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    char *text = calloc(1, 1 << 20);
+    if (file == NULL || text == NULL || fread(text, 1, (1 << 20) - 1, file) == 0) {
+        fprintf(stderr, "cannot read %s\n", path);
+        exit(1);
+    }
+    fclose(file);
+    return text;
+}
+
+static double curve(long step)
+{
+    return exp(-1e-5 * (double)step) + 0.05 * sin((double)step * 12.9898);
+}
+
+static void append_points(const char *id, long count)
+{
+    struct error err = {0};
+    struct storage_metric some[500];
+    for (long at = 0; at < count;) {
+        size_t n = 0;
+        for (; n + 2 <= 500 && at < count; at++) {
+            some[n++] = (struct storage_metric){"accuracy", {at * 10, 1 - curve(at * 100)}};
+            some[n++] = (struct storage_metric){"loss", {at * 10, curve(at * 100)}};
+        }
+        need(storage_metric_append(store, id, some, n, &err), &err);
+    }
+}
+
+static void save_checkpoint(const char *id, long step)
+{
+    struct error err = {0};
+    struct storage_checkpoint_new what = {
+        .step = step, .samples = step * 10, .density = 1.0 / (double)step, .accuracy = 0.9, .stage_end = true};
+    struct storage_checkpoint_writer *writer;
+    char bytes[2048] = "a small model";
+    int64_t seq;
+    need(storage_checkpoint_begin(store, id, &what, &writer, &err), &err);
+    need(storage_checkpoint_write(writer, bytes, sizeof bytes, &err), &err);
+    need(storage_checkpoint_commit(writer, &seq, &err), &err);
+}
+
+static void *worker(void *unused)
+{
+    static const char *const kinds[] = {"sparling", "superposition", "factors", "environments", "pathways"};
+    struct error err = {0};
+    (void)unused;
+    for (long i; (i = atomic_fetch_add(&begun, 1)) < jobs;) {
+        char id[STORAGE_ID], name[64];
+        enum storage_submit_outcome outcome;
+        (void)snprintf(name, sizeof name, "run %ld", i);
+        struct storage_submit in = {.kind = kinds[i % 5], .preset = "digitcircle", .name = name, .config = config};
+        need(storage_job_submit(store, &in, id, &outcome, &err), &err);
+        need(storage_job_claim(store, id, &err), &err); /* perhaps another thread's: all are alike */
+        append_points(id, points / 4 / jobs);
+        for (int p = 1; p <= PROGRESS; p++) {
+            char progress[256];
+            (void)snprintf(progress, sizeof progress,
+                           "{\"step\":%d,\"samples\":%d,\"fraction\":%.3f,\"samples_per_second\":812.5,"
+                           "\"eta_seconds\":%d,\"density\":0.000147,\"target_accuracy\":0.97,\"accuracy\":%.4f,"
+                           "\"stage\":\"training\"}",
+                           p * 100, p * 1000, (double)p / PROGRESS, PROGRESS - p, 1 - curve(p));
+            need(storage_job_progress(store, id, progress, &err), &err);
+        }
+        save_checkpoint(id, 100);
+        save_checkpoint(id, 200);
+        if (i % 100 == 0) {
+            need(storage_job_request(store, id, JOB_EVENT_PAUSE, NULL, NULL, &err), &err);
+            need(storage_job_leave(store, id, JOB_EVENT_YIELD, NULL, NULL, NULL, &err), &err);
+        } else if (i % 100 == 1) {
+            need(storage_job_request(store, id, JOB_EVENT_CANCEL, NULL, NULL, &err), &err);
+            need(storage_job_leave(store, id, JOB_EVENT_YIELD, NULL, NULL, NULL, &err), &err);
+        } else if (i % 100 < 5) {
+            need(storage_job_leave(store, id, JOB_EVENT_FAIL, NULL,
+                                   "{\"code\":\"not_finite\",\"detail\":\"the loss is NaN\"}", NULL, &err),
+                 &err);
+        } else {
+            need(storage_job_leave(store, id, JOB_EVENT_SUCCEED, result, NULL, NULL, &err), &err);
+        }
+    }
+    return NULL;
+}
+
+static void fill_long(void)
+{
+    struct error err = {0};
+    size_t count = (size_t)(points / 2 / LONG_JOBS);
+    struct storage_point *list = calloc(count, sizeof *list);
+    char id[STORAGE_ID];
+    if (list == NULL)
+        exit(1);
+    for (size_t i = 0; i < count; i++)
+        list[i] = (struct storage_point){(int64_t)i, curve((long)i)};
+    struct storage_series series = {.name = "loss", .points = list, .count = count};
+    struct storage_import in = {.kind = "sparling",
+                                .preset = "digitcircle",
+                                .name = "long",
+                                .config = config,
+                                .result = result,
+                                .series = &series,
+                                .series_count = 1};
+    for (int i = 0; i < LONG_JOBS; i++)
+        need(storage_job_import(store, &in, id, &err), &err);
+    free(list);
+    printf("long %s\n", id);
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {0};
+    pthread_t threads[THREADS];
+    double start = now();
+    if (argc != 6)
+        return 2;
+    struct storage_options options = {.path = argv[1], .durability = STORAGE_DURABLE_NOT};
+    jobs = atol(argv[2]) - LONG_JOBS;
+    points = atol(argv[3]);
+    config = read_text(argv[4]);
+    result = read_text(argv[5]);
+    need(storage_open(&options, &store, &err), &err);
+    fill_long();
+    fprintf(stderr, "%d long series after %.0f s\n", LONG_JOBS, now() - start);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&threads[i], NULL, worker, NULL);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    fprintf(stderr, "%ld jobs after %.0f s\n", jobs, now() - start);
+    storage_close(store);
+    fprintf(stderr, "closed after %.0f s\n", now() - start);
+    return 0;
+}
