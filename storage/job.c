@@ -175,7 +175,7 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
     }
     if (storage->options.queue_limit > 0) {
         int64_t queued;
-        status = db_integer(db, &queued, 0, err, "SELECT count(*) FROM job WHERE state = 'queued'", "");
+        status = db_integer(db, &queued, 0, err, "SELECT number FROM tally WHERE what = 'queued'", "");
         if (status == STATUS_OK && queued >= storage->options.queue_limit)
             status = error_set(err, STATUS_UNAVAILABLE, NULL, "the queue is full (%lld jobs)", (long long)queued);
     }

@@ -141,6 +141,31 @@ static const char *const migrations[] = {
     "  ending INTEGER, result TEXT, error TEXT,"
     "  CHECK ((state = 'none') = (hash IS NULL))"
     ") STRICT;",
+
+    /* How many jobs and bytes there are, kept by the changes themselves: counting 100,000 jobs took 40 ms each time that somebody asked. */
+    "CREATE TABLE tally(what TEXT PRIMARY KEY, number INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+    "INSERT INTO tally SELECT value, (SELECT count(*) FROM job WHERE state = value), 0 FROM"
+    " json_each('[\"queued\",\"running\",\"paused\",\"succeeded\",\"failed\",\"cancelled\"]');"
+    "INSERT INTO tally SELECT 'checkpoint', count(*), coalesce(sum(bytes), 0) FROM checkpoint WHERE complete;"
+    "CREATE TRIGGER job_added AFTER INSERT ON job BEGIN"
+    "  UPDATE tally SET number = number + 1 WHERE what = new.state;"
+    "END;"
+    "CREATE TRIGGER job_moved AFTER UPDATE OF state ON job WHEN old.state <> new.state BEGIN"
+    "  UPDATE tally SET number = number - 1 WHERE what = old.state;"
+    "  UPDATE tally SET number = number + 1 WHERE what = new.state;"
+    "END;"
+    "CREATE TRIGGER job_gone AFTER DELETE ON job BEGIN"
+    "  UPDATE tally SET number = number - 1 WHERE what = old.state;"
+    "END;"
+    "CREATE TRIGGER checkpoint_added AFTER INSERT ON checkpoint WHEN new.complete BEGIN"
+    "  UPDATE tally SET number = number + 1, bytes = bytes + new.bytes WHERE what = 'checkpoint';"
+    "END;"
+    "CREATE TRIGGER checkpoint_done AFTER UPDATE OF complete ON checkpoint WHEN new.complete AND NOT old.complete BEGIN"
+    "  UPDATE tally SET number = number + 1, bytes = bytes + new.bytes WHERE what = 'checkpoint';"
+    "END;"
+    "CREATE TRIGGER checkpoint_gone AFTER DELETE ON checkpoint WHEN old.complete BEGIN"
+    "  UPDATE tally SET number = number - 1, bytes = bytes - old.bytes WHERE what = 'checkpoint';"
+    "END;",
 };
 #define NEWEST ((int)(sizeof migrations / sizeof migrations[0]))
 

@@ -316,17 +316,21 @@ enum status storage_writable(struct storage *storage, struct error *err)
     return STATUS_OK;
 }
 
-static enum status count_jobs(struct db *db, int64_t jobs[JOB_STATES], struct error *err)
+static enum status read_tally(struct db *db, struct storage_stats *out, struct error *err)
 {
     sqlite3_stmt *stmt;
-    enum status status = db_query(db, &stmt, err, "SELECT state, count(*) FROM job GROUP BY state", "");
+    enum status status = db_query(db, &stmt, err, "SELECT what, number, bytes FROM tally", "");
     if (status != STATUS_OK)
         return status;
     while (db_row(db, stmt, &status, err)) {
         enum job_state state;
-        const char *name = (const char *)sqlite3_column_text(stmt, 0);
-        if (name != NULL && job_state_parse(name, &state))
-            jobs[state] = sqlite3_column_int64(stmt, 1);
+        const char *what = (const char *)sqlite3_column_text(stmt, 0);
+        if (what != NULL && job_state_parse(what, &state)) {
+            out->jobs[state] = sqlite3_column_int64(stmt, 1);
+        } else if (what != NULL) {
+            out->checkpoints = sqlite3_column_int64(stmt, 1);
+            out->checkpoint_bytes = sqlite3_column_int64(stmt, 2);
+        }
     }
     return status;
 }
@@ -351,18 +355,13 @@ enum status storage_stats_read(struct storage *storage, struct storage_stats *ou
     enum status status = reader_begin(storage, &db, err);
     if (status != STATUS_OK)
         return status;
-    status = count_jobs(db, out->jobs, err);
+    status = read_tally(db, out, err);
     if (status == STATUS_OK)
         status = db_integer(db, &pages, 0, err, "PRAGMA page_count", "");
     if (status == STATUS_OK)
         status = db_integer(db, &unused, 0, err, "PRAGMA freelist_count", "");
     if (status == STATUS_OK)
         status = db_integer(db, &page, 0, err, "PRAGMA page_size", "");
-    if (status == STATUS_OK)
-        status = db_integer(db, &out->checkpoints, 0, err, "SELECT count(*) FROM checkpoint WHERE complete", "");
-    if (status == STATUS_OK)
-        status = db_integer(db, &out->checkpoint_bytes, 0, err,
-                            "SELECT sum(bytes) FROM checkpoint WHERE complete", "");
     reader_end(storage, db);
     out->file_bytes = pages * page;
     out->free_bytes = unused * page;

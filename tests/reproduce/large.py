@@ -182,7 +182,7 @@ def explain(database):
     for sql in (f"SELECT config FROM job WHERE id < {before} {page}",
                 f"SELECT config FROM job INDEXED BY job_by_state WHERE state = 'failed' AND id < {before} AND kind = 'pathways' {page}",
                 f"SELECT config FROM job INDEXED BY job_by_kind WHERE kind = 'pathways' AND id < {before} {page}",
-                "SELECT state, count(*) FROM job GROUP BY state", "SELECT count(*), sum(bytes) FROM checkpoint WHERE complete"):
+                "SELECT what, number, bytes FROM tally"):
         print(sql)
         for row in db.execute("EXPLAIN QUERY PLAN " + sql):
             print("   ", row[3])
