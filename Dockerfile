@@ -1,29 +1,30 @@
-# motifd on Debian 12, in two stages.
+# syntax=docker/dockerfile:1
+# motifd on Debian 12, in two stages: a build with caches, and a root that has the programs, the libraries they load, fonts and certificates, and
+# nothing else (deploy/rootfs).
 #
 #   docker build -t motifd .
-#   docker run -d --read-only -p 127.0.0.1:8080:8080 -v motifd:/var/lib/motifd \
+#   docker run -d --read-only --tmpfs /tmp --cap-drop ALL --security-opt no-new-privileges -p 127.0.0.1:8080:8080 -v motifd:/var/lib/motifd \
 #       -e MOTIFD_TOKEN="$(head -c 24 /dev/urandom | base64)" motifd
 #
 # Inside, the daemon listens on all addresses, so it asks for a token: give one in MOTIFD_TOKEN, or make
-# some with `motifd token create`. Everything it writes is in the volume.
+# some with `motifd token create`. Everything it writes is in the volume. `motifd dataset audio` wants espeak-ng, which is not in here.
 FROM debian:bookworm-slim AS build
 WORKDIR /source
 COPY deploy/packages deploy/lib.sh deploy/
-RUN bash -c '. deploy/lib.sh && install_packages build'
+# Debian's image throws packages away after an installation; the cache is to keep them.
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
+    rm -f /etc/apt/apt.conf.d/docker-clean \
+    && bash -c '. deploy/lib.sh && install_packages build && apt-get install -y --no-install-recommends ccache'
 COPY . .
-RUN meson setup build -Dtests=false && ninja -C build motifd motifctl && strip build/motifd build/motifctl
+RUN --mount=type=cache,target=/root/.cache/ccache --mount=type=cache,target=/root/.npm \
+    CC='ccache gcc' meson setup build -Dtests=false && ninja -C build motifd motifctl && strip build/motifd build/motifctl \
+    && deploy/rootfs /rootfs build/motifd build/motifctl
 
-FROM debian:bookworm-slim
-COPY deploy/packages deploy/lib.sh deploy/
-RUN bash -c '. deploy/lib.sh && install_packages runtime' \
-    && rm -rf /var/lib/apt/lists/* /var/cache/apt/* deploy \
-    && groupadd --gid 10001 motifd \
-    && useradd --uid 10001 --gid 10001 --no-create-home --home-dir /var/lib/motifd --shell /usr/sbin/nologin motifd \
-    && install -d -o motifd -g motifd -m 700 /var/lib/motifd
-COPY --from=build /source/build/motifd /source/build/motifctl /usr/local/bin/
+FROM scratch
+COPY --from=build /rootfs /
 USER 10001:10001
 WORKDIR /var/lib/motifd
-ENV MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db MOTIFD_DATA=/var/lib/motifd/data
+ENV PATH=/usr/local/bin MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db MOTIFD_DATA=/var/lib/motifd/data
 VOLUME /var/lib/motifd
 EXPOSE 8080
 STOPSIGNAL SIGTERM

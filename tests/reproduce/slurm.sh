@@ -1,0 +1,145 @@
+#!/usr/bin/env bash
+# A Slurm of one node, started and stopped here, with everything in a folder of its own: munged, slurmctld and slurmd of Debian's packages as
+# ordinary processes. deploy/slurm/motifd.sbatch runs a daemon in it; a training is submitted through its API, watched, preempted by a partition of
+# higher priority, requeued, and ends with the weights of one that nobody disturbed; a second is cancelled through the API, and the job of
+# Slurm is taken down.
+#
+#   tests/reproduce/slurm.sh build      as root, with the packages slurmctld slurmd slurm-client munge
+set -euo pipefail
+build=$(realpath "${1:?the build folder}")
+cd "$(dirname "$0")/../.."
+for program in munged slurmctld slurmd sbatch; do
+    command -v "$program" >/dev/null || { echo "skipped: $program is missing (slurmctld slurmd slurm-client munge)"; exit 77; }
+done
+[ "$(id -u)" = 0 ] || { echo "skipped: slurmd wants root"; exit 77; }
+
+work=$(mktemp -d /tmp/motif-slurm.XXXXXX)
+pids=()
+daemon=
+tidy() {
+    local pid
+    for pid in $(squeue -h -o %A 2>/dev/null); do scancel "$pid" 2>/dev/null || true; done
+    [ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
+    for ((i = ${#pids[@]} - 1; i >= 0; i--)); do
+        kill "${pids[i]}" 2>/dev/null || true
+        wait "${pids[i]}" 2>/dev/null || true
+    done
+    rm -rf "$work"
+}
+trap tidy EXIT
+fail() {
+    echo "slurm.sh: $*" >&2
+    tail -n 20 "$work"/*.log >&2 || true
+    exit 1
+}
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+until_true() { # SECONDS COMMAND...
+    local end=$((SECONDS + $1))
+    shift
+    until "$@"; do
+        [ "$SECONDS" -lt "$end" ] || return 1
+        sleep 0.5
+    done
+}
+
+chmod 755 "$work"
+mkdir -p "$work"/{state,spool,munge}
+chmod 700 "$work/munge"
+head -c 1024 /dev/urandom >"$work/munge/key"
+chmod 400 "$work/munge/key"
+node=$(hostname -s)
+cat >"$work/slurm.conf" <<CONF
+ClusterName=motif
+SlurmctldHost=$node(127.0.0.1)
+SlurmUser=root
+AuthType=auth/munge
+AuthInfo=socket=$work/munge.socket
+SlurmctldPort=$(free_port)
+SlurmdPort=$(free_port)
+StateSaveLocation=$work/state
+SlurmdSpoolDir=$work/spool
+SlurmctldPidFile=$work/slurmctld.pid
+SlurmdPidFile=$work/slurmd.pid
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+ReturnToService=2
+JobRequeue=1
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+SchedulerParameters=requeue_delay=1
+KillWait=20
+NodeName=$node NodeAddr=127.0.0.1 CPUs=$(nproc) State=UNKNOWN
+PartitionName=low Nodes=$node Default=YES PriorityTier=1 PreemptMode=REQUEUE GraceTime=20
+PartitionName=high Nodes=$node PriorityTier=9 PreemptMode=OFF
+CONF
+export SLURM_CONF=$work/slurm.conf
+munged --foreground --force --key-file "$work/munge/key" --socket "$work/munge.socket" --pid-file "$work/munge.pid" --log-file "$work/munged.log" \
+    --seed-file "$work/munge/seed" >"$work/munged.out.log" 2>&1 &
+pids+=($!)
+until_true 20 test -S "$work/munge.socket" || fail "munged does not start"
+slurmctld -D -f "$SLURM_CONF" >"$work/slurmctld.log" 2>&1 &
+pids+=($!)
+slurmd -D -f "$SLURM_CONF" -N "$node" >"$work/slurmd.log" 2>&1 &
+pids+=($!)
+is_up() { [ "$(sinfo -h -p low -o %T 2>/dev/null)" = idle ]; }
+until_true 60 is_up || fail "the node does not come up: $(sinfo 2>&1)"
+echo "slurm $(sinfo --version | cut -d' ' -f2): $node is idle"
+
+# An undisturbed run, by a daemon of its own.
+job=(submit --preset digitcircle-quick --set total_samples=2000 --set checkpoint_every=400 --set seed=5)
+"$build/motifd" serve --listen 127.0.0.1:0 --db "$work/plain.db" --data "$work/plain" --threads-per-job 1 >"$work/plain.out" 2>"$work/plain.log" &
+daemon=$!
+until_true 60 grep -q listening "$work/plain.out" || fail "the daemon does not start"
+MOTIFD_SERVER=$(sed -n '1s/^listening on //p' "$work/plain.out") "$build/motifctl" "${job[@]}" --watch >"$work/plain.watch" 2>&1 || fail "the undisturbed run failed"
+MOTIFD_SERVER=$(sed -n '1s/^listening on //p' "$work/plain.out") "$build/motifctl" export latest "$work/plain.safetensors" >/dev/null
+kill "$daemon"
+wait "$daemon" || fail "the daemon ended badly"
+daemon=
+
+# The same in Slurm.
+export MOTIFD_STATE=$work/motifd MOTIFD_BIN=$build
+mkdir -p "$work/motifd"
+id=$(sbatch --parsable --partition low --cpus-per-task 1 --ntasks 1 --exclusive --output "$work/job.log" --export ALL deploy/slurm/motifd.sbatch)
+has_address() { [ -s "$work/motifd/address" ]; }
+until_true 120 has_address || fail "the daemon in Slurm does not start: $(squeue)"
+ask() { MOTIFD_SERVER=$(cat "$work/motifd/address") "$build/motifctl" "$@"; }
+ask "${job[@]}" >/dev/null
+steps() { ask show latest --json | python3 -c 'import json, sys; print(int((json.load(sys.stdin)["progress"] or {}).get("samples", 0)))'; }
+has_begun() { [ "$(steps)" -gt 700 ]; }
+until_true 300 has_begun || fail "the run does not begin"
+echo "job $id runs on the node; the training is at $(steps) samples"
+
+mv "$work/motifd/address" "$work/motifd/first-address"
+other=$(sbatch --parsable --partition high --ntasks 1 --exclusive --output "$work/other.log" --wrap 'sleep 5')
+is_requeued() { [ "$(scontrol show job "$id" | sed -n 's/.*Restarts=\([0-9]*\).*/\1/p')" -ge 1 ]; }
+until_true 120 is_requeued || fail "the job was not requeued: $(squeue)"
+echo "preempted by job $other, and requeued"
+grep -q 'drained: ending' "$work/job.log" || fail "the preempted daemon did not drain"
+until_true 180 has_address || fail "the requeued daemon does not start"
+ask watch latest >"$work/watch.log" 2>&1 || fail "the run failed after the preemption"
+ask export latest "$work/slurm.safetensors" >/dev/null
+python3 - "$work/plain.safetensors" "$work/slurm.safetensors" <<'END_PYTHON' || fail "the weights differ"
+import json, sys
+def tensors(path):
+    with open(path, "rb") as file:
+        bytes_ = file.read()
+    head = int.from_bytes(bytes_[:8], "little")
+    names = json.loads(bytes_[8:8 + head])
+    return {name: bytes_[8 + head + t["data_offsets"][0]:8 + head + t["data_offsets"][1]] for name, t in names.items() if name != "__metadata__"}
+a, b = (tensors(path) for path in sys.argv[1:])
+assert a and a == b
+print(len(a), "tensors, equal bit for bit to those of the undisturbed run")
+END_PYTHON
+
+ask submit --preset digitcircle-quick >/dev/null
+until_true 60 has_begun || true
+ask cancel latest >/dev/null
+is_cancelled() { ask show latest --json | grep -q '"state": *"cancelled"'; }
+until_true 60 is_cancelled || fail "the second run was not cancelled"
+scancel --signal=TERM --batch "$id"
+is_gone() { ! squeue -h -j "$id" 2>/dev/null | grep -q .; }
+until_true 60 is_gone || fail "the job does not end: $(squeue)"
+[ "$(scontrol show job "$id" | sed -n 's/.*ExitCode=\([0-9:]*\).*/\1/p')" = 0:0 ] || fail "the job did not exit 0"
+echo "the second run was cancelled; SIGTERM ended the job with 0"
