@@ -135,12 +135,15 @@ static enum status tree_picture(struct method_run *run, struct error *err)
 
 /* ---- curves ------------------------------------------------------------------------------------------- */
 
+enum { CURVES = 4 };
 struct curve {
-    double x[ENVIRONMENTS_LIST], y[3][ENVIRONMENTS_LIST], low[3][ENVIRONMENTS_LIST], high[3][ENVIRONMENTS_LIST];
+    double x[ENVIRONMENTS_LIST], y[CURVES][ENVIRONMENTS_LIST], low[CURVES][ENVIRONMENTS_LIST],
+        high[CURVES][ENVIRONMENTS_LIST];
     int baseline;
     size_t count;
 };
-static const size_t columns[3] = {OUTCOME_COLUMN(mcc), OUTCOME_COLUMN(mse), OUTCOME_COLUMN(mse_unseen)};
+static const size_t columns[CURVES] = {OUTCOME_COLUMN(mcc), OUTCOME_COLUMN(mse), OUTCOME_COLUMN(mse_unseen),
+                                       OUTCOME_COLUMN(mse_unseen_fit)};
 
 /* A curve for each baseline; without a sweep a point each, side by side. */
 static int collect(const struct method_run *run, const struct summary *rows, int count, struct curve *curves)
@@ -156,7 +159,7 @@ static int collect(const struct method_run *run, const struct summary *rows, int
         if (c->count == ENVIRONMENTS_LIST)
             continue;
         c->x[c->count] = run->config.sweep == SWEEP_NONE ? at + 1 : rows[i].value;
-        for (int m = 0; m < 3; m++) {
+        for (int m = 0; m < CURVES; m++) {
             const struct spread *s = &rows[i].column[columns[m]];
             c->y[m][c->count] = s->median;
             c->low[m][c->count] = s->low;
@@ -169,14 +172,17 @@ static int collect(const struct method_run *run, const struct summary *rows, int
 
 static enum status draw_curves(const struct method_run *run, const struct curve *curves, int used, struct error *err)
 {
-    static const char *const titles[3] = {"Latent variables found (MCC)", "Squared error, environments seen",
-                                          "Squared error, unseen environments"};
-    struct chart_series series[3][BASELINES];
-    struct chart_panel panels[3];
+    static const char *const titles[CURVES] = {"Latent variables found (MCC)", "Error, environments seen",
+                                               "Error, unseen environments",
+                                               "Error there, after a fit to a few rows"};
+    struct chart_series series[CURVES][BASELINES];
+    struct chart_panel panels[CURVES];
     bool sweep = run->config.sweep != SWEEP_NONE;
-    for (int m = 0; m < 3; m++) {
+    for (int m = 0; m < CURVES; m++) {
         for (int i = 0; i < used; i++)
-            series[m][i] = (struct chart_series){environments_baseline_names[curves[i].baseline],
+            series[m][i] = (struct chart_series){curves[i].baseline == BASELINE_NONE
+                                                     ? "tree penalty"
+                                                     : environments_baseline_names[curves[i].baseline],
                                                  sweep ? CHART_LINE_POINTS : CHART_POINTS,
                                                  -1,
                                                  curves[i].x,
@@ -187,7 +193,7 @@ static enum status draw_curves(const struct method_run *run, const struct curve 
         panels[m] = (struct chart_panel){.title = titles[m],
                                          .x = CHART_AXIS(sweep ? environments_sweep_names[run->config.sweep]
                                                                : "baseline, in the order of the legend"),
-                                         .y = m ? CHART_LOG_AXIS("error") : CHART_AXIS("mean correlation"),
+                                         .y = m ? CHART_LOG_AXIS("squared error") : CHART_AXIS("mean correlation"),
                                          .series = series[m],
                                          .series_count = (size_t)used};
         if (run->config.sweep == SWEEP_PENALTY)
@@ -197,9 +203,9 @@ static enum status draw_curves(const struct method_run *run, const struct curve 
             panels[m].x.max = used + 0.5;
         }
     }
-    panels[0].y.max = 1;
+    panels[0].y.max = 1.02; /* a mark at 1 is drawn whole */
     struct chart chart = {.panels = panels,
-                          .panel_count = 3,
+                          .panel_count = CURVES,
                           .one_legend = true,
                           .note = "Medians over seeds; bars reach from the least to the largest."};
     return hand_over_chart(&run->walk.env, sweep ? "sweep" : "baselines", &chart, err);
