@@ -30,7 +30,7 @@ static void dropout_piece(const struct add_task *task, size_t at, size_t count)
 {
     struct dropout_call call = {.count = count, .p = task->dropout, .at = task->at, .x = task->y + at,
                                 .add = task->x == NULL ? NULL : task->x + at, .y = task->out + at};
-    call.at.index = at;
+    call.at.index += at;
     task->kernels->dropout(&call);
 }
 
@@ -38,11 +38,6 @@ static void dropout_task(void *context, int chunk, int worker)
 {
     const struct add_task *task = context;
     dropout_piece(task, (size_t)chunk * FLAT_CHUNK, flat_count(task->count, chunk));
-}
-
-static struct random_at random_at(struct exec *e)
-{
-    return (struct random_at){.seed = e->seed, .step = e->step, .stream = op_stream(e)};
 }
 
 /* dropout of dy, in place. */
@@ -83,7 +78,7 @@ static struct tensor *residual(struct exec *e, const char *name, struct tensor *
         op_fail(e, STATUS_INTERNAL, "%s: shapes do not fit", name);
         return NULL;
     }
-    struct random_at at = random_at(e);
+    struct random_at at = op_random(e, y->count, e->training && dropout > 0.0);
     struct tensor *out = op_out_like(e, y, y->wants_grad || (x != NULL && x->wants_grad));
     struct add_node *n = op_alloc(e, sizeof(*n));
     if (out == NULL || n == NULL)
@@ -153,7 +148,7 @@ static void add_rows_task(void *context, int chunk, int worker)
         return;
     struct dropout_call call = {.count = count, .p = task->dropout, .at = task->at, .x = task->out + at,
                                 .y = task->out + at};
-    call.at.index = at;
+    call.at.index += at;
     task->kernels->dropout(&call);
 }
 
@@ -182,7 +177,7 @@ struct tensor *op_add_rows(struct exec *e, struct tensor *x, struct weight *tabl
         op_fail(e, STATUS_INTERNAL, "positions: shapes do not fit");
         return NULL;
     }
-    struct random_at at = random_at(e);
+    struct random_at at = op_random(e, x->count, e->training && dropout > 0.0);
     struct tensor *out = op_out_rows(e, x->rows, x->cols, x->wants_grad || weight_wants(e, table));
     struct add_node *n = op_alloc(e, sizeof(*n));
     if (out == NULL || n == NULL)

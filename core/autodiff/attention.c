@@ -52,7 +52,7 @@ static void drop(const struct attention_task *task, int chunk, const real *from,
     const struct attention_node *n = task->node;
     struct dropout_call call = {.count = (size_t)n->shape.queries * (size_t)n->shape.keys, .p = n->shape.dropout,
                                 .at = n->at, .x = from, .y = to, .x2 = also, .y2 = also};
-    call.at.index = (uint64_t)chunk * n->stride;
+    call.at.index += (uint64_t)chunk * n->stride;
     task->kernels->dropout(&call);
 }
 
@@ -176,10 +176,10 @@ static struct tensor *attention_run(struct exec *e, struct attention_node *n, do
 {
     const struct attention *s = &n->shape;
     bool keep = e->training;
-    n->at = (struct random_at){.seed = e->seed, .step = e->step, .stream = op_stream(e)};
     if (!e->training || n->shape.dropout < 0.0)
         n->shape.dropout = 0.0;
     n->stride = ((size_t)s->queries * (size_t)s->keys + 15) / 16 * 16;
+    n->at = op_random(e, n->stride * (uint64_t)(s->batch * s->heads), false);
     n->p = op_reals(e, n->stride * (size_t)(keep ? s->batch * s->heads : pool_threads(e->pool)));
     bool wants = n->q_tensor->wants_grad || (n->kv_tensor != NULL && n->kv_tensor->wants_grad);
     struct tensor *out = op_out_rows(e, s->batch * s->queries, n->cols, wants);

@@ -6,6 +6,7 @@
  *
  * Deferred, it only settles scale and shift; the convolution behind it (op_norm_conv) does the rest. */
 #include <math.h>
+#include <string.h>
 
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
@@ -16,7 +17,7 @@ struct norm_node {
     struct batch_norm *norm;
     bool relu;
     bool batch; /* statistics of the batch */
-    int only;   /* the image that the gradient of the statistics goes to, times the number of images; -1: to all */
+    int only;   /* the image that the gradient of the statistics goes to, times the number of images; or NORM_ALL, NORM_ELSEWHERE */
     real *mean, *inv_std, *scale, *shift; /* [padded] each */
     struct norm_sums sums;                /* of the backward pass, if somebody else takes them */
 };
@@ -85,14 +86,43 @@ static void dx_task(void *context, int chunk, int worker)
 {
     const struct norm_task *task = context;
     struct norm_call call = norm_piece(task, chunk);
-    if (task->only >= 0 && map_piece(&task->split, task->shape, chunk).image != task->only)
+    if (task->only != NORM_ALL && map_piece(&task->split, task->shape, chunk).image != task->only)
         call.b = call.c = NULL;
     task->kernels->norm_backward(&call);
 }
 
-static double map_positions(const struct map_shape *s)
+/* Of the whole batch. */
+static double map_positions(const struct exec *e, const struct map_shape *s)
 {
-    return (double)s->images * s->height * s->width;
+    return op_total(e, (double)s->images * s->height * s->width);
+}
+
+/* Merges what each rank found, in rank order. moments: [2][padded]. */
+static bool merge_ranks(struct exec *e, double *moments, int64_t *count, int padded)
+{
+    size_t each = 2 * (size_t)padded + 1, ranks = (size_t)comm_size(e->comm);
+    double *all = op_doubles(e, (ranks + 1) * each);
+    if (all == NULL)
+        return false;
+    double *mine = all + ranks * each;
+    memcpy(mine, moments, 2 * (size_t)padded * sizeof *mine);
+    mine[2 * padded] = (double)*count;
+    struct error err = {0};
+    enum status status = comm_gather(e->comm, mine, each * sizeof *mine, all, &err);
+    if (status != STATUS_OK) {
+        op_fail(e, status, "%s", err.message);
+        return false;
+    }
+    memset(moments, 0, 2 * (size_t)padded * sizeof *moments);
+    *count = 0;
+    for (size_t r = 0; r < ranks; r++) {
+        const double *from = all + r * each;
+        int64_t more = (int64_t)from[2 * padded];
+        if (more > 0)
+            moments_merge(moments, *count, from, more, padded);
+        *count += more;
+    }
+    return true;
 }
 
 /* Mean and biased variance of the batch into [2][padded], merged in the order of the pieces. */
@@ -116,6 +146,8 @@ static double *batch_statistics(struct exec *e, const struct tensor *x)
         moments_merge(total, count, task_sums(&task, chunk), pixels, padded);
         count += pixels;
     }
+    if (total != NULL && op_ranked(e) && !merge_ranks(e, total, &count, padded))
+        return NULL;
     for (int c = 0; total != NULL && c < padded; c++)
         total[padded + c] /= (double)count;
     return total;
@@ -133,7 +165,7 @@ static bool norm_statistics(struct exec *e, struct norm_node *n)
     n->inv_std = n->mean + padded;
     n->scale = n->inv_std + padded;
     n->shift = n->scale + padded;
-    double positions = map_positions(shape), unbiased = positions > 1.0 ? positions / (positions - 1.0) : 1.0;
+    double positions = map_positions(e, shape), unbiased = positions > 1.0 ? positions / (positions - 1.0) : 1.0;
     for (int c = 0; c < shape->channels; c++) {
         double mean = n->batch ? batch[c] : (double)norm->mean->value[c];
         double variance = n->batch ? batch[padded + c] : (double)norm->variance->value[c];
@@ -172,13 +204,15 @@ static void norm_collect(struct exec *e, struct norm_node *n, struct norm_task *
     }
 }
 
-bool norm_coefficients(struct exec *e, int channels, bool batch, const double *sums, double positions, struct norm_call *call)
+bool norm_coefficients(struct exec *e, int channels, bool batch, double *sums, double positions, struct norm_call *call)
 {
     size_t padded = (size_t)map_padded(channels);
     call->a = call->scale;
     call->b = call->c = NULL;
     if (!batch)
         return true;
+    if (!op_ranks_sum(e, sums, 2 * padded))
+        return false;
     real *b = op_zeros(e, 2 * padded);
     if (b == NULL)
         return false;
@@ -196,7 +230,7 @@ bool norm_coefficients(struct exec *e, int channels, bool batch, const double *s
 static void norm_dx(struct exec *e, struct norm_node *n, struct norm_task *task)
 {
     struct tensor *x = n->x, *out = n->node.out;
-    double positions = map_positions(task->shape) / (n->only < 0 ? 1 : task->shape->images);
+    double positions = n->only == NORM_ALL ? map_positions(e, task->shape) : (double)task->shape->height * task->shape->width;
     if (!norm_coefficients(e, task->shape->channels, n->batch, task->sums, positions, &task->norm))
         return;
     grad_fill(e, x);
@@ -244,6 +278,13 @@ static void norm_apply(struct exec *e, const struct norm_node *n, struct tensor 
     pool_run(e->pool, affine_task, &task, task.split.chunks);
 }
 
+/* Another image of the batch each step, which one rank has. */
+static int norm_image(const struct exec *e, int images)
+{
+    uint64_t first = op_before(e, (uint64_t)images), at = e->step % (uint64_t)op_total(e, images);
+    return at >= first && at - first < (uint64_t)images ? (int)(at - first) : NORM_ELSEWHERE;
+}
+
 static struct tensor *norm_op(struct exec *e, struct tensor *x, struct batch_norm *norm, bool relu, bool deferred)
 {
     double since = op_clock(e);
@@ -259,9 +300,9 @@ static struct tensor *norm_op(struct exec *e, struct tensor *x, struct batch_nor
     if (out == NULL || n == NULL)
         return NULL;
     bool batch = e->training && !norm->hold;
-    *n = (struct norm_node){.x = x, .norm = norm, .relu = relu, .batch = batch, .only = -1};
+    *n = (struct norm_node){.x = x, .norm = norm, .relu = relu, .batch = batch, .only = NORM_ALL};
     if (batch && e->hold)
-        n->only = (int)(e->step % (uint64_t)x->map.images);
+        n->only = norm_image(e, x->map.images);
     n->node.regions = !batch || e->hold;
     if (!norm_statistics(e, n))
         return NULL;

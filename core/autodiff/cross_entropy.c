@@ -42,7 +42,7 @@ struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int
     double since = op_clock(e);
     if (logits == NULL || e->error.code != STATUS_OK)
         return NULL;
-    int counted = 0;
+    double counted = 0;
     for (int r = 0; r < logits->rows; r++) {
         if (targets[r] >= logits->cols) {
             op_fail(e, STATUS_INTERNAL, "cross-entropy: target %d of %d classes", (int)targets[r], logits->cols);
@@ -50,6 +50,8 @@ struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int
         }
         counted += targets[r] >= 0;
     }
+    if (!op_ranks_sum(e, &counted, 1))
+        return NULL;
     struct tensor *out = op_out_rows(e, 1, 1, logits->wants_grad);
     struct loss_node *n = op_alloc(e, sizeof(*n));
     real *loss = op_reals(e, (size_t)logits->rows);
@@ -62,6 +64,7 @@ struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int
     pool_run(e->pool, loss_task, &task, task.split.chunks);
     for (int r = 0; r < logits->rows; r++)
         sum += (double)loss[r];
+    op_ranks_sum(e, &sum, 1);
     out->data[0] = (real)(sum * scale);
     n->logits = logits;
     n->dlogits = dlogits;

@@ -79,6 +79,9 @@ struct active_cells *op_active_cells(struct exec *e, const struct tensor *motifs
     pool_run(e->pool, active_task, &job, s->images);
     for (int i = 0; i < s->images; i++)
         a->capacity = lengths[i] > a->capacity ? lengths[i] : a->capacity;
+    double capacity = a->capacity; /* of all ranks: what dropout draws depends on it */
+    op_ranks_most(e, &capacity, 1);
+    a->capacity = (int)capacity;
     return a;
 }
 

@@ -60,7 +60,7 @@ static void finish_block(const struct kernels *kernels, const struct gemm_job *j
     struct dropout_call drop = {.count = (size_t)cols, .p = job->dropout, .at = job->at};
     uint64_t stride = ((uint64_t)call->n + 3) / 4 * 4;
     for (int r = 0; r < rows; r++) {
-        drop.at.index = (uint64_t)(row + r) * stride + (uint64_t)col;
+        drop.at.index = job->at.index + (uint64_t)(row + r) * stride + (uint64_t)col;
         drop.x = drop.y = c + r * call->ldc;
         kernels->dropout(&drop);
     }

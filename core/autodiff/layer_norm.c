@@ -36,7 +36,7 @@ static void layer_forward_task(void *context, int chunk, int worker)
     if (n->y != NULL) {
         struct dropout_call call = {.count = (size_t)rows * (size_t)task->cols, .p = n->dropout, .at = n->at,
                                     .x = n->y->data + at, .add = n->x->data + at, .y = n->sum + at};
-        call.at.index = at;
+        call.at.index += at;
         task->kernels->dropout(&call);
     }
     struct layer_norm_call call = {.rows = rows, .columns = task->cols, .epsilon = LAYER_NORM_EPSILON,
@@ -64,7 +64,7 @@ static void layer_backward_task(void *context, int chunk, int worker)
         return;
     struct dropout_call drop = {.count = (size_t)rows * (size_t)task->cols, .p = n->dropout, .at = n->at,
                                 .x = task->dx + at, .y = task->dy + at};
-    drop.at.index = at;
+    drop.at.index += at;
     task->kernels->dropout(&drop);
 }
 
@@ -127,8 +127,8 @@ static struct tensor *layer_norm(struct exec *e, const char *name, struct tensor
     *n = (struct layer_node){.x = x, .y = y, .gain = gain, .bias = bias, .mean = kept, .inv_std = kept + x->rows,
                              .sum = x->data};
     if (y != NULL) {
-        n->at = (struct random_at){.seed = e->seed, .step = e->step, .stream = op_stream(e)};
         n->dropout = e->training && dropout > 0.0 ? dropout : 0.0;
+        n->at = op_random(e, x->count, n->dropout > 0.0);
         n->sum = op_reals(e, x->count);
         if (n->sum == NULL)
             return NULL;

@@ -80,7 +80,7 @@ struct tensor *op_linear(struct exec *e, struct tensor *x, struct weight *w, str
         op_fail(e, STATUS_INTERNAL, "linear: shapes do not fit");
         return NULL;
     }
-    uint32_t stream = op_stream(e);
+    struct random_at at = op_random(e, (uint64_t)x->rows * (((uint64_t)w->dim[0] + 3) / 4 * 4), false);
     if (!e->training || dropout < 0.0)
         dropout = 0.0;
     struct tensor *out = op_out_rows(e, x->rows, w->dim[0], x->wants_grad || weight_wants(e, w) || weight_wants(e, b));
@@ -92,7 +92,7 @@ struct tensor *op_linear(struct exec *e, struct tensor *x, struct weight *w, str
                                     .a = x->data, .lda = x->cols, .b = w->value, .ldb = x->cols, .c = out->data,
                                     .ldc = out->cols},
                            .bias = b == NULL ? NULL : b->value, .relu = relu, .dropout = dropout,
-                           .at = {.seed = e->seed, .step = e->step, .stream = stream}};
+                           .at = at};
     gemm_run(e, &job, 1);
     return op_done(e, &n->node, "linear", linear_backward, out, since);
 }

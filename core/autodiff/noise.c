@@ -22,6 +22,7 @@ struct noise_task {
     double mean, scale, deviation;
     double *sums;       /* [images * channels][2] */
     double shares[2];   /* backward: mean of dy, mean of dy x^ */
+    uint64_t before;    /* planes of other ranks */
     struct philox from;
 };
 
@@ -58,10 +59,12 @@ static void means(struct exec *e, struct noise_task *t, double out[2])
     const struct map_shape *s = t->shape;
     int chunks = s->images * s->channels;
     pool_run(e->pool, sums_task, t, chunks);
+    double count = op_total(e, (double)chunks * s->height * s->width);
     out[0] = out[1] = 0.0;
     for (int i = 0; i < chunks; i++)
         for (int j = 0; j < 2; j++)
-            out[j] += t->sums[2 * i + j] / ((double)chunks * s->height * s->width);
+            out[j] += t->sums[2 * i + j] / count;
+    op_ranks_sum(e, out, 2);
 }
 
 /* Lanes of the last block that are no channel: whoever writes the last channel writes them too. */
@@ -84,7 +87,7 @@ static void noise_task(void *context, int chunk, int worker)
     for (int row = 0; row < s->height; row++) {
         ptrdiff_t at = plane_row(s, chunk, row);
         clear_padding(t, chunk, row);
-        uint64_t index = ((uint64_t)chunk * (uint64_t)s->height + (uint64_t)row) * (uint64_t)s->width;
+        uint64_t index = ((t->before + (uint64_t)chunk) * (uint64_t)s->height + (uint64_t)row) * (uint64_t)s->width;
         for (int col = 0; col < s->width; col++, at += MAP_LANES) {
             if (col % NOISE_ROW == 0)
                 philox_fill_normal(&t->from, index + (uint64_t)col, normal,
@@ -125,7 +128,7 @@ static void noise_backward(struct exec *e, struct node *node)
 /* Moments of the batch, and the running ones after it; or the running ones. */
 static void choose_moments(struct exec *e, struct batch_norm *norm, struct noise_node *n, struct noise_task *task)
 {
-    double count = (double)task->shape->images * task->shape->channels * task->shape->height * task->shape->width;
+    double count = op_total(e, (double)task->shape->images * task->shape->channels * task->shape->height * task->shape->width);
     n->batch = e->training && !norm->hold;
     n->mean = (double)norm->mean->value[0];
     double variance = (double)norm->variance->value[0], got[2];
@@ -159,6 +162,7 @@ struct tensor *op_noise(struct exec *e, struct tensor *x, struct batch_norm *nor
         return NULL;
     struct noise_task task = {.shape = &x->map, .x = x->data, .y = out->data, .deviation = deviation, .sums = sums,
                               .from = philox_stream(e->seed, op_stream(e), e->step)};
+    task.before = op_before(e, (uint64_t)chunks);
     n->x = x;
     choose_moments(e, norm, n, &task);
     task.mean = n->mean;

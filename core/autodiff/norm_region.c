@@ -104,7 +104,7 @@ void norm_backward_region(struct exec *e, const struct norm_back_region *n)
     if (!x->wants_grad ||
         !norm_coefficients(e, shape->channels, n->batch, task.sums, (double)shape->height * shape->width, &task.call))
         return;
-    if (n->batch) {
+    if (n->batch && n->only != NORM_ELSEWHERE) {
         out->where = with_image(e, n);
         task.region = out->where;
         task.cut = task.region == NULL ? task.cut : region_cut(e, task.region, PIECE, PIECES);

@@ -158,7 +158,8 @@ struct spike_code {
 };
 struct tensor *op_spike_kl(struct exec *e, const struct spike_code *of, const struct spike_code *prior,
                            struct tensor *selector, bool printed, double factor);
-/* factor * divergence of a coin with the mean of all odds from one with `rate`. */
+/* factor * divergence of a coin with the mean of all odds from one with `rate`. Of ranks that share a batch the first has the value,
+ * the others 0, as parts of a sum. */
 struct tensor *op_rate_kl(struct exec *e, struct tensor *odds, double rate, double factor);
 struct tensor *op_softmax_rows(struct exec *e, struct tensor *x);
 /* A weight [rows][cols] as rows. */
@@ -223,7 +224,7 @@ struct tensor *op_weight_penalty(struct exec *e, struct weight *w, const real *c
 /* Mean over the counted rows of -log softmax(logits)[target]; target -1: not counted. With nothing
  * counted the loss is 0. `targets`: [rows], borrowed until backward. */
 struct tensor *op_cross_entropy(struct exec *e, struct tensor *logits, const int32_t *targets);
-/* factor * sum of all elements (of a map: its positions, not halo or padding). */
+/* factor * sum of all elements (of a map: its positions, not halo or padding); of this rank's, where op_mean() is over all. */
 struct tensor *op_sum(struct exec *e, struct tensor *x, double factor);
 struct tensor *op_mean(struct exec *e, struct tensor *x);
 /* A loss of rows x that somebody else worked out: its value, and its gradient in x [x->count], borrowed until backward. */

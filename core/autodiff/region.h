@@ -83,6 +83,9 @@ struct conv_back_region {
 };
 bool conv_backward_region(struct exec *e, const struct conv_back_region *conv);
 
+/* In place of an image to which the gradient of the statistics goes: to all of them; to one that another rank has. */
+enum { NORM_ALL = -1, NORM_ELSEWHERE = -2 };
+
 /* The gradient lies where it lay, and (batch) in the image `only`, to which the gradient of the batch's statistics goes as if
  * there were no other. call: scale, shift, mean, inv_std, blocks, relu. */
 struct norm_back_region {
@@ -95,7 +98,7 @@ struct norm_back_region {
 void norm_backward_region(struct exec *e, const struct norm_back_region *norm);
 
 /* Coefficients of dx = a dy' + b (x - mean) + c from `sums` of dy' and dy' x^, [2][padded], over `positions`; b and c NULL
- * where the statistics are not the batch's. False after a failure. */
-bool norm_coefficients(struct exec *e, int channels, bool batch, const double *sums, double positions, struct norm_call *call);
+ * where the statistics are not the batch's. The sums come as this rank's and leave as those of all. False after a failure. */
+bool norm_coefficients(struct exec *e, int channels, bool batch, double *sums, double positions, struct norm_call *call);
 
 #endif

@@ -84,7 +84,7 @@ static void sum_backward(struct exec *e, struct node *node)
     grad_give(e, n->x, buffer);
 }
 
-struct tensor *op_sum(struct exec *e, struct tensor *x, double factor)
+static struct tensor *sum(struct exec *e, struct tensor *x, double factor, bool ranks)
 {
     double since = op_clock(e);
     if (x == NULL || e->error.code != STATUS_OK)
@@ -95,8 +95,16 @@ struct tensor *op_sum(struct exec *e, struct tensor *x, double factor)
         return NULL;
     n->x = x;
     n->factor = factor;
-    out->data[0] = (real)(factor * sum_all(e, x));
+    double all = sum_all(e, x);
+    if (ranks)
+        op_ranks_sum(e, &all, 1);
+    out->data[0] = (real)(factor * all);
     return op_done(e, &n->node, "sum", sum_backward, out, since);
+}
+
+struct tensor *op_sum(struct exec *e, struct tensor *x, double factor)
+{
+    return sum(e, x, factor, false);
 }
 
 struct tensor *op_mean(struct exec *e, struct tensor *x)
@@ -105,7 +113,7 @@ struct tensor *op_mean(struct exec *e, struct tensor *x)
         return NULL;
     double count = x->kind == TENSOR_ROWS ? (double)x->count
                                           : (double)x->map.images * x->map.channels * x->map.height * x->map.width;
-    return op_sum(e, x, 1.0 / count);
+    return sum(e, x, 1.0 / op_total(e, count), true);
 }
 
 /* ---- known elsewhere -------------------------------------------------------------------------------- */

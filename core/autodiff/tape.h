@@ -20,6 +20,7 @@
 #include <stdint.h>
 
 #include "core/base/arena.h"
+#include "core/base/comm.h"
 #include "core/base/error.h"
 #include "core/base/pool.h"
 #include "core/base/real.h"
@@ -86,11 +87,18 @@ struct exec {
     uint64_t seed;       /* of dropout */
     enum exec_sparse sparse;
     bool bf16;           /* linear layers and LSTMs round what they multiply to bf16 (kernels.h, gemm_bf16) */
+    struct comm *comm;   /* ranks that share each batch of training; NULL: one */
+    /* Told, in the backward pass, where exec_done_from() stood in the forward pass. NULL: nobody asks. */
+    void (*done_from)(void *context, const struct weight *first);
+    void *done_context;
     bool hold;           /* the gradient of batch norms' statistics goes to one image only (ops.h): others stay sparse */
     /* Set by exec_begin(). */
     bool training;       /* record; dropout on; batch statistics; thresholds move */
     uint64_t step;       /* counts optimiser updates: a dropout mask is a function of (seed, stream, step, index) */
     uint32_t streams;    /* dropout call sites met so far in this step: the stream of the next one */
+    struct exec_share {
+        int first, count, total; /* samples [first, first + count) of the batch's `total` are here; count 0: all, however many */
+    } share;
     struct error error;  /* first failure of the step */
     struct tape *tape;
     struct exec_profile *profile; /* borrowed; NULL: no clock is read */
@@ -102,6 +110,15 @@ void exec_init(struct exec *exec, const struct kernels *kernels, struct pool *po
 /* Resets the arena and the tape: every tensor of the step before is gone. */
 void exec_begin(struct exec *exec, bool training, uint64_t step);
 enum status exec_status(const struct exec *exec, struct error *err);
+
+/* After exec_begin(): this step's tensors hold `count` samples from `first` on of a batch of `total`; the other ranks of exec.comm have the
+ * others. In training what is a sum over the batch then is over all of it: statistics of batch norms and their gradients, quantiles, means and
+ * losses. Random numbers are those of the sample's place in the whole batch. Gradients of weights stay each rank's own part, to
+ * be added up (nn/gradients.h). In evaluation nothing but the random numbers is shared. */
+void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t total);
+/* Between operations: weights that were declared with or after `first` take no part in what was done so far. So in the backward pass,
+ * when all that follows has been gone through, their gradients are complete, and exec.done_from says so. */
+void exec_done_from(struct exec *exec, const struct weight *first);
 /* Time of work beside the operations: exec_clock() before it (0 without a profile), and its entry afterwards. */
 double exec_clock(const struct exec *exec);
 void exec_profiled(struct exec *exec, const char *name, double since);

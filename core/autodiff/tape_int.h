@@ -122,6 +122,19 @@ void column_sums(struct exec *e, int rows, int cols, const real *x, ptrdiff_t ld
 
 static inline uint32_t op_stream(struct exec *e) { return e->streams++; }
 
+/* --- ranks (ranks.c) ------------------------------------------------------------------------------ */
+
+/* Whether sums over this batch are to be completed by other ranks. */
+static inline bool op_ranked(const struct exec *e) { return e->comm != NULL && e->training; }
+/* Completes them, in place; nothing to do with one rank. False after a failure. */
+bool op_ranks_sum(struct exec *e, double *values, size_t count);
+bool op_ranks_most(struct exec *e, double *values, size_t count);
+/* Of something that has `here` on this rank's samples, as many for each: before this rank's, and of the whole batch. */
+uint64_t op_before(const struct exec *e, uint64_t here);
+double op_total(const struct exec *e, double here);
+/* Where this op's random numbers begin, its result having `count` elements on this rank. Dropout wants it to be a multiple of 4. */
+struct random_at op_random(struct exec *e, uint64_t count, bool dropout);
+
 /* --- matrix products ---------------------------------------------------------------------------- */
 
 /* A product cut into blocks by its sizes, with what is done to each block while it is in cache. */

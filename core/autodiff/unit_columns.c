@@ -17,6 +17,7 @@ static void unit_backward(struct exec *e, struct node *node)
     struct unit_node *n = (struct unit_node *)node;
     const struct tensor *x = n->x, *out = node->out;
     int rows = x->rows, cols = x->cols;
+    double total = op_total(e, rows);
     bool add;
     double *sums = op_doubles(e, (size_t)cols);
     real *dx = grad_open(e, n->x, &add);
@@ -25,26 +26,31 @@ static void unit_backward(struct exec *e, struct node *node)
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < cols; c++)
             sums[c] += (double)out->grad[(ptrdiff_t)r * cols + c] * (double)x->data[(ptrdiff_t)r * cols + c];
+    if (!op_ranks_sum(e, sums, (size_t)cols))
+        return;
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < cols; c++) {
             ptrdiff_t at = (ptrdiff_t)r * cols + c;
-            double s = n->deviation[c], slope = sums[c] / (rows * s * s * s);
+            double s = n->deviation[c], slope = sums[c] / (total * s * s * s);
             double d = (double)out->grad[at] / s - slope * ((double)x->data[at] - n->mean[c]);
             dx[at] = (add ? dx[at] : R(0.0)) + (real)d;
         }
 }
 
-static void moments(const struct tensor *x, double *mean, double *deviation)
+static void moments(struct exec *e, const struct tensor *x, double *mean, double *deviation)
 {
     int rows = x->rows, cols = x->cols;
+    double total = op_total(e, rows);
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < cols; c++)
-            mean[c] += (double)x->data[(ptrdiff_t)r * cols + c] / rows;
+            mean[c] += (double)x->data[(ptrdiff_t)r * cols + c] / total;
+    op_ranks_sum(e, mean, (size_t)cols);
     for (int r = 0; r < rows; r++)
         for (int c = 0; c < cols; c++) {
             double d = (double)x->data[(ptrdiff_t)r * cols + c] - mean[c];
-            deviation[c] += d * d / rows;
+            deviation[c] += d * d / total;
         }
+    op_ranks_sum(e, deviation, (size_t)cols);
     for (int c = 0; c < cols; c++)
         deviation[c] = sqrt(deviation[c] + EPSILON);
 }
@@ -63,7 +69,7 @@ struct tensor *op_unit_columns(struct exec *e, struct tensor *x, const struct we
     n->mean = numbers;
     n->deviation = numbers + x->cols;
     if (e->training)
-        moments(x, n->mean, n->deviation);
+        moments(e, x, n->mean, n->deviation);
     for (int c = 0; c < x->cols && !e->training; c++)
         n->deviation[c] = (double)deviation->value[c];
     for (int r = 0; r < x->rows; r++)

@@ -33,8 +33,8 @@ void linear_build(struct linear *layer, struct params *params, const char *name,
     layer->b = add_part(params, name, twin, "bias", 1, &out, init_fan_in(in));
 }
 
-void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *twin, int in, int out,
-                       struct init weight)
+void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *twin, int in,
+                       int out, struct init weight)
 {
     layer->w = add_part(params, name, twin, "weight", 2, (int[]){out, in}, weight);
     layer->b = add_part(params, name, twin, "bias", 1, &out, init_constant(0.0));
@@ -64,7 +64,8 @@ void batch_norm_build(struct batch_norm *norm, struct params *params, const char
         norm->bias = add_part(params, name, NULL, "bias", 1, &channels, init_constant(0.0));
     }
     norm->mean = params_add_state(params, part(name, NULL, "running_mean", init_constant(0.0)).name, channels, 0.0);
-    norm->variance = params_add_state(params, part(name, NULL, "running_var", init_constant(0.0)).name, channels, 1.0);
+    norm->variance =
+        params_add_state(params, part(name, NULL, "running_var", init_constant(0.0)).name, channels, 1.0);
 }
 
 void layer_norm_build(struct layer_norm *norm, struct params *params, const char *name, int cols)
@@ -133,8 +134,11 @@ struct tensor *rms_scale_forward(struct exec *e, struct rms_scale *scale, struct
             sum += (double)x->data[i] * (double)x->data[i];
             count++;
         }
-    if (count > 0)
-        *square = (real)(scale->momentum * (double)*square + (1.0 - scale->momentum) * sum / (double)count);
+    double both[2] = {sum, (double)count};
+    if (e->comm != NULL && e->training && comm_sum(e->comm, both, 2, &e->error) != STATUS_OK)
+        return NULL;
+    if (both[1] > 0)
+        *square = (real)(scale->momentum * (double)*square + (1.0 - scale->momentum) * both[0] / both[1]);
     return op_scale(e, x, 1.0 / sqrt((double)*square + scale->epsilon));
 }
 

@@ -237,6 +237,26 @@ void params_freeze(struct params *params, const char *prefix, bool frozen)
     }
 }
 
+size_t params_gradient_reals(const struct params *params)
+{
+    return params->grad_reals;
+}
+
+real *params_gradients(struct params *params, const struct weight *first, size_t end, size_t *from)
+{
+    *from = 0;
+    for (size_t i = 0; first != NULL && i < params->count; i++)
+        if (&params->arrays[i]->weight == first)
+            *from = (size_t)(params->arrays[i]->grad - params->grads);
+    for (size_t i = 0; i < params->count; i++) {
+        struct param *p = params->arrays[i];
+        size_t at = p->grad == NULL ? end : (size_t)(p->grad - params->grads);
+        if (at >= *from && at < end && (p->weight.grad == NULL || !p->weight.grad_ready))
+            memset(p->grad, 0, p->weight.count * sizeof(real));
+    }
+    return params->grads;
+}
+
 static struct param *trained(const struct params *params, size_t index)
 {
     for (size_t i = 0; i < params->count; i++)
@@ -295,7 +315,8 @@ enum status params_pack(struct params *params, struct pack *pack, struct error *
             uint64_t dim[4] = {0};
             for (int d = 0; d < p->weight.rank; d++)
                 dim[d] = (uint64_t)p->weight.dim[d];
-            enum status status = pack_add(pack, PACK_WEIGHT, type, p->name, p->weight.rank, dim, p->weight.value, err);
+            enum status status =
+                pack_add(pack, PACK_WEIGHT, type, p->name, p->weight.rank, dim, p->weight.value, err);
             if (status != STATUS_OK)
                 return status;
         }

@@ -56,6 +56,10 @@ void params_begin_step(struct params *params);
 /* Freezes or thaws every array whose name starts with `prefix`: no gradient, no update. */
 void params_freeze(struct params *params, const char *prefix, bool frozen);
 
+/* The block of all gradients, in order of declaration, padding between arrays; arrays that nobody has written in this step are zeroed as far as
+ * they lie from `first` on (NULL: the first of all) and before the block's `end`. *from: where `first` begins. */
+real *params_gradients(struct params *params, const struct weight *first, size_t end, size_t *from);
+size_t params_gradient_reals(const struct params *params);
 size_t params_arrays(const struct params *params);  /* trained ones, in order of declaration */
 struct weight *params_array(struct params *params, size_t index);
 const char *params_name(const struct params *params, size_t index);

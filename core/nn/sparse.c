@@ -1,16 +1,21 @@
 /* The sparse layer.
  *
- * Every batch on its own: the kernels find the exact k-th value in place. At low densities it is one of few large values:
- * those above a bound, which the last batches left, are collected image by image, and the k-th is among them when they are
- * enough (the count proves it). Where they are not, the slower way answers and leaves a new bound. So bounds change what a
- * step takes and never what it gives, and are not saved.
+ * Every batch on its own: the kernels find the exact k-th value in place. At low densities it is one of few large
+ * values: those above a bound, which the last batches left, are collected image by image, and the k-th is among them
+ * when they are enough (the count proves it). Where they are not, the slower way answers and leaves a new bound. So
+ * bounds change what a step takes and never what it gives, and are not saved.
  *
  * Collected: nothing is updated until count * density >= `accumulate`, neither what was collected nor the
  * last batch reaches that alone, so fewer than 2 * `accumulate` values lie above the quantile when it is
  * taken at last. Only that many of the largest are kept, which bounds both memory and checkpoint. It holds as
- * long as the density does not rise while values are being collected; if it does, they are dropped. With `elements` there are
- * few enough to keep them all. */
+ * long as the density does not rise while values are being collected; if it does, they are dropped. With `elements`
+ * there are few enough to keep them all.
+ *
+ * Ranks that share a batch find the same quantiles: where few large values are enough, each hands the others its own
+ * largest; else they go digit by digit (select_ranks.h). What is kept is kept by all of them alike. */
 #include "core/nn/sparse.h"
+
+#include "core/nn/select_ranks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -21,19 +26,19 @@ struct sparse {
     struct sparse_config config;
     char name[PACK_NAME];
     struct weight *threshold;
-    int groups;          /* thresholds that move on their own: channels, or 1 */
-    int64_t *active;     /* [channels] */
-    real *bound;         /* [padded channels] below which a batch's quantile is not expected; infinity in the padding */
-    double *times;       /* [channels] the density of a channel over that of all: 1 but for those that were revived */
-    double fade;         /* what `times` is multiplied by at an update, down to 1 */
-    bool bounded;        /* there are bounds, for `bounded_rank` */
+    int groups;      /* thresholds that move on their own: channels, or 1 */
+    int64_t *active; /* [channels] */
+    real *bound;     /* [padded channels] below which a batch's quantile is not expected; infinity in the padding */
+    double *times;   /* [channels] the density of a channel over that of all: 1 but for those that were revived */
+    double fade;     /* what `times` is multiplied by at an update, down to 1 */
+    bool bounded;    /* there are bounds, for `bounded_rank` */
     int64_t bounded_rank;
     /* accumulate or elements > 0 */
-    int64_t keep;        /* room for each group's largest values */
-    int64_t collected;   /* values seen since the last update, of each group */
-    int64_t kept;        /* min(collected, keep) */
-    double density;      /* while collecting */
-    real *top;           /* [groups][keep], the largest, in no order */
+    int64_t keep;      /* room for each group's largest values */
+    int64_t collected; /* values seen since the last update, of each group */
+    int64_t kept;      /* min(collected, keep) */
+    double density;    /* while collecting */
+    real *top;         /* [groups][keep], the largest, in no order */
 };
 
 enum status sparse_create(struct sparse **out, struct params *params, const char *name,
@@ -49,7 +54,9 @@ enum status sparse_create(struct sparse **out, struct params *params, const char
     s->times = calloc((size_t)config->channels, sizeof(*s->times));
     s->fade = 1.0;
     snprintf(s->name, sizeof(s->name), "%s", name);
-    s->keep = config->elements > 0 ? config->elements : config->accumulate > 0.0 ? 2 * (int64_t)ceil(config->accumulate) + 8 : 0;
+    s->keep = config->elements > 0       ? config->elements
+              : config->accumulate > 0.0 ? 2 * (int64_t)ceil(config->accumulate) + 8
+                                         : 0;
     s->top = s->keep > 0 ? calloc((size_t)(s->keep * s->groups), sizeof(real)) : NULL;
     if (s->active == NULL || s->bound == NULL || s->times == NULL || (s->keep > 0 && s->top == NULL))
         goto no_memory;
@@ -142,21 +149,26 @@ struct quantile_task {
     const struct kernels *kernels;
     struct kth_set set;
     struct rank rank;
-    real *quantile;   /* [padded channels], or [1] */
-    char *scratch;    /* [workers][KTH_SCRATCH_BYTES] */
+    real *quantile; /* [padded channels], or [1] */
+    char *scratch;  /* [workers][KTH_SCRATCH_BYTES] */
     /* collected */
-    real *values;     /* [groups][room] */
+    real *values; /* [groups][room] */
     size_t room;
-    int64_t batch;    /* values of one group in this batch */
+    int64_t batch; /* values of one group in this batch */
     bool update;
 };
 
 static struct kth_set set_of(const struct tensor *z)
 {
     const struct map_shape *m = &z->map;
-    return (struct kth_set){.at = map_strip_at(m, z->data, 0, 0).at, .images = m->images, .channels = m->channels,
-                            .height = m->height, .width = m->width, .image = map_image_stride(m),
-                            .block = map_block_stride(m), .row = map_row_stride(m)};
+    return (struct kth_set){.at = map_strip_at(m, z->data, 0, 0).at,
+                            .images = m->images,
+                            .channels = m->channels,
+                            .height = m->height,
+                            .width = m->width,
+                            .image = map_image_stride(m),
+                            .block = map_block_stride(m),
+                            .row = map_row_stride(m)};
 }
 
 static real between(real low, real high, double share)
@@ -183,12 +195,44 @@ static void direct_task(void *context, int chunk, int worker)
         low[i] = between(low[i], high[i], t->rank.share);
 }
 
+/* Of the whole batch: its own, or that of all ranks. ranks: [groups] which order statistics. */
+static bool direct(struct exec *e, struct quantile_task *t, const struct rank *ranks)
+{
+    const struct sparse *s = t->sparse;
+    int groups = s->groups;
+    if (e->comm == NULL) {
+        pool_run(e->pool, direct_task, t, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(t->set.channels));
+        return true;
+    }
+    int64_t *k = arena_alloc(e->arena, (size_t)groups * sizeof *k);
+    real *high = arena_alloc(e->arena, (size_t)groups * sizeof *high);
+    bool more = false;
+    for (int g = 0; k != NULL && g < groups; g++) {
+        struct rank rank = ranks == NULL ? t->rank : ranks[g];
+        k[g] = rank.k;
+        more = more || rank.share > 0.0;
+    }
+    if (k == NULL || high == NULL ||
+        select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, t->quantile, &e->error) != STATUS_OK)
+        return false;
+    for (int g = 0; g < groups && more; g++)
+        k[g]++;
+    if (more && select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, high, &e->error) != STATUS_OK)
+        return false;
+    for (int g = 0; g < groups && more; g++)
+        t->quantile[g] = between(t->quantile[g], high[g], (ranks == NULL ? t->rank : ranks[g]).share);
+    return true;
+}
+
 /* --- quantiles among few large values -------------------------------------------------------------- */
 
 enum { TOP_MOST = 512 }; /* ranks from the top up to this */
 
 /* Values that a bound should leave: several times what is needed, so that batches may differ. */
-static int64_t top_wanted(int64_t rank) { return 6 * rank + 64; }
+static int64_t top_wanted(int64_t rank)
+{
+    return 6 * rank + 64;
+}
 
 struct top_task {
     const struct sparse *sparse;
@@ -204,8 +248,12 @@ static void top_task(void *context, int chunk, int worker)
     const struct map_shape *s = &t->z->map;
     int block = chunk % map_blocks(s->channels), image = chunk / map_blocks(s->channels);
     size_t at = (size_t)chunk * MAP_LANES;
-    struct above_call call = {.rows = s->height, .width = s->width, .room = t->room, .x = map_strip_at(s, t->z->data, image, 0),
-                              .bound = t->sparse->bound + block * MAP_LANES, .list = t->list + at * (size_t)t->room,
+    struct above_call call = {.rows = s->height,
+                              .width = s->width,
+                              .room = t->room,
+                              .x = map_strip_at(s, t->z->data, image, 0),
+                              .bound = t->sparse->bound + block * MAP_LANES,
+                              .list = t->list + at * (size_t)t->room,
                               .count = t->count + at};
     call.x.at += block * call.x.block;
     t->kernels->collect_above(&call);
@@ -226,8 +274,61 @@ static int64_t top_values(const struct top_task *t, int channel, real *values)
     return n;
 }
 
-/* The quantiles if the bounds give them; moves bounds that leave too little or too much. `top`: rank of the k-th value
- * from above. */
+/* A channel's values above its bound: the largest `have` of them, all n if there were few; at least `top`. */
+struct top_list {
+    real *values;
+    int64_t have, n, top;
+};
+
+/* The quantile, and the bound for the next batch. */
+static void take_top(struct sparse *s, struct quantile_task *task, int channel, const struct top_list *list,
+                     bool *sound)
+{
+    int64_t wanted = top_wanted(list->top), from = list->have - list->top;
+    size_t have = (size_t)list->have;
+    real low = select_kth(list->values, have, (size_t)(from + 1));
+    real high = task->rank.share > 0.0 && list->top > 1 ? select_kth(list->values, have, (size_t)(from + 2)) : low;
+    task->quantile[channel] = between(low, high, task->rank.share);
+    *sound = *sound && list->n >= 3 * list->top + 16;
+    if (list->n > 4 * wanted)
+        s->bound[channel] = select_kth(list->values, have, (size_t)(list->have - wanted));
+}
+
+/* The largest values of all ranks, of which each has the largest of its own. */
+static bool run_top_ranks(struct exec *e, struct sparse *s, const struct top_task *t, struct quantile_task *task,
+                          int64_t top, real *room)
+{
+    int channels = s->config.channels, most = (int)top_wanted(top) + 1;
+    real *values = arena_alloc(e->arena, (size_t)channels * (size_t)most * sizeof *values);
+    int *count = arena_alloc(e->arena, (size_t)channels * sizeof *count);
+    int64_t *all = arena_alloc(e->arena, (size_t)channels * sizeof *all);
+    if (values == NULL || count == NULL || all == NULL) {
+        error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
+        return false;
+    }
+    for (int c = 0; c < channels; c++) {
+        int64_t n = all[c] = top_values(t, c, room);
+        count[c] = (int)(n < 0 ? 0 : n < most ? n : most);
+        if (n > most) /* partitions: what follows the k-th is not smaller */
+            select_kth(room, (size_t)n, (size_t)(n - most + 1));
+        memcpy(values + (size_t)c * (size_t)most, room + (n > most ? n - most : 0),
+               (size_t)count[c] * sizeof *values);
+    }
+    if (largest_ranks(e, channels, most, values, count, all, &e->error) != STATUS_OK)
+        return false;
+    bool given = true, sound = true;
+    for (int c = 0; c < channels && given; c++) {
+        given = all[c] >= top;
+        if (given)
+            take_top(s, task, c, &(struct top_list){values + (size_t)c * (size_t)most, count[c], all[c], top},
+                     &sound);
+    }
+    s->bounded = given && sound;
+    return given;
+}
+
+/* The quantiles if the bounds give them; moves bounds that leave too little or too much. `top`: rank of the k-th
+ * value from above. */
 static bool run_top(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task, int64_t top)
 {
     int padded = map_padded(z->map.channels), images = z->map.images, blocks = map_blocks(z->map.channels);
@@ -240,18 +341,14 @@ static bool run_top(struct exec *e, struct sparse *s, const struct tensor *z, st
     if (t.count == NULL || t.list == NULL || values == NULL)
         return false; /* the other way needs less */
     pool_run(e->pool, top_task, &t, images * blocks);
+    if (e->comm != NULL)
+        return run_top_ranks(e, s, &t, task, top, values);
     bool given = true, sound = true;
     for (int c = 0; c < s->config.channels && given; c++) {
         int64_t n = top_values(&t, c, values);
         given = n >= top;
-        if (!given)
-            break;
-        real low = select_kth(values, (size_t)n, (size_t)(n - top + 1));
-        real high = task->rank.share > 0.0 && top > 1 ? select_kth(values, (size_t)n, (size_t)(n - top + 2)) : low;
-        task->quantile[c] = between(low, high, task->rank.share);
-        sound = sound && n >= 3 * top + 16;
-        if (n > 4 * wanted)
-            s->bound[c] = select_kth(values, (size_t)n, (size_t)(n - wanted));
+        if (given)
+            take_top(s, task, c, &(struct top_list){values, n, n, top}, &sound);
     }
     s->bounded = given && sound;
     return given;
@@ -263,7 +360,8 @@ static void run_bounds(struct exec *e, struct sparse *s, const struct quantile_t
     struct quantile_task bounds = *task;
     bounds.rank = (struct rank){task->batch - top_wanted(top), 0.0};
     bounds.quantile = s->bound;
-    pool_run(e->pool, direct_task, &bounds, map_blocks(task->set.channels));
+    if (!direct(e, &bounds, NULL))
+        return;
     for (int c = s->config.channels; c < map_padded(s->config.channels); c++)
         s->bound[c] = (real)INFINITY;
     s->bounded = true;
@@ -279,23 +377,26 @@ static size_t gather_values(const struct kth_set *set, int first, int last, real
     for (int image = 0; image < set->images; image++)
         for (int c = first; c < last; c++)
             for (int y = 0; y < set->height; y++) {
-                const real *row = set->at + image * set->image + c / MAP_LANES * set->block + y * set->row +
-                                  c % MAP_LANES;
+                const real *row =
+                    set->at + image * set->image + c / MAP_LANES * set->block + y * set->row + c % MAP_LANES;
                 for (int x = 0; x < set->width; x++)
                     to[n++] = row[(ptrdiff_t)x * MAP_LANES];
             }
     return n;
 }
 
-/* The group's kept values and its batch; then either the quantile of all that were collected, or the largest to be
- * kept. The values that were not kept are all smaller than the kept ones, so ranks count from the top. */
-static void collect_task(void *context, int group, int worker)
+static size_t gather_group(const struct quantile_task *t, int group, real *values)
 {
-    const struct quantile_task *t = context;
+    bool single = t->sparse->config.mode == SPARSE_SINGLE;
+    return gather_values(&t->set, single ? 0 : group, single ? t->set.channels : group + 1, values);
+}
+
+/* The batch's n values, or its largest, and the group's kept ones; then either the quantile of all that were
+ * collected, or the largest to be kept. The values that were not kept are all smaller than the kept ones, so ranks
+ * count from the top. */
+static void collect(const struct quantile_task *t, int group, real *values, size_t n)
+{
     const struct sparse *s = t->sparse;
-    bool single = s->config.mode == SPARSE_SINGLE;
-    real *values = t->values + (size_t)group * t->room;
-    size_t n = gather_values(&t->set, single ? 0 : group, single ? t->set.channels : group + 1, values);
     memcpy(values + n, s->top + group * s->keep, (size_t)s->kept * sizeof(real));
     n += (size_t)s->kept;
     if (t->update) {
@@ -312,15 +413,53 @@ static void collect_task(void *context, int group, int worker)
     memcpy(s->top + group * s->keep, values + n - (size_t)keep, (size_t)keep * sizeof(real));
 }
 
+static void collect_task(void *context, int group, int worker)
+{
+    const struct quantile_task *t = context;
+    real *values = t->values + (size_t)group * t->room;
+    collect(t, group, values, gather_group(t, group, values));
+}
+
+/* Of the batch as many of the largest values as can be kept are enough. Room for a group: those of this rank, then
+ * those of all. */
+static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantile_task *t)
+{
+    size_t keep = (size_t)s->keep;
+    real *largest = arena_alloc(e->arena, (size_t)s->groups * keep * sizeof *largest);
+    int *count = arena_alloc(e->arena, (size_t)s->groups * sizeof *count);
+    int64_t *all = arena_zalloc(e->arena, (size_t)s->groups, sizeof *all);
+    if (largest == NULL || count == NULL || all == NULL) {
+        error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
+        return false;
+    }
+    for (int g = 0; g < s->groups; g++) {
+        size_t n = gather_group(t, g, t->values), most = n < keep ? n : keep;
+        if (most < n)
+            select_kth(t->values, n, n - most + 1);
+        memcpy(largest + (size_t)g * keep, t->values + n - most, most * sizeof *largest);
+        count[g] = (int)most;
+    }
+    if (largest_ranks(e, s->groups, (int)keep, largest, count, all, &e->error) != STATUS_OK)
+        return false;
+    for (int g = 0; g < s->groups; g++) {
+        memcpy(t->values, largest + (size_t)g * keep, (size_t)count[g] * sizeof *largest);
+        collect(t, g, t->values, (size_t)count[g]);
+    }
+    return true;
+}
+
 static bool run_collected(struct exec *e, struct sparse *s, struct quantile_task *task)
 {
-    task->room = (size_t)task->batch + (size_t)s->keep;
+    task->room = (size_t)task->batch + (size_t)(2 * s->keep);
     task->values = arena_alloc(e->arena, task->room * (size_t)s->groups * sizeof(real));
     if (task->values == NULL) {
         error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
         return false;
     }
-    pool_run(e->pool, collect_task, task, s->groups);
+    if (e->comm == NULL)
+        pool_run(e->pool, collect_task, task, s->groups);
+    else if (!collect_ranks(e, s, task))
+        return false;
     s->collected = task->update ? 0 : s->collected + task->batch;
     s->kept = s->collected < s->keep ? s->collected : s->keep;
     return true;
@@ -345,6 +484,25 @@ void sparse_revive(struct sparse *s, int channel, double times, int64_t updates)
 }
 
 /* Channels that were revived have ranks of their own. */
+static bool revived_ranks(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
+{
+    struct rank *ranks = arena_alloc(e->arena, (size_t)s->groups * sizeof *ranks);
+    struct quantile_task own = *task;
+    bool any = false;
+    own.quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
+    for (int c = 0; ranks != NULL && c < s->groups; c++) {
+        ranks[c] = rank_of(s, task->batch, fmin(1.0, density * s->times[c]));
+        any = any || s->times[c] > 1.0;
+    }
+    if (any && (ranks == NULL || own.quantile == NULL || !direct(e, &own, ranks)))
+        return false;
+    for (int c = 0; any && c < s->groups; c++) {
+        task->quantile[c] = s->times[c] > 1.0 ? own.quantile[c] : task->quantile[c];
+        s->times[c] = fmax(1.0, s->times[c] * s->fade);
+    }
+    return true;
+}
+
 static void revived_quantiles(struct sparse *s, struct quantile_task *task, double density)
 {
     for (int c = 0; c < s->config.channels; c++) {
@@ -369,7 +527,8 @@ static bool enough(const struct sparse *s, int64_t values, double density)
 static void update(struct exec *e, struct sparse *s, const struct tensor *z, double density)
 {
     struct quantile_task task = {.sparse = s, .kernels = e->kernels, .set = set_of(z)};
-    task.batch = (int64_t)z->map.images * z->map.height * z->map.width;
+    int images = e->comm == NULL ? z->map.images : e->share.total; /* of the whole batch */
+    task.batch = (int64_t)images * z->map.height * z->map.width;
     if (s->config.mode == SPARSE_SINGLE)
         task.batch *= z->map.channels;
     /* The counts may come from a stream, and select memory. */
@@ -394,12 +553,16 @@ static void update(struct exec *e, struct sparse *s, const struct tensor *z, dou
         bool few = s->config.mode == SPARSE_PER_CHANNEL && top <= TOP_MOST && 4 * top_wanted(top) < task.batch;
         bool bounded = few && s->bounded && s->bounded_rank == top;
         if (!bounded || !run_top(e, s, z, &task, top)) {
-            pool_run(e->pool, direct_task, &task, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(z->map.channels));
+            if (e->error.code != STATUS_OK || !direct(e, &task, NULL))
+                return;
             if (few && task.batch > 0)
                 run_bounds(e, s, &task, top);
         }
     }
-    revived_quantiles(s, &task, density);
+    if (e->comm == NULL)
+        revived_quantiles(s, &task, density);
+    else if (!revived_ranks(e, s, &task, density))
+        return;
     if (task.update)
         move_thresholds(s, task.quantile);
 }

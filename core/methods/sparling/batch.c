@@ -16,9 +16,9 @@ struct batch_source {
     bool started, asked, stopping;
 };
 
-static void write_tokens(struct batch *batch)
+static void write_tokens(struct batch *batch, int least)
 {
-    int count = batch->request.count, longest = 0;
+    int count = batch->request.count, longest = least - 1;
     for (int i = 0; i < count; i++)
         if (batch->truths[i].length > longest)
             longest = batch->truths[i].length;
@@ -56,14 +56,14 @@ static void fill(const struct batch_source *source, struct batch *batch)
     size_t inputs = domain_inputs(&domain->shape);
     error_clear(&batch->error);
     for (int i = 0; i < r->count; i++) {
-        struct domain_request one = {.set = r->set, .seed = r->seed, .index = r->first + i, .seen = r->first};
+        struct domain_request one = {.set = r->set, .seed = r->seed, .index = r->first + i, .seen = r->seen};
         if (domain_sample(domain, &one, batch->images + (size_t)i * inputs, &batch->truths[i], &batch->error))
             return;
     }
     if (domain->shape.positions)
         write_positions(batch, domain->shape.cols);
     else
-        write_tokens(batch);
+        write_tokens(batch, 1);
 }
 
 static void *work(void *context)
@@ -152,7 +152,15 @@ void batch_source_destroy(struct batch_source *source)
 
 static bool same(const struct batch_request *a, const struct batch_request *b)
 {
-    return a->seed == b->seed && a->first == b->first && a->count == b->count && a->set == b->set;
+    return a->seed == b->seed && a->first == b->first && a->count == b->count && a->set == b->set &&
+           a->seen == b->seen;
+}
+
+void batch_source_widen(struct batch_source *source, int length)
+{
+    struct batch *batch = &source->pair[source->spare ^ 1];
+    if (length > batch->length && length <= source->max_length)
+        write_tokens(batch, length);
 }
 
 enum status batch_source_take(struct batch_source *source, const struct batch_request *now,

@@ -13,6 +13,7 @@
 struct batch_request {
     int64_t seed, first; /* samples first .. first + count - 1 of the set `seed` */
     int count;           /* at most what the source was made for */
+    int64_t seen;        /* where the batch begins that these are of: some domains grow harder with it */
     enum domain_set set;
 };
 
@@ -36,6 +37,8 @@ enum status batch_source_create(const struct open_domain *domain, int max_count,
 void batch_source_destroy(struct batch_source *source); /* joins the worker */
 
 /* The batch of `now`, valid until the next call; `next` (or NULL) is begun in the background. Fails as the domain does. */
+/* Makes the labels of the batch that was taken last at least `length` long: another rank's part of it has one that is. */
+void batch_source_widen(struct batch_source *source, int length);
 enum status batch_source_take(struct batch_source *source, const struct batch_request *now,
                               const struct batch_request *next, const struct batch **batch, struct error *err);
 

@@ -199,6 +199,7 @@ static struct batch_request request_at(const struct method_run *run, int64_t fir
         request.seed = BINNING_SEED;
         request.first -= run->config.binning_samples;
     }
+    request.seen = request.first;
     return request;
 }
 

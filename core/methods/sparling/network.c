@@ -224,8 +224,11 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
 {
     int halo = n->map.kernel_h / 2;
     struct tensor *x = op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
-    for (int i = 0; i < (int)(n->config.units + n->config.narrow_units); i++)
+    for (int i = 0; i < (int)(n->config.units + n->config.narrow_units); i++) {
+        exec_done_from(e, n->unit[i].norm1.gain);
         x = residual_unit_forward(e, &n->unit[i], x);
+    }
+    exec_done_from(e, n->last.w);
     x = conv_forward(e, &n->last, x, NULL);
     if (n->config.batch_norm != BATCH_NORM_NONE && n->config.sparsity != SPARSITY_IDENTITY)
         x = op_batch_norm(e, x, &n->norm, false);
@@ -279,6 +282,7 @@ struct network_memory network_memory(struct exec *e, struct network *n, struct t
         return memory;
     int images = motifs->map.images;
     struct tensor *x;
+    exec_done_from(e, n->embed.w);
     if (n->config.embed_order == EMBED_THEN_POOL) {
         x = op_embed_pool(e, motifs, n->embed.w, n->embed.b, ph, pw);
     } else {
@@ -309,6 +313,7 @@ struct tensor *network_logits(struct exec *e, struct network *n, const struct ne
         error_set(&e->error, STATUS_INTERNAL, NULL, "%d target tokens, room for %d", length, n->longest);
         return NULL;
     }
+    exec_done_from(e, n->tokens);
     struct tensor *y = op_embedding(e, tokens, count * length, n->tokens);
     y = op_add_rows(e, y, &n->target_sines, 1, length, n->config.dropout);
     y = decoder_forward(e, &n->decoder, y, memory->rows, count, length, memory->keys, memory->lengths);
@@ -317,6 +322,7 @@ struct tensor *network_logits(struct exec *e, struct network *n, const struct ne
 
 struct tensor *network_classes(struct exec *e, struct network *n, struct tensor *motifs)
 {
+    exec_done_from(e, n->dilated.first.w);
     if (n->config.motif_scale == MOTIF_SCALE_RMS)
         motifs = rms_scale_forward(e, &n->scale, motifs);
     return op_map_rows(e, dilated_forward(e, &n->dilated, motifs));

@@ -1,13 +1,14 @@
 /* Channels that nobody needs begin anew.
  *
  * While a digit's channel is sought, two digits may come to share one, told apart by strength or company, and another
- * channel marks what a third already marks, or nothing. That costs nothing as long as a channel may fire for both; when
- * the density falls to one motif a digit, one of the two is lost, and where nothing is active no gradient leads back.
+ * channel marks what a third already marks, or nothing. That costs nothing as long as a channel may fire for both;
+ * when the density falls to one motif a digit, one of the two is lost, and where nothing is active no gradient leads
+ * back.
  *
- * What a channel is worth is how much the loss rises on the next samples of training when its motifs are taken out of the map. One
- * that is twice in a row worth less than WORTHLESS of the mean gets new weights in g's last layer and in h's embedding, and a
- * larger density for a while, in which it can meet what the others do not mark. One channel at a time, and each is left
- * alone for a while: what it then becomes takes a few thousand samples to show. */
+ * What a channel is worth is how much the loss rises on the next samples of training when its motifs are taken out of
+ * the map. One that is twice in a row worth less than WORTHLESS of the mean gets new weights in g's last layer and in
+ * h's embedding, and a larger density for a while, in which it can meet what the others do not mark. One channel at a
+ * time, and each is left alone for a while: what it then becomes takes a few thousand samples to show. */
 #include <math.h>
 
 #include "core/base/philox.h"
@@ -42,7 +43,8 @@ static enum status probe(struct method_run *run, const struct batch *batch, doub
     struct exec *e = &run->exec;
     int channels = (int)run->config.channels_motif;
     exec_begin(e, false, (uint64_t)run->updates);
-    struct tensor *motifs = network_motifs(e, run->network, batch->images, batch->request.count, run->annealer.density);
+    struct tensor *motifs =
+        network_motifs(e, run->network, batch->images, batch->request.count, run->annealer.density);
     double whole = head_loss(run, motifs, batch);
     enum status status = exec_status(e, err);
     if (status)
@@ -71,7 +73,8 @@ static void begin_anew(struct method_run *run, int channel)
     for (size_t i = 0; i < inputs; i++)
         n->last.w->value[(size_t)channel * inputs + i] = (real)(g * (2 * (double)philox_uniform(&from, i) - 1));
     for (size_t i = 0; i < outputs; i++)
-        n->embed.w->value[i * motifs + (size_t)channel] = (real)(h * (2 * (double)philox_uniform(&from, inputs + i) - 1));
+        n->embed.w->value[i * motifs + (size_t)channel] =
+            (real)(h * (2 * (double)philox_uniform(&from, inputs + i) - 1));
     sparse_revive(n->sparse, channel, c->revive_density, c->revive_samples / c->batch);
 }
 
@@ -82,8 +85,11 @@ enum status run_revive(struct method_run *run, struct error *err)
     double worth[REVIVAL_CHANNELS] = {0}, mean = 0;
     enum status status = STATUS_OK;
     for (int i = 0; i < PROBES && !status; i++) {
-        struct batch_request request = {.seed = run->config.seed, .first = run->samples + i * run->config.batch,
-                                        .count = (int)run->config.batch, .set = DOMAIN_LESSON};
+        struct batch_request request = {.seed = run->config.seed,
+                                        .first = run->samples + i * run->config.batch,
+                                        .seen = run->samples + i * run->config.batch,
+                                        .count = (int)run->config.batch,
+                                        .set = DOMAIN_LESSON};
         const struct batch *batch;
         status = batch_source_take(run->source, &request, NULL, &batch, err);
         if (!status)

@@ -73,6 +73,8 @@ enum status run_begin(struct method_run *r, struct error *err)
     exec_init(&r->exec, r->env.kernels, r->env.pool, &r->arena, (uint64_t)c->seed);
     r->exec.bf16 = c->precision == PRECISION_BF16;
     enum status status = network_create(c, true, &r->network, err);
+    if (!status)
+        gradients_init(&r->gradients, r->network->params, r->env.comm, &r->exec);
     return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
 }
 
@@ -87,13 +89,20 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     r->env = *env;
     r->rule = rule_of(c);
     r->piece = c->batch < 16 ? (int)c->batch : 16;
-    r->step_seconds = STEP_SECONDS;
+    r->step_seconds = env->step_seconds > 0 ? env->step_seconds : STEP_SECONDS;
+    if (comm_size(env->comm) > 1) /* ranks end a step together: not by their clocks */
+        r->step_seconds = 0;
     r->evaluation.loaded = -1;
     arena_init(&r->arena, (size_t)16 << 20, 0);
 
     int reach = sparling_geometry(c).reach;
     r->direct = c->objective == OBJECTIVE_SINGLE_MOTIFS;
-    enum status status = domain_open(c, env->data, &r->domain, err);
+    enum status status = comm_size(env->comm) <= c->batch ? STATUS_OK
+                                                          : error_set(err, STATUS_INVALID, "/config/batch",
+                                                                      "%lld samples cannot be shared by %d ranks",
+                                                                      (long long)c->batch, comm_size(env->comm));
+    if (!status)
+        status = domain_open(c, env->data, &r->domain, err);
     if (!status && r->domain.domain->digest)
         status = r->domain.domain->digest(r->domain.state, r->data, err);
     memcpy(r->trained_on, r->data, sizeof r->data);
@@ -114,7 +123,8 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     if (!status && (!r->evaluation.channels || (c->seeds > 1 && !r->study.motifs)))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
     if (!status)
-        status = motif_errors_init(&r->evaluation.errors, r->domain.shape.symbols, (int)c->channels_motif, reach, err);
+        status =
+            motif_errors_init(&r->evaluation.errors, r->domain.shape.symbols, (int)c->channels_motif, reach, err);
     if (status) {
         sparling_destroy(r);
         return status;
@@ -275,8 +285,7 @@ enum status sparling_step(struct method_run *run, enum method_wish *wish, struct
     return status;
 }
 
-enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what,
-                                      struct error *err)
+enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
 {
     run->phase = PHASE_EVALUATE;
     run->study.off = 1;

@@ -20,6 +20,7 @@
 #include "core/metrics/shuffled.h"
 #include "core/metrics/topk.h"
 #include "core/nn/adam.h"
+#include "core/nn/gradients.h"
 
 enum run_phase { PHASE_TRAIN, PHASE_VALIDATE, PHASE_EVALUATE, PHASE_DONE };
 
@@ -142,6 +143,7 @@ struct method_run {
     struct batch_source *source;
     struct arena arena;
     struct exec exec;
+    struct gradients gradients;
     int piece;           /* samples of a piece of validation or evaluation */
     double step_seconds; /* a step ends at the first boundary after this; 0: at the first */
 

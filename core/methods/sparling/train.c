@@ -40,19 +40,29 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
 
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
-    return (struct batch_request){
-        .seed = run->config.seed, .first = first, .count = (int)run->config.batch, .set = DOMAIN_LESSON};
+    struct comm_share own = comm_share(run->env.comm, run->config.batch);
+    return (struct batch_request){.seed = run->config.seed,
+                                  .first = first + own.first,
+                                  .count = (int)own.count,
+                                  .seen = first,
+                                  .set = DOMAIN_LESSON};
 }
 
-static void report(struct method_run *run, const struct tensor *motifs, double rate)
+static enum status report(struct method_run *run, const struct tensor *motifs, double rate, struct error *err)
 {
     if (run->updates % METRIC_UPDATES != 0)
-        return;
-    double count = (double)run->loss_count;
+        return STATUS_OK;
+    double count = (double)run->loss_count, density = network_density(motifs);
+    if (run->exec.comm) {
+        density *= (double)motifs->map.images / (double)run->config.batch;
+        enum status status = comm_sum(run->exec.comm, &density, 1, err);
+        if (status)
+            return status;
+    }
     run_metric(run, "loss", run->loss_sum / count);
     run_metric(run, "gradient_norm", run->norm_sum / count);
     run_metric(run, "learning_rate", rate);
-    run_metric(run, "achieved_density", network_density(motifs));
+    run_metric(run, "achieved_density", density);
     run_metric(run, "threshold_mean", network_threshold_mean(run->network));
     if (run->busy_seconds > 0)
         run_metric(run, "samples_per_second", (double)run->busy_samples / run->busy_seconds);
@@ -60,15 +70,16 @@ static void report(struct method_run *run, const struct tensor *motifs, double r
     run->loss_count = 0;
     run->busy_seconds = 0;
     run->busy_samples = 0;
+    return STATUS_OK;
 }
 
-/* At low densities few positions carry gradient, but for what batch norms' statistics send everywhere: one sample of the
- * batch takes that for all. */
+/* At low densities few positions carry gradient, but for what batch norms' statistics send everywhere: one sample of
+ * the batch takes that for all. */
 static void choose_backward(const struct method_run *run, struct exec *e)
 {
     const struct sparling_config *c = &run->config;
     e->hold = run->annealer.density < c->hold_below;
-    e->sparse = c->backward == BACKWARD_AUTO               ? EXEC_SPARSE_AUTO
+    e->sparse = c->backward == BACKWARD_AUTO                ? EXEC_SPARSE_AUTO
                 : c->backward == BACKWARD_SPARSE && e->hold ? EXEC_SPARSE
                                                             : EXEC_DENSE;
 }
@@ -108,6 +119,25 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     return f;
 }
 
+/* What ranks must agree on of a batch before it goes through the network: which samples are whose, how long the
+ * longest label is. */
+static enum status begin_batch(struct method_run *run, const struct batch *batch, struct error *err)
+{
+    struct exec *e = &run->exec;
+    struct comm_share own = comm_share(e->comm, run->config.batch);
+    double length = batch->length;
+    exec_begin(e, true, (uint64_t)run->updates);
+    if (!e->comm)
+        return STATUS_OK;
+    exec_set_share(e, own.first, own.count, run->config.batch);
+    if (run->domain.shape.positions)
+        return STATUS_OK;
+    enum status status = comm_most(e->comm, &length, 1, err);
+    if (!status)
+        batch_source_widen(run->source, (int)length);
+    return status;
+}
+
 enum status run_update(struct method_run *run, struct error *err)
 {
     double began = run_clock();
@@ -119,8 +149,11 @@ enum status run_update(struct method_run *run, struct error *err)
     if (status)
         return status;
     params_begin_step(run->network->params);
+    gradients_begin(&run->gradients);
     choose_backward(run, e);
-    exec_begin(e, true, (uint64_t)run->updates);
+    status = begin_batch(run, batch, err);
+    if (status)
+        return status;
     struct forward f = forward(run, batch);
     status = exec_status(e, err);
     if (status)
@@ -129,6 +162,8 @@ enum status run_update(struct method_run *run, struct error *err)
     if (!isfinite(value))
         return not_finite(run, "loss", err);
     status = tape_backward(e, f.total, NULL, err);
+    if (!status)
+        status = gradients_finish(&run->gradients, err);
     double penalty = 0; /* not part of the reported loss */
     if (!status && run->config.coherence_penalty > 0)
         status = network_coherence_penalty(run->network, e->arena, run->config.coherence_penalty, &penalty, err);
@@ -141,16 +176,15 @@ enum status run_update(struct method_run *run, struct error *err)
     if (status)
         return error_set(err, status, NULL, "%s", cause.message);
 
-    run->samples += now.count;
+    run->samples += run->config.batch;
     run->updates++;
     run->stage_updates++;
     run->loss_sum += value;
     run->norm_sum += norm;
     run->loss_count++;
-    run->busy_samples += now.count;
+    run->busy_samples += run->config.batch;
     run->busy_seconds += run_clock() - began;
-    report(run, f.motifs, rate);
-    return STATUS_OK;
+    return report(run, f.motifs, rate, err);
 }
 
 /* Samples of the batch whose whole label, END included, has the largest logit everywhere. */
@@ -190,8 +224,10 @@ static int count_classes(const struct batch *batch, const struct tensor *scores)
 static struct batch_request validation_request(const struct method_run *run, int64_t first)
 {
     int64_t left = run->config.validation_samples - first;
-    return (struct batch_request){
-        .seed = VALIDATION_SEED, .first = first, .count = (int)(left < run->piece ? left : run->piece)};
+    return (struct batch_request){.seed = VALIDATION_SEED,
+                                  .first = first,
+                                  .seen = first,
+                                  .count = (int)(left < run->piece ? left : run->piece)};
 }
 
 enum status run_validate(struct method_run *run, bool *done, struct error *err)
@@ -221,8 +257,9 @@ enum status run_validate(struct method_run *run, bool *done, struct error *err)
     if (run->domain.shape.positions)
         evaluation_count_classes(run, batch, f.logits->data);
     else
-        run->validation_correct += run->direct ? count_classes(batch, f.logits)
-                                           : count_exact(batch, f.logits->data, sparling_vocabulary(&run->config));
+        run->validation_correct += run->direct
+                                       ? count_classes(batch, f.logits)
+                                       : count_exact(batch, f.logits->data, sparling_vocabulary(&run->config));
     run->validation_loss += value * counted;
     run->validation_counted += counted;
     run->validation_position = after;

@@ -1,0 +1,69 @@
+/* What ranks that share a batch need to know of one another. */
+#include "core/autodiff/tape_int.h"
+
+void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t total)
+{
+    exec->share = (struct exec_share){(int)first, (int)count, (int)total};
+}
+
+static bool told(struct exec *e, enum status status, const struct error *err)
+{
+    if (status)
+        op_fail(e, status, "%s", err->message);
+    return status == STATUS_OK;
+}
+
+bool op_ranks_sum(struct exec *e, double *values, size_t count)
+{
+    struct error err = {0};
+    return !op_ranked(e) || told(e, comm_sum(e->comm, values, count, &err), &err);
+}
+
+bool op_ranks_most(struct exec *e, double *values, size_t count)
+{
+    struct error err = {0};
+    return !op_ranked(e) || told(e, comm_most(e->comm, values, count, &err), &err);
+}
+
+uint64_t op_before(const struct exec *e, uint64_t here)
+{
+    const struct exec_share *s = &e->share;
+    return s->count > 0 ? here / (uint64_t)s->count * (uint64_t)s->first : 0;
+}
+
+double op_total(const struct exec *e, double here)
+{
+    const struct exec_share *s = &e->share;
+    return op_ranked(e) && s->count > 0 ? here / s->count * s->total : here;
+}
+
+struct random_at op_random(struct exec *e, uint64_t count, bool dropout)
+{
+    struct random_at at = {.seed = e->seed, .step = e->step, .stream = op_stream(e), .index = op_before(e, count)};
+    if (dropout && at.index % 4 != 0)
+        op_fail(e, STATUS_INVALID, "dropout of a width that is no multiple of 4 cannot be shared by ranks");
+    return at;
+}
+
+/* ---- how far the backward pass has come ---------------------------------------------------------------- */
+
+struct mark {
+    struct node node;
+    const struct weight *first;
+};
+
+static void mark_backward(struct exec *e, struct node *node)
+{
+    e->done_from(e->done_context, ((struct mark *)node)->first);
+}
+
+void exec_done_from(struct exec *e, const struct weight *first)
+{
+    if (e->done_from == NULL || !e->training || e->error.code != STATUS_OK)
+        return;
+    struct mark *mark = op_alloc(e, sizeof *mark);
+    if (mark == NULL)
+        return;
+    *mark = (struct mark){{"mark", mark_backward, NULL, e->tape->last, true}, first};
+    e->tape->last = &mark->node;
+}
