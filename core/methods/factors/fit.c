@@ -73,7 +73,7 @@ static enum status start_weights(struct fit *f, struct error *err)
     latent_init(f->model, f->setup.seed, deviation);
     f->xi = fit_calibrate(deviation, f->setup.shape.features);
     free(deviation);
-    return STATUS_OK;
+    return isnan(f->xi) ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for deviations") : STATUS_OK;
 }
 
 enum status fit_create(const struct fit_setup *setup, const struct fit_data *data, const char *prefix,
@@ -310,18 +310,21 @@ static enum status work_batch(struct fit *f, int rows, double *loss, struct erro
 /* ---- update ----------------------------------------------------------------------------------------- */
 
 /* Soft thresholds, in the metric of Adam's last step: 0 is kept where the mean gradient is below the penalty's. */
-static void shrink(struct fit *f)
+static enum status shrink(struct fit *f, struct error *err)
 {
     struct weight *w = f->model->mask;
     double each = f->setup.objective == OBJECTIVE_CODE ? 1.0 / (double)f->setup.batch : 1.0 / f->data.train_count;
+    if (!prior_coefficients(&f->setup.prior, f->model, f->coefficients))
+        return STATUS_OK;
     float *scales = arena_alloc(&f->arena, w->count * sizeof *scales);
-    if (!scales || !prior_coefficients(&f->setup.prior, f->model, f->coefficients))
-        return;
+    if (!scales)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the penalty of %zu weights", w->count);
     adam_scales(f->adam, w, f->setup.learning_rate, scales);
     for (size_t i = 0; i < w->count; i++) {
         float by = scales[i] * f->coefficients[i] * (float)each, size = fabsf(w->value[i]) - by;
         w->value[i] = size > 0 ? copysignf(size, w->value[i]) : 0;
     }
+    return STATUS_OK;
 }
 
 static bool skipping(const struct fit *f)
@@ -333,6 +336,7 @@ static bool skipping(const struct fit *f)
 static enum status after_step(struct fit *f, const unsigned char *keeps, struct error *err)
 {
     struct weight *w = f->model->mask;
+    enum status status = STATUS_OK;
     if (f->model->group)
         prior_shrink_groups(f->model, f->setup.learning_rate * f->setup.group_penalty);
     if (!w)
@@ -340,9 +344,9 @@ static enum status after_step(struct fit *f, const unsigned char *keeps, struct 
     for (size_t i = 0; keeps && i < w->count; i++)
         w->value[i] = keeps[i] ? w->value[i] : 0;
     if (f->setup.zeros != ZEROS_THRESHOLD && f->setup.prior.kind != PRIOR_HORSESHOE)
-        shrink(f);
+        status = shrink(f, err);
     prior_update(&f->setup.prior, f->model);
-    return exec_status(&f->exec, err);
+    return status ? status : exec_status(&f->exec, err);
 }
 
 static enum status begin_skip(struct fit *f, unsigned char **keeps, struct error *err)

@@ -67,11 +67,11 @@ static double failure_at(const struct instance *in, double p)
 struct instance_bound bound_instance(const struct dictionary *d, const struct spikes *x, double zeta, double *scratch)
 {
     struct instance in = {x, scratch, dictionary_code_size(d), zeta};
-    struct spikes squares = {x->count, x->at, malloc((size_t)(x->count + 1) * sizeof(float))};
+    struct spikes squares = {x->count, x->at, (float *)(scratch + in.atoms)};
     struct instance_bound bound = {.half = NAN, .best = NAN, .split = NAN};
     double x_min = INFINITY;
-    if (!squares.value || x->count == 0)
-        goto done;
+    if (x->count == 0)
+        return bound;
     for (int i = 0; i < x->count; i++) {
         squares.value[i] = x->value[i] * x->value[i];
         x_min = fmin(x_min, fabs((double)x->value[i]));
@@ -88,8 +88,6 @@ struct instance_bound bound_instance(const struct dictionary *d, const struct sp
             bound.split = at;
         }
     }
-done:
-    free(squares.value);
     return bound;
 }
 

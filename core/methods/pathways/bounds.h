@@ -32,7 +32,7 @@ double bound_pursuit(double mu);
  *                 + sum over i inside of  2 exp(-(|x_i| - p)^2 / (2 (v_i + zeta^2))),   v_k = sum_j x_j^2 <a_k, a_j>^2
  *
  * with the split p between the smallest magnitude inside and what may lie outside. `half`: the value at p = x_min / 2, as
- * in the paper's proof; `best`: with p searched. `scratch`: one double for each atom. */
+ * in the paper's proof; `best`: with p searched. `scratch`: two doubles for each atom. */
 struct instance_bound {
     double half, best, split;
 };
