@@ -1,0 +1,262 @@
+/* Runs a method on the ranks of mpirun, without a daemon:
+ *
+ *     mpirun --allow-run-as-root --oversubscribe -np 2 ranks --kind sparling --preset digitcircle --updates 200
+ *            [--set FIELD=VALUE]... [--threads 1] [--data DIR] [--stretch 10] [--time]
+ *
+ * Rank 0 prints every loss and the hash of the weights; ends with 1 when ranks disagree by a bit. --stretch N: one
+ * rank goes on from its own checkpoints, and all ranks take every N updates again from the same place; prints how far
+ * apart they are. --time: what share of the time was spent in the communicator, in waiting for others (a barrier
+ * before each call) and in moving numbers. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "tests/support/rank_course.h"
+#include "trainer/mpi/comm_mpi.h"
+
+enum { SETTINGS = 64, CONFIG_BYTES = 1 << 16 };
+
+struct options {
+    const char *kind, *preset, *data;
+    struct config_setting set[SETTINGS];
+    char name[SETTINGS][128];
+    int sets, threads;
+    int64_t updates, stretch;
+    bool time;
+};
+
+/* ---- a communicator that looks at the clock ------------------------------------------------------------------ */
+
+struct timed {
+    struct comm comm;
+    struct comm *inner;
+    double waited, moved, called; /* seconds: before the others came; since then; thread time in the calls */
+    int64_t calls, bytes;
+};
+
+static double clock_of(clockid_t id)
+{
+    struct timespec t;
+    clock_gettime(id, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+struct moment {
+    double wall, thread;
+};
+
+/* Everybody is here: what comes now is not waiting for somebody who still computes. */
+static struct moment arrive(struct timed *t)
+{
+    double began = clock_of(CLOCK_MONOTONIC), least = 0;
+    comm_least(t->inner, &least, 1, NULL);
+    struct moment m = {clock_of(CLOCK_MONOTONIC), clock_of(CLOCK_THREAD_CPUTIME_ID)};
+    t->waited += m.wall - began;
+    return m;
+}
+
+static enum status leave(struct timed *t, struct moment since, size_t bytes, enum status status)
+{
+    t->moved += clock_of(CLOCK_MONOTONIC) - since.wall;
+    t->called += clock_of(CLOCK_THREAD_CPUTIME_ID) - since.thread;
+    t->calls++;
+    t->bytes += (int64_t)bytes;
+    return status;
+}
+
+static enum status timed_gather(struct comm *comm, const void *mine, const size_t *bytes, void *all,
+                                struct error *err)
+{
+    struct timed *t = (struct timed *)comm;
+    struct moment m = arrive(t);
+    return leave(t, m, bytes[comm->rank], t->inner->table->gather(t->inner, mine, bytes, all, err));
+}
+
+static enum status timed_broadcast(struct comm *comm, void *data, size_t bytes, int root, struct error *err)
+{
+    struct timed *t = (struct timed *)comm;
+    struct moment m = arrive(t);
+    return leave(t, m, bytes, comm_broadcast(t->inner, data, bytes, root, err));
+}
+
+static enum status timed_start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err)
+{
+    struct timed *t = (struct timed *)comm;
+    struct moment m = {clock_of(CLOCK_MONOTONIC), clock_of(CLOCK_THREAD_CPUTIME_ID)};
+    return leave(t, m, count * (type == COMM_F64 ? 8 : 4), comm_start(t->inner, values, count, type, err));
+}
+
+static enum status timed_wait(struct comm *comm, struct error *err)
+{
+    struct timed *t = (struct timed *)comm;
+    struct moment m = arrive(t);
+    return leave(t, m, 0, comm_wait(t->inner, err));
+}
+
+static void timed_progress(struct comm *comm)
+{
+    struct timed *t = (struct timed *)comm;
+    struct moment m = {clock_of(CLOCK_MONOTONIC), clock_of(CLOCK_THREAD_CPUTIME_ID)};
+    comm_progress(t->inner);
+    leave(t, m, 0, STATUS_OK);
+}
+
+static const struct comm_table TIMED = {timed_gather, timed_broadcast, timed_start, timed_wait, timed_progress};
+
+/* ---- the run --------------------------------------------------------------------------------------------------- */
+
+static int complain(const struct error *err)
+{
+    fprintf(stderr, "ranks: %s%s%s\n", err->pointer, err->pointer[0] ? ": " : "", err->message);
+    return 1;
+}
+
+static enum status read_options(int argc, char **argv, struct options *o, struct error *err)
+{
+    *o = (struct options){.kind = "sparling", .threads = 1, .updates = 200};
+    for (int i = 1; i < argc; i++) {
+        const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : "";
+        if (strcmp(name, "--time") == 0) {
+            o->time = true;
+            continue;
+        }
+        i++;
+        const char *equals = strchr(value, '=');
+        if (strcmp(name, "--kind") == 0)
+            o->kind = value;
+        else if (strcmp(name, "--preset") == 0)
+            o->preset = value;
+        else if (strcmp(name, "--data") == 0)
+            o->data = value;
+        else if (strcmp(name, "--threads") == 0)
+            o->threads = atoi(value);
+        else if (strcmp(name, "--updates") == 0)
+            o->updates = atoll(value);
+        else if (strcmp(name, "--stretch") == 0)
+            o->stretch = atoll(value);
+        else if (strcmp(name, "--set") == 0 && equals && o->sets + 1 < SETTINGS) {
+            snprintf(o->name[o->sets], sizeof o->name[0], "%.*s", (int)(equals - value), value);
+            o->set[o->sets] = (struct config_setting){o->name[o->sets], equals + 1};
+            o->sets++;
+        } else
+            return error_set(err, STATUS_INVALID, NULL, "%s is no option", name);
+    }
+    return STATUS_OK;
+}
+
+/* Whether all ranks have seen and saved the same. */
+static enum status agree(struct comm *comm, const struct rank_witness *w, bool *same, struct error *err)
+{
+    char *all = malloc((size_t)comm_size(comm) * sizeof w->state);
+    enum status status = all ? comm_gather(comm, w->state, sizeof w->state, all, err)
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    *same = true;
+    for (int r = 0; !status && r < comm_size(comm); r++)
+        *same = *same && strcmp(all + (size_t)r * sizeof w->state, w->state) == 0;
+    free(all);
+    return status;
+}
+
+static enum status whole(const struct rank_course *course, struct comm *comm, struct rank_witness *w, bool *same,
+                         struct error *err)
+{
+    enum status status = rank_run(course, comm, w, err);
+    if (!status)
+        status = agree(comm, w, same, err);
+    for (int i = 0; !status && comm_rank(comm) == 0 && i < w->losses; i++)
+        printf("%d %.9g\n", i, w->loss[i]);
+    if (!status && comm_rank(comm) == 0)
+        printf("%lld updates in %.1f s, weights %s\n", (long long)w->updates, w->seconds, w->weights);
+    return status;
+}
+
+/* Every rank also plays the one rank alone: a run is the same bits wherever it runs. */
+static enum status by_stretches(struct rank_course *course, const struct options *o, struct comm *comm,
+                                struct rank_witness *w, bool *same, struct error *err)
+{
+    struct rank_witness *alone = malloc(sizeof *alone);
+    struct host_bytes now = {0};
+    double most = 0;
+    enum status status = alone ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    *same = true;
+    for (int64_t end = o->stretch; !status && *same && end <= o->updates; end += o->stretch) {
+        struct host_bytes next = {0};
+        course->updates = end;
+        course->from = end > o->stretch ? &now : NULL;
+        course->to = &next;
+        status = rank_run(course, NULL, alone, err);
+        course->to = NULL;
+        if (!status)
+            status = rank_run(course, comm, w, err);
+        if (!status)
+            status = agree(comm, w, same, err);
+        if (!status && comm_rank(comm) == 0)
+            printf("up to update %lld: %.1e apart\n", (long long)end, rank_apart(w, alone));
+        most = status ? most : fmax(most, rank_apart(w, alone));
+        host_bytes_close(&now);
+        now = next;
+    }
+    if (!status && comm_rank(comm) == 0)
+        printf("largest: %.1e\n", most);
+    host_bytes_close(&now);
+    free(alone);
+    return status;
+}
+
+static void tell_time(const struct timed *t, const struct rank_witness *w)
+{
+    double steps = (double)w->updates;
+    printf("%.2f ms an update; in calls %.3f ms of thread time (%.1f calls, %.0f bytes), %.3f ms of wall time after "
+           "all had come; "
+           "waiting %.2f ms\n",
+           1e3 * w->seconds / steps, 1e3 * t->called / steps, (double)t->calls / steps, (double)t->bytes / steps,
+           1e3 * t->moved / steps, 1e3 * t->waited / steps);
+}
+
+static enum status run(int argc, char **argv, struct comm *comm, bool *same, struct error *err)
+{
+    struct options o;
+    char *config = calloc(1, CONFIG_BYTES);
+    struct rank_witness *w = malloc(sizeof *w);
+    enum status status =
+        config && w ? read_options(argc, argv, &o, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    const struct method *method = status ? NULL : method_find(o.kind);
+    if (!status && !method)
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "no method %s", o.kind);
+    if (!status)
+        status = rank_configure(method, o.preset, o.set, config, err);
+    struct rank_course course = {
+        .method = method, .config = config, .data = o.data, .threads = o.threads, .updates = o.updates};
+    struct timed timed = {.comm = {&TIMED, comm_rank(comm), comm_size(comm)}, .inner = comm};
+    if (!status && o.stretch > 0)
+        status = by_stretches(&course, &o, comm, w, same, err);
+    else if (!status)
+        status = whole(&course, o.time ? &timed.comm : comm, w, same, err);
+    double before = clock_of(CLOCK_PROCESS_CPUTIME_ID);
+    if (!status && o.time && comm_rank(comm) == 0) {
+        tell_time(&timed, w);
+        printf("%.2f ms of processor time an update\n", 1e3 * before / (double)w->updates);
+    }
+    free(config);
+    free(w);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {0};
+    struct comm *comm;
+    bool same = false;
+    if (comm_mpi_open(&argc, &argv, &comm, &err))
+        return complain(&err);
+    if (run(argc, argv, comm, &same, &err)) {
+        complain(&err);
+        comm_mpi_abort(1);
+    }
+    if (!same && comm_rank(comm) == 0)
+        fprintf(stderr, "ranks: they do not agree\n");
+    comm_mpi_close(comm);
+    return same ? 0 : 1;
+}

@@ -1,0 +1,218 @@
+/* Sums whose order does not depend on MPI's algorithms: a rank gets its share of the numbers from all, adds them up
+ * in rank order, and gives the sums to all. Two messages' worth of traffic for each number, as any way of adding up
+ * has, and the same bits whatever the network, the version or the load. (MPI_Allreduce promises neither an order nor
+ * the same one twice.)
+ *
+ * What was started goes on whenever MPI is entered, so also in the small gathers that a backward pass makes anyway.
+ */
+#include "trainer/mpi/comm_mpi.h"
+
+#include <limits.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PENDING = 256 };
+
+struct sum {
+    void *values;
+    size_t count;
+    enum comm_type type;
+    char *parts;          /* [ranks][this rank's share] as they come in */
+    int *counts, *places; /* [3][ranks], [3][ranks]: sent, received, given back */
+    MPI_Request request;
+    enum { COMING, GOING, DONE } state;
+};
+
+struct mpi_comm {
+    struct comm comm;
+    MPI_Comm all;
+    int pending;
+    int failed; /* MPI's code of the first failure in progress() */
+    struct sum sum[PENDING];
+};
+
+static enum status told(int code, struct error *err)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length = 0;
+    if (code == MPI_SUCCESS)
+        return STATUS_OK;
+    MPI_Error_string(code, text, &length);
+    return error_set(err, STATUS_UNAVAILABLE, NULL, "MPI: %.200s", text);
+}
+
+static size_t width_of(enum comm_type type)
+{
+    return type == COMM_F64 ? sizeof(double) : sizeof(float);
+}
+static MPI_Datatype kind_of(enum comm_type type)
+{
+    return type == COMM_F64 ? MPI_DOUBLE : MPI_FLOAT;
+}
+
+/* ---- gathers ------------------------------------------------------------------------------------------- */
+
+static enum status gather(struct comm *comm, const void *mine, const size_t *bytes, void *all, struct error *err)
+{
+    struct mpi_comm *c = (struct mpi_comm *)comm;
+    int counts[COMM_MOST] = {0}, places[COMM_MOST] = {0};
+    size_t at = 0;
+    bool equal = true;
+    for (int r = 0; r < comm->size; at += bytes[r++]) {
+        if (bytes[r] > INT_MAX || at > INT_MAX)
+            return error_set(err, STATUS_LIMIT, NULL, "more than 2 GiB in one gather");
+        counts[r] = (int)bytes[r];
+        places[r] = (int)at;
+        equal = equal && bytes[r] == bytes[0];
+    }
+    bool there = mine == (char *)all + places[comm->rank];
+    const void *from = there ? MPI_IN_PLACE : mine;
+    if (equal)
+        return told(MPI_Allgather(from, counts[0], MPI_BYTE, all, counts[0], MPI_BYTE, c->all), err);
+    return told(MPI_Allgatherv(from, counts[comm->rank], MPI_BYTE, all, counts, places, MPI_BYTE, c->all), err);
+}
+
+static enum status broadcast(struct comm *comm, void *data, size_t bytes, int root, struct error *err)
+{
+    struct mpi_comm *c = (struct mpi_comm *)comm;
+    enum status status = STATUS_OK;
+    for (size_t at = 0, most = (size_t)1 << 30; !status && at < bytes; at += most) {
+        size_t n = bytes - at < most ? bytes - at : most;
+        status = told(MPI_Bcast((char *)data + at, (int)n, MPI_BYTE, root, c->all), err);
+    }
+    return status;
+}
+
+/* ---- sums ---------------------------------------------------------------------------------------------- */
+
+static void drop(struct sum *s)
+{
+    free(s->parts);
+    free(s->counts);
+    s->parts = NULL;
+    s->counts = NULL;
+}
+
+static enum status start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err)
+{
+    struct mpi_comm *c = (struct mpi_comm *)comm;
+    int ranks = comm->size;
+    if (c->pending == PENDING || count > INT_MAX)
+        return error_set(err, STATUS_LIMIT, NULL, "too many sums at a time, or more than %d numbers", INT_MAX);
+    struct sum *s = &c->sum[c->pending];
+    size_t own = (size_t)comm_share(comm, (int64_t)count).count;
+    *s = (struct sum){.values = values, .count = count, .type = type};
+    s->parts = malloc((size_t)ranks * own * width_of(type) + 1);
+    s->counts = calloc(6 * (size_t)ranks, sizeof *s->counts);
+    if (!s->parts || !s->counts) {
+        drop(s);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the parts of %zu numbers", count);
+    }
+    s->places = s->counts + 3 * ranks;
+    for (int r = 0; r < ranks; r++) {
+        struct comm_share other = comm_share_of((int64_t)count, r, ranks);
+        s->counts[r] = s->counts[2 * ranks + r] = (int)other.count;
+        s->places[r] = s->places[2 * ranks + r] = (int)other.first;
+        s->counts[ranks + r] = (int)own;
+        s->places[ranks + r] = (int)own * r;
+    }
+    c->pending++;
+    return told(MPI_Ialltoallv(values, s->counts, s->places, kind_of(type), s->parts, s->counts + ranks,
+                               s->places + ranks, kind_of(type), c->all, &s->request),
+                err);
+}
+
+/* All parts of this rank's share are here: their sum goes to all. */
+static int give(struct mpi_comm *c, struct sum *s)
+{
+    const void *from[COMM_MOST];
+    int ranks = c->comm.size;
+    struct comm_share own = comm_share(&c->comm, (int64_t)s->count);
+    size_t width = width_of(s->type);
+    for (int r = 0; r < ranks; r++)
+        from[r] = s->parts + (size_t)r * (size_t)own.count * width;
+    comm_add((char *)s->values + (size_t)own.first * width, from, ranks, (size_t)own.count, s->type);
+    return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, s->values, s->counts + 2 * ranks,
+                           s->places + 2 * ranks, kind_of(s->type), c->all, &s->request);
+}
+
+/* Collectives are to be begun in the same order by all ranks: the second half of the sums in the order of the first,
+ * and none before all of the first halves that there will be. So they are begun in wait(), and progress() only drives
+ * the first. */
+static void progress(struct comm *comm)
+{
+    struct mpi_comm *c = (struct mpi_comm *)comm;
+    for (int i = 0; i < c->pending && !c->failed; i++) {
+        int here = 0;
+        if (c->sum[i].state == COMING && c->sum[i].request != MPI_REQUEST_NULL)
+            c->failed = MPI_Test(&c->sum[i].request, &here, MPI_STATUS_IGNORE);
+    }
+}
+
+static enum status wait_all(struct comm *comm, struct error *err)
+{
+    struct mpi_comm *c = (struct mpi_comm *)comm;
+    int code = c->failed;
+    for (int i = 0; i < c->pending && code == MPI_SUCCESS; i++) {
+        code = MPI_Wait(&c->sum[i].request, MPI_STATUS_IGNORE);
+        if (code == MPI_SUCCESS)
+            code = give(c, &c->sum[i]);
+        c->sum[i].state = GOING;
+    }
+    for (int i = 0; i < c->pending && code == MPI_SUCCESS; i++)
+        code = MPI_Wait(&c->sum[i].request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < c->pending && code == MPI_SUCCESS; i++)
+        drop(&c->sum[i]);
+    c->pending = code == MPI_SUCCESS ? 0 : c->pending;
+    return told(code, err);
+}
+
+static const struct comm_table MPI = {gather, broadcast, start, wait_all, progress};
+
+/* ---- life ---------------------------------------------------------------------------------------------- */
+
+enum status comm_mpi_open(int *argc, char ***argv, struct comm **comm, struct error *err)
+{
+    int level, rank, size;
+    struct mpi_comm *c = calloc(1, sizeof *c);
+    if (!c)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a communicator");
+    int code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_dup(MPI_COMM_WORLD, &c->all);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_set_errhandler(c->all, MPI_ERRORS_RETURN);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_rank(c->all, &rank);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_size(c->all, &size);
+    enum status status = told(code, err);
+    if (!status && (level < MPI_THREAD_FUNNELED || size > COMM_MOST))
+        status = error_set(err, STATUS_LIMIT, NULL, "%d ranks (at most %d), thread level %d", size, COMM_MOST, level);
+    if (status) {
+        free(c);
+        return status;
+    }
+    c->comm = (struct comm){&MPI, rank, size};
+    *comm = &c->comm;
+    return STATUS_OK;
+}
+
+void comm_mpi_close(struct comm *comm)
+{
+    struct mpi_comm *c = (struct mpi_comm *)comm;
+    if (!c)
+        return;
+    for (int i = 0; i < c->pending; i++)
+        drop(&c->sum[i]);
+    MPI_Comm_free(&c->all);
+    MPI_Finalize();
+    free(c);
+}
+
+void comm_mpi_abort(int code)
+{
+    MPI_Abort(MPI_COMM_WORLD, code);
+}
