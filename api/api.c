@@ -9,6 +9,7 @@
 
 #include "api/api_int.h"
 #include "api/model_cache.h"
+#include "api/trainers.h"
 #include "api/uploads.h"
 #include "core/base/hash.h"
 #include "storage/dataset.h"
@@ -16,6 +17,8 @@
 #define MODEL_CACHE_BYTES (1ull << 30)
 #define REQUEST_ARENA_BYTES (32u << 10)
 #define REQUEST_ARENA_LIMIT (512u << 20)
+
+static const char *const executors_default[] = {"thread", NULL};
 
 enum status api_create(const struct api_options *options, struct api **out, struct error *err)
 {
@@ -27,6 +30,9 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     api->options = *options;
     if (api->options.model_cache_bytes == 0) {
         api->options.model_cache_bytes = MODEL_CACHE_BYTES;
+    }
+    if (api->options.executors == NULL) {
+        api->options.executors = executors_default;
     }
     if (api->options.threads_max == 0) {
         api->options.threads_max = 256;
@@ -51,6 +57,9 @@ enum status api_create(const struct api_options *options, struct api **out, stru
                                     api->options.model_cache_bytes, &api->models, err);
     }
     if (status == STATUS_OK) {
+        status = trainers_create(&api->trainers, err);
+    }
+    if (status == STATUS_OK) {
         status = openapi_build(api, &api->openapi, err);
     }
     if (status != STATUS_OK) {
@@ -66,6 +75,7 @@ void api_destroy(struct api *api)
     if (api == NULL) {
         return;
     }
+    trainers_destroy(api->trainers);
     model_cache_destroy(api->models);
     counters_destroy(api->counters);
     buf_close(&api->openapi);
@@ -167,10 +177,17 @@ static bool admit_scope(struct exchange *x)
 {
     static const char *const names[] = {"", "read", "submit", "admin"};
     const struct api_route *route = x->match.route;
-    if (x->request->scope >= route->scope) {
+    enum api_scope scope = x->request->scope;
+    if (route->scope == API_SCOPE_TRAINER) {
+        return trainer_admit(x);
+    }
+    if (route->scope != API_SCOPE_NONE && trainer_token(exchange_header(x, "Authorization"))) {
+        scope = API_SCOPE_NONE; /* also where no token is needed */
+    }
+    if (scope >= route->scope) {
         return true;
     }
-    if (x->request->scope == API_SCOPE_NONE) {
+    if (scope == API_SCOPE_NONE) {
         bool shown = exchange_header(x, "Authorization") != NULL;
         respond_problem(x, PROBLEM_UNAUTHORISED, "%s",
                         shown ? "The token is not known, has expired or was revoked."

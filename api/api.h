@@ -33,7 +33,8 @@ struct storage;
 struct api_upload;
 
 /* What a token may do; each scope includes those before it. A route asks for at least one of them. */
-enum api_scope { API_SCOPE_NONE, API_SCOPE_READ, API_SCOPE_SUBMIT, API_SCOPE_ADMIN };
+enum api_scope { API_SCOPE_NONE, API_SCOPE_READ, API_SCOPE_SUBMIT, API_SCOPE_ADMIN,
+                 API_SCOPE_TRAINER /* of a route: for the trainer of the job alone, with its own token */ };
 
 #define API_TARGET_MAX 4096             /* bytes of a request target */
 #define API_JSON_MAX (1024u * 1024u)    /* bytes of a JSON body */
@@ -116,6 +117,10 @@ struct api_host {
     void (*system)(void *context, struct api_system *out);
     /* Further families for /metrics in Prometheus text; NULL: none. */
     void (*metrics)(void *context, struct buf *out);
+    /* What a trainer in another process has done since it last said so; gflops of a thread, 0: not known. A checkpoint of
+     * such a trainer is stored. May be NULL. */
+    void (*trained)(void *context, uint64_t steps, uint64_t samples, double step_seconds, double gflops);
+    void (*saved)(void *context);
 };
 
 struct api_options {
@@ -134,6 +139,7 @@ struct api_options {
         int64_t job_bytes;                /* of the checkpoints and files of its jobs, looked at when it submits */
         int64_t dataset_bytes;            /* of the data sets that it uploaded */
     } share;
+    const char *const *executors;         /* that a job may ask for, the default first; ends with NULL. NULL: "thread" alone */
     int threads_max;                      /* most threads of one job; 0: 256 */
     int64_t upload_bytes;                 /* of one upload of a data set; 0: 1 GiB */
     int64_t datasets_bytes;               /* of all data sets that were uploaded; 0: 16 GiB */
@@ -167,6 +173,9 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
  * NULL when they never arrived. */
 void api_refuse(struct api *api, const struct api_request *request, int status, const char *title,
                 const char *detail, int retry_after, struct api_response *response);
+
+/* The trainer of a job is gone: a checkpoint of which it had sent a part is dropped. */
+void api_trainer_gone(struct api *api, const char *job);
 
 void api_response_close(struct api_response *response);
 const char *api_response_header(const struct api_response *response, const char *name); /* NULL: none */

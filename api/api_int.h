@@ -19,12 +19,14 @@
 #define RETRY_SECONDS 2
 
 struct model_cache;
+struct trainers;
 struct picture;
 
 struct api {
     struct api_options options;
     struct counters *counters;
     struct model_cache *models;
+    struct trainers *trainers;
     struct buf openapi;      /* the document */
     atomic_int queries;      /* that compute now */
     atomic_int uploads;      /* in progress */
@@ -116,6 +118,14 @@ void datasets_preview(struct exchange *x);
 void datasets_delete(struct exchange *x);
 void uploads_show(struct exchange *x);
 void audit_list(struct exchange *x);
+void trainer_hello(struct exchange *x);
+void trainer_report(struct exchange *x);
+void trainer_artifact(struct exchange *x);
+void trainer_checkpoints(struct exchange *x);
+void trainer_checkpoint(struct exchange *x);
+void trainer_announce(struct exchange *x);
+void trainer_piece(struct exchange *x);
+void trainer_end(struct exchange *x);
 void kinds_list(struct exchange *x);
 void kinds_show(struct exchange *x);
 void system_show(struct exchange *x);

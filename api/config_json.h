@@ -43,6 +43,7 @@ struct api_job_rules {
     size_t method_count;
     int threads_max; /* 0: 256 */
     const char *data; /* folder of data sets; NULL: none are looked up */
+    const char *const *executors; /* that may be asked for, ends with NULL; NULL: all there are */
 };
 struct api_job_spec {
     const struct method *method;
@@ -50,6 +51,8 @@ struct api_job_spec {
     char name[128];
     int priority;    /* -100..100, higher first; 0 */
     int threads;     /* 0: the daemon's choice */
+    char executor[16]; /* "": the daemon's choice */
+    int ranks;         /* 0: not said */
     void *config;    /* resolved; owned */
     char from_job[STORAGE_ID];  /* "": none */
     struct storage_checkpoint_pick from_checkpoint; /* meaningless without from_job */

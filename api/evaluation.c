@@ -159,6 +159,7 @@ static void store_evaluation(struct exchange *x, const struct storage_job *job,
         .task = JOB_EVALUATE,
         .priority = job->priority,
         .threads = job->threads,
+        .executor = x->api->options.executors[0],
         .source_job = job->id,
         .source_checkpoint = checkpoint.seq,
     };

@@ -120,6 +120,8 @@ void job_document(struct exchange *x, const char *key, const struct storage_job 
     sink_text(out, "wish", wishes[job->wish]);
     sink_integer(out, "priority", job->priority);
     sink_integer(out, "threads", job->threads);
+    sink_text(out, "executor", job->executor[0] != '\0' ? job->executor : NULL);
+    sink_integer(out, "ranks", job->ranks);
     stored_json(&x->json, "config", job->config);
     source(out, "from", job);
     stored_json(&x->json, "evaluation", job->params);

@@ -127,8 +127,40 @@ static void read_threads(struct reading *r, const cJSON *value)
 
 static void read_ranks(struct reading *r, const cJSON *value)
 {
-    if (!cJSON_IsNumber(value) || value->valuedouble != 1) {
-        api_faults_add(r->faults, "/ranks", "must be 1: this build trains a job in one process");
+    int64_t ranks = 0;
+    (void)job_integer_read(value, "/ranks", 1, 512, &ranks, r->faults);
+    r->spec->ranks = (int)ranks;
+}
+
+static void read_executor(struct reading *r, const cJSON *value)
+{
+    static const char *const all[] = {"thread", "process", "mpirun", "slurm", NULL};
+    const char *const *offered = r->rules->executors != NULL ? r->rules->executors : all;
+    char names[80] = "";
+    if (!cJSON_IsString(value)) {
+        api_faults_add(r->faults, "/executor", "must be text; got %s", json_type_name(value));
+        return;
+    }
+    for (size_t i = 0; offered[i] != NULL; i++) {
+        size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", offered[i]);
+        if (strcmp(offered[i], value->valuestring) == 0) {
+            (void)snprintf(r->spec->executor, sizeof r->spec->executor, "%s", offered[i]);
+            return;
+        }
+    }
+    api_faults_add(r->faults, "/executor", "must be one of those that this daemon has: %s; got \"%.40s\"", names, value->valuestring);
+}
+
+/* Several processes need somebody who starts them. */
+static void settle_executor(struct reading *r)
+{
+    const char *executor = r->spec->executor[0] != '\0' ? r->spec->executor : r->rules->executors != NULL ? r->rules->executors[0] : "thread";
+    if (r->spec->executor[0] == '\0' && r->rules->executors != NULL) {
+        (void)snprintf(r->spec->executor, sizeof r->spec->executor, "%s", executor);
+    }
+    if (r->spec->ranks > 1 && strcmp(executor, "mpirun") != 0 && strcmp(executor, "slurm") != 0) {
+        api_faults_add(r->faults, "/ranks", "must be 1 with the executor \"%s\", which trains a job in one process; mpirun and slurm take more", executor);
     }
 }
 
@@ -168,6 +200,7 @@ static const struct member {
 } members[] = { /* kind first: others depend on it */
     {"kind", read_kind},         {"preset", read_preset},   {"config", read_config}, {"name", read_name},
     {"priority", read_priority}, {"threads", read_threads}, {"ranks", read_ranks},   {"from", read_from},
+    {"executor", read_executor},
 };
 #define MEMBERS (sizeof members / sizeof members[0])
 
@@ -231,6 +264,7 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
             name_guess_fault(&guess, "a member of a job", pointer, faults);
         }
     }
+    settle_executor(&r);
     if (spec->method != NULL) {
         const struct method_preset *preset = spec->preset[0] != '\0' ? method_preset(spec->method, spec->preset) : NULL;
         enum status status = config_start(spec->method, preset, &spec->config, err);

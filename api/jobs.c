@@ -188,6 +188,8 @@ static void store_spec(struct exchange *x, struct api_job_spec *spec, int64_t se
         .task = JOB_TRAIN,
         .priority = spec->priority,
         .threads = spec->threads,
+        .executor = spec->executor,
+        .ranks = spec->ranks,
         .source_job = spec->from_job[0] != '\0' ? spec->from_job : NULL,
         .source_checkpoint = seq,
     };
@@ -205,7 +207,7 @@ void jobs_submit(struct exchange *x)
     error_clear(&err);
     struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
     struct api_job_rules rules = {x->api->options.methods, x->api->options.method_count, x->api->options.threads_max,
-                                  x->api->options.data};
+                                  x->api->options.data, x->api->options.executors};
     struct api_job_spec spec = {.method = NULL};
     struct method_estimate estimate = {0};
     int64_t seq = 0;

@@ -158,7 +158,7 @@ static void write_answer(const struct sink *out, const struct api_route *route, 
 
 static void write_operation(const struct sink *out, const struct api_route *route)
 {
-    static const char *const scopes[] = {"", "read", "submit", "admin"};
+    static const char *const scopes[] = {"", "read", "submit", "admin", "trainer"};
     char method[8];
     size_t length = strlen(route->method);
     for (size_t i = 0; i <= length; i++) {

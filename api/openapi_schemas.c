@@ -16,6 +16,18 @@ const struct openapi_schema openapi_schemas[] = {
     {"DatasetList", "datasets [Dataset], bytes integer, most_bytes integer", NULL, false},
     {"AuditEntry", "time time, who text, peer text, request text, method text, target text, status integer?, job text?", NULL, false},
     {"AuditList", "changes [AuditEntry], next_cursor text?", NULL, false},
+    {"RunHello", "epoch integer, id text, kind text, task Task, threads integer, ranks integer, config text, params text?, "
+                 "progress text?, source_job text, source_checkpoint integer", NULL, false},
+    {"RunReport", "sequence integer, *series {[Point]}, *progress text, *steps integer, *samples integer, *step_seconds number, "
+                  "*gflops number, *lines [[text]]", NULL, true},
+    {"RunWish", "wish text, draining flag", NULL, false},
+    {"RunCheckpoint", "seq integer, step integer, samples integer, density number?, accuracy number?, bytes integer, sha256 text, "
+                      "stage_end flag", NULL, false},
+    {"RunCheckpoints", "checkpoints [RunCheckpoint]", NULL, false},
+    {"RunAnnouncement", "step integer, samples integer, *density number?, *accuracy number?, *stage_end flag, bytes integer, "
+                        "sha256 text", NULL, true},
+    {"RunReceived", "received integer, seq integer", NULL, false},
+    {"RunEnd", "end text, *document text", NULL, true},
     {"Upload", "sha256 text, received integer", NULL, false},
     {"Health", "status text", NULL, false},
     {"State", NULL, "{'enum':['queued','running','paused','succeeded','failed','cancelled']}", false},
@@ -28,15 +40,16 @@ const struct openapi_schema openapi_schemas[] = {
     {"Progress", "step integer?, samples integer?, fraction number?, samples_per_second number?, eta_seconds number?, "
                  "density number?, target_accuracy number?, accuracy number?, stage text?", NULL, false},
     {"Job", "id text, kind text, preset text?, name text?, owner text?, task Task, state State, wish Wish?, priority integer, "
-            "threads integer, config object, from From?, evaluation object?, progress Progress, result object?, "
+            "threads integer, executor text?, ranks integer, config object, from From?, evaluation object?, progress Progress, result object?, "
             "error object?, created_at time, started_at time?, finished_at time?, links {text}", NULL, false},
     {"JobList", "jobs [Job], next_cursor text?", NULL, false},
     {"Name", NULL, "{'type':'string','maxLength':127}", false},
     {"Priority", NULL, "{'description':'higher goes first','type':'integer','minimum':-100,'maximum':100}", false},
     {"Threads", NULL, "{'type':'integer','minimum':1}", false},
-    {"Ranks", NULL, "{'const':1}", false},
+    {"Ranks", NULL, "{'description':'processes that train together','type':'integer','minimum':1,'maximum':512}", false},
+    {"Executor", NULL, "{'description':'who trains it; which of them a daemon has is its setting','enum':['thread','process','mpirun','slurm']}", false},
     {"NewJobBase", "kind text, *preset text?, *config object, *name Name, *priority Priority, *threads Threads, "
-                   "*ranks Ranks, *from From?", NULL, true},
+                   "*ranks Ranks, *executor Executor, *from From?", NULL, true},
     {"JobPatch", "*name Name?, *priority Priority", NULL, true},
     {"Estimate", "dry_run flag, kind text, preset text?, name text?, priority integer, threads integer, config object, "
                  "parameters integer, samples integer, flops_per_sample number, flops number, bytes integer, "

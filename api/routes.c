@@ -77,6 +77,18 @@ static const struct api_parameter dataset_query[] = {
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
+#define EPOCH {PARAMETER_INTEGER, "epoch", 0, INTEGER_MAX, NULL, "what POST /v1/jobs/{id}/run was answered with"}
+static const char *const run_of[] = {"job", "source", NULL};
+static const struct api_parameter epoch_query[] = {EPOCH, {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
+static const struct api_parameter run_artifact_query[] = {
+    EPOCH, {PARAMETER_TEXT, "type", 0, 100, NULL, "its media type (application/octet-stream)"}, {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
+static const struct api_parameter run_of_query[] = {
+    EPOCH, {PARAMETER_CHOICE, "of", 0, 0, run_of, "the job's own, or those of the job that it starts from or evaluates (job)"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
+static const struct api_parameter piece_query[] = {
+    EPOCH, {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL, "where in the checkpoint the piece begins"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
+
 static const struct api_parameter pathways_query[] = {
     {PARAMETER_INTEGER, "seed", 0, INTEGER_MAX, NULL, "which of the job's own codes (0)"},
     {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER"},
@@ -223,6 +235,25 @@ static const struct api_answer system_answers[] = {{200, JSON, "System", "This d
 static const struct api_answer audit_answers[] = {
     {200, JSON, "AuditList", "Newest first; status is null where the process ended before it answered."},
     PROBLEM(400, "A query parameter is wrong."), END};
+#define RUN_PROBLEMS                                                                                        \
+    PROBLEM(401, "The token is not that of the job's trainer, or its run has ended."),                    \
+        PROBLEM(409, "Another trainer has taken over, or the run has ended."), END
+static const struct api_answer hello_answers[] = {
+    {200, JSON, "RunHello", "The job. The epoch goes with every later word."},
+    PROBLEM(503, "The job does not run at the moment: try again."), RUN_PROBLEMS};
+static const struct api_answer report_answers[] = {
+    {200, JSON, "RunWish", "It is on disk; a sequence number that is there already changes nothing. What is wished of the job."},
+    PROBLEM(422, "It is no report."), RUN_PROBLEMS};
+static const struct api_answer run_artifact_answers[] = {{204, NULL, NULL, "It is on disk."}, PROBLEM(422, "The name is refused."),
+                                                         RUN_PROBLEMS};
+static const struct api_answer run_list_answers[] = {{200, JSON, "RunCheckpoints", "Oldest first."}, RUN_PROBLEMS};
+static const struct api_answer run_bytes_answers[] = {
+    {200, "application/octet-stream", NULL, "Its bytes, with all that training needs."}, PROBLEM(404, "There is none."), RUN_PROBLEMS};
+static const struct api_answer received_answers[] = {
+    {200, JSON, "RunReceived", "How much is there: what follows goes on behind it. seq: its number, once it is stored; else 0."},
+    PROBLEM(422, "It is not what was announced."), RUN_PROBLEMS};
+static const struct api_answer end_answers[] = {{204, NULL, NULL, "It is on disk; said again, it changes nothing."},
+                                                PROBLEM(422, "It is no end."), RUN_PROBLEMS};
 static const struct api_answer live_answers[] = {{200, JSON, "Health", "The process answers."}, END};
 static const struct api_answer ready_answers[] = {
     {200, JSON, "Health", "Jobs are taken."}, PROBLEM(503, "It is shutting down, or the database is unwritable."), END};
@@ -313,6 +344,22 @@ const struct api_route api_routes[] = {
     GET("/v1/kinds/{kind}", "showKind", API_SCOPE_READ, NULL, kind_answers, kinds_show, "One method"),
     GET("/v1/system", "showSystem", API_SCOPE_READ, NULL, system_answers, system_show, "Version, machine, load, sizes"),
     GET("/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list, "What was asked to be changed, and by whom"),
+    {"POST", "/v1/jobs/{id}/run", "beginRun", "A trainer asks what there is to do", API_SCOPE_TRAINER, 0, false, NULL, NULL, NULL,
+     hello_answers, trainer_hello},
+    {"POST", "/v1/jobs/{id}/run/reports", "reportRun", "Points of series and progress, and the question whether to go on",
+     API_SCOPE_TRAINER, API_JSON_MAX, false, json_types, "RunReport", epoch_query, report_answers, trainer_report},
+    {"PUT", "/v1/jobs/{id}/run/artifacts/{name}", "putRunArtifact", "A file that belongs to the result", API_SCOPE_TRAINER,
+     STORAGE_ARTIFACT_BYTES, false, import_types, NULL, run_artifact_query, run_artifact_answers, trainer_artifact},
+    GET("/v1/jobs/{id}/run/checkpoints", "listRunCheckpoints", API_SCOPE_TRAINER, run_of_query, run_list_answers, trainer_checkpoints,
+        "Checkpoints that a run may read"),
+    GET("/v1/jobs/{id}/run/checkpoints/{seq}", "getRunCheckpoint", API_SCOPE_TRAINER, run_of_query, run_bytes_answers,
+        trainer_checkpoint, "A checkpoint as it was saved"),
+    {"POST", "/v1/jobs/{id}/run/checkpoints", "announceRunCheckpoint", "A checkpoint will follow in pieces", API_SCOPE_TRAINER,
+     API_JSON_MAX, false, json_types, "RunAnnouncement", epoch_query, received_answers, trainer_announce},
+    {"PUT", "/v1/jobs/{id}/run/upload", "putRunPiece", "A piece of the announced checkpoint", API_SCOPE_TRAINER, 8u << 20, false,
+     import_types, NULL, piece_query, received_answers, trainer_piece},
+    {"POST", "/v1/jobs/{id}/run/end", "endRun", "How the run ended", API_SCOPE_TRAINER, API_BODY_MAX, false, json_types, "RunEnd",
+     epoch_query, end_answers, trainer_end},
     GET("/healthz", "live", API_SCOPE_NONE, NULL, live_answers, health_live, "Does the process answer?"),
     GET("/readyz", "ready", API_SCOPE_NONE, NULL, ready_answers, health_ready, "Does it take jobs?"),
     GET("/metrics", "metrics", API_SCOPE_READ, NULL, prometheus_answers, health_metrics, "Metrics for Prometheus"),

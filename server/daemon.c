@@ -57,13 +57,36 @@ static enum status deal_threads(struct daemon *daemon, struct error *err)
     return STATUS_OK;
 }
 
+/* The names of --executors, and where motif-train is: beside this program. */
+static void find_executors(struct daemon *daemon)
+{
+    size_t count = 0;
+    char *rest = daemon->executors_text, *name;
+    (void)snprintf(daemon->executors_text, sizeof daemon->executors_text, "%s", daemon->settings->executors);
+    while ((name = strsep(&rest, ",")) != NULL &&
+           count + 1 < sizeof daemon->executors / sizeof daemon->executors[0]) {
+        daemon->executors[count++] = name;
+    }
+    ssize_t length = readlink("/proc/self/exe", daemon->trainer, sizeof daemon->trainer - sizeof "motif-train");
+    if (length > 0) {
+        daemon->trainer[length] = '\0';
+        char *slash = strrchr(daemon->trainer, '/');
+        memcpy(slash != NULL ? slash + 1 : daemon->trainer, "motif-train", sizeof "motif-train");
+    }
+}
+
 static enum status start_core(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
     const struct kernels *kernels = daemon->kernels;
     size_t method_count = 0;
     const struct method *const *methods = methods_all(&method_count);
+    find_executors(daemon);
     struct executor_options executor = {
+        .executor = daemon->executors[0],
+        .trainer = daemon->trainer,
+        .kernels_name = settings->kernels,
+        .job_memory = settings->job_memory,
         .storage = daemon->storage,
         .journal = daemon->journal,
         .methods = methods,
@@ -93,6 +116,7 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .log = {.context = daemon->journal, .line = log_lower_rooms},
         .host = host_table(daemon),
         .threads_max = THREADS_MAX,
+        .executors = daemon->executors,
         /* The other half of the crew stays free for what is quick. */
         .queries_at_once = settings->handler_threads > 1 ? (int)settings->handler_threads / 2 : 1,
     };
@@ -147,10 +171,12 @@ static enum status read_certificate(struct daemon *daemon, struct error *err)
     if (daemon->tls_key == NULL) {
         struct error why = *err;
         error_clear(err);
-        return error_set(err, why.code, NULL, "%s: %s", daemon->tls_cert == NULL ? "--tls-cert" : "--tls-key", why.message);
+        return error_set(err, why.code, NULL, "%s: %s", daemon->tls_cert == NULL ? "--tls-cert" : "--tls-key",
+                         why.message);
     }
     if (stat(settings->tls_key, &facts) == 0 && (facts.st_mode & S_IROTH) != 0) {
-        journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL, "every user of this machine can read the TLS key");
+        journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
+                     "every user of this machine can read the TLS key");
     }
     return STATUS_OK;
 }
@@ -225,11 +251,24 @@ static enum status start(struct daemon *daemon, struct error *err)
     return status == STATUS_OK ? start_http(daemon, err) : status;
 }
 
+/* From any address this one is reached at the loopback. */
+static void serve_trainers(struct daemon *daemon)
+{
+    char url[160];
+    bool v6 = strchr(daemon->host, ':') != NULL,
+         any = strcmp(daemon->host, "0.0.0.0") == 0 || strcmp(daemon->host, "::") == 0;
+    const char *host = any ? v6 ? "::1" : "127.0.0.1" : daemon->host;
+    (void)snprintf(url, sizeof url, "%s://%s%s%s:%d", daemon->tls_key != NULL ? "https" : "http", v6 ? "[" : "", host,
+                   v6 ? "]" : "", http_port(daemon->http));
+    executor_serve(&daemon->executor, daemon->api,
+                   daemon->settings->trainer_url[0] != '\0' ? daemon->settings->trainer_url : url);
+}
+
 static void say_listening(const struct daemon *daemon)
 {
     bool v6 = strchr(daemon->host, ':') != NULL;
-    (void)printf("listening on %s://%s%s%s:%d\n", daemon->tls_key != NULL ? "https" : "http", v6 ? "[" : "", daemon->host, v6 ? "]" : "",
-                 http_port(daemon->http));
+    (void)printf("listening on %s://%s%s%s:%d\n", daemon->tls_key != NULL ? "https" : "http", v6 ? "[" : "",
+                 daemon->host, v6 ? "]" : "", http_port(daemon->http));
     (void)fflush(stdout);
     journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL,
                  "%s on %s (%d cores, kernels %s, BLAS core %s): %d workers of %d threads, tokens %s",
@@ -336,6 +375,7 @@ int daemon_serve(const struct settings *settings)
         stop(&daemon);
         return status == STATUS_INVALID ? EXIT_USAGE : EXIT_FAULT;
     }
+    serve_trainers(&daemon);
     say_listening(&daemon);
     int code = serve_until_signal(&daemon);
     drain(&daemon);

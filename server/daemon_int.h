@@ -8,10 +8,11 @@
 #include "server/auth.h"
 #include "server/daemon.h"
 #include "server/executor.h"
-#include "server/facts.h"
+#include "trainer/facts.h"
 #include "server/http.h"
 #include "server/journal.h"
 #include "server/scheduler.h"
+#include "server/settings.h"
 #include "server/streams.h"
 #include "storage/storage.h"
 
@@ -33,6 +34,8 @@ struct daemon {
     bool loopback;
     char *tls_cert, *tls_key; /* PEM; NULL: plain HTTP */
     int threads_per_job;
+    char executors_text[SETTINGS_TEXT], trainer[512]; /* the names, cut at their commas; path of motif-train */
+    const char *executors[5];              /* NULL behind the last */
     atomic_bool draining;
 };
 

@@ -1,5 +1,6 @@
 #include "server/executor_int.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,20 @@ void executor_init(struct executor *executor, const struct executor_options *opt
 {
     memset(executor, 0, sizeof *executor);
     executor->options = *options;
+}
+
+void executor_serve(struct executor *executor, struct api *api, const char *url)
+{
+    executor->api = api;
+    (void)snprintf(executor->url, sizeof executor->url, "%s", url);
+    atomic_store(&executor->serving, true);
+}
+
+void executor_trainer_gone(struct executor *executor, const char *job)
+{
+    if (executor->api != NULL) {
+        api_trainer_gone(executor->api, job);
+    }
 }
 
 bool executor_must_yield(struct executor *executor, const char *job, struct job_control *control)
@@ -58,6 +73,22 @@ void executor_leave(struct executor *executor, const char *job, enum job_event e
                  job, "%s after %.1f s", job_state_name(state), seconds);
 }
 
+static void run_row(struct executor *executor, const struct storage_job *row, struct job_control *control)
+{
+    const char *otherwise = executor->options.executor != NULL ? executor->options.executor : "thread";
+    const char *name = row->executor[0] != '\0' ? row->executor : otherwise;
+    if (strcmp(name, "process") == 0 && executor->options.trainer != NULL) {
+        executor_run_process(executor, row, control);
+    } else if (strcmp(name, "thread") == 0) {
+        executor_run_thread(executor, row, control);
+    } else {
+        char document[128];
+        (void)snprintf(document, sizeof document,
+                       "{\"code\":\"unavailable\",\"detail\":\"this daemon has no executor %.16s\"}", name);
+        executor_leave(executor, row->id, JOB_EVENT_FAIL, NULL, document, 0.0);
+    }
+}
+
 void executor_run(void *context, const char *job, struct job_control *control)
 {
     struct executor *executor = context;
@@ -66,7 +97,7 @@ void executor_run(void *context, const char *job, struct job_control *control)
     struct error err = {0};
     arena_init(&arena, 16384, 0);
     if (storage_job_get(executor->options.storage, job, &arena, &row, &err) == STATUS_OK) {
-        executor_run_thread(executor, &row, control);
+        run_row(executor, &row, control);
     } else {
         char *document = run_failure(&err);
         executor_leave(executor, job, JOB_EVENT_FAIL, NULL,

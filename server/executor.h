@@ -2,6 +2,7 @@
  *
  * The run itself (trainer/run.h) is the same in all of them:
  *   thread    on the worker's own thread, in this process (executor_thread.c)
+ *   process   in a child, motif-train, so that what goes wrong there goes wrong there alone (executor_process.c)
  * executor_run() is called on a worker's thread and returns when the job has left; any number may run at the same
  * time. */
 #ifndef MOTIF_SERVER_EXECUTOR_H
@@ -11,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "api/api.h"
 #include "core/methods/method.h"
 #include "server/journal.h"
 #include "server/scheduler.h"
@@ -25,10 +27,17 @@ struct executor_options { /* all borrowed */
     const char *data; /* folder of data sets */
     int threads_default, threads_max;
     const char *build, *cpu, *blas_core; /* said in every result */
+    const char *executor;                /* of a job that names none; NULL: "thread" */
+    const char *trainer;                 /* path of motif-train */
+    const char *kernels_name;            /* as --kernels takes it */
+    int64_t job_memory;                  /* most bytes of a job in a process of its own; 0: not limited */
 };
 
 struct executor {
     struct executor_options options;
+    struct api *api; /* since executor_serve() */
+    char url[160];   /* where trainers speak to */
+    atomic_bool serving;
     /* Of this process, for the service's own metrics. */
     _Atomic uint64_t steps, samples, checkpoints;
     _Atomic uint64_t jobs_succeeded, jobs_failed, jobs_yielded;
@@ -36,6 +45,9 @@ struct executor {
 };
 
 void executor_init(struct executor *executor, const struct executor_options *options);
+
+/* The daemon answers at this address: trainers can be started. Before that jobs for them wait. */
+void executor_serve(struct executor *executor, struct api *api, const char *url);
 
 /* The `run` of struct scheduler_options; `context` is the executor. */
 void executor_run(void *context, const char *job, struct job_control *control);

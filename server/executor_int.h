@@ -8,6 +8,11 @@
 /* executor_thread.c: the run, here. */
 void executor_run_thread(struct executor *executor, const struct storage_job *job, struct job_control *control);
 
+/* executor_process.c: the run in a process of its own. */
+void executor_run_process(struct executor *executor, const struct storage_job *job, struct job_control *control);
+/* A trainer is gone: what it was about to save is dropped. */
+void executor_trainer_gone(struct executor *executor, const char *job);
+
 /* True when somebody wants the job to stop. A store that does not answer now is asked again. */
 bool executor_must_yield(struct executor *executor, const char *job, struct job_control *control);
 void executor_count(struct executor *executor, uint64_t steps, uint64_t samples, double step_seconds, double gflops);

@@ -1,5 +1,6 @@
 /* The process as the api sees it: struct api_host. */
 #include "server/daemon_int.h"
+#include "server/executor_int.h"
 
 static void jobs_waiting(void *context)
 {
@@ -101,6 +102,18 @@ static void process_metrics(void *context, struct buf *out)
     }
 }
 
+static void trained(void *context, uint64_t steps, uint64_t samples, double step_seconds, double gflops)
+{
+    struct daemon *daemon = context;
+    executor_count(&daemon->executor, steps, samples, step_seconds, gflops);
+}
+
+static void saved(void *context)
+{
+    struct daemon *daemon = context;
+    daemon->executor.checkpoints++;
+}
+
 struct api_host host_table(struct daemon *daemon)
 {
     return (struct api_host){
@@ -110,5 +123,7 @@ struct api_host host_table(struct daemon *daemon)
         .draining = is_draining,
         .system = system_facts,
         .metrics = process_metrics,
+        .trained = trained,
+        .saved = saved,
     };
 }

@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "server/build.h"
+#include "trainer/build.h"
 #include "server/commands.h"
 #include "server/daemon.h"
-#include "server/facts.h"
+#include "trainer/facts.h"
 #include "server/settings.h"
 
 static void help(FILE *to)

@@ -30,13 +30,21 @@ const struct setting settings_table[] = {
      "most memory that a job may need by its dry run; 0: all that this process may have"},
     {"job-nice", SETTING_INT, FIELD(job_nice), "0", 0, 19, "N",
      "how far jobs give way to requests, and to other programs: added to the nice value of their threads"},
+    {"executors", SETTING_TEXT, FIELD(executors), "thread,process", 0, 0, "NAMES",
+     "who may train a job, comma separated, the default first: thread (in the daemon), process (motif-train, a "
+     "process of its own)"},
+    {"trainer-url", SETTING_TEXT, FIELD(trainer_url), "", 0, 0, "URL",
+     "where such processes reach the daemon, when it is not the address of --listen, as with TLS or from other "
+     "machines"},
     {"token", SETTING_TEXT, FIELD(token), "", 0, 0, "TEXT",
      "a bearer token with every scope; others see flags, so prefer MOTIFD_TOKEN or `motifd token create`"},
     {"allow-host", SETTING_TEXT, FIELD(allow_host), "", 0, 0, "NAMES",
      "names accepted in Host, comma separated; on loopback only its own names are accepted by default"},
     {"tls-cert", SETTING_TEXT, FIELD(tls_cert), "", 0, 0, "FILE",
-     "certificate, and those between it and its authority, as PEM: answers HTTPS alone, with TLS 1.2 or 1.3; needs --tls-key"},
-    {"tls-key", SETTING_TEXT, FIELD(tls_key), "", 0, 0, "FILE", "private key of --tls-cert as PEM; read once, when the daemon starts"},
+     "certificate, and those between it and its authority, as PEM: answers HTTPS alone, with TLS 1.2 or 1.3; needs "
+     "--tls-key"},
+    {"tls-key", SETTING_TEXT, FIELD(tls_key), "", 0, 0, "FILE",
+     "private key of --tls-cert as PEM; read once, when the daemon starts"},
     {"queue-limit", SETTING_INT, FIELD(queue_limit), "1000", 1, 1000000, "N",
      "jobs that may wait; more are answered 503"},
     {"jobs-per-token", SETTING_INT, FIELD(jobs_per_token), "0", 0, 1000000, "N",
@@ -59,7 +67,8 @@ const struct setting settings_table[] = {
     {"connections-per-address", SETTING_INT, FIELD(connections_per_address), "128", 1, 65536, "N",
      "connections at the same time from one address"},
     {"rate-limit", SETTING_INT, FIELD(rate_limit), "1000", 0, 1000000, "N",
-     "requests a second of one token, or of one address without one, twice as many at once; more are answered 429; 0: no limit"},
+     "requests a second of one token, or of one address without one, twice as many at once; more are answered 429; "
+     "0: no limit"},
     {"header-timeout-ms", SETTING_INT, FIELD(header_timeout_ms), "10000", 50, 3600000, "MS",
      "a request's headers must be complete this long after its first byte"},
     {"idle-timeout-ms", SETTING_INT, FIELD(idle_timeout_ms), "30000", 50, 3600000, "MS",
@@ -88,6 +97,27 @@ static int64_t *int_of(const struct setting *setting, struct settings *settings)
     return (int64_t *)(void *)((char *)settings + setting->offset);
 }
 
+static bool executors_allowed(const char *value)
+{
+    static const char *const names[] = {"thread", "process"};
+    unsigned seen = 0;
+    for (const char *at = value;; at++) {
+        size_t length = strcspn(at, ",");
+        unsigned bit = 0;
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            bit = strlen(names[i]) == length && strncmp(at, names[i], length) == 0 ? 1u << i : bit;
+        }
+        if (bit == 0 || (seen & bit) != 0) {
+            return false;
+        }
+        seen |= bit;
+        at += length;
+        if (*at == '\0') {
+            return true;
+        }
+    }
+}
+
 /* What only one setting asks of its value. */
 static bool text_allowed(const struct setting *setting, const char *value, char *detail, size_t detail_bytes)
 {
@@ -98,6 +128,11 @@ static bool text_allowed(const struct setting *setting, const char *value, char 
     if (strcmp(setting->name, "listen") == 0 &&
         settings_address(value, host, sizeof host, &port, &loopback, &err) != STATUS_OK) {
         (void)snprintf(detail, detail_bytes, "%s", err.message);
+        return false;
+    }
+    if (strcmp(setting->name, "executors") == 0 && !executors_allowed(value)) {
+        (void)snprintf(detail, detail_bytes,
+                       "must be names of executors with commas between them, each once: thread, process");
         return false;
     }
     if (strcmp(setting->name, "log-level") == 0 && journal_level(value) < 0) {

@@ -27,6 +27,8 @@ struct settings {
     char allow_host[SETTINGS_TEXT]; /* names accepted in Host besides loopback, comma separated */
     char log_level[SETTINGS_TEXT];
     char kernels[SETTINGS_TEXT]; /* "best" or the name of a kernel table */
+    char executors[SETTINGS_TEXT];   /* that jobs may ask for, comma separated, the default first */
+    char trainer_url[SETTINGS_TEXT]; /* where trainers reach the daemon, "" for its own address */
     int64_t workers, threads_per_job, queue_limit, job_memory, jobs_per_token;
     int64_t upload_bytes, datasets_bytes;
     int64_t threads_per_token, job_bytes_per_token, dataset_bytes_per_token;

@@ -1,7 +1,7 @@
 /* What this process and this machine are, for /v1/system, results and the log. Filled once, before
  * other threads start; read-only after that. */
-#ifndef MOTIF_SERVER_FACTS_H
-#define MOTIF_SERVER_FACTS_H
+#ifndef MOTIF_TRAINER_FACTS_H
+#define MOTIF_TRAINER_FACTS_H
 
 #include <stdint.h>
 
@@ -20,7 +20,8 @@ void facts_fill(struct facts *facts, const struct kernels *kernels);
 
 /* Bytes of memory in use (resident), or 0. */
 uint64_t facts_memory(void);
-/* Bytes of memory that this process may have: the machine's, or its control group's where that is less; 0: not known. */
+/* Bytes of memory that this process may have: the machine's, or its control group's where that is less; 0: not known.
+ */
 int64_t facts_memory_most(void);
 /* Seconds of processor time used by all threads. */
 double facts_cpu_seconds(void);

@@ -1,4 +1,4 @@
-#include "server/facts.h"
+#include "trainer/facts.h"
 
 #include <cpuid.h>
 #include <dirent.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "core/kernels/blas.h"
-#include "server/build.h"
+#include "trainer/build.h"
 
 #define REEXEC_GUARD "MOTIFD_REEXEC"
 

@@ -1,0 +1,263 @@
+#!/usr/bin/env python3
+"""Jobs that motif-train trains: the bits of the thread executor, pause and cancel, a trainer that is killed, a daemon that is killed, and
+what a trainer's token opens.
+
+usage: wire_process.py MOTIFD [ROUNDS]     kills of each kind (3)"""
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from event_stream import TINY, Daemon  # noqa: E402
+
+MOTIFD, ROUNDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3
+PATIENCE = 240
+PATHWAYS = {"filters": 2, "filter_length": 32, "length": 128, "nonzeros": "1,2,4", "trials": 10}
+LONG = 4000000
+
+
+def submit(daemon, executor="process", **changes):
+    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "executor": executor,
+                                                     "config": {**TINY, **changes}})
+    assert status == 201, job
+    assert job["executor"] == executor and job["ranks"] == 1, job
+    return job["id"]
+
+
+def show(daemon, job):
+    return daemon.ask("GET", f"/v1/jobs/{job}")[2]
+
+
+def await_(what, probe):
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        found = probe()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise AssertionError(f"in vain: {what}")
+
+
+def await_state(daemon, job, *states):
+    return await_(f"{job} {states}", lambda: (lambda seen: seen if seen["state"] in states else None)(show(daemon, job)))
+
+
+def trainers(job):
+    """The processes that train a job, by what /proc says of all."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+                with open(f"/proc/{entry}/stat") as file:
+                    state = file.read().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if job.encode() in words and words[0].endswith(b"motif-train") and state != "Z":
+                found.append(int(entry))
+    return found
+
+
+def checkpoints(daemon, job):
+    return len(daemon.ask("GET", f"/v1/jobs/{job}/attestation")[2]["checkpoints"])
+
+
+def series(daemon, job):
+    found = daemon.ask("GET", f"/v1/jobs/{job}/metrics?max_points=100000")[2]["series"]
+    for name, points in found.items():
+        steps = [step for step, _ in points]
+        assert steps == sorted(set(steps)), f"{name} goes back or has a step twice"
+    return {name: points for name, points in found.items() if "second" not in name}
+
+
+def outcome(daemon, job):
+    done = await_state(daemon, job, "succeeded", "failed", "cancelled")
+    assert done["state"] == "succeeded", done
+    result = {name: value for name, value in done["result"].items() if name != "seconds"}
+    for row in result.get("by_density", []):
+        del row["checkpoint"]  # a number that was begun is not used again
+    return result, series(daemon, job)
+
+
+def compare(found, wanted):
+    """Says where two outcomes differ."""
+    for what, left, right in zip(("result", "series"), found, wanted):
+        assert left.keys() == right.keys(), (what, left.keys() ^ right.keys())
+        for name in left:
+            if left[name] != right[name]:
+                if what == "series":
+                    gone, more = [[point for point in one if point not in other] for one, other in ((right[name], left[name]), (left[name], right[name]))]
+                    raise AssertionError(f"{name}: {len(gone)} points are missing, {len(more)} too many: {gone[:5]} {more[:5]}")
+                raise AssertionError(f"{name}: {left[name]}, not {right[name]}")
+
+
+def same_bits(daemon):
+    wanted = outcome(daemon, submit(daemon, "thread"))
+    job = submit(daemon)
+    compare(outcome(daemon, job), wanted)
+    await_("the end of the trainer", lambda: not trainers(job))
+    return wanted
+
+
+def other_kinds(daemon):
+    """Files, and evaluations, which read another job's checkpoints."""
+    for body in ({"kind": "pathways", "preset": "dirac-hadamard", "config": PATHWAYS},):
+        results = []
+        for executor in ("thread", "process"):
+            status, _, job = daemon.ask("POST", "/v1/jobs", {**body, "executor": executor})
+            assert status == 201, job
+            result, points = outcome(daemon, job["id"])
+            files = {item["name"]: item["bytes"] for item in daemon.ask("GET", f"/v1/jobs/{job['id']}/artifacts")[2]["artifacts"]}
+            results.append((result, points, files))
+        assert results[0] == results[1]
+    job = submit(daemon)
+    outcome(daemon, job)
+    status, _, evaluation = daemon.ask("POST", f"/v1/jobs/{job}/evaluation", {"samples": 8, "seed": 5})
+    assert status == 201, evaluation
+    assert evaluation["executor"] == "process", evaluation
+    outcome(daemon, evaluation["id"])
+    following = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "executor": "process",
+                                                "config": {**TINY, "seed": 4}, "from": {"job": job}})[2]
+    outcome(daemon, following["id"])
+
+
+def pause_and_cancel(daemon):
+    job = submit(daemon, total_samples=LONG)
+    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
+    begun = time.monotonic()
+    assert daemon.ask("POST", f"/v1/jobs/{job}/pause")[0] == 202
+    paused = await_state(daemon, job, "paused")
+    print(f"paused after {time.monotonic() - begun:.2f} s")
+    assert not trainers(job) and checkpoints(daemon, job) > 0
+    assert daemon.ask("POST", f"/v1/jobs/{job}/resume")[0] == 202
+    await_("more steps", lambda: show(daemon, job)["progress"]["step"] > paused["progress"]["step"])
+    begun = time.monotonic()
+    assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] == 202
+    await_state(daemon, job, "cancelled")
+    print(f"cancelled after {time.monotonic() - begun:.2f} s")
+    assert not trainers(job)
+
+
+def killed_trainer(daemon, wanted, samples):
+    """SIGKILL and SIGSEGV in turn, each after a new checkpoint."""
+    job = submit(daemon, total_samples=samples)
+    for round_ in range(ROUNDS):
+        before = await_("the attestation", lambda: checkpoints(daemon, job) + 1) - 1
+        await_("a checkpoint", lambda: checkpoints(daemon, job) > before or show(daemon, job)["state"] == "succeeded")
+        running = await_("a trainer", lambda: trainers(job) or show(daemon, job)["state"] == "succeeded")
+        assert running is not True, "the job ended too early for so many kills"
+        assert len(running) == 1, running
+        os.kill(running[0], (signal.SIGKILL, signal.SIGSEGV)[round_ % 2])
+        await_("another trainer", lambda: trainers(job) not in ([], running))
+    compare(outcome(daemon, job), wanted)
+
+
+def killed_daemon(daemon, wanted, samples):
+    job = submit(daemon, total_samples=samples)
+    for _ in range(ROUNDS):
+        before = checkpoints(daemon, job)
+        await_("a checkpoint", lambda: checkpoints(daemon, job) > before or show(daemon, job)["state"] == "succeeded")
+        assert show(daemon, job)["state"] == "running"
+        running = trainers(job)
+        daemon.end(signal.SIGKILL)
+        await_("the end of the orphan", lambda: not set(trainers(job)) & set(running))
+        daemon.start()
+    compare(outcome(daemon, job), wanted)
+    assert not trainers(job)
+
+
+def no_progress(daemon):
+    """A trainer that is killed before each checkpoint: the job fails, and says how."""
+    job = submit(daemon, total_samples=LONG, checkpoint_every=100000, validation_every=100000)
+    killed = set()
+    until = time.monotonic() + PATIENCE
+    while show(daemon, job)["state"] in ("queued", "running") and time.monotonic() < until:
+        for pid in trainers(job):
+            try:
+                os.kill(pid, signal.SIGSEGV)
+                killed.add(pid)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.05)
+    failed = show(daemon, job)
+    assert failed["state"] == "failed", failed
+    assert failed["error"]["code"] == "trainer-died" and failed["error"]["signal"] == "SIGSEGV" and failed["error"]["tries"] == 5, failed
+    assert len(killed) == 5, killed
+    assert daemon.ask("GET", "/healthz")[0] == 200
+
+
+def drained(daemon):
+    """SIGTERM: the trainer saves and goes, the daemon ends in order, the job goes on at the next start."""
+    job = submit(daemon, total_samples=LONG)
+    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
+    assert daemon.end() == 0
+    assert not trainers(job)
+    daemon.start()
+    assert checkpoints(daemon, job) > 0
+    await_("a trainer", lambda: trainers(job))
+    assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] == 202
+    await_state(daemon, job, "cancelled")
+
+
+def environment(pid):
+    with open(f"/proc/{pid}/environ", "rb") as file:
+        return file.read()
+
+
+def the_token(daemon):
+    """It opens the routes of its own job's trainer and nothing else, and ends with the run. It is in no command line."""
+    job = submit(daemon, total_samples=LONG)
+    pid = await_("a trainer", lambda: trainers(job))[0]
+    await_("a trainer that has begun", lambda: (show(daemon, job)["progress"]["step"] or 0) > 0)
+    with open(f"/proc/{pid}/cmdline", "rb") as file:
+        assert b"motifrun_" not in file.read()
+    assert b"motifrun_" not in environment(pid), "the token stays where others of this user can read it"
+    for token in (None, "motifrun_" + "A" * 43, "motifrun_" + "A" * 500, ""):
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        for method, path in (("POST", "run"), ("GET", "run/checkpoints?epoch=1"), ("GET", "run/checkpoints/1?epoch=1"), ("POST", "run/end?epoch=1"),
+                             ("POST", "run/reports?epoch=1"), ("PUT", "run/upload?epoch=1&offset=0"), ("PUT", "run/artifacts/a.txt?epoch=1"),
+                             ("POST", "run/checkpoints?epoch=1")):
+            assert daemon.ask(method, f"/v1/jobs/{job}/{path}", None if method == "GET" else {}, headers)[0] == 401, (method, path)
+    # A token of a trainer grants nothing elsewhere, also where everybody may do everything.
+    for method, path in (("GET", "/v1/jobs"), ("POST", f"/v1/jobs/{job}/cancel"), ("GET", "/metrics"), ("DELETE", f"/v1/jobs/{job}")):
+        assert daemon.ask(method, path, None, {"Authorization": "Bearer motifrun_" + "A" * 43})[0] == 401
+    assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] == 202
+    await_state(daemon, job, "cancelled")
+
+
+def refusals(daemon):
+    for body, pointer in (({"executor": "slurm"}, "/executor"), ({"executor": 7}, "/executor"), ({"ranks": 2}, "/ranks"),
+                          ({"ranks": 2, "executor": "process"}, "/ranks"), ({"ranks": 0}, "/ranks")):
+        status, _, problem = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", **body})
+        assert status == 422 and [fault["pointer"] for fault in problem["errors"]] == [pointer], problem
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "process,thread")
+        try:
+            samples = 400 * ROUNDS
+            same_bits(daemon)
+            print("ok same bits")
+            wanted = outcome(daemon, submit(daemon, "thread", total_samples=samples))
+            for name, check in (("other kinds", lambda: other_kinds(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
+                                ("killed trainer", lambda: killed_trainer(daemon, wanted, samples)),
+                                ("killed daemon", lambda: killed_daemon(daemon, wanted, samples)),
+                                ("no progress", lambda: no_progress(daemon)), ("drained", lambda: drained(daemon)),
+                                ("the token", lambda: the_token(daemon)), ("refusals", lambda: refusals(daemon))):
+                begun = time.monotonic()
+                check()
+                print(f"ok {name} {time.monotonic() - begun:.1f} s", flush=True)
+            assert daemon.end() == 0
+        finally:
+            if daemon.process.poll() is None:
+                daemon.process.kill()
+                daemon.process.wait()
+
+
+if __name__ == "__main__":
+    main()

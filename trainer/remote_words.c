@@ -1,0 +1,301 @@
+#include "trainer/remote_int.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/json_sink.h"
+#include "trainer/run.h"
+
+#define PAUSE_FIRST_MS 100
+#define PAUSE_MOST_MS 2000
+#define REPORT_BYTES ((size_t)1 << 20)
+
+/* ---- one exchange ---------------------------------------------------------------------------------------- */
+
+static void pause_ms(int ms)
+{
+    (void)nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}, NULL);
+}
+
+cJSON *words_json(const struct http_answer *answer)
+{
+    cJSON *root = NULL;
+    if (answer->body.data == NULL || json_parse(answer->body.data, answer->body.size, &root, NULL) != STATUS_OK) {
+        return NULL;
+    }
+    return root;
+}
+
+static enum status refused(const struct http_answer *answer, struct error *err)
+{
+    cJSON *root = words_json(answer);
+    const cJSON *detail = cJSON_GetObjectItemCaseSensitive(root, "detail");
+    enum status status = error_set(err, answer->status == 404 ? STATUS_NOT_FOUND : STATUS_INVALID, NULL,
+                                   "the daemon refuses (%ld): %.200s", answer->status,
+                                   cJSON_IsString(detail) ? detail->valuestring : "no reason given");
+    cJSON_Delete(root);
+    return status;
+}
+
+static enum status give_up(struct remote *remote, const char *why, struct error *err)
+{
+    atomic_store(&remote->lost, true);
+    return error_set(err, STATUS_CANCELLED, NULL, "%s", why);
+}
+
+/* Answers that may be others the next time. */
+static bool passes(long status)
+{
+    return status == 429 || status >= 500;
+}
+
+enum status remote_call(struct remote *remote, struct http *http, const struct http_request *request,
+                        struct http_answer *answer, struct error *err)
+{
+    for (int pause = PAUSE_FIRST_MS;; pause = pause * 2 < PAUSE_MOST_MS ? pause * 2 : PAUSE_MOST_MS) {
+        struct error failure = {0};
+        if (atomic_load(&remote->lost)) {
+            buf_init(&answer->body, 0);
+            return error_set(err, STATUS_CANCELLED, NULL, "the lease is lost");
+        }
+        bool answered = http_call(http, request, answer, &failure) == STATUS_OK;
+        if (answered && !passes(answer->status)) {
+            (void)pthread_mutex_lock(&remote->lock);
+            remote->heard = run_now();
+            (void)pthread_mutex_unlock(&remote->lock);
+            if (answer->status == 401 || answer->status == 409) {
+                return give_up(remote, "another trainer has taken over, or the run was ended", err);
+            }
+            return answer->status < 300 ? STATUS_OK : refused(answer, err);
+        }
+        (void)pthread_mutex_lock(&remote->lock);
+        bool patient = run_now() - remote->heard < remote->options.patience_s && !remote->closing;
+        (void)pthread_mutex_unlock(&remote->lock);
+        if (!patient) {
+            return give_up(remote, "the daemon does not answer", err);
+        }
+        http_answer_close(answer);
+        pause_ms(pause);
+    }
+}
+
+/* ---- what is sent ------------------------------------------------------------------------------------------ */
+
+static void write_value(struct buf *out, double value)
+{
+    if (isinf(value)) {
+        buf_text(out, value > 0 ? "\"inf\"" : "\"-inf\"");
+    } else {
+        json_write_number(out, value); /* NaN: null */
+    }
+}
+
+/* Points come in the order in which they were measured; a report has them by series. */
+static void write_series(struct buf *out, const struct message *message)
+{
+    bool *written = calloc(message->count + 1, sizeof *written);
+    out->failed = out->failed || written == NULL;
+    buf_text(out, "{");
+    for (size_t i = 0, series = 0; written != NULL && i < message->count; i++) {
+        if (written[i]) {
+            continue;
+        }
+        buf_text(out, series++ > 0 ? "," : "");
+        json_write_text(out, message->points[i].name);
+        buf_text(out, ":[");
+        for (size_t j = i; j < message->count; j++) {
+            if (!written[j] && strcmp(message->points[j].name, message->points[i].name) == 0) {
+                buf_format(out, "%s[%lld,", j > i ? "," : "", (long long)message->points[j].step);
+                write_value(out, message->points[j].value);
+                buf_text(out, "]");
+                written[j] = true;
+            }
+        }
+        buf_text(out, "]");
+    }
+    buf_text(out, "}");
+    free(written);
+}
+
+static void write_report(struct buf *out, const struct message *message)
+{
+    static const char *const levels[] = {"debug", "info", "warn", "error"};
+    buf_format(out,
+               "{\"sequence\":%lld,\"steps\":%llu,\"samples\":%llu,\"step_seconds\":", (long long)message->sequence,
+               (unsigned long long)message->steps, (unsigned long long)message->samples);
+    json_write_number(out, message->step_seconds);
+    buf_text(out, ",\"gflops\":");
+    json_write_number(out, message->gflops);
+    if (message->progress != NULL) {
+        buf_text(out, ",\"progress\":");
+        json_write_text(out, message->progress);
+    }
+    buf_text(out, ",\"lines\":[");
+    for (int i = 0; i < message->line_count; i++) {
+        buf_format(out, "%s[\"%s\",", i > 0 ? "," : "", levels[message->lines[i].level]);
+        json_write_text(out, message->lines[i].text);
+        buf_text(out, "]");
+    }
+    buf_text(out, "],\"series\":");
+    write_series(out, message);
+    buf_text(out, "}");
+}
+
+/* The answer says what is wished of the job. */
+static void heed(struct remote *remote, const struct http_answer *answer)
+{
+    cJSON *root = words_json(answer);
+    const cJSON *wish = cJSON_GetObjectItemCaseSensitive(root, "wish");
+    if ((cJSON_IsString(wish) && strcmp(wish->valuestring, "none") != 0) ||
+        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "draining"))) {
+        atomic_store(&remote->yield, true);
+    }
+    cJSON_Delete(root);
+}
+
+static enum status send_report(struct remote *remote, const struct message *message, struct error *err)
+{
+    struct http_answer answer;
+    struct buf body;
+    char path[128];
+    (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/reports?epoch=%lld", remote->options.job,
+                   (long long)remote->epoch);
+    buf_init(&body, REPORT_BYTES);
+    write_report(&body, message);
+    if (body.failed) {
+        return error_set(err, STATUS_LIMIT, NULL, "a report is too large");
+    }
+    struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
+    enum status status = remote_call(remote, remote->sender_http, &request, &answer, err);
+    if (status == STATUS_OK) {
+        heed(remote, &answer);
+    }
+    http_answer_close(&answer);
+    buf_close(&body);
+    return status;
+}
+
+static enum status send_artifact(struct remote *remote, const struct message *message, struct error *err)
+{
+    struct http_answer answer;
+    struct buf path;
+    buf_init(&path, 1024);
+    buf_format(&path, "/v1/jobs/%s/run/artifacts/%s?epoch=%lld&type=", remote->options.job, message->name,
+               (long long)remote->epoch);
+    http_escape(&path, message->type);
+    if (path.failed) {
+        return error_set(err, STATUS_LIMIT, NULL, "the name of a file is too long");
+    }
+    struct http_request request = {.method = "PUT",
+                                   .path = path.data,
+                                   .body = message->body.data,
+                                   .body_bytes = message->body.size,
+                                   .type = "application/octet-stream"};
+    enum status status = remote_call(remote, remote->sender_http, &request, &answer, err);
+    http_answer_close(&answer);
+    buf_close(&path);
+    return status;
+}
+
+/* ---- checkpoints ------------------------------------------------------------------------------------------- */
+
+static bool read_received(const struct http_answer *answer, int64_t *received, int64_t *seq)
+{
+    cJSON *root = words_json(answer);
+    const cJSON *got = cJSON_GetObjectItemCaseSensitive(root, "received"),
+                *number = cJSON_GetObjectItemCaseSensitive(root, "seq");
+    bool ok = cJSON_IsNumber(got) && cJSON_IsNumber(number);
+    *received = ok ? (int64_t)got->valuedouble : 0;
+    *seq = ok ? (int64_t)number->valuedouble : 0;
+    cJSON_Delete(root);
+    return ok;
+}
+
+static void write_announcement(struct buf *out, const struct message *message)
+{
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT];
+    hash_bytes(message->body.data, message->body.size, digest);
+    hash_hex(digest, hex);
+    buf_format(out, "{\"step\":%lld,\"samples\":%lld,\"stage_end\":%s,\"bytes\":%zu,\"sha256\":\"%s\",\"density\":",
+               (long long)message->what.step, (long long)message->what.samples,
+               message->what.stage_end ? "true" : "false", message->body.size, hex);
+    json_write_number(out, message->what.density);
+    buf_text(out, ",\"accuracy\":");
+    json_write_number(out, message->what.accuracy);
+    buf_text(out, "}");
+}
+
+/* One word of an upload: its announcement, or a piece of it. */
+static enum status say(struct remote *remote, const struct http_request *request, int64_t *received, int64_t *seq,
+                       struct error *err)
+{
+    struct http_answer answer;
+    enum status status = remote_call(remote, remote->sender_http, request, &answer, err);
+    if (status == STATUS_OK && !read_received(&answer, received, seq)) {
+        status = error_set(err, STATUS_CORRUPT, NULL, "the daemon's answer to a checkpoint is not understood");
+    }
+    http_answer_close(&answer);
+    return status;
+}
+
+static enum status send_pieces(struct remote *remote, const struct message *message, int64_t *received, int64_t *seq,
+                               struct error *err)
+{
+    while (*seq == 0 && *received < (int64_t)message->body.size) {
+        char path[160];
+        size_t left = message->body.size - (size_t)*received;
+        (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/upload?epoch=%lld&offset=%lld", remote->options.job,
+                       (long long)remote->epoch, (long long)*received);
+        struct http_request request = {.method = "PUT",
+                                       .path = path,
+                                       .body = message->body.data + *received,
+                                       .body_bytes = left < REMOTE_PIECE ? left : REMOTE_PIECE,
+                                       .type = "application/octet-stream"};
+        struct error failure = {0};
+        enum status status = say(remote, &request, received, seq, &failure);
+        if (status == STATUS_NOT_FOUND) { /* a daemon that was started anew has nothing of it */
+            return STATUS_OK;
+        }
+        if (status != STATUS_OK) {
+            return error_set(err, status, NULL, "%s", failure.message);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status send_checkpoint(struct remote *remote, const struct message *message, struct error *err)
+{
+    struct buf body;
+    char path[128];
+    int64_t received = 0, seq = 0;
+    (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/checkpoints?epoch=%lld", remote->options.job,
+                   (long long)remote->epoch);
+    buf_init(&body, 4096);
+    write_announcement(&body, message);
+    struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
+    enum status status = STATUS_OK;
+    while (status == STATUS_OK && seq == 0) {
+        status = say(remote, &request, &received, &seq, err);
+        if (status == STATUS_OK) {
+            status = send_pieces(remote, message, &received, &seq, err);
+        }
+    }
+    buf_close(&body);
+    return status;
+}
+
+enum status words_send(struct remote *remote, const struct message *message, struct error *err)
+{
+    switch (message->kind) {
+    case MESSAGE_REPORT:
+        return send_report(remote, message, err);
+    case MESSAGE_ARTIFACT:
+        return send_artifact(remote, message, err);
+    default:
+        return send_checkpoint(remote, message, err);
+    }
+}
