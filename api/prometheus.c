@@ -1,7 +1,7 @@
 #include "api/prometheus.h"
 
-#include <math.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,14 +10,9 @@
 static const int statuses[] = {200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 406, 408, 409,
                                412, 413, 414, 415, 416, 417, 421, 422, 429, 431, 500, 501, 503, 0 /* others */};
 #define STATUSES (sizeof statuses / sizeof statuses[0])
-/* Upper bounds in seconds: reads take below a millisecond, submits a disk flush, queries seconds. */
-static const double bounds[] = {0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
-#define BOUNDS (sizeof bounds / sizeof bounds[0])
-
 struct row {
     _Atomic uint64_t by_status[2][STATUSES]; /* [is HEAD] */
-    _Atomic uint64_t bucket[BOUNDS + 1];     /* not cumulated */
-    _Atomic uint64_t nanoseconds;
+    struct histogram times;
 };
 
 struct counters {
@@ -53,16 +48,12 @@ static uint64_t get(const _Atomic uint64_t *from)
 void counters_add(struct counters *counters, const struct api_route *route, bool head, int status, double seconds)
 {
     struct row *row = &counters->row[route != NULL ? (size_t)(route - api_routes) : counters->rows - 1];
-    size_t s = 0, b = 0;
+    size_t s = 0;
     while (s + 1 < STATUSES && statuses[s] != status) {
         s++;
     }
-    while (b < BOUNDS && seconds > bounds[b]) {
-        b++;
-    }
     add(&row->by_status[head ? 1 : 0][s], 1);
-    add(&row->bucket[b], 1);
-    add(&row->nanoseconds, (uint64_t)(fmax(seconds, 0) * 1e9));
+    histogram_add(&row->times, seconds);
 }
 
 void prometheus_family(struct buf *out, const char *name, const char *type, const char *help)
@@ -73,6 +64,18 @@ void prometheus_family(struct buf *out, const char *name, const char *type, cons
 void prometheus_value(struct buf *out, const char *name, double value)
 {
     buf_format(out, "%s %.17g\n", name, value);
+}
+
+void prometheus_histogram(struct buf *out, const char *name, const char *labels, const struct histogram_counts *counts)
+{
+    const char *comma = labels[0] != '\0' ? "," : "";
+    for (int b = 0; b < HISTOGRAM_BOUNDS; b++) {
+        buf_format(out, "%s_bucket{%s%sle=\"%g\"} %llu\n", name, labels, comma, histogram_bounds[b], (unsigned long long)counts->below[b]);
+    }
+    buf_format(out, "%s_bucket{%s%sle=\"+Inf\"} %llu\n", name, labels, comma, (unsigned long long)counts->count);
+    const char *open = labels[0] != '\0' ? "{" : "", *close = labels[0] != '\0' ? "}" : "";
+    buf_format(out, "%s_sum%s%s%s %.9f\n", name, open, labels, close, counts->sum);
+    buf_format(out, "%s_count%s%s%s %llu\n", name, open, labels, close, (unsigned long long)counts->count);
 }
 
 void prometheus_label(struct buf *out, const char *value)
@@ -120,27 +123,15 @@ static void write_durations(const struct counters *counters, struct buf *out)
     const char *name = "motifd_http_request_duration_seconds";
     prometheus_family(out, name, "histogram", "Time from a complete request to its response, by route and method.");
     for (size_t i = 0; i < counters->rows; i++) {
-        const struct row *row = &counters->row[i];
         bool known = i < api_route_count;
-        const char *route = known ? api_routes[i].pattern : "none", *method = known ? api_routes[i].method : "any";
-        uint64_t total = 0;
-        for (size_t b = 0; b <= BOUNDS; b++) {
-            total += get(&row->bucket[b]);
+        struct histogram_counts counts;
+        char labels[200];
+        (void)snprintf(labels, sizeof labels, "route=\"%s\",method=\"%s\"", known ? api_routes[i].pattern : "none",
+                       known ? api_routes[i].method : "any");
+        histogram_read(&counters->row[i].times, &counts);
+        if (counts.count > 0) {
+            prometheus_histogram(out, name, labels, &counts);
         }
-        if (total == 0) {
-            continue;
-        }
-        uint64_t below = 0;
-        for (size_t b = 0; b < BOUNDS; b++) {
-            below += get(&row->bucket[b]);
-            buf_format(out, "%s_bucket{route=\"%s\",method=\"%s\",le=\"%g\"} %llu\n", name, route, method, bounds[b],
-                       (unsigned long long)(below < total ? below : total));
-        }
-        buf_format(out, "%s_bucket{route=\"%s\",method=\"%s\",le=\"+Inf\"} %llu\n", name, route, method,
-                   (unsigned long long)total);
-        buf_format(out, "%s_sum{route=\"%s\",method=\"%s\"} %.9f\n", name, route, method,
-                   (double)get(&row->nanoseconds) * 1e-9);
-        buf_format(out, "%s_count{route=\"%s\",method=\"%s\"} %llu\n", name, route, method, (unsigned long long)total);
     }
 }
 

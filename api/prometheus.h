@@ -9,6 +9,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/error.h"
+#include "core/base/histogram.h"
 
 struct api_route;
 struct counters;
@@ -24,6 +25,8 @@ void counters_write(const struct counters *counters, struct buf *out);
 void prometheus_family(struct buf *out, const char *name, const char *type, const char *help);
 /* A sample without labels. */
 void prometheus_value(struct buf *out, const char *name, double value);
+/* The samples of a histogram, whose family was written. labels: `a="b",c="d"`, or "". */
+void prometheus_histogram(struct buf *out, const char *name, const char *labels, const struct histogram_counts *counts);
 /* `value` of a label, escaped, with its quotes. */
 void prometheus_label(struct buf *out, const char *value);
 

@@ -153,9 +153,8 @@ static void write_storage(struct buf *out, const struct storage_stats *s)
                    (long long)s->jobs[state]);
     }
     gauge(out, "motifd_queue_depth", "Jobs that wait for a worker.", (double)s->jobs[JOB_QUEUED]);
-    prometheus_family(out, "motifd_database_commit_duration_seconds", "summary", "Time of commits, fsync included.");
-    buf_format(out, "motifd_database_commit_duration_seconds_sum %.9f\n", s->commit_seconds);
-    buf_format(out, "motifd_database_commit_duration_seconds_count %lld\n", (long long)s->commits);
+    prometheus_family(out, "motifd_database_commit_duration_seconds", "histogram", "Time of commits, fsync included.");
+    prometheus_histogram(out, "motifd_database_commit_duration_seconds", "", &s->commit_times);
     gauge(out, "motifd_database_commit_duration_max_seconds", "The longest commit since the start.", s->commit_seconds_max);
     counter(out, "motifd_database_commands_total", "Commands that were written; several share a commit.", (double)s->commands);
     gauge(out, "motifd_database_queue_depth", "Commands that wait for the writing thread.", (double)s->queue_depth);

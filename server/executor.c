@@ -45,6 +45,7 @@ void executor_count(struct executor *executor, uint64_t steps, uint64_t samples,
 {
     executor->steps += steps;
     executor->samples += samples;
+    histogram_add(&executor->step_times, step_seconds);
     if (step_seconds > executor->step_seconds_max) {
         executor->step_seconds_max = step_seconds; /* two workers may race here: it is a gauge */
     }

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "api/api.h"
+#include "core/base/histogram.h"
 #include "core/methods/method.h"
 #include "server/journal.h"
 #include "server/scheduler.h"
@@ -42,6 +43,7 @@ struct executor {
     _Atomic uint64_t steps, samples, checkpoints;
     _Atomic uint64_t jobs_succeeded, jobs_failed, jobs_yielded;
     _Atomic double step_seconds_max, gflops_per_thread;
+    struct histogram step_times;
 };
 
 void executor_init(struct executor *executor, const struct executor_options *options);

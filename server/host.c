@@ -2,6 +2,8 @@
 #include "server/daemon_int.h"
 #include "server/executor_int.h"
 
+#include "api/prometheus.h"
+
 static void jobs_waiting(void *context)
 {
     struct daemon *daemon = context;
@@ -67,6 +69,10 @@ static void process_metrics(void *context, struct buf *out)
            (double)executor->checkpoints);
     family(out, "motifd_step_seconds_max", "gauge", "Longest training step since the start: what a pause may wait.",
            executor->step_seconds_max);
+    struct histogram_counts steps;
+    histogram_read(&executor->step_times, &steps);
+    prometheus_family(out, "motifd_step_duration_seconds", "histogram", "Time of steps of training and evaluation.");
+    prometheus_histogram(out, "motifd_step_duration_seconds", "", &steps);
     buf_text(out,
              "# HELP motifd_runs_total How runs of jobs ended in this process.\n# TYPE motifd_runs_total counter\n");
     buf_format(out, "motifd_runs_total{end=\"succeeded\"} %llu\n", (unsigned long long)executor->jobs_succeeded);

@@ -344,6 +344,7 @@ enum status storage_stats_read(struct storage *storage, struct storage_stats *ou
     out->commands = w->commands;
     out->commit_seconds = w->commit_seconds;
     out->commit_seconds_max = w->commit_seconds_max;
+    histogram_read(&w->commit_times, &out->commit_times);
     out->queue_depth = w->depth;
     pthread_mutex_unlock(&w->lock);
     out->metric_points_dropped = atomic_load(&w->points_dropped);

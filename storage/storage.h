@@ -34,6 +34,7 @@
 
 #include "core/base/arena.h"
 #include "core/base/error.h"
+#include "core/base/histogram.h"
 #include "core/base/log.h"
 #include "storage/job_state.h"
 #include "storage/lease_state.h"
@@ -90,6 +91,7 @@ struct storage_stats {
     int64_t commands;             /* since the start; commands / commits is the grouping */
     double commit_seconds;        /* sum over commits */
     double commit_seconds_max;
+    struct histogram_counts commit_times;
     int64_t queue_depth;          /* commands that wait for the writer now */
     int64_t checkpoints;          /* complete ones, all jobs */
     int64_t checkpoint_bytes;

@@ -46,6 +46,7 @@ struct writer {
     bool tidy;                              /* the WAL wants to be truncated when it is quiet */
     int64_t commits, commands;
     double commit_seconds, commit_seconds_max;
+    struct histogram commit_times;
     /* the writing thread's alone */
     int wal_frames, wal_next;               /* in the log now; at how many to copy them back */
     int synchronous;                        /* what the connection is set to; -1: unknown */

@@ -280,6 +280,7 @@ static void finish_group(struct storage *storage, struct command *list, bool cou
     if (counts) {
         w->commits++;
         w->commit_seconds += seconds;
+        histogram_add(&w->commit_times, seconds);
         if (seconds > w->commit_seconds_max)
             w->commit_seconds_max = seconds;
     }

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import urllib.error
 import urllib.request
 
@@ -49,6 +50,50 @@ def metrics_faults(url):
     names = set(re.findall(rb"^# TYPE (\S+)", body, re.M))
     if len(names) < 5:
         yield f"only {len(names)} families"
+
+
+def histogram_faults(url, names):
+    """Each histogram's buckets grow, the last counts all, and the sum fits between what they allow."""
+    _, _, body = get(url + "/metrics")
+    samples = re.findall(r'^(\w+?)_(bucket|sum|count)(?:\{(.*)\})? (\S+)$', body.decode(), re.M)
+    of = {}
+    for name, part, labels, value in samples:
+        if f"# TYPE {name} histogram" not in body.decode():
+            continue
+        bound = re.search(r'le="([^"]+)"', labels)
+        rest = re.sub(r',?le="[^"]+"', "", labels)
+        of.setdefault((name, rest), {"bucket": []})
+        if part == "bucket":
+            of[name, rest]["bucket"].append((float(bound[1]), int(value)))
+        else:
+            of[name, rest][part] = float(value)
+    for key, one in of.items():
+        bounds, counts = [b for b, _ in one["bucket"]], [c for _, c in one["bucket"]]
+        if bounds != sorted(set(bounds)) or bounds[-1] != float("inf"):
+            yield f"{key}: bounds {bounds}"
+        if counts != sorted(counts) or counts[-1] != one["count"]:
+            yield f"{key}: counts {counts}, {one['count']} in all"
+        least = sum((c - b) * low for b, c, low in zip([0] + counts, counts, [0] + bounds))
+        if not least <= one["sum"] + 1e-6:
+            yield f"{key}: sum {one['sum']}, at least {least}"
+    for name in names:
+        if not any(key[0] == name and one["count"] > 0 for key, one in of.items()):
+            yield f"nothing was counted in {name}"
+
+
+def trained(url):
+    """Runs a short job to its end."""
+    config = {"experiment": "one", "n_s": 16, "batch": 20, "block": 0, "total_samples": 200, "test_samples": 20, "stop": "never"}
+    ask = urllib.request.Request(url + "/v1/jobs", json.dumps({"kind": "superposition", "config": config}).encode(),
+                                 {"Content-Type": "application/json"})
+    with urllib.request.urlopen(ask, timeout=20) as answer:
+        job = json.load(answer)["id"]
+    for _ in range(600):
+        state = json.loads(get(f"{url}/v1/jobs/{job}")[2])["state"]
+        if state in ("succeeded", "failed"):
+            return [] if state == "succeeded" else [state]
+        time.sleep(0.1)
+    return ["it does not end"]
 
 
 def resolve(document, node):
@@ -167,6 +212,11 @@ def main():
         try:
             url = daemon.stdout.readline().split()[-1]
             check("documents: /metrics passes promtool", metrics_faults(url))
+            check("documents: a job", trained(url))
+            check("documents: histograms add up", histogram_faults(url, ["motifd_http_request_duration_seconds",
+                                                                        "motifd_step_duration_seconds",
+                                                                        "motifd_database_commit_duration_seconds"]))
+            check("documents: /metrics passes promtool after it", metrics_faults(url))
             status, _, body = get(url + "/openapi.json")
             document = json.loads(body) if status == 200 else {"paths": {}}
             check("documents: /openapi.json is OpenAPI 3.1", structure_faults(document))
