@@ -1,4 +1,5 @@
-/* `motifctl attestation` and `motifctl verify`. The computing is motifd's: it lies beside motifctl, or on the PATH. */
+/* `motifctl attestation` and `motifctl verify`. The computing is motifd's: it lies beside motifctl, or on the PATH.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -45,17 +46,9 @@ static void view(struct ctl *ctl, const cJSON *document)
 static int attestation_run(struct ctl *ctl, const struct args *args)
 {
     char id[CTL_ID], path[128];
-    cJSON *document = NULL;
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     snprintf(path, sizeof(path), "/v1/jobs/%s/attestation", id);
-    if (code == CTL_SUCCESS)
-        code = ctl_get(ctl, path, &document);
-    if (code == CTL_SUCCESS && ctl->json)
-        ctl_print_json(ctl, document);
-    else if (code == CTL_SUCCESS)
-        view(ctl, document);
-    cJSON_Delete(document);
-    return code;
+    return code == CTL_SUCCESS ? ctl_show(ctl, &(struct http_request){.method = "GET", .path = path}, view) : code;
 }
 
 const struct command command_attestation = {

@@ -30,7 +30,8 @@ static void add_share(struct table *table, const cJSON *use)
     const cJSON *row = NULL;
     char text[16];
     double most = 0, motifs = json_number(use, "motifs");
-    cJSON_ArrayForEach(row, json_member(use, "symbols")) most = json_string(row, "symbol") ? fmax(most, json_number(row, "count")) : most;
+    cJSON_ArrayForEach(row, json_member(use, "symbols")) most =
+        json_string(row, "symbol") ? fmax(most, json_number(row, "count")) : most;
     snprintf(text, sizeof(text), "%.0f %%", 100 * most / motifs);
     table_add(table, most > 0 ? text : NULL);
 }
@@ -61,8 +62,8 @@ static void view_histogram(struct ctl *ctl, const cJSON *histogram)
             return;
         int length = most > 0 ? (int)lround(count->valuedouble / most * BAR) : 0;
         if (count->valuedouble > 0)
-            fprintf(ctl->out.stream, "  %8.4g .. %-8.4g %7.0f %.*s\n", edge->valuedouble, edge->next->valuedouble, count->valuedouble, length,
-                    "########################################");
+            fprintf(ctl->out.stream, "  %8.4g .. %-8.4g %7.0f %.*s\n", edge->valuedouble, edge->next->valuedouble,
+                    count->valuedouble, length, "########################################");
         edge = edge->next;
     }
 }
@@ -79,8 +80,9 @@ static void view_one(struct ctl *ctl, const cJSON *document)
 {
     const cJSON *top = NULL, *row = NULL;
     struct table table;
-    fprintf(ctl->out.stream, "channel %.0f: active at %.0f places of %.0f inputs of %.0f\n", json_number(document, "channel"),
-            json_number(document, "active"), json_number(document, "inputs"), json_number(document, "samples"));
+    fprintf(ctl->out.stream, "channel %.0f: active at %.0f places of %.0f inputs of %.0f\n",
+            json_number(document, "channel"), json_number(document, "active"), json_number(document, "inputs"),
+            json_number(document, "samples"));
     cJSON_ArrayForEach(row, json_member(document, "symbols"))
     {
         const char *symbol = json_string(row, "symbol");
@@ -114,22 +116,10 @@ static void add_query(struct buf *path, const struct args *args)
     }
 }
 
-static int write_png(struct ctl *ctl, const char *path, const char *file)
-{
-    struct http_request request = {.method = "GET", .path = path, .accept = "image/png"};
-    struct http_answer answer;
-    int code = ctl_call(ctl, &request, &answer, NULL);
-    if (code == CTL_SUCCESS)
-        code = ctl_write_file(ctl, file, &answer.body);
-    http_answer_close(&answer);
-    return code;
-}
-
 static int run(struct ctl *ctl, const struct args *args)
 {
     char id[CTL_ID];
     struct buf path;
-    cJSON *document = NULL;
     const char *channel = args->positional_count > 1 ? args->positional[1] : NULL, *png = args_value(args, "png");
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code != CTL_SUCCESS)
@@ -142,14 +132,10 @@ static int run(struct ctl *ctl, const struct args *args)
     if (path.failed)
         code = ctl_usage(ctl, "the options are too long");
     if (code == CTL_SUCCESS)
-        code = ctl_get(ctl, path.data, &document);
-    if (code == CTL_SUCCESS && ctl->json)
-        ctl_print_json(ctl, document);
-    else if (code == CTL_SUCCESS)
-        (channel ? view_one : view_all)(ctl, document);
+        code =
+            ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data}, channel ? view_one : view_all);
     if (code == CTL_SUCCESS && png)
-        code = write_png(ctl, path.data, png);
-    cJSON_Delete(document);
+        code = ctl_save(ctl, &(struct http_request){.method = "GET", .path = path.data, .accept = "image/png"}, png);
     buf_close(&path);
     return code;
 }
@@ -158,8 +144,10 @@ const struct command command_channels = {
     .name = "channels",
     .arguments = "JOB [CHANNEL]",
     .summary = "show what a model's channels stand for",
-    .text = "Looks through inputs of the job's own domain. Of all channels: how often each is active, and on which true symbol its motifs\n"
-            "lie where that is known. Of one: the histogram of its activations and the inputs that excite it most; --png draws them, cut to\n"
+    .text = "Looks through inputs of the job's own domain. Of all channels: how often each is active, and on which "
+            "true symbol its motifs\n"
+            "lie where that is known. Of one: the histogram of its activations and the inputs that excite it most; "
+            "--png draws them, cut to\n"
             "what the motif sees.",
     .example = "  motifctl channels latest --png channels.png\n"
                "  motifctl channels latest 3 --png three.png           what is motif 3?\n"

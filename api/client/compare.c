@@ -25,16 +25,15 @@ static void view(struct ctl *ctl, const cJSON *document)
         table_add(&table, text);
     }
     term_table(&ctl->out, &table);
-    fprintf(ctl->out.stream, "\nagreement %.1f %%, at least %.1f %%, on %.0f inputs\n", 100 * json_number(document, "agreement"),
-            100 * json_number(document, "least_agreement"), json_number(document, "samples"));
+    fprintf(ctl->out.stream, "\nagreement %.1f %%, at least %.1f %%, on %.0f inputs\n",
+            100 * json_number(document, "agreement"), 100 * json_number(document, "least_agreement"),
+            json_number(document, "samples"));
 }
 
 static int run(struct ctl *ctl, const struct args *args)
 {
     struct error err = {0};
     char id[CTL_ID], with[CTL_ID], path[128], body[160];
-    struct http_answer answer;
-    cJSON *document = NULL;
     long long samples;
     if (args_integer(args, "samples", 1, 1000, 100, &samples, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
@@ -45,21 +44,15 @@ static int run(struct ctl *ctl, const struct args *args)
         return code;
     snprintf(path, sizeof(path), "/v1/jobs/%s/compare", id);
     snprintf(body, sizeof(body), "{\"with\":\"%s\",\"samples\":%lld}", with, samples);
-    code = ctl_call(ctl, &(struct http_request){.method = "POST", .path = path, .body = body}, &answer, &document);
-    http_answer_close(&answer);
-    if (code == CTL_SUCCESS && ctl->json)
-        ctl_print_json(ctl, document);
-    else if (code == CTL_SUCCESS)
-        view(ctl, document);
-    cJSON_Delete(document);
-    return code;
+    return ctl_show(ctl, &(struct http_request){.method = "POST", .path = path, .body = body}, view);
 }
 
 const struct command command_compare = {
     .name = "compare",
     .arguments = "JOB JOB",
     .summary = "show which motifs of two jobs are the same",
-    .text = "Both models look at the same inputs. Each channel of the first stands beside that of the second whose motifs lie near its own;\n"
+    .text = "Both models look at the same inputs. Each channel of the first stands beside that of the second whose "
+            "motifs lie near its own;\n"
             "the agreement is twice the motifs found together over those found by either.",
     .example = "  motifctl compare 01JD8 01JD9",
     .options = options,

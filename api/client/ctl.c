@@ -42,7 +42,8 @@ int ctl_fault(struct ctl *ctl, int code, const struct error *err)
 {
     complain(ctl, err->message);
     if (code == CTL_UNREACHABLE && strstr(err->message, "connect"))
-        fprintf(ctl->err.stream, "is the daemon running? `motifd serve` starts one; --server or MOTIFD_SERVER names another\n");
+        fprintf(ctl->err.stream,
+                "is the daemon running? `motifd serve` starts one; --server or MOTIFD_SERVER names another\n");
     return code;
 }
 
@@ -120,16 +121,43 @@ int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_an
     return CTL_SUCCESS;
 }
 
-int ctl_get(struct ctl *ctl, const char *path, cJSON **json)
+static int document_of(struct ctl *ctl, const struct http_request *request, cJSON **json)
 {
-    struct http_request request = {.method = "GET", .path = path};
     struct http_answer answer;
-    int code = ctl_call(ctl, &request, &answer, json);
+    int code = ctl_call(ctl, request, &answer, json);
     http_answer_close(&answer);
     if (code == CTL_SUCCESS && !*json) {
         complain(ctl, "the server's answer is empty");
         return CTL_FAILED;
     }
+    return code;
+}
+
+int ctl_get(struct ctl *ctl, const char *path, cJSON **json)
+{
+    return document_of(ctl, &(struct http_request){.method = "GET", .path = path}, json);
+}
+
+int ctl_show(struct ctl *ctl, const struct http_request *request,
+             void (*view)(struct ctl *ctl, const cJSON *document))
+{
+    cJSON *document = NULL;
+    int code = document_of(ctl, request, &document);
+    if (code == CTL_SUCCESS && ctl->json)
+        ctl_print_json(ctl, document);
+    else if (code == CTL_SUCCESS)
+        view(ctl, document);
+    cJSON_Delete(document);
+    return code;
+}
+
+int ctl_save(struct ctl *ctl, const struct http_request *request, const char *file)
+{
+    struct http_answer answer;
+    int code = ctl_call(ctl, request, &answer, NULL);
+    if (code == CTL_SUCCESS)
+        code = ctl_write_file(ctl, file, &answer.body);
+    http_answer_close(&answer);
     return code;
 }
 
@@ -159,7 +187,9 @@ int ctl_read_file(struct ctl *ctl, const char *file, size_t most, struct buf *ou
     if (good && out->size > 0)
         return CTL_SUCCESS;
     error_set(&err, STATUS_IO, NULL, "%.200s: %s", file,
-              out->failed ? "is too large" : good ? "is empty" : "cannot be read");
+              out->failed ? "is too large"
+              : good      ? "is empty"
+                          : "cannot be read");
     return ctl_fault(ctl, CTL_USAGE, &err);
 }
 
@@ -266,8 +296,9 @@ int ctl_job_id(struct ctl *ctl, const char *wanted, bool trained, char *id)
         snprintf(id, CTL_ID, "%s", wanted);
         return CTL_SUCCESS;
     }
-    if (search.prefix && (!wanted[0] || strlen(wanted) > 26 ||
-                          strspn(wanted, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(wanted)))
+    if (search.prefix &&
+        (!wanted[0] || strlen(wanted) > 26 ||
+         strspn(wanted, "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen(wanted)))
         return ctl_usage(ctl, "a job is named by its id, the beginning of one, or latest; got %.80s", wanted);
     int code = each_job(ctl, match, &search);
     if (code != CTL_SUCCESS)

@@ -29,22 +29,23 @@ struct ctl {
 
 struct command {
     const char *name;
-    const char *arguments;  /* after the name in the usage line: "JOB [--name NAME]" */
-    const char *summary;    /* one line for the overview */
-    const char *text;       /* what it does, for its own help */
-    const char *example;    /* command lines with a word of explanation */
+    const char *arguments; /* after the name in the usage line: "JOB [--name NAME]" */
+    const char *summary;   /* one line for the overview */
+    const char *text;      /* what it does, for its own help */
+    const char *example;   /* command lines with a word of explanation */
     const struct option_spec *options;
-    size_t least, most;     /* positional arguments */
+    size_t least, most; /* positional arguments */
     int (*run)(struct ctl *ctl, const struct args *args);
 };
 
 /* One a command; main.c lists them. */
-extern const struct command command_submit, command_list, command_show, command_watch, command_metrics,
-    command_plot, command_motifs, command_channels, command_intervene, command_compare, command_evaluate, command_cancel, command_pause, command_resume, command_delete,
-    command_checkpoints, command_export, command_import, command_attestation, command_verify, command_artifacts, command_datasets,
-    command_kinds, command_system, command_health, command_completion, command_manual;
-extern const struct command *const ctl_commands[];     /* in the order of the help; ends with NULL */
-extern const struct option_spec ctl_shared_options[];  /* of every command */
+extern const struct command command_submit, command_list, command_show, command_watch, command_metrics, command_plot,
+    command_motifs, command_channels, command_intervene, command_compare, command_evaluate, command_cancel,
+    command_pause, command_resume, command_delete, command_checkpoints, command_export, command_import,
+    command_attestation, command_verify, command_artifacts, command_datasets, command_kinds, command_system,
+    command_health, command_completion, command_manual;
+extern const struct command *const ctl_commands[];    /* in the order of the help; ends with NULL */
+extern const struct option_spec ctl_shared_options[]; /* of every command */
 
 /* --- talking to the server --- */
 
@@ -54,6 +55,11 @@ extern const struct option_spec ctl_shared_options[];  /* of every command */
 int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_answer *answer, cJSON **json);
 /* GET of a document, with nothing else of interest. */
 int ctl_get(struct ctl *ctl, const char *path, cJSON **json);
+/* Asks and shows the document: with --json as it came, otherwise by `view`. */
+int ctl_show(struct ctl *ctl, const struct http_request *request,
+             void (*view)(struct ctl *ctl, const cJSON *document));
+/* Asks and writes the body to a file. */
+int ctl_save(struct ctl *ctl, const struct http_request *request, const char *file);
 /* The exit code for a status line of an error, and the words for it on stderr. */
 int ctl_refused(struct ctl *ctl, const struct http_answer *answer);
 int ctl_fault(struct ctl *ctl, int code, const struct error *err);

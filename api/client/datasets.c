@@ -1,5 +1,5 @@
-/* `motifctl datasets`: upload, list, show, preview, delete. An upload is announced by its SHA-256, so that one that broke off goes on where
- * it stopped when the same command is given again. */
+/* `motifctl datasets`: upload, list, show, preview, delete. An upload is announced by its SHA-256, so that one that
+ * broke off goes on where it stopped when the same command is given again. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ static const struct option_spec options[] = {
 
 static const char *format_of(const char *file)
 {
-    static const char *const endings[][2] = {{".npz", "npz"}, {".npy", "npy"},   {".csv", "csv"}, {".tsv", "csv"},
+    static const char *const endings[][2] = {{".npz", "npz"}, {".npy", "npy"},  {".csv", "csv"},    {".tsv", "csv"},
                                              {".tar", "tar"}, {".fa", "fasta"}, {".fasta", "fasta"}};
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
         size_t length = strlen(file), tail = strlen(endings[i][0]);
@@ -73,18 +73,17 @@ static void add_option(struct buf *path, const char *name, const char *value)
 static void print_dataset(struct ctl *ctl, const cJSON *set)
 {
     const cJSON *shape = json_member(set, "shape");
-    fprintf(ctl->out.stream, "%s  %s, %.0f samples of %.0f x %.0f x %.0f, target %s, %d names\n", json_string(set, "name"),
-            json_string(set, "kind"), json_number(set, "samples"), json_number(shape, "channels"), json_number(shape, "rows"),
-            json_number(shape, "cols"), json_string(set, "target"), cJSON_GetArraySize(json_member(set, "vocabulary")));
+    fprintf(ctl->out.stream, "%s  %s, %.0f samples of %.0f x %.0f x %.0f, target %s, %d names\n",
+            json_string(set, "name"), json_string(set, "kind"), json_number(set, "samples"),
+            json_number(shape, "channels"), json_number(shape, "rows"), json_number(shape, "cols"),
+            json_string(set, "target"), cJSON_GetArraySize(json_member(set, "vocabulary")));
     fprintf(ctl->out.stream, "sha256 %s\n", json_string(set, "sha256"));
 }
 
 static int send(struct ctl *ctl, const struct args *args, const char *name, FILE *file, const char *format)
 {
     char hash[HASH_TEXT];
-    struct http_answer answer = {0};
     struct buf path;
-    cJSON *set = NULL;
     int64_t bytes, from;
     int code = hash_file(ctl, file, args->positional[2], hash, &bytes);
     if (code != CTL_SUCCESS)
@@ -101,15 +100,12 @@ static int send(struct ctl *ctl, const struct args *args, const char *name, FILE
     add_option(&path, "group", args_value(args, "group"));
     add_option(&path, "layout", args_has(args, "channels-first") ? "channels-first" : NULL);
     (void)fseeko(file, from, SEEK_SET);
-    struct http_request request = {.method = "PUT", .path = path.data, .from = file, .from_bytes = bytes - from,
+    struct http_request request = {.method = "PUT",
+                                   .path = path.data,
+                                   .from = file,
+                                   .from_bytes = bytes - from,
                                    .type = "application/octet-stream"};
-    code = ctl_call(ctl, &request, &answer, &set);
-    http_answer_close(&answer);
-    if (code == CTL_SUCCESS && ctl->json)
-        ctl_print_json(ctl, set);
-    else if (code == CTL_SUCCESS)
-        print_dataset(ctl, set);
-    cJSON_Delete(set);
+    code = ctl_show(ctl, &request, print_dataset);
     buf_close(&path);
     return code;
 }
@@ -128,19 +124,11 @@ static int put(struct ctl *ctl, const struct args *args)
     return code;
 }
 
-static int list(struct ctl *ctl)
+static void view_list(struct ctl *ctl, const cJSON *document)
 {
-    cJSON *document = NULL;
     const cJSON *set;
     struct table table;
     char text[96];
-    int code = ctl_get(ctl, "/v1/datasets", &document);
-    if (code == CTL_SUCCESS && ctl->json)
-        ctl_print_json(ctl, document);
-    if (code != CTL_SUCCESS || ctl->json) {
-        cJSON_Delete(document);
-        return code;
-    }
     table_init(&table, "NAME|KIND|TARGET|>SAMPLES|>SHAPE|>NAMES|>SIZE");
     cJSON_ArrayForEach(set, json_member(document, "datasets"))
     {
@@ -159,35 +147,35 @@ static int list(struct ctl *ctl)
         table_add(&table, text);
     }
     term_table(&ctl->out, &table);
-    cJSON_Delete(document);
-    return CTL_SUCCESS;
 }
 
 /* Shows, saves the picture of, or deletes one. */
 static int act(struct ctl *ctl, const struct args *args, const char *verb)
 {
-    struct http_answer answer = {0};
     struct buf path, file;
-    cJSON *set = NULL;
     const char *name = args->positional[1], *output = args_value(args, "output");
-    bool preview = strcmp(verb, "preview") == 0, show = strcmp(verb, "show") == 0;
+    struct http_request request = {.method = "GET"};
+    int code;
     buf_init(&path, 4096);
     buf_init(&file, 256);
     buf_text(&path, "/v1/datasets/");
     http_escape(&path, name);
-    buf_text(&path, preview ? "/preview" : "");
-    buf_format(&file, "%s.png", name);
-    struct http_request request = {.method = preview || show ? "GET" : "DELETE", .path = path.data,
-                                   .accept = preview ? "image/png" : NULL};
-    int code = ctl_call(ctl, &request, &answer, show ? &set : NULL);
-    if (code == CTL_SUCCESS && preview)
-        code = ctl_write_file(ctl, output ? output : file.data, &answer.body);
-    else if (code == CTL_SUCCESS && show && ctl->json)
-        ctl_print_json(ctl, set);
-    else if (code == CTL_SUCCESS && show)
-        print_dataset(ctl, set);
-    http_answer_close(&answer);
-    cJSON_Delete(set);
+    if (strcmp(verb, "show") == 0) {
+        request.path = path.data;
+        code = ctl_show(ctl, &request, print_dataset);
+    } else if (strcmp(verb, "preview") == 0) {
+        buf_text(&path, "/preview");
+        buf_format(&file, "%s.png", name);
+        request.path = path.data;
+        request.accept = "image/png";
+        code = ctl_save(ctl, &request, output ? output : file.data);
+    } else {
+        struct http_answer answer;
+        request.path = path.data;
+        request.method = "DELETE";
+        code = ctl_call(ctl, &request, &answer, NULL);
+        http_answer_close(&answer);
+    }
     buf_close(&path);
     buf_close(&file);
     return code;
@@ -198,7 +186,7 @@ static int run(struct ctl *ctl, const struct args *args)
     const char *verb = args->positional_count > 0 ? args->positional[0] : "list";
     bool one = strcmp(verb, "show") == 0 || strcmp(verb, "preview") == 0 || strcmp(verb, "delete") == 0;
     if (strcmp(verb, "list") == 0 && args->positional_count <= 1)
-        return list(ctl);
+        return ctl_show(ctl, &(struct http_request){.method = "GET", .path = "/v1/datasets"}, view_list);
     if (strcmp(verb, "put") == 0 && args->positional_count == 3)
         return put(ctl, args);
     if (one && args->positional_count == 2)
@@ -210,7 +198,8 @@ const struct command command_datasets = {
     .name = "datasets",
     .arguments = "[list | put NAME FILE | show NAME | preview NAME | delete NAME]",
     .summary = "data sets of your own: upload, list, show, delete",
-    .text = "A data set is an .npz or .npy (NumPy), .csv or .tsv, .tar (PNG or WAV, labels.csv) or .fa file. It is checked while it\n"
+    .text = "A data set is an .npz or .npy (NumPy), .csv or .tsv, .tar (PNG or WAV, labels.csv) or .fa file. It is "
+            "checked while it\n"
             "arrives and never changes. An upload that broke off goes on where it stopped: give the command again.",
     .example = "  motifctl datasets put digits digits.npz\n"
                "  motifctl datasets preview digits\n"

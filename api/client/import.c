@@ -10,11 +10,14 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
+static void view(struct ctl *ctl, const cJSON *job)
+{
+    fprintf(ctl->out.stream, "%s %s\n", json_string(job, "id"), job_title(job));
+}
+
 static int run(struct ctl *ctl, const struct args *args)
 {
-    struct http_answer answer = {0};
     struct buf file, path;
-    cJSON *job = NULL;
     const char *name = args_value(args, "name");
     int code = ctl_read_file(ctl, args->positional[0], FILE_MOST, &file);
     buf_init(&path, 4096);
@@ -23,17 +26,13 @@ static int run(struct ctl *ctl, const struct args *args)
         buf_text(&path, "?name=");
         http_escape(&path, name);
     }
-    struct http_request request = {.method = "POST", .path = path.data, .body = file.data, .body_bytes = file.size,
+    struct http_request request = {.method = "POST",
+                                   .path = path.data,
+                                   .body = file.data,
+                                   .body_bytes = file.size,
                                    .type = "application/octet-stream"};
-    if (code == CTL_SUCCESS) {
-        code = ctl_call(ctl, &request, &answer, &job);
-        http_answer_close(&answer);
-    }
-    if (code == CTL_SUCCESS && ctl->json)
-        ctl_print_json(ctl, job);
-    else if (code == CTL_SUCCESS)
-        fprintf(ctl->out.stream, "%s %s\n", json_string(job, "id"), job_title(job));
-    cJSON_Delete(job);
+    if (code == CTL_SUCCESS)
+        code = ctl_show(ctl, &request, view);
     buf_close(&file);
     buf_close(&path);
     return code;
@@ -43,8 +42,9 @@ const struct command command_import = {
     .name = "import",
     .arguments = "FILE",
     .summary = "make a job of a model that was exported",
-    .text = "The job has succeeded and answers motifs, predict, evaluate and export like the one the file comes from.\n"
-            "A file that is damaged, or whose model does not fit its configuration, is refused.",
+    .text =
+        "The job has succeeded and answers motifs, predict, evaluate and export like the one the file comes from.\n"
+        "A file that is damaged, or whose model does not fit its configuration, is refused.",
     .example = "  motifctl import weights.safetensors --name borrowed",
     .options = options,
     .least = 1,

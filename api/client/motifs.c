@@ -39,17 +39,6 @@ static void png_name(const char *file, long long seed, bool several, char *out, 
         snprintf(out, bytes, "%s", file);
 }
 
-static int write_png(struct ctl *ctl, const char *path, const char *body, const char *file)
-{
-    struct http_request request = {.method = "POST", .path = path, .body = body, .accept = "image/png"};
-    struct http_answer answer;
-    int code = ctl_call(ctl, &request, &answer, NULL);
-    if (code == CTL_SUCCESS)
-        code = ctl_write_file(ctl, file, &answer.body);
-    http_answer_close(&answer);
-    return code;
-}
-
 static int draw_one(struct ctl *ctl, const char *path, const char *body, long long seed)
 {
     struct http_request request = {.method = "POST", .path = path, .body = body};
@@ -98,7 +87,9 @@ static int run(struct ctl *ctl, const struct args *args)
         code = draw_one(ctl, path, body, seed + i);
         if (code == CTL_SUCCESS && png) {
             png_name(png, seed + i, count > 1, file, sizeof(file));
-            code = write_png(ctl, path, body, file);
+            code = ctl_save(
+                ctl, &(struct http_request){.method = "POST", .path = path, .body = body, .accept = "image/png"},
+                file);
         }
         cJSON_free(body);
     }
@@ -109,8 +100,10 @@ const struct command command_motifs = {
     .name = "motifs",
     .arguments = "JOB",
     .summary = "show where the model sees its motifs in an input",
-    .text = "Draws the input with a letter for each motif at its place: its channel, bright where it is the strongest of its\n"
-            "footprint. Below: what each channel found, the model's answer, and the truth. Works while the job trains, on its\n"
+    .text = "Draws the input with a letter for each motif at its place: its channel, bright where it is the "
+            "strongest of its\n"
+            "footprint. Below: what each channel found, the model's answer, and the truth. Works while the job "
+            "trains, on its\n"
             "last checkpoint.",
     .example = "  motifctl motifs latest --seed 3 --png three.png\n"
                "  motifctl motifs 01JD8 --seed 0 --count 4\n"

@@ -16,7 +16,8 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from event_stream import Daemon, Stream  # noqa: E402
+from daemon import Daemon  # noqa: E402
+from event_stream import Stream  # noqa: E402
 
 READERS = 4
 

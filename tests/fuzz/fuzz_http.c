@@ -20,29 +20,12 @@
 #include "server/streams.h"
 #include "storage/storage.h"
 
-#define HOST "Host: localhost\r\n"
-#define JOB "{\"kind\":\"pathways\",\"config\":{\"trials\":1}}"
 #define FIN_AFTER_MS 1
 #define DEADLINE_MS 300 /* the reaper ends what the FIN does not */
 #define PATIENCE_MS 20000
 
-const struct fuzz_seed fuzz_seeds[] = {
-    FUZZ_SEED("GET /healthz HTTP/1.1\r\n" HOST "\r\n"),
-    FUZZ_SEED("GET /v1/jobs?limit=2&state=queued HTTP/1.1\r\n" HOST "Accept: application/json\r\nX:\r\nY:  c \r\nZ:\td\r\n\r\n"),
-    FUZZ_SEED("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nContent-Length: 41\r\nIdempotency-Key: a\r\n\r\n" JOB),
-    FUZZ_SEED("POST /v1/jobs?dry_run=1 HTTP/1.1\r\n" HOST "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-              "29\r\n" JOB "\r\n0\r\n\r\n"),
-    FUZZ_SEED("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 4\r\nContent-Length: 44\r\n\r\nabcdGET /v1/system HTTP/1.1\r\n" HOST "\r\n"),
-    FUZZ_SEED("POST /v1/jobs HTTP/1.1\r\n" HOST "Content-Length: 5\r\nTransfer-Encoding: xchunked\r\nExpect: 100-continue\r\n\r\n0\r\n\r\n"),
-    FUZZ_SEED("GET /v1/kinds HTTP/1.1\r\n" HOST "\r\nGET /v1/kinds/sparling HTTP/1.1\r\n" HOST "If-None-Match: \"a\", *\r\n\r\nHEAD / HTTP/1.1\r\n" HOST "\r\n"),
-    FUZZ_SEED("PATCH /v1/jobs/01ARZ3NDEKTSV4RRFFQ69G5FAV HTTP/1.1\r\n" HOST "Content-Type: application/merge-patch+json\r\nIf-Match: W/\"1\"\r\n"
-              "Content-Length: 14\r\n\r\n{\"priority\":1}"),
-    FUZZ_SEED("PUT /v1/datasets/a?format=csv&label=b&sha256=0 HTTP/1.1\r\n" HOST "Content-Type: text/csv\r\nContent-Length: 8\r\n\r\na,b\r\n1,2\r\n"),
-    FUZZ_SEED("GET /openapi.json HTTP/1.0\r\nAuthorization: Bearer motif_x\r\nRange: bytes=0-9\r\nOrigin: http://localhost\r\n\r\n"),
-    FUZZ_SEED("GET /v1/events?after=now HTTP/1.1\r\n" HOST "Last-Event-ID: 7\r\n\r\n"),
-    FUZZ_SEED("DELETE /v1/jobs/%30%31 HTTP/1.1\nHost: 127.0.0.1\nX: a\n b\n\n"),
-};
-const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
+const struct fuzz_seed fuzz_seeds[1]; /* none: they are corpus/http */
+const size_t fuzz_seed_count = 0;
 
 /* ---- the server, made once ------------------------------------------------------------------------------ */
 

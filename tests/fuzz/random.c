@@ -23,10 +23,11 @@ static void collect(int count, char **paths)
 {
     seeds = malloc((fuzz_seed_count + (size_t)count) * sizeof *seeds);
     FUZZ_CHECK(seeds != NULL);
-    memcpy(seeds, fuzz_seeds, fuzz_seed_count * sizeof *seeds);
-    seed_count = fuzz_seed_count;
+    for (seed_count = 0; seed_count < fuzz_seed_count; seed_count++)
+        seeds[seed_count] = fuzz_seeds[seed_count];
     for (int i = 0; i < count; i++)
         seeds[seed_count++] = load(paths[i]);
+    FUZZ_CHECK(seed_count > 0);
 }
 
 static uint64_t state = 0x9E3779B97F4A7C15u;

@@ -15,7 +15,8 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from event_stream import TINY, Daemon, Stream  # noqa: E402
+from daemon import TINY, Daemon  # noqa: E402
+from event_stream import Stream  # noqa: E402
 
 TABLE = "".join(f"{i % 7},{i % 5},{i % 3},{'ab'[i % 2]}\n" for i in range(40))
 CSV = "one,two,three,label\n" + TABLE
@@ -97,10 +98,7 @@ class Run:
         path = re.sub(r"{(\w+)}", lambda m: str(names[m.group(1)]), pattern)
         told = re.sub(r"{(\w+)}", lambda m: f"${m.group(1)}" if m.group(1) in ("id", "sha256") else str(names[m.group(1)]), pattern)
         headers = dict(headers or {})
-        if raw is not None:
-            status, answered, content = self.upload(method, path + query, raw, headers)
-        else:
-            status, answered, content = self.daemon.ask(method, path + query, body, headers)
+        status, answered, content = self.daemon.ask(method, path + query, raw if body is None else body, headers=headers)
         words = ["curl -s"] + ([f"-X {method}"] if method not in ("GET", "POST") or (method == "POST" and body is None and raw is None) else [])
         words.append(f'"$url{told}{query}"' if query else f"$url{told}")
         words += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items()]
@@ -111,18 +109,6 @@ class Run:
         if record:
             self.examples[method, pattern] = (" ".join(words), status, show(answered, content))
         return status, answered, content
-
-    def upload(self, method, path, raw, headers):
-        import urllib.error
-        import urllib.request
-        request = urllib.request.Request(self.daemon.url + path, raw, headers, method=method)
-        try:
-            answer = urllib.request.urlopen(request, timeout=60)
-        except urllib.error.HTTPError as error:
-            answer = error
-        with answer:
-            content = answer.read()
-            return answer.status, answer.headers, json.loads(content) if content[:1] == b"{" else content
 
     def await_state(self, job, *states):
         for _ in range(1200):

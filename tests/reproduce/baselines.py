@@ -17,12 +17,13 @@ import hashlib
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 import urllib.request
 
-from sweep import ENDED, Daemon, cell, pair, value_of
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from daemon import Daemon as Process  # noqa: E402
+from sweep import ENDED, Daemon, cell, pair, value_of  # noqa: E402
 
 FIGURES = ("fpe", "fne", "ce", "e2ee", "exact", "achieved_density", "single_error")
 TITLES = ("FPE", "FNE", "CE", "E2EE", "exact", "density", "single-motif error")
@@ -83,17 +84,6 @@ ORDER = [
     ("sparling", "e2ee", "l1-2"), ("sparling", "achieved_density", "kl-0.1"), ("sparling", "achieved_density", "kl-10"),
     ("sparling", "achieved_density", "kl-1000"), ("kl-1000", "exact", "kl-10"), ("direct", "single_error", "sparling"),
 ]
-
-
-def start(motifd, folder):
-    """A daemon of our own on the folder; its address."""
-    with open(os.path.join(folder, "motifd.log"), "ab") as log:
-        daemon = subprocess.Popen([motifd, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "motifd.db")],
-                                  stdout=subprocess.PIPE, stderr=log, text=True)
-    line = daemon.stdout.readline()
-    if not line.startswith("listening on "):
-        sys.exit("the daemon did not start; %s says why" % os.path.join(folder, "motifd.log"))
-    return daemon, line.split()[-1]
 
 
 def body_of(options, daemon, name, settings, jobs):
@@ -227,13 +217,13 @@ def main():
     os.makedirs(options.out, exist_ok=True)
     if options.url:
         return 0 if work(options, options.url) else 1
-    process, url = start(options.motifd, options.out)
+    with open(os.path.join(options.out, "motifd.log"), "ab") as log:
+        process = Process(options.motifd, os.path.join(options.out, "motifd.db"), log=log)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(143))
     try:
-        return 0 if work(options, url) else 1
+        return 0 if work(options, process.url) else 1
     finally:  # it saves what is under way
-        process.send_signal(signal.SIGTERM)
-        process.wait(60)
+        process.end()
 
 
 if __name__ == "__main__":

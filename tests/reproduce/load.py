@@ -13,11 +13,12 @@ import json
 import multiprocessing
 import os
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from daemon import Daemon  # noqa: E402
 
 JOB = {"kind": "sparling", "preset": "digitcircle", "config": {"total_samples": 100000000}}
 SMALL = {"kind": "pathways", "preset": "single-layer", "priority": -50}
@@ -164,16 +165,13 @@ def main():
     cores = len(os.sched_getaffinity(0))
     folder = tempfile.mkdtemp(prefix="motifd-load-")
     log = open(os.path.join(folder, "log"), "w")
-    daemon = subprocess.Popen([options.motifd, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "motifd.db"),
-                               "--workers", str(cores), "--threads-per-job", "1", "--job-nice", str(options.job_nice), "--rate-limit", "0",
-                               "--queue-limit", "1000000", "--connections-per-address", str(options.drips + 50)],
-                              stdout=subprocess.PIPE, stderr=log, text=True)
+    daemon = Daemon(options.motifd, os.path.join(folder, "motifd.db"), "--workers", str(cores), "--threads-per-job", "1", "--job-nice",
+                    str(options.job_nice), "--rate-limit", "0", "--queue-limit", "1000000", "--connections-per-address",
+                    str(options.drips + 50), log=log)
     try:
-        port = int(daemon.stdout.readline().rsplit(":", 1)[1])
-        kept = report(asyncio.run(load(options, port, cores)))
+        kept = report(asyncio.run(load(options, daemon.port, cores)))
     finally:
-        daemon.send_signal(signal.SIGTERM)
-        code = daemon.wait(30)
+        code = daemon.end()
         log.close()
         shutil.rmtree(folder)
     print(f"the daemon ended with {code}")

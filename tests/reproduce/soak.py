@@ -13,13 +13,11 @@ import json
 import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
 
-from load import Asker, expect
+from load import Asker, Daemon, expect
 
 TINY = {"kind": "pathways", "config": {"dictionary": "dirac-hadamard", "filter_length": 16, "length": 1, "nonzeros": "1,2", "trials": 8}}
 ASKERS = 4
@@ -97,15 +95,12 @@ def main():
     options = parser.parse_args()
     folder = tempfile.mkdtemp(prefix="motifd-soak-")
     log = open(os.path.join(folder, "log"), "w")
-    daemon = subprocess.Popen([options.motifd, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "motifd.db"), "--rate-limit", "0"],
-                              stdout=subprocess.PIPE, stderr=log, text=True)
+    daemon = Daemon(options.motifd, os.path.join(folder, "motifd.db"), "--rate-limit", "0", log=log)
     start = time.monotonic()
     try:
-        port = int(daemon.stdout.readline().rsplit(":", 1)[1])
-        before, after = asyncio.run(soak(options, port))
+        before, after = asyncio.run(soak(options, daemon.port))
     finally:
-        daemon.send_signal(signal.SIGTERM)
-        code = daemon.wait(30)
+        code = daemon.end()
         log.close()
         shutil.rmtree(folder)
     memory = [figure["process_resident_memory_bytes"] for figure in (before, after)]

@@ -2,10 +2,16 @@
 """What motifctl writes of itself: completions for three shells and the manual page hold every command and option.
 
 usage: check_motifctl.py MOTIFCTL"""
+import os
+import pty
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
+import tempfile
+import time
 
 failed = []
 
@@ -19,6 +25,59 @@ def check(name, good, detail=""):
 
 def run(*command, text=None):
     return subprocess.run(command, input=text, capture_output=True, text=True)
+
+
+TYPED = (("motifctl su", "submit"), ("motifctl submit --dr", "--dry-run"), ("motifctl plot latest --pn", "--png"))
+
+
+def completed(motifctl):
+    """fish and zsh complete for real; where one is not installed, that is said."""
+    with tempfile.TemporaryDirectory() as home:
+        os.symlink(os.path.abspath(motifctl), os.path.join(home, "motifctl"))
+        environment = {**os.environ, "HOME": home, "PATH": f"{home}:{os.environ['PATH']}", "TERM": "dumb"}
+        for shell, place in (("fish", ".config/fish/completions/motifctl.fish"), ("zsh", "functions/_motifctl")):
+            if not shutil.which(shell):
+                print(f"skipped: {shell} is not installed, so its completion was not tried")
+                continue
+            path = os.path.join(home, place)
+            os.makedirs(os.path.dirname(path))
+            with open(path, "w") as file:
+                file.write(run(motifctl, "completion", shell).stdout)
+            for typed, expected in TYPED:
+                got = (by_fish if shell == "fish" else by_zsh)(typed, home, environment)
+                check(f"motifctl: {shell} completes '{typed}'", expected in got, repr(got))
+
+
+def by_fish(typed, home, environment):
+    return subprocess.run(["fish", "-c", f'complete -C "{typed}"'], env=environment, capture_output=True, text=True).stdout
+
+
+def by_zsh(typed, home, environment):
+    """zsh completes at a terminal alone: it gets one, the words and a tab, and shows what stands in the line."""
+    line = f"fpath=({home}/functions $fpath); autoload -Uz compinit && compinit -u -D; show() {{ zle -I; print -r -- \"<$BUFFER>\" }}\n"
+    line += "zle -N show; bindkey '^X' show; print rea''dy\n"
+    child, terminal = pty.fork()
+    if child == 0:
+        os.execvpe("zsh", ["zsh", "-f", "-i"], environment)
+    said = b""
+
+    def until(sign):
+        nonlocal said
+        end = time.monotonic() + 60
+        while sign not in said and time.monotonic() < end:
+            if select.select([terminal], [], [], 1)[0]:
+                said += os.read(terminal, 65536)
+        return said
+
+    os.write(terminal, line.encode())
+    until(b"ready")
+    said = b""
+    os.write(terminal, typed.encode() + b"\t\x18")
+    until(b">")
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    os.close(terminal)
+    return said.decode(errors="replace").rpartition("<")[2]
 
 
 def main(motifctl):
@@ -41,6 +100,7 @@ def main(motifctl):
     for words, place, expected in (("su", 1, "submit"), ("submit --dr", 2, "--dry-run"), ("plot latest --pn", 3, "--png")):
         result = run("bash", "-c", asked, motifctl, words, str(place))
         check(f"motifctl: bash completes '{words}'", result.stdout.strip() == expected, result.stdout + result.stderr)
+    completed(motifctl)
     page = manual.replace("\\-", "-")
     lacks = [name for name in commands if f'.SS "{name} ' not in page]
     lacks += [option for name in commands for option in options[name] if f"\\fB--{option}\\fR" not in page]

@@ -17,6 +17,9 @@ import urllib.request
 
 import jsonschema
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from daemon import Daemon  # noqa: E402
+
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 failed = 0
 
@@ -207,10 +210,9 @@ def main():
         print("promtool is not installed (Debian package prometheus)")
         return 77
     with tempfile.TemporaryDirectory() as folder:
-        daemon = subprocess.Popen([sys.argv[1], "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "db")],
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        daemon = Daemon(sys.argv[1], os.path.join(folder, "db"))
+        url = daemon.url
         try:
-            url = daemon.stdout.readline().split()[-1]
             check("documents: /metrics passes promtool", metrics_faults(url))
             check("documents: a job", trained(url))
             check("documents: histograms add up", histogram_faults(url, ["motifd_http_request_duration_seconds",
@@ -223,8 +225,7 @@ def main():
             check("documents: its schemas are JSON Schema 2020-12", schema_faults(document))
             check("documents: answers are as described", answer_faults(document, url))
         finally:
-            daemon.terminate()
-            code = daemon.wait(20)
+            code = daemon.end()
         check("documents: the daemon ends well", [] if code == 0 else [f"exit code {code}"])
     return 1 if failed else 0
 

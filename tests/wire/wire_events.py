@@ -10,7 +10,8 @@ import time
 import traceback
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from event_stream import Daemon, Stream  # noqa: E402
+from daemon import Daemon  # noqa: E402
+from event_stream import Stream  # noqa: E402
 
 
 def follows_a_job(daemon):

@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from event_stream import TINY, Daemon  # noqa: E402
+from daemon import TINY, Daemon  # noqa: E402
 
 
 def run(name, command, folder, expected, **environment):

@@ -5,15 +5,13 @@ one, medians and faults are told.
 usage: wire_sweep.py MOTIFD SWEEP"""
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import urllib.request
 
-TINY = """image_size=32 classes=3 min_symbols=1 max_symbols=2 shift=1 margin=8 min_radius=5 width=16 motifs=3 units=1
-channels=16 layers=1 heads=2 feed_forward=32 batch=4 validation_every=40 validation_samples=8 checkpoint_every=20
-test_samples=8 motif_samples=8 stage_samples=4 curriculum=0 density_start=0.01""".split()
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from daemon import TINY, Daemon  # noqa: E402
 
 
 def count(url):
@@ -23,13 +21,12 @@ def count(url):
 
 def main(motifd, sweep):
     with tempfile.TemporaryDirectory() as folder:
-        daemon = subprocess.Popen([motifd, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "motif.db")],
-                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        daemon = Daemon(motifd, os.path.join(folder, "motif.db"))
+        url = daemon.url
         try:
-            url = daemon.stdout.readline().split()[-1]
             command = [sys.executable, sweep, "--url", url, "--preset", "digitcircle-quick", "--seeds", "1,2,3"]
-            for field in TINY:
-                command += ["--set", field]
+            for field, value in TINY.items():
+                command += ["--set", f"{field}={value}"] if field != "total_samples" else []
             grid = command + ["--grid", "total_samples=40,80", "--csv", os.path.join(folder, "out.csv")]
             first = subprocess.run(grid, capture_output=True, text=True, timeout=200)
             assert first.returncode == 0, first.stderr
@@ -46,8 +43,7 @@ def main(motifd, sweep):
             wrong = subprocess.run(command + ["--grid", "widht=16,32"], capture_output=True, text=True, timeout=200)
             assert wrong.returncode == 1 and "did you mean 'width'" in wrong.stderr and count(url) == 6
         finally:
-            daemon.send_signal(signal.SIGTERM)
-            daemon.wait(60)
+            daemon.end()
     print("ok sweep")
 
 

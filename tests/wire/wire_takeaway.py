@@ -14,8 +14,6 @@ import sys
 import tempfile
 import time
 import traceback
-import urllib.error
-import urllib.request
 
 import numpy
 import onnx
@@ -23,42 +21,23 @@ import onnx.checker
 import onnx.helper
 import onnx.numpy_helper
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "harness")]
 import safetensors_file  # noqa: E402
+from daemon import JSON, TINY, Daemon  # noqa: E402
 
-TINY = {"image_size": 32, "classes": 3, "min_symbols": 1, "max_symbols": 2, "shift": 1, "margin": 8, "min_radius": 5,
-        "width": 16, "motifs": 3, "units": 1, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "batch": 4,
-        "validation_every": 40, "validation_samples": 8, "checkpoint_every": 20, "test_samples": 8, "motif_samples": 8,
-        "stage_samples": 4, "curriculum": 0, "density_start": 0.01, "total_samples": 400}
-JSON, BYTES = "application/json", "application/octet-stream"
+SMALL = {**TINY, "total_samples": 400}
+BYTES = "application/octet-stream"
 
 
-class Daemon:
+class Giver(Daemon):
     def __init__(self, program, folder):
-        self.process = subprocess.Popen([program, "serve", "--listen", "127.0.0.1:0", "--db", os.path.join(folder, "db"),
-                                         "--data", os.path.join(folder, "sets")],
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-        self.url = self.process.stdout.readline().split()[-1]
-
-    def ask(self, method, path, body=None, kind=JSON, headers=None):
-        """(status, headers, bytes or parsed JSON)"""
-        data = json.dumps(body).encode() if isinstance(body, (dict, list)) else body
-        request = urllib.request.Request(self.url + path, data, {**({"Content-Type": kind} if data else {}), **(headers or {})},
-                                         method=method)
-        try:
-            answer = urllib.request.urlopen(request, timeout=60)
-        except urllib.error.HTTPError as error:
-            answer = error
-        with answer:
-            content = answer.read()
-            if "json" in (answer.headers.get_content_type() or "") and content:
-                content = json.loads(content)
-            return answer.status, answer.headers, content
+        super().__init__(program, os.path.join(folder, "db"), "--data", os.path.join(folder, "sets"))
 
     def job(self, name):
         return self.ask("GET", f"/v1/jobs/{name}")[2]
 
-    def train(self, preset="digitcircle-quick", settings=TINY, kind="sparling", **changes):
+    def train(self, preset="digitcircle-quick", settings=SMALL, kind="sparling", **changes):
         asked = {"kind": kind, "preset": preset, "config": {**settings, **changes}}
         status, _, job = self.ask("POST", "/v1/jobs", {name: value for name, value in asked.items() if value is not None})
         assert status == 201, job
@@ -69,10 +48,6 @@ class Daemon:
             time.sleep(0.1)
         assert job["state"] == "succeeded", job
         return job["id"]
-
-    def close(self):
-        self.process.terminate()
-        return self.process.wait(30)
 
 
 def control(daemon, folder, *words):
@@ -561,7 +536,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for name in "ab":
             os.mkdir(os.path.join(folder, name))
-        daemon, other = (Daemon(sys.argv[1], os.path.join(folder, name)) for name in "ab")
+        daemon, other = (Giver(sys.argv[1], os.path.join(folder, name)) for name in "ab")
         try:
             job = daemon.train()
             wanted = sys.argv[3:]
@@ -574,7 +549,7 @@ def main():
                     print("not ok takeaway:", check.__name__)
                     failed += 1
         finally:
-            codes = [daemon.close(), other.close()]
+            codes = [daemon.end(), other.end()]
         print("ok" if codes == [0, 0] else "not ok", "takeaway: the daemons end well")
         failed += codes != [0, 0]
     return 1 if failed else 0

@@ -12,12 +12,12 @@ import numpy as np
 HERE = pathlib.Path(__file__).resolve().parent
 
 
-def png(rows, cols):
+def png(rows, cols, bits=8, colours=0, bytes_a_pixel=1, palette=b""):
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    raw = b"".join(b"\0" + bytes((r * 40 + c * 7) % 256 for c in range(cols)) for r in range(rows))
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", cols, rows, 8, 0, 0, 0, 0)) +
-            chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
+    raw = b"".join(bytes([r % 5 if palette else 0]) + bytes((r * 40 + c * 7) % 256 for c in range(cols * bytes_a_pixel)) for r in range(rows))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", cols, rows, bits, colours, 0, 0, 0)) +
+            (chunk(b"PLTE", palette) + chunk(b"tRNS", b"\x80") if palette else b"") + chunk(b"IDAT", zlib.compress(raw)) + chunk(b"IEND", b""))
 
 
 def wav(count):
@@ -67,3 +67,5 @@ for name, method in (("stored", zipfile.ZIP_STORED), ("deflated", zipfile.ZIP_DE
         archive.writestr("folder/two", b"b")
     write(f"archive/{name}.zip", b"0", out.getvalue())
 write("archive/folders.tar", b"1", tar({"a/b": b"1", "c": b"22", "d/e/f": b""}))
+for name, data in (("grey", png(3, 4)), ("colours", png(3, 4, 8, 6, 4)), ("deep", png(3, 4, 16, 2, 6)), ("palette", png(6, 4, 8, 3, 1, bytes(range(99)) * 7 + bytes(75)))):
+    write(f"png/{name}", b"", data)

@@ -1,0 +1,60 @@
+"""A daemon of a program's own, on a free port and a database that it is given."""
+import json
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+
+# A network that trains in a moment.
+TINY = {"image_size": 32, "classes": 3, "min_symbols": 1, "max_symbols": 2, "shift": 1, "margin": 8, "min_radius": 5,
+        "width": 16, "motifs": 3, "units": 1, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "batch": 4,
+        "validation_every": 40, "validation_samples": 8, "checkpoint_every": 20, "test_samples": 8, "motif_samples": 8,
+        "stage_samples": 4, "curriculum": 0, "density_start": 0.01, "total_samples": 100}
+JSON = "application/json"
+
+
+class Daemon:
+    def __init__(self, program, database, *options, log=None):
+        """`log` is a file for what it says; without one it says nothing but errors, here."""
+        self.command = [program, "serve", "--listen", "127.0.0.1:0", "--db", database, *(() if log else ("--log-level", "error")), *options]
+        self.log = log
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        line = self.process.stdout.readline()
+        if not line.startswith("listening on "):
+            raise SystemExit(f"the daemon did not start; it ended with {self.process.wait(60)}")
+        self.url = line.split()[-1]
+        self.port = int(self.url.rsplit(":", 1)[1])
+
+    def end(self, number=signal.SIGTERM):
+        """The exit code."""
+        self.process.send_signal(number)
+        code = self.process.wait(60)
+        self.process.stdout.close()
+        return code
+
+    def ask(self, method, path, body=None, kind=JSON, headers=None):
+        """(status, headers, bytes or parsed JSON); the body is bytes, or anything else as JSON."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        request = urllib.request.Request(self.url + path, data, {**({"Content-Type": kind} if data else {}), **(headers or {})}, method=method)
+        try:
+            answer = urllib.request.urlopen(request, timeout=60)
+        except urllib.error.HTTPError as error:
+            answer = error
+        with answer:
+            content = answer.read()
+            parsed = content and "json" in (answer.headers.get_content_type() or "")
+            return answer.status, answer.headers, json.loads(content) if parsed else content
+
+    def submit(self, **changes):
+        status, _, job = self.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick",
+                                                       "config": {**TINY, **changes}})
+        assert status == 201, job
+        return job["id"]
+
+    def metric(self, name):
+        """A value of /metrics."""
+        text = self.ask("GET", "/metrics")[2].decode()
+        return next(float(line.split()[1]) for line in text.splitlines() if line.split()[0] == name)
