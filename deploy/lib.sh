@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Shared by quickstart and test; sourced by bash with `set -euo pipefail` and the current directory
 # at the root of the tree.
 

@@ -91,7 +91,7 @@ echo "slurm $(sinfo --version | cut -d' ' -f2): $node is idle"
 job=(submit --preset digitcircle-quick --set total_samples=2000 --set checkpoint_every=400 --set seed=5)
 "$build/motifd" serve --listen 127.0.0.1:0 --db "$work/plain.db" --data "$work/plain" --threads-per-job 1 >"$work/plain.out" 2>"$work/plain.log" &
 daemon=$!
-until_true 60 grep -q listening "$work/plain.out" || fail "the daemon does not start"
+until_true 60 grep -qs listening "$work/plain.out" || fail "the daemon does not start"
 MOTIFD_SERVER=$(sed -n '1s/^listening on //p' "$work/plain.out") "$build/motifctl" "${job[@]}" --watch >"$work/plain.watch" 2>&1 || fail "the undisturbed run failed"
 MOTIFD_SERVER=$(sed -n '1s/^listening on //p' "$work/plain.out") "$build/motifctl" export latest "$work/plain.safetensors" >/dev/null
 kill "$daemon"
@@ -116,7 +116,7 @@ other=$(sbatch --parsable --partition high --ntasks 1 --exclusive --output "$wor
 is_requeued() { [ "$(scontrol show job "$id" | sed -n 's/.*Restarts=\([0-9]*\).*/\1/p')" -ge 1 ]; }
 until_true 120 is_requeued || fail "the job was not requeued: $(squeue)"
 echo "preempted by job $other, and requeued"
-grep -q 'drained: ending' "$work/job.log" || fail "the preempted daemon did not drain"
+until_true 30 grep -q 'drained: ending' "$work/job.log" || fail "the preempted daemon did not drain"
 until_true 180 has_address || fail "the requeued daemon does not start"
 ask watch latest >"$work/watch.log" 2>&1 || fail "the run failed after the preemption"
 ask export latest "$work/slurm.safetensors" >/dev/null
