@@ -17,8 +17,8 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,t
     && bash -c '. deploy/lib.sh && install_packages build && apt-get install -y --no-install-recommends ccache'
 COPY . .
 RUN --mount=type=cache,target=/root/.cache/ccache --mount=type=cache,target=/root/.npm \
-    CC='ccache gcc' meson setup build -Dtests=false && ninja -C build motifd motifctl && strip build/motifd build/motifctl \
-    && deploy/rootfs /rootfs build/motifd build/motifctl
+    CC='ccache gcc' meson setup build -Dtests=false && ninja -C build motifd motifctl motif-train && strip build/motifd build/motifctl build/motif-train \
+    && deploy/rootfs /rootfs build/motifd build/motifctl build/motif-train
 
 FROM scratch
 COPY --from=build /rootfs /
