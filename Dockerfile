@@ -14,7 +14,7 @@ COPY deploy/packages deploy/lib.sh deploy/
 # Debian's image throws packages away after an installation; the cache is to keep them.
 RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
     rm -f /etc/apt/apt.conf.d/docker-clean \
-    && bash -c '. deploy/lib.sh && install_packages build && apt-get install -y --no-install-recommends ccache'
+    && bash -c '. deploy/lib.sh && install_packages build page && apt-get install -y --no-install-recommends ccache'
 COPY . .
 RUN --mount=type=cache,target=/root/.cache/ccache --mount=type=cache,target=/root/.npm \
     CC='ccache gcc' meson setup build -Dtests=false && ninja -C build motifd motifctl motif-train && strip build/motifd build/motifctl build/motif-train \
