@@ -100,7 +100,11 @@ static enum status prepare(struct exchange *x, const struct bundle *bundle, stru
     if (settings != NULL) {
         json_canonical(settings, config);
     }
-    enum status status = import_model_open(x, model, text_of(bundle->attestation, "kind"), config->data,
+    enum status status = buf_status(config, "a configuration", err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = import_model_open(x, model, text_of(bundle->attestation, "kind"), config->data,
                                            "/__metadata__/manifest", err);
     if (status == STATUS_OK) {
         status = take_checkpoints(x, bundle, model, import, err);

@@ -1,5 +1,7 @@
 #include "server/crew.h"
 
+#include "server/crash.h"
+
 #include <pthread.h>
 #include <stdlib.h>
 
@@ -17,6 +19,7 @@ struct crew {
 static void *run(void *context)
 {
     struct crew *crew = context;
+    crash_thread();
     (void)pthread_mutex_lock(&crew->lock);
     for (;;) {
         while (crew->count == 0 && !crew->stop) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/kernels/blas.h"
+#include "server/crash.h"
 #include "server/files.h"
 #include "server/notify.h"
 #include "server/priority.h"
@@ -233,6 +234,9 @@ static enum status start(struct daemon *daemon, struct error *err)
     if (status == STATUS_OK) {
         status = start_storage(daemon, err);
     }
+    if (status == STATUS_OK) { /* not before the database is ours, since the report lies beside it */
+        status = crash_prepare(daemon->settings->db, daemon->facts.build, err);
+    }
     if (status == STATUS_OK) {
         status = start_core(daemon, err);
     }
@@ -381,5 +385,6 @@ int daemon_serve(const struct settings *settings)
     drain(&daemon);
     journal_line(daemon.journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL, "drained: ending");
     stop(&daemon);
+    crash_finish();
     return code;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "server/crash.h"
 #include "server/executor_int.h"
 
 struct desk { /* of one run */
@@ -166,5 +167,8 @@ void executor_run_thread(struct executor *executor, const struct storage_job *jo
         .line = line,
         .leave = leave,
     };
+    crash_thread();
+    crash_job(job->id);
     (void)run_job(&setup, &host, job);
+    crash_job("");
 }

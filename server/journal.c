@@ -1,5 +1,7 @@
 #include "server/journal.h"
 
+#include "server/crash.h"
+
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -192,6 +194,7 @@ void journal_line(struct journal *journal, enum log_level level, enum journal_co
         line[used++] = '}';
         line[used++] = '\n';
         /* A log that cannot be written is not a reason to stop. */
+        crash_note(line, used);
         ssize_t written = write(journal->fd, line, used);
         (void)written;
     }

@@ -2,7 +2,7 @@
  * run, and in opening, asking, drawing, comparing, surveying and exporting a model. Each call gives what it gives otherwise, or says
  * STATUS_NO_MEMORY; a run whose calls all went well has saved the same bytes; nothing leaks (the sanitizer build sees that).
  *
- * Places are walked with a stride unless MOTIF_FAULT_STRIDE=1. */
+ * Places are walked with a stride unless MOTIF_FAULT_STRIDE=1. An argument names one method alone. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -260,6 +260,7 @@ static void model_calls(const struct method *m, const void *config, struct run_h
 
 /* ---- the sweep -------------------------------------------------------------------------------------------------- */
 
+static const char *only; /* this method; NULL: all */
 static int complaints;
 
 /* Of two sequences of calls; a faulted run ends at its first failure. */
@@ -327,6 +328,8 @@ static void every_call_of_every_method(void **state)
 {
     int stride = fault_stride(23);
     for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
+        if (only != NULL && strcmp(only, subjects[i].kind) != 0)
+            continue;
         const struct method *m = method_find(subjects[i].kind);
         void *config = malloc(m->config.struct_bytes);
         struct trace right, asked;
@@ -346,9 +349,10 @@ static void every_call_of_every_method(void **state)
     assert_int_equal(complaints, 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_of_every_method)};
+    only = argc > 1 ? argv[1] : NULL;
     fault_libraries();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,20 +105,23 @@ static void write_misses(const struct open_domain *domain, const struct motif_er
 }
 
 /* Each convolution of g as a dictionary (docs/pathways.md). */
-static void write_coherence(const struct network *network, const struct sink *out)
+static enum status write_coherence(const struct network *network, const struct sink *out, struct error *err)
 {
     struct method_convolution all[COHERENCE_LAYERS];
     size_t count = network_convolutions(network, all, COHERENCE_LAYERS);
     sink_begin_list(out, "coherence");
     for (size_t i = 0; i < count && i < COHERENCE_LAYERS; i++) {
-        double length = (double)all[i].inputs * all[i].height * all[i].width;
+        double length = (double)all[i].inputs * all[i].height * all[i].width, coherence = convolution_coherence(&all[i]);
+        if (isnan(coherence))
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the coherence of %s", all[i].name);
         sink_begin_object(out, NULL);
         sink_text(out, "layer", all[i].name);
-        sink_number(out, "coherence", convolution_coherence(&all[i]));
+        sink_number(out, "coherence", coherence);
         sink_number(out, "welch_floor", coherence_floor_welch(length, all[i].filters));
         sink_end_object(out);
     }
     sink_end_list(out);
+    return STATUS_OK;
 }
 
 static void write_three(const struct sink *out, const char *name, const double *values)
@@ -183,9 +186,10 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     if (e->chance.samples > 0)
         write_chance(out, &e->chance, run->config.chance_shuffles);
     enum status status = theorem_result(run, out, err);
+    if (!status)
+        status = write_coherence(run->network, out, err);
     if (status)
         return status;
-    write_coherence(run->network, out);
     write_stages(run, out);
     write_misses(&run->domain, &e->errors, out);
     write_confusion(&run->domain, &e->errors, out);
