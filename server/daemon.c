@@ -58,22 +58,36 @@ static enum status deal_threads(struct daemon *daemon, struct error *err)
     return STATUS_OK;
 }
 
-/* The names of --executors, and where motif-train is: beside this program. */
-static void find_executors(struct daemon *daemon)
+/* motif-train lies beside this program. False where it does not: this installation goes without. */
+static bool find_trainer(char *path, size_t room)
+{
+    ssize_t length = readlink("/proc/self/exe", path, room - sizeof "motif-train");
+    path[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(path, '/');
+    if (slash != NULL) {
+        memcpy(slash + 1, "motif-train", sizeof "motif-train");
+    }
+    return slash != NULL && access(path, X_OK) == 0;
+}
+
+/* The names of --executors, those that are here. */
+static enum status find_executors(struct daemon *daemon, struct error *err)
 {
     size_t count = 0;
+    bool trainer = find_trainer(daemon->trainer, sizeof daemon->trainer);
     char *rest = daemon->executors_text, *name;
     (void)snprintf(daemon->executors_text, sizeof daemon->executors_text, "%s", daemon->settings->executors);
     while ((name = strsep(&rest, ",")) != NULL &&
            count + 1 < sizeof daemon->executors / sizeof daemon->executors[0]) {
-        daemon->executors[count++] = name;
+        if (trainer || strcmp(name, "thread") == 0) {
+            daemon->executors[count++] = name;
+        }
     }
-    ssize_t length = readlink("/proc/self/exe", daemon->trainer, sizeof daemon->trainer - sizeof "motif-train");
-    if (length > 0) {
-        daemon->trainer[length] = '\0';
-        char *slash = strrchr(daemon->trainer, '/');
-        memcpy(slash != NULL ? slash + 1 : daemon->trainer, "motif-train", sizeof "motif-train");
+    if (count == 0) {
+        return error_set(err, STATUS_INVALID, NULL, "--executors %.40s: motif-train is not beside this program",
+                         daemon->settings->executors);
     }
+    return STATUS_OK;
 }
 
 static enum status start_core(struct daemon *daemon, struct error *err)
@@ -82,7 +96,9 @@ static enum status start_core(struct daemon *daemon, struct error *err)
     const struct kernels *kernels = daemon->kernels;
     size_t method_count = 0;
     const struct method *const *methods = methods_all(&method_count);
-    find_executors(daemon);
+    if (find_executors(daemon, err) != STATUS_OK) {
+        return err->code;
+    }
     struct executor_options executor = {
         .executor = daemon->executors[0],
         .trainer = daemon->trainer,

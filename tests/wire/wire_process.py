@@ -11,7 +11,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from event_stream import TINY, Daemon  # noqa: E402
+from daemon import TINY, Daemon  # noqa: E402
 
 MOTIFD, ROUNDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3
 PATIENCE = 240
@@ -221,10 +221,10 @@ def the_token(daemon):
         for method, path in (("POST", "run"), ("GET", "run/checkpoints?epoch=1"), ("GET", "run/checkpoints/1?epoch=1"), ("POST", "run/end?epoch=1"),
                              ("POST", "run/reports?epoch=1"), ("PUT", "run/upload?epoch=1&offset=0"), ("PUT", "run/artifacts/a.txt?epoch=1"),
                              ("POST", "run/checkpoints?epoch=1")):
-            assert daemon.ask(method, f"/v1/jobs/{job}/{path}", None if method == "GET" else {}, headers)[0] == 401, (method, path)
+            assert daemon.ask(method, f"/v1/jobs/{job}/{path}", None if method == "GET" else {}, headers=headers)[0] == 401, (method, path)
     # A token of a trainer grants nothing elsewhere, also where everybody may do everything.
     for method, path in (("GET", "/v1/jobs"), ("POST", f"/v1/jobs/{job}/cancel"), ("GET", "/metrics"), ("DELETE", f"/v1/jobs/{job}")):
-        assert daemon.ask(method, path, None, {"Authorization": "Bearer motifrun_" + "A" * 43})[0] == 401
+        assert daemon.ask(method, path, headers={"Authorization": "Bearer motifrun_" + "A" * 43})[0] == 401
     assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] == 202
     await_state(daemon, job, "cancelled")
 
