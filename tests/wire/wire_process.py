@@ -2,7 +2,7 @@
 """Jobs that motif-train trains: the bits of the thread executor, pause and cancel, a trainer that is killed, a daemon that is killed, and
 what a trainer's token opens.
 
-usage: wire_process.py MOTIFD [ROUNDS]     kills of each kind (3)"""
+usage: wire_process.py MOTIFD [ROUNDS]     kills of each kind (2)"""
 import json
 import os
 import signal
@@ -13,7 +13,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
 from daemon import TINY, Daemon  # noqa: E402
 
-MOTIFD, ROUNDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 3
+MOTIFD, ROUNDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 2
 PATIENCE = 240
 PATHWAYS = {"filters": 2, "filter_length": 32, "length": 128, "nonzeros": "1,2,4", "trials": 10}
 LONG = 4000000
