@@ -158,8 +158,7 @@ struct spike_code {
 };
 struct tensor *op_spike_kl(struct exec *e, const struct spike_code *of, const struct spike_code *prior,
                            struct tensor *selector, bool printed, double factor);
-/* factor * divergence of a coin with the mean of all odds from one with `rate`. Of ranks that share a batch the first has the value,
- * the others 0, as parts of a sum. */
+/* factor * divergence of a coin with the mean of all odds from one with `rate`. */
 struct tensor *op_rate_kl(struct exec *e, struct tensor *odds, double rate, double factor);
 struct tensor *op_softmax_rows(struct exec *e, struct tensor *x);
 /* A weight [rows][cols] as rows. */

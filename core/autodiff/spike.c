@@ -336,17 +336,12 @@ struct tensor *op_rate_kl(struct exec *e, struct tensor *odds, double rate, doub
     struct rate_node *n = op_alloc(e, sizeof *n);
     if (out == NULL || n == NULL)
         return NULL;
-    double count = op_total(e, (double)odds->count);
     for (size_t i = 0; i < odds->count; i++)
-        mean += (double)odds->data[i] / count;
-    if (!op_ranks_sum(e, &mean, 1))
-        return NULL;
+        mean += (double)odds->data[i] / (double)odds->count;
     double a = fmin(fmax(mean, CLAMP), 1.0 - CLAMP);
     out->data[0] = (real)(factor * (a * log(a / rate) + (1.0 - a) * log((1.0 - a) / (1.0 - rate))));
-    if (op_ranked(e) && comm_rank(e->comm) > 0)
-        out->data[0] = R(0.0);
     *n = (struct rate_node){.odds = odds};
     if (mean > CLAMP && mean < 1.0 - CLAMP)
-        n->slope = factor * (log(a / rate) - log((1.0 - a) / (1.0 - rate))) / count;
+        n->slope = factor * (log(a / rate) - log((1.0 - a) / (1.0 - rate))) / (double)odds->count;
     return op_done(e, &n->node, "rate_kl", rate_backward, out, since);
 }

@@ -16,13 +16,21 @@ static void update_task(void *context, int chunk, int worker)
     r->status[chunk] = r->update(r->context, chunk, &r->error[chunk]);
 }
 
+static enum status one_by_one(struct round *r, int count, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < count; i++)
+        status = r->update(r->context, i, err);
+    return status;
+}
+
 enum status starts_update(struct pool *pool, int count,
                           enum status (*update)(void *context, int start, struct error *err), void *context,
                           struct error *err)
 {
-    if (count == 1)
-        return update(context, 0, err);
     struct round r = {.update = update, .context = context};
+    if (count == 1 || pool == NULL)
+        return one_by_one(&r, count, err);
     pool_run(pool, update_task, &r, count);
     for (int i = 0; i < count; i++)
         if (r.status[i])

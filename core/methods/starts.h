@@ -8,7 +8,8 @@
 enum { STARTS_MOST = 64, STARTS_PREFIX = 24 };
 
 /* One update of each of `count`: of several at once on the pool, where each has a thread of its own; of a single one
- * on the caller's, which may use the pool itself. The first error in their order is the one that comes back. */
+ * on the caller's, which may use the pool itself. The first error in their order is the one that comes back. pool NULL: one after another, as ranks want it that
+ * share the rows of each. */
 enum status starts_update(struct pool *pool, int count,
                           enum status (*update)(void *context, int start, struct error *err), void *context,
                           struct error *err);

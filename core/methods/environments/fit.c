@@ -138,6 +138,14 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct arcs *ar
     return STATUS_OK;
 }
 
+void tree_fit_share(struct tree_fit *fit, struct comm *comm)
+{
+    if (fit->model->setup.batch < comm_size(comm)) /* every rank takes all of it */
+        return;
+    gradients_init(&fit->gradients, fit->model->params, comm, &fit->exec);
+    fit->comm = fit->gradients.comm;
+}
+
 void tree_fit_destroy(struct tree_fit *fit)
 {
     if (!fit)
@@ -180,15 +188,16 @@ enum status tree_fit_pack(struct tree_fit *fit, enum pack_role role, struct pack
 
 /* ---- an update ---------------------------------------------------------------------------------------- */
 
-static void draw_batch(struct tree_fit *f)
+/* The rows of this rank. */
+static void draw_batch(struct tree_fit *f, struct comm_share own)
 {
     const struct fit_setup *s = &f->model->setup;
     const struct environments *data = f->data;
     struct philox from = philox_stream(s->seed, STREAM_BATCH, (uint64_t)f->updates);
     bool given = s->encoder == ENCODER_GIVEN;
     size_t width = (size_t)(given ? s->latent : s->features);
-    for (int i = 0; i < s->batch; i++) {
-        size_t row = (size_t)((uint64_t)philox_u32(&from, (uint64_t)i) * (uint64_t)data->rows >> 32);
+    for (int i = 0; i < (int)own.count; i++) {
+        size_t row = (size_t)((uint64_t)philox_u32(&from, (uint64_t)(own.first + i)) * (uint64_t)data->rows >> 32);
         memcpy(f->x + (size_t)i * width, (given ? data->z : data->x) + row * width, width * sizeof *f->x);
         f->y[i] = data->y[row];
         f->node[i] = data->node[row] + f->arcs->offset;
@@ -231,25 +240,34 @@ enum status tree_fit_update(struct tree_fit *f, struct error *err)
     const struct fit_setup *s = &f->model->setup;
     struct exec *e = &f->exec;
     double loss = 0, rate = rate_of(f);
-    draw_batch(f);
+    struct comm_share own = comm_share(f->comm, s->batch);
+    int rows = (int)own.count;
+    draw_batch(f, own);
+    gradients_begin(&f->gradients);
     params_begin_step(f->model->params);
     exec_begin(e, true, (uint64_t)f->updates);
-    struct tensor *z = encode(f->model, e, f->x, s->batch);
+    exec_set_share(e, own.first, own.count, s->batch);
+    struct tensor *z = encode(f->model, e, f->x, rows);
     if (s->encoder != ENCODER_GIVEN && s->unit_variance)
         z = op_unit_columns(e, z, f->model->deviation);
     struct tensor *y = op_tree_heads(e, z, f->node, f->model->base, f->model->changes, &f->arcs->heads);
     enum status status = exec_status(e, err);
     if (status)
         return status;
-    for (int i = 0; i < s->batch; i++) {
+    for (int i = 0; i < rows; i++) {
         double miss = (double)y->data[i] - (double)f->y[i];
         loss += miss * miss / s->batch;
         f->slope[i] = (float)(2 * miss / s->batch);
     }
+    status = comm_sum(f->comm, &loss, 1, err);
+    if (status)
+        return status;
     f->last_loss = loss;
     if (!isfinite(loss))
         return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)f->updates);
     status = tape_backward(e, y, f->slope, err);
+    if (!status)
+        status = gradients_finish(&f->gradients, err);
     if (!status)
         status = adam_step(f->adam, e, rate, NULL, err);
     if (status)

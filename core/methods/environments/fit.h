@@ -8,6 +8,7 @@
 #include "core/methods/environments/arcs.h"
 #include "core/methods/environments/least.h"
 #include "core/nn/adam.h"
+#include "core/nn/gradients.h"
 #include "core/nn/layers.h"
 
 enum fit_encoder { ENCODER_LINEAR, ENCODER_MLP, ENCODER_GIVEN }; /* given: z itself */
@@ -44,6 +45,8 @@ struct tree_fit {
     const struct arcs *arcs;
     const struct environments *data;
     struct adam *adam;
+    struct gradients gradients;
+    struct comm *comm; /* ranks that share the rows of a batch; NULL: one */
     struct arena arena;
     struct exec exec;
     struct pool *own; /* NULL: that of others */
@@ -59,6 +62,8 @@ struct tree_fit {
 enum status tree_fit_create(const struct fit_setup *setup, const struct arcs *arcs, const struct environments *data,
                             const char *prefix, const struct kernels *kernels, struct pool *pool, bool alone,
                             struct tree_fit **fit, struct error *err);
+/* From now on ranks share the rows of each batch. */
+void tree_fit_share(struct tree_fit *fit, struct comm *comm);
 void tree_fit_destroy(struct tree_fit *fit); /* NULL is fine */
 enum status tree_fit_update(struct tree_fit *fit, struct error *err);
 bool tree_fit_done(const struct tree_fit *fit);

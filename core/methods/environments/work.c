@@ -291,8 +291,12 @@ static enum status create_fit(struct method_run *run, int restart, const char *p
                               struct tree_fit **fit, struct error *err)
 {
     struct fit_setup setup = environments_setup(&run->own, run->train->features, restart);
-    return tree_fit_create(&setup, &run->arcs, run->train, prefix, run->walk.env.kernels, run->walk.env.pool, alone,
+    enum status status =
+        tree_fit_create(&setup, &run->arcs, run->train, prefix, run->walk.env.kernels, run->walk.env.pool, alone,
                            fit, err);
+    if (!status)
+        tree_fit_share(*fit, run->walk.env.comm);
+    return status;
 }
 
 static enum status open_fits(struct method_run *run, struct error *err)
@@ -388,7 +392,8 @@ static void metrics(struct method_run *run)
 
 enum status tree_case_update(struct method_run *run, struct error *err)
 {
-    enum status status = starts_update(run->walk.env.pool, run->fit_count, update_start, run, err);
+    struct pool *pool = comm_size(run->walk.env.comm) > 1 ? NULL : run->walk.env.pool;
+    enum status status = starts_update(pool, run->fit_count, update_start, run, err);
     if (status)
         return status;
     run->walk.work++;

@@ -109,6 +109,12 @@ enum status fit_create(const struct fit_setup *setup, const struct fit_data *dat
     return STATUS_OK;
 }
 
+void fit_share(struct fit *fit, struct comm *comm)
+{
+    gradients_init(&fit->gradients, fit->model->params, comm, &fit->exec);
+    fit->comm = fit->gradients.comm;
+}
+
 void fit_destroy(struct fit *fit)
 {
     if (!fit)
@@ -279,32 +285,36 @@ static double warmth(const struct fit *f)
     return done < (double)f->setup.warm_up ? done / (double)f->setup.warm_up : 1;
 }
 
-/* The encoder takes the batch whole, the decoder by pieces. */
-static enum status work_batch(struct fit *f, int rows, double *loss, struct error *err)
+/* The encoder takes the batch whole, the decoder by pieces. `own` of its rows are here. */
+static enum status work_batch(struct fit *f, int rows, struct comm_share own, double *loss, struct error *err)
 {
     struct exec *e = &f->exec;
     int g = f->setup.shape.features, k = f->setup.shape.latent, piece = piece_of(f, 1);
     double divergence = f->setup.beta / rows / (f->setup.objective == OBJECTIVE_CODE ? k : 1), decoded = 0;
     f->model->warmth = warmth(f);
     exec_begin(e, true, (uint64_t)f->updates);
-    struct tensor *x = tensor_wrap_rows(e, f->input, rows, g, false);
+    int count = (int)own.count;
+    exec_set_share(e, own.first, own.count, rows);
+    struct tensor *x = tensor_wrap_rows(e, f->input, count, g, false);
     struct spike_code code = latent_encode(f->model, e, x);
-    struct tensor *z = latent_sample(f->model, e, &code, 0);
+    struct tensor *z = latent_sample(f->model, e, &code, own.first);
     enum status status = exec_status(e, err);
-    for (int at = 0; !status && at < rows; at += piece)
-        status = work_piece(f, z, at, rows - at < piece ? rows - at : piece, rows, &decoded, err);
+    for (int at = 0; !status && at < count; at += piece)
+        status = work_piece(f, z, at, count - at < piece ? count - at : piece, rows, &decoded, err);
     if (status)
         return status;
     struct tensor *total = op_known(e, z, decoded, f->dz);
     total = plus(e, total, latent_divergence(f->model, e, x, &code, f->setup.printed, divergence));
-    if (f->model->pseudo)
+    if (f->model->pseudo && comm_rank(e->comm) == 0) /* of pseudo-inputs, that all ranks have: once in the sum */
         total =
             plus(e, total, latent_rate(f->model, e, f->setup.rate, divergence * rows * (f->setup.printed ? g : k)));
-    total = priors(f, total);
+    if (comm_rank(e->comm) == 0) /* once in the sum over ranks */
+        total = priors(f, total);
     status = tape_backward(e, total, NULL, err);
-    if (!status)
-        *loss = (double)total->data[0];
-    return status;
+    if (status)
+        return status;
+    *loss = (double)total->data[0];
+    return comm_sum(e->comm, loss, 1, err);
 }
 
 /* ---- update ----------------------------------------------------------------------------------------- */
@@ -388,12 +398,17 @@ enum status fit_update(struct fit *fit, struct error *err)
     enum status status = begin_skip(f, &keeps, err);
     if (f->ordered != f->epoch)
         shuffle(f);
-    gather(f, f->order + f->position, rows);
+    f->exec.comm = rows < comm_size(f->comm) ? NULL : f->comm;
+    struct comm_share own = comm_share(f->exec.comm, rows);
+    gather(f, f->order + f->position + own.first, (int)own.count);
     params_begin_step(f->model->params);
+    gradients_begin(&f->gradients);
     if (!status)
-        status = work_batch(f, rows, &loss, err);
+        status = work_batch(f, rows, own, &loss, err);
     if (!status && !isfinite(loss))
         status = error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld", (long long)f->updates);
+    if (!status && f->exec.comm)
+        status = gradients_finish(&f->gradients, err);
     if (!status)
         status = adam_step(f->adam, &f->exec, f->setup.learning_rate, NULL, err);
     if (!status)

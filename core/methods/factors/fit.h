@@ -17,6 +17,7 @@
 #include "core/data/features.h"
 #include "core/methods/factors/prior.h"
 #include "core/nn/adam.h"
+#include "core/nn/gradients.h"
 
 enum factors_objective { OBJECTIVE_CODE, OBJECTIVE_PAPER };
 enum factors_zeros { ZEROS_THRESHOLD, ZEROS_PROXIMAL, ZEROS_SKIP };
@@ -49,6 +50,8 @@ struct fit {
     struct fit_data data;
     struct latent_model *model;
     struct adam *adam;
+    struct gradients gradients;
+    struct comm *comm; /* ranks that share the rows of a batch; NULL: one. Of a batch with fewer rows than ranks each takes all */
     struct exec exec, decoder; /* the decoder's passes have a tape of their own, a few rows at a time */
     struct arena arena, decoder_arena;
     struct pool *own; /* NULL: that of whoever made it */
@@ -69,6 +72,8 @@ struct fit {
 enum status fit_create(const struct fit_setup *setup, const struct fit_data *data, const char *prefix,
                        const struct kernels *kernels, struct pool *pool, bool alone, struct fit **fit,
                        struct error *err);
+/* From now on ranks share the rows of each batch. */
+void fit_share(struct fit *fit, struct comm *comm);
 void fit_destroy(struct fit *fit); /* NULL is fine */
 /* One batch. STATUS_NUMERIC where the loss is not finite. */
 enum status fit_update(struct fit *fit, struct error *err);

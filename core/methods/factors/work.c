@@ -82,8 +82,10 @@ static enum status open_fits(struct method_run *run, bool chosen, struct error *
         starts_prefix(i, prefix);
         status = fit_create(&setup, &run->data, prefix, run->walk.env.kernels, run->walk.env.pool, count > 1,
                             &run->fits[i], err);
-        if (!status)
+        if (!status) {
+            fit_share(run->fits[i], run->walk.env.comm);
             run->fit_count = i + 1;
+        }
     }
     return status;
 }
@@ -276,6 +278,7 @@ static enum status choose(struct method_run *run, struct error *err)
         fit_create(&setup, &run->data, "", run->walk.env.kernels, run->walk.env.pool, false, &kept, err);
     if (status)
         return status;
+    fit_share(kept, run->walk.env.comm);
     fit_copy(kept, run->fits[best]);
     for (int i = 0; i < count; i++)
         fit_destroy(run->fits[i]);
@@ -317,7 +320,8 @@ enum status case_update(struct method_run *run, struct error *err)
         return update_nmf(run, err);
     struct fit *first = run->fits[0];
     int count = run->fit_count;
-    enum status status = starts_update(run->walk.env.pool, count, update_start, run, err);
+    struct pool *pool = comm_size(run->walk.env.comm) > 1 ? NULL : run->walk.env.pool;
+    enum status status = starts_update(pool, count, update_start, run, err);
     if (status)
         return status;
     metrics(run, first->last_rows * count, first->last_loss);

@@ -127,6 +127,7 @@ static enum status open_case(struct method_run *run, struct error *err)
 
 struct batch {
     struct method_run *run;
+    int first; /* of this rank's units */
     struct trial_request request[BATCH_CODES];
     struct trial_outcome outcome[BATCH_CODES];
     enum status status[BATCH_CODES];
@@ -136,9 +137,10 @@ struct batch {
 static void do_unit(void *context, int chunk, int worker)
 {
     struct batch *b = context;
-    error_clear(&b->error[chunk]);
-    b->status[chunk] = trial_run(&b->run->scenario, b->run->spaces[worker], &b->request[chunk], &b->outcome[chunk],
-                                 &b->error[chunk]);
+    int i = b->first + chunk;
+    error_clear(&b->error[i]);
+    b->status[i] =
+        trial_run(&b->run->scenario, b->run->spaces[worker], &b->request[i], &b->outcome[i], &b->error[i]);
 }
 
 static void add_outcome(struct curve_point *p, const struct trial_outcome *o, bool bounds)
@@ -179,7 +181,16 @@ static enum status do_batch(struct method_run *run, struct curve_point *point, b
             .bounds = !pilot && first + i < run->config.bound_codes,
             .delta = run->config.delta,
         };
-    pool_run(run->env.pool, do_unit, &b, count);
+    struct comm_share own = comm_share(run->env.comm, count);
+    b.first = (int)own.first;
+    pool_run(run->env.pool, do_unit, &b, (int)own.count);
+    enum status status = comm_complete(run->env.comm, b.status, count, sizeof b.status[0], err);
+    if (!status)
+        status = comm_complete(run->env.comm, b.error, count, sizeof b.error[0], err);
+    if (!status)
+        status = comm_complete(run->env.comm, b.outcome, count, sizeof b.outcome[0], err);
+    if (status)
+        return status;
     for (int i = 0; i < count; i++) {
         if (b.status[i])
             return error_set(err, b.status[i], NULL, "%s", b.error[i].message);

@@ -274,7 +274,7 @@ static void compare_task(void *context, int chunk, int worker)
     struct batch *b = context;
     const struct autoencoder_shape *s = &b->model->shape;
     struct piece rows = piece(chunk, ROWS, b->now.count);
-    float factor = 2.0f / ((float)s->n_s * (float)b->now.count), cut = 0;
+    float factor = 2.0f / ((float)s->n_s * (float)(b->now.total ? b->now.total : b->now.count)), cut = 0;
     float *scratch = (float *)(void *)(b->scratch + (size_t)worker * b->scratch_bytes);
     if (b->gate_parts)
         memset(b->gate_parts + (ptrdiff_t)chunk * s->n_s, 0, (size_t)s->n_s * sizeof(float));
@@ -443,4 +443,8 @@ const double *batch_losses(const struct batch *batch)
 double batch_active(const struct batch *batch)
 {
     return batch->active;
+}
+void batch_set_active(struct batch *batch, double active)
+{
+    batch->active = active;
 }

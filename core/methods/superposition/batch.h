@@ -20,6 +20,7 @@ struct batch_samples {
     int64_t first;
     int count; /* at most the batch's room */
     double p;
+    int total; /* of all ranks, whose gradients are added up; 0: count */
 };
 
 /* `importance`: [n_s] weights of the features' squared errors (copied), or NULL for ones. With `dense` every product
@@ -34,7 +35,8 @@ size_t batch_bytes(const struct autoencoder_shape *shape, int room, int threads)
 double batch_run(struct batch *batch, const struct batch_samples *samples, bool gradients);
 /* Of the last run: each sample's mean over features. [count] */
 const double *batch_losses(const struct batch *batch);
-/* Share of outputs that were not zero. */
+/* Share of outputs that were not zero; and what it is with other ranks'. */
 double batch_active(const struct batch *batch);
+void batch_set_active(struct batch *batch, double active);
 
 #endif

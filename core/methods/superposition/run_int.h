@@ -14,6 +14,7 @@
 #include "core/methods/superposition/theory.h"
 #include "core/methods/walk.h"
 #include "core/nn/adam.h"
+#include "core/nn/gradients.h"
 
 enum { METRIC_UPDATES = 20, EVALUATION_PIECE = 256, EVALUATION_MOST = 100000000 };
 
@@ -41,6 +42,7 @@ struct method_run {
     int opened_draw; /* -1: none */
     struct autoencoder *model;
     struct adam *adam;
+    struct gradients gradients;
     struct batch *batch;
     struct rug rug;
     double scale, offset; /* of the rug */

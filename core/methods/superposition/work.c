@@ -34,6 +34,7 @@ static enum status open_trained(struct method_run *run, const struct superpositi
     enum status status = autoencoder_create(&shape, true, &run->model, err);
     if (!status) {
         params_init(run->model->params, (uint64_t)config->seed);
+        gradients_init(&run->gradients, run->model->params, run->walk.env.comm, &run->exec);
         status = adam_create(run->model->params, &adam, &run->adam, err);
     }
     if (!status)
@@ -105,6 +106,32 @@ bool work_trained(const struct method_run *run)
     return !(log10(before) - log10(last) > c->tolerance);
 }
 
+/* The loss of the whole batch, of which each rank takes a share; one that is too small is taken whole by all of them. */
+static enum status run_batch(struct method_run *run, const struct batch_samples *all, bool gradients, double *loss,
+                             struct error *err)
+{
+    struct comm *comm = comm_others(run->walk.env.comm);
+    if (!comm || all->count < comm_size(comm)) {
+        *loss = batch_run(run->batch, all, gradients);
+        return STATUS_OK;
+    }
+    struct comm_share own = comm_share(comm, all->count);
+    struct batch_samples mine = *all;
+    mine.first += own.first;
+    mine.count = (int)own.count;
+    mine.total = all->count;
+    gradients_begin(&run->gradients);
+    double parts[2] = {batch_run(run->batch, &mine, gradients), batch_active(run->batch)};
+    for (int i = 0; i < 2; i++)
+        parts[i] *= (double)mine.count / all->count;
+    enum status status = gradients ? gradients_finish(&run->gradients, err) : STATUS_OK;
+    if (!status)
+        status = comm_sum(comm, parts, 2, err);
+    *loss = parts[0];
+    batch_set_active(run->batch, parts[1]);
+    return status;
+}
+
 enum status work_update(struct method_run *run, struct error *err)
 {
     const struct superposition_config *c = &run->config;
@@ -112,15 +139,18 @@ enum status work_update(struct method_run *run, struct error *err)
     int64_t left = c->total_samples - run->samples, block = c->block > 0 ? c->block - run->samples % c->block : left;
     int64_t count = left < block ? left : block;
     count = count < c->batch ? count : c->batch;
-    struct batch_samples samples = {(uint64_t)c->seed, STREAM_TRAINING, run->samples, (int)count, now->p};
+    struct batch_samples samples = {(uint64_t)c->seed, STREAM_TRAINING, run->samples, (int)count, now->p, 0};
     bool early = run->updates < c->relu_updates && now->activation != ACTIVATION_GATED;
     run->model->shape.activation = early ? ACTIVATION_RELU : now->activation;
     params_begin_step(run->model->params);
-    double loss = batch_run(run->batch, &samples, true);
+    double loss;
+    enum status status = run_batch(run, &samples, true, &loss, err);
+    if (status)
+        return status;
     if (!isfinite(loss))
         return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld of case %lld",
                          (long long)run->updates, (long long)run->walk.at);
-    enum status status = adam_step(run->adam, &run->exec, c->learning_rate / sqrt(now->n_s), NULL, err);
+    status = adam_step(run->adam, &run->exec, c->learning_rate / sqrt(now->n_s), NULL, err);
     if (status)
         return status;
     run->losses[run->updates % (2 * c->window)] = loss;
@@ -173,10 +203,10 @@ static void rug_task(void *context, int chunk, int worker)
     p->losses[chunk] = rug_loss(run, x, y);
 }
 
-static void rug_losses(struct method_run *run, int count, double *losses)
+static void rug_losses(struct method_run *run, int64_t first, int count, double *losses)
 {
     const struct superposition_case *c = &run->cases[run->walk.at];
-    struct rug_piece piece = {run, run->position, losses};
+    struct rug_piece piece = {run, first, losses};
     size_t n = (size_t)c->n_s;
     if (c->n_s <= HADAMARD_ROW) {
         pool_run(run->walk.env.pool, rug_task, &piece, count);
@@ -184,33 +214,52 @@ static void rug_losses(struct method_run *run, int count, double *losses)
     }
     float *x = run->scratch, *y = x + n;
     for (int i = 0; i < count; i++) {
-        sample_draw((uint64_t)run->walk.evaluation_seed, STREAM_TEST, run->position + i, c->p, c->n_s, x);
+        sample_draw((uint64_t)run->walk.evaluation_seed, STREAM_TEST, first + i, c->p, c->n_s, x);
         memcpy(y, x, n * sizeof *x);
         rug_apply(&run->rug, run->walk.env.pool, run->walk.env.kernels, y, y + n);
         losses[i] = rug_loss(run, x, y);
     }
 }
 
+/* The losses of samples from run->position on; ranks take a share each. */
+static enum status sample_losses(struct method_run *run, int count, double *losses, struct error *err)
+{
+    const struct superposition_case *c = &run->cases[run->walk.at];
+    struct comm *comm = count < comm_size(run->walk.env.comm) ? NULL : run->walk.env.comm;
+    struct comm_share own = comm_share(comm, count);
+    double loss;
+    if (c->model != MODEL_TRAINED) {
+        rug_losses(run, run->position + own.first, (int)own.count, losses + own.first);
+        return comm_complete(comm, losses, count, sizeof *losses, err);
+    }
+    struct batch_samples samples = {(uint64_t)run->walk.evaluation_seed, STREAM_TEST, run->position, count, c->p, 0};
+    run->model->shape.activation = c->activation;
+    enum status status = run_batch(run, &samples, false, &loss, err);
+    memcpy(losses + own.first, batch_losses(run->batch), (size_t)own.count * sizeof *losses);
+    return status ? status : comm_complete(comm, losses, count, sizeof *losses, err);
+}
+
 enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->walk.at];
     int64_t left = run->walk.evaluation_samples - run->position;
-    int room = c->model == MODEL_TRAINED ? (int)run->config.batch : c->n_s <= HADAMARD_ROW ? EVALUATION_PIECE : 1;
+    int room = c->model == MODEL_TRAINED ? (int)run->config.batch
+               : c->n_s <= HADAMARD_ROW  ? EVALUATION_PIECE
+                                         : comm_size(run->walk.env.comm);
     int count = left < room ? (int)left : room;
-    double own[EVALUATION_PIECE];
-    const double *losses = own;
-    if (c->model == MODEL_TRAINED) {
-        run->model->shape.activation = c->activation;
-        struct batch_samples samples = {(uint64_t)run->walk.evaluation_seed, STREAM_TEST, run->position, count, c->p};
-        batch_run(run->batch, &samples, false);
-        losses = batch_losses(run->batch);
-    } else {
-        rug_losses(run, count, own);
+    double *losses = malloc((size_t)count * sizeof *losses);
+    if (!losses)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d losses", count);
+    enum status status = sample_losses(run, count, losses, err);
+    if (status) {
+        free(losses);
+        return status;
     }
     for (int i = 0; i < count; i++) {
         run->sum += losses[i];
         run->squares += losses[i] * losses[i];
     }
+    free(losses);
     run->position += count;
     run->walk.seen += count;
     run->walk.work++;
