@@ -20,8 +20,8 @@ static char *read_file(const char *path)
 
 static void assert_says(const char *report, const char *part)
 {
-    if (strstr(report, part) == NULL) {
-        fail_msg("no '%s' in\n%s", part, report);
+    if (report == NULL || strstr(report, part) == NULL) {
+        fail_msg("no '%s' in\n%s", part, report != NULL ? report : "nothing");
     }
 }
 
