@@ -63,11 +63,11 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 install -d -m 700 -o "$(inside id -u motifd)" -g "$(inside id -g motifd)" "$root/var/lib/motifd"
 mapfile -t environment < <(sed -n 's/^Environment=//p' "$unit")
 read -ra command < <(sed -n 's/^ExecStart=//p' "$unit")
-env -i PATH=/usr/bin:/bin "${environment[@]}" "MOTIFD_LISTEN=127.0.0.1:$port" \
+env -i PATH=/usr/sbin:/usr/bin:/bin "${environment[@]}" "MOTIFD_LISTEN=127.0.0.1:$port" \
     chroot --userspec=motifd:motifd "$root" "${command[@]}" >"$work/out" 2>"$work/log" &
 daemon=$!
 export MOTIFD_SERVER=http://127.0.0.1:$port
-ask() { env -i PATH=/usr/bin:/bin "MOTIFD_SERVER=$MOTIFD_SERVER" chroot --userspec=nobody:nogroup "$root" motifctl "$@"; }
+ask() { env -i PATH=/usr/sbin:/usr/bin:/bin "MOTIFD_SERVER=$MOTIFD_SERVER" chroot --userspec=nobody:nogroup "$root" motifctl "$@"; }
 for _ in $(seq 300); do ! ask health >/dev/null 2>&1 || break; sleep 0.2; done
 ask health || { cat "$work/log" >&2; fail "the daemon does not answer"; }
 [ "$(ps -o user:32= -p "$daemon" | tr -d ' ')" != root ] || fail "the daemon runs as root"
