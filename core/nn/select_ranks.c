@@ -119,12 +119,12 @@ enum status largest_ranks(struct exec *e, int groups, int most, real *values, in
     struct head {
         int64_t sum;
         int count;
-    } *head = arena_zalloc(e->arena, (ranks + 1) * (size_t)groups, sizeof *head),
-      *own = head + ranks * (size_t)groups;
+    } *head = arena_zalloc(e->arena, (ranks + 1) * (size_t)groups, sizeof *head);
     real *all = arena_alloc(e->arena, ranks * (size_t)groups * room * sizeof *all);
     real *merged = arena_alloc(e->arena, ranks * room * sizeof *merged);
     if (head == NULL || all == NULL || merged == NULL)
         return no_memory(err);
+    struct head *own = head + ranks * (size_t)groups;
     for (int g = 0; g < groups; g++) {
         own[g] = (struct head){sum[g], count[g]};
         memset(values + (size_t)g * room + count[g], 0, (room - (size_t)count[g]) * sizeof *values);
