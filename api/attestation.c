@@ -104,9 +104,9 @@ static cJSON *data_of(const struct method *method, const cJSON *config, const ch
         return cJSON_CreateNull();
     }
     cJSON *data = cJSON_CreateObject();
-    (void)cJSON_AddItemToObject(data, "names", data_names(method, config));
-    (void)cJSON_AddItemToObject(data, "sha256", sha256[0] != '\0' ? cJSON_CreateString(sha256) : cJSON_CreateNull());
-    (void)cJSON_AddItemToObject(data, "digest", digest[0] != '\0' ? cJSON_CreateString(digest) : cJSON_CreateNull());
+    (void)json_attach(data, "names", data_names(method, config));
+    (void)json_attach(data, "sha256", sha256[0] != '\0' ? cJSON_CreateString(sha256) : cJSON_CreateNull());
+    (void)json_attach(data, "digest", digest[0] != '\0' ? cJSON_CreateString(digest) : cJSON_CreateNull());
     return data;
 }
 
@@ -130,7 +130,7 @@ static bool write_data(struct exchange *x, const cJSON *data)
 static bool origin_of(const struct storage_job *job, cJSON *config, cJSON *data, char link[HASH_TEXT])
 {
     cJSON *root = cJSON_CreateObject();
-    bool ok = cJSON_AddItemToObject(root, "config", config) && cJSON_AddItemToObject(root, "dataset", data) &&
+    bool ok = json_attach(root, "config", config) && cJSON_AddItemToObject(root, "dataset", data) &&
               cJSON_AddStringToObject(root, "kind", job->kind) != NULL;
     if (ok && job->source_job[0] != '\0') {
         cJSON *from = cJSON_AddObjectToObject(root, "from");

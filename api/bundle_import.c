@@ -82,7 +82,7 @@ static enum status write_result(const struct bundle *bundle, struct buf *out, st
               cJSON_AddStringToObject(imported, "job", job != NULL ? job : "") != NULL &&
               cJSON_AddStringToObject(imported, "chain", chain != NULL ? chain : "") != NULL;
     if (ok && cJSON_IsObject(evaluation)) {
-        ok = cJSON_AddItemToObject(imported, "evaluation", cJSON_Duplicate(evaluation, true));
+        ok = json_attach(imported, "evaluation", cJSON_Duplicate(evaluation, true));
     }
     if (ok) {
         json_canonical(root, out);

@@ -41,4 +41,22 @@ void json_pointer_add(char *pointer, size_t size, const char *token, size_t toke
 /* "a number", "text", "an object", ... */
 const char *json_type_name(const cJSON *value);
 
+/* As cJSON's, but that the item is deleted where there is no memory to add it. */
+static inline bool json_attach(cJSON *to, const char *name, cJSON *item)
+{
+    bool added = cJSON_AddItemToObject(to, name, item);
+    if (!added) {
+        cJSON_Delete(item);
+    }
+    return added;
+}
+static inline bool json_attach_last(cJSON *to, cJSON *item)
+{
+    bool added = cJSON_AddItemToArray(to, item);
+    if (!added) {
+        cJSON_Delete(item);
+    }
+    return added;
+}
+
 #endif
