@@ -130,7 +130,8 @@ static bool write_data(struct exchange *x, const cJSON *data)
 static bool origin_of(const struct storage_job *job, cJSON *config, cJSON *data, char link[HASH_TEXT])
 {
     cJSON *root = cJSON_CreateObject();
-    bool ok = json_attach(root, "config", config) && cJSON_AddItemToObject(root, "dataset", data) &&
+    bool ok = json_attach(root, "config", config);
+    ok = json_attach(root, "dataset", data) && ok && /* taken over whatever happened before */
               cJSON_AddStringToObject(root, "kind", job->kind) != NULL;
     if (ok && job->source_job[0] != '\0') {
         cJSON *from = cJSON_AddObjectToObject(root, "from");

@@ -1,5 +1,7 @@
 #include "api/chain.h"
 
+#include "api/json.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +20,7 @@ bool chain_origin(const cJSON *attestation, char link[HASH_TEXT])
     buf_init(&text, 4u << 20);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         const cJSON *member = cJSON_GetObjectItemCaseSensitive(attestation, names[i]);
-        (void)cJSON_AddItemToObject(origin, names[i], member != NULL ? cJSON_Duplicate(member, true) : cJSON_CreateNull());
+        (void)json_attach(origin, names[i], member != NULL ? cJSON_Duplicate(member, true) : cJSON_CreateNull());
     }
     bool ok = cJSON_GetArraySize(origin) == (int)(sizeof names / sizeof names[0]);
     if (ok) {
