@@ -98,7 +98,7 @@ struct api_system {
     const char *version, *build, *compiler; /* "0.1.0", "release gcc 12.2.0", ... */
     const char *cpu, *cpu_features;         /* brand; "avx2 fma avx512f ..." in use */
     const char *kernels;                    /* "avx512" */
-    const char *blas, *blas_core;           /* "OpenBLAS 0.3.21", "SkylakeX" */
+    const char *blas, *blas_core;           /* "OpenBLAS 0.3.21", "Haswell" */
     int cores, workers, workers_busy, threads_per_job;
     int64_t started_at;                     /* milliseconds since 1970 */
     double gflops_per_thread;               /* measured on this machine in training; 0: not known */

@@ -21,11 +21,8 @@ const char *blas_best_core(void)
 {
 #if defined(__x86_64__)
     __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512vl"))
-        /* AMD's family 25 with AVX-512 is Zen 4, which runs 512-bit instructions in two halves: the AVX2
-         * kernels do as much a cycle there, and were 3 to 5 % faster on all but the smallest products. */
-        return __builtin_cpu_is("amdfam19h") ? "Haswell" : "SkylakeX";
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+        return "Haswell";
 #endif
     return NULL;
 }
