@@ -212,7 +212,12 @@ int api_setup(void **state)
     }
     f->options = (struct api_options){
         .storage = f->storage, .methods = methods, .method_count = 1, .log = {f, log_text}, .threads_max = 64,
-        .host = {f, jobs_waiting, job_wish, draining, system_facts, host_metrics}};
+        .host = {.context = f,
+                 .jobs_waiting = jobs_waiting,
+                 .job_wish = job_wish,
+                 .draining = draining,
+                 .system = system_facts,
+                 .metrics = host_metrics}};
     f->scope = API_SCOPE_ADMIN;
     if (api_create(&f->options, &f->api, &f->err) != STATUS_OK) {
         fail_msg("api: %s", f->err.message);

@@ -48,11 +48,11 @@ static const struct config_setting latex_ocr[] = {
     RECIPE,
     {"domain", "latex"},            {"latex_rows", "52"},           {"latex_cols", "136"},
     {"latex_dpi", "133"},           {"latex_max_tokens", "12"},     {"latex_noise", "0.125"},
-    {"latex_margin", "1"},          {"motifs", "32"},               {"quantile", "interpolated"},
+    {"latex_margin", "1"},          {"motifs", "64"},               {"quantile", "interpolated"},
     {"units", "3"},                 {"layers", "3"},                {"feed_forward", "256"},
-    {"pool", "4"},                  {"curriculum", "100000"},       {"density_start", "4.23e-4"},
-    {"density_final", "2.38e-5"},   {"revive_below", "5e-5"},       {"plateau_validations", "2"},
-    {"plateau_density", "2.6e-5"},  {"target_start", "0.985"},      {"target_max", "0.985"},
+    {"pool", "4"},                  {"curriculum", "100000"},       {"density_start", "2.115e-4"},
+    {"density_final", "2.1e-5"},    {"revive_below", "2.5e-5"},     {"plateau_validations", "2"},
+    {"plateau_density", "2.3e-5"},  {"target_start", "0.985"},      {"target_max", "0.985"},
     {"validation_every", "7500"},   {"total_samples", "400000"},    {"checkpoint_every", "20000"},
     {NULL, NULL}};
 
