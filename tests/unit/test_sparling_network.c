@@ -251,7 +251,7 @@ static void curriculum_shows_few_digits_first(void **state)
     open_setup(&s, lessons);
     int most[4] = {0}, least[4] = {9, 9, 9, 9};
     for (int64_t first = 0; first < SAMPLES + 200; first += 8) {
-        struct batch_request request = {.seed = 1, .first = first, .count = 8, .set = DOMAIN_LESSON};
+        struct batch_request request = {.seed = 1, .first = first, .count = 8, .seen = first, .set = DOMAIN_LESSON};
         const struct batch *batch = take(&s, &request, NULL);
         int part = (int)(first * 3 / SAMPLES);
         for (int i = 0; i < 8; i++) {

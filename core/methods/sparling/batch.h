@@ -37,9 +37,9 @@ enum status batch_source_create(const struct open_domain *domain, int max_count,
 void batch_source_destroy(struct batch_source *source); /* joins the worker */
 
 /* The batch of `now`, valid until the next call; `next` (or NULL) is begun in the background. Fails as the domain does. */
-/* Makes the labels of the batch that was taken last at least `length` long: another rank's part of it has one that is. */
-void batch_source_widen(struct batch_source *source, int length);
 enum status batch_source_take(struct batch_source *source, const struct batch_request *now,
                               const struct batch_request *next, const struct batch **batch, struct error *err);
+/* Makes the labels of the batch that was taken last at least `length` long: another rank's part of it has one that is. */
+void batch_source_widen(struct batch_source *source, int length);
 
 #endif
