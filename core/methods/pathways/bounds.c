@@ -67,7 +67,7 @@ static double failure_at(const struct instance *in, double p)
 struct instance_bound bound_instance(const struct dictionary *d, const struct spikes *x, double zeta, double *scratch)
 {
     struct instance in = {x, scratch, dictionary_code_size(d), zeta};
-    struct spikes squares = {x->count, x->at, (float *)(scratch + in.atoms)};
+    struct spikes squares = {x->count, x->at, (float *)(void *)(scratch + in.atoms)};
     struct instance_bound bound = {.half = NAN, .best = NAN, .split = NAN};
     double x_min = INFINITY;
     if (x->count == 0)
