@@ -16,8 +16,9 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,t
     rm -f /etc/apt/apt.conf.d/docker-clean \
     && bash -c '. deploy/lib.sh && install_packages build page && apt-get install -y --no-install-recommends ccache'
 COPY . .
-RUN --mount=type=cache,target=/root/.cache/ccache --mount=type=cache,target=/root/.npm \
-    CC='ccache gcc' meson setup build -Dtests=false && ninja -C build motifd motifctl motif-train && strip build/motifd build/motifctl build/motif-train \
+RUN --mount=type=cache,target=/var/cache/ccache --mount=type=cache,target=/var/cache/npm \
+    export CCACHE_DIR=/var/cache/ccache npm_config_cache=/var/cache/npm \
+    && CC='ccache gcc' meson setup build -Dtests=false && ninja -C build motifd motifctl motif-train && strip build/motifd build/motifctl build/motif-train \
     && deploy/rootfs /rootfs build/motifd build/motifctl build/motif-train
 
 FROM scratch

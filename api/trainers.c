@@ -210,7 +210,7 @@ static bool read_point(const cJSON *item, struct storage_point *point)
 {
     const cJSON *step = cJSON_GetArrayItem(item, 0);
     if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(step) || step->valuedouble < 0 ||
-        step->valuedouble != floor(step->valuedouble)) {
+        step->valuedouble > JSON_INTEGER || step->valuedouble != floor(step->valuedouble)) {
         return false;
     }
     point->step = (int64_t)step->valuedouble;
@@ -262,10 +262,11 @@ static void pass_lines(struct exchange *x, const cJSON *lines)
     }
 }
 
+/* 0 for what is not a number that an integer can hold. */
 static double number_of(const cJSON *root, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
-    return cJSON_IsNumber(item) && item->valuedouble > 0 ? item->valuedouble : 0.0;
+    return cJSON_IsNumber(item) && item->valuedouble > 0 && item->valuedouble <= JSON_INTEGER ? item->valuedouble : 0.0;
 }
 
 static void pass_counts(const struct exchange *x, const cJSON *root)

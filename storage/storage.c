@@ -120,11 +120,11 @@ static enum status check_tables(struct storage *storage, struct error *err)
 {
     static const char *const checks[] = {
         "PRAGMA quick_check('meta')",   "PRAGMA quick_check('token')",      "PRAGMA quick_check('doomed')", "PRAGMA quick_check('idempotency')",
-        "PRAGMA quick_check('tally')",  "PRAGMA quick_check('checkpoint')", "PRAGMA quick_check('series')", "PRAGMA quick_check('audit')",
+        "PRAGMA quick_check('lease')",  "PRAGMA quick_check('tally')",  "PRAGMA quick_check('checkpoint')", "PRAGMA quick_check('series')", "PRAGMA quick_check('audit')",
         "PRAGMA quick_check('job')",    "PRAGMA quick_check('block')",      "PRAGMA quick_check('event')",  "PRAGMA quick_check('artifact')",
-        "PRAGMA quick_check('pyramid')",
+        "PRAGMA quick_check('pyramid')", "PRAGMA quick_check('chain')",
     };
-    enum { SMALL = 8, ALL = sizeof checks / sizeof checks[0] };
+    enum { SMALL = 9, ALL = sizeof checks / sizeof checks[0] };
     struct db *db = &storage->writer.db;
     double start = clock_seconds();
     int64_t pages = 0, page = 0;

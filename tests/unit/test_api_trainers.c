@@ -165,7 +165,8 @@ static void words_twice(void **state)
     assert_int_equal(points_of(t, "loss"), 4);
     const char *const bad[] = {
         "{}", "{\"sequence\":3,\"series\":{\"loss\":[[1]]}}", "{\"sequence\":3,\"series\":{\"loss\":[[-1,2]]}}",
-        "{\"sequence\":3,\"series\":{\"loss\":[[1,\"x\"]]}}", "{\"sequence\":3,\"series\":{\"loss\":7}}"};
+        "{\"sequence\":3,\"series\":{\"loss\":[[1,\"x\"]]}}", "{\"sequence\":3,\"series\":{\"loss\":7}}",
+        "{\"sequence\":1e300}", "{\"sequence\":3,\"series\":{\"loss\":[[1e300,2]]}}"};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", bad[i]), 422);
     }
