@@ -212,8 +212,11 @@ static bool direct(struct exec *e, struct quantile_task *t, const struct rank *r
         k[g] = rank.k;
         more = more || rank.share > 0.0;
     }
-    if (k == NULL || high == NULL ||
-        select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, t->quantile, &e->error) != STATUS_OK)
+    if (k == NULL || high == NULL) {
+        error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
+        return false;
+    }
+    if (select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, t->quantile, &e->error) != STATUS_OK)
         return false;
     for (int g = 0; g < groups && more; g++)
         k[g]++;
