@@ -16,6 +16,7 @@
 
 #define LINES_MAX 32
 #define PROGRESS_MAX 4096
+#define SERIES_NAME 63
 #define DOCUMENT_MAX (8u << 20)
 
 /* ---- who may speak ------------------------------------------------------------------------------------ */
@@ -217,31 +218,69 @@ static bool read_point(const cJSON *item, struct storage_point *point)
     return read_value(cJSON_GetArrayItem(item, 1), &point->value);
 }
 
-/* {"NAME": [[step, value], ...], ...} as storage takes it; NULL: it is not that. */
-static struct storage_metric *read_series(struct exchange *x, const cJSON *series, size_t *count)
+/* {"NAME": [[step, value], ...], ...} as storage takes it. */
+static enum status read_series(struct exchange *x, const cJSON *series, struct storage_metric **out, size_t *count,
+                               struct error *err)
 {
     const cJSON *list, *item;
     size_t room = 0, at = 0;
+    if (series != NULL && !cJSON_IsObject(series)) {
+        return error_set(err, STATUS_INVALID, "/series", "must be an object with a list of points a name; got %s",
+                         json_type_name(series));
+    }
     cJSON_ArrayForEach(list, series)
     {
         room += (size_t)cJSON_GetArraySize(list);
     }
-    struct storage_metric *points = arena_zalloc(&x->arena, room + 1, sizeof *points);
+    struct storage_metric *points = *out = arena_zalloc(&x->arena, room + 1, sizeof *points);
+    if (points == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the points of a report");
+    }
     *count = room;
     cJSON_ArrayForEach(list, series)
     {
-        if (points == NULL || !cJSON_IsArray(list) || strlen(list->string) > 63) {
-            return NULL;
+        if (!cJSON_IsArray(list) || strlen(list->string) > SERIES_NAME) {
+            return error_set(err, STATUS_INVALID, "/series",
+                             "\"%.64s\" must be a list of points with a name of at most %d bytes", list->string,
+                             SERIES_NAME);
         }
+        size_t first = at;
         cJSON_ArrayForEach(item, list)
         {
             points[at].name = list->string;
             if (!read_point(item, &points[at++].point)) {
-                return NULL;
+                return error_set(
+                    err, STATUS_INVALID, "/series",
+                    "point %zu of \"%.64s\" must be [step, value]: a whole number from 0 on, and a number, null, "
+                    "\"inf\" or \"-inf\"",
+                    at - 1 - first, list->string);
             }
         }
     }
-    return points;
+    return STATUS_OK;
+}
+
+/* Text that is JSON, or nothing. */
+static enum status read_progress(const cJSON *item, const char **progress, struct error *err)
+{
+    *progress = NULL;
+    if (item == NULL || cJSON_IsNull(item)) {
+        return STATUS_OK;
+    }
+    if (!cJSON_IsString(item)) {
+        return error_set(err, STATUS_INVALID, "/progress", "must be text; got %s", json_type_name(item));
+    }
+    size_t bytes = strlen(item->valuestring);
+    if (bytes > PROGRESS_MAX) {
+        return error_set(err, STATUS_INVALID, "/progress", "must be at most %d bytes; got %zu", PROGRESS_MAX, bytes);
+    }
+    enum status status = json_scan(item->valuestring, bytes, NULL);
+    if (status != STATUS_OK) {
+        return status == STATUS_NO_MEMORY ? error_set(err, status, NULL, "no memory for the progress of a report")
+                                          : error_set(err, STATUS_INVALID, "/progress", "must be text that is JSON");
+    }
+    *progress = item->valuestring;
+    return STATUS_OK;
 }
 
 static void pass_lines(struct exchange *x, const cJSON *lines)
@@ -283,21 +322,25 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
                                 struct error *err)
 {
     struct storage *storage = x->api->options.storage;
-    const cJSON *progress = cJSON_GetObjectItemCaseSensitive(root, "progress");
-    int64_t sequence = (int64_t)number_of(root, "sequence");
+    double said = number_of(root, "sequence");
+    int64_t sequence = (int64_t)said;
+    const char *progress = NULL;
+    struct storage_metric *points = NULL;
     size_t count = 0;
-    struct storage_metric *points = read_series(x, cJSON_GetObjectItemCaseSensitive(root, "series"), &count);
-    if (points == NULL || sequence < 1 ||
-        (cJSON_IsString(progress) && strlen(progress->valuestring) > PROGRESS_MAX)) {
-        return error_set(err, STATUS_INVALID, "",
-                         "a report needs a sequence number, series of [step, value] and a short progress");
+    if (sequence < 1 || said != floor(said)) {
+        return error_set(err, STATUS_INVALID, "/sequence", "must be a whole number from 1 on");
     }
-    enum status status = STATUS_OK;
+    enum status status = read_series(x, cJSON_GetObjectItemCaseSensitive(root, "series"), &points, &count, err);
+    if (status == STATUS_OK) {
+        status = read_progress(cJSON_GetObjectItemCaseSensitive(root, "progress"), &progress, err);
+    }
+    if (status != STATUS_OK) {
+        return status;
+    }
     if (sequence > lease->sequence) {
         status = count > 0 ? storage_metric_append(storage, lease->job, points, count, err) : STATUS_OK;
-        if (status == STATUS_OK && cJSON_IsString(progress) &&
-            json_scan(progress->valuestring, strlen(progress->valuestring), NULL) == STATUS_OK) {
-            status = storage_job_progress(storage, lease->job, progress->valuestring, err);
+        if (status == STATUS_OK && progress != NULL) {
+            status = storage_job_progress(storage, lease->job, progress, err);
         }
         pass_lines(x, cJSON_GetObjectItemCaseSensitive(root, "lines"));
         pass_counts(x, root);

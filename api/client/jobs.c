@@ -112,7 +112,8 @@ static const struct option_spec show_options[] = {
 
 static void show_head(struct buf *out, const cJSON *job, bool colour)
 {
-    static const char *const members[] = {"id", "name", "kind", "preset", "task", "priority", "threads", "created_at", "started_at", "finished_at"};
+    static const char *const members[] = {"id",      "name",     "kind",  "preset",     "task",       "priority",
+                                          "threads", "executor", "ranks", "created_at", "started_at", "finished_at"};
     const char *state = json_string(job, "state");
     struct table table;
     char text[256];

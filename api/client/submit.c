@@ -19,6 +19,8 @@ static const struct option_spec options[] = {
     {"name", "NAME", "a name for people"},
     {"priority", "N", "-100 to 100, higher runs first (0)"},
     {"threads", "N", "threads of this job; results do not depend on it"},
+    {"executor", "NAME", "who trains it: thread, process, mpirun or slurm, as far as the daemon has them (its first)"},
+    {"ranks", "N", "processes that share the work, of mpirun and slurm (1); each count has bits of its own"},
     {"key", "KEY", "Idempotency-Key; the same key gives the same job (random)"},
     {"from", "JOB[:SEQ]", "start from the weights of another job's checkpoint"},
     {"watch", NULL, "follow the job to its end"},
@@ -83,10 +85,12 @@ static int kind_of_preset(struct ctl *ctl, const char *preset, char *kind, size_
 
 static int fill(struct ctl *ctl, const struct args *args, cJSON *body)
 {
+    static const char *const texts[] = {"preset", "kind", "name", "executor"};
+    static const char *const integers[] = {"priority", "threads", "ranks"};
     struct error err = {0};
     char kind[64];
     long long number;
-    const char *path = args_value(args, "config"), *preset = args_value(args, "preset"), *from = args_value(args, "from");
+    const char *path = args_value(args, "config"), *preset, *from = args_value(args, "from");
     if (path) {
         char *text = read_file(path, &err);
         enum status status = text ? submission_file(body, text, &err) : err.code;
@@ -97,20 +101,16 @@ static int fill(struct ctl *ctl, const struct args *args, cJSON *body)
     for (size_t i = 0; i < args->option_count; i++)
         if (strcmp(args->options[i].name, "set") == 0 && submission_set(body, args->options[i].value, &err) != STATUS_OK)
             return ctl_usage(ctl, "%s", err.message);
-    if (preset)
-        submission_text(body, "preset", preset);
-    if (args_value(args, "kind"))
-        submission_text(body, "kind", args_value(args, "kind"));
-    if (args_value(args, "name"))
-        submission_text(body, "name", args_value(args, "name"));
-    for (size_t i = 0; i < 2; i++) {
-        const char *name = i == 0 ? "priority" : "threads";
-        if (!args_has(args, name))
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (args_value(args, texts[i]))
+            submission_text(body, texts[i], args_value(args, texts[i]));
+    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
+        if (!args_has(args, integers[i]))
             continue;
-        if (args_integer(args, name, -1000000, 1000000, 0, &number, &err) != STATUS_OK)
+        if (args_integer(args, integers[i], -1000000, 1000000, 0, &number, &err) != STATUS_OK)
             return ctl_usage(ctl, "%s", err.message);
-        cJSON_DeleteItemFromObjectCaseSensitive(body, name);
-        cJSON_AddNumberToObject(body, name, (double)number);
+        cJSON_DeleteItemFromObjectCaseSensitive(body, integers[i]);
+        cJSON_AddNumberToObject(body, integers[i], (double)number);
     }
     if (from) {
         char id[CTL_ID], job[CTL_ID];
@@ -260,6 +260,7 @@ const struct command command_submit = {
     .example = "  motifctl submit --preset digitcircle-quick --watch\n"
                "  motifctl submit --preset digitcircle --set seed=7 --set learning_rate=5e-4 --name seven\n"
                "  motifctl submit --preset digitcircle-paper --dry-run     what it would cost\n"
+               "  motifctl submit --preset digitcircle --executor mpirun --ranks 4\n"
                "  echo '{\"seed\": 3}' | motifctl submit --preset digitcircle --config -",
     .options = options,
     .least = 0,

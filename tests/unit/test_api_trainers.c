@@ -163,13 +163,38 @@ static void words_twice(void **state)
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":2,\"series\":{\"loss\":[[140,0.25]]}}"),
                      200);
     assert_int_equal(points_of(t, "loss"), 4);
-    const char *const bad[] = {
-        "{}", "{\"sequence\":3,\"series\":{\"loss\":[[1]]}}", "{\"sequence\":3,\"series\":{\"loss\":[[-1,2]]}}",
-        "{\"sequence\":3,\"series\":{\"loss\":[[1,\"x\"]]}}", "{\"sequence\":3,\"series\":{\"loss\":7}}",
-        "{\"sequence\":1e300}", "{\"sequence\":3,\"series\":{\"loss\":[[1e300,2]]}}"};
+    static const struct {
+        const char *pointer, *report;
+    } bad[] = {
+        {"/sequence", "{}"},
+        {"/sequence", "{\"sequence\":1e300}"},
+        {"/sequence", "{\"sequence\":3.5}"},
+        {"/sequence", "{\"sequence\":\"3\"}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[1]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[-1,2]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[1,\"x\"]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":7}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[1e300,2]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":7}"},
+        {"/progress", "{\"sequence\":3,\"progress\":7}"},
+        {"/progress", "{\"sequence\":3,\"progress\":\"{\"}"},
+        {"/progress", "{\"sequence\":3,\"progress\":\"\"}"},
+    };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", bad[i]), 422);
+        assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", bad[i].report), 422);
+        assert_string_equal(text_at(t->f, "/errors/0/pointer"), bad[i].pointer);
     }
+    assert_int_equal(
+        tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":3,\"series\":{\"loss\":[[150,1],[160,\"x\"]]}}"), 422);
+    assert_non_null(strstr(text_at(t->f, "/errors/0/detail"), "point 1 of \"loss\""));
+    assert_int_equal(points_of(t, "loss"), 4); /* nothing of a refused report stays */
+    char *long_one = calloc(1, 5000);
+    assert_non_null(long_one);
+    (void)snprintf(long_one, 5000, "{\"sequence\":3,\"progress\":\"[%04096d]\"}", 1);
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", long_one), 422);
+    assert_string_equal(text_at(t->f, "/errors/0/pointer"), "/progress");
+    assert_non_null(strstr(text_at(t->f, "/errors/0/detail"), "at most 4096"));
+    free(long_one);
     assert_int_equal(ask(t->f, "POST", path_of(t->id, "/pause"), NULL), 202);
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":3}"), 200);
     assert_string_equal(text_at(t->f, "/wish"), "pause");

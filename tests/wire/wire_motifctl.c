@@ -190,6 +190,33 @@ static void faults_of_a_submission_are_usage_errors(void **state)
     shows("nothing was stored");
 }
 
+static void who_trains_is_chosen(void **state)
+{
+    ctl("submit " TINY_FLAGS " --set total_samples=4 --executor process --ranks 1 --json");
+    expect(0);
+    cJSON *job = document();
+    char id[64];
+    (void)snprintf(id, sizeof id, "%s", json_text(job, "id"));
+    assert_string_equal(json_text(job, "executor"), "process");
+    assert_true(json_number(job, "ranks") == 1);
+    cJSON_Delete(job);
+    ctl("show %s", id);
+    expect(0);
+    shows("process");
+    await_state(served.url, id, "succeeded");
+    /* A fault is the server's to say, with what it has; a number that is none is not sent. */
+    ctl("submit --preset digitcircle-quick --executor cloud --dry-run");
+    expect(2);
+    assert_non_null(strstr(got.err, "/executor"));
+    assert_non_null(strstr(got.err, "thread, process"));
+    ctl("submit --preset digitcircle-quick --executor process --ranks 4 --dry-run");
+    expect(2);
+    assert_non_null(strstr(got.err, "/ranks"));
+    ctl("submit --preset digitcircle-quick --ranks many --dry-run");
+    expect(2);
+    assert_non_null(strstr(got.err, "--ranks"));
+}
+
 static void a_configuration_file_is_taken(void **state)
 {
     char path[128];
@@ -409,6 +436,7 @@ int main(void)
         cmocka_unit_test(submitting_and_watching),
         cmocka_unit_test(the_same_key_is_the_same_job),
         cmocka_unit_test(faults_of_a_submission_are_usage_errors),
+        cmocka_unit_test(who_trains_is_chosen),
         cmocka_unit_test(a_configuration_file_is_taken),
         cmocka_unit_test(jobs_are_listed_and_shown),
         cmocka_unit_test(series_are_listed_and_drawn),
