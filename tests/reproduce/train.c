@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "core/kernels/blas.h"
 #include "core/kernels/kernels.h"
@@ -255,9 +254,6 @@ int main(int argc, char **argv)
     struct options options = {.kind = "sparling", .threads = 2, .data = "motifd-data"};
     struct error err = {0};
     struct run_host host;
-    const char *core = blas_best_core();
-    if (core && !getenv("OPENBLAS_CORETYPE") && setenv("OPENBLAS_CORETYPE", core, 1) == 0)
-        execv("/proc/self/exe", argv); /* the library reads it when it is loaded */
     for (int i = 1; i < argc; i++) {
         if (i + 1 >= argc)
             return usage();

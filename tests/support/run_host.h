@@ -1,5 +1,5 @@
 /* Drives a method run without a daemon: an environment with checkpoints in memory. For tests and for the
- * programs that reproduce training. Not thread-safe. */
+ * programs that reproduce training, which with it run on OpenBLAS's kernels of motifd's choice. Not thread-safe. */
 #ifndef MOTIF_TESTS_SUPPORT_RUN_HOST_H
 #define MOTIF_TESTS_SUPPORT_RUN_HOST_H
 
