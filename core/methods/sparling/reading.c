@@ -172,20 +172,32 @@ struct tile {
     int row, col, scale, high;
 };
 
+/* A channel's number on a plate of its colour, which is read on any ground; its lower left corner is at (row, col), moved
+ * where it would leave the picture. */
+static void mark_channel(struct picture *picture, int row, int col, int channel, int scale)
+{
+    struct colour colour = picture_palette(channel);
+    char name[12];
+    snprintf(name, sizeof name, "%d", channel);
+    int width = picture_text_width(name, scale) + 2 * scale, height = (PICTURE_GLYPH_ROWS + 2) * scale;
+    row = row - height > 0 ? row - height : 0;
+    col = col + width < picture->cols ? col : picture->cols - width;
+    picture_fill(picture, row, col, height, width, colour);
+    picture_text(picture, row + scale, col + scale, name, scale, picture_contrast(colour));
+}
+
 static void mark_motif(struct picture *picture, const struct tile *tile, const struct reading *reading,
                        const struct motif *motif, bool starred)
 {
     int scale = tile->scale, x = tile->col + motif->col * scale + scale / 2;
     int y = tile->row + motif->row * scale + scale / 2;
     struct colour colour = picture_palette(motif->channel);
-    char name[12];
     if (tile->high > 1)
         y = tile->row + (2 * motif->channel + 1) * tile->high * scale / (2 * reading->channels);
     picture_disc(picture, y, x, scale + 1, colour);
     if (starred)
         picture_cross(picture, y, x, 2 * scale, colour);
-    snprintf(name, sizeof name, "%d", motif->channel);
-    picture_text(picture, y - scale - 4 - PICTURE_GLYPH_ROWS, x + scale + 2, name, 1, colour);
+    mark_channel(picture, y - scale, x + scale + 1, motif->channel, scale < 5 ? 1 : 2);
 }
 
 static void draw_tile(struct picture *picture, const struct tile *tile, const struct reading *reading, const float *grey)
