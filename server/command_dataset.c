@@ -254,8 +254,8 @@ int command_dataset(int argc, char **argv)
     struct plan plan = {.voices = VOICES, .takes = TAKES};
     struct error err = {0};
     struct stat there;
-    bool asked = argc == 2 && strcmp(argv[1], "--help") == 0;
-    if (argc < 2 || strcmp(argv[1], "audio") != 0 || !read_options(&plan, folder, sizeof folder, argc - 1, argv + 1)) {
+    bool asked = argc > 1 && strcmp(argv[argc - 1], "--help") == 0;
+    if (argc < 2 || asked || strcmp(argv[1], "audio") != 0 || !read_options(&plan, folder, sizeof folder, argc - 1, argv + 1)) {
         (void)fputs(usage, asked ? stdout : stderr);
         return asked ? EXIT_OK : EXIT_USAGE;
     }

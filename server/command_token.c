@@ -151,9 +151,10 @@ int command_token(int argc, char **argv)
     struct error err = {0};
     const char *verb = argc > 1 ? argv[1] : "";
     bool create = strcmp(verb, "create") == 0, list = strcmp(verb, "list") == 0, revoke = strcmp(verb, "revoke") == 0;
-    if (!(create || list || revoke) || !read_options(&options, argc - 1, argv + 1)) {
-        (void)fputs(usage, strcmp(verb, "--help") == 0 ? stdout : stderr);
-        return strcmp(verb, "--help") == 0 ? EXIT_OK : EXIT_USAGE;
+    bool asked = argc > 1 && strcmp(argv[argc - 1], "--help") == 0;
+    if (asked || !(create || list || revoke) || !read_options(&options, argc - 1, argv + 1)) {
+        (void)fputs(usage, asked ? stdout : stderr);
+        return asked ? EXIT_OK : EXIT_USAGE;
     }
     int code = EXIT_FAULT;
     if (storage_open(&(struct storage_options){.path = options.settings.db}, &storage, &err) == STATUS_OK) {

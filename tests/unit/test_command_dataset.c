@@ -79,6 +79,7 @@ static void a_set_is_there_whole_or_not_at_all(void **state)
 static void wrong_usage_is_told(void **state)
 {
     assert_int_equal(COMMAND("--help"), EXIT_OK);
+    assert_int_equal(COMMAND("audio", "--help"), EXIT_OK);
     assert_int_equal(COMMAND("video"), EXIT_USAGE);
     assert_int_equal(COMMAND("audio", "more"), EXIT_USAGE);
     assert_int_equal(COMMAND("audio", "--voices", "1"), EXIT_USAGE);
