@@ -1,11 +1,12 @@
 /* Runs a method in the foreground, without a daemon:
  *
  *     train --preset digitcircle-quick --set width=8 --set batch=32 --threads 2 [--data DIR] [--out DIR] [--seconds S]
- *           [--resume N] [--evaluate SEED]
+ *           [--resume N] [--evaluate SEED] [--follow METRIC]
  *
  * One line a validation, the result at the end, artifacts into DIR. Ends with 1 when the run fails. With --resume the
  * run is saved, destroyed and loaded anew after every N steps, and says so. With --evaluate the result follows on another
- * set of samples (-1: the validation's). */
+ * set of samples (-1: the validation's). With --follow every value of a metric is a line, and the run is measured on the
+ * validation's set at each of its checkpoints besides (checkpoint_every). The last lines are hashes of what was trained. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 #include "tests/support/run_host.h"
 
 struct options {
-    const char *kind, *preset, *kernels, *data, *out;
+    const char *kind, *preset, *kernels, *data, *out, *follow;
     int threads;
     long resume;
     int64_t seed; /* of a further evaluation; 0: none */
@@ -26,7 +27,7 @@ struct options {
 
 struct watch {
     double began, loss, validation_loss, accuracy, density, achieved, norm, speed, fpe, fne, ce;
-    const char *out;
+    const char *out, *follow;
 };
 
 static double now(void)
@@ -49,6 +50,10 @@ static void on_metric(void *context, const char *name, int64_t step, double valu
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         if (strcmp(name, kept[i].name) == 0)
             *kept[i].at = value;
+    if (w->follow && strcmp(name, w->follow) == 0) {
+        printf("%7.1f s %8lld samples  %s %.6g\n", now() - w->began, (long long)step, name, value);
+        fflush(stdout);
+    }
     /* The last metric of a validation. */
     if (strcmp(name, "target_accuracy") == 0) {
         printf("%7.1f s %8lld samples  loss %.4f  validation %.4f  accuracy %.4f (target %.4f)  density %.3e "
@@ -184,28 +189,69 @@ static enum status resume(const struct method *method, const void *config, struc
     return status;
 }
 
-/* What the run holds, measured on another set. */
-static enum status evaluate(const struct method *method, const void *config, struct run_host *host, struct method_run *trained,
-                            int64_t seed, const struct sink *sink, struct error *err)
+/* What the run holds, measured on another set by a run of its own. */
+static enum status measure(const struct method *method, const void *config, struct run_host *host, struct method_run *trained,
+                           const struct method_evaluation *what, struct method_run **run, struct error *err)
 {
     struct host_bytes bytes = {0};
-    struct method_run *run = NULL;
     enum method_wish wish = METHOD_CONTINUE;
     enum status status = host_save(method, trained, &bytes, err);
     struct pack_reader reader = host_reader(&bytes);
-    struct method_evaluation what = {.samples = 1000, .seed = seed};
     if (!status)
-        status = method->create(config, &host->env, &run, err);
+        status = method->create(config, &host->env, run, err);
     if (!status)
-        status = method->load(run, &reader, err);
+        status = method->load(*run, &reader, err);
     if (!status)
-        status = method->begin_evaluation(run, &what, err);
+        status = method->begin_evaluation(*run, what, err);
     while (!status && wish != METHOD_DONE)
-        status = host_step(host, method, run, &wish, err);
+        status = host_step(host, method, *run, &wish, err);
+    host_bytes_close(&bytes);
+    return status;
+}
+
+static enum status evaluate(const struct method *method, const void *config, struct run_host *host,
+                            struct method_run *trained, int64_t seed, const struct sink *sink, struct error *err)
+{
+    struct method_run *run = NULL;
+    struct method_evaluation what = {.samples = 1000, .seed = seed};
+    enum status status = measure(method, config, host, trained, &what, &run, err);
     printf("on %lld samples of seed %lld:\n", (long long)what.samples, (long long)seed);
     if (!status)
         status = method->result(run, sink, err);
     method->destroy(run);
+    return status;
+}
+
+/* Its metrics are printed as they come. */
+static enum status follow(const struct method *method, const void *config, struct run_host *host,
+                          struct method_run *trained, struct error *err)
+{
+    struct method_run *run = NULL;
+    const struct method_evaluation what = {.samples = 1000, .seed = -1};
+    enum status status = measure(method, config, host, trained, &what, &run, err);
+    method->destroy(run);
+    return status;
+}
+
+/* Of two runs that are the same, both are. */
+static enum status print_hashes(const struct method *method, struct method_run *run, struct error *err)
+{
+    struct host_bytes bytes = {0};
+    char hex[65];
+    unsigned char all[HASH_BYTES];
+    enum status status = host_save(method, run, &bytes, err);
+    if (!status)
+        status = host_weights_hash(&bytes, hex, err);
+    if (!status) {
+        struct hash hash;
+        hash_init(&hash);
+        hash_add(&hash, bytes.data, bytes.count);
+        hash_finish(&hash, all);
+        printf("weights %s\ncheckpoint ", hex);
+        for (size_t i = 0; i < sizeof all; i++)
+            printf("%02x", all[i]);
+        printf("\n");
+    }
     host_bytes_close(&bytes);
     return status;
 }
@@ -230,12 +276,16 @@ static enum status drive(const struct method *method, const void *config, struct
         status = host_step(host, method, run, &wish, err);
         if (!status && options->resume > 0 && step % options->resume == 0 && wish != METHOD_DONE)
             status = resume(method, config, host, began, &run, err);
+        if (!status && options->follow && wish == METHOD_CHECKPOINT)
+            status = follow(method, config, host, run, err);
         if (options->seconds > 0 && now() - began > options->seconds)
             break;
     }
     if (!status && wish == METHOD_DONE)
         status = method->result(run, &sink, err);
     printf("%.1f s\n", now() - began);
+    if (!status)
+        status = print_hashes(method, run, err);
     if (!status && wish == METHOD_DONE && options->seed != 0)
         status = evaluate(method, config, host, run, options->seed, &sink, err);
     method->destroy(run);
@@ -245,7 +295,7 @@ static enum status drive(const struct method *method, const void *config, struct
 static int usage(void)
 {
     fprintf(stderr, "usage: train [--kind K] [--preset P] [--set FIELD=VALUE]... [--threads N] [--kernels NAME] "
-                    "[--data DIR] [--out DIR] [--seconds S] [--resume N] [--evaluate SEED]\n");
+                    "[--data DIR] [--out DIR] [--seconds S] [--resume N] [--evaluate SEED] [--follow METRIC]\n");
     return 2;
 }
 
@@ -269,6 +319,8 @@ int main(int argc, char **argv)
             options.out = argv[++i];
         else if (strcmp(argv[i], "--threads") == 0)
             options.threads = atoi(argv[++i]);
+        else if (strcmp(argv[i], "--follow") == 0)
+            options.follow = argv[++i];
         else if (strcmp(argv[i], "--evaluate") == 0)
             options.seed = atoll(argv[++i]);
         else if (strcmp(argv[i], "--seconds") == 0)
@@ -283,7 +335,7 @@ int main(int argc, char **argv)
     const struct method *method = method_find(options.kind);
     if (!method)
         return usage();
-    struct watch watch = {.began = now(), .out = options.out};
+    struct watch watch = {.began = now(), .out = options.out, .follow = options.follow};
     void *config = calloc(1, method->config.struct_bytes);
     enum status status = config ? configure(method, options.preset, argc, argv, config, &err) : STATUS_NO_MEMORY;
     if (status) {

@@ -386,8 +386,8 @@ static void a_checkpoint_answers(void **state)
     assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
     float z[3], w[15 * 3], values[5];
     memcpy(values, run->test->x, sizeof values);
-    assert_ok(tree_model_encode(run->fits[0]->model, &run->fits[0]->exec, run->test->x, NULL, 1, z, err));
-    arcs_weights(&run->arcs, run->fits[0]->model->base, run->fits[0]->model->changes, 3, w);
+    assert_ok(tree_model_encode(case_fit(run)->model, &case_fit(run)->exec, run->test->x, NULL, 1, z, err));
+    arcs_weights(&run->arcs, case_fit(run)->model->base, case_fit(run)->model->changes, 3, w);
     struct heard heard = {0};
     const struct sink sink = {&heard, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
     struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {5}, .values = values};
@@ -458,11 +458,11 @@ static void odd_checkpoints_are_refused(void **state)
         assert_ok(host_step(&host, method, run, &wish, err));
     for (int odd = 0; odd < 4; odd++) {
         struct method_run *again;
-        int64_t updates = run->fits[0]->updates, phase = run->walk.phase;
-        run->fits[0]->updates = odd == 1 ? 1000 : odd == 2 ? -1 : updates;
+        int64_t updates = case_fit(run)->updates, phase = run->walk.phase;
+        case_fit(run)->updates = odd == 1 ? 1000 : odd == 2 ? -1 : updates;
         run->walk.phase = odd == 3 ? 9 : phase;
         assert_ok(host_save(method, run, &bytes, err));
-        run->fits[0]->updates = updates;
+        case_fit(run)->updates = updates;
         run->walk.phase = phase;
         assert_ok(method->create(odd ? &config : &other, &host.env, &again, err));
         struct pack_reader reader = host_reader(&bytes);

@@ -305,7 +305,7 @@ static void a_checkpoint_answers(void **state)
     struct fit_view view;
     const int rows[] = {5};
     float values[SYNTHETIC_FEATURES];
-    assert_ok(fit_view(run->fits[0], rows, 1, false, 0, &view, err));
+    assert_ok(fit_view(case_fit(run), rows, 1, false, 0, &view, err));
     memcpy(values, view.x, sizeof values);
     struct heard heard = {0};
     const struct sink sink = {&heard, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
@@ -354,14 +354,14 @@ static void odd_checkpoints_are_refused(void **state)
     for (int i = 0; i < 5; i++)
         assert_ok(host_step(&host, method, run, &wish, err));
     for (int odd = 0; odd < 4; odd++) {
-        int64_t at = run->walk.at, chosen = run->chosen, position = run->fits[0]->position;
+        int64_t at = run->walk.at, chosen = run->starts.chosen, position = case_fit(run)->position;
         run->walk.at = odd == 1 ? 0 : at;
-        run->chosen = odd == 1 ? -2 : chosen;
-        run->fits[0]->position = odd == 2 ? 100000 : odd == 3 ? -1 : position;
+        run->starts.chosen = odd == 1 ? -2 : chosen;
+        case_fit(run)->position = odd == 2 ? 100000 : odd == 3 ? -1 : position;
         assert_ok(host_save(method, run, &bytes, err));
         run->walk.at = at;
-        run->chosen = chosen;
-        run->fits[0]->position = position;
+        run->starts.chosen = chosen;
+        case_fit(run)->position = position;
         struct method_run *again = start(&host, odd ? &config : &other);
         struct pack_reader reader = host_reader(&bytes);
         assert_int_equal(method->load(again, &reader, NULL), STATUS_CORRUPT);

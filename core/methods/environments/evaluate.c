@@ -14,8 +14,8 @@ static enum status no_memory(struct error *err)
 /* Latent variables of a table's rows, malloc'ed. */
 static enum status codes_of(struct method_run *run, const struct environments *e, float **z, struct error *err)
 {
-    *z = malloc((size_t)e->rows * (size_t)run->fits[0]->model->setup.latent * sizeof **z + 1);
-    return *z ? tree_model_encode(run->fits[0]->model, &run->fits[0]->exec, e->x, e->z, e->rows, *z, err)
+    *z = malloc((size_t)e->rows * (size_t)case_fit(run)->model->setup.latent * sizeof **z + 1);
+    return *z ? tree_model_encode(case_fit(run)->model, &case_fit(run)->exec, e->x, e->z, e->rows, *z, err)
               : no_memory(err);
 }
 
@@ -45,7 +45,7 @@ static double errors(const struct environments *e, const float *z, const float *
 static double errors_fitted(const struct method_run *run, const float *z, const float *w)
 {
     const struct environments *e = run->unseen;
-    int k = run->fits[0]->model->setup.latent, few = (int)run->own.fit_samples, counted = 0;
+    int k = case_fit(run)->model->setup.latent, few = (int)run->own.fit_samples, counted = 0;
     double sum = 0, d[256];
     float *of_node = malloc((size_t)e->rows * (size_t)(k + 1) * sizeof *of_node),
           *y = of_node + (ptrdiff_t)e->rows * k;
@@ -73,8 +73,8 @@ static double errors_fitted(const struct method_run *run, const float *z, const 
 static enum status count_changes(const struct method_run *run, const int *match, struct outcome *o, struct error *err)
 {
     const struct environments *e = run->test;
-    const struct weight *found = run->fits[0]->model->changes;
-    int p = e->latent, k = run->fits[0]->model->setup.latent;
+    const struct weight *found = case_fit(run)->model->changes;
+    int p = e->latent, k = case_fit(run)->model->setup.latent;
     double *truth = malloc((size_t)run->arcs.count * (size_t)p * sizeof *truth + 1), least = run->own.found_above;
     if (!truth)
         return no_memory(err);
@@ -93,7 +93,7 @@ static enum status count_changes(const struct method_run *run, const int *match,
 static enum status identify(const struct method_run *run, const float *z, struct outcome *o, struct error *err)
 {
     const struct environments *e = run->test;
-    int p = e->latent, k = run->fits[0]->model->setup.latent, *match = malloc((size_t)p * sizeof *match);
+    int p = e->latent, k = case_fit(run)->model->setup.latent, *match = malloc((size_t)p * sizeof *match);
     if (!match)
         return no_memory(err);
     enum status status = identify_mcc(e->z, p, z, k, e->rows, match, &o->mcc, err);
@@ -112,7 +112,7 @@ static enum status measure_unseen(struct method_run *run, const float *w, struct
         return STATUS_OK;
     enum status status = codes_of(run, run->unseen, &z, err);
     if (!status) {
-        int k = run->fits[0]->model->setup.latent;
+        int k = case_fit(run)->model->setup.latent;
         o->mse_unseen = errors(run->unseen, z, w, k, &o->accuracy_unseen);
         if (run->own.fit_samples > 0)
             o->mse_unseen_fit = errors_fitted(run, z, w);
@@ -129,22 +129,22 @@ static bool refitted(const struct method_run *run)
 
 enum status tree_case_evaluate(struct method_run *run, struct outcome *o, struct error *err)
 {
-    const struct tree_model *m = run->fits[0]->model;
+    const struct tree_model *m = case_fit(run)->model;
     int k = m->setup.latent;
     float *w = malloc((size_t)run->tree->nodes * (size_t)k * sizeof *w), *z = NULL;
     for (int i = 0; i < OUTCOME_COLUMNS; i++)
         ((double *)o)[i] = NAN;
     if (run->arcs.shape == ARCS_TREE)
-        o->changes_found = tree_fit_found(run->fits[0], run->own.found_above);
-    o->train_loss = run->fits[0]->last_loss;
-    o->updates = (double)run->fits[0]->updates;
+        o->changes_found = tree_fit_found(case_fit(run), run->own.found_above);
+    o->train_loss = case_fit(run)->last_loss;
+    o->updates = (double)case_fit(run)->updates;
     o->samples = o->updates * (double)run->own.batch;
-    o->objective = run->objective;
-    o->worst_objective = run->worst;
-    o->restart = (double)run->chosen;
+    o->objective = run->starts.objective;
+    o->worst_objective = run->starts.worst;
+    o->restart = (double)run->starts.chosen;
     enum status status = w ? STATUS_OK : no_memory(err);
     if (!status && !run->walk.alone)
-        status = tree_fit_settle(run->fits[0], refitted(run), err);
+        status = tree_fit_settle(case_fit(run), refitted(run), err);
     if (!status)
         status = codes_of(run, run->test, &z, err);
     if (!status) {

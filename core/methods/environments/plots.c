@@ -23,11 +23,12 @@ static enum status no_memory(struct error *err)
 static enum status matched(struct method_run *run, int *match, struct error *err)
 {
     const struct environments *e = run->test;
-    int k = run->fits[0]->model->setup.latent;
+    int k = case_fit(run)->model->setup.latent;
     double mcc;
     float *z = malloc((size_t)e->rows * (size_t)k * sizeof *z + 1);
     enum status status =
-        z ? tree_model_encode(run->fits[0]->model, &run->fits[0]->exec, e->x, e->z, e->rows, z, err) : no_memory(err);
+        z ? tree_model_encode(case_fit(run)->model, &case_fit(run)->exec, e->x, e->z, e->rows, z, err)
+          : no_memory(err);
     if (!status)
         status = identify_mcc(e->z, e->latent, z, k, e->rows, match, &mcc, err);
     free(z);
@@ -36,16 +37,16 @@ static enum status matched(struct method_run *run, int *match, struct error *err
 
 static double found_at(const struct method_run *run, int node, int c)
 {
-    int arc = run->arcs.arc[node], k = run->fits[0]->model->setup.latent;
+    int arc = run->arcs.arc[node], k = case_fit(run)->model->setup.latent;
     return arc < 0
                ? 0
-               : (double)run->fits[0]->model->changes->value[(ptrdiff_t)arc * k + c] * (double)run->arcs.share[node];
+               : (double)case_fit(run)->model->changes->value[(ptrdiff_t)arc * k + c] * (double)run->arcs.share[node];
 }
 
 /* Rings first, so that discs lie over them. */
 static int collect_marks(const struct method_run *run, const int *match, struct tree_mark *marks)
 {
-    int k = run->fits[0]->model->setup.latent, p = run->test->latent, count = 0;
+    int k = case_fit(run)->model->setup.latent, p = run->test->latent, count = 0;
     for (int v = 1; v < run->tree->nodes; v++) {
         for (int c = 0; c < p; c++) {
             double size = run->test->changes[(ptrdiff_t)v * p + c];
@@ -61,7 +62,7 @@ static int collect_marks(const struct method_run *run, const int *match, struct 
 
 static enum status write_table(const struct method_run *run, const int *match, struct error *err)
 {
-    int k = run->fits[0]->model->setup.latent, p = run->test->latent;
+    int k = case_fit(run)->model->setup.latent, p = run->test->latent;
     struct buf bytes;
     buf_init(&bytes, CHART_BYTES);
     buf_format(&bytes, "parent,child,arc,latent,found,true\n");
@@ -92,7 +93,7 @@ static enum status draw_tree(const struct method_run *run, const struct tree_mar
         return no_memory(err);
     for (int i = 0; i < run->unseen_count; i++)
         pale[run->unseen_node[i]] = true;
-    int k = run->fits[0]->model->setup.latent;
+    int k = case_fit(run)->model->setup.latent;
     bool truth = run->test->latent > 0;
     const struct tree_plot plot = {
         .tree = run->tree,
@@ -118,7 +119,8 @@ static enum status draw_tree(const struct method_run *run, const struct tree_mar
 
 static enum status tree_picture(struct method_run *run, struct error *err)
 {
-    size_t k = (size_t)run->fits[0]->model->setup.latent, p = (size_t)run->test->latent, n = (size_t)run->tree->nodes;
+    size_t k = (size_t)case_fit(run)->model->setup.latent, p = (size_t)run->test->latent,
+           n = (size_t)run->tree->nodes;
     int *match = calloc(p + 1, sizeof *match);
     struct tree_mark *marks = malloc((k + p) * n * sizeof *marks);
     enum status status = match && marks ? STATUS_OK : no_memory(err);

@@ -21,7 +21,7 @@ static enum status read_model(struct method_model *m, const struct pack_reader *
 {
     struct method_run *run = m->run;
     enum status status = walk_load(run, from, err);
-    const struct tree_model *model = status ? NULL : run->fits[0]->model;
+    const struct tree_model *model = status ? NULL : case_fit(run)->model;
     m->weights = status ? NULL : malloc((size_t)run->tree->nodes * (size_t)model->setup.latent * sizeof *m->weights);
     if (!status && !m->weights)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for heads");
@@ -66,7 +66,7 @@ uint64_t environments_model_bytes(const struct method_model *model)
 {
     const struct method_run *run = model->run;
     uint64_t rows = (uint64_t)(run->train->rows + run->test->rows);
-    return sizeof *model + 3 * params_bytes(run->fits[0]->model->params) +
+    return sizeof *model + 3 * params_bytes(case_fit(run)->model->params) +
            rows * 4 * (uint64_t)(run->train->features + run->train->latent + 2);
 }
 
@@ -112,7 +112,7 @@ static enum status codes_of(const struct method_model *m, const float *x, float 
     enum status status = pool_create(1, &pool, err);
     if (!status) {
         exec_init(&e, m->kernels, pool, &arena, 0);
-        status = tree_model_encode(m->run->fits[0]->model, &e, x, NULL, 1, z, err);
+        status = tree_model_encode(case_fit(m->run)->model, &e, x, NULL, 1, z, err);
     }
     pool_destroy(pool);
     arena_close(&arena);
@@ -122,7 +122,7 @@ static enum status codes_of(const struct method_model *m, const float *x, float 
 static void write_answer(const struct method_model *m, const float *z, const struct sink *out)
 {
     const struct method_run *run = m->run;
-    int k = run->fits[0]->model->setup.latent;
+    int k = case_fit(run)->model->setup.latent;
     sink_begin_list(out, "latent");
     for (int c = 0; c < k; c++)
         sink_number(out, NULL, (double)z[c]);
@@ -146,7 +146,7 @@ static void write_answer(const struct method_model *m, const float *z, const str
 enum status environments_query(const struct method_model *model, const char *query, const struct method_input *input,
                                const struct sink *out, struct error *err)
 {
-    const struct tree_model *m = model->run->fits[0]->model;
+    const struct tree_model *m = case_fit(model->run)->model;
     size_t d = (size_t)model->run->train->features, k = (size_t)m->setup.latent;
     if (m->setup.encoder == ENCODER_GIVEN)
         return error_set(err, STATUS_INVALID, "", "the oracle has no encoder to ask");

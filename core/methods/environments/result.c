@@ -99,7 +99,7 @@ static void write_columns(const struct method_run *run, const struct column_link
 static void write_latent(const struct method_run *run, const struct column_link *links, const struct sink *out)
 {
     sink_begin_list(out, "latent");
-    for (int c = 0; c < run->fits[0]->model->setup.latent; c++) {
+    for (int c = 0; c < case_fit(run)->model->setup.latent; c++) {
         sink_begin_object(out, NULL);
         sink_integer(out, "latent", c);
         write_columns(run, links + (ptrdiff_t)c * COLUMNS_SHOWN, out);
@@ -111,8 +111,8 @@ static void write_latent(const struct method_run *run, const struct column_link 
 /* Of the last case: where in the tree, which variable, how much. links: NULL where columns have no names. */
 static void write_changes(const struct method_run *run, const struct column_link *links, const struct sink *out)
 {
-    const struct weight *w = run->fits[0]->model->changes;
-    int k = run->fits[0]->model->setup.latent;
+    const struct weight *w = case_fit(run)->model->changes;
+    int k = case_fit(run)->model->setup.latent;
     sink_begin_list(out, "changes");
     for (int v = 1; run->arcs.shape == ARCS_TREE && v < run->tree->nodes; v++)
         for (int c = 0; c < k && run->arcs.arc[v] >= 0; c++) {
@@ -137,7 +137,7 @@ static enum status write_found(struct method_run *run, const struct sink *out, s
     struct column_link *links = NULL;
     enum status status = STATUS_OK;
     if (run->names) {
-        links = calloc((size_t)run->fits[0]->model->setup.latent * COLUMNS_SHOWN, sizeof *links);
+        links = calloc((size_t)case_fit(run)->model->setup.latent * COLUMNS_SHOWN, sizeof *links);
         status = links ? environments_columns(run, links, err)
                        : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for columns");
         if (!status)

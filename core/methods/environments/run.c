@@ -20,8 +20,7 @@ static enum status plan(struct method_run *run, struct error *err)
 
 static void begin(struct method_run *run)
 {
-    run->chosen = -1;
-    run->objective = run->worst = NAN;
+    starts_begin(&run->starts);
 }
 
 static enum status open_case(struct method_run *run, struct error *err)
@@ -39,58 +38,49 @@ static enum status evaluate(struct method_run *run, bool *done, struct error *er
     return status ? status : tree_case_evaluate(run, &run->outcomes[w->at], err);
 }
 
-/* In updates of its restarts. */
+/* In updates. */
 static double part_done(const struct method_run *run)
 {
-    if (run->fit_count == 0)
+    if (run->starts.count == 0)
         return 0;
-    const struct tree_fit *f = run->fits[0];
-    double all = (double)f->model->setup.updates, screen = (double)run->config.screen_updates,
-           others = (double)(run->config.restarts - 1) * (screen > 0 ? fmin(screen, all) : all);
-    double done = (double)f->updates, more = run->chosen < 0 ? done * (double)(run->config.restarts - 1) : others;
-    return (done + more) / (all + others);
+    const struct tree_fit *f = case_fit(run);
+    return starts_part(&run->starts, run->config.restarts, (double)run->config.screen_updates, (double)f->updates,
+                       (double)f->model->setup.updates);
 }
 
 /* ---- what is saved -------------------------------------------------------------------------------------- */
 
 static const struct walk_number numbers[] = {
-    {"run.chosen", WALK_POSITION, offsetof(struct method_run, chosen)},
+    {"run.chosen", WALK_POSITION, offsetof(struct method_run, starts.chosen)},
     {"run.features", WALK_INTEGER, offsetof(struct method_run, features)},
-    {"run.objective", WALK_REAL, offsetof(struct method_run, objective)},
-    {"run.worst", WALK_REAL, offsetof(struct method_run, worst)},
+    {"run.objective", WALK_REAL, offsetof(struct method_run, starts.objective)},
+    {"run.worst", WALK_REAL, offsetof(struct method_run, starts.worst)},
     {NULL, WALK_INTEGER, 0},
 };
 
 static enum status arrays(struct method_run *run, enum pack_role role, struct pack *pack, struct error *err)
 {
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && i < run->fit_count; i++) {
-        char prefix[STARTS_PREFIX];
-        starts_prefix(i, prefix);
-        status = tree_fit_pack(run->fits[i], role, pack, prefix, err);
-    }
-    return status;
+    return starts_pack(&run->starts, role, pack, err);
 }
 
 static enum status check_weights(const struct method_run *run, struct error *err)
 {
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && i < run->fit_count; i++)
-        status = params_check(run->fits[i]->model->params, err);
-    return status;
+    return starts_check(&run->starts, err);
 }
 
 static bool position_sound(const struct method_run *run)
 {
-    return run->chosen >= -1 && run->chosen < run->config.restarts;
+    return starts_sound(&run->starts, run->config.restarts);
 }
 
 static enum status loaded(struct method_run *run, bool *sound, struct error *err)
 {
     (void)err;
     *sound = run->features == run->train->features;
-    for (int i = 0; i < run->fit_count; i++)
-        *sound = *sound && run->fits[i]->updates >= 0 && run->fits[i]->updates <= run->fits[i]->model->setup.updates;
+    for (int i = 0; i < run->starts.count; i++) {
+        const struct tree_fit *f = run->starts.fit[i];
+        *sound = *sound && f->updates >= 0 && f->updates <= f->model->setup.updates;
+    }
     return STATUS_OK;
 }
 

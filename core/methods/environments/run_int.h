@@ -42,14 +42,16 @@ struct method_run {
     int *unseen_node; /* [unseen_count] in the tree */
     int unseen_count;
     struct arcs arcs;
-    struct tree_fit *fits[STARTS_MOST]; /* fits[0] is the one that is kept in the end */
-    int fit_count;
+    struct starts starts; /* of `struct tree_fit` */
 
     /* Saved. */
-    int64_t chosen;          /* the restart that fits[0] is, -1 before that is decided */
-    int64_t features;        /* of the open case */
-    double objective, worst; /* of the restarts of this case, when that was decided */
+    int64_t features; /* of the open case */
 };
+
+static inline struct tree_fit *case_fit(const struct method_run *run)
+{
+    return run->starts.fit[0];
+}
 
 /* work.c */
 /* Makes data, arcs and fits of case `at` ready: all restarts, or the chosen one; weights as at the start. */

@@ -16,8 +16,7 @@ static enum status no_memory(struct error *err)
 
 void tree_case_close(struct method_run *run)
 {
-    for (int i = 0; i < run->fit_count; i++)
-        tree_fit_destroy(run->fits[i]);
+    starts_close(&run->starts);
     arcs_close(&run->arcs);
     environments_free(run->train);
     environments_free(run->test);
@@ -28,8 +27,6 @@ void tree_case_close(struct method_run *run)
     tree_destroy(run->tree);
     free(run->place);
     free(run->unseen_node);
-    run->fit_count = 0;
-    run->fits[0] = NULL;
     run->train = run->test = run->unseen = NULL;
     run->tree = NULL;
     run->names = NULL;
@@ -287,30 +284,54 @@ static enum status open_arcs(struct method_run *run, struct error *err)
     return status;
 }
 
-static enum status create_fit(struct method_run *run, int restart, const char *prefix, bool alone,
-                              struct tree_fit **fit, struct error *err)
+/* ---- what a fit is (core/methods/starts.h) ---------------------------------------------------------------- */
+
+static enum status create_fit(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
+                              struct error *err)
 {
-    struct fit_setup setup = environments_setup(&run->own, run->train->features, restart);
+    const struct method_env *env = &run->walk.env;
+    struct fit_setup setup = environments_setup(&run->own, run->train->features, start);
+    struct tree_fit *made;
     enum status status =
-        tree_fit_create(&setup, &run->arcs, run->train, prefix, run->walk.env.kernels, run->walk.env.pool, alone,
-                           fit, err);
-    if (!status)
-        tree_fit_share(*fit, run->walk.env.comm);
-    return status;
+        tree_fit_create(&setup, &run->arcs, run->train, prefix, env->kernels, env->pool, alone, &made, err);
+    if (status)
+        return status;
+    tree_fit_share(made, env->comm);
+    *fit = made;
+    return STATUS_OK;
 }
 
-static enum status open_fits(struct method_run *run, struct error *err)
+static void destroy_fit(void *fit)
 {
-    int count = run->chosen >= 0 ? 1 : (int)run->config.restarts;
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && i < count; i++) {
-        char prefix[STARTS_PREFIX];
-        starts_prefix(i, prefix);
-        status = create_fit(run, run->chosen >= 0 ? (int)run->chosen : i, prefix, count > 1, &run->fits[i], err);
-        run->fit_count += !status;
-    }
-    return status;
+    tree_fit_destroy(fit);
 }
+static enum status update_fit(void *fit, struct error *err)
+{
+    return tree_fit_update(fit, err);
+}
+static void copy_fit(void *to, const void *from)
+{
+    tree_fit_copy(to, from);
+}
+static struct params *params_of(const void *fit)
+{
+    return ((const struct tree_fit *)fit)->model->params;
+}
+
+static enum status objective_of(void *fit, double *objective, struct error *err)
+{
+    return tree_fit_objective(fit, objective, err);
+}
+
+static enum status pack_fit(void *fit, enum pack_role role, struct pack *pack, const char *prefix, struct error *err)
+{
+    return tree_fit_pack(fit, role, pack, prefix, err);
+}
+
+static const struct starts_table fits = {create_fit, destroy_fit, update_fit, objective_of,
+                                         copy_fit,   pack_fit,    params_of};
+
+/* ---- opening ---------------------------------------------------------------------------------------------- */
 
 enum status tree_case_open(struct method_run *run, int at, struct error *err)
 {
@@ -334,73 +355,41 @@ enum status tree_case_open(struct method_run *run, int at, struct error *err)
         return error_set(err, STATUS_INVALID, "/config/baselines", "the table's latent variables are not known");
     status = open_arcs(run, err);
     run->features = run->train->features;
-    return status ? status : open_fits(run, err);
+    run->starts.table = &fits;
+    return status ? status : starts_open(run, &run->starts, run->config.restarts, err);
 }
 
 /* ---- training ----------------------------------------------------------------------------------------- */
 
 bool tree_case_trained(const struct method_run *run)
 {
-    return run->chosen >= 0 && tree_fit_done(run->fits[0]);
-}
-
-/* The one with the least objective goes on under the names of the first, on the pool. */
-static enum status choose(struct method_run *run, struct error *err)
-{
-    int best = 0;
-    double objective;
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && i < run->fit_count; i++) {
-        status = tree_fit_objective(run->fits[i], &objective, err);
-        if (i == 0 || objective < run->objective) {
-            best = i;
-            run->objective = objective;
-        }
-        run->worst = i == 0 ? objective : fmax(run->worst, objective);
-    }
-    struct tree_fit *kept = run->fits[0];
-    if (!status && run->fit_count > 1)
-        status = create_fit(run, best, "", false, &kept, err);
-    if (status)
-        return status;
-    if (run->fit_count > 1)
-        tree_fit_copy(kept, run->fits[best]);
-    for (int i = 0; run->fit_count > 1 && i < run->fit_count; i++)
-        tree_fit_destroy(run->fits[i]);
-    run->fits[0] = kept;
-    run->fit_count = 1;
-    run->chosen = best;
-    return STATUS_OK;
-}
-
-static enum status update_start(void *context, int start, struct error *err)
-{
-    struct method_run *run = context;
-    return tree_fit_update(run->fits[start], err);
+    return run->starts.chosen >= 0 && tree_fit_done(case_fit(run));
 }
 
 static void metrics(struct method_run *run)
 {
     enum { EVERY = 20 };
-    run->walk.loss_sum += run->fits[0]->last_loss;
+    run->walk.loss_sum += case_fit(run)->last_loss;
     if (run->walk.work % EVERY || !run->walk.env.metric)
         return;
     run->walk.env.metric(run->walk.env.context, "loss", run->walk.seen, run->walk.loss_sum / EVERY);
-    run->walk.env.metric(run->walk.env.context, "nonzero", run->walk.seen, tree_fit_found(run->fits[0], 0));
+    run->walk.env.metric(run->walk.env.context, "nonzero", run->walk.seen, tree_fit_found(case_fit(run), 0));
     run->walk.loss_sum = 0;
 }
 
 enum status tree_case_update(struct method_run *run, struct error *err)
 {
-    struct pool *pool = comm_size(run->walk.env.comm) > 1 ? NULL : run->walk.env.pool;
-    enum status status = starts_update(pool, run->fit_count, update_start, run, err);
+    const struct tree_fit *first = case_fit(run);
+    int count = run->starts.count;
+    enum status status = starts_update(run, &run->starts, err);
     if (status)
         return status;
     run->walk.work++;
-    run->walk.seen += run->own.batch * run->fit_count;
+    run->walk.seen += run->own.batch * count;
     metrics(run);
-    bool screened = run->fit_count > 1 && run->fits[0]->updates == run->config.screen_updates;
-    return run->chosen < 0 && (screened || tree_fit_done(run->fits[0])) ? choose(run, err) : STATUS_OK;
+    bool screened = count > 1 && first->updates == run->config.screen_updates;
+    return run->starts.chosen < 0 && (screened || tree_fit_done(first)) ? starts_choose(run, &run->starts, err)
+                                                                        : STATUS_OK;
 }
 
 /* ---- the evaluation's rows ------------------------------------------------------------------------------ */

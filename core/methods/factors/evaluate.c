@@ -316,13 +316,13 @@ static enum status classes(struct method_run *run, struct outcome *out, struct e
 
 enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err)
 {
-    const struct fit *f = run->nmf ? NULL : run->fits[0];
+    const struct fit *f = run->nmf ? NULL : case_fit(run);
     double before[] = {out->updates, out->samples};
     for (int i = 0; i < OUTCOME_COLUMNS; i++)
         ((double *)out)[i] = NAN;
     out->objective = f ? fit_objective(f) : nmf_objective(run->nmf);
-    out->worst_objective = run->worst;
-    out->restart = (double)run->chosen;
+    out->worst_objective = run->starts.worst;
+    out->restart = (double)run->starts.chosen;
     out->updates = run->walk.alone ? before[0] : (double)(f ? f->updates : run->nmf->done);
     out->samples = run->walk.alone ? before[1] : (double)(f ? f->epoch : run->nmf->done) * run->data.train_count;
     enum status status = held_out(run, true, out, err);

@@ -20,14 +20,13 @@ static enum status plan(struct method_run *run, struct error *err)
 
 static void begin(struct method_run *run)
 {
-    run->chosen = -1;
-    run->worst = NAN;
+    starts_begin(&run->starts);
 }
 
 static enum status open_case(struct method_run *run, struct error *err)
 {
     const struct walk *w = &run->walk;
-    return w->opened == w->at ? STATUS_OK : case_open(run, (int)w->at, run->chosen >= 0, err);
+    return w->opened == w->at ? STATUS_OK : case_open(run, (int)w->at, err);
 }
 
 static enum status evaluate(struct method_run *run, bool *done, struct error *err)
@@ -38,20 +37,17 @@ static enum status evaluate(struct method_run *run, bool *done, struct error *er
     return status ? status : evaluate_case(run, &run->outcomes[w->at], err);
 }
 
-/* In epochs of its restarts. */
+/* In epochs. */
 static double part_done(const struct method_run *run)
 {
     if (run->nmf)
         return (double)run->nmf->done / (double)run->nmf->setup.iterations;
-    if (run->fit_count == 0)
+    if (run->starts.count == 0)
         return 0;
-    const struct fit *f = run->fits[0];
-    double epochs = (double)f->setup.epochs, screen = (double)run->config.screen_epochs,
-           restarts = (double)run->config.restarts;
-    double together = screen > 0 ? fmin(screen, epochs) : epochs;
+    const struct fit *f = case_fit(run);
     double done = (double)f->epoch + (double)f->position / run->data.train_count;
-    double all = together * restarts + (epochs - together);
-    return run->fit_count > 1 ? done * restarts / all : (together * (restarts - 1) + done) / all;
+    return starts_part(&run->starts, run->config.restarts, (double)run->config.screen_epochs, done,
+                       (double)f->setup.epochs);
 }
 
 static void close_run(struct method_run *run)
@@ -64,43 +60,34 @@ static void close_run(struct method_run *run)
 /* ---- what is saved -------------------------------------------------------------------------------------- */
 
 static const struct walk_number numbers[] = {
-    {"run.chosen", WALK_POSITION, offsetof(struct method_run, chosen)},
+    {"run.chosen", WALK_POSITION, offsetof(struct method_run, starts.chosen)},
     {"run.features", WALK_INTEGER, offsetof(struct method_run, width)},
-    {"run.worst", WALK_REAL, offsetof(struct method_run, worst)},
+    {"run.worst", WALK_REAL, offsetof(struct method_run, starts.worst)},
     {NULL, WALK_INTEGER, 0},
 };
 
 static enum status arrays(struct method_run *run, enum pack_role role, struct pack *pack, struct error *err)
 {
-    enum status status = run->nmf ? nmf_pack(run->nmf, role, pack, err) : STATUS_OK;
-    for (int i = 0; !status && i < run->fit_count; i++) {
-        char prefix[STARTS_PREFIX];
-        starts_prefix(i, prefix);
-        status = fit_pack(run->fits[i], role, pack, prefix, err);
-    }
-    return status;
+    return run->nmf ? nmf_pack(run->nmf, role, pack, err) : starts_pack(&run->starts, role, pack, err);
 }
 
 static enum status check_weights(const struct method_run *run, struct error *err)
 {
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && i < run->fit_count; i++)
-        status = params_check(run->fits[i]->model->params, err);
-    return status;
+    return starts_check(&run->starts, err);
 }
 
 static bool position_sound(const struct method_run *run)
 {
-    return run->chosen >= -1 && run->chosen < run->config.restarts;
+    return starts_sound(&run->starts, run->config.restarts);
 }
 
 static enum status loaded(struct method_run *run, bool *sound, struct error *err)
 {
     (void)err;
     *sound = run->width == run->features->columns && (!run->nmf || run->nmf->done >= 0);
-    for (int i = 0; i < run->fit_count; i++) {
-        const struct fit *f = run->fits[i];
-        fit_loaded(run->fits[i]);
+    for (int i = 0; i < run->starts.count; i++) {
+        struct fit *f = run->starts.fit[i];
+        fit_loaded(f);
         *sound = *sound && f->updates >= 0 && f->epoch >= 0 && f->epoch <= f->setup.epochs && f->position >= 0 &&
                  f->position < run->data.train_count;
     }

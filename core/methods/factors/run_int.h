@@ -48,19 +48,20 @@ struct method_run {
     float *view;            /* of the factorisation: [rows][features + features + latent] */
     int *rows;              /* of training, then of test */
     struct fit_data data;
-    struct fit *fits[STARTS_MOST]; /* fits[0] is the one that is kept in the end */
-    int fit_count;
+    struct starts starts; /* of `struct fit` */
 
     /* Saved. */
-    int64_t width;  /* features */
-    int64_t chosen; /* the restart that fits[0] is, -1 before that is decided */
-    double worst;   /* objective of the worst restart of this case */
+    int64_t width; /* features */
 };
 
+static inline struct fit *case_fit(const struct method_run *run)
+{
+    return run->starts.fit[0];
+}
+
 /* work.c */
-/* Makes the data and fits of case `at` ready; weights as at the start. `chosen`: the restarts were decided already.
- */
-enum status case_open(struct method_run *run, int at, bool chosen, struct error *err);
+/* Makes the data and fits of case `at` ready: all restarts, or the chosen one; weights as at the start. */
+enum status case_open(struct method_run *run, int at, struct error *err);
 void case_close(struct method_run *run);
 /* One update of every fit; decides between restarts when it is time. */
 enum status case_update(struct method_run *run, struct error *err);

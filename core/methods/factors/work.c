@@ -12,9 +12,7 @@
 
 void case_close(struct method_run *run)
 {
-    for (int i = 0; i < run->fit_count; i++)
-        fit_destroy(run->fits[i]);
-    run->fit_count = 0;
+    starts_close(&run->starts);
     nmf_destroy(run->nmf);
     free(run->view);
     if (run->features != run->table)
@@ -71,24 +69,54 @@ static enum status split(struct method_run *run, int folds, int test_fold, struc
     return train > 0 && test > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
 }
 
-static enum status open_fits(struct method_run *run, bool chosen, struct error *err)
+/* ---- what a fit is (core/methods/starts.h) ---------------------------------------------------------------- */
+
+static enum status create_fit(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
+                              struct error *err)
 {
-    const struct factors_case *c = &run->cases[run->walk.opened];
-    int count = chosen ? 1 : (int)run->config.restarts;
-    enum status status = STATUS_OK;
-    for (int i = 0; !status && i < count; i++) {
-        struct fit_setup setup = factors_setup(&run->config, c, run->features->columns, run->data.train_count, i);
-        char prefix[STARTS_PREFIX];
-        starts_prefix(i, prefix);
-        status = fit_create(&setup, &run->data, prefix, run->walk.env.kernels, run->walk.env.pool, count > 1,
-                            &run->fits[i], err);
-        if (!status) {
-            fit_share(run->fits[i], run->walk.env.comm);
-            run->fit_count = i + 1;
-        }
-    }
-    return status;
+    const struct walk *w = &run->walk;
+    struct fit_setup setup =
+        factors_setup(&run->config, &run->cases[w->opened], run->features->columns, run->data.train_count, start);
+    struct fit *made;
+    enum status status = fit_create(&setup, &run->data, prefix, w->env.kernels, w->env.pool, alone, &made, err);
+    if (status)
+        return status;
+    fit_share(made, w->env.comm);
+    *fit = made;
+    return STATUS_OK;
 }
+
+static void destroy_fit(void *fit)
+{
+    fit_destroy(fit);
+}
+static enum status update_fit(void *fit, struct error *err)
+{
+    return fit_update(fit, err);
+}
+static void copy_fit(void *to, const void *from)
+{
+    fit_copy(to, from);
+}
+static struct params *params_of(const void *fit)
+{
+    return ((const struct fit *)fit)->model->params;
+}
+
+static enum status objective_of(void *fit, double *objective, struct error *err)
+{
+    (void)err;
+    *objective = fit_objective(fit);
+    return STATUS_OK;
+}
+
+static enum status pack_fit(void *fit, enum pack_role role, struct pack *pack, const char *prefix, struct error *err)
+{
+    return fit_pack(fit, role, pack, prefix, err);
+}
+
+static const struct starts_table fits = {create_fit, destroy_fit, update_fit, objective_of,
+                                         copy_fit,   pack_fit,    params_of};
 
 enum { VIEW_ROWS = 64 };
 
@@ -172,7 +200,7 @@ static enum status open_data(struct method_run *run, const struct factors_case *
     return status;
 }
 
-enum status case_open(struct method_run *run, int at, bool chosen, struct error *err)
+enum status case_open(struct method_run *run, int at, struct error *err)
 {
     const struct factors_config *c = &run->config;
     const struct factors_case *one = &run->cases[at];
@@ -187,7 +215,8 @@ enum status case_open(struct method_run *run, int at, bool chosen, struct error 
                                      : split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : one->dataset, err);
     if (status)
         return status;
-    return one->model == MODEL_NMF ? open_nmf(run, err) : open_fits(run, chosen, err);
+    run->starts.table = &fits;
+    return one->model == MODEL_NMF ? open_nmf(run, err) : starts_open(run, &run->starts, c->restarts, err);
 }
 
 enum status case_fresh(struct method_run *run, struct error *err)
@@ -213,22 +242,22 @@ enum status case_fresh(struct method_run *run, struct error *err)
     run->rows = rows;
     run->data = (struct fit_data){fresh, rows, rows, n, n};
     if (!run->nmf)
-        run->fits[0]->data = run->data;
+        case_fit(run)->data = run->data;
     return STATUS_OK;
 }
 
 int case_piece(const struct method_run *run)
 {
-    return run->nmf ? VIEW_ROWS : run->fits[0]->piece;
+    return run->nmf ? VIEW_ROWS : case_fit(run)->piece;
 }
 
 bool case_mask(const struct method_run *run, float *mask)
 {
     const struct nmf *n = run->nmf;
     if (!n) {
-        if (latent_masked(run->fits[0]->model))
-            prior_mask(&run->fits[0]->setup.prior, run->fits[0]->model, mask);
-        return latent_masked(run->fits[0]->model);
+        if (latent_masked(case_fit(run)->model))
+            prior_mask(&case_fit(run)->setup.prior, case_fit(run)->model, mask);
+        return latent_masked(case_fit(run)->model);
     }
     for (ptrdiff_t i = 0; i < (ptrdiff_t)n->setup.features * n->setup.latent; i++)
         mask[i] = n->parts[i];
@@ -239,7 +268,7 @@ enum status case_view(struct method_run *run, const int *rows, int count, bool s
                       struct fit_view *view, struct error *err)
 {
     if (!run->nmf)
-        return fit_view(run->fits[0], rows, count, sampled, first, view, err);
+        return fit_view(case_fit(run), rows, count, sampled, first, view, err);
     int g = run->nmf->setup.features, k = run->nmf->setup.latent;
     float *x = run->view, *y = x + (ptrdiff_t)VIEW_ROWS * g, *codes = y + (ptrdiff_t)VIEW_ROWS * g;
     for (int i = 0; i < count; i++) {
@@ -254,38 +283,7 @@ bool case_trained(const struct method_run *run)
 {
     if (run->nmf)
         return nmf_finished(run->nmf);
-    return run->fit_count == 1 && fit_done(run->fits[0]);
-}
-
-static enum status update_start(void *context, int start, struct error *err)
-{
-    struct method_run *run = context;
-    return fit_update(run->fits[start], err);
-}
-
-/* The one with the least objective goes on under the names of the first; with a single thread of its own no more. */
-static enum status choose(struct method_run *run, struct error *err)
-{
-    int best = 0, count = run->fit_count;
-    struct fit *kept = NULL;
-    run->worst = fit_objective(run->fits[0]);
-    for (int i = 1; i < count; i++) {
-        best = fit_objective(run->fits[i]) < fit_objective(run->fits[best]) ? i : best;
-        run->worst = fmax(run->worst, fit_objective(run->fits[i]));
-    }
-    struct fit_setup setup = run->fits[best]->setup;
-    enum status status =
-        fit_create(&setup, &run->data, "", run->walk.env.kernels, run->walk.env.pool, false, &kept, err);
-    if (status)
-        return status;
-    fit_share(kept, run->walk.env.comm);
-    fit_copy(kept, run->fits[best]);
-    for (int i = 0; i < count; i++)
-        fit_destroy(run->fits[i]);
-    run->fits[0] = kept;
-    run->fit_count = 1;
-    run->chosen = best;
-    return STATUS_OK;
+    return run->starts.count == 1 && fit_done(case_fit(run));
 }
 
 static void metrics(struct method_run *run, int rows, double loss)
@@ -310,7 +308,7 @@ static enum status update_nmf(struct method_run *run, struct error *err)
                          (long long)run->nmf->done);
     if (run->walk.env.metric)
         run->walk.env.metric(run->walk.env.context, "loss", run->walk.seen, run->nmf->last);
-    run->chosen = 0;
+    run->starts.chosen = 0;
     return STATUS_OK;
 }
 
@@ -318,20 +316,14 @@ enum status case_update(struct method_run *run, struct error *err)
 {
     if (run->nmf)
         return update_nmf(run, err);
-    struct fit *first = run->fits[0];
-    int count = run->fit_count;
-    struct pool *pool = comm_size(run->walk.env.comm) > 1 ? NULL : run->walk.env.pool;
-    enum status status = starts_update(pool, count, update_start, run, err);
+    const struct fit *first = case_fit(run);
+    int count = run->starts.count;
+    enum status status = starts_update(run, &run->starts, err);
     if (status)
         return status;
     metrics(run, first->last_rows * count, first->last_loss);
     int64_t screen = run->config.screen_epochs;
-    bool screened = screen > 0 && first->epoch >= screen && first->position == 0;
-    if (count > 1 && (fit_done(first) || screened))
-        return choose(run, err);
-    if (count == 1 && run->chosen < 0 && fit_done(first)) {
-        run->chosen = 0;
-        run->worst = fit_objective(first);
-    }
-    return STATUS_OK;
+    bool screened = count > 1 && screen > 0 && first->epoch >= screen && first->position == 0;
+    return run->starts.chosen < 0 && (screened || fit_done(first)) ? starts_choose(run, &run->starts, err)
+                                                                   : STATUS_OK;
 }
