@@ -45,6 +45,7 @@ struct corpus {
     int *tokens; /* words of all documents, one after another */
     size_t token_count, token_room;
     size_t *starts; /* [documents + 1] */
+    char **titles;  /* [document_room], NULL where there is none */
     int documents, document_room;
 };
 
@@ -136,8 +137,13 @@ static enum status end_document(struct corpus *c, struct error *err)
         if (!starts)
             return no_memory(err);
         c->starts = starts;
+        char **titles = realloc(c->titles, (size_t)room * sizeof *titles);
+        if (!titles)
+            return no_memory(err);
+        c->titles = titles;
         c->document_room = room;
     }
+    c->titles[c->documents] = NULL;
     c->starts[0] = 0;
     c->starts[++c->documents] = c->token_count;
     return STATUS_OK;
@@ -172,6 +178,13 @@ static enum status add_document(struct corpus *c, const char *text, struct error
         status = add_token(c, letters, err);
     }
     return status ? status : end_document(c, err);
+}
+
+/* Of the last one. */
+static enum status add_title(struct corpus *c, const char *title, struct error *err)
+{
+    c->titles[c->documents - 1] = strdup(title);
+    return c->titles[c->documents - 1] ? STATUS_OK : no_memory(err);
 }
 
 /* ---- plurals ---------------------------------------------------------------------------------------- */
@@ -269,7 +282,8 @@ static size_t tokens_kept(const struct corpus *c, int d)
     return kept;
 }
 
-static enum status make_matrix(const struct corpus *c, int columns, struct features **features, struct error *err)
+/* Takes the titles of the documents that stay. */
+static enum status make_matrix(struct corpus *c, int columns, struct features **features, struct error *err)
 {
     int rows = 0, row = 0;
     for (int d = 0; d < c->documents; d++)
@@ -279,9 +293,14 @@ static enum status make_matrix(const struct corpus *c, int columns, struct featu
     enum status status = features_create(rows, columns, 0, features, err);
     if (status)
         return status;
+    (*features)->titles = calloc((size_t)rows, sizeof *(*features)->titles);
+    if (!(*features)->titles)
+        return no_memory(err);
     for (int d = 0; d < c->documents; d++) {
         if (tokens_kept(c, d) <= 1)
             continue;
+        (*features)->titles[row] = c->titles[d];
+        c->titles[d] = NULL;
         for (size_t t = c->starts[d]; t < c->starts[d + 1]; t++) {
             int column = c->words[stands_for(c, c->tokens[t])].column;
             if (column != NOTHING)
@@ -408,6 +427,8 @@ static enum status read_lines(struct corpus *c, const char *folder, struct error
                                d.number);
         else
             status = add_document(c, text, err);
+        if (!status && abstracts_json_text(d.line, "title", text) > 0)
+            status = add_title(c, text, err);
     }
     free(text);
     delimited_close(&d);
@@ -423,12 +444,15 @@ static enum status read_table(struct corpus *c, const char *folder, struct error
         status = delimited_next(&d, &more, err);
     int column = status ? -1 : delimited_find(&d, "abstract_text");
     column = column < 0 && !status ? delimited_find(&d, "abstract") : column;
+    int title = status ? -1 : delimited_find(&d, "title");
     if (!status && column < 0)
         status = error_set(err, STATUS_INVALID, NULL, "abstracts.csv has no column abstract or abstract_text");
     while (!status && more) {
         status = delimited_next(&d, &more, err);
         if (!status && more && (size_t)column < d.count)
             status = add_document(c, d.fields[column], err);
+        if (!status && more && (size_t)column < d.count && title >= 0 && (size_t)title < d.count)
+            status = add_title(c, d.fields[title], err);
     }
     delimited_close(&d);
     return status;
@@ -451,6 +475,9 @@ static enum status from_text(const char *folder, const struct abstracts_filter *
     free(c.table);
     free(c.tokens);
     free(c.starts);
+    for (int d = 0; c.titles && d < c.documents; d++)
+        free(c.titles[d]);
+    free(c.titles);
     return status;
 }
 

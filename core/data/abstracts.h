@@ -1,5 +1,5 @@
 /* Documents as counts of words: abstracts.jsonl (an object a line with a text under "abstract") or abstracts.csv (a
- * column abstract or abstract_text); or ready counts: docword.txt (D, W, NNZ, then "doc word count" from 1) beside
+ * column abstract or abstract_text), with titles where they have a "title"; or ready counts: docword.txt (D, W, NNZ, then "doc word count" from 1) beside
  * vocab.txt.
  *
  * Of text: tokens between white space, without the punctuation at their ends, lower case, letters a to z only; no

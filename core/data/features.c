@@ -44,6 +44,7 @@ void features_destroy(struct features *features)
     if (!features)
         return;
     free_names(features->names, features->columns);
+    free_names(features->titles, features->rows);
     free_names(features->class_names, features->classes);
     free(features->x);
     free(features->truth);

@@ -9,7 +9,8 @@
 struct features {
     int rows, columns;
     float *x;     /* [rows][columns] */
-    char **names; /* [columns] what a feature is called; NULL: nothing */
+    char **names;  /* [columns] what a feature is called; NULL: nothing */
+    char **titles; /* [rows] what a row is called, NULL where it is nothing; NULL: none is */
 
     /* Data that were made: the factors behind each row, and which of them feed which feature. Else 0 and NULL. */
     int factors;

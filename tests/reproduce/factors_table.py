@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cases of a factors job as a table in Markdown, from what `train` printed, or the topics of its last model:
+"""The cases of a factors job as a table in Markdown, from what `train` printed, or the topics of its last model, with titles of rows:
 
     train --kind factors --preset abstracts-table ... > out.txt
     factors_table.py out.txt [topics]
@@ -24,6 +24,7 @@ def members(path, wanted):
 
 
 def cases(path):
+    """Of one output, or of several one behind another."""
     found = []
     for line in members(path, "curve"):
         name, _, value = line.partition(": ")
@@ -57,25 +58,29 @@ def table(path):
 
 
 def topics(path):
-    part, names, weights = "", [], []
+    part, names, weights, rows = "", [], [], []
 
     def show():
         for sign in 1, -1:
             own = [name for name, weight in zip(names, weights) if weight * sign > 0]
             if own:
                 print("+" if sign > 0 else "-", "; ".join(own))
+        for row in rows:
+            print("   ", row)
 
     for line in members(path, "topics"):
         if line.startswith("factor:"):
             show()
-            names, weights = [], []
+            names, weights, rows = [], [], []
             print(line)
-        elif line in ("features:", "weights:", "anchors:"):
+        elif line in ("features:", "weights:", "anchors:", "rows:"):
             part = line
         elif part == "features:":
             names.append(line)
         elif part == "weights:":
             weights.append(float(line))
+        elif part == "rows:":
+            rows.append(line)
     show()
 
 

@@ -103,6 +103,23 @@ static int make_papers(void)
     return fclose(words) || fclose(file);
 }
 
+/* Forty abstracts with titles: of two kinds, with three words each. */
+static int make_news(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/news", data_root);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/news/abstracts.csv", data_root);
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return -1;
+    fprintf(file, "title,abstract\n");
+    for (int d = 0; d < 40; d++)
+        fprintf(file, d % 2 ? "ice %d,snow frost cold%s\n" : "sun %d,sand heat warm%s\n", d,
+                d % 4 < 2 ? "" : d % 2 ? " frost" : " heat");
+    return fclose(file);
+}
+
 /* Users like the films of one of two kinds. */
 static int make_data(void **state)
 {
@@ -121,19 +138,20 @@ static int make_data(void **state)
         for (int m = 0; m < 60; m++)
             if (m % 2 == u % 2 && (u * 7 + m * 5) % 11 < 9)
                 fprintf(file, "%d,%d,%d\n", u, m, 4 + (u + m) % 2);
-    return fclose(file) || make_papers();
+    return fclose(file) || make_papers() || make_news();
 }
 
 static int remove_data(void **state)
 {
-    static const char *const files[] = {"films/ratings.csv", "papers/vocab.txt", "papers/docword.txt"};
-    static const char *const folders[] = {"films", "papers"};
+    static const char *const files[] = {"films/ratings.csv", "papers/vocab.txt", "papers/docword.txt",
+                                        "news/abstracts.csv"};
+    static const char *const folders[] = {"films", "papers", "news"};
     char path[128];
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/%s", data_root, files[i]);
         unlink(path);
     }
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < 3; i++) {
         snprintf(path, sizeof path, "%s/%s", data_root, folders[i]);
         rmdir(path);
     }
@@ -215,6 +233,86 @@ static void shifted_documents_are_measured(void **state)
     for (int i = 0; i < w.count; i++)
         assert_true(w.outcomes[i].nll > 0 && w.outcomes[i].nll < 200 && isnan(w.outcomes[i].dci));
     assert_true(fabs(w.outcomes[0].nll - w.outcomes[1].nll) > 1e-6); /* drawn anew */
+}
+
+/* What a result says of topics, as text: lists of `features` and `rows` by their names. */
+struct topics {
+    char text[8192];
+    bool listed; /* inside of one of the two */
+    int count;
+};
+
+static void topic_object(void *context, const char *key) {}
+static void topic_end_object(void *context) {}
+static void topic_number(void *context, const char *key, double value) {}
+static void topic_boolean(void *context, const char *key, bool value) {}
+static void topic_null(void *context, const char *key) {}
+static void topic_integer(void *context, const char *key, int64_t value)
+{
+    ((struct topics *)context)->count += key && strcmp(key, "factor") == 0;
+}
+static void topic_list(void *context, const char *key)
+{
+    struct topics *t = context;
+    t->listed = key && (strcmp(key, "features") == 0 || strcmp(key, "rows") == 0);
+    if (t->listed)
+        snprintf(t->text + strlen(t->text), sizeof t->text - strlen(t->text), "%s:", key);
+}
+static void topic_end_list(void *context)
+{
+    struct topics *t = context;
+    if (t->listed)
+        strcat(t->text, "\n");
+    t->listed = false;
+}
+static void topic_text(void *context, const char *key, const char *value)
+{
+    struct topics *t = context;
+    if (t->listed)
+        snprintf(t->text + strlen(t->text), sizeof t->text - strlen(t->text), " %s", value);
+}
+
+static struct topics topics_of(const struct config_setting *settings)
+{
+    struct topics topics = {.count = 0};
+    const struct sink sink = {&topics,      topic_object,  topic_end_object, topic_list, topic_end_list,
+                              topic_number, topic_integer, topic_boolean,    topic_text, topic_null};
+    struct factors_config config;
+    struct run_host host;
+    enum method_wish wish = METHOD_CONTINUE;
+    configure(&config, settings);
+    assert_ok(host_open(&host, 1, NULL, err));
+    host.env.data = data_root;
+    struct method_run *run = start(&host, &config);
+    while (wish != METHOD_DONE)
+        assert_ok(method->step(run, &wish, err));
+    assert_ok(method->result(run, &sink, err));
+    method->destroy(run);
+    host_close(&host);
+    return topics;
+}
+
+static void topics_name_words_and_titles(void **state)
+{
+#define NEWS {"data", "abstracts"}, {"source", "news"}, {"likelihood", "softmax"}, {"latent", "2"}
+    static const struct config_setting parts[] = {NEWS, {"model", "nmf"}, {"nmf_penalty", "0"}, {NULL, NULL}};
+    /* So dear that nothing counts as other than zero: the weights themselves, which start among -4 and 4. */
+    static const struct config_setting dear[] = {NEWS, {"lambda0", "1000"}, {"lambda1", "100"}, {"epochs", "1"}, {"hidden", "4"}, {NULL, NULL}};
+#undef NEWS
+    struct topics t = topics_of(parts);
+    bool last = false;
+    assert_int_equal(t.count, 2);
+    for (char *line = strtok(t.text, "\n"); line; line = strtok(NULL, "\n")) {
+        bool rows = strncmp(line, "rows:", 5) == 0; /* the first of them: the one it is largest in */
+        bool ice = strncmp(line, rows ? "rows: ice " : "features: frost", rows ? 10 : 15) == 0;
+        bool sun = strncmp(line, rows ? "rows: sun " : "features: heat", rows ? 10 : 14) == 0;
+        if (ice == sun || (rows && ice != last))
+            fail_msg("not of one kind: %s", line);
+        last = ice;
+    }
+    t = topics_of(dear);
+    assert_int_equal(t.count, 2);
+    assert_non_null(strstr(t.text, "rows: "));
 }
 
 /* Learns the synthetic data: low error, factors found, few columns. */
@@ -379,6 +477,7 @@ int main(void)
         cmocka_unit_test(every_case_is_measured),
         cmocka_unit_test(tables_are_measured),
         cmocka_unit_test(shifted_documents_are_measured),
+        cmocka_unit_test(topics_name_words_and_titles),
         cmocka_unit_test(training_gets_where_it_should),
         cmocka_unit_test(summaries_are_medians),
         cmocka_unit_test(faults_are_named),

@@ -185,14 +185,18 @@ static void abstracts_are_counted(void **state)
     assert_string_equal(f->names[2], "models");
     static const float want[] = {1, 2, 1, 3, 1, 2};
     assert_memory_equal(f->x, want, sizeof want);
+    assert_null(f->titles[0]);
+    assert_string_equal(f->titles[1], "t");
     features_destroy(f);
     put("abstracts.jsonl", "{\"abstract\":\"a\"}\n{\"title\":\"none\"}\n");
     assert_int_equal(abstracts_load(folder, &filter, &f, NULL), STATUS_INVALID);
     drop("abstracts.jsonl");
-    put("abstracts.csv", "id,abstract_text\n1,\"deep, deep model\"\n2,model deep net\n3,net net\n");
+    put("abstracts.csv", "title,abstract_text\n1,\"deep, deep model\"\n2,model\n\"on, nets\",net net\n");
     assert_ok(abstracts_load(folder, &filter, &f, err));
-    assert_int_equal(f->rows, 3);
+    assert_int_equal(f->rows, 2); /* a document of one word goes with its title */
     assert_near(f->x[0], 2, 1e-12);
+    assert_string_equal(f->titles[0], "1");
+    assert_string_equal(f->titles[1], "on, nets");
     features_destroy(f);
     drop("abstracts.csv");
     put("docword.txt", "2\n3\n3\n1 1 4\n1 3 1\n2 2 5\n");

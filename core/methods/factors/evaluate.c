@@ -94,8 +94,7 @@ static enum status held_out(struct method_run *run, bool sampled, struct outcome
     return isfinite(sum) ? STATUS_OK : error_set(err, STATUS_NUMERIC, NULL, "a held-out error is not finite");
 }
 
-/* Means of the latent variables of `rows`, [count][latent]; the caller frees them. */
-static enum status encode(struct method_run *run, const int *rows, int count, float **codes, struct error *err)
+enum status case_encode(struct method_run *run, const int *rows, int count, float **codes, struct error *err)
 {
     size_t k = (size_t)run->config.latent;
     int piece = case_piece(run);
@@ -133,7 +132,7 @@ static enum status disentanglement(struct method_run *run, int most, double *sco
         mt19937_permutation(&rng, rows, n);
         for (int i = 0; i < n; i++)
             rows[i] = run->data.train[rows[i]];
-        status = encode(run, rows, count, &codes, err);
+        status = case_encode(run, rows, count, &codes, err);
     }
     if (!status) {
         truth = truth_of(run->features, rows, count);
@@ -153,7 +152,7 @@ static enum status support(struct method_run *run, const float *mask, struct out
     int k = (int)run->config.latent;
     struct support_score score = {0};
     float *codes = NULL, *truth = truth_of(f, run->data.test, run->data.test_count);
-    enum status status = truth ? encode(run, run->data.test, run->data.test_count, &codes, err)
+    enum status status = truth ? case_encode(run, run->data.test, run->data.test_count, &codes, err)
                                : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for factors");
     if (!status)
         status = support_compare(mask, f->support, f->columns, k, f->factors, codes, truth, run->data.test_count,
@@ -243,7 +242,7 @@ static enum status factors_apart(struct method_run *run, const float *mask, doub
 {
     int n = run->data.train_count, k = (int)run->config.latent, g = run->features->columns, asked = 0, right = 0;
     float *codes = NULL;
-    enum status status = encode(run, run->data.train, n, &codes, err);
+    enum status status = case_encode(run, run->data.train, n, &codes, err);
     double *c = status ? NULL : covariance(codes, n, k);
     for (int a = 0; c && a < k; a++)
         for (int b = 0; b < a; b++)
@@ -301,7 +300,7 @@ static enum status classes(struct method_run *run, struct outcome *out, struct e
 {
     const struct features *f = run->features;
     float *codes = NULL;
-    enum status status = encode(run, run->rows, f->rows, &codes, err);
+    enum status status = case_encode(run, run->rows, f->rows, &codes, err);
     int *label = status ? NULL : malloc((size_t)f->rows * sizeof *label);
     for (int i = 0; label && i < f->rows; i++)
         label[i] = f->label[run->rows[i]];

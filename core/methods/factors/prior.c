@@ -104,13 +104,21 @@ void prior_shrink_groups(struct latent_model *model, double by)
         }
 }
 
-void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask)
+void prior_weights(const struct latent_model *model, float *weights)
 {
     int k = model->shape.latent, count = model->shape.features * k;
+    for (int i = 0; i < count; i++)
+        weights[i] = model->group ? (float)group_norm(model, i / k, i % k) : model->mask->value[i];
+}
+
+void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask)
+{
+    int count = model->shape.features * model->shape.latent;
     bool odds = prior->kind == PRIOR_SPIKE_SLAB && prior->lambda0 > prior->lambda1;
+    prior_weights(model, mask);
     for (int i = 0; i < count; i++) {
-        float w = model->group ? (float)group_norm(model, i / k, i % k) : model->mask->value[i];
         bool spike = !model->group && odds && model->odds->value[i] < 0.5f;
-        mask[i] = fabs((double)w) < PRIOR_ZERO || spike ? 0 : w;
+        if (fabs((double)mask[i]) < PRIOR_ZERO || spike)
+            mask[i] = 0;
     }
 }

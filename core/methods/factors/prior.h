@@ -33,7 +33,9 @@ void prior_update(const struct prior *prior, struct latent_model *model);
 /* Coefficients of the penalty, [features latent], and its power: 1 of |w|, 2 of w^2; 0 where there is none. */
 int prior_coefficients(const struct prior *prior, const struct latent_model *model, float *coefficients);
 
-/* W with what counts as zero taken out: |w| < 0.01 and, for the spike-and-slab lasso, p < 1/2. mask: [features
+/* W as it is; of groups the length of each column. weights: [features latent]. */
+void prior_weights(const struct latent_model *model, float *weights);
+/* The same with what counts as zero taken out: |w| < 0.01 and, for the spike-and-slab lasso, p < 1/2. mask: [features
  * latent]. */
 void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask);
 

@@ -73,7 +73,7 @@ static enum status write_summaries(const struct method_run *run, const struct si
     return count ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a summary");
 }
 
-enum { TOPIC_FEATURES = 8, TOPIC_ANCHORS = 8 };
+enum { TOPIC_FEATURES = 8, TOPIC_ANCHORS = 8, TOPIC_ROWS = 4 };
 
 static void write_feature(const struct method_run *run, int j, const struct sink *out)
 {
@@ -83,8 +83,30 @@ static void write_feature(const struct method_run *run, int j, const struct sink
         sink_integer(out, NULL, j);
 }
 
-/* The features that a latent variable weighs most in, and those that hang on nothing else. Used ones only. */
-static void write_topic(const struct method_run *run, const float *mask, int c, const struct sink *out)
+/* Titles of the held-out rows in which a latent variable is the largest. codes: [rows of test][latent]. */
+static void write_rows(const struct method_run *run, const float *codes, int c, const struct sink *out)
+{
+    int k = (int)run->config.latent, best[TOPIC_ROWS], have = 0;
+    char *const *titles = run->features->titles;
+    for (int i = 0; i < run->data.test_count; i++) {
+        float z = codes[(ptrdiff_t)i * k + c];
+        if (!titles[run->data.test[i]] || (have == TOPIC_ROWS && !(z > codes[(ptrdiff_t)best[have - 1] * k + c])))
+            continue;
+        int at = have < TOPIC_ROWS ? have++ : have - 1;
+        for (; at > 0 && z > codes[(ptrdiff_t)best[at - 1] * k + c]; at--)
+            best[at] = best[at - 1];
+        best[at] = i;
+    }
+    sink_begin_list(out, "rows");
+    for (int i = 0; i < have; i++)
+        sink_text(out, NULL, titles[run->data.test[best[i]]]);
+    sink_end_list(out);
+}
+
+/* The features that a latent variable weighs most in, those that hang on nothing else, and rows. Used ones only.
+ * codes: NULL where rows have no titles. */
+static void write_topic(const struct method_run *run, const float *mask, const float *codes, int c,
+                        const struct sink *out)
 {
     int g = run->features->columns, k = (int)run->config.latent, best[TOPIC_FEATURES], have = 0, listed = 0;
     for (int j = 0; j < g; j++) {
@@ -119,22 +141,33 @@ static void write_topic(const struct method_run *run, const float *mask, int c, 
         }
     }
     sink_end_list(out);
+    if (codes)
+        write_rows(run, codes, c, out);
     sink_end_object(out);
 }
 
-static enum status write_topics(const struct method_run *run, const struct sink *out, struct error *err)
+/* Where nothing of the mask is left, its largest weights as they are: the decoder scales them up. */
+static enum status write_topics(struct method_run *run, const struct sink *out, struct error *err)
 {
-    size_t entries = (size_t)run->features->columns * (size_t)run->config.latent;
-    float *mask = malloc(entries * sizeof *mask);
+    size_t entries = (size_t)run->features->columns * (size_t)run->config.latent, used = 0;
+    float *mask = malloc(entries * sizeof *mask), *codes = NULL;
     if (!mask)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for topics");
+    bool masked = case_mask(run, mask);
+    for (size_t i = 0; masked && i < entries; i++)
+        used += mask[i] != 0;
+    if (masked && used == 0)
+        case_weights(run, mask);
+    enum status status = masked && run->features->titles
+                             ? case_encode(run, run->data.test, run->data.test_count, &codes, err)
+                             : STATUS_OK;
     sink_begin_list(out, "topics");
-    if (case_mask(run, mask))
-        for (int c = 0; c < (int)run->config.latent; c++)
-            write_topic(run, mask, c, out);
+    for (int c = 0; !status && masked && c < (int)run->config.latent; c++)
+        write_topic(run, mask, codes, c, out);
     sink_end_list(out);
+    free(codes);
     free(mask);
-    return STATUS_OK;
+    return status;
 }
 
 enum status factors_result(struct method_run *run, const struct sink *out, struct error *err)

@@ -76,9 +76,13 @@ enum status case_view(struct method_run *run, const int *rows, int count, bool s
 int case_piece(const struct method_run *run);
 /* The mask of the open case's model, [features][latent]; false when it has none. */
 bool case_mask(const struct method_run *run, float *mask);
+/* Of a model that has one: before what counts as zero is taken out. */
+void case_weights(const struct method_run *run, float *weights);
 
 /* evaluate.c */
 enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err);
+/* Means of the latent variables of `rows`, [count][latent]; the caller frees them. */
+enum status case_encode(struct method_run *run, const int *rows, int count, float **codes, struct error *err);
 
 /* plots.c */
 enum status factors_plots(struct method_run *run, struct error *err);

@@ -264,6 +264,14 @@ bool case_mask(const struct method_run *run, float *mask)
     return true;
 }
 
+void case_weights(const struct method_run *run, float *weights)
+{
+    if (run->nmf)
+        case_mask(run, weights);
+    else
+        prior_weights(case_fit(run)->model, weights);
+}
+
 enum status case_view(struct method_run *run, const int *rows, int count, bool sampled, int64_t first,
                       struct fit_view *view, struct error *err)
 {
