@@ -10,35 +10,10 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { build } from "esbuild";
+import { complete, slimmer } from "./uplot.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const LIMIT = 60_000; // bytes of all that a browser fetches, gzip'd
-
-// Parts of uPlot that no chart here uses: axes of dates, bars, splines.
-const UNUSED = [
-  [/const FEAT_TIME\s+= true;/, "const FEAT_TIME = false;"],
-  [/let isTime = [^;]+;/g, "const isTime = false;"],
-  [/const \[ timeIncrsMs,[^;]+;\s+const \[ timeIncrsS,[^;]+;/, ""],
-  [/const _tzDate\s+= [^;]+;\s+const _fmtDate = [^;]+;/, ""],
-  [/const _timeAxisSplits = [^;]+;\s+const _timeAxisVals\s+= [^;]+;\s+const _timeSeriesVal\s+= [^;]+;/, ""],
-  [/\(paths\.bars\s+= bars\);/, ""],
-  [/\(paths\.spline\s+= monotoneCubic\);/, ""],
-  [/\{\s+uPlot\.fmtDate = fmtDate;\s+uPlot\.tzDate\s+= tzDate;\s+\}/, ""],
-];
-
-const slimmer = {
-  name: "slimmer",
-  setup(build) {
-    build.onLoad({ filter: /uPlot\.esm\.js$/ }, ({ path }) => {
-      let contents = readFileSync(path, "utf8");
-      for (const [from, to] of UNUSED) {
-        if (!from.test(contents)) throw new Error(`uPlot has no ${from} any more`);
-        contents = contents.replace(from, to);
-      }
-      return { contents, loader: "js" };
-    });
-  },
-};
 
 async function bundle(entry, format) {
   const result = await build({
@@ -78,6 +53,7 @@ function array(f, i) {
 }
 
 const { js, css } = await bundle("main.tsx", "esm");
+complete(js.toString());
 const boot = (await bundle("boot.ts", "iife")).js.toString().trim(), look = css.toString().trim();
 const script = `app-${hash(js).slice(0, 12)}.js`;
 const parts = { script: `/assets/${script}`, boot, style: look };
