@@ -7,7 +7,8 @@ export function number(value: unknown, digits = 3): string {
   const size = Math.abs(value);
   if (Number.isInteger(value) && size < 1e6) return value.toLocaleString("en");
   if (size >= 1e6 || size < 1e-3) return exponent(value, digits - 1);
-  return String(Number(value.toPrecision(digits)));
+  const round = Number(value.toPrecision(digits));
+  return size < 1000 ? String(round) : round.toLocaleString("en");
 }
 
 /** 1.8 × 10⁻⁴ */
@@ -33,7 +34,7 @@ export function duration(seconds: unknown): string {
   if (typeof seconds !== "number" || !Number.isFinite(seconds) || seconds < 0) return DASH;
   const s = Math.round(seconds);
   if (s < 60) return `${s} s`;
-  if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
+  if (s < 3600) return `${Math.floor(s / 60)} min${s % 60 ? ` ${s % 60} s` : ""}`;
   if (s < 172800) return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
   return `${Math.round(s / 86400)} days`;
 }

@@ -5,10 +5,11 @@ import { number, percent, title } from "../format";
 import { href, note, route } from "../router";
 import { Choice, Fault, Section, StateMark, Table, useLoad } from "../ui/base";
 import { Chart, type Line } from "../ui/chart";
+import { nameOf, show } from "./result";
 
 interface Agreement { samples: number; agreement: number; least_agreement: number; channels: { channel: number; other: number | null; motifs: number; other_motifs: number; together: number; agreement: number }[] }
 
-const shown = (value: Json | undefined): string => (value === undefined || value === null ? "–" : typeof value === "number" ? number(value, 4) : String(value).replace(/^(.{16}).{16,}$/, "$1…"));
+const shown = (name: string, value: Json | undefined): string => show(name, value ?? null).replace(/^(.{16}).{16,}$/, "$1…");
 const simple = (value: Json | undefined): boolean => value === null || typeof value !== "object";
 
 function Motifs({ jobs }: { jobs: Job[] }) {
@@ -58,7 +59,7 @@ function Differences({ jobs, name, of }: { jobs: Job[]; name: string; of: (job: 
   const different = keys.filter((k) => new Set(jobs.map((j) => JSON.stringify(of(j)?.[k] ?? null))).size > 1);
   return (
     <Section title={name} aside={<span class="muted">{different.length} of {keys.length} differ</span>}>
-      {different.length > 0 ? <Table caption={name} words={1} head={["", ...jobs.map((j) => title(j))]} rows={different.map((k) => [k.replaceAll("_", " "), ...jobs.map((j) => shown(of(j)?.[k]))])} /> : <p class="muted">All the same.</p>}
+      {different.length > 0 ? <Table caption={name} words={1} head={["", ...jobs.map((j) => title(j))]} rows={different.map((k) => [nameOf(k), ...jobs.map((j) => shown(k, of(j)?.[k]))])} /> : <p class="muted">All the same.</p>}
     </Section>
   );
 }

@@ -112,7 +112,7 @@ function useSeries(job: string, names: string[] | null, range: [number, number] 
 function GroupChart({ group, data, bands, range, job }: { group: Group; data: Data; bands: Band[]; range: [number, number] | null; job: string }) {
   const present = group.names.filter((name) => data[name]?.length);
   const lines = useMemo<Line[]>(() => present.map((name) => ({
-    label: name.replaceAll("_", " "), points: data[name], dash: group.dash?.includes(name), step: group.step?.includes(name), colour: group.names.indexOf(name),
+    label: name.length < 4 ? name.toUpperCase() : name.replaceAll("_", " "), points: data[name], dash: group.dash?.includes(name), step: group.step?.includes(name), colour: group.names.indexOf(name),
   })), [...group.names.map((name) => data[name])]);
   if (!present.length) return null;
   return (

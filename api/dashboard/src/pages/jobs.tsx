@@ -33,7 +33,7 @@ function Row({ job, picked, pick }: { job: Job; picked: boolean; pick: () => voi
       <td data-label="Progress"><span class="measure"><span>{progressText(job)}</span><Bar value={p.fraction} label="Progress" /></span></td>
       <td data-label="Stage">{p.stage ?? DASH}</td>
       <td class="num" data-label="Density / target"><DensityCell job={job} /></td>
-      <td class="num" data-label="Accuracy / target">{p.accuracy === null ? DASH : <>{percent(p.accuracy)}{p.target_accuracy !== null && <span class="muted"> / {percent(p.target_accuracy)}</span>}</>}</td>
+      <td class="num" data-label="Accuracy / target">{p.accuracy === null ? DASH : <span>{percent(p.accuracy)}{p.target_accuracy !== null && <span class="muted"> / {percent(p.target_accuracy)}</span>}</span>}</td>
       <td class="num" data-label="Samples/s">{number(p.samples_per_second)}</td>
       <td class="num" data-label="Made"><time dateTime={job.created_at} title={moment(job.created_at)}>{ago(job.created_at)}</time></td>
     </tr>

@@ -123,15 +123,17 @@ interface ChannelUse {
   symbols: { symbol: string | null; count: number }[] | null; histogram: { edges: number[]; counts: number[] }; top: Top[];
 }
 
-/** The part of an input that a motif was read from. */
-function Crop({ top, input }: { top: Top; input: Answer["input"] }) {
+/** The part of an input that a motif was read from, at one scale with the others: at the input's border, what lies beyond is left out. */
+function Crop({ top, input, high, wide }: { top: Top; input: Answer["input"]; high: number; wide: number }) {
   const [rows, cols] = input?.shape ?? [1, 1], [r0, r1, c0, c1] = top.window, line = rows === 1;
   const draw = useMemo(() => (c: CanvasRenderingContext2D, w: number, h: number) => {
-    const x = w / (c1 - c0), y = line ? h : h / (r1 - r0);
-    c.translate(-c0 * x, line ? 0 : -r0 * y);
+    const x = w / wide, y = line ? h : h / high;
+    c.fillStyle = colour("line");
+    c.fillRect(0, 0, w, h);
+    c.translate((c0 === 0 ? wide - c1 : -c0) * x, line ? 0 : (r0 === 0 ? high - r1 : -r0) * y);
     paintInput(c, cols * x, line ? h : rows * y, { input }, null);
   }, [top, input]);
-  return <Canvas label={`Sample ${top.sample}`} ratio={line ? 0.6 : (r1 - r0) / (c1 - c0)} draw={draw} />;
+  return <Canvas label={`Sample ${top.sample}`} ratio={line ? 0.6 : high / wide} draw={draw} />;
 }
 
 /** What one channel stands for: the inputs that excite it most, and how strongly it answers. */
@@ -142,15 +144,16 @@ function ChannelPanel({ job, channel, checkpoint, close }: { job: Job; channel: 
     return { ...found, answers: inputs.length ? (await send<Answers<Answer>>("POST", `/v1/jobs/${job.id}/motifs`, { inputs, checkpoint: pickOf(checkpoint) })).answers : [] };
   });
   const u = use.data, h = u?.histogram;
+  const of = (symbol: string | null) => u?.symbols?.find((s) => s.symbol === symbol)?.count ?? 0, most = (at: number) => Math.max(1, ...(u?.top.map((t) => t.window[at + 1] - t.window[at]) ?? []));
   const lines = useMemo(() => (h ? [{ label: "motifs", step: true, colour: channel, points: h.counts.map((n, i) => [h.edges[i], n] as [number, number]) }] : []), [h]);
   return (
-    <Section title={`Channel ${channel}${u?.symbol ? ` stands for ${u.symbol}` : ""}`} aside={<button type="button" class="small" onClick={close}>All channels</button>}>
+    <Section title={`Channel ${channel}${u?.symbol && of(u.symbol) > of(null) ? ` stands for ${u.symbol}` : ""}`} aside={<button type="button" class="small" onClick={close}>All channels</button>}>
       <Fault fault={use.fault} />
       {!u && use.busy && <p class="muted">Looking through inputs…</p>}
       {u && <p class="muted">{u.motifs !== null ? `${number(u.motifs)} motifs` : `${number(u.active)} active places`} in {number(u.inputs)} inputs; mean {number(u.mean)}, most {number(u.max)}.</p>}
       {u?.symbols && u.symbols.length > 0 && <p class="tokens">On {u.symbols.map((s, i) => <span key={i}><b>{s.symbol ?? "no symbol"}</b> {number(s.count)}</span>)}</p>}
       <ol class="crops" aria-label={`Inputs that excite channel ${channel} most`}>{u?.top.map((t, i) => (
-        <li key={i}><button type="button" class="crop" onClick={() => note({ seed: String(t.sample) })}><Crop top={t} input={u.answers[i]?.input} /><span> {number(t.value)}{t.symbol !== null && ` on ${t.symbol}`}</span></button></li>
+        <li key={i}><button type="button" class="crop" onClick={() => note({ seed: String(t.sample) })}><Crop top={t} input={u.answers[i]?.input} high={most(0)} wide={most(2)} /><span> {number(t.value)}{t.symbol !== null && ` on ${t.symbol}`}</span></button></li>
       ))}</ol>
       {lines.length > 0 && lines[0].points.length > 1 && <Chart title="Activations" lines={lines} xLabel="value" height={140} />}
     </Section>

@@ -7,7 +7,7 @@ import { Chart, type Line } from "../ui/chart";
 import { cellStyle, theme } from "../ui/theme";
 
 const ERRORS: [string, string][] = [["fpe", "false positives (FPE)"], ["fne", "false negatives (FNE)"], ["ce", "confusion (CE)"], ["e2ee", "end to end (E2EE)"], ["exact", "exactly right"]];
-const SHARES = new Set([...ERRORS.map(([name]) => name), "ce_majority", "accuracy", "dropped"]);
+const SHARES = new Set([...ERRORS.map(([name]) => name), "ce_majority", "ce_assignment", "accuracy", "dropped"]);
 
 interface Confusion { symbols: string[]; channels: (number | string)[]; counts: number[][] }
 type ByDensity = { density: number; checkpoint: number } & Record<string, number>;
@@ -40,8 +40,9 @@ export function ErrorsByDensity({ rows }: { rows: ByDensity[] }) {
 }
 
 const plain = (value: Json): boolean => value === null || typeof value !== "object";
-const show = (name: string, value: Json): string =>
-  typeof value === "number" ? (SHARES.has(name) ? percent(value) : number(value, 4)) : value === null ? "–" : String(value);
+export const nameOf = (name: string): string => ERRORS.find(([n]) => n === name)?.[1] ?? name.replaceAll("_", " ");
+export const show = (name: string, value: Json): string =>
+  typeof value === "boolean" ? (value ? "yes" : "no") : typeof value === "number" ? (SHARES.has(name) ? percent(value) : number(value, 4)) : value === null ? "–" : String(value);
 
 /** A list of records as a table, whatever the method calls them. */
 function Records({ name, rows }: { name: string; rows: Record<string, Json>[] }) {
@@ -49,7 +50,7 @@ function Records({ name, rows }: { name: string; rows: Record<string, Json>[] })
   const keys = [...new Set(flat.flatMap((row) => Object.keys(row)))].filter((key) => flat.some((row) => plain(row[key] ?? null) && row[key] !== null));
   const words = keys.findIndex((key) => typeof flat[0][key] !== "string");
   return (
-    <Section title={name.replaceAll("_", " ")}>
+    <Section title={name[0].toUpperCase() + name.slice(1).replaceAll("_", " ")}>
       <Table caption={name} words={words < 0 ? keys.length : words} head={keys.map((k) => k.replaceAll("_", " "))} rows={flat.slice(0, 400).map((row) => keys.map((k) => show(k, row[k] ?? null)))} />
     </Section>
   );

@@ -25,9 +25,8 @@ export function SystemPage() {
       {s && (
         <div class="cards">
           <Section title="Work">
-            <Facts items={[["Workers busy", `${s.workers_busy} of ${s.workers}`], ["Threads a job", number(s.threads_per_job)], ["Waiting", `${number(s.queue_depth)} of ${number(s.queue_limit)}`],
+            <Facts items={[["Workers busy", <span class="measure"><span>{s.workers_busy} of {s.workers}</span><Bar value={s.workers ? s.workers_busy / s.workers : 0} label="Workers busy" /></span>], ["Threads a job", number(s.threads_per_job)], ["Waiting", `${number(s.queue_depth)} of ${number(s.queue_limit)}`],
               ...Object.entries(s.jobs).map(([state, count]) => [state, number(count)] as [string, string])]} />
-            <Bar value={s.workers ? s.workers_busy / s.workers : 0} label="Workers busy" />
           </Section>
           <Section title="Storage">
             <Facts items={[["Database", bytes(s.database.file_bytes)], ["Write-ahead log", bytes(s.database.wal_bytes)], ["Free inside", bytes(s.database.free_bytes)], ["Checkpoints", number(s.database.checkpoints)], ["Their size", bytes(s.database.checkpoint_bytes)]]} />

@@ -1,6 +1,6 @@
 // Curves by uPlot: zoom asks for the range again, crosshairs of charts with one `sync` move together, and a table holds
 // the same numbers for those who do not see the curve.
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { Point } from "../api";
 import { number, short } from "../format";
@@ -54,7 +54,7 @@ function axes(p: ChartProps): uPlot.Axis[] {
   const grid = (log?: boolean) => ({ stroke: () => colour("grid"), width: 1, ...(log ? { filter: decades } : {}) });
   const common = { stroke: () => colour("faint"), ticks: { show: false }, font: FONT };
   return [
-    { ...common, grid: grid(p.logX), size: 26, gap: 4, space: 60, values: (_u, ticks) => ticks.map((v) => (v === null ? "" : p.logX ? number(v) : short(v))) },
+    { ...common, grid: grid(p.logX), size: 26, gap: 4, space: 60, values: (_u, ticks) => ticks.map((v) => (v === null ? "" : !p.logX ? short(v) : Number(v.toPrecision(1)) === v ? number(v) : "")) },
     { ...common, grid: grid(p.log), size: 58, gap: 6, space: 34,
       values: (_u, ticks) => ticks.map((v) => (v === null ? "" : p.unit ? p.unit(v) : number(v))) },
   ];
@@ -62,14 +62,14 @@ function axes(p: ChartProps): uPlot.Axis[] {
 
 function options(p: ChartProps, width: number, onCursor: (u: uPlot) => void): uPlot.Options {
   return {
-    width, height: p.height ?? 200, legend: { show: false }, padding: [8, 12, 0, 0],
+    width, height: p.height ?? 200, legend: { show: false }, padding: [8, 20, 0, 0],
     cursor: {
       sync: p.sync ? { key: p.sync, setSeries: false } : undefined,
       drag: { x: Boolean(p.onRange), y: false, setScale: false }, points: { size: 6 },
     },
     scales: {
       x: { time: false, distr: p.logX ? 3 : 1, dir: p.reverse ? -1 : 1, ...(p.range || p.logX ? { range: (_u: uPlot, low: number, high: number) => p.range ?? [low / 1.2, high * 1.2] as [number, number] } : {}) },
-      y: p.log ? { distr: 3 } : { range: (_u, low, high) => spread(low, high) },
+      y: p.log ? { distr: 3, range: (_u, low, high) => decade(low, high) } : { range: (_u, low, high) => spread(low, high) },
     },
     axes: axes(p),
     series: [{}, ...p.lines.map((line, i) => ({
@@ -98,6 +98,13 @@ function spread(low: number | null, high: number | null): [number, number] {
   return [low >= 0 && low - room < 0 ? 0 : low - room, high + room];
 }
 
+/** From the next 1, 2 or 5 below to the next above: less than whole decades, which leave a curve that hardly falls no room. */
+function decade(low: number | null, high: number | null): [number, number] {
+  if (low === null || high === null) return [1, 10];
+  const steps = (v: number) => [0.5, 1, 2, 5, 10].map((s) => Number((s * 10 ** Math.floor(Math.log10(v))).toPrecision(1)));
+  return [steps(low).reverse().find((s) => s <= low) ?? low, steps(high).find((s) => s > high) ?? high * 2];
+}
+
 /** The value of a line at the cursor's index, or the nearest one before it. */
 function at(data: uPlot.AlignedData, series: number, index: number | null | undefined): number | null {
   const values = data[series] as (number | null | undefined)[] | undefined;
@@ -106,7 +113,15 @@ function at(data: uPlot.AlignedData, series: number, index: number | null | unde
   return null;
 }
 
-export function Chart(p: ChartProps) {
+/** Powers of ten only where there is more than one of five: below that they would have no marks between. */
+function spans(lines: Line[]): boolean {
+  let low = Infinity, high = 0;
+  for (const { points } of lines) for (const [, y] of points) if (y !== null && y > 0) [low, high] = [Math.min(low, y), Math.max(high, y)];
+  return high > 5 * low;
+}
+
+export function Chart(given: ChartProps) {
+  const log = useMemo(() => given.log && spans(given.lines), [given.lines, given.log]), p = { ...given, log };
   const place = useRef<HTMLDivElement>(null), plot = useRef<uPlot | null>(null);
   const readout = useRef<HTMLDivElement>(null);
   const [hidden, setHidden] = useState<Set<string>>(new Set());
