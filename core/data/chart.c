@@ -520,6 +520,14 @@ static void draw_panel(struct sheet *sheet, int index)
         legend(c, panel, x.from - 40, x.to, y.from + BOTTOM, true);
 }
 
+static void note_line(const char *at, char out[256])
+{
+    size_t bytes = strcspn(at, "\n");
+    bytes = bytes < 256 ? bytes : 255;
+    memcpy(out, at, bytes);
+    out[bytes] = '\0';
+}
+
 static void draw_sheet(struct sheet *sheet)
 {
     const struct chart *chart = sheet->chart;
@@ -538,10 +546,7 @@ static void draw_sheet(struct sheet *sheet)
     grey(c, 0.35);
     for (const char *at = chart->note; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
         char text[256];
-        size_t bytes = strcspn(at, "\n");
-        bytes = bytes < sizeof text ? bytes : sizeof text - 1;
-        memcpy(text, at, bytes);
-        text[bytes] = '\0';
+        note_line(at, text);
         put(c, text, 14, y + 11, 0);
         y += NOTE_ROW;
     }
@@ -555,7 +560,22 @@ static int note_rows(const char *note)
     return rows;
 }
 
-/* Sizes, from the legends that a small surface measures. */
+/* What the title and the longest line of the note take. */
+static double words_width(cairo_t *c, const struct chart *chart)
+{
+    double most = 0;
+    font(c, TEXT + 2, true);
+    most = chart->title ? text_width(c, chart->title) : 0;
+    font(c, SMALL, false);
+    for (const char *at = chart->note; at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL) {
+        char text[256];
+        note_line(at, text);
+        most = fmax(most, text_width(c, text));
+    }
+    return most + 28;
+}
+
+/* Sizes, from the legends that a small surface measures. Panels grow where words would not fit. */
 static void lay_out(struct sheet *s)
 {
     const struct chart *chart = s->chart;
@@ -567,7 +587,10 @@ static void lay_out(struct sheet *s)
     s->plot_height = chart->height > 0 ? chart->height : 300;
     for (int i = 0; i < chart->panel_count; i++)
         bars |= chart->panels[i].heat != NULL;
-    s->cell_width = LEFT + s->plot_width + (bars ? BAR_SPACE : 0) + RIGHT;
+    double beside = LEFT + (bars ? BAR_SPACE : 0) + RIGHT;
+    if (!bars) /* a heat map keeps its shape */
+        s->plot_width = fmax(s->plot_width, ceil(words_width(s->cairo, chart) / s->columns) - beside);
+    s->cell_width = s->plot_width + beside;
     s->width = s->columns * s->cell_width;
     for (int i = 0; i < chart->panel_count && !chart->one_legend; i++)
         most = fmax(most, legend(s->cairo, &chart->panels[i], LEFT - 40, LEFT + s->plot_width, 0, false));

@@ -148,6 +148,28 @@ static void a_line_is_drawn_where_it_belongs(void **state)
     free(image.values);
 }
 
+/* A title and a note wider than the panel: the picture grows, and its borders stay white. */
+static void words_find_room(void **state)
+{
+    const double x[] = {0, 1}, y[] = {0.5, 0.5};
+    const struct chart_series series[] = {{NULL, CHART_LINE, 6, x, y, NULL, NULL, 2}};
+    struct chart_panel panel = {NULL, {NULL, false, 0, 1, NULL}, {NULL, false, 0, 1, NULL}, series, 1, NULL, 0, NULL};
+    struct chart chart = {.title = "Short", .panels = &panel, .panel_count = 1, .width = 200, .height = 100};
+    struct image narrow = draw(&chart);
+    chart.title = "A title that takes more room than the one panel below it would give";
+    struct image titled = draw(&chart);
+    chart.title = "Short";
+    chart.note = "One.\nA note whose second line takes more room than the one panel above it would ever give to anything.";
+    struct image noted = draw(&chart);
+    assert_true(titled.cols > narrow.cols + 100 && noted.cols > narrow.cols + 100);
+    assert_int_equal(dark_in(&titled, 0, 0, 30, 10), 0);
+    assert_int_equal(dark_in(&titled, 0, titled.cols - 10, 30, 10), 0);
+    assert_int_equal(dark_in(&noted, noted.rows - 30, noted.cols - 8, 30, 8), 0);
+    free(narrow.values);
+    free(titled.values);
+    free(noted.values);
+}
+
 /* A point near the end 1 of an axis from 0 to 4, and of one from 4 to 0. */
 static void an_axis_may_run_downwards(void **state)
 {
@@ -291,6 +313,7 @@ int main(void)
         cmocka_unit_test(axes_reach_over_the_data),
         cmocka_unit_test(colours_run_as_published),
         cmocka_unit_test(a_line_is_drawn_where_it_belongs),
+        cmocka_unit_test(words_find_room),
         cmocka_unit_test(an_axis_may_run_downwards),
         cmocka_unit_test(places_have_names),
         cmocka_unit_test(a_heat_map_is_drawn_with_row_0_below_or_above),
