@@ -376,7 +376,8 @@ void trainer_report(struct exchange *x)
     }
     sink_begin_object(x->out, NULL);
     sink_text(x->out, "wish", wishes[wish]);
-    sink_boolean(x->out, "draining", api_draining(x->api));
+    /* What runs in a cluster outlives a daemon. */
+    sink_boolean(x->out, "draining", api_draining(x->api) && strcmp(lease.executor, "slurm") != 0);
     sink_end_object(x->out);
     respond_json(x, 200);
 }

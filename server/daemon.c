@@ -12,6 +12,7 @@
 #include "server/files.h"
 #include "server/notify.h"
 #include "server/priority.h"
+#include "server/programs.h"
 #include "server/signals.h"
 
 #define LAST_REQUESTS_MS 1000
@@ -58,36 +59,76 @@ static enum status deal_threads(struct daemon *daemon, struct error *err)
     return STATUS_OK;
 }
 
-/* motif-train lies beside this program. False where it does not: this installation goes without. */
-static bool find_trainer(char *path, size_t room)
+static const char *find_mpirun(struct daemon *daemon)
 {
-    ssize_t length = readlink("/proc/self/exe", path, room - sizeof "motif-train");
-    path[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(path, '/');
-    if (slash != NULL) {
-        memcpy(slash + 1, "motif-train", sizeof "motif-train");
+    char path[SETTINGS_TEXT];
+    (void)snprintf(daemon->mpirun_text, sizeof daemon->mpirun_text, "%s", daemon->settings->mpirun);
+    if (!program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi)) {
+        return "motif-train-mpi is not beside this program";
     }
-    return slash != NULL && access(path, X_OK) == 0;
+    if (!program_words(daemon->mpirun_text, daemon->mpirun, COMMAND_WORDS)) {
+        return "--mpirun has no word, or too many";
+    }
+    return program_find(daemon->mpirun[0], path, sizeof path) ? NULL : "there is no such --mpirun";
+}
+
+/* Jobs of several ranks need motif-train-mpi and srun too, which are looked for when there is one. */
+static const char *find_slurm(struct daemon *daemon)
+{
+    char path[SETTINGS_TEXT];
+    const struct settings *settings = daemon->settings;
+    const char *folder = settings->slurm_bin;
+    int size = snprintf(path, sizeof path, "%s%ssbatch", folder, folder[0] != '\0' ? "/" : "");
+    (void)snprintf(daemon->slurm_options_text, sizeof daemon->slurm_options_text, "%s", settings->slurm_options);
+    (void)snprintf(daemon->srun_text, sizeof daemon->srun_text, "%s", settings->srun);
+    (void)program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi);
+    if (size < 0 || (size_t)size >= sizeof path ||
+        !program_find(path, daemon->slurm_bin, sizeof daemon->slurm_bin)) {
+        return "there is no sbatch in --slurm-bin, or in PATH";
+    }
+    *strrchr(daemon->slurm_bin, '/') = '\0';
+    (void)program_words(daemon->slurm_options_text, daemon->slurm_options, COMMAND_WORDS);
+    return program_words(daemon->srun_text, daemon->srun, COMMAND_WORDS) ? NULL : "--srun has no word, or too many";
+}
+
+/* What a name of --executors needs; false where motif-train is not installed, which goes unsaid when others are. */
+static bool find_executor(struct daemon *daemon, const char *name, struct error *err)
+{
+    const char *fault = NULL;
+    if (strcmp(name, "thread") == 0) {
+        return true;
+    }
+    if (!program_beside("motif-train", daemon->trainer, sizeof daemon->trainer)) {
+        return false;
+    }
+    if (strcmp(name, "mpirun") == 0) {
+        fault = find_mpirun(daemon);
+    } else if (strcmp(name, "slurm") == 0) {
+        fault = find_slurm(daemon);
+    }
+    if (fault != NULL) {
+        (void)error_set(err, STATUS_INVALID, NULL, "--executors %.40s: %s", daemon->settings->executors, fault);
+    }
+    return fault == NULL;
 }
 
 /* The names of --executors, those that are here. */
 static enum status find_executors(struct daemon *daemon, struct error *err)
 {
     size_t count = 0;
-    bool trainer = find_trainer(daemon->trainer, sizeof daemon->trainer);
     char *rest = daemon->executors_text, *name;
     (void)snprintf(daemon->executors_text, sizeof daemon->executors_text, "%s", daemon->settings->executors);
     while ((name = strsep(&rest, ",")) != NULL &&
            count + 1 < sizeof daemon->executors / sizeof daemon->executors[0]) {
-        if (trainer || strcmp(name, "thread") == 0) {
+        if (find_executor(daemon, name, err)) {
             daemon->executors[count++] = name;
         }
     }
     if (count == 0) {
-        return error_set(err, STATUS_INVALID, NULL, "--executors %.40s: motif-train is not beside this program",
-                         daemon->settings->executors);
+        (void)error_set(err, STATUS_INVALID, NULL, "--executors %.40s: motif-train is not beside this program",
+                        daemon->settings->executors);
     }
-    return STATUS_OK;
+    return err->code;
 }
 
 static enum status start_core(struct daemon *daemon, struct error *err)
@@ -102,6 +143,11 @@ static enum status start_core(struct daemon *daemon, struct error *err)
     struct executor_options executor = {
         .executor = daemon->executors[0],
         .trainer = daemon->trainer,
+        .trainer_mpi = daemon->trainer_mpi,
+        .mpirun = daemon->mpirun[0] != NULL ? daemon->mpirun : NULL,
+        .slurm_bin = daemon->slurm_bin[0] != '\0' ? daemon->slurm_bin : NULL,
+        .slurm_options = daemon->slurm_options,
+        .srun = daemon->srun,
         .kernels_name = settings->kernels,
         .job_memory = settings->job_memory,
         .storage = daemon->storage,

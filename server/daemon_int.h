@@ -16,6 +16,8 @@
 #include "server/streams.h"
 #include "storage/storage.h"
 
+#define COMMAND_WORDS 40 /* of a setting that is a command */
+
 struct daemon {
     const struct settings *settings;
     struct journal *journal;
@@ -34,8 +36,12 @@ struct daemon {
     bool loopback;
     char *tls_cert, *tls_key; /* PEM; NULL: plain HTTP */
     int threads_per_job;
-    char executors_text[SETTINGS_TEXT], trainer[512]; /* the names, cut at their commas; path of motif-train */
-    const char *executors[5];              /* NULL behind the last */
+    char executors_text[SETTINGS_TEXT];                       /* cut at its commas */
+    char mpirun_text[SETTINGS_TEXT], srun_text[SETTINGS_TEXT], slurm_options_text[SETTINGS_TEXT]; /* at their spaces */
+    const char *mpirun[COMMAND_WORDS], *srun[COMMAND_WORDS], *slurm_options[COMMAND_WORDS]; /* NULL behind the last */
+    char trainer[512], trainer_mpi[512];   /* paths of motif-train, motif-train-mpi */
+    char slurm_bin[SETTINGS_TEXT];         /* folder, "" without Slurm */
+    const char *executors[6];              /* NULL behind the last */
     atomic_bool draining;
 };
 

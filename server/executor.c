@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/json_sink.h"
+
 void executor_init(struct executor *executor, const struct executor_options *options)
 {
     memset(executor, 0, sizeof *executor);
@@ -74,12 +76,65 @@ void executor_leave(struct executor *executor, const char *job, enum job_event e
                  job, "%s after %.1f s", job_state_name(state), seconds);
 }
 
+void executor_say(const struct executor *executor, enum log_level level, const char *job, const char *text)
+{
+    journal_line(executor->options.journal, level, JOURNAL_EXECUTOR, NULL, job, "%s", text);
+}
+
+void executor_fail(struct executor *executor, const char *job, const char *code, const char *detail,
+                   const char *signal, int tries, double since)
+{
+    struct storage_checkpoint latest = {0};
+    struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
+    struct json_sink json;
+    struct buf out;
+    (void)storage_checkpoint_find(executor->options.storage, job, pick, &latest, NULL);
+    buf_init(&out, 4096);
+    json_sink_init(&json, &out);
+    sink_begin_object(&json.sink, NULL);
+    sink_text(&json.sink, "code", code);
+    sink_text(&json.sink, "detail", detail);
+    if (signal[0] != '\0') {
+        sink_text(&json.sink, "signal", signal);
+    }
+    if (tries > 0) {
+        sink_integer(&json.sink, "tries", tries);
+    }
+    if (latest.seq > 0) {
+        sink_integer(&json.sink, "checkpoint", latest.seq);
+    } else {
+        sink_null(&json.sink, "checkpoint");
+    }
+    sink_end_object(&json.sink);
+    executor_say(executor, LOG_LEVEL_WARN, job, detail);
+    executor_leave(executor, job, JOB_EVENT_FAIL, NULL,
+                   json_sink_done(&json) ? out.data : "{\"code\":\"out-of-memory\"}", run_now() - since);
+    buf_close(&out);
+}
+
+bool executor_ended(struct executor *executor, const char *job, double since)
+{
+    struct storage_lease lease;
+    struct arena arena;
+    arena_init(&arena, 16384, 0);
+    bool is = storage_lease_get(executor->options.storage, job, &arena, &lease, NULL) == STATUS_OK &&
+              lease.state == LEASE_ENDED;
+    if (is) {
+        executor_leave(executor, job, lease.ending, lease.result, lease.error, run_now() - since);
+    }
+    arena_close(&arena);
+    return is;
+}
+
 static void run_row(struct executor *executor, const struct storage_job *row, struct job_control *control)
 {
     const char *otherwise = executor->options.executor != NULL ? executor->options.executor : "thread";
     const char *name = row->executor[0] != '\0' ? row->executor : otherwise;
-    if (strcmp(name, "process") == 0 && executor->options.trainer != NULL) {
-        executor_run_process(executor, row, control);
+    bool alone = strcmp(name, "process") == 0 && executor->options.trainer != NULL;
+    if (alone || (strcmp(name, "mpirun") == 0 && executor->options.mpirun != NULL)) {
+        executor_run_process(executor, row, !alone, control);
+    } else if (strcmp(name, "slurm") == 0 && executor->options.slurm_bin != NULL) {
+        executor_run_slurm(executor, row, control);
     } else if (strcmp(name, "thread") == 0) {
         executor_run_thread(executor, row, control);
     } else {

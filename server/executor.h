@@ -3,6 +3,8 @@
  * The run itself (trainer/run.h) is the same in all of them:
  *   thread    on the worker's own thread, in this process (executor_thread.c)
  *   process   in a child, motif-train, so that what goes wrong there goes wrong there alone (executor_process.c)
+ *   mpirun    in the ranks that mpirun starts, motif-train-mpi: this process never calls MPI (executor_process.c)
+ *   slurm     in a job of Slurm (executor_slurm.c)
  * executor_run() is called on a worker's thread and returns when the job has left; any number may run at the same
  * time. */
 #ifndef MOTIF_SERVER_EXECUTOR_H
@@ -29,7 +31,11 @@ struct executor_options { /* all borrowed */
     int threads_default, threads_max;
     const char *build, *cpu, *blas_core; /* said in every result */
     const char *executor;                /* of a job that names none; NULL: "thread" */
-    const char *trainer;                 /* path of motif-train */
+    const char *trainer, *trainer_mpi;   /* paths of motif-train and motif-train-mpi */
+    const char *const *mpirun;           /* mpirun and its options, NULL behind the last; NULL: none */
+    const char *slurm_bin;               /* folder of sbatch and its like; NULL: no Slurm */
+    const char *const *slurm_options;    /* of sbatch, NULL behind the last */
+    const char *const *srun;             /* srun and its options, the same */
     const char *kernels_name;            /* as --kernels takes it */
     int64_t job_memory;                  /* most bytes of a job in a process of its own; 0: not limited */
 };

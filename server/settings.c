@@ -32,7 +32,17 @@ const struct setting settings_table[] = {
      "how far jobs give way to requests, and to other programs: added to the nice value of their threads"},
     {"executors", SETTING_TEXT, FIELD(executors), "thread,process", 0, 0, "NAMES",
      "who may train a job, comma separated, the default first: thread (in the daemon), process (motif-train, a "
-     "process of its own)"},
+     "process of its own), mpirun (motif-train-mpi, as many ranks as the job asks for), slurm (either, as a job of Slurm)"},
+    {"mpirun", SETTING_TEXT, FIELD(mpirun), "mpirun --bind-to none", 0, 0, "COMMAND",
+     "how ranks are started: a program and its options with spaces between, before -np and what follows; no shell "
+     "reads it"},
+    {"slurm-bin", SETTING_TEXT, FIELD(slurm_bin), "", 0, 0, "DIR",
+     "folder of sbatch, squeue, scancel and scontrol, \"\" for where PATH has them"},
+    {"slurm-options", SETTING_TEXT, FIELD(slurm_options), "", 0, 0, "OPTIONS",
+     "further options of sbatch with spaces between (\"--partition gpu --time 600 --signal B:TERM@60\"); no shell reads "
+     "them"},
+    {"srun", SETTING_TEXT, FIELD(srun), "srun --mpi=pmix", 0, 0, "COMMAND",
+     "how several ranks are started in a job of Slurm, in the same way"},
     {"trainer-url", SETTING_TEXT, FIELD(trainer_url), "", 0, 0, "URL",
      "where such processes reach the daemon, when it is not the address of --listen, as with TLS or from other "
      "machines"},
@@ -99,7 +109,7 @@ static int64_t *int_of(const struct setting *setting, struct settings *settings)
 
 static bool executors_allowed(const char *value)
 {
-    static const char *const names[] = {"thread", "process"};
+    static const char *const names[] = {"thread", "process", "mpirun", "slurm"};
     unsigned seen = 0;
     for (const char *at = value;; at++) {
         size_t length = strcspn(at, ",");
@@ -132,7 +142,7 @@ static bool text_allowed(const struct setting *setting, const char *value, char 
     }
     if (strcmp(setting->name, "executors") == 0 && !executors_allowed(value)) {
         (void)snprintf(detail, detail_bytes,
-                       "must be names of executors with commas between them, each once: thread, process");
+                       "must be names of executors with commas between them, each once: thread, process, mpirun, slurm");
         return false;
     }
     if (strcmp(setting->name, "log-level") == 0 && journal_level(value) < 0) {

@@ -28,6 +28,8 @@ struct settings {
     char log_level[SETTINGS_TEXT];
     char kernels[SETTINGS_TEXT]; /* "best" or the name of a kernel table */
     char executors[SETTINGS_TEXT];   /* that jobs may ask for, comma separated, the default first */
+    char mpirun[SETTINGS_TEXT];      /* and its options, spaces between */
+    char slurm_bin[SETTINGS_TEXT], slurm_options[SETTINGS_TEXT], srun[SETTINGS_TEXT];
     char trainer_url[SETTINGS_TEXT]; /* where trainers reach the daemon, "" for its own address */
     int64_t workers, threads_per_job, queue_limit, job_memory, jobs_per_token;
     int64_t upload_bytes, datasets_bytes;

@@ -57,12 +57,12 @@ static enum status grant(struct db *db, int64_t job, struct change *c, struct er
     c->tries = newest > before ? 1 : (int)tries + 1;
     return db_run(db, err,
                   "INSERT INTO lease(job, state, epoch, hash, executor, foreign_id, sequence, tries, newest, seen)"
-                  " VALUES (?1, 'offered', 1, ?2, ?3, '', 0, ?4, ?5, ?6)"
+                  " VALUES (?1, 'offered', 1, ?2, ?3, ?7, 0, ?4, ?5, ?6)"
                   " ON CONFLICT(job) DO UPDATE SET state = 'offered', epoch = epoch + 1, hash = ?2, executor = ?3,"
-                  " foreign_id = '', sequence = 0, tries = ?4, newest = ?5, seen = ?6, ending = NULL, result = NULL, "
+                  " foreign_id = ?7, sequence = 0, tries = ?4, newest = ?5, seen = ?6, ending = NULL, result = NULL, "
                   "error = NULL",
-                  "ibtnii", job, (const void *)c->hash, (size_t)STORAGE_LEASE_HASH, c->executor, c->tries, newest,
-                  clock_now_ms());
+                  "ibtniit", job, (const void *)c->hash, (size_t)STORAGE_LEASE_HASH, c->executor, c->tries, newest,
+                  clock_now_ms(), c->foreign_id);
 }
 
 static enum status write_change(struct db *db, int64_t job, struct change *c, struct error *err)
@@ -110,18 +110,28 @@ static enum status change_run(struct storage *storage, struct db *db, struct com
     return write_change(db, job, c, err);
 }
 
-enum status storage_lease_grant(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
-                                const char *executor, int *tries, struct error *err)
+enum status storage_lease_grant_to(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
+                                   const char *executor, const char *foreign_id, int *tries, struct error *err)
 {
     struct change c = {.base = {.run = change_run},
                        .id = id,
                        .event = LEASE_GRANT,
                        .any_epoch = true,
                        .hash = hash,
-                       .executor = executor};
+                       .executor = executor,
+                       .foreign_id = foreign_id};
+    *tries = 0;
+    if (strlen(foreign_id) >= STORAGE_FOREIGN)
+        return error_set(err, STATUS_INVALID, NULL, "the number of the process or foreign job is too long");
     enum status status = writer_call(storage, &c.base, err);
     *tries = c.tries;
     return status;
+}
+
+enum status storage_lease_grant(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
+                                const char *executor, int *tries, struct error *err)
+{
+    return storage_lease_grant_to(storage, id, hash, executor, "", tries, err);
 }
 
 static enum status foreign_run(struct storage *storage, struct db *db, struct command *command, struct error *err)

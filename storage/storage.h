@@ -439,6 +439,9 @@ struct storage_lease {
 /* Of a running job. *tries counts this one. */
 enum status storage_lease_grant(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
                                 const char *executor, int *tries, struct error *err);
+/* The same, and the foreign id in the same transaction. */
+enum status storage_lease_grant_to(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
+                                   const char *executor, const char *foreign_id, int *tries, struct error *err);
 enum status storage_lease_foreign(struct storage *storage, const char *id, const char *foreign_id, struct error *err);
 enum status storage_lease_hello(struct storage *storage, const char *id, int64_t *epoch, struct error *err);
 /* After what the word carries: that is on disk too when this returns. sequence: of a report; 0: another word. */

@@ -1,5 +1,6 @@
-/* motif-train: trains one job for a daemon, in a process of its own. A daemon starts it (docs/operations.md); by hand
- * it is of no use, because the token of a job's lease is never shown. */
+/* motif-train and motif-train-mpi: train one job for a daemon, in a process or in the ranks of MPI. A daemon starts
+ * them (docs/operations.md); by hand they are of no use, because the token of a job's lease is never shown. */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,7 +12,9 @@
 
 #include "core/kernels/blas.h"
 #include "trainer/build.h"
+#include "trainer/crowd.h"
 #include "trainer/facts.h"
+#include "trainer/ranks.h"
 #include "trainer/remote.h"
 #include "trainer/run.h"
 
@@ -20,24 +23,32 @@
 #define EXIT_LOST 75 /* EX_TEMPFAIL: nobody was told how it ended; worth another try */
 #define THREADS_MAX 256
 #define TOKEN "MOTIF_TRAIN_TOKEN"
+#define TOKEN_BYTES 128
+#define ALONE_SECONDS 10 /* a rank that failed lets rank 0 say why it did, if it did too */
 
-static const char usage[] = "usage: motif-train --server URL --job ID [options]\n"
-                            "\n"
-                            "  --data DIR           folder of data sets\n"
-                            "  --kernels NAME       best, ref, avx2 or avx512 (best)\n"
-                            "  --threads N          of a job that does not ask (1)\n"
-                            "  --memory BYTES       most memory of this process; 0: no limit (0)\n"
-                            "  --buffer BYTES       most that waits for a daemon that does not answer (1073741824)\n"
-                            "  --patience SECONDS   how long it is waited for (3600)\n"
-                            "  --parent PID         ends with this process, which has started it\n"
-                            "\n"
-                            "The token comes in the environment, as MOTIF_TRAIN_TOKEN.\n"
-                            "Exit codes: 0 the daemon knows how the run ended, 2 usage, 75 it does not: another try "
-                            "goes on from the last checkpoint.\n";
+static const char usage[] =
+    "usage: motif-train --server URL --job ID [options]\n"
+    "       motif-train --under PID PROGRAM [ARGUMENT]...\n"
+    "\n"
+    "  --data DIR           folder of data sets\n"
+    "  --kernels NAME       best, ref, avx2 or avx512 (best)\n"
+    "  --threads N          of a job that does not ask (1)\n"
+    "  --memory BYTES       most memory of this process; 0: no limit (0)\n"
+    "  --buffer BYTES       most that waits for a daemon that does not answer (1073741824)\n"
+    "  --patience SECONDS   how long it is waited for (3600)\n"
+    "  --parent PID         ends with this process, which has started it; 0: with whoever did\n"
+    "  --token-input        the token is the first line of the standard input, which rank 0 gets\n"
+    "  --token-file FILE    the token is the first line of this file, which rank 0 can read\n"
+    "\n"
+    "Otherwise the token comes in the environment, as MOTIF_TRAIN_TOKEN. motif-train-mpi takes\n"
+    "the same options on every rank of mpirun or srun. --under runs a program that ends with PID.\n"
+    "Exit codes: 0 the daemon knows how the run ended, 2 usage, 75 it does not: another try "
+    "goes on from the last checkpoint.\n";
 
 struct arguments {
     const char *server, *job, *data, *kernels;
-    long long threads, memory, buffer, patience, parent;
+    long long threads, memory, buffer, patience, parent; /* parent: -1 for nobody */
+    bool token_input, requeued;
 };
 
 static atomic_bool told; /* by a signal: the only thing a handler can reach */
@@ -61,9 +72,10 @@ static bool read_arguments(int argc, char **argv, struct arguments *out)
         {"data", required_argument, NULL, 'd'},    {"kernels", required_argument, NULL, 'k'},
         {"threads", required_argument, NULL, 't'}, {"memory", required_argument, NULL, 'm'},
         {"buffer", required_argument, NULL, 'b'},  {"patience", required_argument, NULL, 'w'},
-        {"parent", required_argument, NULL, 'p'},  {NULL, 0, NULL, 0}};
+        {"parent", required_argument, NULL, 'p'},  {"token-input", no_argument, NULL, 'i'},
+        {"requeued", no_argument, NULL, 'r'},      {NULL, 0, NULL, 0}};
     bool ok = true;
-    *out = (struct arguments){.kernels = "best", .threads = 1, .buffer = 1 << 30, .patience = 3600};
+    *out = (struct arguments){.kernels = "best", .threads = 1, .buffer = 1 << 30, .patience = 3600, .parent = -1};
     for (int flag; (flag = getopt_long(argc, argv, "", options, NULL)) != -1;) {
         switch (flag) {
         case 's':
@@ -93,6 +105,12 @@ static bool read_arguments(int argc, char **argv, struct arguments *out)
         case 'p':
             ok = read_number(optarg, &out->parent) && ok;
             break;
+        case 'i':
+            out->token_input = true;
+            break;
+        case 'r':
+            out->requeued = true;
+            break;
         default:
             ok = false;
             break;
@@ -103,9 +121,25 @@ static bool read_arguments(int argc, char **argv, struct arguments *out)
 }
 
 /* With its parent, whatever ends that: an orphan would train for nobody. */
-static bool bind_to_parent(long long parent)
+static bool bind_to_parent(long long parent, int number)
 {
-    return parent == 0 || (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && (long long)getppid() == parent);
+    long long now = (long long)getppid();
+    return parent < 0 ||
+           (prctl(PR_SET_PDEATHSIG, number) == 0 && (long long)getppid() == (parent > 0 ? parent : now));
+}
+
+/* mpirun does not bind itself to whoever starts it: the signal that is asked for here stays through exec. It is one
+ * that lets it take its ranks and what it has in /dev/shm with it. */
+static int run_under(char **argv)
+{
+    long long parent;
+    if (!read_number(argv[2], &parent) || !bind_to_parent(parent, SIGTERM)) {
+        (void)fprintf(stderr, "%s: whoever started this is gone\n", ranks_program);
+        return EXIT_LOST;
+    }
+    (void)execvp(argv[3], argv + 3);
+    (void)fprintf(stderr, "%s: %s cannot be started: %s\n", ranks_program, argv[3], strerror(errno));
+    return EXIT_LOST;
 }
 
 static bool limit_memory(long long bytes)
@@ -126,7 +160,74 @@ static void catch_signals(void)
     (void)signal(SIGPIPE, SIG_IGN);
 }
 
-static int train(const struct arguments *arguments, const char *token)
+/* ---- the token ------------------------------------------------------------------------------------------ */
+
+/* The first line of what can be read here; false where there is none. */
+static bool read_line(int fd, char token[TOKEN_BYTES])
+{
+    size_t size = 0;
+    ssize_t got = 0;
+    while (size < TOKEN_BYTES - 1 && (size == 0 || memchr(token, '\n', size) == NULL) &&
+           ((got = read(fd, token + size, TOKEN_BYTES - 1 - size)) > 0 || (got < 0 && errno == EINTR))) {
+        size += got > 0 ? (size_t)got : 0;
+    }
+    token[size] = '\0';
+    token[strcspn(token, "\n")] = '\0';
+    return token[0] != '\0';
+}
+
+/* Every rank looks, since every rank may have it in its environment; rank 0 alone reads an input. */
+static bool find_token(const struct arguments *arguments, int rank, char token[TOKEN_BYTES])
+{
+    char *given = getenv(TOKEN);
+    token[0] = '\0';
+    if (given != NULL) {
+        (void)snprintf(token, TOKEN_BYTES, "%s", given);
+        explicit_bzero(given, strlen(given)); /* neither for children nor for /proc */
+        (void)unsetenv(TOKEN);
+    }
+    if (arguments->token_input && rank == 0) {
+        return read_line(STDIN_FILENO, token);
+    }
+    return given != NULL || rank != 0;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------ */
+
+/* True when the daemon knows how the run ended, or will know it from rank 0. */
+static bool run(const struct arguments *arguments, const struct kernels *kernels, const struct storage_job *job,
+                struct remote *remote, struct comm *comm)
+{
+    struct crowd crowd = {.comm = comm, .told = &told};
+    struct facts facts;
+    facts_fill(&facts, kernels);
+    struct run_setup setup = {.kernels = kernels,
+                              .data = arguments->data,
+                              .threads_default = (int)arguments->threads,
+                              .threads_max = THREADS_MAX,
+                              .build = facts.build,
+                              .cpu = facts.cpu,
+                              .blas_core = facts.blas_core,
+                              .comm = comm};
+    setup.methods = methods_all(&setup.method_count);
+    if (remote != NULL) {
+        crowd.outside = remote_host(remote);
+    }
+    struct run_host host = crowd_host(&crowd);
+    (void)run_job(&setup, &host, job);
+    bool ended = remote != NULL ? remote_ended(remote) : !comm_broken(comm);
+    if (comm_size(comm) > 1 &&
+        (crowd.end == JOB_EVENT_FAIL || comm_broken(comm))) { /* others may wait for this one */
+        if (remote == NULL) {
+            (void)sleep(ALONE_SECONDS);
+        }
+        (void)fprintf(stderr, "%s: rank %d: %s\n", ranks_program, comm_rank(comm), crowd.failure);
+        ranks_abort(comm, EXIT_LOST);
+    }
+    return ended;
+}
+
+static int train(const struct arguments *arguments, const char *token, struct comm *comm)
 {
     const struct kernels *kernels =
         strcmp(arguments->kernels, "best") == 0 ? kernels_best() : kernels_named(arguments->kernels);
@@ -135,35 +236,26 @@ static int train(const struct arguments *arguments, const char *token)
                                      .job = arguments->job,
                                      .buffer_bytes = arguments->buffer,
                                      .patience_s = (int)arguments->patience,
-                                     .told = &told};
+                                     .told = &told,
+                                     .requeued = arguments->requeued};
     struct error err = {0};
-    struct storage_job job;
+    struct storage_job job = {0};
     struct remote *remote = NULL;
-    struct facts facts;
     struct arena arena;
+    bool ended = false;
     if (kernels == NULL) {
-        (void)fprintf(stderr, "motif-train: the kernels %s are not known, or not for this processor\n",
+        (void)fprintf(stderr, "%s: the kernels %s are not known, or not for this processor\n", ranks_program,
                       arguments->kernels);
         return EXIT_USAGE;
     }
     blas_init();
-    facts_fill(&facts, kernels);
     arena_init(&arena, 16384, 0);
-    bool ended = false;
-    if (remote_open(&options, &arena, &remote, &job, &err) == STATUS_OK) {
-        struct run_host host = remote_host(remote);
-        struct run_setup setup = {.kernels = kernels,
-                                  .data = arguments->data,
-                                  .threads_default = (int)arguments->threads,
-                                  .threads_max = THREADS_MAX,
-                                  .build = facts.build,
-                                  .cpu = facts.cpu,
-                                  .blas_core = facts.blas_core};
-        setup.methods = methods_all(&setup.method_count);
-        (void)run_job(&setup, &host, &job);
-        ended = remote_ended(remote);
-    } else {
-        (void)fprintf(stderr, "motif-train: %s\n", err.message);
+    enum status status = comm_rank(comm) == 0 ? remote_open(&options, &arena, &remote, &job, &err) : STATUS_OK;
+    status = crowd_job(comm, status, &arena, &job, &err);
+    if (status == STATUS_OK) {
+        ended = run(arguments, kernels, &job, remote, comm);
+    } else if (comm_rank(comm) == 0) {
+        (void)fprintf(stderr, "%s: %s\n", ranks_program, err.message);
     }
     remote_close(remote);
     arena_close(&arena);
@@ -173,31 +265,42 @@ static int train(const struct arguments *arguments, const char *token)
 int main(int argc, char **argv)
 {
     struct arguments arguments;
+    struct comm *comm = NULL;
+    struct error err = {0};
+    char token[TOKEN_BYTES] = "";
     if (argc == 2 && strcmp(argv[1], "--version") == 0) {
-        (void)printf("motif-train %s (%s)\n", BUILD_VERSION, BUILD_TYPE);
+        (void)printf("%s %s (%s)\n", ranks_program, BUILD_VERSION, BUILD_TYPE);
         return EXIT_ENDED;
+    }
+    if (argc > 3 && strcmp(argv[1], "--under") == 0) {
+        return run_under(argv);
     }
     if (!read_arguments(argc, argv, &arguments)) {
         (void)fputs(usage, stderr);
         return EXIT_USAGE;
     }
-    if (!bind_to_parent(arguments.parent)) {
-        (void)fputs("motif-train: whoever started this is gone\n", stderr);
+    if (!bind_to_parent(arguments.parent, SIGKILL)) {
+        (void)fprintf(stderr, "%s: whoever started this is gone\n", ranks_program);
         return EXIT_LOST;
     }
     facts_choose_blas(argv);
     catch_signals();
-    char *given = getenv(TOKEN), *token = given != NULL ? strdup(given) : NULL;
-    if (token == NULL || !limit_memory(arguments.memory)) {
-        (void)fprintf(stderr, "motif-train: %s\n",
-                      token == NULL ? "there is no token in " TOKEN : "the memory cannot be limited");
-        free(token);
+    if (!limit_memory(arguments.memory)) {
+        (void)fprintf(stderr, "%s: the memory cannot be limited\n", ranks_program);
         return EXIT_USAGE;
     }
-    explicit_bzero(given, strlen(given)); /* neither for children nor for /proc */
-    (void)unsetenv(TOKEN);
-    int code = train(&arguments, token);
-    explicit_bzero(token, strlen(token));
-    free(token);
+    if (ranks_open(&argc, &argv, &comm, &err) != STATUS_OK) {
+        (void)fprintf(stderr, "%s: %s\n", ranks_program, err.message);
+        return EXIT_LOST;
+    }
+    int code = EXIT_USAGE;
+    if (find_token(&arguments, comm_rank(comm), token)) {
+        code = train(&arguments, token, comm);
+    } else {
+        (void)fprintf(stderr, "%s: there is no token\n", ranks_program);
+        ranks_abort(comm, EXIT_USAGE);
+    }
+    explicit_bzero(token, sizeof token);
+    ranks_close(comm);
     return code;
 }

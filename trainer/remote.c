@@ -358,6 +358,9 @@ static void leave(void *context, enum job_event event, const char *result, const
     if (remote_settle(remote, &err) != STATUS_OK && !refused) {
         return;
     }
+    if (event == JOB_EVENT_YIELD && remote->options.requeued && !atomic_load(&remote->yield)) {
+        return;
+    }
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/end?epoch=%lld", remote->options.job,
                    (long long)remote->epoch);
     buf_init(&body, (size_t)16 << 20);

@@ -20,6 +20,7 @@ struct remote_options {               /* borrowed until remote_close() */
     int64_t buffer_bytes;             /* most that waits to be sent */
     int patience_s;
     const atomic_bool *told; /* somebody told this process to save and go */
+    bool requeued;           /* by whom it is started again: the run has not ended for the daemon then */
 };
 
 /* Says hello and waits for the answer. The job's texts live in `arena`. */

@@ -159,6 +159,9 @@ static enum status add_common(struct job_run *run, struct buf *out, struct error
         add_number(out, written, "samples", (double)run->progress.samples);
         add_number(out, written, "seconds", report_seconds(run));
         add_number(out, written, "threads", run->threads);
+        if (comm_size(setup->comm) > 1) {
+            add_number(out, written, "ranks", comm_size(setup->comm));
+        }
         add_text(out, written, "build", setup->build);
         add_text(out, written, "cpu", setup->cpu);
         add_text(out, written, "blas_core", setup->blas_core);

@@ -119,6 +119,7 @@ static enum status open_run(struct job_run *run, struct error *err)
     }
     run->env = (struct method_env){
         .pool = run->pool,
+        .comm = run->setup->comm,
         .kernels = run->setup->kernels,
         .data = run->setup->data,
         .log = {.context = run, .line = log_core},
@@ -144,9 +145,10 @@ static enum status open_run(struct job_run *run, struct error *err)
 
 static void count_step(const struct job_run *run, int64_t samples, double seconds)
 {
-    double gflops = samples > 0 && seconds > 0.0 && run->flops_per_sample > 0.0
-                        ? run->flops_per_sample * (double)samples / seconds / run->threads * 1e-9
-                        : 0.0;
+    double gflops =
+        samples > 0 && seconds > 0.0 && run->flops_per_sample > 0.0
+            ? run->flops_per_sample * (double)samples / seconds / run->threads / comm_size(run->setup->comm) * 1e-9
+            : 0.0;
     run->host->stepped(run->host->context, samples > 0 ? samples : 0, seconds, gflops);
 }
 
@@ -243,8 +245,8 @@ static void close_run(struct job_run *run)
 static enum job_event run_opened(struct job_run *run)
 {
     struct error err = {0};
-    run_line(run, LOG_LEVEL_INFO, "running %s with %d threads, from checkpoint %lld", run->job->kind, run->threads,
-             (long long)run->last_checkpoint);
+    run_line(run, LOG_LEVEL_INFO, "running %s with %d threads on %d ranks, from checkpoint %lld", run->job->kind,
+             run->threads, comm_size(run->setup->comm), (long long)run->last_checkpoint);
     switch (run_steps(run, &err)) {
     case OUTCOME_DONE:
         return succeed(run);

@@ -21,6 +21,7 @@ struct run_setup { /* all borrowed */
     const char *data; /* folder of data sets */
     int threads_default, threads_max;
     const char *build, *cpu, *blas_core; /* said in every result */
+    struct comm *comm; /* ranks that train together, each with a host of a crowd (crowd.h); NULL: one */
 };
 
 /* `job` and its texts must stay. Returns when host->leave() has been called: with what. */

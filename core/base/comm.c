@@ -5,6 +5,12 @@
 
 enum { SMALL = 4096 }; /* doubles of all ranks together that go by a gather, in one round */
 
+static enum status noted(struct comm *comm, enum status status)
+{
+    comm->broken = comm->broken || status == STATUS_UNAVAILABLE || status == STATUS_CANCELLED;
+    return status;
+}
+
 enum status comm_gather(struct comm *comm, const void *mine, size_t bytes, void *all, struct error *err)
 {
     size_t each[COMM_MOST];
@@ -14,7 +20,7 @@ enum status comm_gather(struct comm *comm, const void *mine, size_t bytes, void 
     }
     for (int r = 0; r < comm->size; r++)
         each[r] = bytes;
-    return comm->table->gather(comm, mine, each, all, err);
+    return noted(comm, comm->table->gather(comm, mine, each, all, err));
 }
 
 enum status comm_complete(struct comm *comm, void *all, int64_t total, size_t each, struct error *err)
@@ -25,22 +31,23 @@ enum status comm_complete(struct comm *comm, void *all, int64_t total, size_t ea
     for (int r = 0; r < comm->size; r++)
         bytes[r] = (size_t)comm_share_of(total, r, comm->size).count * each;
     const char *mine = (const char *)all + (size_t)comm_share(comm, total).first * each;
-    return comm->table->gather(comm, mine, bytes, all, err);
+    return noted(comm, comm->table->gather(comm, mine, bytes, all, err));
 }
 
 enum status comm_broadcast(struct comm *comm, void *data, size_t bytes, int root, struct error *err)
 {
-    return comm_size(comm) == 1 ? STATUS_OK : comm->table->broadcast(comm, data, bytes, root, err);
+    return comm_size(comm) == 1 ? STATUS_OK : noted(comm, comm->table->broadcast(comm, data, bytes, root, err));
 }
 
 enum status comm_start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err)
 {
-    return comm_size(comm) == 1 || count == 0 ? STATUS_OK : comm->table->start(comm, values, count, type, err);
+    return comm_size(comm) == 1 || count == 0 ? STATUS_OK
+                                              : noted(comm, comm->table->start(comm, values, count, type, err));
 }
 
 enum status comm_wait(struct comm *comm, struct error *err)
 {
-    return comm_size(comm) == 1 ? STATUS_OK : comm->table->wait(comm, err);
+    return comm_size(comm) == 1 ? STATUS_OK : noted(comm, comm->table->wait(comm, err));
 }
 
 static double plus(double a, double b)

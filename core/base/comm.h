@@ -9,6 +9,7 @@
 #ifndef MOTIF_CORE_BASE_COMM_H
 #define MOTIF_CORE_BASE_COMM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,7 @@ struct comm_table {
 struct comm { /* the head of an implementation's own struct */
     const struct comm_table *table;
     int rank, size;
+    bool broken; /* a call failed because another rank is gone: of no more use */
 };
 
 static inline int comm_rank(const struct comm *comm)
@@ -42,6 +44,10 @@ static inline int comm_rank(const struct comm *comm)
 static inline int comm_size(const struct comm *comm)
 {
     return comm == NULL ? 1 : comm->size;
+}
+static inline bool comm_broken(const struct comm *comm)
+{
+    return comm != NULL && comm->broken;
 }
 /* The communicator, NULL where there is nobody else. */
 static inline struct comm *comm_others(struct comm *comm)

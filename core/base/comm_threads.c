@@ -133,7 +133,7 @@ enum status comm_threads_create(int size, struct comm **comms, struct error *err
     pthread_mutex_init(&m->mutex, NULL);
     pthread_cond_init(&m->changed, NULL);
     for (int r = 0; r < size; r++) {
-        all[r] = (struct thread_comm){.comm = {&THREADS, r, size}, .meeting = m};
+        all[r] = (struct thread_comm){.comm = {.table = &THREADS, .rank = r, .size = size}, .meeting = m};
         comms[r] = &all[r].comm;
     }
     return STATUS_OK;

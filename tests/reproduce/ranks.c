@@ -229,7 +229,7 @@ static enum status run(int argc, char **argv, struct comm *comm, bool *same, str
         status = rank_configure(method, o.preset, o.set, config, err);
     struct rank_course course = {
         .method = method, .config = config, .data = o.data, .threads = o.threads, .updates = o.updates};
-    struct timed timed = {.comm = {&TIMED, comm_rank(comm), comm_size(comm)}, .inner = comm};
+    struct timed timed = {.comm = {.table = &TIMED, .rank = comm_rank(comm), .size = comm_size(comm)}, .inner = comm};
     if (!status && o.stretch > 0)
         status = by_stretches(&course, &o, comm, w, same, err);
     else if (!status)

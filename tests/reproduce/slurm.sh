@@ -2,7 +2,8 @@
 # A Slurm of one node, started and stopped here, with everything in a folder of its own: munged, slurmctld and slurmd of Debian's packages as
 # ordinary processes. deploy/slurm/motifd.sbatch runs a daemon in it; a training is submitted through its API, watched, preempted by a partition of
 # higher priority, requeued, and ends with the weights of one that nobody disturbed; a second is cancelled through the API, and the job of
-# Slurm is taken down.
+# Slurm is taken down. Then a daemon outside lets Slurm train (--executors slurm): watched, preempted and requeued, cancelled, and on two ranks;
+# a daemon that is killed finds its training again.
 #
 #   tests/reproduce/slurm.sh build      as root, with the packages slurmctld slurmd slurm-client munge
 set -euo pipefail
@@ -143,3 +144,71 @@ is_gone() { ! squeue -h -j "$id" 2>/dev/null | grep -q .; }
 until_true 60 is_gone || fail "the job does not end: $(squeue)"
 [ "$(scontrol show job "$id" | sed -n 's/.*ExitCode=\([0-9:]*\).*/\1/p')" = 0:0 ] || fail "the job did not exit 0"
 echo "the second run was cancelled; SIGTERM ended the job with 0"
+
+# A daemon outside, whose jobs are Slurm's.
+port=$(free_port)
+start_far() {
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$build/motifd" serve --listen "127.0.0.1:$port" --db "$work/far.db" \
+        --data "$work/plain" --threads-per-job 1 --executors slurm,thread --slurm-options "--partition low --exclusive --output $work/trainer.log" \
+        >"$work/far.out" 2>>"$work/far.log" &
+    daemon=$!
+    until_true 60 grep -qs listening "$work/far.out" || fail "the daemon outside does not start"
+}
+call() { MOTIFD_SERVER=http://127.0.0.1:$port "$build/motifctl" "$@"; }
+name_of() { call show latest --json | python3 -c 'import json, sys; print("motif-" + json.load(sys.stdin)["id"])'; }
+was_cancelled() { call show latest --json | grep -q '"state": *"cancelled"'; }
+has_run() { [ "$(call show latest --json | python3 -c 'import json, sys; print(int((json.load(sys.stdin)["progress"] or {}).get("samples", 0)))')" -gt 700 ]; }
+number_of() { squeue -h --me --name "$(name_of)" -o %A; }
+same_weights() {
+    call export latest "$work/far.safetensors" >/dev/null
+    python3 - "$work/plain.safetensors" "$work/far.safetensors" <<'END_PYTHON' || fail "the weights differ"
+import sys
+def numbers(path): # behind the description, which names the job
+    with open(path, "rb") as file:
+        bytes_ = file.read()
+    return bytes_[8 + int.from_bytes(bytes_[:8], "little"):]
+a, b = (numbers(path) for path in sys.argv[1:])
+assert a and a == b
+END_PYTHON
+}
+start_far
+call "${job[@]}" >/dev/null
+until_true 300 has_run || fail "the run does not begin in Slurm: $(squeue)"
+id=$(number_of)
+other=$(sbatch --parsable --partition high --ntasks 1 --exclusive --output "$work/other.log" --wrap 'sleep 5')
+until_true 120 is_requeued || fail "the training was not requeued: $(squeue)"
+call watch latest >"$work/watch.log" 2>&1 || fail "the run failed after the preemption"
+same_weights
+echo "job $id of the daemon outside: preempted by job $other, requeued by Slurm, the weights of the undisturbed run"
+
+call "${job[@]}" >/dev/null
+until_true 300 has_run || fail "the run does not begin in Slurm: $(squeue)"
+id=$(number_of)
+kill -KILL "$daemon"
+wait "$daemon" 2>/dev/null || true
+start_far
+call watch latest >"$work/watch.log" 2>&1 || fail "the run failed after the daemon was killed"
+same_weights
+[ "$(scontrol show job "$id" | sed -n 's/.*Restarts=\([0-9]*\).*/\1/p')" = 0 ] || fail "the training began again"
+echo "job $id: trained on while the daemon was killed and started again; the same weights"
+
+call submit --preset digitcircle-quick >/dev/null
+until_true 60 has_run || true
+id=$(number_of)
+call cancel latest >/dev/null
+until_true 60 was_cancelled || fail "the run in Slurm was not cancelled"
+until_true 60 is_gone || fail "job $id does not end: $(squeue)"
+echo "job $id: cancelled through the API, and gone"
+
+if [ -x "$build/motif-train-mpi" ] && srun --mpi=list 2>&1 | grep -q pmix; then
+    curl -fsS "http://127.0.0.1:$port/v1/jobs" -H 'Content-Type: application/json' \
+        -d '{"kind":"sparling","preset":"digitcircle-quick","ranks":2,"config":{"total_samples":800,"seed":5}}' >/dev/null
+    call watch latest >"$work/watch.log" 2>&1 || fail "two ranks in Slurm failed: $(tail -n 3 "$work/watch.log")"
+    call show latest --json | grep -q '"ranks": *2' || fail "it did not have two ranks"
+    echo "two ranks by srun --mpi=pmix: trained"
+else
+    echo "skipped: two ranks (no motif-train-mpi, or no pmix in srun)"
+fi
+kill "$daemon"
+wait "$daemon" || fail "the daemon outside ended badly"
+daemon=

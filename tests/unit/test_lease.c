@@ -68,8 +68,19 @@ static void one_trainer(void **state)
     assert_string_equal(job.executor, "process");
     assert_int_equal(job.ranks, 2);
     assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_NOT_FOUND);
+    static const char long_id[] = "12345678901234567890123456789012345678901234567890123456789012345";
+    assert_int_equal(storage_lease_grant_to(f->storage, id, first_hash, "slurm", long_id, &tries, &f->err),
+                     STATUS_INVALID);
+    assert_int_equal(storage_lease_grant_to(f->storage, id, first_hash, "slurm", "42", &tries, &f->err), STATUS_OK);
+    assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
+    assert_string_equal(lease.foreign_id, "42"); /* there as soon as the lease is */
+    assert_string_equal(lease.executor, "slurm");
+    assert_int_equal(storage_lease_close(f->storage, id, &f->err), STATUS_OK);
+    save(f, id, 1);
     assert_int_equal(storage_lease_grant(f->storage, id, first_hash, "process", &tries, &f->err), STATUS_OK);
     assert_int_equal(tries, 1);
+    assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
+    assert_string_equal(lease.foreign_id, "");
     assert_int_equal(storage_lease_grant(f->storage, id, second_hash, "process", &tries, &f->err), STATUS_CONFLICT);
     assert_int_equal(storage_lease_find(f->storage, first_hash, &f->arena, &lease, &f->err), STATUS_OK);
     assert_string_equal(lease.job, id);

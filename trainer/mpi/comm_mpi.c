@@ -195,7 +195,7 @@ enum status comm_mpi_open(int *argc, char ***argv, struct comm **comm, struct er
         free(c);
         return status;
     }
-    c->comm = (struct comm){&MPI, rank, size};
+    c->comm = (struct comm){.table = &MPI, .rank = rank, .size = size};
     *comm = &c->comm;
     return STATUS_OK;
 }

@@ -1,0 +1,282 @@
+/* A run's host on several ranks: what rank 0 reads arrives on all, what goes wrong on one is known to all. Ranks are
+ * threads here. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trainer/crowd.h"
+
+enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* more than two blocks */
+
+/* ---- rank 0's world --------------------------------------------------------------------------------------- */
+
+struct world {
+    char *bytes;
+    bool none, fails, wants; /* there is no checkpoint; it cannot be read to its end; somebody wishes an end */
+    int open, said, left;
+};
+
+static enum status world_read(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+{
+    const struct world *w = context;
+    if (w->fails && offset > 0)
+        return error_set(err, STATUS_IO, NULL, "the disk is gone");
+    memcpy(bytes, w->bytes + offset, count);
+    return STATUS_OK;
+}
+
+static enum status world_open(void *context, enum run_of of, struct storage_checkpoint_pick pick, void **reader,
+                              struct pack_reader *from, struct storage_checkpoint *info, struct error *err)
+{
+    struct world *w = context;
+    if (w->none)
+        return error_set(err, STATUS_NOT_FOUND, "/from", "no such checkpoint");
+    w->open++;
+    *reader = w;
+    *from = (struct pack_reader){.context = w, .total_bytes = BYTES, .read = world_read};
+    *info = (struct storage_checkpoint){.seq = 7, .step = 70};
+    return STATUS_OK;
+}
+
+static void world_close(void *context, void *reader)
+{
+    struct world *w = context;
+    w->open -= reader != NULL;
+}
+
+static enum status world_list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **list,
+                              size_t *count, struct error *err)
+{
+    *count = 2;
+    *list = arena_zalloc(arena, 2, sizeof **list);
+    (*list)[1].seq = 8;
+    return STATUS_OK;
+}
+
+static enum status world_rewind(void *context, int64_t last_samples, struct error *err)
+{
+    return last_samples == 5 ? STATUS_OK : error_set(err, STATUS_CONFLICT, NULL, "not five");
+}
+
+static bool world_yield(void *context)
+{
+    return ((struct world *)context)->wants;
+}
+
+static enum status world_progress(void *context, const char *document, struct error *err)
+{
+    ((struct world *)context)->said++;
+    return STATUS_OK;
+}
+
+static void world_leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
+{
+    ((struct world *)context)->left++;
+}
+
+/* ---- ranks ---------------------------------------------------------------------------------------------------- */
+
+typedef void rank_body(struct crowd *crowd, const struct run_host *host);
+
+struct rank {
+    pthread_t thread;
+    struct crowd crowd;
+    rank_body *body;
+    atomic_bool told;
+};
+
+static void *start(void *context)
+{
+    struct rank *r = context;
+    struct run_host host = crowd_host(&r->crowd);
+    r->body(&r->crowd, &host);
+    return NULL;
+}
+
+/* Asserts of cmocka belong to the test's thread: a rank that sees something else than it should ends the program. */
+#define CHECK(what)                                                                                                  \
+    do {                                                                                                             \
+        if (!(what)) {                                                                                               \
+            print_error("rank %d, line %d: %s\n", comm_rank(crowd->comm), __LINE__, #what);                          \
+            abort();                                                                                                 \
+        }                                                                                                            \
+    } while (0)
+
+static void on_ranks(struct world *w, int told, rank_body *body)
+{
+    struct rank ranks[RANKS] = {0};
+    struct comm *comms[RANKS];
+    struct error err = {0};
+    w->bytes = malloc(BYTES);
+    assert_non_null(w->bytes);
+    for (size_t i = 0; i < BYTES; i++)
+        w->bytes[i] = (char)(i * 2654435761u >> 24);
+    assert_int_equal(comm_threads_create(RANKS, comms, &err), STATUS_OK);
+    for (int r = 0; r < RANKS; r++) {
+        ranks[r].body = body;
+        atomic_store(&ranks[r].told, r == told);
+        ranks[r].crowd = (struct crowd){.comm = comms[r], .told = &ranks[r].told};
+        if (r == 0)
+            ranks[r].crowd.outside = (struct run_host){.context = w,
+                                                       .progress = world_progress,
+                                                       .list = world_list,
+                                                       .open = world_open,
+                                                       .close = world_close,
+                                                       .rewind = world_rewind,
+                                                       .must_yield = world_yield,
+                                                       .leave = world_leave};
+        assert_int_equal(pthread_create(&ranks[r].thread, NULL, start, &ranks[r]), 0);
+    }
+    for (int r = 0; r < RANKS; r++)
+        pthread_join(ranks[r].thread, NULL);
+    comm_threads_destroy(comms);
+    free(w->bytes);
+}
+
+static const struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
+
+static void reads_all(struct crowd *crowd, const struct run_host *host)
+{
+    struct error err = {0};
+    struct pack_reader from;
+    struct storage_checkpoint info, *list;
+    struct arena arena;
+    size_t count, wrong = 0;
+    void *reader;
+    char piece[1000], more[2];
+    CHECK(host->open(host->context, RUN_OF_JOB, latest, &reader, &from, &info, &err) == STATUS_OK);
+    CHECK(info.seq == 7 && info.step == 70 && from.total_bytes == BYTES);
+    for (size_t at = 0; at < BYTES; at += sizeof piece) {
+        size_t n = BYTES - at < sizeof piece ? BYTES - at : sizeof piece;
+        CHECK(from.read(from.context, at, piece, n, &err) == STATUS_OK);
+        for (size_t i = 0; i < n; i++)
+            wrong += piece[i] != (char)((at + i) * 2654435761u >> 24);
+    }
+    CHECK(wrong == 0);
+    CHECK(comm_rank(crowd->comm) == 0 || from.read(from.context, BYTES - 1, more, 2, NULL) == STATUS_CORRUPT);
+    host->close(host->context, reader);
+    arena_init(&arena, 4096, 0);
+    CHECK(host->list(host->context, RUN_OF_SOURCE, &arena, &list, &count, &err) == STATUS_OK);
+    CHECK(count == 2 && list[0].seq == 0 && list[1].seq == 8);
+    arena_close(&arena);
+    CHECK(host->rewind(host->context, 5, &err) == STATUS_OK);
+    CHECK(host->rewind(host->context, 6, &err) == STATUS_CONFLICT && strcmp(err.message, "not five") == 0);
+    CHECK(host->progress(host->context, "{}", &err) == STATUS_OK);
+    CHECK(!host->must_yield(host->context));
+}
+
+static void what_rank_0_reads(void **state)
+{
+    struct world w = {0};
+    on_ranks(&w, -1, reads_all);
+    assert_int_equal(w.open, 0);
+    assert_int_equal(w.said, 1); /* and not three times */
+}
+
+static void finds_none(struct crowd *crowd, const struct run_host *host)
+{
+    struct error err = {0};
+    struct pack_reader from;
+    void *reader;
+    CHECK(host->open(host->context, RUN_OF_JOB, latest, &reader, &from, NULL, &err) == STATUS_NOT_FOUND);
+    CHECK(strcmp(err.pointer, "/from") == 0 && strcmp(err.message, "no such checkpoint") == 0 && reader == NULL);
+    CHECK(host->must_yield(host->context));
+    host->leave(host->context, JOB_EVENT_YIELD, NULL, NULL, 1.0);
+    CHECK(crowd->end == JOB_EVENT_YIELD);
+}
+
+static void what_rank_0_does_not_find(void **state)
+{
+    struct world w = {.none = true, .wants = true};
+    on_ranks(&w, -1, finds_none);
+    assert_int_equal(w.left, 1);
+}
+
+static void breaks_off(struct crowd *crowd, const struct run_host *host)
+{
+    struct error err = {0};
+    struct pack_reader from;
+    void *reader;
+    CHECK(host->open(host->context, RUN_OF_JOB, latest, &reader, &from, NULL, &err) == STATUS_IO);
+    CHECK(strcmp(err.message, "the disk is gone") == 0 && reader == NULL);
+    CHECK(host->must_yield(host->context)); /* rank 2 was told to */
+}
+
+static void a_read_that_fails(void **state)
+{
+    struct world w = {.fails = true};
+    on_ranks(&w, 2, breaks_off);
+    assert_int_equal(w.open, 0);
+}
+
+/* Rank 1 is gone: the others stop, and nobody says how the run ended. */
+static void loses_one(struct crowd *crowd, const struct run_host *host)
+{
+    if (comm_rank(crowd->comm) == 1) {
+        comm_threads_leave(crowd->comm);
+        return;
+    }
+    CHECK(host->must_yield(host->context) && comm_broken(crowd->comm));
+    host->leave(host->context, JOB_EVENT_FAIL, NULL, "{\"code\":\"unavailable\"}", 1.0);
+    CHECK(strcmp(crowd->failure, "{\"code\":\"unavailable\"}") == 0);
+}
+
+static void a_rank_that_is_gone(void **state)
+{
+    struct world w = {0};
+    on_ranks(&w, -1, loses_one);
+    assert_int_equal(w.left, 0);
+}
+
+/* ---- the job ------------------------------------------------------------------------------------------------------
+ */
+
+static void gets_job(struct crowd *crowd, const struct run_host *host)
+{
+    struct error err = {0};
+    struct arena arena;
+    struct storage_job job = {0};
+    bool first = comm_rank(crowd->comm) == 0;
+    arena_init(&arena, 4096, 0);
+    if (first)
+        job = (struct storage_job){.id = "01",
+                                   .kind = "fake",
+                                   .config = "{\"a\":1}",
+                                   .source_job = "",
+                                   .threads = 3,
+                                   .source_checkpoint = 4,
+                                   .task = JOB_EVALUATE,
+                                   .params = "{}"};
+    CHECK(crowd_job(crowd->comm, STATUS_OK, &arena, &job, &err) == STATUS_OK);
+    CHECK(strcmp(job.id, "01") == 0 && strcmp(job.kind, "fake") == 0 && strcmp(job.config, "{\"a\":1}") == 0);
+    CHECK(job.source_job[0] == '\0' && job.progress == NULL && strcmp(job.params, "{}") == 0);
+    CHECK(job.threads == 3 && job.source_checkpoint == 4 && job.task == JOB_EVALUATE);
+    enum status mine = STATUS_OK;
+    if (first)
+        mine = error_set(&err, STATUS_CANCELLED, NULL, "the lease is lost");
+    CHECK(crowd_job(crowd->comm, mine, &arena, &job, &err) == STATUS_CANCELLED);
+    CHECK(strcmp(err.message, "the lease is lost") == 0);
+    arena_close(&arena);
+}
+
+static void the_job_of_rank_0(void **state)
+{
+    struct world w = {0};
+    on_ranks(&w, -1, gets_job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_rank_0_reads), cmocka_unit_test(what_rank_0_does_not_find),
+        cmocka_unit_test(a_read_that_fails), cmocka_unit_test(a_rank_that_is_gone),
+        cmocka_unit_test(the_job_of_rank_0),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

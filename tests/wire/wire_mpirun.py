@@ -1,0 +1,183 @@
+#!/usr/bin/env python3
+"""Jobs that mpirun trains on several ranks: one rank has the bits of the thread executor, a count of ranks has its own bits every time, pause
+and cancel, a rank that is killed, a daemon that is killed; no process stays behind. Skipped where MPI is not installed.
+
+usage: wire_mpirun.py MOTIFD [ROUNDS]     kills of each kind (1)"""
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import time
+
+import wire_process as wire
+from wire_process import LONG, PATHWAYS, Daemon, await_, await_state, checkpoints, compare, outcome, show
+
+MOTIFD, ROUNDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
+# Open MPI keeps some of its memory, refuses root and wants a core for each rank, unless it is told; loopback is enough here.
+os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1",
+                   "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
+MPIRUN = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca oob_tcp_if_include lo"
+
+
+def processes(job):
+    """Of a job, by what /proc says: its ranks, and mpirun."""
+    ranks, others = [], []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as file:
+                    words = file.read().split(b"\0")
+                with open(f"/proc/{entry}/stat") as file:
+                    state = file.read().rsplit(")", 1)[1].split()[0]
+            except OSError:
+                continue
+            if job.encode() in words and state != "Z":
+                assert not any(b"motifrun_" in word for word in words), "a token in a command line"
+                (ranks if words[0].endswith(b"motif-train-mpi") else others).append(int(entry))
+    return ranks, others
+
+
+def gone(job):
+    await_("the end of all processes", lambda: processes(job) == ([], []))
+
+
+def submit(daemon, executor="mpirun", ranks=1, **changes):
+    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "executor": executor, "ranks": ranks,
+                                                     "config": {**wire.TINY, **changes}})
+    assert status == 201, job
+    assert job["executor"] == executor and job["ranks"] == ranks, job
+    return job["id"]
+
+
+def same_bits(daemon):
+    wanted = outcome(daemon, submit(daemon, "thread"))
+    job = submit(daemon)
+    compare(outcome(daemon, job), wanted)
+    gone(job)
+    first, again = outcome(daemon, submit(daemon, ranks=2)), outcome(daemon, submit(daemon, ranks=2))
+    compare(first, again)
+    assert first[0]["ranks"] == 2
+    for (_, one), (_, two) in list(zip(first[1]["loss"], wanted[1]["loss"]))[:3]:
+        assert abs(one - two) <= 1e-4 * abs(two), (one, two)
+
+
+def other_kinds(daemon):
+    """Every method's own way of sharing; evaluations, and jobs that start from others, whose checkpoints rank 0 alone can read."""
+    results = []
+    for executor, ranks in (("thread", 1), ("mpirun", 2)):
+        status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "pathways", "preset": "dirac-hadamard", "config": PATHWAYS, "executor": executor,
+                                                         "ranks": ranks})
+        assert status == 201, job
+        result, points = outcome(daemon, job["id"])
+        result.pop("ranks", None)
+        results.append((result, points))
+    assert results[0] == results[1]
+    job = submit(daemon, ranks=2)
+    outcome(daemon, job)
+    status, _, following = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "executor": "mpirun", "ranks": 2,
+                                                           "config": {**wire.TINY, "seed": 4}, "from": {"job": job}})
+    assert status == 201, following
+    outcome(daemon, following["id"])
+    status, _, evaluation = daemon.ask("POST", f"/v1/jobs/{job}/evaluation", {"samples": 8, "seed": 5})
+    assert status == 201, evaluation
+    outcome(daemon, evaluation["id"])
+
+
+def pause_and_cancel(daemon):
+    job = submit(daemon, ranks=2, total_samples=LONG)
+    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
+    assert len(processes(job)[0]) == 2, processes(job)
+    for pid in processes(job)[0] + processes(job)[1]:
+        assert b"motifrun_" not in wire.environment(pid), "the token lies where others of this user can read it"
+    begun = time.monotonic()
+    assert daemon.ask("POST", f"/v1/jobs/{job}/pause")[0] == 202
+    paused = await_state(daemon, job, "paused")
+    print(f"paused after {time.monotonic() - begun:.2f} s")
+    assert processes(job) == ([], []) and checkpoints(daemon, job) > 0
+    assert daemon.ask("POST", f"/v1/jobs/{job}/resume")[0] == 202
+    await_("more steps", lambda: show(daemon, job)["progress"]["step"] > paused["progress"]["step"])
+    begun = time.monotonic()
+    assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] == 202
+    await_state(daemon, job, "cancelled")
+    print(f"cancelled after {time.monotonic() - begun:.2f} s")
+    gone(job)
+
+
+def next_checkpoint(daemon, job):
+    before = checkpoints(daemon, job)
+    await_("a checkpoint", lambda: checkpoints(daemon, job) > before or show(daemon, job)["state"] == "succeeded")
+    assert show(daemon, job)["state"] == "running", "the job ended too early for so many kills"
+
+
+def killed_rank(daemon, wanted, samples):
+    """A rank and mpirun in turn, each after a new checkpoint; what was killed is said."""
+    for round_ in range(2 * ROUNDS):
+        if round_ == 0:
+            job = submit(daemon, ranks=2, total_samples=samples)
+        next_checkpoint(daemon, job)
+        ranks, others = await_("ranks", lambda: (lambda seen: seen if len(seen[0]) == 2 and seen[1] else None)(processes(job)))
+        os.kill((ranks[round_ // 2 % 2], others[0])[round_ % 2], signal.SIGKILL)
+        await_("their end", lambda: not set(sum(processes(job), [])) & {*ranks, *others})
+    compare(outcome(daemon, job), wanted)
+    gone(job)
+
+
+def killed_daemon(daemon, wanted, samples):
+    job = submit(daemon, ranks=2, total_samples=samples)
+    for _ in range(ROUNDS):
+        next_checkpoint(daemon, job)
+        running = sum(processes(job), [])
+        daemon.end(signal.SIGKILL)
+        await_("the end of the orphans", lambda: not set(sum(processes(job), [])) & set(running))
+        daemon.start()
+    compare(outcome(daemon, job), wanted)
+    gone(job)
+
+
+def drained(daemon):
+    job = submit(daemon, ranks=2, total_samples=LONG)
+    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
+    assert daemon.end() == 0
+    assert processes(job) == ([], [])
+    daemon.start()
+    assert checkpoints(daemon, job) > 0
+    assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] == 202
+    await_state(daemon, job, "cancelled")
+    gone(job)
+
+
+def main():
+    beside = os.path.join(os.path.dirname(os.path.realpath(MOTIFD)), "motif-train-mpi")
+    if not shutil.which("mpirun") or not os.access(beside, os.X_OK):
+        print("skipped: mpirun, or motif-train-mpi, which is built where MPI is installed, is missing")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as folder:
+        daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "thread,mpirun",
+                        "--mpirun", MPIRUN, "--threads-per-job", "1", log=open(os.path.join(folder, "log"), "w"))
+        try:
+            samples = 320 * ROUNDS
+            same_bits(daemon)
+            print("ok same bits", flush=True)
+            wanted = outcome(daemon, submit(daemon, ranks=2, total_samples=samples))
+            for name, check in (("other kinds", lambda: other_kinds(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
+                                ("killed rank", lambda: killed_rank(daemon, wanted, samples)),
+                                ("killed daemon", lambda: killed_daemon(daemon, wanted, samples)), ("drained", lambda: drained(daemon))):
+                begun = time.monotonic()
+                check()
+                print(f"ok {name} {time.monotonic() - begun:.1f} s", flush=True)
+            assert daemon.end() == 0
+            with open(os.path.join(folder, "log")) as log:
+                assert "the trainer was ended by SIGKILL" in log.read(), "the log does not say why a try ended"
+        except BaseException:
+            with open(os.path.join(folder, "log")) as log:
+                print("".join(log.readlines()[-40:]))
+            raise
+        finally:
+            if daemon.process.poll() is None:
+                daemon.process.kill()
+                daemon.process.wait()
+
+
+if __name__ == "__main__":
+    main()

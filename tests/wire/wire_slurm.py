@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Jobs that Slurm starts, with programs that stand in for sbatch, scontrol, squeue, scancel and srun (tests/harness/fake_slurm.py): the bits of the
+thread executor; what waits is cancelled; pause, preemption, a trainer that dies, a daemon that dies while the trainer goes on; nothing but numbers
+and names of the daemon's own on a command line. tests/reproduce/slurm.sh does it with Slurm itself.
+
+usage: wire_slurm.py MOTIFD"""
+import os
+import shutil
+import signal
+import sys
+import tempfile
+
+import wire_process as wire
+from wire_process import LONG, Daemon, await_, await_state, compare, outcome, show
+
+MOTIFD = sys.argv[1]
+FAKE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness", "fake_slurm.py"))
+BESIDE = os.path.dirname(os.path.realpath(MOTIFD))
+os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1",
+                   "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
+
+
+def submit(daemon, executor="slurm", ranks=1, name=None, **changes):
+    body = {"kind": "sparling", "preset": "digitcircle-quick", "executor": executor, "ranks": ranks, "config": {**wire.TINY, **changes}}
+    status, _, job = daemon.ask("POST", "/v1/jobs", body if name is None else {**body, "name": name})
+    assert status == 201, job
+    return job["id"]
+
+
+def of(fake, job):
+    """The jobs of Slurm that were submitted for this one."""
+    return [row for row in fake.jobs() if row["name"] == f"motif-{job}"]
+
+
+def none_lives(fake, job):
+    await_("the end of its processes", lambda: not any(row["pid"] and fake.lives(row["pid"]) for row in of(fake, job)))
+
+
+def running(daemon, fake, job):
+    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
+    rows = [row for row in of(fake, job) if fake.state(row) == "RUNNING" and not row["gone"]]
+    assert len(rows) == 1, rows
+    return rows[0]
+
+
+def same_bits(daemon, fake):
+    wanted = outcome(daemon, submit(daemon, "thread"))
+    job = submit(daemon, name="$(touch /tmp/x); `id` --wrap")
+    compare(outcome(daemon, job), wanted)
+    none_lives(fake, job)
+    row, = of(fake, job)
+    assert row["script"] == '#!/bin/sh\nexec "$@"\n', row["script"]
+    assert not any("motifrun_" in word for word in row["words"] + row["options"]), "a token in a command line"
+    assert row["options"] == ["--parsable", "--hold", "--requeue", "--open-mode", "append", "--output", "/dev/null", "--chdir", "/", "--export", "ALL",
+                              "--job-name", f"motif-{job}", "--ntasks", "1", "--cpus-per-task", "1", "--partition", "low"], row["options"]
+    assert row["words"] == [os.path.join(BESIDE, "motif-train"), "--server", daemon.url, "--job", job, "--kernels", "best", "--threads", "1",
+                            "--requeued", "--data", row["words"][-1]], row["words"]
+
+
+def waits(daemon, fake, home):
+    busy = os.path.join(home, "busy")
+    open(busy, "w").close()
+    for wish, state in (("pause", "paused"), ("cancel", "cancelled")):
+        job = submit(daemon)
+        await_("a submission", lambda: of(fake, job))
+        assert show(daemon, job)["state"] == "running"
+        assert daemon.ask("POST", f"/v1/jobs/{job}/{wish}")[0] == 202
+        await_state(daemon, job, state)
+        assert all(row["gone"] and row["begun"] == 0 for row in of(fake, job)), of(fake, job)
+    os.unlink(busy)
+
+
+def pause_and_cancel(daemon, fake):
+    job = submit(daemon, total_samples=LONG)
+    running(daemon, fake, job)
+    assert daemon.ask("POST", f"/v1/jobs/{job}/pause")[0] == 202
+    paused = await_state(daemon, job, "paused")
+    none_lives(fake, job)
+    assert daemon.ask("POST", f"/v1/jobs/{job}/resume")[0] == 202
+    await_("more steps", lambda: show(daemon, job)["progress"]["step"] > paused["progress"]["step"])
+    assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] == 202
+    await_state(daemon, job, "cancelled")
+    none_lives(fake, job)
+    assert len(of(fake, job)) == 2
+
+
+def preempted(daemon, fake, wanted, samples):
+    """Slurm ends it and begins it again: the same submission goes on."""
+    job = submit(daemon, total_samples=samples)
+    fake.preempt(running(daemon, fake, job)["number"])
+    compare(outcome(daemon, job), wanted)
+    row, = of(fake, job)
+    assert row["begun"] == 2, row
+
+
+def died(daemon, fake, wanted, samples):
+    job = submit(daemon, total_samples=samples)
+    os.kill(running(daemon, fake, job)["pid"], signal.SIGKILL)
+    compare(outcome(daemon, job), wanted)
+    assert len(of(fake, job)) == 2
+    none_lives(fake, job)
+
+
+def another_daemon(daemon, fake, wanted, samples):
+    """The trainer goes on without one, and the next takes it over: after a crash, and after an end in order."""
+    for number in (signal.SIGKILL, signal.SIGTERM):
+        job = submit(daemon, total_samples=samples)
+        pid = running(daemon, fake, job)["pid"]
+        assert daemon.end(number) in (0, -signal.SIGKILL)
+        assert fake.lives(pid), "the trainer has ended with its daemon"
+        daemon.start()
+        compare(outcome(daemon, job), wanted)
+        row, = of(fake, job)
+        assert row["begun"] == 1, row
+        none_lives(fake, job)
+
+
+def ranks(daemon, fake):
+    job = submit(daemon, ranks=2)
+    result, _ = outcome(daemon, job)
+    assert result["ranks"] == 2, result
+    row, = of(fake, job)
+    assert row["words"][:7] == ["srun", "--mpi=pmix", "--ntasks", "2", "--cpus-per-task", "1", "--kill-on-bad-exit=1"], row["words"]
+    none_lives(fake, job)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        home, programs = os.path.join(folder, "slurm"), os.path.join(folder, "bin")
+        os.mkdir(home)
+        os.mkdir(programs)
+        for name in ("sbatch", "scontrol", "squeue", "scancel", "srun"):
+            os.symlink(FAKE, os.path.join(programs, name))
+        os.environ.update({"FAKE_SLURM": home, "PATH": programs + os.pathsep + os.environ["PATH"]})
+        sys.path.insert(0, os.path.dirname(FAKE))
+        import fake_slurm as fake
+        log = os.path.join(folder, "log")
+        daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "thread,slurm", "--slurm-bin",
+                        programs, "--slurm-options", "--partition low", "--threads-per-job", "1", log=open(log, "w"))
+        daemon.command[daemon.command.index("127.0.0.1:0")] = f"127.0.0.1:{daemon.port}"  # where its trainers look for it after a restart
+        try:
+            same_bits(daemon, fake)
+            print("ok same bits", flush=True)
+            samples = 400
+            wanted = outcome(daemon, submit(daemon, "thread", total_samples=samples))
+            waits(daemon, fake, home)
+            print("ok waits", flush=True)
+            pause_and_cancel(daemon, fake)
+            print("ok pause and cancel", flush=True)
+            preempted(daemon, fake, wanted, samples)
+            print("ok preempted", flush=True)
+            died(daemon, fake, wanted, samples)
+            print("ok died", flush=True)
+            another_daemon(daemon, fake, wanted, samples)
+            print("ok another daemon", flush=True)
+            if shutil.which("mpirun") and os.access(os.path.join(BESIDE, "motif-train-mpi"), os.X_OK):
+                ranks(daemon, fake)
+                print("ok ranks", flush=True)
+            else:
+                print("skipped: several ranks, since mpirun, or motif-train-mpi, is missing")
+            assert daemon.end() == 0
+        except BaseException:
+            with open(log) as file:
+                print("".join(file.readlines()[-40:]))
+            raise
+        finally:
+            if daemon.process.poll() is None:
+                daemon.process.kill()
+                daemon.process.wait()
+            for row in fake.jobs():
+                if row["pid"] and fake.lives(row["pid"]):
+                    os.killpg(row["pid"], signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()
