@@ -220,7 +220,7 @@ void jobs_submit(struct exchange *x)
         status = spec.method->estimate(spec.config, &estimate, &err);
     }
     if (status == STATUS_OK) {
-        share_check_threads(x, spec.threads, faults);
+        share_check_threads(x, spec.ranks > 1 ? (spec.threads > 0 ? spec.threads : 1) * spec.ranks : spec.threads, faults);
     }
     bool dry = exchange_query_flag(x, "dry_run");
     if (status == STATUS_OK && !dry) {

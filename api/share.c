@@ -12,7 +12,7 @@ void share_check_threads(const struct exchange *x, int threads, struct api_fault
     int64_t most = x->api->options.share.threads;
     if (most > 0 && threads > most && owner_of(x)[0] != '\0') {
         api_faults_add(faults, "/threads",
-                       "must be at most %lld: the running jobs of a token have no more together here; got %d",
+                       "must be at most %lld with those of all ranks: the running jobs of a token have no more together here; got %d",
                        (long long)most, threads);
     }
 }

@@ -60,7 +60,7 @@ const struct setting settings_table[] = {
     {"jobs-per-token", SETTING_INT, FIELD(jobs_per_token), "0", 0, 1000000, "N",
      "jobs of one token that are not finished; more are answered 429; 0: no limit but the queue's"},
     {"threads-per-token", SETTING_INT, FIELD(threads_per_token), "0", 0, 1000000, "N",
-     "threads that the running jobs of one token have together; its others wait; 0: no limit"},
+     "threads that the running jobs of one token have together, on all ranks; its others wait; 0: no limit"},
     {"job-bytes-per-token", SETTING_INT, FIELD(job_bytes_per_token), "0", 0, (int64_t)1 << 50, "BYTES",
      "checkpoints and files that the jobs of one token may keep before more jobs of it are answered 403; 0: no limit"},
     {"dataset-bytes-per-token", SETTING_INT, FIELD(dataset_bytes_per_token), "0", 0, (int64_t)1 << 50, "BYTES",
