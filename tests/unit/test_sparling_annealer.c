@@ -97,12 +97,15 @@ static void ends_after_33_stages(void **state)
         int64_t samples = (stages + 1) * 20000;
         assert_int_equal(annealer_update(&a, &paper_rule, samples, 1e-3 * (stages + 1), 1, &ended, &err), STATUS_OK);
         assert_true(ended);
+        assert_int_equal(annealer_at_least(&a, &paper_rule), stages == 32);
         if (annealer_last(&a, &paper_rule))
             break;
         annealer_advance(&a, &paper_rule);
         assert_true(stages < 100);
     }
     assert_int_equal(stages, 32);
+    a.pending = 0;
+    assert_true(annealer_at_least(&a, &paper_rule) && !annealer_last(&a, &paper_rule));
     assert_near(a.density, 5.022621286031664e-05, 1e-18);
 }
 

@@ -40,9 +40,14 @@ enum status annealer_update(struct annealer *a, const struct annealer_rule *rule
     return STATUS_OK;
 }
 
+bool annealer_at_least(const struct annealer *a, const struct annealer_rule *rule)
+{
+    return a->density * rule->factor < rule->density_final;
+}
+
 bool annealer_last(const struct annealer *a, const struct annealer_rule *rule)
 {
-    return a->pending && a->density * rule->factor < rule->density_final;
+    return a->pending && annealer_at_least(a, rule);
 }
 
 void annealer_advance(struct annealer *a, const struct annealer_rule *rule)

@@ -40,7 +40,10 @@ void annealer_init(struct annealer *annealer, double density_start, double targe
 enum status annealer_update(struct annealer *annealer, const struct annealer_rule *rule, int64_t samples,
                             double accuracy, double loss, bool *ended, struct error *err);
 
-/* Whether the pending stage was the last: the next density would be below density_final. */
+/* Whether there is no lower density: the next would be below density_final. */
+bool annealer_at_least(const struct annealer *annealer, const struct annealer_rule *rule);
+
+/* Whether the pending stage was the last. */
 bool annealer_last(const struct annealer *annealer, const struct annealer_rule *rule);
 
 /* Multiplies the density if a stage is pending. */

@@ -53,7 +53,7 @@ static const struct config_setting latex_ocr[] = {
     {"pool", "4"},                  {"curriculum", "100000"},       {"density_start", "2.115e-4"},
     {"density_final", "2.1e-5"},    {"revive_below", "2.5e-5"},     {"plateau_validations", "2"},
     {"plateau_density", "2.3e-5"},  {"target_start", "0.985"},      {"target_max", "0.985"},
-    {"validation_every", "7500"},   {"total_samples", "400000"},    {"checkpoint_every", "20000"},
+    {"validation_every", "7500"},   {"total_samples", "600000"},    {"checkpoint_every", "20000"},
     {NULL, NULL}};
 
 /* LaTeX-OCR as published: windows of 65 pixels (units 8: of 33), 32 motifs, no gain in the batch norm, thresholds that

@@ -178,7 +178,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     sink_integer(out, "trained_samples", run->samples);
     sink_integer(out, "updates", run->updates);
     sink_integer(out, "stages", run->annealer.stage + run->annealer.pending);
-    sink_boolean(out, "reached_final_density", annealer_last(&run->annealer, &run->rule));
+    sink_boolean(out, "reached_final_density", annealer_at_least(&run->annealer, &run->rule));
     sink_integer(out, "parameters", params_count(run->network->params));
     sink_text(out, "domain", run->domain.domain->name);
     sink_number(out, "minimal_density", run_minimal_density(run));

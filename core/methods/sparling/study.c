@@ -30,7 +30,7 @@ static struct study_row row_of(const struct method_run *run)
         .achieved = row->achieved,
         .validation = run->best_accuracy,
         .samples = (double)run->samples,
-        .reached = annealer_last(&run->annealer, &run->rule) ? 1 : 0,
+        .reached = annealer_at_least(&run->annealer, &run->rule) ? 1 : 0,
     };
 }
 
