@@ -321,6 +321,11 @@ static void training_gets_where_it_should(void **state)
     struct witness w;
     static const struct config_setting settings[] = {
         {"restarts", "6"}, {"screen_epochs", "50"}, {"epochs", "150"}, {NULL, NULL}};
+    static const struct config_setting exact[] = {
+        {"restarts", "6"}, {"screen_epochs", "50"}, {"epochs", "150"}, {"zeros", "skip"}, {NULL, NULL}};
+    run_through(exact, 2, 0, &w);
+    if (!(w.outcomes[0].mse < 1 && w.outcomes[0].dci > 0.8)) /* zeros that come too early take everything */
+        fail_msg("exact zeros: mse %g, dci %g", w.outcomes[0].mse, w.outcomes[0].dci);
     run_through(settings, 2, 0, &w);
     const struct outcome *o = &w.outcomes[0];
     if (!(o->mse < 1 && o->dci > 0.9 && o->columns <= 4 && o->support_f1 > 0.6))

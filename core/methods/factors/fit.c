@@ -39,8 +39,8 @@ static float *reals(size_t count)
     return aligned_alloc(64, (count + ALIGNED - 1) / ALIGNED * ALIGNED * sizeof(float));
 }
 
-/* Rows that go through the decoder together, at least `least` if the batch has as many. Features of few latent variables cost
- * about the same for any number of rows, so with these a piece may be larger. */
+/* Rows that go through the decoder together, at least `least` if the batch has as many. Features of few latent
+ * variables cost about the same for any number of rows, so with these a piece may be larger. */
 static int piece_of(const struct fit *f, int least)
 {
     const struct latent_model *m = f->model;
@@ -240,15 +240,21 @@ static struct tensor *reconstruction(struct fit *f, struct tensor *y, const floa
     }
 }
 
+/* Whether zeros are exact. Not from the first update on: the metric of Adam's steps is that of gradients which are
+ * small until sigma has found its size, and a proximal step in it takes all of W away. */
+static bool proximal(const struct fit *f)
+{
+    return f->setup.zeros != ZEROS_THRESHOLD && f->setup.prior.kind != PRIOR_HORSESHOE &&
+           f->epoch >= f->setup.zeros_after;
+}
+
 /* What does not depend on the batch, for `share` of it. */
 static struct tensor *priors(struct fit *f, struct tensor *loss)
 {
     struct latent_model *m = f->model;
     bool code = f->setup.objective == OBJECTIVE_CODE;
     double each = code ? 1.0 / (double)f->setup.batch : 1.0 / f->data.train_count;
-    int power = f->setup.zeros == ZEROS_THRESHOLD || f->setup.prior.kind == PRIOR_HORSESHOE
-                    ? prior_coefficients(&f->setup.prior, m, f->coefficients)
-                    : 0;
+    int power = proximal(f) ? 0 : prior_coefficients(&f->setup.prior, m, f->coefficients);
     if (power)
         loss = plus(&f->exec, loss, op_weight_penalty(&f->exec, m->mask, f->coefficients, power, each));
     struct weight *decoder[] = {m->group_bias, m->head, m->head_bias}; /* of OI-VAE: normal */
@@ -353,7 +359,7 @@ static enum status after_step(struct fit *f, const unsigned char *keeps, struct 
         return exec_status(&f->exec, err);
     for (size_t i = 0; keeps && i < w->count; i++)
         w->value[i] = keeps[i] ? w->value[i] : 0;
-    if (f->setup.zeros != ZEROS_THRESHOLD && f->setup.prior.kind != PRIOR_HORSESHOE)
+    if (proximal(f))
         status = shrink(f, err);
     prior_update(&f->setup.prior, f->model);
     return status ? status : exec_status(&f->exec, err);

@@ -28,7 +28,7 @@ struct fit_setup {
     enum factors_objective objective;
     enum factors_zeros zeros;
     double beta, learning_rate;
-    int64_t batch, epochs, zeros_after; /* zeros_after: epochs before the decoder skips */
+    int64_t batch, epochs, zeros_after; /* zeros_after: epochs before zeros are exact */
     double group_penalty;               /* OI-VAE: of the group lasso */
     double rate;                        /* VSC: alpha, of latent variables that are on */
     bool printed;                       /* VSC: the divergence as a published program has it */
