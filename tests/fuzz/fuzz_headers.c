@@ -68,7 +68,7 @@ static void start(void)
         struct storage_token token = {.scope = tokens[i].grants != API_SCOPE_NONE ? (int)tokens[i].grants
                                                                                   : API_SCOPE_ADMIN,
                                       .expires_at = strcmp(tokens[i].secret, "late") == 0 ? 1 : 0};
-        (void)snprintf(token.name, sizeof token.name, "%s", tokens[i].secret);
+        memcpy(token.name, tokens[i].secret, strlen(tokens[i].secret) + 1);
         (void)crypto_generichash(token.hash, sizeof token.hash, (const unsigned char *)tokens[i].secret,
                                  strlen(tokens[i].secret), NULL, 0);
         FUZZ_CHECK(storage_token_add(kept.storage, &token, NULL) == STATUS_OK);
