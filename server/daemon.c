@@ -1,22 +1,22 @@
 #include "server/daemon_int.h"
 
-#include <sodium.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/kernels/blas.h"
+#include "server/certificate.h"
 #include "server/crash.h"
-#include "server/files.h"
 #include "server/notify.h"
 #include "server/priority.h"
 #include "server/programs.h"
 #include "server/signals.h"
 
 #define LAST_REQUESTS_MS 1000
-#define PEM_MAX (1u << 20)
 #define THREADS_MAX 256 /* of one job: what pool_create() takes */
 
 static void log_lower_rooms(void *context, enum log_level level, const char *text)
@@ -217,26 +217,29 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
                : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
 }
 
-/* Both files or neither. The key is for the daemon alone. */
+/* Both files or neither, at the start and again at SIGHUP. The key is for the daemon alone. */
 static enum status read_certificate(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
     struct stat facts;
-    size_t bytes;
+    int64_t expires;
     if ((settings->tls_cert[0] == '\0') != (settings->tls_key[0] == '\0')) {
         return error_set(err, STATUS_INVALID, NULL, "--tls-cert and --tls-key go together");
     }
     if (settings->tls_cert[0] == '\0') {
         return STATUS_OK;
     }
-    daemon->tls_cert = file_read(settings->tls_cert, PEM_MAX, &bytes, err);
-    daemon->tls_key = daemon->tls_cert != NULL ? file_read(settings->tls_key, PEM_MAX, &bytes, err) : NULL;
-    if (daemon->tls_key == NULL) {
-        struct error why = *err;
-        error_clear(err);
-        return error_set(err, why.code, NULL, "%s: %s", daemon->tls_cert == NULL ? "--tls-cert" : "--tls-key",
-                         why.message);
+    enum status status = certificate_load(settings->tls_cert, settings->tls_key, &expires, err);
+    if (status != STATUS_OK) {
+        return status;
     }
+    daemon->tls = true;
+    char until[32];
+    struct tm utc;
+    (void)gmtime_r(&(time_t){(time_t)expires}, &utc);
+    (void)strftime(until, sizeof until, "%Y-%m-%d", &utc);
+    journal_line(daemon->journal, expires > (int64_t)time(NULL) ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
+                 "the TLS certificate is good until %s", until);
     if (stat(settings->tls_key, &facts) == 0 && (facts.st_mode & S_IROTH) != 0) {
         journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
                      "every user of this machine can read the TLS key");
@@ -256,8 +259,7 @@ static enum status start_http(struct daemon *daemon, struct error *err)
         .port = daemon->port,
         .loopback = daemon->loopback,
         .allow_host = settings->allow_host,
-        .tls_cert = daemon->tls_cert,
-        .tls_key = daemon->tls_key,
+        .tls = daemon->tls,
         .threads = (int)settings->http_threads,
         .handlers = (int)settings->handler_threads,
         .connections = (int)settings->connections,
@@ -324,7 +326,7 @@ static void serve_trainers(struct daemon *daemon)
     bool v6 = strchr(daemon->host, ':') != NULL,
          any = strcmp(daemon->host, "0.0.0.0") == 0 || strcmp(daemon->host, "::") == 0;
     const char *host = any ? v6 ? "::1" : "127.0.0.1" : daemon->host;
-    (void)snprintf(url, sizeof url, "%s://%s%s%s:%d", daemon->tls_key != NULL ? "https" : "http", v6 ? "[" : "", host,
+    (void)snprintf(url, sizeof url, "%s://%s%s%s:%d", daemon->tls ? "https" : "http", v6 ? "[" : "", host,
                    v6 ? "]" : "", http_port(daemon->http));
     executor_serve(&daemon->executor, daemon->api,
                    daemon->settings->trainer_url[0] != '\0' ? daemon->settings->trainer_url : url);
@@ -333,7 +335,7 @@ static void serve_trainers(struct daemon *daemon)
 static void say_listening(const struct daemon *daemon)
 {
     bool v6 = strchr(daemon->host, ':') != NULL;
-    (void)printf("listening on %s://%s%s%s:%d\n", daemon->tls_key != NULL ? "https" : "http", v6 ? "[" : "",
+    (void)printf("listening on %s://%s%s%s:%d\n", daemon->tls ? "https" : "http", v6 ? "[" : "",
                  daemon->host, v6 ? "]" : "", http_port(daemon->http));
     (void)fflush(stdout);
     journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL,
@@ -358,7 +360,16 @@ static bool store_lives(struct daemon *daemon, bool *writable)
                      "the database %s%s",
                      now ? "accepts writes again" : "accepts no writes: ", now ? "" : err.message);
     }
-    return now || storage_flush(daemon->storage, NULL) == STATUS_OK;
+    return now || err.code != STATUS_IO;
+}
+
+/* The files are there anew; jobs and connections go on, whatever becomes of it. */
+static void renew_certificate(struct daemon *daemon)
+{
+    struct error err = {0};
+    if (read_certificate(daemon, &err) != STATUS_OK) {
+        journal_line(daemon->journal, LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL, "the TLS certificate stays what it was: %s", err.message);
+    }
 }
 
 /* Returns what the process will exit with. */
@@ -368,7 +379,9 @@ static int serve_until_signal(struct daemon *daemon)
     bool writable = true;
     for (;;) {
         int signal = signals_wait(tick);
-        if (signal != 0) {
+        if (signal == SIGHUP && daemon->tls) {
+            renew_certificate(daemon);
+        } else if (signal != 0) {
             journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL, "%s: draining",
                          strsignal(signal));
             return EXIT_OK;
@@ -392,7 +405,8 @@ static void drain(struct daemon *daemon)
     notify_manager("STOPPING=1\nSTATUS=draining");
     scheduler_drain(daemon->scheduler);
     for (int64_t waited = 0; !scheduler_drained(daemon->scheduler, 20); waited += 20) {
-        if (signals_wait(0) != 0) {
+        int signal = signals_wait(0);
+        if (signal != 0 && signal != SIGHUP) {
             journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
                          "second signal: ending at once");
             _exit(EXIT_FAULT);
@@ -420,11 +434,7 @@ static void stop(struct daemon *daemon)
     storage_close(daemon->storage);
     streams_destroy(daemon->streams);
     journal_close(daemon->journal);
-    if (daemon->tls_key != NULL) {
-        sodium_memzero(daemon->tls_key, strlen(daemon->tls_key));
-    }
-    free(daemon->tls_key);
-    free(daemon->tls_cert);
+    certificate_forget();
 }
 
 int daemon_serve(const struct settings *settings)

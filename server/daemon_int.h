@@ -34,7 +34,7 @@ struct daemon {
     char host[128];
     uint16_t port;
     bool loopback;
-    char *tls_cert, *tls_key; /* PEM; NULL: plain HTTP */
+    bool tls;
     int threads_per_job;
     char executors_text[SETTINGS_TEXT];                       /* cut at its commas */
     char mpirun_text[SETTINGS_TEXT], srun_text[SETTINGS_TEXT], slurm_options_text[SETTINGS_TEXT]; /* at their spaces */

@@ -12,6 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "server/certificate.h"
+
 #define HEADER_BYTES_MAX (16u * 1024u)
 #define CONNECTION_MEMORY (64u * 1024u)
 #define QUEUE_MAX 256
@@ -68,7 +70,7 @@ static enum status open_listener(struct http *http, bool *v6, struct error *err)
 static const char tls_priorities[] =
     "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM";
 
-/* libmicrohttpd wants text that it does not change without const. */
+/* libmicrohttpd wants text that it does not change without const, and a function as if it were data. */
 static void *unconst(const char *text)
 {
     return (void *)(uintptr_t)text;
@@ -76,10 +78,9 @@ static void *unconst(const char *text)
 
 static enum status start_daemon(struct http *http, bool v6, struct error *err)
 {
-    bool tls = http->options.tls_cert != NULL;
+    bool tls = http->options.tls;
     struct MHD_OptionItem secured[] = {
-        {MHD_OPTION_HTTPS_MEM_CERT, 0, unconst(http->options.tls_cert)},
-        {MHD_OPTION_HTTPS_MEM_KEY, 0, unconst(http->options.tls_key)},
+        {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)certificate_show},
         {MHD_OPTION_HTTPS_PRIORITIES, 0, unconst(tls_priorities)},
         {MHD_OPTION_END, 0, NULL},
     };
@@ -97,13 +98,10 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
                          (unsigned)http->options.connections_per_address, MHD_OPTION_URI_LOG_CALLBACK,
                          exchange_on_target, http, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, http,
                          MHD_OPTION_NOTIFY_COMPLETED, exchange_on_completed, http, MHD_OPTION_NOTIFY_CONNECTION,
-                         exchange_on_connection, http, MHD_OPTION_ARRAY, tls ? secured : &secured[3], MHD_OPTION_END);
+                         exchange_on_connection, http, MHD_OPTION_ARRAY, tls ? secured : &secured[2], MHD_OPTION_END);
     /* clang-format on */
     if (http->daemon == NULL) {
-        return error_set(
-            err, tls ? STATUS_INVALID : STATUS_IO, NULL,
-            tls ? "the HTTPS server does not start: are certificate and key PEM, and do they belong together?"
-                : "the HTTP server does not start");
+        return error_set(err, STATUS_IO, NULL, "the %s server does not start", tls ? "HTTPS" : "HTTP");
     }
     return STATUS_OK;
 }

@@ -26,7 +26,7 @@ struct http_options {
     uint16_t port;    /* 0: a free one */
     bool loopback;
     const char *allow_host;
-    const char *tls_cert, *tls_key; /* PEM text, borrowed, outlive the server; NULL: plain HTTP */
+    bool tls; /* with the certificate of certificate.h */
     int threads, handlers;
     int connections, connections_per_address;
     int64_t rate_limit; /* requests a second of one caller; 0: no limit */

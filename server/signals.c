@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -21,12 +22,16 @@ static void keep(int number)
 
 enum status signals_catch(struct error *err)
 {
-    struct sigaction action = {.sa_handler = keep, .sa_flags = SA_RESTART};
+    struct sigaction action = {.sa_handler = keep, .sa_flags = SA_RESTART}, before;
     (void)sigemptyset(&action.sa_mask);
     if (pipe_ends[0] < 0 && pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) {
         return error_set(err, STATUS_IO, NULL, "no pipe for signals");
     }
-    if (sigaction(SIGTERM, &action, NULL) != 0 || sigaction(SIGINT, &action, NULL) != 0) {
+    bool caught = sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGINT, &action, NULL) == 0 && sigaction(SIGHUP, NULL, &before) == 0;
+    if (caught && before.sa_handler != SIG_IGN) { /* not below nohup */
+        caught = sigaction(SIGHUP, &action, NULL) == 0;
+    }
+    if (!caught) {
         return error_set(err, STATUS_INTERNAL, NULL, "signals cannot be caught");
     }
     (void)signal(SIGPIPE, SIG_IGN);

@@ -1,4 +1,4 @@
-/* SIGTERM and SIGINT as something to wait for.
+/* SIGTERM, SIGINT and SIGHUP (unless it was ignored) as something to wait for.
  *
  * They are caught, not blocked: a library may have started threads before main() (OpenBLAS does), which block
  * nothing, and the kernel gives a blocked process signal to any thread that takes it, where the default is death. The

@@ -79,7 +79,7 @@ void storage_close(struct storage *storage);
 enum status storage_flush(struct storage *storage, struct error *err);
 
 /* For readiness: STATUS_OK while writes are accepted and the disk has room. Does not touch the
- * disk beyond statvfs(). */
+ * disk beyond statvfs(). UNAVAILABLE: full, for now. IO: no write is taken until a restart. */
 enum status storage_writable(struct storage *storage, struct error *err);
 
 struct storage_stats {

@@ -242,6 +242,69 @@ static void tls_alone(void **state)
     assert_int_equal(status_with(served, own.cert, 0), 200);
 }
 
+static void await_status(const struct daemon_process *served, const char *authority, int status)
+{
+    double end = now_seconds() + 10 * SLOWED;
+    while (status_with(served, authority, 0) != status && now_seconds() < end) {
+        sleep_ms(20);
+    }
+    assert_int_equal(status_with(served, authority, 0), status);
+}
+
+static void put_in_place(const char *from, const char *to)
+{
+    char command[256];
+    (void)snprintf(command, sizeof command, "cp %s %s", from, to);
+    assert_int_equal(system(command), 0);
+}
+
+/* A renewed certificate comes with SIGHUP; one that does not go with its key leaves what there was; jobs do not notice. */
+static void tls_certificate_is_renewed(void **state)
+{
+    struct daemon_process *served = *state;
+    struct certificate first, second, third, given;
+    make_certificate(served, "first", &first);
+    make_certificate(served, "second", &second);
+    make_certificate(served, "third", &third);
+    make_certificate(served, "given", &given);
+    put_in_place(first.cert, given.cert);
+    put_in_place(first.key, given.key);
+    const char *const args[] = {"--tls-cert", given.cert, "--tls-key", given.key, NULL};
+    assert_true(daemon_start(served, args, NULL));
+    assert_int_equal(status_with(served, first.cert, 0), 200);
+    for (int round = 0; round < 3; round++) {
+        const struct certificate *next = round % 2 == 0 ? &second : &first, *old = round % 2 == 0 ? &first : &second;
+        put_in_place(next->cert, given.cert);
+        put_in_place(next->key, given.key);
+        assert_int_equal(status_with(served, old->cert, 0), 200); /* not before it is told to */
+        daemon_signal(served, SIGHUP);
+        await_status(served, next->cert, 200);
+        assert_int_equal(status_with(served, old->cert, 0), 0);
+        assert_int_equal(status_with(served, next->cert, CURL_SSLVERSION_MAX_TLSv1_2), 200);
+    }
+    put_in_place(third.cert, given.cert); /* its key does not come along */
+    daemon_signal(served, SIGHUP);
+    sleep_ms(300);
+    assert_int_equal(status_with(served, second.cert, 0), 200);
+    put_in_place(third.key, given.key);
+    daemon_signal(served, SIGHUP);
+    await_status(served, third.cert, 200);
+    assert_int_equal(unlink(given.key), 0);
+    daemon_signal(served, SIGHUP);
+    sleep_ms(300);
+    assert_int_equal(status_with(served, third.cert, 0), 200);
+    assert_int_equal(daemon_stop(served), 0);
+}
+
+/* Without TLS it ends as by SIGTERM: that is what closing a terminal means. */
+static void hangup_without_tls_drains(void **state)
+{
+    struct daemon_process *served = *state;
+    assert_true(daemon_start(served, NULL, NULL));
+    daemon_signal(served, SIGHUP);
+    assert_int_equal(daemon_wait(served, 10000 * SLOWED), 0);
+}
+
 static void tls_half_given_is_refused(void **state)
 {
     struct daemon_process *served = *state;
@@ -311,7 +374,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         FRESH(changes_are_written_down),  FRESH(tokens_are_named_and_have_their_share), FRESH(who_asks_too_often_waits),
-        FRESH(a_job_that_cannot_fit_is_refused), FRESH(tls_alone),                 FRESH(tls_half_given_is_refused), FRESH(a_backup_while_it_works),
+        FRESH(a_job_that_cannot_fit_is_refused), FRESH(tls_alone),                 FRESH(tls_half_given_is_refused), FRESH(tls_certificate_is_renewed), FRESH(hangup_without_tls_drains), FRESH(a_backup_while_it_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
