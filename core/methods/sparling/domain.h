@@ -121,7 +121,7 @@ struct domain {
     bool (*replace)(const struct domain_state *state, const struct domain_truth *truth, int from, int to,
                     struct domain_truth *after);
     /* Mean number of symbols of a sample: with one active position a symbol, the least density is
-     * mean / (rows * cols * motif channels). */
+     * mean / (rows * cols * motif channels). NaN: there is no memory to draw samples in. */
     double (*mean_symbols)(const struct domain_state *state);
 
     /* Names for people: of a box's symbol, and of a label's number. Valid as long as the state; NULL out of range. */

@@ -421,8 +421,9 @@ double evaluation_fraction(const struct method_run *run)
     return total > 0 ? finished / total : 0;
 }
 
-double run_minimal_density(const struct method_run *run)
+enum status run_minimal_density(const struct method_run *run, double *density, struct error *err)
 {
     double elements = (double)domain_positions(&run->domain.shape) * (double)run->config.channels_motif;
-    return run->domain.domain->mean_symbols(run->domain.state) / elements;
+    *density = run->domain.domain->mean_symbols(run->domain.state) / elements;
+    return isnan(*density) ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory to find the least density") : STATUS_OK;
 }

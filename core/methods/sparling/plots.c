@@ -32,7 +32,11 @@ enum status run_plot_densities(struct method_run *run, struct error *err)
     for (int i = 0; i < 4; i++)
         series[i] = (struct chart_series){.name = names[i], .mark = CHART_LINE_POINTS, .colour = -1, .x = density,
                                           .y = value[i], .count = (size_t)e->rows};
-    double minimum = 100 * run_minimal_density(run);
+    double minimum;
+    enum status status = run_minimal_density(run, &minimum, err);
+    if (status)
+        return status;
+    minimum *= 100;
     const struct chart_reference reference = {"one position a symbol", true, minimum, NAN, -1};
     const struct chart_axis falling = densities(e, minimum / 100), percent = {"percent", false, 0, NAN, NULL};
     const struct chart_panel panels[] = {

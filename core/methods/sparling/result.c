@@ -181,11 +181,15 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     sink_boolean(out, "reached_final_density", annealer_at_least(&run->annealer, &run->rule));
     sink_integer(out, "parameters", params_count(run->network->params));
     sink_text(out, "domain", run->domain.domain->name);
-    sink_number(out, "minimal_density", run_minimal_density(run));
+    double minimal_density;
+    enum status status = run_minimal_density(run, &minimal_density, err);
+    if (status)
+        return status;
+    sink_number(out, "minimal_density", minimal_density);
     census_result(run, out);
     if (e->chance.samples > 0)
         write_chance(out, &e->chance, run->config.chance_shuffles);
-    enum status status = theorem_result(run, out, err);
+    status = theorem_result(run, out, err);
     if (!status)
         status = write_coherence(run->network, out, err);
     if (status)

@@ -211,7 +211,7 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
 int64_t evaluation_part_samples(const struct method_run *run, int64_t part);
 double evaluation_fraction(const struct method_run *run);
 /* The density of a map with one active position a symbol. */
-double run_minimal_density(const struct method_run *run);
+enum status run_minimal_density(const struct method_run *run, double *density, struct error *err);
 /* Counts the probabilities of a batch's classes, with labels at positions. logits: [count * length][tokens]. */
 void evaluation_count_classes(struct method_run *run, const struct batch *batch, const real *logits);
 /* Mean top-k accuracy of the classes but 0. */
