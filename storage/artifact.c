@@ -18,7 +18,7 @@ static enum status put_run(struct storage *storage, struct db *db, struct comman
     enum status status = job_number(db, p->id, &job, err);
     if (status == STATUS_OK)
         status = db_run(db, err, "INSERT OR REPLACE INTO artifact VALUES (?, ?, ?, ?, ?)", "ittib", job, p->name,
-                        p->media_type, clock_now_ms(), p->bytes, p->count);
+                        p->media_type, db_stamp(db), p->bytes, p->count);
     return status;
 }
 

@@ -56,7 +56,7 @@ static enum status begin_run(struct storage *storage, struct db *db, struct comm
                         "INSERT INTO checkpoint(job, seq, step, samples, density, accuracy, bytes, sha256, stage_end,"
                         " pinned, complete, created_at) VALUES (?, ?, ?, ?, ?, ?, 0, NULL, ?, 0, 0, ?)",
                         "iiiiddni", w->job, w->seq, b->what->step, b->what->samples, b->what->density,
-                        b->what->accuracy, (int)b->what->stage_end, clock_now_ms());
+                        b->what->accuracy, (int)b->what->stage_end, db_stamp(db));
     w->id = sqlite3_last_insert_rowid(db->handle);
     return status;
 }
@@ -209,7 +209,7 @@ static enum status commit_run(struct storage *storage, struct db *db, struct com
     char seq[24];
     enum status status =
         db_run(db, err, "UPDATE checkpoint SET complete = 1, bytes = ?, sha256 = ?, created_at = ? WHERE id = ?",
-               "ibii", w->bytes, (const void *)c->sha256, sizeof c->sha256, clock_now_ms(), w->id);
+               "ibii", w->bytes, (const void *)c->sha256, sizeof c->sha256, db_stamp(db), w->id);
     if (status == STATUS_OK && db_changes(db) != 1) /* the job was deleted meanwhile */
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
     if (status == STATUS_OK)

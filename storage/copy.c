@@ -113,22 +113,6 @@ static enum status open_from(struct copying *c, struct error *err)
 
 /* ---- checks ------------------------------------------------------------------------------------------ */
 
-/* The first row of a check: it is "ok", or there is none. */
-static enum status check_rows(struct copying *c, const char *sql, struct error *err)
-{
-    sqlite3_stmt *stmt;
-    enum status status = db_query(&c->copy, &stmt, err, sql, "");
-    if (status != STATUS_OK || !db_row(&c->copy, stmt, &status, err))
-        return status;
-    const char *answer = (const char *)sqlite3_column_text(stmt, 0);
-    if (answer == NULL || strcmp(answer, "ok") != 0) {
-        log_line(&c->options->log, LOG_LEVEL_ERROR, "check of the copy: %s", answer != NULL ? answer : "?");
-        status = error_set(err, STATUS_CORRUPT, NULL, "the database file is damaged");
-    }
-    db_done(stmt);
-    return status;
-}
-
 /* One checkpoint's bytes against the digest that was stored with them. */
 static enum status check_digest(struct copying *c, int64_t id, int64_t bytes, const void *expected, struct error *err)
 {
@@ -179,9 +163,9 @@ static enum status check_checkpoints(struct copying *c, struct storage_copy_repo
 
 static enum status check_copy(struct copying *c, struct storage_copy_report *report, struct error *err)
 {
-    enum status status = check_rows(c, "PRAGMA integrity_check(1)", err);
+    enum status status = db_check(&c->copy, "PRAGMA integrity_check(1)", err);
     if (status == STATUS_OK)
-        status = check_rows(c, "PRAGMA foreign_key_check", err);
+        status = db_check(&c->copy, "PRAGMA foreign_key_check", err);
     if (status == STATUS_OK)
         status = db_integer(&c->copy, &report->jobs, 0, err, "SELECT count(*) FROM job", "");
     return status == STATUS_OK ? check_checkpoints(c, report, err) : status;

@@ -265,7 +265,7 @@ enum status dataset_write(const char *folder, const char *file, const void *byte
     return dataset_close_file(to, status, err);
 }
 
-/* From one name to another that must be free; both folders synced. */
+/* From one name to another that must be free; both folders synced, or else moved back. */
 static enum status move(const char *root, const char *from, const char *to, struct error *err)
 {
     char uploads[DATASET_FILES];
@@ -275,7 +275,10 @@ static enum status move(const char *root, const char *from, const char *to, stru
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0)
         return errno == EEXIST ? error_set(err, STATUS_CONFLICT, NULL, "the name is taken")
                                : error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
-    return sync_path(root) && sync_path(uploads) ? STATUS_OK : error_set(err, STATUS_IO, NULL, "a data set cannot be synced");
+    if (sync_path(root) && sync_path(uploads))
+        return STATUS_OK;
+    (void)rename(to, from);
+    return error_set(err, STATUS_IO, NULL, "a data set cannot be synced");
 }
 
 enum status dataset_commit(const char *root, const char *folder, const char *name, struct error *err)

@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum status db_open(struct db *db, const char *path, int flags, const char *vfs, const struct log_hook *log,
@@ -105,6 +106,12 @@ static enum status db_prepare(struct db *db, const char *sql, sqlite3_stmt **stm
     return STATUS_OK;
 }
 
+enum status db_keep(struct db *db, const char *sql, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    return db_prepare(db, sql, &stmt, err);
+}
+
 static int bind_all(sqlite3_stmt *stmt, const char *format, va_list *args)
 {
     int code = SQLITE_OK;
@@ -205,6 +212,40 @@ enum status db_integer(struct db *db, int64_t *value, int64_t absent, struct err
         db_done(stmt);
     }
     return status;
+}
+
+static enum status verdict(struct db *db, const char *answer, struct error *err)
+{
+    static const char reason[] = "error code"; /* of SQLite's own, behind "=" or " " */
+    if (answer == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+    if (strcmp(answer, "ok") == 0)
+        return STATUS_OK;
+    log_line(db->log, LOG_LEVEL_ERROR, "check of the database: %s", answer);
+    const char *found = strstr(answer, reason);
+    int code = found != NULL ? (int)strtol(found + strlen(reason) + 1, NULL, 10) : SQLITE_CORRUPT;
+    return db_fail(db, (code & 0xff) == SQLITE_IOERR ? code : SQLITE_CORRUPT, err);
+}
+
+/* The first row is "ok", or there is none. */
+static enum status check_once(struct db *db, const char *sql, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    enum status status = db_query(db, &stmt, err, sql, "");
+    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+        status = verdict(db, (const char *)sqlite3_column_text(stmt, 0), err);
+        db_done(stmt);
+    }
+    return status;
+}
+
+enum status db_check(struct db *db, const char *sql, struct error *err)
+{
+    struct error first = {0};
+    enum status status = check_once(db, sql, &first);
+    if (status == STATUS_CORRUPT && check_once(db, sql, NULL) == STATUS_OK)
+        return error_set(err, STATUS_IO, NULL, "the database could not be read at first, and then was found sound");
+    return status == STATUS_OK ? STATUS_OK : error_set(err, status, NULL, "%s", first.message);
 }
 
 int64_t db_changes(const struct db *db)

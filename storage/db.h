@@ -25,6 +25,7 @@ struct db {
     int kept_count;
     const struct log_hook *log; /* borrowed */
     int last_code;              /* extended code of the last failure; SQLITE_OK: none */
+    int64_t stamp;              /* see db_stamp() */
 };
 
 /* `flags` as of sqlite3_open_v2; vfs may be NULL. */
@@ -50,12 +51,19 @@ enum status db_query(struct db *db, sqlite3_stmt **stmt, struct error *err, cons
 bool db_row(struct db *db, sqlite3_stmt *stmt, enum status *status, struct error *err);
 void db_done(sqlite3_stmt *stmt); /* NULL is fine */
 
+/* Prepares now what must not fail later for want of memory: the end of a transaction. */
+enum status db_keep(struct db *db, const char *sql, struct error *err);
+
 /* A statement whose rows, if any, do not matter. */
 enum status db_run(struct db *db, struct error *err, const char *sql, const char *format, ...);
 
 /* The first column of the first row as an integer; `absent` when there is no row or it is NULL. */
 enum status db_integer(struct db *db, int64_t *value, int64_t absent, struct error *err, const char *sql,
                        const char *format, ...);
+
+/* PRAGMA quick_check and its like. What is wrong goes to the log. Damage is CORRUPT, a page that could not be read IO: SQLite does not always
+ * tell which it was, so damage must be found twice. */
+enum status db_check(struct db *db, const char *sql, struct error *err);
 
 int64_t db_changes(const struct db *db); /* rows changed by the last statement */
 

@@ -5,11 +5,12 @@
 #include <string.h>
 
 #define EVENTS_MAX 1000
+#define BEHIND_MOST ((int64_t)24 * 3600 * 1000)
 
 enum status event_add(struct db *db, int64_t job, const char *type, const char *data, struct error *err)
 {
     return db_run(db, err, "INSERT INTO event(job, type, data, time) VALUES (?, ?, ?, ?)", "itti", job, type, data,
-                  clock_now_ms());
+                  db_stamp(db));
 }
 
 enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err)
@@ -21,6 +22,23 @@ enum status event_add_progress(struct db *db, int64_t job, const char *data, str
                   "DELETE FROM event WHERE job = ?1 AND type = 'progress' AND id <= (SELECT id FROM event"
                   " WHERE job = ?1 AND type = 'progress' ORDER BY id DESC LIMIT 1 OFFSET ?2)",
                   "in", job, PROGRESS_EVENTS);
+}
+
+int64_t db_stamp(struct db *db)
+{
+    int64_t now = clock_now_ms();
+    if (now < db->stamp - BEHIND_MOST)
+        log_line(db->log, LOG_LEVEL_WARN, "the clock is %lld s behind what was stored last: times begin anew",
+                 (long long)(db->stamp - now) / 1000);
+    else if (now < db->stamp)
+        now = db->stamp;
+    db->stamp = now;
+    return now;
+}
+
+enum status db_stamp_resume(struct db *db, struct error *err)
+{
+    return db_integer(db, &db->stamp, 0, err, "SELECT time FROM event ORDER BY id DESC LIMIT 1", "");
 }
 
 struct posted {

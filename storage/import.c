@@ -70,7 +70,7 @@ static enum status import_run(struct storage *storage, struct db *db, struct com
 {
     const struct import *import = (struct import *)command;
     const struct storage_import *in = import->in;
-    int64_t now = clock_now_ms(), job;
+    int64_t now = db_stamp(db), job;
     enum status status = put_job(storage, db, import, now, &job, err);
     for (size_t i = 0; status == STATUS_OK && i < in->count; i++)
         status = put_checkpoint(storage, db, job, &in->checkpoints[i], now, err);

@@ -47,7 +47,7 @@ static enum status apply_event(struct db *db, int64_t job, enum job_event event,
                          job_state_name(*state), *wish == JOB_WISH_CANCEL ? " and about to be cancelled" : "");
     if (next_state == *state && next_wish == *wish)
         return STATUS_OK;
-    int64_t now = clock_now_ms();
+    int64_t now = db_stamp(db);
     status = db_run(db, err,
                     "UPDATE job SET state = ?1, wish = ?2, version = version + 1,"
                     " started_at = CASE WHEN ?1 = 'running' AND started_at = 0 THEN ?3 ELSE started_at END,"
@@ -181,7 +181,7 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
     }
     if (status == STATUS_OK && sourced)
         status = check_source(db, in, err);
-    int64_t now = clock_now_ms();
+    int64_t now = db_stamp(db);
     if (status == STATUS_OK)
         status = id_next(&storage->ids, now, s->id, err);
     if (status == STATUS_OK)
@@ -196,7 +196,7 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
                         in->ranks > 0 ? in->ranks : 1);
     int64_t job = sqlite3_last_insert_rowid(db->handle);
     if (status == STATUS_OK && in->key != NULL)
-        status = keep_key(db, in, job, now, err);
+        status = keep_key(db, in, job, clock_now_ms(), err);
     if (status == STATUS_OK)
         status = event_add(db, job, "state", job_state_name(JOB_QUEUED), err);
     s->base.adds_events = true;

@@ -62,12 +62,12 @@ static enum status grant(struct db *db, int64_t job, struct change *c, struct er
                   " foreign_id = ?7, sequence = 0, tries = ?4, newest = ?5, seen = ?6, ending = NULL, result = NULL, "
                   "error = NULL",
                   "ibtniit", job, (const void *)c->hash, (size_t)STORAGE_LEASE_HASH, c->executor, c->tries, newest,
-                  clock_now_ms(), c->foreign_id);
+                  db_stamp(db), c->foreign_id);
 }
 
 static enum status write_change(struct db *db, int64_t job, struct change *c, struct error *err)
 {
-    int64_t now = clock_now_ms();
+    int64_t now = db_stamp(db);
     switch (c->event) {
     case LEASE_GRANT:
         return grant(db, job, c, err);

@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+/* Kept by their address. Prepared when the connection is opened: a transaction that could not be ended for want of memory would hold its
+ * snapshot, and refuse the next one. */
+static const char begin_sql[] = "BEGIN", commit_sql[] = "COMMIT";
+
 static enum status open_one(struct storage *storage, struct db *db, struct error *err)
 {
     enum status status = db_open(db, storage->path, SQLITE_OPEN_READONLY, storage->vfs, &storage->log, err);
@@ -11,7 +15,10 @@ static enum status open_one(struct storage *storage, struct db *db, struct error
         return status;
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     sqlite3_busy_timeout(db->handle, storage->options.busy_ms);
-    return db_exec(db, "PRAGMA query_only=ON; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-8192", err);
+    status = db_exec(db, "PRAGMA query_only=ON; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-8192", err);
+    if (status == STATUS_OK)
+        status = db_keep(db, begin_sql, err);
+    return status == STATUS_OK ? db_keep(db, commit_sql, err) : status;
 }
 
 enum status readers_open(struct storage *storage, int count, struct error *err)
@@ -66,7 +73,7 @@ void reader_give(struct storage *storage, struct db *db)
 enum status reader_begin(struct storage *storage, struct db **db, struct error *err)
 {
     *db = reader_take(storage);
-    enum status status = db_run(*db, err, "BEGIN", "");
+    enum status status = db_run(*db, err, begin_sql, "");
     if (status != STATUS_OK) {
         reader_give(storage, *db);
         *db = NULL;
@@ -77,6 +84,6 @@ enum status reader_begin(struct storage *storage, struct db **db, struct error *
 void reader_end(struct storage *storage, struct db *db)
 {
     if (!sqlite3_get_autocommit(db->handle))
-        (void)db_run(db, NULL, "COMMIT", "");
+        (void)db_run(db, NULL, commit_sql, "");
     reader_give(storage, db);
 }

@@ -132,18 +132,8 @@ static enum status check_tables(struct storage *storage, struct error *err)
     if (status == STATUS_OK)
         status = db_integer(db, &page, 0, err, "PRAGMA page_size", "");
     size_t count = pages * page <= CHECK_MOST ? ALL : SMALL;
-    for (size_t i = 0; i < count && status == STATUS_OK; i++) {
-        sqlite3_stmt *stmt;
-        status = db_query(db, &stmt, err, checks[i], "");
-        if (status != STATUS_OK || !db_row(db, stmt, &status, err))
-            continue;
-        const char *answer = (const char *)sqlite3_column_text(stmt, 0);
-        if (answer == NULL || strcmp(answer, "ok") != 0) {
-            log_line(&storage->log, LOG_LEVEL_ERROR, "check of the database: %s", answer != NULL ? answer : "?");
-            status = error_set(err, STATUS_CORRUPT, NULL, "the database file is damaged");
-        }
-        db_done(stmt);
-    }
+    for (size_t i = 0; i < count && status == STATUS_OK; i++)
+        status = db_check(db, checks[i], err);
     if (status == STATUS_OK)
         log_line(&storage->log, LOG_LEVEL_INFO, "the store was not closed last time; %s checked in %.3f s",
                  count == ALL ? "all" : "its small tables (`motifd backup` checks all)", clock_seconds() - start);
@@ -200,6 +190,8 @@ static enum status open_writer(struct storage *storage, struct error *err)
         status = set_pragmas(db, err);
     if (status == STATUS_OK)
         status = schema_migrate(db, version, err);
+    if (status == STATUS_OK)
+        status = db_stamp_resume(db, err);
     if (status == STATUS_OK)
         status = recover(storage, err);
     if (status == STATUS_OK)
@@ -316,11 +308,11 @@ enum status storage_writable(struct storage *storage, struct error *err)
         return error_set(err, STATUS_IO, NULL, "an earlier write failed; the store accepts no more until a restart");
     struct statvfs fs;
     if (fstatvfs(storage->lock_fd, &fs) != 0)
-        return error_set(err, STATUS_IO, NULL, "the file system of the database cannot be examined");
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the file system of the database cannot be examined");
     if ((uint64_t)fs.f_bavail * fs.f_frsize < ROOM_MIN)
-        return error_set(err, STATUS_IO, NULL, "the disk is full");
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the disk is full");
     if (fs.f_flag & ST_RDONLY)
-        return error_set(err, STATUS_IO, NULL, "the file system of the database is read-only");
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the file system of the database is read-only");
     return STATUS_OK;
 }
 

@@ -143,6 +143,10 @@ struct storage {
 int64_t clock_now_ms(void);       /* since 1970 */
 int64_t clock_monotonic_ms(void);
 double clock_seconds(void);       /* monotonic */
+/* The time for a row, on the writing connection: as clock_now_ms(), but not before the row that came before, so that the order of events is
+ * that of their times though somebody sets the clock back. A clock that is a day behind was wrong before: from then on it counts. */
+int64_t db_stamp(struct db *db);
+enum status db_stamp_resume(struct db *db, struct error *err); /* after the newest event */
 
 /* schema.c: refuses what is not ours or newer (reads only); brings the rest to the newest version. */
 enum status schema_check(struct db *db, int64_t *version, struct error *err);

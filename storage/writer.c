@@ -198,6 +198,19 @@ static void note_fatal(struct storage *storage)
         fail_store(storage);
 }
 
+/* Kept by their address and prepared before the thread starts: what takes a change back must not need memory. */
+static const char begin_sql[] = "BEGIN IMMEDIATE", commit_sql[] = "COMMIT", rollback_sql[] = "ROLLBACK";
+static const char savepoint_sql[] = "SAVEPOINT command", undo_sql[] = "ROLLBACK TO command", release_sql[] = "RELEASE command";
+
+static enum status keep_statements(struct db *db, struct error *err)
+{
+    const char *const all[] = {begin_sql, commit_sql, rollback_sql, savepoint_sql, undo_sql, release_sql};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && status == STATUS_OK; i++)
+        status = db_keep(db, all[i], err);
+    return status;
+}
+
 /* PRAGMA synchronous: 2 (FULL) syncs the log at each commit, 1 (NORMAL) only when it is copied back. */
 static enum status set_synchronous(struct storage *storage, int level, struct error *err)
 {
@@ -220,7 +233,7 @@ static void run_one(struct storage *storage, struct command *c)
     struct db *db = &storage->writer.db;
     if (c->run == NULL)
         return;
-    c->status = db_run(db, &c->error, "SAVEPOINT command", "");
+    c->status = db_run(db, &c->error, savepoint_sql, "");
     if (c->status != STATUS_OK)
         return;
     c->status = c->run(storage, db, c, &c->error);
@@ -228,9 +241,12 @@ static void run_one(struct storage *storage, struct command *c)
         return; /* SQLite has rolled back everything */
     if (c->status != STATUS_OK) {
         c->adds_events = false;
-        (void)db_run(db, NULL, "ROLLBACK TO command", "");
+        if (db_run(db, NULL, undo_sql, "") != STATUS_OK) { /* half a change may stand: nothing of the group may */
+            (void)db_run(db, NULL, rollback_sql, "");
+            return;
+        }
     }
-    enum status status = db_run(db, &c->error, "RELEASE command", "");
+    enum status status = db_run(db, &c->error, release_sql, "");
     if (c->status == STATUS_OK)
         c->status = status;
 }
@@ -244,7 +260,7 @@ static void run_group(struct storage *storage, struct command *list, int synchro
     db->last_code = SQLITE_OK;
     enum status status = set_synchronous(storage, synchronous, &err);
     if (status == STATUS_OK)
-        status = db_run(db, &err, "BEGIN IMMEDIATE", "");
+        status = db_run(db, &err, begin_sql, "");
     for (struct command *c = list; c != NULL && status == STATUS_OK; c = c->next) {
         run_one(storage, c);
         if (sqlite3_get_autocommit(db->handle) || db_code_is_fatal(db->last_code)) {
@@ -254,11 +270,11 @@ static void run_group(struct storage *storage, struct command *list, int synchro
         }
     }
     if (status == STATUS_OK)
-        status = db_run(db, &err, "COMMIT", "");
+        status = db_run(db, &err, commit_sql, "");
     if (status == STATUS_OK)
         return;
     if (!sqlite3_get_autocommit(db->handle))
-        (void)db_run(db, NULL, "ROLLBACK", "");
+        (void)db_run(db, NULL, rollback_sql, "");
     note_fatal(storage);
     int lost = 0;
     for (struct command *c = list; c != NULL; c = c->next) {
@@ -515,6 +531,9 @@ enum status writer_start(struct storage *storage, struct error *err)
     w->synchronous = -1;
     w->wal_next = WAL_PORTION;
     sqlite3_wal_hook(w->db.handle, on_commit, w);
+    enum status status = keep_statements(&w->db, err);
+    if (status != STATUS_OK)
+        return status;
     if (pthread_create(&w->thread, NULL, writer_main, storage) != 0)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the writing thread could not be started");
     w->started = true;

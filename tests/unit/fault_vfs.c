@@ -33,7 +33,8 @@ static struct {
     sqlite3_vfs vfs, *real;
     sqlite3_io_methods methods;
     pthread_mutex_t lock;
-    int follow, writes, syncs, failures;
+    int follow, reads, writes, syncs, failures;
+    int read_after, read_code, read_forever;
     int write_after, write_code, write_forever;
     int sync_after, sync_code, sync_forever;
     struct image images[IMAGES];
@@ -169,6 +170,16 @@ static int trip(int *after, int *code, int forever)
     return now;
 }
 
+/* The reading itself goes on beside others: connections of several threads read. */
+static int fault_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at)
+{
+    pthread_mutex_lock(&fault.lock);
+    fault.reads++;
+    int code = trip(&fault.read_after, &fault.read_code, fault.read_forever);
+    pthread_mutex_unlock(&fault.lock);
+    return code == SQLITE_OK ? real_of(file)->pMethods->xRead(real_of(file), bytes, count, at) : code;
+}
+
 static int fault_write(sqlite3_file *file, const void *bytes, int count, sqlite3_int64 at)
 {
     pthread_mutex_lock(&fault.lock);
@@ -209,10 +220,6 @@ static int fault_close(sqlite3_file *file)
 {
     int code = real_of(file)->pMethods->xClose(real_of(file));
     return code;
-}
-static int fault_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at)
-{
-    return real_of(file)->pMethods->xRead(real_of(file), bytes, count, at);
 }
 static int fault_size(sqlite3_file *file, sqlite3_int64 *size)
 {
@@ -323,6 +330,11 @@ static void set(int *after, int *code, int *forever, int new_after, int new_code
     pthread_mutex_unlock(&fault.lock);
 }
 
+void fault_on_read(int after, int code, int forever)
+{
+    set(&fault.read_after, &fault.read_code, &fault.read_forever, after, code, forever);
+}
+
 void fault_on_write(int after, int code, int forever)
 {
     set(&fault.write_after, &fault.write_code, &fault.write_forever, after, code, forever);
@@ -331,6 +343,14 @@ void fault_on_write(int after, int code, int forever)
 void fault_on_sync(int after, int code, int forever)
 {
     set(&fault.sync_after, &fault.sync_code, &fault.sync_forever, after, code, forever);
+}
+
+int fault_reads(void)
+{
+    pthread_mutex_lock(&fault.lock);
+    int n = fault.reads;
+    pthread_mutex_unlock(&fault.lock);
+    return n;
 }
 
 int fault_writes(void)

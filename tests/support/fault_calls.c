@@ -1,0 +1,92 @@
+/* The linker sends the program's own calls here (--wrap). */
+#include "tests/support/fault_calls.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+static atomic_bool armed;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int countdown, failure;
+static bool all;
+static const char *name;
+
+void fault_call_after(int count, int code, bool forever)
+{
+    pthread_mutex_lock(&lock);
+    countdown = count;
+    failure = code;
+    all = forever;
+    name = NULL;
+    pthread_mutex_unlock(&lock);
+    atomic_store(&armed, true);
+}
+
+const char *fault_call_happened(void)
+{
+    atomic_store(&armed, false);
+    pthread_mutex_lock(&lock);
+    const char *which = name;
+    pthread_mutex_unlock(&lock);
+    return which;
+}
+
+static bool fails(const char *call)
+{
+    if (!atomic_load(&armed)) {
+        return false;
+    }
+    pthread_mutex_lock(&lock);
+    bool now = countdown == 0 && (all || name == NULL);
+    if (now) {
+        name = name != NULL ? name : call;
+        errno = failure;
+    }
+    if (countdown > 0) {
+        countdown--;
+    }
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
+/* CALL(result, name, failed value, parameters, arguments) */
+#define CALL(type, call, bad, parameters, arguments)                                                                 \
+    type __real_##call parameters;                                                                                   \
+    type __wrap_##call parameters;                                                                                   \
+    type __wrap_##call parameters                                                                                    \
+    {                                                                                                                \
+        return fails(#call) ? (bad) : __real_##call arguments;                                                       \
+    }
+
+CALL(int, fsync, -1, (int fd), (fd))
+CALL(int, flock, -1, (int fd, int how), (fd, how))
+CALL(int, link, -1, (const char *from, const char *to), (from, to))
+CALL(int, mkdir, -1, (const char *path, mode_t mode), (path, mode))
+CALL(char *, mkdtemp, NULL, (char *path), (path))
+CALL(int, mkostemp64, -1, (char *path, int flags), (path, flags))
+CALL(int, renameat2, -1, (int a, const char *from, int b, const char *to, unsigned flags), (a, from, b, to, flags))
+CALL(int, fstat64, -1, (int fd, struct stat *out), (fd, out))
+CALL(int, fstatfs64, -1, (int fd, struct statfs *out), (fd, out))
+CALL(ssize_t, read, -1, (int fd, void *bytes, size_t count), (fd, bytes, count))
+CALL(ssize_t, pread64, -1, (int fd, void *bytes, size_t count, off_t at), (fd, bytes, count, at))
+CALL(FILE *, fopen64, NULL, (const char *path, const char *mode), (path, mode))
+CALL(size_t, fwrite, 0, (const void *bytes, size_t size, size_t count, FILE *file), (bytes, size, count, file))
+CALL(int, fflush, EOF, (FILE * file), (file))
+
+int __real_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...);
+int __wrap_open64(const char *path, int flags, ...)
+{
+    va_list args;
+    va_start(args, flags);
+    unsigned mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;
+    va_end(args);
+    return fails("open") ? -1 : __real_open64(path, flags, mode);
+}

@@ -1,0 +1,324 @@
+/* Every call of the system fails once, and then from it on all of them: in what keeps data sets as files, in opening
+ * a store, and in copying one. It is said, nothing half is left, no descriptor either, and without the fault the same
+ * is done. */
+#include "tests/unit/storage_fixture.h"
+
+#include <errno.h>
+
+#include "storage/copy.h"
+#include "storage/dataset.h"
+#include "tests/support/fault_calls.h"
+
+static int complaints; /* of the test */
+#define complain(...) (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0)
+
+static int descriptors(void)
+{
+    DIR *dir = opendir("/proc/self/fd");
+    int count = 0;
+    while (readdir(dir) != NULL)
+        count++;
+    closedir(dir);
+    return count;
+}
+
+static int entries(const char *root, const char *below)
+{
+    char path[200];
+    const struct dirent *entry;
+    int count = 0;
+    (void)snprintf(path, sizeof path, "%s%s", root, below);
+    DIR *dir = opendir(path);
+    while (dir != NULL && (entry = readdir(dir)) != NULL)
+        count += entry->d_name[0] != '.';
+    if (dir != NULL)
+        closedir(dir);
+    return count;
+}
+
+/* ---- data sets ------------------------------------------------------------------------------------------------- */
+
+struct sets {
+    char root[64];
+    struct arena arena;
+    struct error err;
+};
+
+static int setup(void **state)
+{
+    static struct sets s;
+    (void)snprintf(s.root, sizeof s.root, "/tmp/motifd-sets-XXXXXX");
+    assert_non_null(mkdtemp(s.root));
+    arena_init(&s.arena, 65536, 0);
+    *state = &s;
+    return 0;
+}
+
+static int teardown_sets(void **state)
+{
+    struct sets *s = *state;
+    char command[100];
+    arena_close(&s->arena);
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", s->root);
+    return system(command);
+}
+
+static enum status put(struct sets *s, const char *name)
+{
+    char folder[DATASET_FILES];
+    enum status status = dataset_stage(s->root, folder, &s->err);
+    if (status != STATUS_OK)
+        return status;
+    status = dataset_write(folder, "about.json", "{}", 2, &s->err);
+    if (status == STATUS_OK)
+        status = dataset_write(folder, DATASET_OWNER, "anna", 4, &s->err);
+    if (status == STATUS_OK)
+        return dataset_commit(s->root, folder, name, &s->err);
+    dataset_abandon(folder);
+    return status;
+}
+
+static enum status read_back(struct sets *s, const char *name)
+{
+    const char *bytes;
+    size_t size;
+    enum status status = dataset_read(s->root, name, "about.json", &s->arena, &bytes, &size, &s->err);
+    if (status == STATUS_OK && (size != 2 || strcmp(bytes, "{}") != 0))
+        complain("%s reads as %.*s\n", name, (int)size, bytes);
+    return status;
+}
+
+static bool is_there(struct sets *s, const char *name)
+{
+    bool ours;
+    return dataset_there(s->root, name, &ours);
+}
+
+static enum status put_one(struct sets *s)
+{
+    bool before = is_there(s, "one");
+    enum status status = put(s, "one");
+    if (!before && is_there(s, "one") != (status == STATUS_OK))
+        complain("putting says %s, and the set is %s\n", status_name(status),
+                 status == STATUS_OK ? "not there" : "there");
+    return status;
+}
+static enum status read_kept(struct sets *s)
+{
+    return read_back(s, "kept");
+}
+static enum status remove_kept(struct sets *s)
+{
+    enum status status = dataset_remove(s->root, "kept", &s->err);
+    if (status == STATUS_OK && is_there(s, "kept"))
+        complain("removed, and still there\n");
+    return status;
+}
+
+static enum status open_part(struct sets *s)
+{
+    int file, unnamed;
+    int64_t bytes;
+    static const char hash[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    enum status status = dataset_part_open(s->root, hash, &file, &bytes, &s->err);
+    if (status != STATUS_OK)
+        return status;
+    status = dataset_part_open(s->root, NULL, &unnamed, &bytes, &s->err);
+    if (status == STATUS_OK)
+        dataset_part_close(unnamed);
+    dataset_part_close(file);
+    dataset_part_remove(s->root, hash);
+    return status;
+}
+
+static enum status owner_bytes(struct sets *s)
+{
+    int64_t all = dataset_bytes(s->root, NULL), of_anna = dataset_bytes(s->root, "anna");
+    if (all > 6 || of_anna > all || dataset_bytes(s->root, "bert") != 0)
+        complain("%lld bytes, %lld of them anna's\n", (long long)all, (long long)of_anna);
+    return STATUS_OK;
+}
+
+static const struct {
+    const char *name;
+    enum status (*call)(struct sets *s);
+    int least; /* calls of the system that are seen to fail */
+} cases[] = {{"put", put_one, 10},
+             {"read", read_kept, 2},
+             {"remove", remove_kept, 5},
+             {"parts", open_part, 5},
+             {"bytes", owner_bytes, 1}};
+
+static void every_data_set(void **state)
+{
+    struct sets *s = *state;
+    complaints = 0;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
+        for (int forever = 0; forever < 2; forever++) {
+            const char *call = "first";
+            int place = 0, before = descriptors();
+            for (; call != NULL; place++) {
+                (void)dataset_remove(s->root, "one", NULL);
+                if (!is_there(s, "kept"))
+                    assert_int_equal(put(s, "kept"), STATUS_OK);
+                error_clear(&s->err);
+                fault_call_after(place, place % 2 ? ENOSPC : EIO, forever);
+                enum status status = cases[c].call(s);
+                call = fault_call_happened();
+                bool said = status == STATUS_IO ||
+                            (call != NULL && strcmp(call, "flock") == 0 && status == STATUS_CONFLICT) ||
+                            (cases[c].call == read_kept && status == STATUS_NOT_FOUND);
+                if (status != STATUS_OK &&
+                    (call == NULL || !said || s->err.message[0] == '\0' || strstr(s->err.message, s->root) != NULL))
+                    complain("%s, %s: %s: %s\n", cases[c].name, call, status_name(status), s->err.message);
+                if (status == STATUS_OK && call != NULL && cases[c].call != owner_bytes)
+                    complain("%s: %s failed, and nobody said so\n", cases[c].name, call);
+                dataset_sweep(s->root);
+                if (entries(s->root, "/.uploads") > (cases[c].call == open_part))
+                    complain("%s, %s: something is left\n", cases[c].name, call);
+                if (descriptors() != before)
+                    complain("%s, %s: %d descriptors, and before %d\n", cases[c].name, call, descriptors(), before);
+                error_clear(&s->err);
+                status = cases[c].call(s);
+                if (status != STATUS_OK && cases[c].call != remove_kept && cases[c].call != put_one)
+                    complain("%s again after %s: %s\n", cases[c].name, call, status_name(status));
+                assert_true(place < 1000);
+            }
+            assert_true(place > cases[c].least);
+        }
+    assert_int_equal(complaints, 0);
+}
+
+/* What a sweep finds and leaves, and names that are no data sets. */
+static void swept(void **state)
+{
+    struct sets *s = *state;
+    char path[200];
+    const char **names;
+    size_t count;
+    int file;
+    int64_t bytes;
+    static const char hash[] = "00000000000000000000000000000000000000000000000000000000000000ff";
+    bool ours;
+    (void)snprintf(path, sizeof path, "%s/none", s->root);
+    dataset_sweep(path);
+    assert_int_equal(dataset_list(path, &s->arena, &names, &count, &s->err), STATUS_OK);
+    assert_int_equal(count, 0);
+    assert_int_equal(dataset_part_bytes(s->root, hash), -1);
+    assert_int_equal(dataset_part_open(s->root, hash, &file, &bytes, &s->err), STATUS_OK);
+    assert_int_equal(write(file, "abc", 3), 3);
+    int second;
+    assert_int_equal(dataset_part_open(s->root, hash, &second, &bytes, &s->err), STATUS_CONFLICT);
+    dataset_part_close(file);
+    dataset_sweep(s->root);
+    assert_int_equal(dataset_part_bytes(s->root, hash), 3); /* less than a day old */
+    char command[600];
+    (void)snprintf(command, sizeof command,
+                   "touch -d '2 days ago' '%s/.uploads/%s'; mkdir '%s/.uploads/stage-x' '%s/foreign'; touch "
+                   "'%s/.uploads/stage-x/f' "
+                   "'%s/.uploads/odd'",
+                   s->root, hash, s->root, s->root, s->root, s->root);
+    assert_int_equal(system(command), 0);
+    dataset_sweep(s->root);
+    assert_int_equal(entries(s->root, "/.uploads"), 0);
+    assert_true(dataset_there(s->root, "foreign", &ours));
+    assert_false(ours); /* the operator's own */
+    error_clear(&s->err);
+    assert_int_equal(dataset_remove(s->root, "foreign", &s->err), STATUS_NOT_FOUND);
+    for (int i = 0; i < 70; i++) { /* more than a list begins with */
+        char name[16];
+        (void)snprintf(name, sizeof name, "set-%02d", 69 - i);
+        assert_int_equal(put(s, name), STATUS_OK);
+    }
+    assert_int_equal(put(s, "set-00"), STATUS_CONFLICT);
+    assert_int_equal(dataset_list(s->root, &s->arena, &names, &count, &s->err), STATUS_OK);
+    assert_int_equal(count, 70);
+    for (size_t i = 1; i < count; i++)
+        assert_true(strcmp(names[i - 1], names[i]) < 0);
+    assert_int_equal(dataset_bytes(s->root, "anna"), 70 * 6);
+    assert_int_equal(dataset_bytes(s->root, "ann"), 0);
+}
+
+/* ---- a store -----------------------------------------------------------------------------------------------------
+ */
+
+static void every_opening(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID];
+    complaints = 0;
+    fixture_open(f);
+    submit(f, "sparling", 0, id);
+    fixture_close(f);
+    int before = descriptors(), seen = 0;
+    const char *call = "first";
+    for (int place = 0; call != NULL; place++) {
+        error_clear(&f->err);
+        fault_call_after(place, EIO, place % 2);
+        enum status status = storage_open(&f->options, &f->storage, &f->err);
+        call = fault_call_happened();
+        seen += call != NULL;
+        if (call != NULL &&
+            (status == STATUS_OK || f->err.message[0] == '\0' || strstr(f->err.message, f->folder) != NULL))
+            complain("opening, %s: %s: %s\n", call, status_name(status), f->err.message);
+        fixture_close(f);
+        if (descriptors() != before)
+            complain("opening, %s: %d descriptors, and before %d\n", call, descriptors(), before);
+        fixture_open(f);
+        assert_string_equal(job_of(f, id).id, id);
+        fixture_close(f);
+    }
+    assert_true(seen >= 4); /* lock file, lock, file system, the file */
+    assert_int_equal(complaints, 0);
+}
+
+static void every_copy(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID], to[128], part[140];
+    struct storage_checkpoint_writer *writer;
+    struct storage_checkpoint_new what = {.step = 1, .samples = 1, .density = 1, .accuracy = 1};
+    int64_t seq;
+    complaints = 0;
+    fixture_open(f);
+    submit_running(f, id);
+    OK(storage_checkpoint_begin(f->storage, id, &what, &writer, &f->err));
+    OK(storage_checkpoint_write(writer, "bytes", 5, &f->err));
+    OK(storage_checkpoint_commit(writer, &seq, &f->err));
+    (void)snprintf(to, sizeof to, "%s/copy.db", f->folder);
+    (void)snprintf(part, sizeof part, "%s.part", to);
+    struct storage_copy_options options = {.from = f->path, .to = to, .to_be_used = true};
+    struct storage_copy_report report;
+    OK(storage_copy(&options, &report, &f->err)); /* what is opened once and stays */
+    assert_int_equal(unlink(to), 0);
+    int before = descriptors(), seen = 0;
+    const char *call = "first";
+    for (int place = 0; call != NULL; place++) {
+        error_clear(&f->err);
+        fault_call_after(place, EIO, place % 3 == 0);
+        enum status status = storage_copy(&options, &report, &f->err);
+        call = fault_call_happened();
+        seen += call != NULL;
+        if (call != NULL &&
+            (status == STATUS_OK || f->err.message[0] == '\0' || strstr(f->err.message, f->folder) != NULL))
+            complain("a copy, %s: %s: %s\n", call, status_name(status), f->err.message);
+        if ((access(to, F_OK) == 0) != (status == STATUS_OK) || access(part, F_OK) == 0)
+            complain("a copy, %s: %s, and the files are not so\n", call, status_name(status));
+        if (descriptors() != before)
+            complain("a copy, %s: %d descriptors, and before %d\n", call, descriptors(), before);
+        (void)unlink(to);
+    }
+    assert_true(seen >= 7);
+    assert_int_equal(complaints, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(every_data_set, setup, teardown_sets),
+        cmocka_unit_test_setup_teardown(swept, setup, teardown_sets),
+        TEST_CLOSED(every_opening),
+        TEST_CLOSED(every_copy),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

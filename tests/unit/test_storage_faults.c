@@ -1,0 +1,858 @@
+/* Every call of storage, and opening, with a fault at every place: an allocation (the program's or SQLite's, in any
+ * thread), a read, a write that finds the disk full, a write that fails; once, or that one and all behind it.
+ *
+ * A call that reads gives the right answer or says the fault, and the right answer when asked again. A call that
+ * writes leaves the store as it was or as it should become, never between, and what was acknowledged is there after
+ * the next start; without the fault it does its work. MOTIF_FAULT_STRIDE=1 walks every place. */
+#include "tests/unit/storage_fixture.h"
+
+#include <stdarg.h>
+
+#include "fault_vfs.h"
+#include "storage/copy.h"
+#include "tests/support/fault.h"
+
+#define SAID (1 << 17)
+
+/* What all tries begin with: made once, then copied. */
+static struct {
+    char folder[64], path[96];
+    char done[STORAGE_ID], queued[STORAGE_ID], paused[STORAGE_ID];
+} made;
+static const uint8_t live_hash[32] = {7}, lease_hash[STORAGE_LEASE_HASH] = {9};
+static unsigned char large[STORAGE_ARTIFACT_BYTES + 1];
+
+/* ---- answers --------------------------------------------------------------------------------------------- */
+
+static char said[SAID];
+static size_t said_bytes;
+
+__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    int more = vsnprintf(said + said_bytes, sizeof said - said_bytes, format, args);
+    va_end(args);
+    assert_true(more >= 0 && said_bytes + (size_t)more < sizeof said);
+    said_bytes += (size_t)more;
+}
+
+/* ---- the store that is tried on ----------------------------------------------------------------------------- */
+
+enum { POINTS = 700 };
+
+static void add_points(struct fixture *f, const char *id, const char *name, int first, int count)
+{
+    static struct storage_metric metrics[POINTS];
+    for (int i = 0; i < count; i++)
+        metrics[i] = (struct storage_metric){.name = name, .point = {first + i, 1.0 / (1 + first + i)}};
+    OK(storage_metric_append(f->storage, id, metrics, (size_t)count, &f->err));
+}
+
+static enum status add_checkpoint(struct fixture *f, const char *id, int64_t step, size_t bytes)
+{
+    struct storage_checkpoint_writer *writer;
+    struct storage_checkpoint_new what = {
+        .step = step, .samples = step, .density = 0.5, .accuracy = 0.25, .stage_end = step % 20 == 0};
+    int64_t seq;
+    enum status status = storage_checkpoint_begin(f->storage, id, &what, &writer, &f->err);
+    if (status != STATUS_OK)
+        return status;
+    status = storage_checkpoint_write(writer, large, bytes, &f->err);
+    if (status != STATUS_OK) {
+        storage_checkpoint_abandon(writer);
+        return status;
+    }
+    return storage_checkpoint_commit(writer, &seq, &f->err);
+}
+
+static void make_store(struct fixture *f)
+{
+    char id[STORAGE_ID];
+    int low = -5;
+    enum storage_submit_outcome outcome;
+    struct storage_submit in = {
+        .kind = "sparling", .name = "done", .preset = "p", .config = "{\"seed\":1}", .owner = "anna", .key = "first"};
+    for (size_t i = 0; i < sizeof large; i++)
+        large[i] = (unsigned char)(i * 31);
+    OK(storage_job_submit(f->storage, &in, made.done, &outcome, &f->err));
+    OK(storage_job_claim(f->storage, id, &f->err));
+    add_points(f, id, "loss", 0, POINTS);
+    add_points(f, id, "accuracy", 0, 3);
+    for (int64_t step = 10; step <= 40; step += 10) {
+        OK(add_checkpoint(f, id, step, 3000));
+        if (step == 10)
+            OK(storage_checkpoint_pin(f->storage, id, 1, true, &f->err));
+    }
+    OK(storage_artifact_put(f->storage, id, "map.png", "image/png", "abc", 3, &f->err));
+    OK(storage_job_progress(f->storage, id, "{\"step\":40}", &f->err));
+    OK(storage_event_append(f->storage, id, "note", "{}", &f->err));
+    OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{\"accuracy\":1}", NULL, NULL, &f->err));
+    submit(f, "sparling", low, made.paused);
+    OK(storage_job_request(f->storage, made.paused, JOB_EVENT_PAUSE, NULL, NULL, &f->err));
+    submit(f, "pathways", 0, made.queued);
+    struct storage_token token = {.hash = {7}, .name = "anna", .scope = 2};
+    OK(storage_token_add(f->storage, &token, &f->err));
+    struct storage_audit entry = {
+        .who = "anna", .peer = "::1", .request = "r1", .method = "POST", .target = "/v1/jobs"};
+    OK(storage_audit_begin(f->storage, &entry, &f->err));
+    OK(storage_audit_end(f->storage, "r1", 201, made.done, &f->err));
+    OK(storage_flush(f->storage, &f->err));
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    static char bytes[1 << 16];
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    assert_non_null(in);
+    assert_non_null(out);
+    for (size_t got; (got = fread(bytes, 1, sizeof bytes, in)) > 0;)
+        assert_int_equal(fwrite(bytes, 1, got, out), got);
+    (void)fclose(in);
+    assert_int_equal(fclose(out), 0);
+}
+
+/* A fixture of its own with a copy of that store, not open. */
+static struct fixture *copied(void)
+{
+    struct fixture *f = fixture_new();
+    f->options.vfs = FAULT_VFS;
+    f->options.maker = "tests";
+    f->options.readers = 1;
+    copy_file(made.path, f->path);
+    return f;
+}
+
+static const char *const tables[] = {
+    "SELECT name, state, wish, priority, coalesce(progress, ''), coalesce(result, ''), coalesce(error, ''), version, "
+    "owner, "
+    "source_checkpoint FROM job ORDER BY num",
+    "SELECT what, number, bytes FROM tally ORDER BY what",
+    "SELECT key, job, hex(fingerprint) FROM idempotency ORDER BY key",
+    "SELECT job, seq, step, coalesce(density, ''), bytes, hex(sha256), stage_end, pinned, complete FROM checkpoint "
+    "ORDER BY job, seq",
+    "SELECT c.job, c.seq, k.id & 1048575, length(k.data) FROM chunk AS k JOIN checkpoint AS c ON c.id = k.id >> 20 "
+    "ORDER BY 1, 2, 3",
+    "SELECT job, seq, hex(sha256), maker FROM chain ORDER BY job, seq",
+    "SELECT job, name, media_type, hex(data) FROM artifact ORDER BY job, name",
+    "SELECT s.job, s.name, b.first, b.last, hex(b.points) FROM series AS s JOIN block AS b ON b.id >> 24 = s.id "
+    "ORDER BY 1, 2, b.id",
+    "SELECT s.job, s.name, p.level, p.number, hex(p.summaries) FROM series AS s JOIN pyramid AS p ON p.series = s.id "
+    "ORDER BY 1, 2, 3, 4",
+    "SELECT e.job, e.type, e.data FROM event AS e JOIN job AS j ON j.num = e.job ORDER BY e.id",
+    "SELECT hex(hash), name, scope, revoked FROM token ORDER BY name, revoked",
+    "SELECT job, state, epoch, executor, foreign_id, sequence, tries, newest FROM lease ORDER BY job",
+    "SELECT who, peer, request, method, target, coalesce(status, ''), coalesce(length(made), '') FROM audit ORDER BY "
+    "id",
+    "SELECT * FROM pragma_integrity_check UNION ALL SELECT \"table\" FROM pragma_foreign_key_check",
+};
+
+/* All of the file but times, random ids and the number that a checkpoint took which came to nothing, by a connection of its own. */
+static char *dump(const struct fixture *f)
+{
+    sqlite3 *db;
+    said_bytes = 0;
+    assert_int_equal(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
+        sqlite3_stmt *stmt;
+        if (sqlite3_prepare_v2(db, tables[t], -1, &stmt, NULL) != SQLITE_OK)
+            fail_msg("%s: %s", tables[t], sqlite3_errmsg(db));
+        while (sqlite3_step(stmt) == SQLITE_ROW) {
+            for (int c = 0; c < sqlite3_column_count(stmt); c++)
+                say("%.3000s|", (const char *)sqlite3_column_text(stmt, c));
+            say("\n");
+        }
+        sqlite3_finalize(stmt);
+    }
+    sqlite3_close(db);
+    return strdup(said);
+}
+
+/* ---- faults -------------------------------------------------------------------------------------------------- */
+
+enum fault_kind { ALLOCATION, READ, FULL, WRITE, SYNC, FAULTS };
+static const char *const fault_names[] = {"allocation", "read", "full disk at write", "write", "sync"};
+static int failures_before;
+
+static void arm(enum fault_kind kind, int place, bool forever)
+{
+    failures_before = fault_failures();
+    switch (kind) {
+    case ALLOCATION:
+        (forever ? fault_from : fault_after)(place);
+        break;
+    case READ:
+        fault_on_read(place, SQLITE_IOERR_READ, forever);
+        break;
+    case FULL:
+        fault_on_write(place, SQLITE_FULL, forever);
+        break;
+    case WRITE:
+        fault_on_write(place, SQLITE_IOERR_WRITE, forever);
+        break;
+    default:
+        fault_on_sync(place, SQLITE_IOERR_FSYNC, forever);
+    }
+}
+
+/* Whether it has happened. */
+static bool disarm(enum fault_kind kind)
+{
+    bool happened = kind == ALLOCATION && fault_happened();
+    fault_on_read(0, 0, 0);
+    fault_on_write(0, 0, 0);
+    fault_on_sync(0, 0, 0);
+    return happened || fault_failures() > failures_before;
+}
+
+static bool says_it(enum fault_kind kind, enum status status)
+{
+    return status == (kind == ALLOCATION ? STATUS_NO_MEMORY : STATUS_IO);
+}
+
+static int complaints;
+#define complain(...) (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0)
+
+/* ---- calls that read ------------------------------------------------------------------------------------------- */
+
+static enum status get_job(struct fixture *f)
+{
+    struct storage_job j;
+    enum job_wish wish;
+    enum status status = storage_job_get(f->storage, made.done, &f->arena, &j, &f->err);
+    if (status == STATUS_OK)
+        say("%s %s %s %s %d %s %s %s %lld", j.id, j.kind, j.name, j.owner, (int)j.state, j.config, j.result,
+            j.progress, (long long)j.version);
+    return status != STATUS_OK ? status : storage_job_wish(f->storage, made.paused, &wish, &f->err);
+}
+
+static enum status list_jobs(struct fixture *f)
+{
+    static const struct storage_job_filter filters[] = {
+        {.limit = 2},        {.by_state = true, .state = JOB_PAUSED}, {.kind = "pathways"},
+        {.source_job = "x"}, {.by_task = true, .task = JOB_TRAIN},
+    };
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof filters / sizeof filters[0] && status == STATUS_OK; i++) {
+        struct storage_job *jobs;
+        size_t count;
+        bool more;
+        status = storage_job_list(f->storage, &filters[i], &f->arena, &jobs, &count, &more, &f->err);
+        for (size_t k = 0; status == STATUS_OK && k < count; k++)
+            say("%s %d,", jobs[k].id, (int)jobs[k].state);
+        say("%d\n", more);
+    }
+    return status;
+}
+
+static enum status owner_bytes(struct fixture *f)
+{
+    int64_t bytes;
+    enum status status = storage_owner_bytes(f->storage, "anna", &bytes, &f->err);
+    say("%lld", (long long)bytes);
+    return status;
+}
+
+static enum status read_metrics(struct fixture *f)
+{
+    static const char *const one[] = {"loss"};
+    const int64_t until = 300;
+    const struct storage_metric_query queries[] = {
+        {.since = INT64_MIN},
+        {.since = 250, .max_points = 30},
+        {.names = one, .name_count = 1, .since = 5, .until = &until, .max_points = 60},
+    };
+    enum status status = STATUS_OK;
+    for (size_t q = 0; q < sizeof queries / sizeof queries[0] && status == STATUS_OK; q++) {
+        struct storage_series *series;
+        size_t count;
+        status = storage_metric_read(f->storage, made.done, &queries[q], &f->arena, &series, &count, &f->err);
+        for (size_t s = 0; status == STATUS_OK && s < count; s++) {
+            say("%s %lld:", series[s].name, (long long)series[s].total);
+            for (size_t p = 0; p < series[s].count; p++)
+                say(" %lld %g", (long long)series[s].points[p].step, series[s].points[p].value);
+        }
+    }
+    return status;
+}
+
+static enum status read_events(struct fixture *f)
+{
+    enum status status = STATUS_OK;
+    int64_t newest = 0;
+    for (int all = 0; all < 2 && status == STATUS_OK; all++) {
+        struct storage_event *events;
+        size_t count;
+        status = storage_event_read(f->storage, all ? NULL : made.done, 2, 100, &f->arena, &events, &count, &f->err);
+        for (size_t i = 0; status == STATUS_OK && i < count; i++)
+            say("%lld %s %s %s\n", (long long)events[i].id, events[i].job, events[i].type, events[i].data);
+    }
+    if (status == STATUS_OK)
+        status = storage_event_newest(f->storage, &newest, &f->err);
+    say("%lld", (long long)newest);
+    return status;
+}
+
+static enum status find_checkpoints(struct fixture *f)
+{
+    static const struct storage_checkpoint_pick picks[] = {{.by = STORAGE_LATEST},
+                                                           {.by = STORAGE_SEQ, .seq = 1},
+                                                           {.by = STORAGE_DENSITY, .density = 0.5},
+                                                           {.by = STORAGE_BEST}};
+    struct storage_checkpoint found, *list;
+    size_t count;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < 4 && status == STATUS_OK; i++) {
+        status = storage_checkpoint_find(f->storage, made.done, picks[i], &found, &f->err);
+        say("%lld ", status == STATUS_OK ? (long long)found.seq : 0);
+    }
+    if (status == STATUS_OK)
+        status = storage_checkpoint_list(f->storage, made.done, &f->arena, &list, &count, &f->err);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        say("%lld %d,", (long long)list[i].seq, list[i].pinned);
+    return status;
+}
+
+static enum status read_checkpoint(struct fixture *f)
+{
+    struct storage_checkpoint_reader *reader;
+    struct storage_checkpoint info;
+    unsigned char bytes[100];
+    enum status status = storage_checkpoint_open(
+        f->storage, made.done, (struct storage_checkpoint_pick){.by = STORAGE_LATEST}, &reader, &info, &f->err);
+    if (status == STATUS_OK)
+        status = storage_checkpoint_read(reader, 1000, bytes, sizeof bytes, &f->err);
+    if (status == STATUS_OK)
+        say("%lld %d %d", (long long)info.bytes, bytes[0], bytes[99]);
+    if (status == STATUS_OK)
+        status = storage_checkpoint_verify(reader, &f->err);
+    storage_checkpoint_close(reader);
+    return status;
+}
+
+static enum status list_chain(struct fixture *f)
+{
+    struct storage_link *links;
+    size_t count;
+    enum status status = storage_chain_list(f->storage, made.done, &f->arena, &links, &count, &f->err);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        say("%lld %d %s,", (long long)links[i].seq, links[i].kept, links[i].maker);
+    return status;
+}
+
+static enum status read_artifacts(struct fixture *f)
+{
+    struct storage_artifact *list, one;
+    size_t count;
+    const void *bytes;
+    enum status status = storage_artifact_list(f->storage, made.done, &f->arena, &list, &count, &f->err);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        say("%s %s,", list[i].name, list[i].media_type);
+    if (status == STATUS_OK)
+        status = storage_artifact_get(f->storage, made.done, "map.png", &f->arena, &one, &bytes, &f->err);
+    if (status == STATUS_OK)
+        say("%.*s", (int)one.bytes, (const char *)bytes);
+    return status;
+}
+
+static enum status read_tokens(struct fixture *f)
+{
+    struct storage_token one, *list;
+    size_t count;
+    enum status status = storage_token_find(f->storage, live_hash, &one, &f->err);
+    if (status == STATUS_OK)
+        status = storage_token_list(f->storage, &f->arena, &list, &count, &f->err);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        say("%s %d %s,", list[i].name, list[i].scope, one.name);
+    return status;
+}
+
+static enum status read_audit(struct fixture *f)
+{
+    struct storage_audit *list;
+    size_t count;
+    enum status status = storage_audit_list(f->storage, INT64_MAX, 10, &f->arena, &list, &count, &f->err);
+    for (size_t i = 0; status == STATUS_OK && i < count; i++)
+        say("%s %s %s %d %s,", list[i].who, list[i].method, list[i].target, list[i].status, list[i].made);
+    return status;
+}
+
+static enum status read_stats(struct fixture *f)
+{
+    struct storage_stats s;
+    enum status status = storage_stats_read(f->storage, &s, &f->err);
+    if (status == STATUS_OK)
+        say("%lld %lld %lld %lld", (long long)s.jobs[JOB_SUCCEEDED], (long long)s.jobs[JOB_QUEUED],
+            (long long)s.checkpoints, (long long)s.checkpoint_bytes);
+    return status;
+}
+
+static enum status read_lease(struct fixture *f)
+{
+    struct storage_lease lease;
+    enum status status = storage_lease_get(f->storage, made.queued, &f->arena, &lease, &f->err);
+    if (status == STATUS_OK)
+        say("%s %d %lld %s", lease.job, (int)lease.state, (long long)lease.epoch, lease.executor);
+    if (status == STATUS_OK)
+        status = storage_lease_find(f->storage, lease_hash, &f->arena, &lease, &f->err);
+    return status;
+}
+
+/* The copy has connections of its own, over the real disk. */
+static enum status copy_store(struct fixture *f)
+{
+    char to[128];
+    struct storage_copy_report report;
+    (void)snprintf(to, sizeof to, "%s/copy.db", f->folder);
+    struct storage_copy_options options = {.from = f->path, .to = to, .to_be_used = true};
+    enum status status = storage_copy(&options, &report, &f->err);
+    say("%lld %lld", (long long)report.jobs, (long long)report.checkpoints);
+    struct stat facts;
+    if ((stat(to, &facts) == 0) != (status == STATUS_OK))
+        complain("a copy that %s, and the file is %s\n", status == STATUS_OK ? "was made" : "failed",
+                 status == STATUS_OK ? "not there" : "there");
+    (void)unlink(to);
+    return status;
+}
+
+/* ---- calls that write ------------------------------------------------------------------------------------------ */
+
+static enum status submit_with(struct fixture *f, const struct storage_submit *in)
+{
+    char id[STORAGE_ID];
+    enum storage_submit_outcome outcome;
+    enum status status = storage_job_submit(f->storage, in, id, &outcome, &f->err);
+    if ((status == STATUS_OK) != (id[0] != '\0'))
+        complain("a submit that %s has the id '%s'\n", status_name(status), id);
+    return status;
+}
+
+static enum status submit_keyed(struct fixture *f)
+{
+    struct storage_submit in = {
+        .kind = "sparling", .config = "{}", .key = "second", .owner = "anna", .owner_limit = 9};
+    return submit_with(f, &in);
+}
+
+static enum status submit_evaluation(struct fixture *f)
+{
+    struct storage_submit in = {.kind = "sparling",
+                                .config = "{}",
+                                .task = JOB_EVALUATE,
+                                .params = "{}",
+                                .source_job = made.done,
+                                .source_checkpoint = 4};
+    return submit_with(f, &in);
+}
+
+static enum status patch_job(struct fixture *f)
+{
+    int priority = 3;
+    struct storage_job_patch patch = {.name = "other", .priority = &priority};
+    return storage_job_patch(f->storage, made.queued, &patch, &f->err);
+}
+
+static enum status pause_queued(struct fixture *f)
+{
+    return storage_job_request(f->storage, made.queued, JOB_EVENT_PAUSE, NULL, NULL, &f->err);
+}
+static enum status resume_paused(struct fixture *f)
+{
+    return storage_job_request(f->storage, made.paused, JOB_EVENT_RESUME, NULL, NULL, &f->err);
+}
+static enum status cancel_running(struct fixture *f)
+{
+    return storage_job_request(f->storage, made.queued, JOB_EVENT_CANCEL, NULL, NULL, &f->err);
+}
+static enum status fail_running(struct fixture *f)
+{
+    return storage_job_leave(f->storage, made.queued, JOB_EVENT_FAIL, NULL, "{}", NULL, &f->err);
+}
+static enum status delete_done(struct fixture *f)
+{
+    return storage_job_delete(f->storage, made.done, &f->err);
+}
+static enum status rewind_done(struct fixture *f)
+{
+    return storage_job_rewind(f->storage, made.done, 300, &f->err);
+}
+static enum status rewind_all(struct fixture *f)
+{
+    return storage_job_rewind(f->storage, made.done, -1, &f->err);
+}
+static enum status save_running(struct fixture *f)
+{
+    return add_checkpoint(f, made.queued, 10, ((size_t)1 << 20) + 100);
+}
+static enum status save_more(struct fixture *f)
+{
+    return add_checkpoint(f, made.done, 50, 500);
+}
+static enum status unpin(struct fixture *f)
+{
+    return storage_checkpoint_pin(f->storage, made.done, 1, false, &f->err);
+}
+static enum status revoke_token(struct fixture *f)
+{
+    return storage_token_revoke(f->storage, "anna", &f->err);
+}
+static enum status grant(struct fixture *f)
+{
+    int tries;
+    return storage_lease_grant(f->storage, made.queued, lease_hash, "process", &tries, &f->err);
+}
+static enum status name_foreign(struct fixture *f)
+{
+    return storage_lease_foreign(f->storage, made.queued, "pid 1", &f->err);
+}
+static enum status hello(struct fixture *f)
+{
+    int64_t epoch;
+    return storage_lease_hello(f->storage, made.queued, &epoch, &f->err);
+}
+static enum status word(struct fixture *f)
+{
+    return storage_lease_word(f->storage, made.queued, 2, 5, &f->err);
+}
+static enum status end_lease(struct fixture *f)
+{
+    return storage_lease_end(f->storage, made.queued, 2, JOB_EVENT_SUCCEED, "{}", NULL, &f->err);
+}
+static enum status close_lease(struct fixture *f)
+{
+    return storage_lease_close(f->storage, made.queued, &f->err);
+}
+
+static enum status claim_one(struct fixture *f)
+{
+    char id[STORAGE_ID];
+    enum status status = storage_job_claim_task(f->storage, JOB_TRAIN, id, &f->err);
+    if (status == STATUS_OK && strcmp(id, made.queued) != 0)
+        complain("claimed %s\n", id);
+    return status;
+}
+
+static enum status put_artifact(struct fixture *f)
+{
+    return storage_artifact_put(f->storage, made.done, "map.png", "image/png", large, 20000, &f->err);
+}
+
+static enum status add_token(struct fixture *f)
+{
+    struct storage_token token = {.hash = {8}, .name = "bert", .scope = 1};
+    return storage_token_add(f->storage, &token, &f->err);
+}
+
+static enum status import_job(struct fixture *f)
+{
+    char id[STORAGE_ID];
+    static struct storage_point points[500];
+    for (int i = 0; i < 500; i++)
+        points[i] = (struct storage_point){i, i};
+    const struct storage_series series = {.name = "loss", .points = points, .count = 500};
+    const struct storage_import_checkpoint checkpoint = {
+        .what = {.step = 1, .samples = 1, .density = 1, .accuracy = 1}, .seq = 3, .bytes = large, .count = 5000};
+    struct storage_import in = {.kind = "sparling",
+                                .preset = "",
+                                .name = "from elsewhere",
+                                .config = "{}",
+                                .progress = "{}",
+                                .result = "{}",
+                                .checkpoints = &checkpoint,
+                                .count = 1,
+                                .series = &series,
+                                .series_count = 1};
+    enum status status = storage_job_import(f->storage, &in, id, &f->err);
+    if ((status == STATUS_OK) != (id[0] != '\0'))
+        complain("an import that %s has the id '%s'\n", status_name(status), id);
+    return status;
+}
+
+/* Lazy ones, with the flush that a caller would wait for. */
+static enum status then_flush(struct fixture *f, enum status status)
+{
+    return status == STATUS_OK ? storage_flush(f->storage, &f->err) : status;
+}
+static enum status progress(struct fixture *f)
+{
+    return then_flush(f, storage_job_progress(f->storage, made.queued, "{\"step\":1}", &f->err));
+}
+static enum status event(struct fixture *f)
+{
+    return then_flush(f, storage_event_append(f->storage, made.done, "note", "{}", &f->err));
+}
+static enum status append_points(struct fixture *f)
+{
+    static struct storage_metric metrics[400];
+    for (int i = 0; i < 400; i++)
+        metrics[i] = (struct storage_metric){.name = "loss", .point = {POINTS + i, 0.5}};
+    return then_flush(f, storage_metric_append(f->storage, made.done, metrics, 400, &f->err));
+}
+static enum status audit(struct fixture *f)
+{
+    struct storage_audit entry = {.who = "bert", .request = "r2", .method = "DELETE", .target = "/v1/jobs/x"};
+    return then_flush(f, storage_audit_begin(f->storage, &entry, &f->err));
+}
+
+enum state_before { AS_IT_IS, RUNNING, OFFERED, HELD };
+struct call {
+    const char *name;
+    enum status (*make)(struct fixture *f);
+    enum state_before before;
+    bool lazy; /* taken over: a fault of the writing thread is logged and not said */
+};
+
+static const struct call reads[] = {
+    {"job", get_job, AS_IT_IS, false},
+    {"jobs", list_jobs, AS_IT_IS, false},
+    {"owner's bytes", owner_bytes, AS_IT_IS, false},
+    {"metrics", read_metrics, AS_IT_IS, false},
+    {"events", read_events, AS_IT_IS, false},
+    {"checkpoints", find_checkpoints, AS_IT_IS, false},
+    {"checkpoint", read_checkpoint, AS_IT_IS, false},
+    {"chain", list_chain, AS_IT_IS, false},
+    {"artifacts", read_artifacts, AS_IT_IS, false},
+    {"tokens", read_tokens, AS_IT_IS, false},
+    {"audit", read_audit, AS_IT_IS, false},
+    {"stats", read_stats, AS_IT_IS, false},
+    {"lease", read_lease, HELD, false},
+    {"copy", copy_store, AS_IT_IS, false},
+};
+static const struct call writes[] = {
+    {"submit", submit_keyed, AS_IT_IS, false},
+    {"submit evaluation", submit_evaluation, AS_IT_IS, false},
+    {"patch", patch_job, AS_IT_IS, false},
+    {"pause", pause_queued, AS_IT_IS, false},
+    {"resume", resume_paused, AS_IT_IS, false},
+    {"cancel", cancel_running, RUNNING, false},
+    {"claim", claim_one, AS_IT_IS, false},
+    {"fail", fail_running, RUNNING, false},
+    {"progress", progress, RUNNING, true},
+    {"points", append_points, AS_IT_IS, true},
+    {"event", event, AS_IT_IS, true},
+    {"rewind", rewind_done, AS_IT_IS, false},
+    {"rewind all", rewind_all, AS_IT_IS, false},
+    {"delete", delete_done, AS_IT_IS, false},
+    {"save", save_running, RUNNING, false},
+    {"save more", save_more, AS_IT_IS, false},
+    {"unpin", unpin, AS_IT_IS, false},
+    {"import", import_job, AS_IT_IS, false},
+    {"artifact", put_artifact, AS_IT_IS, false},
+    {"token", add_token, AS_IT_IS, false},
+    {"revoke", revoke_token, AS_IT_IS, false},
+    {"grant", grant, RUNNING, false},
+    {"foreign", name_foreign, OFFERED, false},
+    {"hello", hello, OFFERED, false},
+    {"word", word, HELD, false},
+    {"end", end_lease, HELD, false},
+    {"close", close_lease, HELD, false},
+    {"audit", audit, AS_IT_IS, true},
+};
+
+static struct fixture *opened(const struct call *call)
+{
+    struct fixture *f = copied();
+    char id[STORAGE_ID];
+    fixture_open(f);
+    if (call->before >= RUNNING)
+        OK(storage_job_claim(f->storage, id, &f->err));
+    if (call->before >= OFFERED)
+        OK(grant(f));
+    if (call->before >= HELD)
+        OK(hello(f));
+    OK(storage_flush(f->storage, &f->err));
+    return f;
+}
+
+/* ---- the sweeps -------------------------------------------------------------------------------------------------
+ */
+
+static enum status ask(struct fixture *f, const struct call *call)
+{
+    said_bytes = 0;
+    said[0] = '\0';
+    error_clear(&f->err);
+    arena_reset(&f->arena);
+    return call->make(f);
+}
+
+static int sweep_read(const struct call *call, enum fault_kind kind, bool forever, int stride)
+{
+    int walked = 0;
+    struct fixture *f = opened(call);
+    OK(ask(f, call));
+    char *right = strdup(said);
+    fixture_remove(f);
+    for (int place = 0, happened = 1; happened; place += stride) {
+        f = opened(call);
+        arm(kind, place, forever);
+        enum status status = ask(f, call);
+        happened = disarm(kind);
+        walked += happened;
+        if (status != STATUS_OK && (!happened || !says_it(kind, status)))
+            complain("%s, %s %d: %s: %s\n", call->name, fault_names[kind], place, status_name(status),
+                     f->err.message);
+        if (status == STATUS_OK && strcmp(said, right) != 0)
+            complain("%s, %s %d: another answer: %.300s\nand not %.300s\n", call->name, fault_names[kind], place,
+                     said, right);
+        status = ask(f, call);
+        if (status != STATUS_OK || strcmp(said, right) != 0)
+            complain("%s again after %s %d: %s: %s\n", call->name, fault_names[kind], place, status_name(status),
+                     f->err.message);
+        fixture_remove(f);
+        assert_true(place < 100000);
+    }
+    free(right);
+    return walked;
+}
+
+/* What the file holds after the call and the next start. */
+static char *outcome(const struct call *call, bool made_it)
+{
+    struct fixture *f = opened(call);
+    if (made_it)
+        OK(ask(f, call));
+    fixture_reopen(f);
+    fixture_close(f);
+    char *text = dump(f);
+    fixture_remove(f);
+    return text;
+}
+
+static int sweep_write(const struct call *call, enum fault_kind kind, bool forever, int stride)
+{
+    char *before = outcome(call, false), *after = outcome(call, true);
+    int walked = 0;
+    assert_string_not_equal(before, after);
+    for (int place = 0, happened = 1; happened; place += stride) {
+        struct fixture *f = opened(call);
+        arm(kind, place, forever);
+        enum status status = ask(f, call);
+        happened = disarm(kind);
+        walked += happened;
+        if (status != STATUS_OK && (!happened || !says_it(kind, status)))
+            complain("%s, %s %d: %s: %s\n", call->name, fault_names[kind], place, status_name(status),
+                     f->err.message);
+        if ((kind == ALLOCATION || kind == FULL) && storage_writable(f->storage, &f->err) != STATUS_OK)
+            complain("%s, %s %d: the store takes no more: %s\n", call->name, fault_names[kind], place,
+                     f->err.message);
+        fixture_reopen(f);
+        fixture_close(f);
+        char *now = dump(f);
+        bool as_before = strcmp(now, before) == 0, as_after = strcmp(now, after) == 0;
+        if (!as_after && (!as_before || (status == STATUS_OK && !call->lazy)))
+            complain("%s, %s %d: %s, and stored is\n%.900s\n", call->name, fault_names[kind], place,
+                     status_name(status), now);
+        free(now);
+        fixture_remove(f);
+        assert_true(place < 100000);
+    }
+    free(before);
+    free(after);
+    return walked;
+}
+
+static void every_read(void **state)
+{
+    int walked[FAULTS] = {0};
+    for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++)
+        for (int forever = 0; forever < 2; forever++) {
+            walked[ALLOCATION] += sweep_read(&reads[i], ALLOCATION, forever, fault_stride(31));
+            walked[READ] += sweep_read(&reads[i], READ, forever, fault_stride(1));
+        }
+    print_message("%d allocations, %d reads\n", walked[ALLOCATION], walked[READ]);
+    assert_int_equal(complaints, 0);
+    assert_true(walked[ALLOCATION] > 200 && walked[READ] > 50);
+}
+
+static void every_write(void **state)
+{
+    static const int strides[FAULTS] = {61, 5, 11, 11, 1};
+    int walked[FAULTS] = {0};
+    for (size_t i = 0; i < sizeof writes / sizeof writes[0]; i++)
+        for (int kind = 0; kind < FAULTS; kind++)
+            for (int forever = 0; forever < 2; forever++)
+                walked[kind] += sweep_write(&writes[i], (enum fault_kind)kind, forever,
+                                            fault_stride(strides[kind] * (forever ? 5 : 1)));
+    print_message("%d allocations, %d reads, %d full, %d writes, %d syncs\n", walked[ALLOCATION], walked[READ],
+                  walked[FULL], walked[WRITE], walked[SYNC]);
+    assert_int_equal(complaints, 0);
+    assert_true(walked[ALLOCATION] > 200 && walked[READ] > 10 && walked[FULL] > 50 && walked[WRITE] > 50 &&
+                walked[SYNC] > 20);
+}
+
+/* Opened after an unclean stop, with jobs to put back: all the tables are checked. */
+static void every_opening(void **state)
+{
+    static const int strides[FAULTS] = {97, 3, 1, 1, 1};
+    int walked[FAULTS] = {0};
+    struct fixture *f = copied();
+    fixture_open(f);
+    fixture_close(f);
+    char *right = dump(f);
+    fixture_remove(f);
+    for (int kind = 0; kind < FAULTS; kind++)
+        for (int forever = 0; forever < 2; forever++)
+            for (int place = 0, happened = 1; happened; place += fault_stride(strides[kind])) {
+                f = copied();
+                sqlite3 *db;
+                assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+                assert_int_equal(sqlite3_exec(db, "UPDATE meta SET value = 0 WHERE key = 'clean'", NULL, NULL, NULL),
+                                 SQLITE_OK);
+                sqlite3_close(db);
+                error_clear(&f->err);
+                arm((enum fault_kind)kind, place, forever);
+                enum status status = storage_open(&f->options, &f->storage, &f->err);
+                happened = disarm((enum fault_kind)kind);
+                walked[kind] += happened;
+                if (status != STATUS_OK && (!happened || !says_it((enum fault_kind)kind, status) ||
+                                            strstr(f->err.message, f->folder) != NULL))
+                    complain("opening, %s %d: %s: %s\n", fault_names[kind], place, status_name(status),
+                             f->err.message);
+                fixture_reopen(f);
+                fixture_close(f);
+                char *now = dump(f);
+                if (strcmp(now, right) != 0)
+                    complain("after an opening with %s %d: %.900s\n", fault_names[kind], place, now);
+                free(now);
+                fixture_remove(f);
+            }
+    free(right);
+    print_message("%d allocations, %d reads, %d full, %d writes, %d syncs\n", walked[ALLOCATION], walked[READ],
+                  walked[FULL], walked[WRITE], walked[SYNC]);
+    assert_int_equal(complaints, 0);
+    assert_true(walked[ALLOCATION] > 50 && walked[READ] > 20);
+}
+
+static int setup(void **state)
+{
+    fault_vfs_register(0);
+    struct fixture *f = fixture_new();
+    f->options.vfs = FAULT_VFS;
+    f->options.maker = "tests";
+    fixture_open(f);
+    make_store(f);
+    fixture_close(f);
+    (void)memcpy(made.folder, f->folder, sizeof made.folder);
+    (void)memcpy(made.path, f->path, sizeof made.path);
+    *state = f;
+    return 0;
+}
+
+static int teardown_all(void **state)
+{
+    fixture_remove(*state);
+    fault_vfs_unregister();
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_read), cmocka_unit_test(every_write),
+                                       cmocka_unit_test(every_opening)};
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    fault_libraries();
+    return cmocka_run_group_tests(tests, setup, teardown_all);
+}

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""A disk that becomes full under the daemon, and has room again: what was acknowledged is there, the rest is refused in words, reads go on,
+and it takes jobs again by itself. The disk is a tmpfs of 64 MB in a mount namespace of its own, so this needs root; without: skipped (77).
+
+usage: wire_full.py MOTIFD"""
+import os
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from daemon import TINY, Daemon  # noqa: E402
+
+BODY = {"kind": "sparling", "preset": "digitcircle-quick", "config": TINY, "priority": -5}
+CSV = b"a,b,label\n" + b"1.25,2.5,x\n3.75,4.5,y\n" * 20000
+
+
+def fill(path):
+    """The disk, to its last page."""
+    with open(path, "wb", buffering=0) as file:
+        size = 1 << 20
+        while size >= 512:
+            try:
+                if file.write(bytes(size)) < size:
+                    size //= 2
+            except OSError:
+                size //= 2
+
+
+def await_ready(daemon, status):
+    end = time.monotonic() + 60
+    while daemon.ask("GET", "/readyz")[0] != status:
+        assert time.monotonic() < end, f"/readyz does not come to say {status}"
+        time.sleep(0.05)
+
+
+def submit_until(daemon, refused, most):
+    """The ids that were acknowledged before `refused` came, or all of `most`."""
+    ids = []
+    for _ in range(most):
+        status, headers, answer = daemon.ask("POST", "/v1/jobs", BODY)
+        if status == refused:
+            assert answer["status"] == refused and answer["title"], answer
+            return ids, headers
+        assert status == 201, (status, answer)
+        ids.append(answer["id"])
+    return ids, None
+
+
+def main(motifd, folder):
+    disk, data = os.path.join(folder, "motif.db"), os.path.join(folder, "data")
+    os.mkdir(data)
+    daemon = Daemon(motifd, disk, "--data", data, "--queue-limit", "100000", log=subprocess.DEVNULL)
+    filler = os.path.join(folder, "filler")
+    acknowledged = []
+    for times in range(3):
+        await_ready(daemon, 200)
+        more, _ = submit_until(daemon, 503, 3)
+        assert len(more) == 3
+        acknowledged += more
+        fill(filler)
+        await_ready(daemon, 503)
+        # The log may still have room for some.
+        more, headers = submit_until(daemon, 503, 5000)
+        assert headers is not None, "5,000 jobs were taken on a full disk"
+        acknowledged += more
+        time.sleep(1.5)  # the running job has had something to write
+        assert daemon.ask("PUT", "/v1/datasets/new", CSV, "text/csv")[0] == 503
+        assert daemon.ask("GET", "/healthz")[0] == 200
+        assert daemon.ask("GET", f"/v1/jobs/{acknowledged[0]}")[0] == 200
+        assert daemon.ask("GET", "/v1/datasets")[2]["datasets"] == [] or times > 0
+        os.unlink(filler)
+        await_ready(daemon, 200)
+        status, _, answer = daemon.ask("PUT", f"/v1/datasets/set-{times}", CSV, "text/csv")
+        assert status == 201, answer
+    for job in acknowledged:
+        assert daemon.ask("GET", f"/v1/jobs/{job}")[0] == 200, job
+    assert daemon.end() == 0
+    with sqlite3.connect(disk) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        stored = {row[0] for row in db.execute("SELECT id FROM job")}
+    assert stored == set(acknowledged), (len(stored), len(acknowledged))
+    print(f"ok full disk: {len(acknowledged)} jobs acknowledged, none lost or doubled")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        if os.geteuid() != 0:
+            print("skipped: only root may mount the small disk")
+            sys.exit(77)
+        with tempfile.TemporaryDirectory(prefix="motifd-full-") as where:
+            script = 'mount -t tmpfs -o size=64m,mode=700 none "$1" && shift 1 && exec "$@"'
+            probe = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", where, "true"], capture_output=True, text=True)
+            if probe.returncode != 0:
+                print("skipped: no mount namespaces here:", probe.stderr.strip())
+                sys.exit(77)
+            sys.exit(subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", where, sys.executable, __file__, sys.argv[1], where]).returncode)
+    main(sys.argv[1], sys.argv[2])
