@@ -29,11 +29,17 @@ struct options {
 
 /* ---- a communicator that looks at the clock ------------------------------------------------------------------ */
 
+enum { UPDATES = 4096 };
+enum call { GATHER, BROADCAST, START, WAIT, PROGRESS, CALLS };
+
 struct timed {
     struct comm comm;
     struct comm *inner;
     double waited, moved, called; /* seconds: before the others came; since then; thread time in the calls */
+    double part[CALLS];           /* of that thread time */
     int64_t calls, bytes;
+    double update[UPDATES], begun; /* that thread time of each update, which ends with the sums that are waited for */
+    int updates;
 };
 
 static double clock_of(clockid_t id)
@@ -57,10 +63,16 @@ static struct moment arrive(struct timed *t)
     return m;
 }
 
-static enum status leave(struct timed *t, struct moment since, size_t bytes, enum status status)
+static enum status leave(struct timed *t, enum call call, struct moment since, size_t bytes, enum status status)
 {
+    double spent = clock_of(CLOCK_THREAD_CPUTIME_ID) - since.thread;
     t->moved += clock_of(CLOCK_MONOTONIC) - since.wall;
-    t->called += clock_of(CLOCK_THREAD_CPUTIME_ID) - since.thread;
+    t->called += spent;
+    t->part[call] += spent;
+    if (call == WAIT && t->updates < UPDATES) {
+        t->update[t->updates++] = t->called - t->begun;
+        t->begun = t->called;
+    }
     t->calls++;
     t->bytes += (int64_t)bytes;
     return status;
@@ -71,28 +83,28 @@ static enum status timed_gather(struct comm *comm, const void *mine, const size_
 {
     struct timed *t = (struct timed *)comm;
     struct moment m = arrive(t);
-    return leave(t, m, bytes[comm->rank], t->inner->table->gather(t->inner, mine, bytes, all, err));
+    return leave(t, GATHER, m, bytes[comm->rank], t->inner->table->gather(t->inner, mine, bytes, all, err));
 }
 
 static enum status timed_broadcast(struct comm *comm, void *data, size_t bytes, int root, struct error *err)
 {
     struct timed *t = (struct timed *)comm;
     struct moment m = arrive(t);
-    return leave(t, m, bytes, comm_broadcast(t->inner, data, bytes, root, err));
+    return leave(t, BROADCAST, m, bytes, comm_broadcast(t->inner, data, bytes, root, err));
 }
 
 static enum status timed_start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err)
 {
     struct timed *t = (struct timed *)comm;
     struct moment m = {clock_of(CLOCK_MONOTONIC), clock_of(CLOCK_THREAD_CPUTIME_ID)};
-    return leave(t, m, count * (type == COMM_F64 ? 8 : 4), comm_start(t->inner, values, count, type, err));
+    return leave(t, START, m, count * (type == COMM_F64 ? 8 : 4), comm_start(t->inner, values, count, type, err));
 }
 
 static enum status timed_wait(struct comm *comm, struct error *err)
 {
     struct timed *t = (struct timed *)comm;
     struct moment m = arrive(t);
-    return leave(t, m, 0, comm_wait(t->inner, err));
+    return leave(t, WAIT, m, 0, comm_wait(t->inner, err));
 }
 
 static void timed_progress(struct comm *comm)
@@ -100,7 +112,7 @@ static void timed_progress(struct comm *comm)
     struct timed *t = (struct timed *)comm;
     struct moment m = {clock_of(CLOCK_MONOTONIC), clock_of(CLOCK_THREAD_CPUTIME_ID)};
     comm_progress(t->inner);
-    leave(t, m, 0, STATUS_OK);
+    leave(t, PROGRESS, m, 0, STATUS_OK);
 }
 
 static const struct comm_table TIMED = {timed_gather, timed_broadcast, timed_start, timed_wait, timed_progress};
@@ -205,7 +217,13 @@ static enum status by_stretches(struct rank_course *course, const struct options
     return status;
 }
 
-static void tell_time(const struct timed *t, const struct rank_witness *w)
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void tell_time(struct timed *t, const struct rank_witness *w)
 {
     double steps = (double)w->updates;
     printf("%.2f ms an update; in calls %.3f ms of thread time (%.1f calls, %.0f bytes), %.3f ms of wall time after "
@@ -213,6 +231,12 @@ static void tell_time(const struct timed *t, const struct rank_witness *w)
            "waiting %.2f ms\n",
            1e3 * w->seconds / steps, 1e3 * t->called / steps, (double)t->calls / steps, (double)t->bytes / steps,
            1e3 * t->moved / steps, 1e3 * t->waited / steps);
+    qsort(t->update, (size_t)t->updates, sizeof t->update[0], by_size);
+    printf("of the updates, the one with the least thread time in calls %.3f ms, the median %.3f\n",
+           1e3 * t->update[0], 1e3 * t->update[t->updates / 2]);
+    printf("of the thread time: small gathers %.3f ms, sums begun %.3f, waited for %.3f, driven %.3f\n",
+           1e3 * t->part[GATHER] / steps, 1e3 * t->part[START] / steps, 1e3 * t->part[WAIT] / steps,
+           1e3 * t->part[PROGRESS] / steps);
 }
 
 static enum status run(int argc, char **argv, struct comm *comm, bool *same, struct error *err)
@@ -229,7 +253,9 @@ static enum status run(int argc, char **argv, struct comm *comm, bool *same, str
         status = rank_configure(method, o.preset, o.set, config, err);
     struct rank_course course = {
         .method = method, .config = config, .data = o.data, .threads = o.threads, .updates = o.updates};
-    struct timed timed = {.comm = {.table = &TIMED, .rank = comm_rank(comm), .size = comm_size(comm)}, .inner = comm};
+    static struct timed timed;
+    timed =
+        (struct timed){.comm = {.table = &TIMED, .rank = comm_rank(comm), .size = comm_size(comm)}, .inner = comm};
     if (!status && o.stretch > 0)
         status = by_stretches(&course, &o, comm, w, same, err);
     else if (!status)

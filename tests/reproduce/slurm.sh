@@ -148,7 +148,8 @@ echo "the second run was cancelled; SIGTERM ended the job with 0"
 # A daemon outside, whose jobs are Slurm's.
 port=$(free_port)
 start_far() {
-    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 "$build/motifd" serve --listen "127.0.0.1:$port" --db "$work/far.db" \
+    rm -f "$work/far.out" # the line that is waited for
+    OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_mpi_yield_when_idle=1 "$build/motifd" serve --listen "127.0.0.1:$port" --db "$work/far.db" \
         --data "$work/plain" --threads-per-job 1 --executors slurm,thread --slurm-options "--partition low --exclusive --output $work/trainer.log" \
         >"$work/far.out" 2>>"$work/far.log" &
     daemon=$!
@@ -202,7 +203,7 @@ echo "job $id: cancelled through the API, and gone"
 
 if [ -x "$build/motif-train-mpi" ] && srun --mpi=list 2>&1 | grep -q pmix; then
     curl -fsS "http://127.0.0.1:$port/v1/jobs" -H 'Content-Type: application/json' \
-        -d '{"kind":"sparling","preset":"digitcircle-quick","ranks":2,"config":{"total_samples":800,"seed":5}}' >/dev/null
+        -d '{"kind":"sparling","preset":"digitcircle-quick","ranks":2,"config":{"total_samples":400,"test_samples":50,"motif_samples":50,"seed":5}}' >/dev/null
     call watch latest >"$work/watch.log" 2>&1 || fail "two ranks in Slurm failed: $(tail -n 3 "$work/watch.log")"
     call show latest --json | grep -q '"ranks": *2' || fail "it did not have two ranks"
     echo "two ranks by srun --mpi=pmix: trained"
