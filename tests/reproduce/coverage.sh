@@ -31,8 +31,8 @@ done
 command -v gcovr >/dev/null || { echo "gcovr is not installed (Debian package gcovr)"; exit 77; }
 
 # The compiler: gcc, and for sources of these rooms with counters.
-wrapper=$PWD/$build-cc
-mkdir -p "$build"
+wrapper=$PWD/$build-compiler/cc
+mkdir -p "$build-compiler"
 cat >"$wrapper.new" <<EOF
 #!/usr/bin/env bash
 # Written by tests/reproduce/coverage.sh.
