@@ -305,7 +305,8 @@ static void pass_lines(struct exchange *x, const cJSON *lines)
 static double number_of(const cJSON *root, const char *name)
 {
     const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
-    return cJSON_IsNumber(item) && item->valuedouble > 0 && item->valuedouble <= JSON_INTEGER ? item->valuedouble : 0.0;
+    return cJSON_IsNumber(item) && item->valuedouble > 0 && item->valuedouble <= JSON_INTEGER ? item->valuedouble
+                                                                                              : 0.0;
 }
 
 static void pass_counts(const struct exchange *x, const cJSON *root)
@@ -348,6 +349,21 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
     return status == STATUS_OK ? storage_lease_word(storage, lease->job, lease->epoch, sequence, err) : status;
 }
 
+/* What its trainer is to do. A job that a daemon left running while a wish was on its way has become what was wished
+ * at the next start, and a trainer elsewhere lives. */
+static enum status wish_of(const struct exchange *x, const char *id, enum job_wish *wish, struct error *err)
+{
+    struct storage_job job;
+    struct arena arena;
+    arena_init(&arena, 4096, 0);
+    enum status status = storage_job_get(x->api->options.storage, id, &arena, &job, err);
+    if (status == STATUS_OK) {
+        *wish = job.state == JOB_PAUSED ? JOB_WISH_PAUSE : job.state == JOB_CANCELLED ? JOB_WISH_CANCEL : job.wish;
+    }
+    arena_close(&arena);
+    return status;
+}
+
 void trainer_report(struct exchange *x)
 {
     static const char *const wishes[JOB_WISHES] = {"none", "pause", "cancel"};
@@ -368,7 +384,7 @@ void trainer_report(struct exchange *x)
     (void)pthread_mutex_unlock(&stripe->lock);
     cJSON_Delete(root);
     if (status == STATUS_OK) {
-        status = storage_job_wish(x->api->options.storage, lease.job, &wish, &err);
+        status = wish_of(x, lease.job, &wish, &err);
     }
     if (status != STATUS_OK) {
         respond_error(x, &err);

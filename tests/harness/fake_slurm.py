@@ -39,9 +39,9 @@ def lives(pid):
 
 
 def state(job):
-    if job["pid"] == 0:
-        return "PENDING"
-    return "RUNNING" if lives(job["pid"]) else None
+    if job["pid"] and lives(job["pid"]):
+        return "RUNNING"
+    return "PENDING" if job["pid"] == 0 or job["requeued"] else None
 
 
 def begin(job):
@@ -53,6 +53,7 @@ def begin(job):
         job["pid"] = subprocess.Popen([script, *job["words"]], env=job["environment"], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/",
                                       start_new_session=True).pid
     job["begun"] += 1
+    job["requeued"] = False
     store(job)
 
 
@@ -69,6 +70,8 @@ def end(job):
 def preempt(number):
     """For tests: ended, and begun again."""
     job = next(job for job in jobs() if job["number"] == number)
+    job["requeued"] = True  # it never leaves the queue
+    store(job)
     end(job)
     begin(job)
 
@@ -81,7 +84,7 @@ def main():
         number = len(jobs()) + 1
         assert "--hold" in options and "--parsable" in options and "--requeue" in options, options
         store({"number": number, "name": options[options.index("--job-name") + 1], "options": options, "words": words[at + 1:],
-               "script": sys.stdin.read(), "environment": dict(os.environ), "pid": 0, "begun": 0, "gone": False})
+               "script": sys.stdin.read(), "environment": dict(os.environ), "pid": 0, "begun": 0, "gone": False, "requeued": False})
         print("sbatch: a word to nobody", file=sys.stderr)
         print(number)
     elif name == "scontrol":

@@ -115,6 +115,23 @@ def another_daemon(daemon, fake, wanted, samples):
         none_lives(fake, job)
 
 
+def paused_meanwhile(daemon, fake, wanted, samples):
+    """A pause that no trainer has heard of when the daemon dies: the next one tells it."""
+    job = submit(daemon, total_samples=samples)
+    row = running(daemon, fake, job)
+    os.killpg(row["pid"], signal.SIGSTOP)
+    assert daemon.ask("POST", f"/v1/jobs/{job}/pause")[0] == 202
+    daemon.end(signal.SIGKILL)
+    daemon.start()
+    await_state(daemon, job, "paused")
+    os.killpg(row["pid"], signal.SIGCONT)
+    none_lives(fake, job)
+    assert show(daemon, job)["state"] == "paused"
+    assert daemon.ask("POST", f"/v1/jobs/{job}/resume")[0] == 202
+    compare(outcome(daemon, job), wanted)
+    assert len(of(fake, job)) == 2
+
+
 def ranks(daemon, fake):
     job = submit(daemon, ranks=2)
     result, _ = outcome(daemon, job)
@@ -153,6 +170,8 @@ def main():
             print("ok died", flush=True)
             another_daemon(daemon, fake, wanted, samples)
             print("ok another daemon", flush=True)
+            paused_meanwhile(daemon, fake, wanted, samples)
+            print("ok paused meanwhile", flush=True)
             if shutil.which("mpirun") and os.access(os.path.join(BESIDE, "motif-train-mpi"), os.X_OK):
                 ranks(daemon, fake)
                 print("ok ranks", flush=True)
