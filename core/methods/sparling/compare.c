@@ -53,8 +53,9 @@ static enum status compare_one(const struct method_model *model, const struct me
         status = list_maximal(&one, c->channels, s, &motifs, &count, err);
     if (!status)
         status = list_maximal(&two, c->others, s, &others, &other_count, err);
+    int reach = model->network->map.reach < with->network->map.reach ? model->network->map.reach : with->network->map.reach;
     if (!status)
-        agreement_add(c, motifs, count, others, other_count, READING_REACH);
+        agreement_add(c, motifs, count, others, other_count, reading_same(reach));
     inquiry_close(&one);
     inquiry_close(&two);
     return status;

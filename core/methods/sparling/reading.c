@@ -24,6 +24,11 @@ static bool near(const struct motif *a, const struct motif *b)
     return abs(a->row - b->row) <= READING_REACH && abs(a->col - b->col) <= READING_REACH;
 }
 
+int reading_same(int reach)
+{
+    return reach / 2 > READING_REACH ? reach / 2 : READING_REACH;
+}
+
 void reading_mark(struct read_motif *motifs, int count)
 {
     for (int i = 0; i < count; i++) {

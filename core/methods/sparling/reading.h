@@ -38,6 +38,9 @@ enum status reading_make(struct exec *e, struct network *network, const struct o
 /* The same of a motif map that is there already; the exec has begun. */
 enum status reading_of_map(struct exec *e, struct network *network, const struct open_domain *domain, struct tensor *motifs,
                            const float *input, const struct domain_truth *truth, struct reading *reading, struct error *err);
+/* How far apart, in both axes, motifs of two models may be and mark the same: each in the other's footprint, which is 2 (reach / 2) + 1
+ * positions wide. Where in it a model puts a motif is its own affair, and one end of a digit is as good as the other. */
+int reading_same(int reach);
 /* Which of the motifs no stronger one is near, and whether a weaker one is. */
 void reading_mark(struct read_motif *motifs, int count);
 void reading_close(struct reading *reading);

@@ -109,12 +109,13 @@ static void count_pair(const struct method_run *run, int64_t one, int64_t two, s
 {
     const struct evaluation *e = &run->evaluation;
     struct motif motifs[STUDY_EACH], others[STUDY_EACH];
+    int reach = reading_same(sparling_geometry(&run->config).reach);
     *sparse = true;
     for (int64_t i = 0; *sparse && i < STUDY_SAMPLES && i < (int64_t)e->row[e->rows - 1].motif_samples; i++) {
         int count = found_in(run, one, i, motifs), other_count = found_in(run, two, i, others);
         *sparse = count >= 0 && other_count >= 0;
         if (*sparse)
-            agreement_add(a, motifs, count, others, other_count, READING_REACH);
+            agreement_add(a, motifs, count, others, other_count, reach);
     }
 }
 
