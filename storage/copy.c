@@ -179,8 +179,10 @@ static enum status hash_file(int fd, struct storage_copy_report *report, struct 
     unsigned char digest[HASH_BYTES], *bytes = malloc(room);
     struct hash hash;
     ssize_t got = -1;
+    if (bytes == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read the copy again");
     hash_init(&hash);
-    while (bytes != NULL && (got = pread(fd, bytes, room, (off_t)report->bytes)) > 0) {
+    while ((got = pread(fd, bytes, room, (off_t)report->bytes)) > 0) {
         hash_add(&hash, bytes, (size_t)got);
         report->bytes += got;
     }

@@ -64,6 +64,7 @@ static _Noreturn void become_daemon(const struct daemon_process *daemon, const c
     (void)dup2(out, STDOUT_FILENO);
     (void)dup2(log, STDERR_FILENO);
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* no daemon outlives its test */
+    (void)signal(SIGHUP, SIG_DFL);          /* tests below nohup see what others see */
     (void)execv(binary(), argv);
     perror("execv");
     _exit(127);
