@@ -224,7 +224,8 @@ static enum status verdict(struct db *db, const char *answer, struct error *err)
     log_line(db->log, LOG_LEVEL_ERROR, "check of the database: %s", answer);
     const char *found = strstr(answer, reason);
     int code = found != NULL ? (int)strtol(found + strlen(reason) + 1, NULL, 10) : SQLITE_CORRUPT;
-    return db_fail(db, (code & 0xff) == SQLITE_IOERR ? code : SQLITE_CORRUPT, err);
+    bool other = (code & 0xff) == SQLITE_IOERR || code == SQLITE_NOMEM; /* the page may be sound */
+    return db_fail(db, other ? code : SQLITE_CORRUPT, err);
 }
 
 /* The first row is "ok", or there is none. */
