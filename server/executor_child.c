@@ -24,7 +24,6 @@ void child_sleep(int ms)
 unsigned long long child_begun(pid_t pid)
 {
     char path[64], text[512];
-    unsigned long long ticks = 0;
     (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
     FILE *file = fopen(path, "re");
     if (file == NULL) {
@@ -37,7 +36,7 @@ unsigned long long child_begun(pid_t pid)
     for (int field = 2; at != NULL && field < 22; field++) {
         at = strchr(at + 1, ' ');
     }
-    return at != NULL ? strtoull(at + 1, NULL, 10) : ticks;
+    return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
 }
 
 /* ---- start ------------------------------------------------------------------------------------------------ */

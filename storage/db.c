@@ -245,7 +245,10 @@ enum status db_check(struct db *db, const char *sql, struct error *err)
     struct error first = {0};
     enum status status = check_once(db, sql, &first);
     if (status == STATUS_CORRUPT && check_once(db, sql, NULL) == STATUS_OK)
-        return error_set(err, STATUS_IO, NULL, "the database could not be read at first, for a fault of the disk or for want of memory, and then was found sound");
+        return error_set(
+            err, STATUS_IO, NULL,
+            "the database could not be read at first, for a fault of the disk or for want of memory, and then was "
+            "found sound");
     return status == STATUS_OK ? STATUS_OK : error_set(err, status, NULL, "%s", first.message);
 }
 
