@@ -2,6 +2,7 @@
 
 #include <cpuid.h>
 #include <dirent.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -155,7 +156,11 @@ void facts_choose_blas(char **argv)
     }
     (void)setenv("OPENBLAS_NUM_THREADS", "1", 0); /* its own threads would only stand about */
     if (setenv("OPENBLAS_CORETYPE", best, 1) == 0 && setenv(REEXEC_GUARD, "1", 1) == 0) {
-        (void)execv("/proc/self/exe", argv);
+        char own[PATH_MAX];
+        ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
+        own[length > 0 ? length : 0] = '\0';
+        (void)execv(own, argv); /* by its path: the system calls a process by the last part of what was started */
+        (void)execv("/proc/self/exe", argv); /* no longer there */
     }
     (void)unsetenv("OPENBLAS_CORETYPE"); /* it did not start again: go on with what there is */
 }

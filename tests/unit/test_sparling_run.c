@@ -352,6 +352,38 @@ static void stage_end_comes_before_the_next_density(void **state)
     host_close(&host);
 }
 
+/* The bar never goes back. At the last density the samples that are left are said, before it no more than those. */
+static void progress_only_grows(void **state)
+{
+    struct run_host host;
+    struct sparling_config config;
+    struct method_progress progress;
+    double last = 0, left = INFINITY;
+    int final = 0;
+    configure(&config, NULL);
+    assert_ok(host_open(&host, 1, NULL, err));
+    struct method_run *run = start(&host, &config);
+    for (enum method_wish wish = METHOD_CONTINUE; wish != METHOD_DONE;) {
+        assert_ok(host_step(&host, method, run, &wish, err));
+        method->progress(run, &progress);
+        assert_true(progress.fraction >= last && progress.fraction <= 1);
+        last = progress.fraction;
+        if (run->phase >= PHASE_EVALUATE)
+            continue;
+        assert_true(progress.eta_samples >= 0 && progress.eta_samples <= (double)(1000 - run->samples));
+        if (!annealer_at_least(&run->annealer, &run->rule) || run->annealer.pending)
+            continue;
+        final++;
+        assert_near(progress.eta_samples, (double)(1000 - run->samples), 0);
+        assert_true(progress.eta_samples <= left && progress.fraction >= 0.95 / 2);
+        left = progress.eta_samples;
+    }
+    assert_true(final > 5);
+    assert_near(last, 1, 0);
+    method->destroy(run);
+    host_close(&host);
+}
+
 /* The evaluation's figures against sums taken here, one picture at a time. */
 static void evaluation_is_what_it_says(void **state)
 {
@@ -662,6 +694,7 @@ int main(void)
         cmocka_unit_test(schedules_fall_from_where_they_start),
         cmocka_unit_test(seeds_differ),
         cmocka_unit_test(stage_end_comes_before_the_next_density),
+        cmocka_unit_test(progress_only_grows),
         cmocka_unit_test(evaluation_is_what_it_says),
         cmocka_unit_test(warm_start_takes_weights_only),
         cmocka_unit_test(evaluation_job_uses_its_seed),

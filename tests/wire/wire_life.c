@@ -190,6 +190,18 @@ static void drain(void **state)
     remove_job(id);
 }
 
+/* ps and pgrep find it, also where it started again for the right kernels. */
+static void called_motifd(void **state)
+{
+    char path[64], name[32] = "";
+    (void)snprintf(path, sizeof path, "/proc/%d/comm", (int)served.pid);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    assert_non_null(fgets(name, sizeof name, file));
+    (void)fclose(file);
+    assert_string_equal(name, "motifd\n");
+}
+
 static void interrupt_ends_too(void **state)
 {
     daemon_signal(&served, SIGINT);
@@ -314,6 +326,7 @@ int main(void)
         cmocka_unit_test(pause_resume_cancel),
         cmocka_unit_test(waiting_jobs),
         cmocka_unit_test(drain),
+        cmocka_unit_test(called_motifd),
         cmocka_unit_test(interrupt_ends_too),
         cmocka_unit_test(terminated_at_any_moment),
         cmocka_unit_test(one_owner),

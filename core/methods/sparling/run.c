@@ -303,9 +303,11 @@ void sparling_progress(const struct method_run *run, struct method_progress *out
 {
     static const char *const stages[] = {"training", "validating", "evaluating", "done"};
     static const double training = 0.95; /* share of the bar */
+    static const double annealing = 0.5; /* of that: the last density takes about as long as all before it */
     double total = (double)run->config.total_samples, samples = (double)run->samples;
-    double ended = (double)(run->annealer.stage + run->annealer.pending) / stages_of(run);
-    double part = fmin(1, fmax(samples / total, ended));
+    double before_last = stages_of(run) - 1, ended = (double)(run->annealer.stage + run->annealer.pending);
+    double annealed = before_last > 0 ? annealing * fmin(1, ended / before_last) : 0;
+    double part = fmin(1, ended > before_last ? 1 : fmax(samples / total, annealed));
     *out = (struct method_progress){
         .step = run->study.updates_before + run->updates,
         .samples = run->study.samples_before + run->samples,
@@ -313,7 +315,8 @@ void sparling_progress(const struct method_run *run, struct method_progress *out
         .density = run->annealer.density,
         .target_accuracy = run->annealer.target,
         .accuracy = run->accuracy,
-        .eta_samples = part > 0 ? fmin(total - samples, samples * (1 / part - 1)) : total,
+        .eta_samples =
+            part > 0 && ended < before_last ? fmin(total - samples, samples * (1 / part - 1)) : total - samples,
         .stage = stages[run->phase],
     };
     if (run->phase >= PHASE_EVALUATE) {
