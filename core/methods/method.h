@@ -61,7 +61,7 @@ struct method_estimate {
     double flops_per_sample;      /* of training: forward and backward */
     int64_t memory_bytes;         /* peak of a run */
     int64_t checkpoint_bytes;
-    int64_t samples;              /* the cap, or the least number the schedule needs if smaller */
+    int64_t samples;              /* that training is likely to take, no more than the cap */
     double gflops;                /* of a thread at this work where that is known to differ from training; 0: as training */
 };
 

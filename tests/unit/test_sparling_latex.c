@@ -55,7 +55,7 @@ static void paper_network(void **state)
     assert_int_equal(sparling_geometry(&config).grid_cols, 45);
     assert_ok(sparling_estimate(&config, &estimate, err));
     assert_int_equal(estimate.parameters, 46949052);
-    assert_int_equal(estimate.samples, 39 * 20000);
+    assert_int_equal(estimate.samples, 2 * 39 * 20000);
 }
 
 /* A label is the formula without START and END, its names make the source, boxes and picture are the generator's. */

@@ -113,7 +113,10 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
     const struct sparling_config *c = config;
     int64_t parameters = sparling_parameters_g(c) + sparling_parameters_sparse(c) + sparling_parameters_h(c);
     double stages = 1 + floor(log(sparling_last_density(c) / c->density_start) / log(c->density_factor) + 0.5);
-    double least = stages * (double)c->validation_every;
+    /* A stage that the plateau rule ends takes as many validations; the last density takes about as long as all
+     * before it. */
+    double validations = stages * fmax(1, (double)c->plateau_validations);
+    double likely = 2 * (validations * (double)c->validation_every + (double)c->curriculum);
 
     out->parameters = parameters;
     out->flops_per_sample = 3 * 2 * sparling_macs(c, domain_shape(c).longest + 1);
@@ -122,7 +125,7 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
         out->checkpoint_bytes += (int64_t)sizeof(struct topk) * (domain_shape(c).tokens - 1);
     out->memory_bytes =
         16 * parameters + (int64_t)(4 * activation_floats(c) * (double)c->batch) + (int64_t)(16 << 20);
-    out->samples = least < (double)c->total_samples ? (int64_t)least : c->total_samples;
+    out->samples = likely < (double)c->total_samples ? (int64_t)likely : c->total_samples;
     out->samples *= c->seeds;
     return STATUS_OK;
 }
