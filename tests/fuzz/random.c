@@ -1,7 +1,8 @@
 /* Drives a fuzz target without libFuzzer: the seeds, then changed, cut, joined and wholly random bytes from a fixed
- * generator. FUZZ_ROUNDS in the environment sets how many (20000). Arguments are files of a corpus: further seeds. */
+ * generator. FUZZ_ROUNDS in the environment sets how many (20000). An argument is a folder of further seeds. */
 #include "tests/fuzz/fuzz.h"
 
+#include <dirent.h>
 #include <string.h>
 
 #define BYTES 16384
@@ -9,24 +10,40 @@
 static struct fuzz_seed *seeds; /* those of the target, then the files */
 static size_t seed_count;
 
-static struct fuzz_seed load(const char *path)
+/* As long as the file is, so that a sanitizer sees every byte beyond. */
+static struct fuzz_seed load(const char *folder, const char *name)
 {
+    char path[4096];
+    FUZZ_CHECK(snprintf(path, sizeof path, "%s/%s", folder, name) < (int)sizeof path);
     FILE *file = fopen(path, "rb");
-    char *bytes = malloc(1 << 20);
+    char *bytes = malloc(1 << 20), *exact;
     FUZZ_CHECK(file != NULL && bytes != NULL);
     size_t size = fread(bytes, 1, 1 << 20, file);
-    FUZZ_CHECK(fclose(file) == 0);
-    return (struct fuzz_seed){bytes, size};
+    FUZZ_CHECK(fclose(file) == 0 && (exact = malloc(size > 0 ? size : 1)) != NULL);
+    memcpy(exact, bytes, size);
+    free(bytes);
+    return (struct fuzz_seed){exact, size};
 }
 
-static void collect(int count, char **paths)
+static int visible(const struct dirent *entry)
 {
+    return entry->d_name[0] != '.';
+}
+
+static void collect(const char *folder)
+{
+    struct dirent **files = NULL;
+    int count = folder != NULL ? scandir(folder, &files, visible, alphasort) : 0;
+    FUZZ_CHECK(count >= 0);
     seeds = malloc((fuzz_seed_count + (size_t)count) * sizeof *seeds);
     FUZZ_CHECK(seeds != NULL);
     for (seed_count = 0; seed_count < fuzz_seed_count; seed_count++)
         seeds[seed_count] = fuzz_seeds[seed_count];
-    for (int i = 0; i < count; i++)
-        seeds[seed_count++] = load(paths[i]);
+    for (int i = 0; i < count; i++) {
+        seeds[seed_count++] = load(folder, files[i]->d_name);
+        free(files[i]);
+    }
+    free(files);
     FUZZ_CHECK(seed_count > 0);
 }
 
@@ -90,7 +107,7 @@ static size_t make(uint8_t *out)
 
 int main(int argc, char **argv)
 {
-    collect(argc - 1, argv + 1);
+    collect(argc > 1 ? argv[1] : NULL);
     const char *wanted = getenv("FUZZ_ROUNDS");
     long rounds = wanted != NULL ? strtol(wanted, NULL, 10) : 20000;
     uint8_t scratch[BYTES * 2];
