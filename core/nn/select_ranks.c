@@ -112,40 +112,54 @@ enum status select_ranks(struct exec *e, const struct kth_set *set, bool togethe
     return status;
 }
 
+/* What a rank gives to the others, in one message: a head for each group, then `most` values for each. */
+struct head {
+    int64_t sum, count;
+};
+
+static size_t part_bytes(size_t groups, size_t most)
+{
+    size_t bytes = groups * (sizeof(struct head) + most * sizeof(real)), unit = _Alignof(struct head);
+    return (bytes + unit - 1) / unit * unit;
+}
+
+/* Group g's largest of all ranks into `values`; `merged` has room for those of all. */
+static void merge_group(const char *all, size_t ranks, size_t groups, size_t g, size_t most, real *merged,
+                        real *values, int *count, int64_t *sum)
+{
+    size_t n = 0;
+    *sum = 0;
+    for (size_t r = 0; r < ranks; r++) {
+        const struct head *heads = (const struct head *)(const void *)(all + r * part_bytes(groups, most));
+        const real *from = (const real *)(const void *)(heads + groups) + g * most;
+        memcpy(merged + n, from, (size_t)heads[g].count * sizeof *merged);
+        n += (size_t)heads[g].count;
+        *sum = *sum < 0 || heads[g].sum < 0 ? -1 : *sum + heads[g].sum;
+    }
+    size_t keep = n < most ? n : most;
+    if (keep < n) /* partitions: what follows the k-th is not smaller */
+        select_kth(merged, n, n - keep + 1);
+    memcpy(values, merged + n - keep, keep * sizeof *values);
+    *count = (int)keep;
+}
+
 enum status largest_ranks(struct exec *e, int groups, int most, real *values, int *count, int64_t *sum,
                           struct error *err)
 {
-    size_t ranks = (size_t)comm_size(e->comm), room = (size_t)most;
-    struct head {
-        int64_t sum;
-        int count;
-    } *head = arena_zalloc(e->arena, (ranks + 1) * (size_t)groups, sizeof *head);
-    real *all = arena_alloc(e->arena, ranks * (size_t)groups * room * sizeof *all);
+    size_t ranks = (size_t)comm_size(e->comm), room = (size_t)most, bytes = part_bytes((size_t)groups, room);
+    char *mine = arena_zalloc(e->arena, 1, bytes), *all = arena_alloc(e->arena, ranks * bytes);
     real *merged = arena_alloc(e->arena, ranks * room * sizeof *merged);
-    if (head == NULL || all == NULL || merged == NULL)
+    if (mine == NULL || all == NULL || merged == NULL)
         return no_memory(err);
-    struct head *own = head + ranks * (size_t)groups;
+    struct head *head = (struct head *)(void *)mine;
+    real *own = (real *)(void *)(head + groups);
     for (int g = 0; g < groups; g++) {
-        own[g] = (struct head){sum[g], count[g]};
-        memset(values + (size_t)g * room + count[g], 0, (room - (size_t)count[g]) * sizeof *values);
+        head[g] = (struct head){sum[g], count[g]};
+        memcpy(own + (size_t)g * room, values + (size_t)g * room, (size_t)count[g] * sizeof *own);
     }
-    enum status status = comm_gather(e->comm, own, (size_t)groups * sizeof *own, head, err);
-    if (!status)
-        status = comm_gather(e->comm, values, (size_t)groups * room * sizeof *values, all, err);
-    for (int g = 0; !status && g < groups; g++) {
-        size_t n = 0;
-        sum[g] = 0;
-        for (size_t r = 0; r < ranks; r++) {
-            const struct head *h = &head[r * (size_t)groups + (size_t)g];
-            memcpy(merged + n, all + (r * (size_t)groups + (size_t)g) * room, (size_t)h->count * sizeof *merged);
-            n += (size_t)h->count;
-            sum[g] = sum[g] < 0 || h->sum < 0 ? -1 : sum[g] + h->sum;
-        }
-        size_t keep = n < room ? n : room;
-        if (keep < n) /* partitions: what follows the k-th is not smaller */
-            select_kth(merged, n, n - keep + 1);
-        memcpy(values + (size_t)g * room, merged + n - keep, keep * sizeof *values);
-        count[g] = (int)keep;
-    }
+    enum status status = comm_gather(e->comm, mine, bytes, all, err);
+    for (int g = 0; !status && g < groups; g++)
+        merge_group(all, ranks, (size_t)groups, (size_t)g, room, merged, values + (size_t)g * room, &count[g],
+                    &sum[g]);
     return status;
 }

@@ -297,7 +297,8 @@ static void take_top(struct sparse *s, struct quantile_task *task, int channel, 
         s->bound[channel] = select_kth(list->values, have, (size_t)(list->have - wanted));
 }
 
-/* The largest values of all ranks, of which each has the largest of its own. */
+/* The largest values of all ranks, of which each has the largest of its own. A rank that had no memory to look for
+ * them (t: NULL) says so with what it gives, so all go the slower way together. */
 static bool run_top_ranks(struct exec *e, struct sparse *s, const struct top_task *t, struct quantile_task *task,
                           int64_t top, real *room)
 {
@@ -310,12 +311,13 @@ static bool run_top_ranks(struct exec *e, struct sparse *s, const struct top_tas
         return false;
     }
     for (int c = 0; c < channels; c++) {
-        int64_t n = all[c] = top_values(t, c, room);
+        int64_t n = all[c] = t == NULL ? -1 : top_values(t, c, room);
         count[c] = (int)(n < 0 ? 0 : n < most ? n : most);
         if (n > most) /* partitions: what follows the k-th is not smaller */
             select_kth(room, (size_t)n, (size_t)(n - most + 1));
-        memcpy(values + (size_t)c * (size_t)most, room + (n > most ? n - most : 0),
-               (size_t)count[c] * sizeof *values);
+        if (count[c] > 0)
+            memcpy(values + (size_t)c * (size_t)most, room + (n > most ? n - most : 0),
+                   (size_t)count[c] * sizeof *values);
     }
     if (largest_ranks(e, channels, most, values, count, all, &e->error) != STATUS_OK)
         return false;
@@ -341,11 +343,13 @@ static bool run_top(struct exec *e, struct sparse *s, const struct tensor *z, st
     t.count = arena_zalloc(e->arena, lists, sizeof *t.count);
     t.list = arena_alloc(e->arena, lists * (size_t)t.room * sizeof *t.list);
     real *values = arena_alloc(e->arena, (size_t)images * (size_t)t.room * sizeof *values);
-    if (t.count == NULL || t.list == NULL || values == NULL)
-        return false; /* the other way needs less */
-    pool_run(e->pool, top_task, &t, images * blocks);
+    bool room = t.count != NULL && t.list != NULL && values != NULL;
+    if (room)
+        pool_run(e->pool, top_task, &t, images * blocks);
     if (e->comm != NULL)
-        return run_top_ranks(e, s, &t, task, top, values);
+        return run_top_ranks(e, s, room ? &t : NULL, task, top, values);
+    if (!room)
+        return false; /* the other way needs less */
     bool given = true, sound = true;
     for (int c = 0; c < s->config.channels && given; c++) {
         int64_t n = top_values(&t, c, values);

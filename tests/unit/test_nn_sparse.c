@@ -1,6 +1,7 @@
 /* The sparse layer: quantile rules against sorting, momentum, collection, and the behaviour its authors' package
  * promises on Gaussian data. */
 #include <math.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,6 +127,89 @@ static void few_large_values_are_exact(void **state)
         free(values);
         layer_close(&l);
     }
+}
+
+/* ---- ranks ---------------------------------------------------------------------------------------- */
+
+enum { HALF = 16, STEPS = 4, STARVED = 2, SPARE = 3 << 19 };
+
+struct half { /* a rank with half of the images */
+    struct layer layer;
+    const real *steps; /* [STEPS][2 * HALF images] */
+    struct comm *comm;
+    double density;
+    bool starved; /* at step STARVED memory for the slower way, which step 0 goes, and not for the quick one */
+    size_t peak[STEPS];
+    real thresholds[STEPS][18];
+    struct error error;
+    pthread_t thread;
+};
+
+static void *half_steps(void *context)
+{
+    struct half *h = context;
+    struct layer *l = &h->layer;
+    for (int step = 0; step < STEPS; step++) {
+        size_t offset = (2 * (size_t)step + (size_t)comm_rank(h->comm)) * l->count;
+        memcpy(l->planes, h->steps + offset, l->count * sizeof(real));
+        arena_close(&l->arena);
+        arena_init(&l->arena, 4096, h->starved && step == STARVED ? h->peak[0] + SPARE : 0);
+        exec_begin(&l->exec, true, (uint64_t)step);
+        exec_set_share(&l->exec, comm_rank(h->comm) * HALF, HALF, 2 * HALF);
+        l->exec.comm = h->comm;
+        struct tensor *z = tensor_from_planes(&l->exec, l->planes, &l->shape, true);
+        sparse_forward(&l->exec, l->sparse, z, h->density, false);
+        if (exec_status(&l->exec, &h->error) != STATUS_OK) {
+            comm_threads_leave(h->comm);
+            break;
+        }
+        memcpy(h->thresholds[step], sparse_thresholds(l->sparse), sizeof h->thresholds[step]);
+        h->peak[step] = l->arena.peak_bytes;
+    }
+    return NULL;
+}
+
+/* A rank that alone has no memory for the quick way tells the others: nobody waits, and thresholds are the exact ones. */
+static void one_rank_without_memory(void **state)
+{
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 18, .momentum = 0.0};
+    struct map_shape shape = {HALF, 18, 30, 40, 1, 1};
+    struct half ranks[2] = {0};
+    struct comm *comms[2];
+    assert_int_equal(comm_threads_create(2, comms, NULL), STATUS_OK);
+    size_t both = 2 * (size_t)HALF * 18 * 30 * 40;
+    real *steps = calloc(STEPS * both, sizeof *steps);
+    struct philox from = philox_stream(5, 0, 0);
+    for (size_t i = 0; i < STEPS * both; i++)
+        steps[i] = (real)philox_normal(&from, i);
+    for (int r = 0; r < 2; r++) {
+        layer_open(&ranks[r].layer, &config, shape);
+        ranks[r].steps = steps;
+        ranks[r].comm = comms[r];
+        ranks[r].density = 500.0 / (2 * HALF * 30 * 40);
+        ranks[r].starved = r == 1;
+        assert_int_equal(pthread_create(&ranks[r].thread, NULL, half_steps, &ranks[r]), 0);
+    }
+    for (int r = 0; r < 2; r++)
+        pthread_join(ranks[r].thread, NULL);
+    assert_true(ranks[1].peak[1] > ranks[1].peak[0] + SPARE); /* what the quick way takes is not there at STARVED */
+    for (int r = 1; r >= 0; r--)
+        if (ranks[r].error.code != STATUS_OK)
+            fail_msg("rank %d: %s (%zu bytes in step 0, %zu in step 1)", r, ranks[r].error.message, ranks[r].peak[0], ranks[r].peak[1]);
+    struct layer whole;
+    shape.images = 2 * HALF;
+    layer_open(&whole, &config, shape);
+    for (int step = 0; step < STEPS; step++) {
+        memcpy(whole.planes, steps + (size_t)step * both, both * sizeof *steps);
+        pass(&whole, true, ranks[0].density, false);
+        for (int r = 0; r < 2; r++)
+            assert_memory_equal(ranks[r].thresholds[step], sparse_thresholds(whole.sparse), 18 * sizeof(real));
+    }
+    layer_close(&whole);
+    for (int r = 0; r < 2; r++)
+        layer_close(&ranks[r].layer);
+    comm_threads_destroy(comms);
+    free(steps);
 }
 
 static void kth_value(void **state)
@@ -535,6 +619,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kth_value),
         cmocka_unit_test(few_large_values_are_exact),
+        cmocka_unit_test(one_rank_without_memory),
         cmocka_unit_test(quantile_rules),
         cmocka_unit_test(interpolated),
         cmocka_unit_test(frozen_in_evaluation),
