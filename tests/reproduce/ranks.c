@@ -29,15 +29,23 @@ struct options {
 
 /* ---- a communicator that looks at the clock ------------------------------------------------------------------ */
 
-enum { UPDATES = 4096 };
+enum { UPDATES = 4096, EACH = 1 << 16 };
 enum call { GATHER, BROADCAST, START, WAIT, PROGRESS, CALLS };
+static const char *const call_name[CALLS] = {"small gathers", "broadcasts", "sums begun", "sums waited for",
+                                             "sums driven"};
+
+struct each {
+    double thread, wall; /* seconds of one call */
+    size_t bytes;
+};
 
 struct timed {
     struct comm comm;
     struct comm *inner;
     double waited, moved, called; /* seconds: before the others came; since then; thread time in the calls */
-    double part[CALLS];           /* of that thread time */
-    int64_t calls, bytes;
+    int64_t bytes;
+    struct each *each[CALLS]; /* [EACH] the first of them */
+    int64_t count[CALLS];
     double update[UPDATES], begun; /* that thread time of each update, which ends with the sums that are waited for */
     int updates;
 };
@@ -53,11 +61,20 @@ struct moment {
     double wall, thread;
 };
 
-/* Everybody is here: what comes now is not waiting for somebody who still computes. */
+/* Everybody is here, and on a core: what comes now is neither waiting for somebody who still computes, nor for one
+ * whose core another program has. Meets until that takes no longer than a message there and back does. */
 static struct moment arrive(struct timed *t)
 {
-    double began = clock_of(CLOCK_MONOTONIC), least = 0;
-    comm_least(t->inner, &least, 1, NULL);
+    const double prompt = 10e-6;
+    double began = clock_of(CLOCK_MONOTONIC), last = began, took = 1;
+    for (int i = 0; i < 20; i++) {
+        comm_most(t->inner, &took, 1, NULL); /* what the last took whoever was slowest: all see the same */
+        double now = clock_of(CLOCK_MONOTONIC), most = took;
+        took = now - last;
+        last = now;
+        if (i > 0 && most <= prompt)
+            break;
+    }
     struct moment m = {clock_of(CLOCK_MONOTONIC), clock_of(CLOCK_THREAD_CPUTIME_ID)};
     t->waited += m.wall - began;
     return m;
@@ -65,15 +82,17 @@ static struct moment arrive(struct timed *t)
 
 static enum status leave(struct timed *t, enum call call, struct moment since, size_t bytes, enum status status)
 {
-    double spent = clock_of(CLOCK_THREAD_CPUTIME_ID) - since.thread;
-    t->moved += clock_of(CLOCK_MONOTONIC) - since.wall;
-    t->called += spent;
-    t->part[call] += spent;
+    struct each now = {clock_of(CLOCK_THREAD_CPUTIME_ID) - since.thread, clock_of(CLOCK_MONOTONIC) - since.wall,
+                       bytes};
+    t->moved += now.wall;
+    t->called += now.thread;
+    if (t->count[call] < EACH)
+        t->each[call][t->count[call]] = now;
+    t->count[call]++;
     if (call == WAIT && t->updates < UPDATES) {
         t->update[t->updates++] = t->called - t->begun;
         t->begun = t->called;
     }
-    t->calls++;
     t->bytes += (int64_t)bytes;
     return status;
 }
@@ -223,20 +242,50 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* Calls of one kind, those of one size together: what is exchanged, and what it takes where nobody is in the way. */
+static void tell_calls(struct timed *t, enum call call, double steps)
+{
+    struct each *each = t->each[call];
+    int64_t n = t->count[call] < EACH ? t->count[call] : EACH;
+    double sum = 0, typical = 0;
+    double *sorted = calloc((size_t)n + 1, sizeof *sorted);
+    bool *seen = calloc((size_t)n + 1, sizeof *seen);
+    for (int64_t i = 0; sorted && seen && i < n; i++) {
+        size_t same = 0;
+        for (int64_t k = i; !seen[i] && k < n; k++)
+            if (each[k].bytes == each[i].bytes) {
+                seen[k] = k > i;
+                sorted[same++] = each[k].thread;
+            }
+        if (same == 0)
+            continue;
+        qsort(sorted, same, sizeof *sorted, by_size);
+        typical += sorted[same / 2] * (double)same / steps;
+        printf("    %6.2f an update of %7zu bytes: thread time %.1f us, the median; %.1f the least\n",
+               (double)same / steps, each[i].bytes, 1e6 * sorted[same / 2], 1e6 * sorted[0]);
+    }
+    for (int64_t i = 0; i < n; i++)
+        sum += each[i].thread;
+    printf("%s: %.2f an update, %.3f ms of thread time in all, %.3f ms by the medians\n", call_name[call],
+           (double)t->count[call] / steps, 1e3 * sum / steps, 1e3 * typical);
+    free(sorted);
+    free(seen);
+}
+
 static void tell_time(struct timed *t, const struct rank_witness *w)
 {
     double steps = (double)w->updates;
-    printf("%.2f ms an update; in calls %.3f ms of thread time (%.1f calls, %.0f bytes), %.3f ms of wall time after "
-           "all had come; "
-           "waiting %.2f ms\n",
-           1e3 * w->seconds / steps, 1e3 * t->called / steps, (double)t->calls / steps, (double)t->bytes / steps,
-           1e3 * t->moved / steps, 1e3 * t->waited / steps);
+    printf(
+        "%.2f ms an update; in calls %.3f ms of thread time (%.0f bytes), %.3f ms of wall time after all had come; "
+        "waiting %.2f ms\n",
+        1e3 * w->seconds / steps, 1e3 * t->called / steps, (double)t->bytes / steps, 1e3 * t->moved / steps,
+        1e3 * t->waited / steps);
     qsort(t->update, (size_t)t->updates, sizeof t->update[0], by_size);
     printf("of the updates, the one with the least thread time in calls %.3f ms, the median %.3f\n",
            1e3 * t->update[0], 1e3 * t->update[t->updates / 2]);
-    printf("of the thread time: small gathers %.3f ms, sums begun %.3f, waited for %.3f, driven %.3f\n",
-           1e3 * t->part[GATHER] / steps, 1e3 * t->part[START] / steps, 1e3 * t->part[WAIT] / steps,
-           1e3 * t->part[PROGRESS] / steps);
+    for (enum call call = 0; call < CALLS; call++)
+        if (t->count[call] > 0)
+            tell_calls(t, call, steps);
 }
 
 static enum status run(int argc, char **argv, struct comm *comm, bool *same, struct error *err)
@@ -256,6 +305,11 @@ static enum status run(int argc, char **argv, struct comm *comm, bool *same, str
     static struct timed timed;
     timed =
         (struct timed){.comm = {.table = &TIMED, .rank = comm_rank(comm), .size = comm_size(comm)}, .inner = comm};
+    for (enum call call = 0; !status && call < CALLS; call++) {
+        timed.each[call] = calloc(EACH, sizeof *timed.each[call]);
+        if (!timed.each[call])
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
+    }
     if (!status && o.stretch > 0)
         status = by_stretches(&course, &o, comm, w, same, err);
     else if (!status)
@@ -265,6 +319,8 @@ static enum status run(int argc, char **argv, struct comm *comm, bool *same, str
         tell_time(&timed, w);
         printf("%.2f ms of processor time an update\n", 1e3 * before / (double)w->updates);
     }
+    for (enum call call = 0; call < CALLS; call++)
+        free(timed.each[call]);
     free(config);
     free(w);
     return status;

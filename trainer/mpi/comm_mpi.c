@@ -15,12 +15,15 @@
 
 enum { PENDING = 256 };
 
+/* Memory stays with its place in the row: a step's sums are those of the step before, and fresh pages cost more than
+ * their numbers. */
 struct sum {
     void *values;
     size_t count;
     enum comm_type type;
-    char *parts;          /* [ranks][this rank's share] as they come in */
-    int *counts, *places; /* [3][ranks], [3][ranks]: sent, received, given back */
+    char *parts;          /* [ranks - 1][this rank's share] as the others' come in */
+    size_t room;          /* bytes of it */
+    int *counts, *places; /* [3][ranks], [3][ranks]: sent and received, of others alone; given back */
     MPI_Request request;
     enum { COMING, GOING, DONE } state;
 };
@@ -91,8 +94,25 @@ static void drop(struct sum *s)
 {
     free(s->parts);
     free(s->counts);
-    s->parts = NULL;
-    s->counts = NULL;
+    *s = (struct sum){0};
+}
+
+/* Which of the parts is rank r's. This rank's own stays where it is. */
+static int place_of(const struct comm *comm, int r)
+{
+    return r < comm->rank ? r : r - 1;
+}
+
+static bool make_room(struct sum *s, size_t bytes, int ranks)
+{
+    if (s->counts == NULL)
+        s->counts = calloc(6 * (size_t)ranks, sizeof *s->counts);
+    if (s->room < bytes) {
+        free(s->parts);
+        s->parts = malloc(bytes);
+        s->room = s->parts ? bytes : 0;
+    }
+    return s->counts != NULL && s->room >= bytes;
 }
 
 static enum status start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err)
@@ -103,20 +123,21 @@ static enum status start(struct comm *comm, void *values, size_t count, enum com
         return error_set(err, STATUS_LIMIT, NULL, "too many sums at a time, or more than %d numbers", INT_MAX);
     struct sum *s = &c->sum[c->pending];
     size_t own = (size_t)comm_share(comm, (int64_t)count).count;
-    *s = (struct sum){.values = values, .count = count, .type = type};
-    s->parts = malloc((size_t)ranks * own * width_of(type) + 1);
-    s->counts = calloc(6 * (size_t)ranks, sizeof *s->counts);
-    if (!s->parts || !s->counts) {
-        drop(s);
+    if (!make_room(s, (size_t)(ranks - 1) * own * width_of(type), ranks))
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the parts of %zu numbers", count);
-    }
+    s->values = values;
+    s->count = count;
+    s->type = type;
+    s->state = COMING;
     s->places = s->counts + 3 * ranks;
     for (int r = 0; r < ranks; r++) {
         struct comm_share other = comm_share_of((int64_t)count, r, ranks);
-        s->counts[r] = s->counts[2 * ranks + r] = (int)other.count;
+        bool self = r == comm->rank;
+        s->counts[r] = self ? 0 : (int)other.count;
         s->places[r] = s->places[2 * ranks + r] = (int)other.first;
-        s->counts[ranks + r] = (int)own;
-        s->places[ranks + r] = (int)own * r;
+        s->counts[ranks + r] = self ? 0 : (int)own;
+        s->places[ranks + r] = self ? 0 : (int)own * place_of(comm, r);
+        s->counts[2 * ranks + r] = (int)other.count;
     }
     c->pending++;
     return told(MPI_Ialltoallv(values, s->counts, s->places, kind_of(type), s->parts, s->counts + ranks,
@@ -131,9 +152,10 @@ static int give(struct mpi_comm *c, struct sum *s)
     int ranks = c->comm.size;
     struct comm_share own = comm_share(&c->comm, (int64_t)s->count);
     size_t width = width_of(s->type);
+    char *sum = (char *)s->values + (size_t)own.first * width;
     for (int r = 0; r < ranks; r++)
-        from[r] = s->parts + (size_t)r * (size_t)own.count * width;
-    comm_add((char *)s->values + (size_t)own.first * width, from, ranks, (size_t)own.count, s->type);
+        from[r] = r == c->comm.rank ? sum : s->parts + (size_t)place_of(&c->comm, r) * (size_t)own.count * width;
+    comm_add(sum, from, ranks, (size_t)own.count, s->type);
     return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, s->values, s->counts + 2 * ranks,
                            s->places + 2 * ranks, kind_of(s->type), c->all, &s->request);
 }
@@ -163,8 +185,6 @@ static enum status wait_all(struct comm *comm, struct error *err)
     }
     for (int i = 0; i < c->pending && code == MPI_SUCCESS; i++)
         code = MPI_Wait(&c->sum[i].request, MPI_STATUS_IGNORE);
-    for (int i = 0; i < c->pending && code == MPI_SUCCESS; i++)
-        drop(&c->sum[i]);
     c->pending = code == MPI_SUCCESS ? 0 : c->pending;
     return told(code, err);
 }
@@ -205,7 +225,7 @@ void comm_mpi_close(struct comm *comm)
     struct mpi_comm *c = (struct mpi_comm *)comm;
     if (!c)
         return;
-    for (int i = 0; i < c->pending; i++)
+    for (int i = 0; i < PENDING; i++)
         drop(&c->sum[i]);
     MPI_Comm_free(&c->all);
     MPI_Finalize();
