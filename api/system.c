@@ -161,6 +161,10 @@ static void write_storage(struct buf *out, const struct storage_stats *s)
     prometheus_family(out, "motifd_database_size_bytes", "gauge", "Size of the database, by part.");
     buf_format(out, "motifd_database_size_bytes{part=\"file\"} %lld\nmotifd_database_size_bytes{part=\"wal\"} %lld\n",
                (long long)s->file_bytes, (long long)s->wal_bytes);
+    prometheus_family(out, "motifd_database_check", "gauge", "1 for what the check after an unclean stop has come to.");
+    for (int check = 0; check < STORAGE_CHECKS; check++) {
+        buf_format(out, "motifd_database_check{result=\"%s\"} %d\n", storage_check_name((enum storage_check)check), s->check == (enum storage_check)check);
+    }
     gauge(out, "motifd_database_free_bytes", "Unused space inside the database file.", (double)s->free_bytes);
     gauge(out, "motifd_checkpoints", "Checkpoints that are stored.", (double)s->checkpoints);
     gauge(out, "motifd_checkpoints_size_bytes", "Bytes of the stored checkpoints.", (double)s->checkpoint_bytes);

@@ -8,7 +8,7 @@
  * snapshot, and refuse the next one. */
 static const char begin_sql[] = "BEGIN", commit_sql[] = "COMMIT";
 
-static enum status open_one(struct storage *storage, struct db *db, struct error *err)
+enum status reader_open(struct storage *storage, struct db *db, struct error *err)
 {
     enum status status = db_open(db, storage->path, SQLITE_OPEN_READONLY, storage->vfs, &storage->log, err);
     if (status != STATUS_OK)
@@ -30,7 +30,7 @@ enum status readers_open(struct storage *storage, int count, struct error *err)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
     enum status status = STATUS_OK;
     for (; r->count < count && status == STATUS_OK; r->count++)
-        status = open_one(storage, &r->db[r->count], err);
+        status = reader_open(storage, &r->db[r->count], err);
     return status;
 }
 

@@ -2,8 +2,7 @@
  *
  * Exactly one process may have the file open (a lock file beside it says so), and within it exactly
  * one connection writes. A flag in the table `meta` is 0 while the store is open: found so at the
- * start, the last process did not close it, and the tables are checked before they are trusted
- * (all but the chunks, which can be gigabytes and carry a SHA-256 of their own). */
+ * start, the last process did not close it, and the tables are checked (check.c). */
 #include "storage/storage_int.h"
 
 #include <errno.h>
@@ -17,7 +16,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define CHECK_MOST ((int64_t)256 << 20) /* bytes of a file that is checked whole at the start: seconds */
 #define ROOM_MIN ((uint64_t)16 << 20) /* bytes that a disk must have free to be called writable */
 
 /* ---- opening, step by step --------------------------------------------------------------------------- */
@@ -114,32 +112,6 @@ static enum status set_pragmas(struct db *db, struct error *err)
     return status;
 }
 
-/* Small tables first. Of a large file they alone are checked: of 3 GB the rest took minutes, in which nobody was answered. A damaged page is still
- * an error when it is read, and `motifd backup` reads them all. */
-static enum status check_tables(struct storage *storage, struct error *err)
-{
-    static const char *const checks[] = {
-        "PRAGMA quick_check('meta')",   "PRAGMA quick_check('token')",      "PRAGMA quick_check('doomed')", "PRAGMA quick_check('idempotency')",
-        "PRAGMA quick_check('lease')",  "PRAGMA quick_check('tally')",  "PRAGMA quick_check('checkpoint')", "PRAGMA quick_check('series')", "PRAGMA quick_check('audit')",
-        "PRAGMA quick_check('job')",    "PRAGMA quick_check('block')",      "PRAGMA quick_check('event')",  "PRAGMA quick_check('artifact')",
-        "PRAGMA quick_check('pyramid')", "PRAGMA quick_check('chain')",
-    };
-    enum { SMALL = 9, ALL = sizeof checks / sizeof checks[0] };
-    struct db *db = &storage->writer.db;
-    double start = clock_seconds();
-    int64_t pages = 0, page = 0;
-    enum status status = db_integer(db, &pages, 0, err, "PRAGMA page_count", "");
-    if (status == STATUS_OK)
-        status = db_integer(db, &page, 0, err, "PRAGMA page_size", "");
-    size_t count = pages * page <= CHECK_MOST ? ALL : SMALL;
-    for (size_t i = 0; i < count && status == STATUS_OK; i++)
-        status = db_check(db, checks[i], err);
-    if (status == STATUS_OK)
-        log_line(&storage->log, LOG_LEVEL_INFO, "the store was not closed last time; %s checked in %.3f s",
-                 count == ALL ? "all" : "its small tables (`motifd backup` checks all)", clock_seconds() - start);
-    return status;
-}
-
 /* What the last process left: in one transaction. */
 static enum status recover(struct storage *storage, struct error *err)
 {
@@ -147,7 +119,7 @@ static enum status recover(struct storage *storage, struct error *err)
     int64_t clean, yielded = 0;
     enum status status = db_integer(db, &clean, 0, err, "SELECT value FROM meta WHERE key = 'clean'", "");
     if (status == STATUS_OK && !clean)
-        status = check_tables(storage, err);
+        status = check_at_start(storage, err);
     if (status == STATUS_OK)
         status = db_run(db, err, "BEGIN IMMEDIATE", "");
     if (status != STATUS_OK)
@@ -210,6 +182,8 @@ static enum status init_locks(struct storage *storage, struct error *err)
     ok = ok && pthread_mutex_init(&storage->readers.lock, NULL) == 0;
     ok = ok && pthread_cond_init(&storage->readers.change, NULL) == 0;
     ok = ok && pthread_mutex_init(&storage->holds.lock, NULL) == 0;
+    ok = ok && pthread_mutex_init(&storage->check.lock, NULL) == 0;
+    ok = ok && pthread_cond_init(&storage->check.change, &monotonic) == 0;
     (void)pthread_condattr_destroy(&monotonic);
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open the database");
 }
@@ -231,6 +205,8 @@ static void release(struct storage *storage)
     pthread_mutex_destroy(&storage->readers.lock);
     pthread_cond_destroy(&storage->readers.change);
     pthread_mutex_destroy(&storage->holds.lock);
+    pthread_mutex_destroy(&storage->check.lock);
+    pthread_cond_destroy(&storage->check.change);
     free(storage->path);
     free(storage->wal_path);
     free(storage->vfs);
@@ -268,8 +244,11 @@ enum status storage_open(const struct storage_options *options, struct storage *
     if (status == STATUS_OK)
         status = readers_open(storage, options->readers > 0 ? options->readers : 4, err);
     if (status == STATUS_OK)
+        status = check_start(storage, err);
+    if (status == STATUS_OK)
         status = writer_start(storage, err);
     if (status != STATUS_OK) {
+        (void)check_stop(storage);
         release(storage);
         return status;
     }
@@ -282,6 +261,7 @@ void storage_close(struct storage *storage)
     if (storage == NULL)
         return;
     struct db *db = &storage->writer.db;
+    bool checked = check_stop(storage);
     writer_stop(storage);
     readers_close(storage);
     if (atomic_load(&storage->writer.failed)) {
@@ -289,7 +269,8 @@ void storage_close(struct storage *storage)
     } else {
         if (storage->options.durability == STORAGE_DURABLE)
             (void)db_exec(db, "PRAGMA synchronous=FULL", NULL);
-        (void)db_run(db, NULL, "UPDATE meta SET value = 1 WHERE key = 'clean'", "");
+        if (checked)
+            (void)db_run(db, NULL, "UPDATE meta SET value = 1 WHERE key = 'clean'", "");
     }
     release(storage);
 }
@@ -348,6 +329,7 @@ enum status storage_stats_read(struct storage *storage, struct storage_stats *ou
     out->queue_depth = w->depth;
     pthread_mutex_unlock(&w->lock);
     out->metric_points_dropped = atomic_load(&w->points_dropped);
+    out->check = atomic_load(&storage->check.state);
     struct stat file;
     if (stat(storage->wal_path, &file) == 0)
         out->wal_bytes = (int64_t)file.st_size;

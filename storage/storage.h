@@ -58,6 +58,7 @@ struct storage_options { /* all zero is good, but for `path` */
     const char *maker;                 /* what writes: kept with every checkpoint; borrowed; NULL: not said */
     enum storage_durability durability;
     bool allow_network_fs;             /* do not refuse NFS, SMB and the like */
+    int64_t check_bytes;               /* after an unclean stop a file up to this is checked before it opens; 0: 256 MiB */
     const char *vfs;                   /* name of an SQLite VFS, for fault tests; NULL: the default */
     struct log_hook log;
     /* Called on the writing thread after a commit that added events; must only wake somebody. */
@@ -65,7 +66,7 @@ struct storage_options { /* all zero is good, but for `path` */
     void *events_context;
 };
 
-/* Opens or creates, migrates, checks after an unclean stop, yields the jobs that were left running
+/* Opens or creates, migrates, checks after an unclean stop (the large tables of a large file later, in a thread of its own), yields the jobs that were left running
  * (job_state.h), removes unfinished checkpoints. Refuses: a file that another process has open
  * (CONFLICT), of another program or a newer version (CONFLICT), on a network file system
  * (INVALID), damaged (CORRUPT). Messages name no path. The options are copied. */
@@ -82,6 +83,17 @@ enum status storage_flush(struct storage *storage, struct error *err);
  * disk beyond statvfs(). UNAVAILABLE: full, for now. IO: no write is taken until a restart. */
 enum status storage_writable(struct storage *storage, struct error *err);
 
+/* Of a store that was not closed last time. */
+enum storage_check {
+    STORAGE_CHECK_NONE,      /* it was closed */
+    STORAGE_CHECK_RUNNING,   /* the large tables are still being read */
+    STORAGE_CHECK_SOUND,
+    STORAGE_CHECK_DAMAGED,   /* the log says what */
+    STORAGE_CHECK_UNREADABLE, /* the disk, or no memory */
+    STORAGE_CHECKS
+};
+const char *storage_check_name(enum storage_check check);
+
 struct storage_stats {
     int64_t jobs[JOB_STATES];     /* count by state */
     int64_t file_bytes;           /* the database file */
@@ -95,6 +107,7 @@ struct storage_stats {
     int64_t queue_depth;          /* commands that wait for the writer now */
     int64_t checkpoints;          /* complete ones, all jobs */
     int64_t checkpoint_bytes;
+    enum storage_check check;
     int64_t metric_points_dropped; /* points whose step went back (see storage_metric_append) */
 };
 enum status storage_stats_read(struct storage *storage, struct storage_stats *out, struct error *err);

@@ -83,6 +83,8 @@ struct readers {
     pthread_cond_t change;
 };
 
+/* One connection as those of the pool are. */
+enum status reader_open(struct storage *storage, struct db *db, struct error *err);
 enum status readers_open(struct storage *storage, int count, struct error *err);
 void readers_close(struct storage *storage);
 /* Never fails: waits for a free one. Nobody may take two. */
@@ -116,6 +118,26 @@ enum status sweep_step(struct storage *storage, struct db *db, bool *more, struc
 enum status doom_job(struct db *db, int64_t job, struct error *err);
 enum status doom_checkpoint(struct db *db, int64_t checkpoint, struct error *err);
 
+/* ---- checking (check.c) ------------------------------------------------------------------------------ */
+
+struct check {
+    struct db db; /* the thread's */
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t lock;
+    pthread_cond_t change;
+    bool ended; /* under the lock */
+    atomic_bool stop;
+    _Atomic enum storage_check state;
+};
+
+/* After an unclean stop, on the writing connection before its thread has it: what must be sound before anybody is answered. */
+enum status check_at_start(struct storage *storage, struct error *err);
+/* Begins to read what check_at_start() has left, if anything. */
+enum status check_start(struct storage *storage, struct error *err);
+/* Ends that; whether nothing is left to be checked or was found. */
+bool check_stop(struct storage *storage);
+
 /* ---- the rest ------------------------------------------------------------------------------------ */
 
 struct id_source { /* of job ids; the writing thread's alone */
@@ -131,6 +153,7 @@ struct storage {
     struct writer writer;
     struct readers readers;
     struct holds holds;
+    struct check check;
 };
 
 #define STORAGE_CHUNK ((size_t)1 << 20) /* bytes of a checkpoint in one row */

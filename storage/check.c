@@ -1,0 +1,137 @@
+/* What a store is checked for that was not closed last time.
+ *
+ * The small tables are checked before anybody is answered: tokens, leases and the lists of what there is are trusted
+ * from then on. The large ones as well where the file is small. Of a large file they take minutes, so a thread with a
+ * connection of its own reads them while the daemon works, at a low priority; what it finds goes to the log and
+ * to storage_stats_read(). Chunks of checkpoints are left out: they can be gigabytes and carry a SHA-256 of their
+ * own.
+ *
+ * A check that was cut short by the end of the process, or that found damage, leaves the store marked as it was
+ * found, so that the next start checks again. */
+#include "storage/storage_int.h"
+
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CHECK_MOST ((int64_t)256 << 20) /* bytes of a file that is checked whole at the start: seconds */
+
+static const char *const small_tables[] = {
+    "PRAGMA quick_check('meta')",        "PRAGMA quick_check('token')",  "PRAGMA quick_check('doomed')",
+    "PRAGMA quick_check('idempotency')", "PRAGMA quick_check('lease')",  "PRAGMA quick_check('tally')",
+    "PRAGMA quick_check('checkpoint')",  "PRAGMA quick_check('series')", "PRAGMA quick_check('audit')",
+};
+static const char *const large_tables[] = {
+    "PRAGMA quick_check('job')",      "PRAGMA quick_check('block')",   "PRAGMA quick_check('event')",
+    "PRAGMA quick_check('artifact')", "PRAGMA quick_check('pyramid')", "PRAGMA quick_check('chain')",
+};
+enum { SMALL = sizeof small_tables / sizeof small_tables[0], LARGE = sizeof large_tables / sizeof large_tables[0] };
+
+const char *storage_check_name(enum storage_check check)
+{
+    static const char *const names[STORAGE_CHECKS] = {"none", "running", "sound", "damaged", "unreadable"};
+    return names[check];
+}
+
+static enum status run_all(struct db *db, const char *const *checks, size_t count, const atomic_bool *stop,
+                           struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < count && status == STATUS_OK && (stop == NULL || !atomic_load(stop)); i++)
+        status = db_check(db, checks[i], err);
+    return status;
+}
+
+enum status check_at_start(struct storage *storage, struct error *err)
+{
+    struct db *db = &storage->writer.db;
+    double start = clock_seconds();
+    int64_t pages = 0, page = 0;
+    int64_t most = storage->options.check_bytes > 0 ? storage->options.check_bytes : CHECK_MOST;
+    enum status status = db_integer(db, &pages, 0, err, "PRAGMA page_count", "");
+    if (status == STATUS_OK)
+        status = db_integer(db, &page, 0, err, "PRAGMA page_size", "");
+    bool whole = pages * page <= most;
+    if (status == STATUS_OK)
+        status = run_all(db, small_tables, SMALL, NULL, err);
+    if (status == STATUS_OK && whole)
+        status = run_all(db, large_tables, LARGE, NULL, err);
+    if (status != STATUS_OK)
+        return status;
+    atomic_store(&storage->check.state, whole ? STORAGE_CHECK_SOUND : STORAGE_CHECK_RUNNING);
+    log_line(&storage->log, LOG_LEVEL_INFO, "the store was not closed last time; %s checked in %.3f s%s",
+             whole ? "all" : "its small tables", clock_seconds() - start,
+             whole ? "" : ", the large ones are being read");
+    return STATUS_OK;
+}
+
+/* ---- meanwhile ------------------------------------------------------------------------------------------- */
+
+static void conclude(struct storage *storage, enum status status, const struct error *err, double seconds)
+{
+    struct check *check = &storage->check;
+    enum storage_check state = status == STATUS_OK        ? STORAGE_CHECK_SOUND
+                               : status == STATUS_CORRUPT ? STORAGE_CHECK_DAMAGED
+                                                          : STORAGE_CHECK_UNREADABLE;
+    if (atomic_load(&check->stop))
+        return; /* still running, for all that is known */
+    atomic_store(&check->state, state);
+    if (state == STORAGE_CHECK_SOUND)
+        log_line(&storage->log, LOG_LEVEL_INFO, "the large tables are sound, checked in %.1f s", seconds);
+    else
+        log_line(&storage->log, LOG_LEVEL_ERROR,
+                 "the large tables are %s (%s): save the models that can still be read, then restore the last backup",
+                 storage_check_name(state), err->message);
+}
+
+static void *check_thread(void *context)
+{
+    struct storage *storage = context;
+    struct check *check = &storage->check;
+    struct error err = {0};
+    double start = clock_seconds();
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 10); /* of this thread alone */
+    conclude(storage, run_all(&check->db, large_tables, LARGE, &check->stop, &err), &err, clock_seconds() - start);
+    pthread_mutex_lock(&check->lock);
+    check->ended = true;
+    pthread_cond_signal(&check->change);
+    pthread_mutex_unlock(&check->lock);
+    return NULL;
+}
+
+enum status check_start(struct storage *storage, struct error *err)
+{
+    struct check *check = &storage->check;
+    if (atomic_load(&check->state) != STORAGE_CHECK_RUNNING)
+        return STATUS_OK;
+    enum status status = reader_open(storage, &check->db, err);
+    if (status == STATUS_OK && pthread_create(&check->thread, NULL, check_thread, storage) != 0)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no thread left for the check of the database");
+    check->started = status == STATUS_OK;
+    return status;
+}
+
+bool check_stop(struct storage *storage)
+{
+    struct check *check = &storage->check;
+    atomic_store(&check->stop, true);
+    if (check->started) {
+        pthread_mutex_lock(&check->lock);
+        while (!check->ended) { /* again, because one between two statements is lost */
+            struct timespec until;
+            sqlite3_interrupt(check->db.handle);
+            (void)clock_gettime(CLOCK_MONOTONIC, &until);
+            until.tv_nsec += 20000000;
+            until.tv_sec += until.tv_nsec / 1000000000;
+            until.tv_nsec %= 1000000000;
+            (void)pthread_cond_timedwait(&check->change, &check->lock, &until);
+        }
+        pthread_mutex_unlock(&check->lock);
+        pthread_join(check->thread, NULL);
+        check->started = false;
+    }
+    db_close(&check->db);
+    enum storage_check state = atomic_load(&check->state);
+    return state == STORAGE_CHECK_NONE || state == STORAGE_CHECK_SOUND;
+}
