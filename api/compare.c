@@ -16,11 +16,11 @@ struct comparing {
     int64_t samples;
 };
 
-static void read_request(struct exchange *x, const cJSON *body, struct comparing *c, struct api_faults *faults)
+/* What the client did wrong goes to `faults`; a failure is one of this side. */
+static enum status read_request(struct exchange *x, const cJSON *body, struct comparing *c, struct api_faults *faults,
+                                struct error *err)
 {
     const cJSON *item;
-    struct error err;
-    error_clear(&err);
     c->samples = SAMPLES_DEFAULT;
     cJSON_ArrayForEach(item, body)
     {
@@ -35,11 +35,19 @@ static void read_request(struct exchange *x, const cJSON *body, struct comparing
     const cJSON *with = cJSON_GetObjectItemCaseSensitive(body, "with");
     if (!cJSON_IsString(with)) {
         api_faults_add(faults, "/with", "must be the id of the other job");
-    } else if (storage_job_get(x->api->options.storage, with->valuestring, &x->arena, &c->with, &err) != STATUS_OK) {
+        return STATUS_OK;
+    }
+    struct error why;
+    error_clear(&why);
+    enum status status = storage_job_get(x->api->options.storage, with->valuestring, &x->arena, &c->with, &why);
+    if (status == STATUS_NOT_FOUND) {
         api_faults_add(faults, "/with", "there is no such job");
+    } else if (status != STATUS_OK) {
+        return error_set(err, status, NULL, "%s", why.message);
     } else if (strcmp(c->with.kind, c->job.kind) != 0) {
         api_faults_add(faults, "/with", "is of kind %s; must be %s", c->with.kind, c->job.kind);
     }
+    return STATUS_OK;
 }
 
 /* Strong: the same weights, compared on the same samples, give the same bytes. */
@@ -138,9 +146,13 @@ void query_compare(struct exchange *x)
         cJSON_Delete(body);
         return;
     }
-    read_request(x, body, &c, faults);
+    struct error err;
+    error_clear(&err);
+    enum status status = read_request(x, body, &c, faults, &err);
     cJSON_Delete(body);
-    if (faults->count > 0) {
+    if (status != STATUS_OK) {
+        respond_error(x, &err);
+    } else if (faults->count > 0) {
         respond_faults(x, PROBLEM_INVALID, "pointer", faults);
     } else if (latest(x, &c.job, &c.checkpoint) && latest(x, &c.with, &c.with_checkpoint)) {
         compute(x, &c);

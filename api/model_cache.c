@@ -109,11 +109,17 @@ static enum status open_model(struct model_cache *cache, const struct method *me
     struct api_faults *faults = calloc(1, sizeof *faults);
     struct storage_checkpoint_reader *reader = NULL;
     struct storage_checkpoint info;
+    struct error why;
+    error_clear(&why);
     if (faults == NULL) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
     }
     enum status status =
-        api_config_parse(method, NULL, job->config, strlen(job->config), "/config", &config, faults, NULL);
+        api_config_parse(method, NULL, job->config, strlen(job->config), "/config", &config, faults, &why);
+    if (status == STATUS_NO_MEMORY) {
+        (void)error_set(err, status, NULL, "%s", why.message);
+        goto done;
+    }
     if (status != STATUS_OK) {
         status = error_set(err, STATUS_CORRUPT, NULL, "the configuration of job %s is not one of this build: %s %s", job->id,
                            faults->items[0].pointer, faults->items[0].detail);

@@ -170,7 +170,9 @@ static void answer_array(struct exchange *x, const struct asking *a, const struc
             return;
         }
     }
-    if (values.failed) {
+    if (values.failed && !values.full) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+    } else if (values.failed) {
         respond_problem(x, PROBLEM_TOO_LARGE, "The answer would be larger than %u MiB; ask for fewer inputs.", API_DOCUMENT_MAX >> 21);
     } else {
         write_npy_head(&x->response->body, a->inputs->count, rank, dim);

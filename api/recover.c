@@ -25,11 +25,16 @@ struct recovery {
     struct method_recovery request;
     void *options;
     struct api_faults *faults;
+    struct error failure;      /* of this side, while the body was read */
 };
 
 static void add_error(struct recovery *r, const struct error *err)
 {
-    api_faults_add(r->faults, err->pointer, "%s", err->message);
+    if (err->code == STATUS_NO_MEMORY) {
+        (void)error_set(&r->failure, err->code, NULL, "%s", err->message);
+    } else {
+        api_faults_add(r->faults, err->pointer, "%s", err->message);
+    }
 }
 
 /* The array that was read last; NULL after a fault. */
@@ -37,7 +42,7 @@ static const struct method_input *read_numbers(struct recovery *r, const cJSON *
 {
     struct error err;
     error_clear(&err);
-    if (r->arrays->count == INPUTS_MAX || input_array_from_json(value, pointer, r->arrays, &err) != STATUS_OK) {
+    if (input_array_from_json(value, pointer, r->arrays, &err) != STATUS_OK) {
         add_error(r, &err);
         return NULL;
     }
@@ -142,7 +147,8 @@ static void read_code(struct recovery *r, const cJSON *code)
     }
     r->code = calloc((size_t)count, sizeof *r->code);
     if (r->code == NULL) {
-        return; /* seen where the request is put together */
+        (void)error_set(&r->failure, STATUS_NO_MEMORY, NULL, "no memory for a code");
+        return;
     }
     const cJSON *spike;
     cJSON_ArrayForEach(spike, code)
@@ -309,8 +315,8 @@ static void read_question(struct recovery *r, const cJSON *body, struct error *e
         read_nonzeros(r, nonzeros);
     }
     read_options(r, cJSON_GetObjectItemCaseSensitive(body, "config"), err);
-    if (code != NULL && r->code == NULL && r->faults->count == 0) {
-        (void)error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a code");
+    if (r->failure.code != STATUS_OK) { /* what it says is not the client's fault, so neither are others that follow */
+        *err = r->failure;
     }
     r->request.layers = r->layers;
 }

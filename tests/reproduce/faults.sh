@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.."
 export MOTIF_FAULT_STRIDE=1
 status=0
 "$build/tests/unit/test_api_memory" || status=1
+"$build/tests/unit/test_api_models" || status=1
 "$build/tests/unit/test_method_memory" || status=1
 "$build/tests/unit/test_storage_migrate" tests/fixtures/schema || status=1
 exit "$status"

@@ -11,23 +11,11 @@
 #include <strings.h>
 
 #include "api/route.h"
-#include "core/kernels/blas.h"
-#include "core/kernels/kernels.h"
 #include "tests/support/fault.h"
 #include "tests/support/run_host.h"
-
-#define TRACE 400
+#include "tests/unit/api_sweep.h"
 
 enum subject { NONE, QUEUED, RUNNING, PAUSED, FINISHED, TRAINED, SET, USED_SET };
-
-struct request_case {
-    const char *method, *target; /* "@" stands for the id of the subject, or its name */
-    const char *body;            /* "#weights", "#bundle": those bytes */
-    int status;
-    enum subject subject;
-    const char *header[2], *header_value[2];
-    bool same; /* the answer has the same bytes each time */
-};
 
 static const char job_body[] = "{\"kind\":\"echo\",\"name\":\"one\",\"config\":{\"density\":0.1}}";
 static const char input[] = "{\"inputs\":[{\"sample\":{\"seed\":1}}]}";
@@ -152,8 +140,7 @@ static bool equal(const struct stored *a, const struct stored *b)
 struct bench {
     struct api_fixture *f;
     char job[STORAGE_ID], data[96]; /* a job with everything, the folder of data sets */
-    char *weights, *bundle;
-    size_t weights_bytes, bundle_bytes;
+    struct sweep sweep;
     int made;
 };
 
@@ -218,143 +205,7 @@ static void clear(struct bench *b)
     }
 }
 
-/* ---- one request -------------------------------------------------------------------------------------------------- */
-
-struct asked {
-    const struct request_case *c;
-    const char *id;
-    char values[2][64];
-};
-
-static const char *header_of(void *context, const char *name)
-{
-    const struct asked *a = context;
-    for (int i = 0; i < 2; i++) {
-        if (a->c->header[i] != NULL && strcasecmp(a->c->header[i], name) == 0) {
-            return a->values[i];
-        }
-    }
-    return strcasecmp(name, "Content-Type") == 0 && a->c->body != NULL ? "application/json" : NULL;
-}
-
-static void fill(char *out, size_t room, const char *pattern, const char *id)
-{
-    const char *place = strchr(pattern, '@');
-    if (place == NULL) {
-        (void)snprintf(out, room, "%s", pattern);
-    } else {
-        (void)snprintf(out, room, "%.*s%s%s", (int)(place - pattern), pattern, id, place + 1);
-    }
-}
-
-/* Every fault of a sweep is shown, not the first alone. */
-static int complaints;
-#define complain(...) (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0, complaints < 41 ? print_error("\n") : (void)0)
-
-struct answer {
-    int status;
-    bool failed; /* an allocation has */
-    char *bytes;
-    size_t count;
-};
-
-/* The bytes of the answer are read while allocations still fail, as a connection would. */
-static void take_body(struct api_response *r, struct answer *out, char *room)
-{
-    if (r->read == NULL) {
-        out->count = r->body.size;
-        memcpy(room, r->body.data != NULL ? r->body.data : "", out->count);
-        return;
-    }
-    while (out->count < r->read_bytes) {
-        size_t got = r->read(r->read_context, out->count, room + out->count, (size_t)r->read_bytes - out->count);
-        if (got == 0) { /* the connection is broken off: no answer */
-            out->status = 599;
-            return;
-        }
-        out->count += got;
-    }
-}
-
-static struct answer attempt(struct bench *b, const struct request_case *c, const char *id, int place, bool forever)
-{
-    enum { ROOM = 4 << 20 };
-    struct asked asked = {.c = c, .id = id};
-    char target[200];
-    struct answer out = {.bytes = malloc(ROOM)};
-    const char *body = c->body;
-    size_t bytes = body != NULL ? strlen(body) : 0;
-    assert_non_null(out.bytes);
-    if (body != NULL && strcmp(body, "#weights") == 0) {
-        body = b->weights;
-        bytes = b->weights_bytes;
-    } else if (body != NULL && strcmp(body, "#bundle") == 0) {
-        body = b->bundle;
-        bytes = b->bundle_bytes;
-    }
-    fill(target, sizeof target, c->target, id);
-    for (int i = 0; i < 2; i++) {
-        fill(asked.values[i], sizeof asked.values[i], c->header_value[i] != NULL ? c->header_value[i] : "", id);
-    }
-    struct api_request request = {.method = c->method, .target = target, .header = header_of, .header_context = &asked,
-                                  .body = body, .body_bytes = bytes, .scope = API_SCOPE_ADMIN};
-    struct api_response response;
-    if (place >= 0) {
-        (forever ? fault_from : fault_after)(place);
-    }
-    api_handle(b->f->api, &request, &response);
-    out.status = response.status;
-    take_body(&response, &out, out.bytes);
-    out.failed = fault_happened();
-    if (api_response_header(&response, "X-Request-Id") == NULL && !out.failed) {
-        complain("%s %s: no id", c->method, target);
-    }
-    const char *type = api_response_header(&response, "Content-Type");
-    if (type != NULL && strstr(type, "json") != NULL && out.count > 0) {
-        cJSON *json;
-        struct error err = {0};
-        if (json_parse(out.bytes, out.count, &json, &err) != STATUS_OK) {
-            complain("%s %s, allocation %d: %d, not JSON: %.*s", c->method, target, place, out.status, (int)out.count, out.bytes);
-        }
-        const cJSON *status = cJSON_GetObjectItem(json, "status");
-        if (strstr(type, "problem") != NULL && (!cJSON_IsNumber(status) || status->valueint != out.status)) {
-            complain("%s %s, allocation %d: a problem that is none: %.*s", c->method, target, place, (int)out.count, out.bytes);
-        }
-        cJSON_Delete(json);
-    }
-    api_response_close(&response);
-    return out;
-}
-
-static const char *mode(bool forever) { return forever ? "from" : "at"; }
-
 /* ---- the sweeps ------------------------------------------------------------------------------------------------- */
-
-static int sweep_read(struct bench *b, const struct request_case *c, bool forever, int stride)
-{
-    struct answer right = attempt(b, c, b->job, -1, false);
-    int place = 0, walked = 0;
-    if (right.status != c->status) {
-        complain("%s %s: %d %.*s", c->method, c->target, right.status, (int)right.count, right.bytes);
-    }
-    for (bool failed = true; failed; place += stride) {
-        struct answer a = attempt(b, c, b->job, place, forever);
-        failed = a.failed;
-        walked += failed;
-        if (a.status != c->status && (!failed || a.status < 500)) {
-            complain("%s %s, allocations %s %d: %d %.*s", c->method, c->target, mode(forever), place, a.status,
-                     (int)(a.count < TRACE ? a.count : TRACE), a.bytes);
-        }
-        if (c->same && a.status == c->status && (a.count != right.count || memcmp(a.bytes, right.bytes, a.count) != 0)) {
-            complain("%s %s, allocations %s %d: another answer\n%.*s\n%.*s", c->method, c->target, mode(forever), place,
-                     (int)(a.count < TRACE ? a.count : TRACE), a.bytes, (int)(right.count < TRACE ? right.count : TRACE), right.bytes);
-        }
-        free(a.bytes);
-        assert_true(place < 200000);
-    }
-    free(right.bytes);
-    return walked;
-}
 
 /* A set that the last try left is not in the way of the next. */
 static void forget_set(struct bench *b)
@@ -371,7 +222,7 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
     for (bool failed = true; failed; place = place < 0 ? 0 : place + stride) {
         prepare(b, c->subject, id);
         const struct stored before = look(b->f, id);
-        struct answer a = attempt(b, c, id, place, forever);
+        struct answer a = sweep_ask(&b->sweep, c, id, place, forever);
         struct stored after = look(b->f, id), changed = change(&before, &after), none = change(&before, &before);
         failed = place < 0 || a.failed;
         walked += failed;
@@ -379,26 +230,26 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
             whole = changed;
         }
         if (a.status != c->status && (!a.failed || a.status < 500)) {
-            complain("%s %s, allocations %s %d: %d %.*s", c->method, c->target, mode(forever), place, a.status, (int)a.count, a.bytes);
+            complain("%s %s, allocations %s %d: %d %.*s", c->method, c->target, sweep_mode(forever), place, a.status, (int)a.count, a.bytes);
         }
         bool done = equal(&changed, &whole);
         if (!done && (a.status == c->status || !equal(&changed, &none))) {
             complain("%s %s, allocations %s %d: %d, and neither done nor not: '%s' of '%s', jobs %+d keys %+d checkpoints %+d links %+d "
-                     "artifacts %+d series %+d broken %+d sets %+d", c->method, c->target, mode(forever), place, a.status, changed.subject,
+                     "artifacts %+d series %+d broken %+d sets %+d", c->method, c->target, sweep_mode(forever), place, a.status, changed.subject,
                      whole.subject, (int)changed.count[0], (int)changed.count[1], (int)changed.count[2], (int)changed.count[3],
                      (int)changed.count[4], (int)changed.count[5], (int)changed.count[6], (int)changed.count[7]);
         }
         free(a.bytes);
         if (!done || c->header[0] == NULL || strcmp(c->header[0], "Idempotency-Key") == 0) { /* safe to repeat, or needed */
-            a = attempt(b, c, id, -1, false);
+            a = sweep_ask(&b->sweep, c, id, -1, false);
             bool gone = done && (a.status == 404 || a.status == 409);
             if (a.status != c->status && a.status != 200 && !gone) {
-                complain("%s %s again after %s %d: %d %.*s", c->method, c->target, mode(forever), place, a.status, (int)a.count, a.bytes);
+                complain("%s %s again after %s %d: %d %.*s", c->method, c->target, sweep_mode(forever), place, a.status, (int)a.count, a.bytes);
             }
             after = look(b->f, id);
             changed = change(&before, &after);
             if (!equal(&changed, &whole)) {
-                complain("%s %s again after %s %d: '%s' of '%s'", c->method, c->target, mode(forever), place, changed.subject,
+                complain("%s %s again after %s %d: '%s' of '%s'", c->method, c->target, sweep_mode(forever), place, changed.subject,
                          whole.subject);
             }
             free(a.bytes);
@@ -412,13 +263,13 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
     return walked;
 }
 
-static char *keep_body(struct api_fixture *f, const char *target, size_t *bytes)
+static struct sweep_bytes keep_body(struct api_fixture *f, const char *name, const char *target)
 {
     assert_int_equal(ask(f, "GET", target, NULL), 200);
-    char *copy = malloc(f->body_bytes);
-    memcpy(copy, f->body, f->body_bytes);
-    *bytes = f->body_bytes;
-    return copy;
+    struct sweep_bytes out = {name, malloc(f->body_bytes), f->body_bytes};
+    assert_non_null(out.data);
+    memcpy(out.data, f->body, f->body_bytes);
+    return out;
 }
 
 static const struct method *named[1];
@@ -459,8 +310,9 @@ static int setup(void **state)
     assert_int_equal(storage_artifact_put(f->storage, bench.job, "a.png", "image/png", "abc", 3, &f->err), STATUS_OK);
     finish_job(f, bench.job, "{\"accuracy\":1}");
     make_set(&bench, "kept");
-    bench.weights = keep_body(f, path_of(bench.job, "/checkpoints/latest"), &bench.weights_bytes);
-    bench.bundle = keep_body(f, path_of(bench.job, "/bundle"), &bench.bundle_bytes);
+    bench.sweep = (struct sweep){.f = f};
+    bench.sweep.bodies[0] = keep_body(f, "#weights", path_of(bench.job, "/checkpoints/latest"));
+    bench.sweep.bodies[1] = keep_body(f, "#bundle", path_of(bench.job, "/bundle"));
     return 0;
 }
 
@@ -468,8 +320,8 @@ static int teardown(void **state)
 {
     struct bench *b = *state;
     char command[160];
-    free(b->weights);
-    free(b->bundle);
+    free(b->sweep.bodies[0].data);
+    free(b->sweep.bodies[1].data);
     (void)snprintf(command, sizeof command, "rm -r '%s'", b->data);
     void *fixture = b->f;
     int status = api_teardown(&fixture);
@@ -478,12 +330,13 @@ static int teardown(void **state)
 
 static void test_reads(void **state)
 {
+    const struct bench *b = *state;
     complaints = 0;
     int stride = fault_stride(1);
     for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
         for (int forever = 0; forever < 2; forever++) {
-            int walked = sweep_read(*state, &reads[i], forever, stride);
-            print_message("%-4s %-40.40s %s: %d\n", reads[i].method, reads[i].target, mode(forever), walked);
+            int walked = sweep_read(&b->sweep, &reads[i], b->job, forever, stride);
+            print_message("%-4s %-40.40s %s: %d\n", reads[i].method, reads[i].target, sweep_mode(forever), walked);
         }
     }
     assert_int_equal(complaints, 0);
@@ -496,15 +349,15 @@ static void test_writes(void **state)
     for (size_t i = 0; i < sizeof writes / sizeof writes[0]; i++) {
         for (int forever = 0; forever < 2; forever++) {
             int walked = sweep_write(*state, &writes[i], forever, stride);
-            print_message("%-4s %-40.40s %s: %d\n", writes[i].method, writes[i].target, mode(forever), walked);
+            print_message("%-4s %-40.40s %s: %d\n", writes[i].method, writes[i].target, sweep_mode(forever), walked);
             assert_true(walked > 1);
         }
     }
     assert_int_equal(complaints, 0);
 }
 
-/* Nobody adds a route that is not swept. Those that ask a model of one method are swept with it: test_method_memory; those of
- * trainers in test_api_trainers. */
+/* Nobody adds a route that is not swept. Those that ask models of one method are in test_api_models, those of trainers in
+ * test_api_trainers. */
 static void test_every_route_is_here(void **state)
 {
     static const char *const elsewhere[] = {"queryCompare", "compareJobs", "surveyChannels", "surveyChannel", "queryPathways",
@@ -521,7 +374,7 @@ static void test_every_route_is_here(void **state)
         for (size_t i = 0; i < all && !found; i++) {
             const struct request_case *c = i < count ? &reads[i] : &writes[i - count];
             char target[200];
-            fill(target, sizeof target, c->target, "x");
+            sweep_fill(target, sizeof target, c->target, "x");
             route_match(c->method, target, &match);
             found = match.route == &api_routes[r];
         }
