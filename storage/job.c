@@ -26,7 +26,7 @@ static enum status apply_event(struct db *db, int64_t job, enum job_event event,
                                enum job_state *state, enum job_wish *wish, struct error *err)
 {
     sqlite3_stmt *stmt;
-    bool known = false;
+    bool known = false; /* callers have found the job in this transaction */
     enum status status = db_query(db, &stmt, err, "SELECT state, wish FROM job WHERE num = ?", "i", job);
     if (status != STATUS_OK)
         return status;
@@ -39,7 +39,7 @@ static enum status apply_event(struct db *db, int64_t job, enum job_event event,
     if (status != STATUS_OK)
         return status;
     if (!known)
-        return error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
+        return error_set(err, STATUS_CORRUPT, NULL, "a job has no known state");
     enum job_state next_state;
     enum job_wish next_wish;
     if (!job_state_next(*state, *wish, event, &next_state, &next_wish))

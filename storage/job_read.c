@@ -14,7 +14,9 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     bool ok = true;
     memset(out, 0, sizeof *out);
     const char *id = (const char *)sqlite3_column_text(stmt, 0), *state = (const char *)sqlite3_column_text(stmt, 5);
-    ok = id != NULL && state != NULL && job_state_parse(state, &out->state);
+    ok = id != NULL && state != NULL;
+    if (ok && !job_state_parse(state, &out->state))
+        return error_set(err, STATUS_CORRUPT, NULL, "a job has no known state");
     (void)snprintf(out->id, sizeof out->id, "%s", id != NULL ? id : "");
     out->kind = db_text(stmt, 1, arena, &ok);
     out->preset = db_text(stmt, 2, arena, &ok);

@@ -199,7 +199,9 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     bool ok = true;
     memset(out, 0, sizeof *out);
     const char *job = (const char *)sqlite3_column_text(stmt, 0), *state = (const char *)sqlite3_column_text(stmt, 1);
-    ok = job != NULL && state != NULL && lease_state_parse(state, &out->state);
+    ok = job != NULL && state != NULL;
+    if (ok && !lease_state_parse(state, &out->state))
+        return error_set(err, STATUS_CORRUPT, NULL, "a lease has no known state");
     (void)snprintf(out->job, sizeof out->job, "%s", job != NULL ? job : "");
     out->epoch = sqlite3_column_int64(stmt, 2);
     out->executor = db_text(stmt, 3, arena, &ok);

@@ -57,7 +57,9 @@ static enum status read_row(sqlite3_stmt *stmt, struct storage_token *out, struc
     const void *hash = sqlite3_column_blob(stmt, 0);
     const char *name = (const char *)sqlite3_column_text(stmt, 1);
     memset(out, 0, sizeof *out);
-    if (hash == NULL || name == NULL || sqlite3_column_bytes(stmt, 0) != (int)sizeof out->hash)
+    if (sqlite3_column_bytes(stmt, 0) != (int)sizeof out->hash)
+        return error_set(err, STATUS_CORRUPT, NULL, "a token has no hash");
+    if (hash == NULL || name == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a token");
     memcpy(out->hash, hash, sizeof out->hash);
     (void)snprintf(out->name, sizeof out->name, "%s", name);

@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -79,6 +81,14 @@ CALL(ssize_t, pread64, -1, (int fd, void *bytes, size_t count, off_t at), (fd, b
 CALL(FILE *, fopen64, NULL, (const char *path, const char *mode), (path, mode))
 CALL(size_t, fwrite, 0, (const void *bytes, size_t size, size_t count, FILE *file), (bytes, size, count, file))
 CALL(int, fflush, EOF, (FILE * file), (file))
+CALL(int, fstatvfs64, -1, (int fd, struct statvfs *out), (fd, out))
+CALL(ssize_t, getrandom, -1, (void *bytes, size_t count, unsigned flags), (bytes, count, flags))
+CALL(int, pthread_condattr_init, ENOMEM, (pthread_condattr_t * made), (made))
+CALL(int, pthread_condattr_setclock, EINVAL, (pthread_condattr_t * made, clockid_t clock), (made, clock))
+CALL(int, pthread_cond_init, ENOMEM, (pthread_cond_t * made, const pthread_condattr_t *how), (made, how))
+CALL(int, pthread_mutex_init, ENOMEM, (pthread_mutex_t * made, const pthread_mutexattr_t *how), (made, how))
+CALL(int, pthread_create, EAGAIN, (pthread_t * made, const pthread_attr_t *how, void *(*run)(void *), void *context),
+     (made, how, run, context))
 
 int __real_open64(const char *path, int flags, ...);
 int __wrap_open64(const char *path, int flags, ...);
