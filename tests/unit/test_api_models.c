@@ -1,4 +1,4 @@
-/* Every allocation fails of the requests that ask models of one method: comparisons, surveys of channels, ONNX, pathways and their
+/* Odd requests to models of one method and to the rest, each with its refusal. Then every allocation fails of the requests that ask models of one method: comparisons, surveys of channels, ONNX, pathways and their
  * recovery, inputs and answers as arrays. Two trained models of sparling and one of pathways, so small that opening one is part of each
  * request. The answer is the right one or says that memory is missing. test_method_memory walks the methods below the api.
  *
@@ -54,6 +54,7 @@ static const struct {
 };
 
 struct models {
+    char data[64]; /* folder of data sets */
     struct sweep sweep;
     struct run_host host;
     char job[SUBJECTS][STORAGE_ID];
@@ -116,6 +117,9 @@ static int setup(void **state)
     *state = &models;
     api_destroy(f->api);
     f->options.methods = methods_all(&f->options.method_count);
+    (void)snprintf(models.data, sizeof models.data, "/tmp/motifd-sets-XXXXXX");
+    assert_non_null(mkdtemp(models.data));
+    f->options.data = models.data;
     f->options.model_cache_bytes = 1; /* closed with its last user */
     assert_ok(host_open(&models.host, 1, NULL, err));
     f->options.kernels = models.host.env.kernels;
@@ -130,8 +134,10 @@ static int teardown(void **state)
 {
     struct models *m = *state;
     void *fixture = m->sweep.f;
+    char command[100];
     host_close(&m->host);
-    return api_teardown(&fixture);
+    (void)snprintf(command, sizeof command, "rm -rf '%s'", m->data);
+    return api_teardown(&fixture) == 0 && system(command) == 0 ? 0 : -1;
 }
 
 static void test_models(void **state)
@@ -155,9 +161,221 @@ static void test_models(void **state)
     assert_int_equal(complaints, 0);
 }
 
+/* ---- odd requests -------------------------------------------------------------------------------------------------- */
+
+/* In target and body "@" is the id of the sparling job, "$" of the pathways job. `pointer` is that of a fault, NULL: any. */
+struct odd {
+    const char *method, *target, *header, *value, *body;
+    int status;
+    const char *pointer;
+};
+
+#define EDIT(text) "{\"inputs\":[{\"sample\":{\"seed\":3},\"edits\":" text "}]}"
+#define CHANGE(text, pointer) {"POST", "/v1/jobs/@/interventions", NULL, NULL, EDIT("[" text "]"), 422, "/inputs/0/edits/0" pointer}
+#define RECOVER(text, status, pointer) {"POST", "/v1/pathways/recover", NULL, NULL, "{" text "}", status, pointer}
+#define LAYER(text) "\"model\":{\"layers\":[" text "]},\"signal\":[1,0,0,0,0,0]"
+#define PUT_CSV(target, status) {"PUT", "/v1/datasets/" target, "Content-Type", "text/csv", "a,b,label\n1,2,x\n3,4,y\n", status, NULL}
+#define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static const struct odd odds[] = {
+    /* changes of an intervention */
+    {"POST", "/v1/jobs/@/interventions", NULL, NULL, EDIT("{}"), 422, "/inputs/0/edits"},
+    CHANGE("7", ""),
+    CHANGE("{\"channel\":1}", ""),
+    CHANGE("{\"channel\":1,\"delete\":false}", ""),
+    CHANGE("{\"channel\":1,\"delete\":true,\"to\":{\"value\":1}}", ""),
+    CHANGE("{\"channel\":1,\"delete\":true,\"more\":1}", ""),
+    CHANGE("{\"channel\":-1,\"delete\":true}", "/channel"),
+    CHANGE("{\"channel\":0.5,\"delete\":true}", "/channel"),
+    CHANGE("{\"channel\":4294967296,\"delete\":true}", "/channel"),
+    CHANGE("{\"channel\":\"1\",\"delete\":true}", "/channel"),
+    CHANGE("{\"delete\":true}", "/channel"),
+    CHANGE("{\"channel\":1,\"position\":[1],\"delete\":true}", "/position"),
+    CHANGE("{\"channel\":1,\"position\":7,\"delete\":true}", "/position"),
+    CHANGE("{\"channel\":1,\"position\":[-1,1],\"delete\":true}", "/position"),
+    CHANGE("{\"channel\":1,\"position\":[1,-1],\"delete\":true}", "/position"),
+    CHANGE("{\"channel\":1,\"to\":{}}", "/to"),
+    CHANGE("{\"channel\":1,\"to\":3}", "/to"),
+    CHANGE("{\"channel\":1,\"to\":{\"size\":3}}", "/to"),
+    CHANGE("{\"channel\":1,\"to\":{\"channel\":0.5}}", "/to/channel"),
+    CHANGE("{\"channel\":1,\"to\":{\"position\":[1,2,3]}}", "/to/position"),
+    CHANGE("{\"channel\":1,\"to\":{\"value\":\"3\"}}", "/to/value"),
+    {"POST", "/v1/jobs/@/interventions", NULL, NULL, EDIT("[],\"keep\":\"some\""), 422, "/inputs/0/keep"},
+    {"POST", "/v1/jobs/@/interventions", NULL, NULL, EDIT("[],\"keep\":3"), 422, "/inputs/0/keep"},
+    {"POST", "/v1/jobs/@/interventions", NULL, NULL, EDIT("[],\"keep\":\"all\""), 200, NULL},
+    {"POST", "/v1/jobs/@/interventions", NULL, NULL, EDIT("[],\"keep\":\"maximal\""), 200, NULL},
+    {"POST", "/v1/jobs/@/interventions", "Accept", "image/png", EDIT("[]"), 406, NULL},
+    {"POST", "/v1/jobs/$/interventions", NULL, NULL, EDIT("[]"), 404, NULL},
+    /* recovery */
+    RECOVER("\"model\":1", 422, "/model"),
+    RECOVER("\"model\":{\"layers\":[],\"signal\":[1]}", 422, "/model"),
+    RECOVER("\"model\":{\"layers\":3}", 422, "/model"),
+    RECOVER("\"model\":{\"layers\":[{}],\"more\":1}", 422, "/model"),
+    RECOVER(LAYER("3"), 422, "/model/layers/0"),
+    RECOVER(LAYER("{\"name\":\"a\"}"), 422, "/model/layers/0"),
+    RECOVER(LAYER("{\"name\":3,\"filters\":[[1]]}"), 422, "/model/layers/0"),
+    RECOVER(LAYER("{\"filters\":[[1]],\"more\":1}"), 422, "/model/layers/0"),
+    RECOVER(LAYER("{\"filters\":[1,2]}"), 422, "/model/layers/0/filters"),
+    RECOVER(LAYER("{\"filters\":[[1,2],[3]]}"), 422, NULL),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"length\":6", 422, "/length"),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"code\":[[0,0,1]]", 422, "/signal"),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"nonzeros\":[1,2]", 422, "/nonzeros"),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"nonzeros\":7", 422, "/nonzeros"),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"nonzeros\":[0.5]", 422, "/nonzeros"),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"config\":3", 422, "/config"),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"config\":{\"decoder\":\"magic\"}", 422, "/config/decoder"),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"config\":{\"decodr\":\"relu\"}", 422, "/config/decodr"),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"layer\":3", 422, "/layer"),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"layers\":[\"a\"]", 422, "/model"),
+    RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"checkpoint\":1", 422, "/model"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"signal\":[[[1]]]", 422, "/signal"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"signal\":\"x\"", 422, NULL),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]}", 422, "/signal"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":[1,2,3],\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":[],\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":0,\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":\"8\",\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":1e15,\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":[]", 422, "/code"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":3", 422, "/code"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":[3]", 422, "/code/0"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":[[0,0,\"1\"]]", 422, "/code/0"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":[[0,0.5,1]]", 422, "/code/0"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[[[1,1]]]]}]},\"length\":[8,8],\"code\":[[0,0,1]]", 422, "/code/0"),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[[[1,1]]]]}]},\"length\":[8,8],\"code\":[[1,2,0,1]]", 200, NULL),
+    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":[[99,0,1]]", 422, "/code/0"),
+    RECOVER("\"job\":3,\"signal\":[1]", 422, "/job"),
+    RECOVER("\"job\":\"nobody\",\"signal\":[1]", 422, "/job"),
+    RECOVER("\"job\":\"$\",\"model\":{},\"signal\":[1]", 422, "/model"),
+    RECOVER("\"signal\":[1]", 422, "/model"),
+    RECOVER("\"job\":\"$\",\"checkpoint\":99,\"signal\":[1]", 422, "/checkpoint"),
+    RECOVER("\"job\":\"$\",\"checkpoint\":\"best of all\",\"signal\":[1]", 422, "/checkpoint"),
+    RECOVER("\"job\":\"$\",\"checkpoint\":{},\"signal\":[1]", 422, "/checkpoint"),
+    RECOVER("\"job\":\"$\",\"layers\":[],\"code\":[[0,0,1]],\"length\":64", 422, "/layers"),
+    RECOVER("\"job\":\"$\",\"layers\":3,\"code\":[[0,0,1]],\"length\":64", 422, "/layers"),
+    RECOVER("\"job\":\"$\",\"layers\":[3],\"code\":[[0,0,1]],\"length\":64", 422, "/layers/0"),
+    RECOVER("\"job\":\"$\",\"layers\":[\"layer.9\"],\"code\":[[0,0,1]],\"length\":64", 422, "/layers/0"),
+    {"POST", "/v1/pathways/recover", NULL, NULL, "[", 400, NULL},
+    /* comparisons and surveys */
+    {"POST", "/v1/jobs/@/compare", NULL, NULL, "{\"with\":\"$\"}", 422, "/with"},
+    {"POST", "/v1/jobs/@/compare", NULL, NULL, "{\"with\":3}", 422, "/with"},
+    {"POST", "/v1/jobs/$/compare", NULL, NULL, "{\"with\":\"$\"}", 404, NULL},
+    {"POST", "/v1/jobs/@/compare", NULL, NULL, "[]", 422, NULL},
+    {"GET", "/v1/jobs/$/channels", NULL, NULL, NULL, 404, NULL},
+    {"GET", "/v1/jobs/@/channels", "Accept", "text/html", NULL, 406, NULL},
+    {"GET", "/v1/jobs/@/channels?set=odd", NULL, NULL, NULL, 400, NULL},
+    {"GET", "/v1/jobs/@/channels?set=test&samples=2&top=1", NULL, NULL, NULL, 200, NULL},
+    {"GET", "/v1/jobs/@/channels?checkpoint=99", NULL, NULL, NULL, 404, NULL},
+    {"GET", "/v1/jobs/$/onnx", NULL, NULL, NULL, 404, NULL},
+    {"GET", "/v1/jobs/@/onnx?checkpoint=odd", NULL, NULL, NULL, 400, NULL},
+    {"GET", "/v1/jobs/$/pathways?seed=1&checkpoint=odd", NULL, NULL, NULL, 400, NULL},
+    {"GET", "/v1/jobs/$/pathways?seed=1&checkpoint=99", NULL, NULL, NULL, 404, NULL},
+    {"GET", "/v1/jobs/@/pathways?seed=1", NULL, NULL, NULL, 404, NULL},
+    {"POST", "/v1/jobs/@/motifs?checkpoint=odd", NULL, NULL, SAMPLE, 400, NULL},
+    {"POST", "/v1/jobs/@/motifs", "Accept", "image/png", "{\"inputs\":[{\"sample\":{\"seed\":1}},{\"sample\":{\"seed\":2}}]}", 422, "/inputs"},
+    {"POST", "/v1/jobs/@/motifs", NULL, NULL, "{\"inputs\":[{\"array\":[[1,2],[3,4]]}]}", 422, "/inputs/0/array"},
+    {"POST", "/v1/jobs/@/motifs", "Accept", "image/png", "{\"inputs\":[{\"array\":[[1,2],[3,4]]}]}", 422, "/inputs/0/array"},
+    {"POST", "/v1/jobs/@/motifs", "Accept", "application/x-npy", "{\"inputs\":[{\"array\":[[1,2],[3,4]]}]}", 422, "/inputs/0/array"},
+    /* data sets */
+    PUT_CSV("good", 201),
+    PUT_CSV("good", 200),
+    PUT_CSV("good?label=label", 409),
+    PUT_CSV("good?group=b", 409),
+    PUT_CSV("good?sha256=" HASH, 409),
+    PUT_CSV("Bad", 404),
+    PUT_CSV("new?sha256=12", 400),
+    PUT_CSV("new?sha256=ZZ23456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", 400),
+    PUT_CSV("new?offset=3", 400),
+    PUT_CSV("new?offset=3&sha256=" HASH, 409),
+    PUT_CSV("new?format=odd", 400),
+    PUT_CSV("new?format=npy", 422),
+    PUT_CSV("new?sha256=" HASH, 422),
+    {"PUT", "/v1/datasets/tabs", "Content-Type", "text/tab-separated-values", "a\tb\tlabel\n1\t2\tx\n3\t4\ty\n", 201, NULL},
+    {"PUT", "/v1/datasets/first?layout=channels-first", "Content-Type", "text/csv", "a,b,label\n1,2,x\n3,4,y\n", 201, NULL},
+    {"PUT", "/v1/datasets/new", "Content-Type", "application/x-odd", "abc", 415, NULL},
+    {"PUT", "/v1/datasets/new", "Content-Type", "text/csv", "a,b\n1\n", 422, NULL},
+    {"GET", "/v1/datasets/none", NULL, NULL, NULL, 404, NULL},
+    {"GET", "/v1/datasets/none/preview", NULL, NULL, NULL, 404, NULL},
+    {"DELETE", "/v1/datasets/none", NULL, NULL, NULL, 404, NULL},
+    {"DELETE", "/v1/datasets/first", NULL, NULL, NULL, 204, NULL},
+    /* what reads */
+    {"GET", "/v1/audit?cursor=odd", NULL, NULL, NULL, 400, NULL},
+    {"GET", "/v1/audit?limit=0", NULL, NULL, NULL, 400, NULL},
+    {"GET", "/v1/events", "Last-Event-ID", "odd", NULL, 400, NULL},
+    {"GET", "/v1/events", "Last-Event-ID", "", NULL, 200, NULL},
+    {"GET", "/v1/jobs/@/metrics?names=", NULL, NULL, NULL, 400, NULL},
+    {"GET", "/v1/jobs?state=odd", NULL, NULL, NULL, 400, NULL},
+    {"POST", "/v1/jobs?dry_run=maybe", NULL, NULL, "{\"kind\":\"pathways\"}", 400, NULL},
+    {"POST", "/v1/jobs?dry_run=false", NULL, NULL, "{\"kind\":\"pathways\",\"preset\":\"odd\"}", 422, "/preset"},
+    {"POST", "/v1/jobs?dry_run=true", NULL, NULL, "{\"kind\":\"pathways\",\"preset\":null}", 200, NULL},
+    {"POST", "/v1/jobs", NULL, NULL, "{\"kind\":\"pathways\",\"name\":null}", 422, "/name"},
+    {"POST", "/v1/jobs", NULL, NULL, "{\"kind\":\"pathways\",\"name\":3}", 422, "/name"},
+    {"POST", "/v1/jobs", NULL, NULL, "{\"kind\":\"pathways\",\"threads\":0}", 422, "/threads"},
+    {"POST", "/v1/jobs", NULL, NULL, "{\"kind\":\"pathways\",\"threads\":65}", 422, "/threads"},
+    {"POST", "/v1/jobs", NULL, NULL, "{\"kind\":\"pathways\",\"executor\":\"odd\"}", 422, "/executor"},
+    {"POST", "/v1/jobs", NULL, NULL, "{\"kind\":\"pathways\",\"from\":3}", 422, "/from"},
+    {"POST", "/v1/jobs", NULL, NULL, "{\"kind\":\"pathways\",\"from\":{\"job\":\"short\"}}", 422, "/from/job"},
+    {"POST", "/v1/jobs", NULL, NULL, "{\"kind\":\"pathways\",\"from\":{\"job\":\"$\",\"odd\":1}}", 422, "/from/odd"},
+    {"POST", "/v1/jobs", NULL, NULL, "{\"kind\":\"sparling\",\"from\":{\"job\":\"$\"}}", 422, "/from/job"},
+    {"POST", "/v1/jobs/@/evaluation", NULL, NULL, "{\"samples\":0}", 422, "/samples"},
+    {"POST", "/v1/jobs/@/evaluation", NULL, NULL, "{\"odd\":0}", 422, "/odd"},
+    {"POST", "/v1/jobs/@/evaluation", NULL, NULL, "[", 400, NULL},
+    {"POST", "/v1/imports?step=-1", "Content-Type", "application/octet-stream", "abc", 400, NULL},
+    {"POST", "/v1/imports?density=2", "Content-Type", "application/octet-stream", "abc", 400, NULL},
+    {"POST", "/v1/imports?kind=odd", "Content-Type", "application/octet-stream", "abc", 400, NULL},
+    {"POST", "/v1/imports", "Content-Type", "application/octet-stream", "abc", 422, NULL},
+};
+
+static void fill_ids(const struct models *m, char *out, size_t room, const char *text)
+{
+    size_t used = 0;
+    for (; *text != '\0'; text++) {
+        const char *id = *text == '@' ? m->job[SPARLING] : *text == '$' ? m->job[PATHWAYS] : NULL;
+        used += (size_t)snprintf(out + used, room - used, "%s%.*s", id != NULL ? id : "", id == NULL, text);
+        assert_true(used < room);
+    }
+}
+
+static bool has_fault(struct api_fixture *f, const char *pointer)
+{
+    const cJSON *item;
+    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(f->json, "errors"))
+    {
+        const cJSON *place = cJSON_GetObjectItemCaseSensitive(item, "pointer");
+        if (cJSON_IsString(place) && strcmp(place->valuestring, pointer) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void test_odd_requests(void **state)
+{
+    const struct models *m = *state;
+    struct api_fixture *f = m->sweep.f;
+    int wrong = 0;
+    for (size_t i = 0; i < sizeof odds / sizeof odds[0]; i++) {
+        const struct odd *o = &odds[i];
+        char target[200], body[1000];
+        fill_ids(m, target, sizeof target, o->target);
+        fill_ids(m, body, sizeof body, o->body != NULL ? o->body : "");
+        if (o->header != NULL)
+            header(f, o->header, o->value);
+        int status = ask(f, o->method, target, o->body != NULL ? body : NULL);
+        const char *type = answer_header(f, "Content-Type");
+        bool problem = status < 400 || (type != NULL && strcmp(type, "application/problem+json") == 0);
+        if (status != o->status || !problem || (o->pointer != NULL && !has_fault(f, o->pointer))) {
+            print_error("%s %s %s\n  %d, not %d %s: %.400s\n", o->method, target, body, status, o->status,
+                        o->pointer != NULL ? o->pointer : "", f->body);
+            wrong++;
+        }
+    }
+    assert_int_equal(wrong, 0);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(test_models, setup, teardown)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_odd_requests), cmocka_unit_test(test_models)};
     fault_libraries();
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }
