@@ -52,7 +52,7 @@ enum status auth_init(struct auth *auth, struct storage *storage, bool loopback,
         hash_token(static_token, auth->static_hash);
         auth->has_static = true;
     }
-    auth->required = !loopback || auth->has_static || stored;
+    atomic_init(&auth->required, !loopback || auth->has_static || stored);
     if (!loopback && !auth->has_static && !stored) {
         return error_set(err, STATUS_INVALID, NULL,
                          "beyond loopback a bearer token is needed: set MOTIFD_TOKEN or run `motifd token create`");
@@ -60,12 +60,17 @@ enum status auth_init(struct auth *auth, struct storage *storage, bool loopback,
     return STATUS_OK;
 }
 
+void auth_demand(struct auth *auth)
+{
+    atomic_store(&auth->required, true);
+}
+
 enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME])
 {
     uint8_t hash[AUTH_HASH];
     struct storage_token token;
     name[0] = '\0';
-    if (!auth->required) {
+    if (!atomic_load(&auth->required)) {
         return API_SCOPE_ADMIN;
     }
     if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0) {

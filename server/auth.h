@@ -8,6 +8,7 @@
 #ifndef MOTIF_SERVER_AUTH_H
 #define MOTIF_SERVER_AUTH_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,7 +22,7 @@
 
 struct auth {
     struct storage *storage;
-    bool required;
+    atomic_bool required;
     bool has_static;
     uint8_t static_hash[AUTH_HASH];
 };
@@ -29,6 +30,9 @@ struct auth {
 /* `static_token`: "" for none. STATUS_INVALID when tokens are required and there is not one. */
 enum status auth_init(struct auth *auth, struct storage *storage, bool loopback, const char *static_token,
                       struct error *err);
+
+/* From now on a token is needed: the first one has been made. */
+void auth_demand(struct auth *auth);
 
 /* What the value of an Authorization header grants (NULL: there was none), and the name of its token: "" where none is
  * needed or it grants nothing, "MOTIFD_TOKEN" for that one. */

@@ -10,11 +10,13 @@
 
 #include "core/kernels/blas.h"
 #include "server/certificate.h"
+#include "server/console.h"
 #include "server/crash.h"
 #include "server/notify.h"
 #include "server/priority.h"
 #include "server/programs.h"
 #include "server/signals.h"
+#include "server/tokens.h"
 
 #define LAST_REQUESTS_MS 1000
 #define THREADS_MAX 256 /* of one job: what pool_create() takes */
@@ -280,6 +282,27 @@ static enum status start_http(struct daemon *daemon, struct error *err)
     return status;
 }
 
+/* On the console's thread. The first token closes what was open to everybody, at once. */
+static enum status answer_console(void *context, const char *const *words, size_t count, struct buf *out, struct error *err)
+{
+    struct daemon *daemon = context;
+    enum status status = tokens_do(daemon->storage, words, count, out, err);
+    if (status == STATUS_OK && strcmp(words[TOKEN_VERB], "create") == 0) {
+        auth_demand(&daemon->auth);
+    }
+    return status;
+}
+
+/* Without one the daemon serves all the same; tokens are then made while it is stopped. */
+static void start_console(struct daemon *daemon)
+{
+    struct error err = {0};
+    struct console_options options = {.db = daemon->settings->db, .context = daemon, .answer = answer_console};
+    if (console_start(&options, &daemon->console, &err) != STATUS_OK) {
+        journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL, "`motifd token` cannot speak to this daemon: %s", err.message);
+    }
+}
+
 static enum status start(struct daemon *daemon, struct error *err)
 {
     int level = journal_level(daemon->settings->log_level);
@@ -316,7 +339,13 @@ static enum status start(struct daemon *daemon, struct error *err)
         };
         status = scheduler_start(&options, &daemon->scheduler, err);
     }
-    return status == STATUS_OK ? start_http(daemon, err) : status;
+    if (status == STATUS_OK) {
+        status = start_http(daemon, err);
+    }
+    if (status == STATUS_OK) {
+        start_console(daemon);
+    }
+    return status;
 }
 
 /* From any address this one is reached at the loopback. */
@@ -342,7 +371,7 @@ static void say_listening(const struct daemon *daemon)
                  "%s on %s (%d cores, kernels %s, BLAS core %s): %d workers of %d threads, tokens %s",
                  daemon->facts.build, daemon->facts.cpu, daemon->facts.cores, daemon->facts.kernels,
                  daemon->facts.blas_core, (int)daemon->settings->workers, daemon->threads_per_job,
-                 daemon->auth.required ? "required" : "not required");
+                 atomic_load(&daemon->auth.required) ? "required" : "not required");
     notify_manager("READY=1\nSTATUS=serving");
 }
 
@@ -423,6 +452,7 @@ static void drain(struct daemon *daemon)
 
 static void stop(struct daemon *daemon)
 {
+    console_stop(daemon->console);
     http_stop(daemon->http, LAST_REQUESTS_MS);
     daemon->http = NULL;
     scheduler_stop(daemon->scheduler);

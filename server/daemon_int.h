@@ -29,6 +29,7 @@ struct daemon {
     const struct kernels *kernels;
     struct executor executor;
     struct api *api;
+    struct console *console; /* NULL: there is none */
     struct scheduler *scheduler;
     struct http *_Atomic http; /* handlers look at it; NULL until the listener is up */
     char host[128];

@@ -49,7 +49,7 @@ static void system_facts(void *context, struct api_system *out)
         .samples = daemon->executor.samples,
         .memory_bytes = facts_memory(),
         .queue_limit = daemon->settings->queue_limit,
-        .tokens_required = daemon->auth.required,
+        .tokens_required = atomic_load(&daemon->auth.required),
     };
 }
 

@@ -1,5 +1,8 @@
 /* Tokens: made on the command line, asked for over the wire, three scopes, revoked, never stored. */
 #include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "tests/wire/wire.h"
@@ -130,6 +133,99 @@ static void revoked_and_listed(void **state)
     assert_int_equal(daemon_stop(&served), 0);
 }
 
+/* Made, listed and revoked while the daemon runs; each counts with the next request. */
+static void while_it_runs(void **state)
+{
+    struct daemon_process other;
+    struct stat facts;
+    struct reply reply;
+    char *out = NULL, *errors = NULL, path[200], secret[128], entry[64];
+    daemon_init(&other);
+    assert_true(daemon_start(&other, NULL, NULL));
+    get(other.url, "/v1/jobs", &reply);
+    assert_int_equal(reply.status, 200); /* on loopback, without a token in the database */
+    reply_close(&reply);
+    (void)snprintf(path, sizeof path, "%s-console", other.db);
+    assert_int_equal(lstat(path, &facts), 0);
+    assert_true(S_ISSOCK(facts.st_mode));
+    assert_int_equal(facts.st_mode & 0777, 0600);
+
+    const char *const create[] = {"token", "create", "--name", "late", "--scope", "admin", "--days", "3", "--db", other.db, NULL};
+    assert_int_equal(motifd_run(create, &out, NULL), 0);
+    (void)snprintf(secret, sizeof secret, "%.*s", (int)strcspn(out, "\n"), out);
+    assert_int_equal(strncmp(secret, "motif_", 6), 0);
+    free(out);
+    get(other.url, "/v1/jobs", &reply);
+    assert_problem(&reply, 401); /* the first token closes the daemon */
+    reply_close(&reply);
+    char line[256];
+    const char *headers[] = {line, NULL};
+    (void)snprintf(line, sizeof line, "Authorization: Bearer %s", secret);
+    struct call audit = {.method = "GET", .path = "/v1/audit?limit=5", .headers = headers};
+    call_server(other.url, &audit, &reply);
+    assert_int_equal(reply.status, 200);
+    (void)snprintf(entry, sizeof entry, "\"who\":\"console\"");
+    assert_non_null(strstr(reply.body, entry));
+    assert_null(strstr(reply.body, secret));
+    reply_close(&reply);
+
+    assert_int_equal(motifd_run(create, NULL, &errors), 1); /* the name is taken */
+    assert_non_null(strstr(errors, "there is a token of that name"));
+    free(errors);
+    const char *const list[] = {"token", "list", "--db", other.db, NULL};
+    assert_int_equal(motifd_run(list, &out, NULL), 0);
+    assert_non_null(strstr(out, "late"));
+    assert_null(strstr(out, secret));
+    free(out);
+    const char *const revoke[] = {"token", "revoke", "--name", "late", "--db", other.db, NULL};
+    assert_int_equal(motifd_run(revoke, NULL, NULL), 0);
+    call_server(other.url, &audit, &reply);
+    assert_int_equal(reply.status, 401);
+    reply_close(&reply);
+    assert_int_equal(motifd_run(revoke, NULL, &errors), 1);
+    assert_non_null(strstr(errors, "no such token"));
+    free(errors);
+
+    /* Who speaks otherwise, or not at all, is sent away; the daemon goes on. */
+    static const struct {
+        const char *bytes;
+        size_t count;
+    } odd[] = {{"", 0}, {"list", 4}, {"list", 5}, {"forge\0a\0read\0", 14}, {"create\0a\0god\0" "3", 15}, {"create\0a\0read\0" "x", 16},
+               {"a\0b\0c\0d\0e\0f\0g\0h\0i", 18}};
+    static char large[5000];
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    assert_true(strlen(path) < sizeof at.sun_path);
+    memcpy(at.sun_path, path, strlen(path) + 1);
+    for (size_t i = 0; i <= sizeof odd / sizeof odd[0]; i++) {
+        char answer[300];
+        size_t got = 0;
+        ssize_t more;
+        int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof at), 0);
+        bool last = i == sizeof odd / sizeof odd[0];
+        (void)send(fd, last ? large : odd[i].bytes, last ? sizeof large : odd[i].count, MSG_NOSIGNAL);
+        (void)shutdown(fd, SHUT_WR);
+        while ((more = recv(fd, answer + got, sizeof answer - 1 - got, 0)) > 0) {
+            got += (size_t)more;
+        }
+        answer[got] = '\0';
+        assert_true(got == 0 ? last : strncmp(answer, "invalid\n", 8) == 0);
+        (void)close(fd);
+    }
+    assert_int_equal(motifd_run(list, NULL, NULL), 0);
+
+    /* A daemon that was killed leaves its socket; nobody answers there, so the database is opened, and the next daemon takes its place. */
+    daemon_kill(&other);
+    (void)daemon_wait(&other, 10000);
+    assert_int_equal(lstat(path, &facts), 0);
+    assert_int_equal(motifd_run(list, NULL, NULL), 0);
+    assert_true(daemon_start(&other, NULL, NULL));
+    assert_int_equal(motifd_run(list, NULL, NULL), 0);
+    assert_int_equal(daemon_stop(&other), 0);
+    assert_int_equal(lstat(path, &facts), -1);
+    daemon_close(&other, false);
+}
+
 static void token_of_the_environment(void **state)
 {
     struct daemon_process other;
@@ -194,6 +290,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(scopes),
         cmocka_unit_test(revoked_and_listed),
+        cmocka_unit_test(while_it_runs),
         cmocka_unit_test(token_of_the_environment),
         cmocka_unit_test(beyond_loopback),
         cmocka_unit_test(wrong_usage),
