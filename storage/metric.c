@@ -218,22 +218,46 @@ struct offer {
     size_t count;
 };
 
-static bool batch_add(struct command *queued, void *context)
+static bool batch_reserve(struct batch *batch, size_t more)
 {
-    struct batch *batch = (struct batch *)queued;
-    const struct offer *offer = context;
-    if (strcmp(batch->id, offer->id) != 0 || batch->count + offer->count > BATCH_MAX)
+    size_t need = batch->count + more;
+    if (need > BATCH_MAX)
         return false;
-    size_t need = batch->count + offer->count;
     if (need > batch->capacity) {
-        size_t capacity = need < 16 ? 16 : need * 2;
+        size_t capacity = need < 16 ? 16 : need < BATCH_MAX / 2 ? need * 2 : BATCH_MAX;
         struct entry *entries = realloc(batch->entries, capacity * sizeof *entries);
         if (entries == NULL)
             return false;
         batch->entries = entries;
-        queued->bytes += (capacity - batch->capacity) * sizeof *entries;
+        batch->base.bytes += (capacity - batch->capacity) * sizeof *entries;
         batch->capacity = capacity;
     }
+    return true;
+}
+
+static bool batch_same(const struct command *earlier, const struct command *later)
+{
+    return strcmp(((const struct batch *)earlier)->id, ((const struct batch *)later)->id) == 0;
+}
+
+static bool batch_join(struct command *earlier, struct command *later)
+{
+    struct batch *to = (struct batch *)earlier;
+    const struct batch *from = (const struct batch *)later;
+    if (!batch_reserve(to, from->count))
+        return false;
+    memcpy(to->entries + to->count, from->entries, from->count * sizeof *from->entries);
+    to->count += from->count;
+    return true;
+}
+static const struct keeping batch_keeping = {batch_same, batch_join};
+
+static bool batch_add(struct command *queued, void *context)
+{
+    struct batch *batch = (struct batch *)queued;
+    const struct offer *offer = context;
+    if (strcmp(batch->id, offer->id) != 0 || !batch_reserve(batch, offer->count))
+        return false;
     for (size_t i = 0; i < offer->count; i++) {
         struct entry *entry = &batch->entries[batch->count++];
         (void)snprintf(entry->name, sizeof entry->name, "%s", offer->metrics[i].name);
@@ -252,6 +276,7 @@ static enum status append_some(struct storage *storage, struct offer *offer, str
     batch->base.run = batch_run;
     batch->base.destroy = batch_destroy;
     batch->base.bytes = sizeof *batch;
+    batch->base.keeping = &batch_keeping;
     (void)snprintf(batch->id, sizeof batch->id, "%s", offer->id);
     if (!batch_add(&batch->base, offer)) {
         batch_destroy(&batch->base);

@@ -15,15 +15,25 @@ enum manner { MANNER_URGENT, MANNER_LAZY, MANNER_BULK };
 /* One change, run on the writing thread inside a transaction and a savepoint of its own. A command is
  * the first member of a larger struct that holds its arguments. It may be run only once, must not
  * keep anything outside the database that a rollback would falsify, and fails by returning a status. */
+struct command;
+
+/* How lazy commands wait for room (kept.c); such may be run again. */
+struct keeping {
+    bool (*same)(const struct command *earlier, const struct command *later); /* belong together, and must come in this order */
+    bool (*join)(struct command *earlier, struct command *later); /* takes over what `later` carries, adds to earlier->bytes; false: cannot */
+};
+
 struct command {
     enum status (*run)(struct storage *storage, struct db *db, struct command *command, struct error *err);
     void (*destroy)(struct command *command); /* lazy ones: frees it */
     size_t bytes;                             /* lazy ones: held in memory */
     bool adds_events;                         /* may be set by run() */
+    const struct keeping *keeping;            /* lazy ones that wait for room where the disk is full; NULL: they are lost */
     /* the rest belongs to writer.c */
     struct command *next;
     enum manner manner;
     bool done;
+    bool full; /* failed because the disk is */
     enum status status;
     struct error error;
 };
@@ -50,6 +60,9 @@ struct writer {
     /* the writing thread's alone */
     int wal_frames, wal_next;               /* in the log now; at how many to copy them back */
     int synchronous;                        /* what the connection is set to; -1: unknown */
+    struct command *kept;                   /* wait for room, in the order they came (kept.c) */
+    size_t kept_bytes;
+    int64_t kept_due;                       /* monotonic ms of the next try */
     /* everybody's */
     atomic_bool failed;
     atomic_llong points_dropped;
@@ -70,6 +83,11 @@ bool writer_merge(struct storage *storage,
 /* Bulk: returns at once; the command stays the caller's, who must writer_wait() before reuse. */
 enum status writer_bulk(struct storage *storage, struct command *command, struct error *err);
 enum status writer_wait(struct storage *storage, struct command *command, struct error *err);
+/* In kept.c, for the writing thread. Those of the list that may wait leave it: `full` ones, or all of them. Beyond the bound they are lost. */
+void kept_take(struct storage *storage, struct command **list, bool full);
+/* All that waits leaves, as a list. */
+struct command *kept_give(struct storage *storage);
+
 /* Something was doomed or a hold released. */
 void writer_want_sweep(struct storage *storage);
 

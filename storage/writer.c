@@ -80,6 +80,7 @@ static enum status enqueue(struct writer *w, struct command *command, enum manne
     if (status != STATUS_OK)
         return status;
     command->manner = manner;
+    command->full = false;
     command->status = STATUS_OK;
     error_clear(&command->error);
     append(&w->tail, command);
@@ -228,15 +229,22 @@ static enum status set_synchronous(struct storage *storage, int level, struct er
     return status;
 }
 
+static bool disk_is_full(const struct db *db)
+{
+    return (db->last_code & 0xff) == SQLITE_FULL;
+}
+
 static void run_one(struct storage *storage, struct command *c)
 {
     struct db *db = &storage->writer.db;
     if (c->run == NULL)
         return;
+    db->last_code = SQLITE_OK;
     c->status = db_run(db, &c->error, savepoint_sql, "");
     if (c->status != STATUS_OK)
         return;
     c->status = c->run(storage, db, c, &c->error);
+    c->full = c->status != STATUS_OK && disk_is_full(db);
     if (sqlite3_get_autocommit(db->handle))
         return; /* SQLite has rolled back everything */
     if (c->status != STATUS_OK) {
@@ -261,8 +269,15 @@ static void run_group(struct storage *storage, struct command *list, int synchro
     enum status status = set_synchronous(storage, synchronous, &err);
     if (status == STATUS_OK)
         status = db_run(db, &err, begin_sql, "");
+    bool waiting = false; /* one of those that may wait will, so others do not overtake it */
     for (struct command *c = list; c != NULL && status == STATUS_OK; c = c->next) {
+        if (waiting && c->keeping != NULL) {
+            c->full = true;
+            c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
+            continue;
+        }
         run_one(storage, c);
+        waiting |= c->full && c->keeping != NULL;
         if (sqlite3_get_autocommit(db->handle) || db_code_is_fatal(db->last_code)) {
             status = c->status != STATUS_OK ? c->status : STATUS_IO;
             (void)error_set(&err, status, c->error.pointer, "%s",
@@ -273,6 +288,7 @@ static void run_group(struct storage *storage, struct command *list, int synchro
         status = db_run(db, &err, commit_sql, "");
     if (status == STATUS_OK)
         return;
+    bool full = disk_is_full(db);
     if (!sqlite3_get_autocommit(db->handle))
         (void)db_run(db, NULL, rollback_sql, "");
     note_fatal(storage);
@@ -280,8 +296,9 @@ static void run_group(struct storage *storage, struct command *list, int synchro
     for (struct command *c = list; c != NULL; c = c->next) {
         c->status = status;
         c->error = err;
+        c->full = full;
         c->adds_events = false;
-        lost += c->manner == MANNER_LAZY;
+        lost += c->manner == MANNER_LAZY && !(full && c->keeping != NULL);
     }
     log_line(&storage->log, LOG_LEVEL_ERROR, "a commit failed (%s); %d deferred writes lost", status_name(status), lost);
 }
@@ -421,7 +438,7 @@ static enum status sweep_command(struct storage *storage, struct db *db, struct 
 }
 
 /* What there is to do next. */
-enum task { TASK_NONE, TASK_MAIN, TASK_BULK, TASK_COPY, TASK_SWEEP, TASK_TIDY, TASK_END };
+enum task { TASK_NONE, TASK_MAIN, TASK_KEPT, TASK_BULK, TASK_COPY, TASK_SWEEP, TASK_TIDY, TASK_END };
 
 static bool main_is_due(const struct writer *w)
 {
@@ -443,6 +460,8 @@ static enum task choose(struct writer *w, bool slow_turn, int64_t quiet_at)
         return TASK_MAIN;
     if (w->closing)
         return TASK_END;
+    if (w->kept != NULL && clock_monotonic_ms() >= w->kept_due)
+        return TASK_KEPT;
     if (w->sweep && !atomic_load(&w->failed))
         return TASK_SWEEP;
     if (w->tidy && clock_monotonic_ms() >= quiet_at && !atomic_load(&w->failed))
@@ -458,6 +477,8 @@ static void sleep_until_work(struct writer *w, int64_t quiet_at)
         until = w->lazy_due;
     if (w->tidy && quiet_at < until)
         until = quiet_at;
+    if (w->kept != NULL && w->kept_due < until)
+        until = w->kept_due;
     if (until == INT64_MAX) {
         pthread_cond_wait(&w->work, &w->lock);
         return;
@@ -478,12 +499,55 @@ static void commit_list(struct storage *storage, struct command *list, int synch
     finish_group(storage, list, synchronous == 2, clock_seconds() - start);
 }
 
+/* What waits for room, once more. */
+static void commit_kept(struct storage *storage)
+{
+    double start = clock_seconds();
+    struct command *list = kept_give(storage);
+    if (list == NULL)
+        return;
+    if (atomic_load(&storage->writer.failed)) {
+        for (struct command *c = list; c != NULL; c = c->next)
+            c->status = refuse(&storage->writer, &c->error);
+    } else {
+        run_group(storage, list, 2);
+        kept_take(storage, &list, true);
+        if (storage->writer.kept == NULL)
+            log_line(&storage->log, LOG_LEVEL_INFO, "there is room again: the points that waited are stored");
+    }
+    finish_group(storage, list, true, clock_seconds() - start);
+}
+
+/* Those of a kind that may wait come behind those that do. Who asks for what is deferred is told where it is not on disk. */
+static void commit_main(struct storage *storage, struct command *list)
+{
+    struct writer *w = &storage->writer;
+    double start = clock_seconds();
+    bool asked = false;
+    for (const struct command *c = list; c != NULL; c = c->next)
+        asked |= c->run == NULL;
+    if (w->kept != NULL && (asked || clock_monotonic_ms() >= w->kept_due))
+        commit_kept(storage);
+    if (w->kept != NULL)
+        kept_take(storage, &list, false);
+    run_group(storage, list, 2);
+    kept_take(storage, &list, true);
+    for (struct command *c = list; c != NULL && w->kept != NULL; c = c->next)
+        if (c->run == NULL && c->status == STATUS_OK)
+            c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
+    finish_group(storage, list, true, clock_seconds() - start);
+}
+
 static void run_task(struct storage *storage, enum task task, struct command *list)
 {
     if (task == TASK_COPY)
         copy_back(storage);
     else if (task == TASK_TIDY)
         truncate_log(storage);
+    else if (task == TASK_KEPT)
+        commit_kept(storage);
+    else if (task == TASK_MAIN && !atomic_load(&storage->writer.failed))
+        commit_main(storage, list);
     else
         commit_list(storage, list, task == TASK_MAIN ? 2 : 1);
 }
@@ -519,6 +583,14 @@ static void *writer_main(void *argument)
         }
     }
     pthread_mutex_unlock(&w->lock);
+    commit_kept(storage);
+    struct command *lost = kept_give(storage);
+    if (lost != NULL)
+        log_line(&storage->log, LOG_LEVEL_ERROR, "the disk is full: the points of metrics that waited are lost");
+    for (struct command *next; lost != NULL; lost = next) {
+        next = lost->next;
+        lost->destroy(lost);
+    }
     return NULL;
 }
 
