@@ -23,7 +23,8 @@ static enum status read_points(struct exchange *x, const cJSON *list, struct sto
     cJSON_ArrayForEach(item, list)
     {
         const cJSON *step = cJSON_GetArrayItem(item, 0), *value = cJSON_GetArrayItem(item, 1);
-        if (cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(step) || step->valuedouble != floor(step->valuedouble)) {
+        if (cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(step) || step->valuedouble != floor(step->valuedouble) ||
+            fabs(step->valuedouble) > JSON_INTEGER) {
             return error_set(err, STATUS_INVALID, "/metrics", "must have points of a step and a value");
         }
         series->points[series->count++] =

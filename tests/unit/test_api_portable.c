@@ -109,6 +109,27 @@ static void test_refused(void **state)
     refuse(f, "{\"__metadata__\":{\"kind\":\"echo\",\"config\":\"{}\",\"step\":\"x\"}}", 0, "/__metadata__/step", "whole");
     refuse(f, "{\"__metadata__\":{\"kind\":\"echo\",\"config\":\"{}\"},\"bias\":{\"dtype\":\"F32\",\"shape\":[7],"
               "\"data_offsets\":[0,28]}}", 28, "", "conv.weight");
+    refuse(f, "{\"\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/", "printable");
+    refuse(f, "{\"a\\\\\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a\\", "printable");
+    refuse(f, "{\"a\\\"\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a\"", "printable");
+    refuse(f, "{\"\xc3\xa4\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/\xc3\xa4", "printable");
+    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 0, "/a", "dtype, shape");
+    refuse(f, "{\"a\":{\"dtype\":3,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a/dtype", "F32");
+    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":1,\"data_offsets\":[0,4]}}", 4, "/a/shape", "list");
+    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[\"1\"],\"data_offsets\":[0,4]}}", 4, "/a/shape", "whole");
+    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[0.5],\"data_offsets\":[0,4]}}", 4, "/a/shape", "whole");
+    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":4}}", 4, "/a/data_offsets", "within");
+    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,8]}}", 4, "/a/data_offsets", "within");
+    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[-1,4]}}", 4, "/a/data_offsets", "within");
+    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,\"4\"]}}", 4, "/a/data_offsets", "within");
+    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4, "/a/data_offsets", "within");
+    refuse(f, "{\"__metadata__\":[]}", 0, "/__metadata__", "object of texts");
+    /* empty tensors lie where others begin */
+    refuse(f, "{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},"
+              "\"c\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}", 4, "/__metadata__", "kind");
+    assert_int_equal(send(f, "/v1/imports", "\x02\0\0\0\0\0\0\0[]", 10), 422);
+    assert_int_equal(send(f, "/v1/imports", "\x01\0\0\0\0\0\0\0{}", 10), 422);
+    assert_int_equal(send(f, "/v1/imports", "\x03\0\0\0\0\0\0\0{}", 10), 422);
     assert_int_equal(send(f, "/v1/imports", "short", 5), 422);
     assert_int_equal(send(f, "/v1/imports", "\xff\xff\xff\xff\xff\xff\xff\xff{}", 10), 422);
     header(f, "Content-Type", "text/plain");
