@@ -220,7 +220,7 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
     int place = -1, walked = 0;
     struct stored whole = {.count = {0}};
     for (bool failed = true; failed; place = place < 0 ? 0 : place + stride) {
-        prepare(b, c->subject, id);
+        prepare(b, (enum subject)c->subject, id);
         const struct stored before = look(b->f, id);
         struct answer a = sweep_ask(&b->sweep, c, id, place, forever);
         struct stored after = look(b->f, id), changed = change(&before, &after), none = change(&before, &before);
