@@ -80,7 +80,7 @@ static enum status speak(const char *voice, size_t take, const char *word, const
 
 /* What is 45 dB below the loudest 10 ms is silence, so that the softest consonants stay. On either side 40 ms of it are part of a
  * recording: a spectrogram's windows are 47 ms long, and a word is heard in all that touch it. */
-static enum status polish(const struct audio_resampler *resampler, const char *from, const char *to, struct error *err)
+static enum status polish(struct audio_resampler *resampler, const char *from, const char *to, struct error *err)
 {
     struct audio_wave wave;
     enum status status = audio_wave_read(from, &wave, err);

@@ -228,7 +228,9 @@ struct audio_resampler {
     int in, out; /* rates without their common divisor */
     int rate_in, rate_out;
     int reach, taps;
+    double scale;   /* input samples to samples of the lower rate */
     float *weights; /* [out][taps] */
+    bool *known;    /* [out]: the phase's weights are there */
 };
 
 static int divisor(int a, int b)
@@ -276,18 +278,14 @@ enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resam
     }
     struct audio_resampler *r = malloc(sizeof *r);
     float *weights = malloc((size_t)out * (size_t)taps * sizeof *weights);
-    if (r == NULL || weights == NULL) {
+    bool *known = calloc((size_t)out, sizeof *known);
+    if (r == NULL || weights == NULL || known == NULL) {
         free(r);
         free(weights);
+        free(known);
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a resampler");
     }
-    for (int phase = 0; phase < out; phase++) {
-        for (int i = 0; i < taps; i++) {
-            double distance = (double)phase / out - (i - reach + 1);
-            weights[(size_t)phase * (size_t)taps + (size_t)i] = (float)(scale * kernel(scale * distance));
-        }
-    }
-    *r = (struct audio_resampler){in, out, rate_in, rate_out, reach, taps, weights};
+    *r = (struct audio_resampler){in, out, rate_in, rate_out, reach, taps, scale, weights, known};
     *resampler = r;
     return STATUS_OK;
 }
@@ -296,6 +294,7 @@ void audio_resampler_destroy(struct audio_resampler *resampler)
 {
     if (resampler != NULL) {
         free(resampler->weights);
+        free(resampler->known);
         free(resampler);
     }
 }
@@ -305,13 +304,26 @@ int64_t audio_resampler_length(const struct audio_resampler *r, int count)
     return ((int64_t)count * r->out + r->in - 1) / r->in;
 }
 
-void audio_resample(const struct audio_resampler *r, const float *in, int count, float *out)
+/* When it is first asked for: a recording of a few samples needs as many phases, out of up to 4096 of up to 4096
+ * weights. */
+static const float *weights_of(struct audio_resampler *r, int phase)
+{
+    float *weight = r->weights + (size_t)phase * (size_t)r->taps;
+    for (int i = 0; !r->known[phase] && i < r->taps; i++) {
+        double distance = (double)phase / r->out - (i - r->reach + 1);
+        weight[i] = (float)(r->scale * kernel(r->scale * distance));
+    }
+    r->known[phase] = true;
+    return weight;
+}
+
+void audio_resample(struct audio_resampler *r, const float *in, int count, float *out)
 {
     int64_t length = audio_resampler_length(r, count);
     for (int64_t j = 0; j < length; j++) {
         int64_t at = j * r->in;
         int whole = (int)(at / r->out), first = whole - r->reach + 1;
-        const float *weight = r->weights + (size_t)(at % r->out) * (size_t)r->taps;
+        const float *weight = weights_of(r, (int)(at % r->out));
         int from = first < 0 ? -first : 0, to = count - first < r->taps ? count - first : r->taps;
         double sum = 0.0;
         for (int i = from; i < to; i++) {
@@ -321,7 +333,7 @@ void audio_resample(const struct audio_resampler *r, const float *in, int count,
     }
 }
 
-enum status audio_wave_resample(const struct audio_resampler *r, struct audio_wave *wave, struct error *err)
+enum status audio_wave_resample(struct audio_resampler *r, struct audio_wave *wave, struct error *err)
 {
     if (wave->rate != r->rate_in) {
         return error_set(err, STATUS_INVALID, NULL, "a recording of %d Hz, where %d Hz were expected", wave->rate,

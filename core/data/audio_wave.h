@@ -37,16 +37,16 @@ enum status audio_wave_pad(struct audio_wave *wave, double seconds, struct error
 /* Band-limited change of rate by a windowed sinc: 64 zero crossings either side, cut off at 0.9476 of the
  * lower Nyquist frequency, Kaiser window of beta 14.77 (the shape of resampy's "kaiser_best", whose table
  * interpolates where this computes each phase). Output sample j lies at time j/rate; beyond its ends a
- * recording is silent. A resampler is for one pair of rates, read-only once made, and takes memory
- * proportional to rate_out/gcd phases (STATUS_LIMIT beyond 4096 of them). */
+ * recording is silent. A resampler is for one pair of rates and one thread at a time: phases are computed when a
+ * recording first needs them. Memory is proportional to rate_out/gcd phases (STATUS_LIMIT beyond 4096 of them). */
 struct audio_resampler;
 enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resampler **resampler, struct error *err);
 void audio_resampler_destroy(struct audio_resampler *resampler); /* NULL is fine */
 /* ceil(count * rate_out / rate_in) */
 int64_t audio_resampler_length(const struct audio_resampler *resampler, int count);
 /* out: [audio_resampler_length(count)] */
-void audio_resample(const struct audio_resampler *resampler, const float *in, int count, float *out);
+void audio_resample(struct audio_resampler *resampler, const float *in, int count, float *out);
 /* In place of the wave's samples; STATUS_INVALID when it has another rate, STATUS_LIMIT when it would be longer than any. */
-enum status audio_wave_resample(const struct audio_resampler *resampler, struct audio_wave *wave, struct error *err);
+enum status audio_wave_resample(struct audio_resampler *resampler, struct audio_wave *wave, struct error *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -210,6 +211,22 @@ static void tones_above_are_removed(void **state)
         assert_true(fabsf(wave.samples[i]) < 1e-5F);
     audio_wave_close(&wave);
     audio_resampler_destroy(resampler);
+}
+
+/* A file of a few samples at an odd rate must not cost a filter of millions of weights: a hundred would take a minute. */
+static void short_recordings_are_cheap(void **state)
+{
+    double began = (double)clock() / CLOCKS_PER_SEC;
+    for (int i = 0; i < 100; i++) {
+        struct audio_resampler *resampler = NULL;
+        struct audio_wave wave = tone(8 * 12007, 3, 1000, 0.5);
+        assert_int_equal(audio_resampler_create(wave.rate, 8 * 4093, &resampler, NULL), STATUS_OK);
+        assert_int_equal(audio_wave_resample(resampler, &wave, NULL), STATUS_OK);
+        assert_int_equal(wave.count, 2);
+        audio_wave_close(&wave);
+        audio_resampler_destroy(resampler);
+    }
+    assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
 }
 
 /* Against the sum over all input samples, window and all, at places that random rates give. */
@@ -702,6 +719,7 @@ int main(void)
         cmocka_unit_test(silence_is_cut_off),
         cmocka_unit_test(tones_keep_pitch_and_height),
         cmocka_unit_test(tones_above_are_removed),
+        cmocka_unit_test(short_recordings_are_cheap),
         cmocka_unit_test(resampling_is_the_windowed_sinc),
         cmocka_unit_test(impossible_rates_are_refused),
         cmocka_unit_test(the_spectrogram_has_the_published_shape),
