@@ -9,7 +9,7 @@ inputs=$(cd "$1" && pwd)/corpus
 cd "$(dirname "$0")/../.."
 build="build-fuzz-coverage"
 counts=$PWD/$build/counts
-files=(core/data/{archive,npy,npy_header,png,audio_wave,splicing_genes,genes,csv,source,collection,collection_build,collection_csv}.c
+files=(core/data/{archive,npy,npy_header,png,audio_wave,splicing_genes,csv,source,collection,collection_build,collection_csv}.c
     core/data/{collection_fasta,collection_npz,collection_tar,collection_pack}.c
     api/{bundle_open,safetensors_parse,cursor,route,uri,json,config_json,lease_token}.c server/{guard,auth}.c)
 targets=(archive bundle genes headers job npy png safetensors stored target wave upload_{npz,npy,csv,tar,fasta})
@@ -25,7 +25,7 @@ mkdir -p "$counts"
 programs=()
 for target in "${targets[@]}"; do
     folders=()
-    for folder in "$inputs/$target" "tests/fuzz/corpus/${target/upload_*/collection}"; do
+    for folder in "$inputs/$target" "$inputs/../seeds/$target" "tests/fuzz/corpus/${target/upload_*/collection}"; do
         [ ! -d "$folder" ] || folders+=("$folder")
     done
     # One process is enough: an input that ends it would be a finding.
@@ -33,4 +33,12 @@ for target in "${targets[@]}"; do
     programs+=(-object "$build/tests/fuzz/fuzz_$target")
 done
 llvm-profdata merge -o "$counts/all" "$counts"/*.profraw
-llvm-cov report "${programs[@]:1}" -instr-profile "$counts/all" "${files[@]/#/$PWD/}"
+# Columns of the report: file, regions (3), functions (3), lines (3), branches (3); each all, missed, share.
+llvm-cov report "${programs[@]:1}" -instr-profile "$counts/all" | awk -v wanted=" ${files[*]} " '
+    function count(name, l, lm, b, bm) { printf "%-34s %6d lines %6.1f %%   %6d branches %6.1f %%\n", name, l, 100 - 100 * lm / l, b, b ? 100 - 100 * bm / b : 100 }
+    { for (at = 1; at <= split(wanted, name, " "); at++)
+        if (name[at] != "" && substr($1, length($1) - length(name[at])) == "/" name[at]) {
+            count(name[at], $8, $9, $11, $12)
+            lines += $8; missed += $9; branches += $11; without += $12
+        } }
+    END { count("all", lines, missed, branches, without) }'

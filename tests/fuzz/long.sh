@@ -6,7 +6,7 @@
 # FOLDER/corpus/TARGET grows, FOLDER/done/TARGET counts, FOLDER/find/TARGET-* are findings; a target that has one is left at that.
 set -euo pipefail
 build=$(cd "$1" && pwd) here=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$2"/{corpus,done,find,log}
+mkdir -p "$2"/{corpus,done,find,log,seeds}
 cd "$2"
 shift 2
 # Freed memory that is kept for long is fresh memory for each run; archives are three times as fast with little of it.
@@ -20,11 +20,13 @@ longest() { case $1 in upload_csv | upload_fasta | genes | headers) echo 1024 ;;
 
 # all TARGET EXECUTIONS
 all() {
-    local target=$1 seeds=$here/corpus/${1/upload_*/collection} ran
-    mkdir -p "corpus/$target"
-    [ -d "$seeds" ] || seeds=corpus/$target
+    local target=$1 name=${1/upload_*/collection} ran
+    local folders=("corpus/$target" "seeds/$target")
+    mkdir -p "${folders[@]}"
+    "$build/tests/fuzz/fuzz_${name}_random" --write "seeds/$target"
+    [ ! -d "$here/corpus/$name" ] || folders+=("$here/corpus/$name")
     while [ "$(count "$target")" -lt "$2" ]; do
-        if ! "$build/tests/fuzz/fuzz_$target" "corpus/$target" "$seeds" -runs=1000000 -max_len="$(longest "$target")" -print_final_stats=1 \
+        if ! "$build/tests/fuzz/fuzz_$target" "${folders[@]}" -runs=1000000 -max_len="$(longest "$target")" -print_final_stats=1 \
             -artifact_prefix="find/$target-" -close_fd_mask=1 >"log/$target" 2>&1; then
             echo "$target: stopped after $(count "$target") executions; log/$target says why"
             return 0

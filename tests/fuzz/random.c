@@ -1,5 +1,6 @@
 /* Drives a fuzz target without libFuzzer: the seeds, then changed, cut, joined and wholly random bytes from a fixed
- * generator. FUZZ_ROUNDS in the environment sets how many (20000). An argument is a folder of further seeds. */
+ * generator. FUZZ_ROUNDS in the environment sets how many (20000). An argument is a folder of further seeds. With
+ * --write FOLDER the seeds of the target are written there, a file each, for libFuzzer, and nothing is run. */
 #include "tests/fuzz/fuzz.h"
 
 #include <dirent.h>
@@ -105,8 +106,22 @@ static size_t make(uint8_t *out)
     return size;
 }
 
+static int write_seeds(const char *folder)
+{
+    for (size_t i = 0; i < fuzz_seed_count; i++) {
+        char path[4096];
+        FUZZ_CHECK(snprintf(path, sizeof path, "%s/seed-%zu", folder, i) < (int)sizeof path);
+        FILE *file = fopen(path, "wb");
+        FUZZ_CHECK(file != NULL && fwrite(fuzz_seeds[i].bytes, 1, fuzz_seeds[i].size, file) == fuzz_seeds[i].size);
+        FUZZ_CHECK(fclose(file) == 0);
+    }
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "--write") == 0)
+        return write_seeds(argv[2]);
     collect(argc > 1 ? argv[1] : NULL);
     const char *wanted = getenv("FUZZ_ROUNDS");
     long rounds = wanted != NULL ? strtol(wanted, NULL, 10) : 20000;

@@ -113,6 +113,13 @@ static void the_e_step_has_both_forms(void **state)
     m->odds->value[6] = 0.4f;
     prior_mask(&code, m, mask);
     assert_true(mask[3] == 0 && mask[6] == 0 && mask[2] == m->mask->value[2]);
+    /* A small weight before a long column of the decoder reaches far. */
+    for (int h = 0; h < m->shape.hidden; h++)
+        m->first->value[h * 4 + 1] = h < 2 ? (h ? 400 : 300) : 0;
+    m->mask->value[5] = 0.001f;
+    prior_reach(m, mask);
+    assert_near(mask[5], 0.5, 1e-6);
+    assert_near(mask[4] / mask[0], m->mask->value[4] / m->mask->value[0], 1e-5);
 
     struct prior horseshoe = {PRIOR_HORSESHOE, 1, 10, false};
     struct latent_model *h = small_model(7);

@@ -111,6 +111,19 @@ void prior_weights(const struct latent_model *model, float *weights)
         weights[i] = model->group ? (float)group_norm(model, i / k, i % k) : model->mask->value[i];
 }
 
+void prior_reach(const struct latent_model *model, float *reach)
+{
+    int k = model->shape.latent;
+    prior_weights(model, reach);
+    for (int c = 0; !model->group && c < k; c++) {
+        double squares = 0;
+        for (int h = 0; h < model->shape.hidden; h++)
+            squares += pow((double)model->first->value[(ptrdiff_t)h * k + c], 2);
+        for (int j = 0; j < model->shape.features; j++)
+            reach[(ptrdiff_t)j * k + c] *= (float)sqrt(squares);
+    }
+}
+
 void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask)
 {
     int count = model->shape.features * model->shape.latent;

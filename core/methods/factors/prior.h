@@ -35,6 +35,9 @@ int prior_coefficients(const struct prior *prior, const struct latent_model *mod
 
 /* W as it is; of groups the length of each column. weights: [features latent]. */
 void prior_weights(const struct latent_model *model, float *weights);
+/* How far each weight reaches into the decoder: W times the length of its column of the first layer, which no prior
+ * weighs and which can make up for a W that the prior has made small. Of groups as prior_weights(). reach: [features latent]. */
+void prior_reach(const struct latent_model *model, float *reach);
 /* The same with what counts as zero taken out: |w| < 0.01 and, for the spike-and-slab lasso, p < 1/2. mask: [features
  * latent]. */
 void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask);

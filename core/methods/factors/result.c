@@ -103,18 +103,18 @@ static void write_rows(const struct method_run *run, const float *codes, int c, 
     sink_end_list(out);
 }
 
-/* The features that a latent variable weighs most in, those that hang on nothing else, and rows. Used ones only.
+/* The features that a latent variable reaches furthest, those that hang on nothing else, and rows. Used ones only.
  * codes: NULL where rows have no titles. */
-static void write_topic(const struct method_run *run, const float *mask, const float *codes, int c,
-                        const struct sink *out)
+static void write_topic(const struct method_run *run, const float *reach, const float *mask, const float *codes,
+                        int c, const struct sink *out)
 {
     int g = run->features->columns, k = (int)run->config.latent, best[TOPIC_FEATURES], have = 0, listed = 0;
     for (int j = 0; j < g; j++) {
-        double size = fabs((double)mask[(ptrdiff_t)j * k + c]);
-        if (size == 0 || (have == TOPIC_FEATURES && !(size > fabs((double)mask[(ptrdiff_t)best[have - 1] * k + c]))))
+        double size = fabs((double)reach[(ptrdiff_t)j * k + c]);
+        if (size == 0 || (have == TOPIC_FEATURES && !(size > fabs((double)reach[(ptrdiff_t)best[have - 1] * k + c]))))
             continue;
         int at = have < TOPIC_FEATURES ? have++ : have - 1;
-        for (; at > 0 && size > fabs((double)mask[(ptrdiff_t)best[at - 1] * k + c]); at--)
+        for (; at > 0 && size > fabs((double)reach[(ptrdiff_t)best[at - 1] * k + c]); at--)
             best[at] = best[at - 1];
         best[at] = j;
     }
@@ -128,7 +128,7 @@ static void write_topic(const struct method_run *run, const float *mask, const f
     sink_end_list(out);
     sink_begin_list(out, "weights");
     for (int i = 0; i < have; i++)
-        sink_number(out, NULL, (double)mask[(ptrdiff_t)best[i] * k + c]);
+        sink_number(out, NULL, (double)reach[(ptrdiff_t)best[i] * k + c]);
     sink_end_list(out);
     sink_begin_list(out, "anchors");
     for (int j = 0; j < g && listed < TOPIC_ANCHORS; j++) {
@@ -146,24 +146,29 @@ static void write_topic(const struct method_run *run, const float *mask, const f
     sink_end_object(out);
 }
 
-/* Where nothing of the mask is left, its largest weights as they are: the decoder scales them up. */
+/* By reach and not by the mask, where a weight of less than PRIOR_ZERO is none whatever the decoder makes of it. What
+ * reaches less than a tenth as far as the furthest is left out. */
 static enum status write_topics(struct method_run *run, const struct sink *out, struct error *err)
 {
-    size_t entries = (size_t)run->features->columns * (size_t)run->config.latent, used = 0;
-    float *mask = malloc(entries * sizeof *mask), *codes = NULL;
+    double least = run->nmf ? 0 : 0.1; /* parts have no common scale: what they lack codes make up for */
+    size_t entries = (size_t)run->features->columns * (size_t)run->config.latent;
+    float *mask = malloc(2 * entries * sizeof *mask), *reach = mask + entries, *codes = NULL;
+    double furthest = 0;
     if (!mask)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for topics");
     bool masked = case_mask(run, mask);
+    if (masked)
+        case_reach(run, reach);
     for (size_t i = 0; masked && i < entries; i++)
-        used += mask[i] != 0;
-    if (masked && used == 0)
-        case_weights(run, mask);
+        furthest = fmax(furthest, fabs((double)reach[i]));
+    for (size_t i = 0; masked && i < entries; i++)
+        reach[i] = fabs((double)reach[i]) < least * furthest ? 0 : reach[i];
     enum status status = masked && run->features->titles
                              ? case_encode(run, run->data.test, run->data.test_count, &codes, err)
                              : STATUS_OK;
     sink_begin_list(out, "topics");
     for (int c = 0; !status && masked && c < (int)run->config.latent; c++)
-        write_topic(run, mask, codes, c, out);
+        write_topic(run, reach, mask, codes, c, out);
     sink_end_list(out);
     free(codes);
     free(mask);

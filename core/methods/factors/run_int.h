@@ -76,8 +76,8 @@ enum status case_view(struct method_run *run, const int *rows, int count, bool s
 int case_piece(const struct method_run *run);
 /* The mask of the open case's model, [features][latent]; false when it has none. */
 bool case_mask(const struct method_run *run, float *mask);
-/* Of a model that has one: before what counts as zero is taken out. */
-void case_weights(const struct method_run *run, float *weights);
+/* Of a model that has one: how far each weight reaches into the decoder (prior.h), zeros and all. */
+void case_reach(const struct method_run *run, float *reach);
 
 /* evaluate.c */
 enum status evaluate_case(struct method_run *run, struct outcome *out, struct error *err);

@@ -264,12 +264,12 @@ bool case_mask(const struct method_run *run, float *mask)
     return true;
 }
 
-void case_weights(const struct method_run *run, float *weights)
+void case_reach(const struct method_run *run, float *reach)
 {
     if (run->nmf)
-        case_mask(run, weights);
+        case_mask(run, reach);
     else
-        prior_weights(case_fit(run)->model, weights);
+        prior_reach(case_fit(run)->model, reach);
 }
 
 enum status case_view(struct method_run *run, const int *rows, int count, bool sampled, int64_t first,
