@@ -2,6 +2,8 @@
 #ifndef MOTIF_SERVER_EXECUTOR_INT_H
 #define MOTIF_SERVER_EXECUTOR_INT_H
 
+#include <sys/types.h>
+
 #include "server/executor.h"
 #include "trainer/run.h"
 
@@ -13,6 +15,8 @@ void executor_run_thread(struct executor *executor, const struct storage_job *jo
 /* executor_process.c: the run in a process of its own, or (`ranks`) in several of mpirun. */
 void executor_run_process(struct executor *executor, const struct storage_job *job, bool ranks,
                           struct job_control *control);
+/* executor_litter.c: takes away what an mpirun that SIGKILL ended has left. Its ranks may be about to end. */
+void executor_clear_mpirun(pid_t pid);
 /* executor_slurm.c: the run in a job of Slurm. */
 void executor_run_slurm(struct executor *executor, const struct storage_job *job, struct job_control *control);
 /* A trainer is gone: what it was about to save is dropped. */

@@ -55,6 +55,9 @@ static void kill_stray(const struct executor *executor, const char *job, const s
         }
         child_sleep(LOOK_MS);
     }
+    if (strcmp(lease->executor, "mpirun") == 0) {
+        executor_clear_mpirun(pid);
+    }
 }
 
 /* ---- a child ------------------------------------------------------------------------------------------------- */
@@ -159,6 +162,9 @@ static void watch(struct course *course, struct job_control *control, bool *want
         atomic_store(&control->look, true); /* a pause may become a cancel */
     }
     child_reap(&course->child, heard, course);
+    if (course->ranks) {
+        executor_clear_mpirun(course->child.pid);
+    }
 }
 
 /* ---- a job --------------------------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 and cancel, a rank that is killed, a daemon that is killed; no process stays behind. Skipped where MPI is not installed.
 
 usage: wire_mpirun.py MOTIFD [ROUNDS]     kills of each kind (1)"""
+import glob
 import os
 import shutil
 import signal
@@ -40,6 +41,20 @@ def processes(job):
 
 def gone(job):
     await_("the end of all processes", lambda: processes(job) == ([], []))
+
+
+def segments():
+    """Shared memory of this user's ranks that nobody has in his memory."""
+    named = {name for name in os.listdir("/dev/shm") if name.startswith("vader_segment.")} if os.path.isdir("/dev/shm") else set()
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/maps") as file:
+                    mapped = file.read()
+            except OSError:
+                continue
+            named = {name for name in named if name not in mapped}
+    return named
 
 
 def submit(daemon, executor="mpirun", ranks=1, **changes):
@@ -153,6 +168,9 @@ def main():
         print("skipped: mpirun, or motif-train-mpi, which is built where MPI is installed, is missing")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["TMPDIR"] = os.path.join(folder, "t")
+        os.mkdir(os.environ["TMPDIR"])
+        before = segments()
         daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "thread,mpirun",
                         "--mpirun", MPIRUN, "--threads-per-job", "1", log=open(os.path.join(folder, "log"), "w"))
         try:
@@ -167,6 +185,8 @@ def main():
                 check()
                 print(f"ok {name} {time.monotonic() - begun:.1f} s", flush=True)
             assert daemon.end() == 0
+            assert glob.glob(os.path.join(folder, "t", "ompi.*", "*")) == [], "mpirun's folder is left"
+            await_("the end of the ranks' shared memory", lambda: not segments() - before)
             with open(os.path.join(folder, "log")) as log:
                 assert "the trainer was ended by SIGKILL" in log.read(), "the log does not say why a try ended"
         except BaseException:
