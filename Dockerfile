@@ -21,6 +21,34 @@ RUN --mount=type=cache,target=/var/cache/ccache --mount=type=cache,target=/var/c
     && CC='ccache gcc' meson setup build -Dtests=false && ninja -C build motifd motifctl motif-train && strip build/motifd build/motifctl build/motif-train \
     && deploy/rootfs /rootfs build/motifd build/motifctl build/motif-train
 
+# The same with ranks: motif-train-mpi and Open MPI, on Debian's own root, since mpirun brings programs and modules of its own.
+#
+#   docker build --target mpi -t motifd-mpi .
+FROM build AS build-mpi
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
+    apt-get update && apt-get install -y --no-install-recommends libopenmpi-dev
+RUN --mount=type=cache,target=/var/cache/ccache \
+    export CCACHE_DIR=/var/cache/ccache \
+    && meson setup --reconfigure -Dmpi=enabled build && ninja -C build motif-train-mpi && strip build/motif-train-mpi
+
+FROM debian:bookworm-slim AS mpi
+COPY deploy/packages deploy/lib.sh /tmp/deploy/
+RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,target=/var/lib/apt,sharing=locked \
+    cd /tmp && bash -c '. deploy/lib.sh && install_packages runtime ranks' && rm -r /tmp/deploy \
+    && groupadd --gid 10001 motifd && useradd --uid 10001 --gid 10001 --home-dir /var/lib/motifd --shell /usr/sbin/nologin motifd \
+    && install -d -m 700 -o motifd -g motifd /var/lib/motifd
+COPY --from=build-mpi /source/build/motifd /source/build/motifctl /source/build/motif-train /source/build/motif-train-mpi /usr/local/bin/
+USER 10001:10001
+WORKDIR /var/lib/motifd
+ENV MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db MOTIFD_DATA=/var/lib/motifd/data \
+    MOTIFD_EXECUTORS=thread,process,mpirun MOTIFD_MPIRUN="mpirun --bind-to none"
+VOLUME /var/lib/motifd
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s CMD ["motifctl", "health"]
+ENTRYPOINT ["motifd"]
+CMD ["serve"]
+
 FROM scratch
 COPY --from=build /rootfs /
 USER 10001:10001

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the packages that deploy/deb made into a clean Debian 12, starts the daemon there as its unit would, submits a job with motifctl, removes and
-# purges, and looks for what is left.
+# Installs the packages that deploy/deb made into a clean Debian 12, starts the daemon there as its unit would, submits a job with motifctl; installs
+# motifd-mpi as well and submits one of two ranks; removes and purges, and looks for what is left.
 #
 #   tests/reproduce/debian.sh FOLDER [ROOT]      as root, with debootstrap; FOLDER: where deploy/deb put its .deb files
 #
@@ -44,13 +44,18 @@ listed() { find "$root" -xdev -path "$root/proc" -prune -o -path "$root/dev" -pr
 mkdir "$root/debs"
 cp "$debs"/motifd_*.deb "$debs"/motifctl_*.deb "$root/debs/"
 # What they depend on stays when they go: it is installed first, so that the comparison is about them.
-depends=$(dpkg-deb -f "$(echo "$debs"/motifd_*.deb)" Depends; echo ,; dpkg-deb -f "$(echo "$debs"/motifctl_*.deb)" Depends)
-# shellcheck disable=SC2046
-inside apt-get -q -y install --no-install-recommends $(tr ',' '\n' <<<"$depends" | sed 's/(.*//; s/|.*//; s/ //g' | grep -v '^motif' | sort -u) >>"$work/apt.log" 2>&1 ||
-    { tail "$work/apt.log" >&2; fail "the dependencies do not install"; }
+install_needs() { # PACKAGE ...
+    local needs=
+    for package in "$@"; do needs+=$(dpkg-deb -f "$(echo "$debs/$package"_*.deb)" Depends),; done
+    # shellcheck disable=SC2046
+    inside apt-get -q -y install --no-install-recommends $(tr ',' '\n' <<<"$needs" | sed 's/(.*//; s/|.*//; s/ //g' | grep -v '^motif' | sort -u) >>"$work/apt.log" 2>&1 ||
+        { tail "$work/apt.log" >&2; fail "the dependencies of $* do not install"; }
+}
+install_needs motifd motifctl
 listed >"$work/before"
 cp "$root/etc/passwd" "$work/passwd"
 inside sh -c 'apt-get -q -y install --no-install-recommends /debs/*.deb' >>"$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; fail "the packages do not install"; }
+! inside dpkg-query -W '*openmpi*' >/dev/null 2>&1 || fail "the daemon's package brings Open MPI"
 # shellcheck disable=SC2016
 echo "installed: $(inside dpkg-query -W -f '${Package} ${Version}, ' motifd motifctl)user $(inside getent passwd motifd)"
 unit=$root/lib/systemd/system/motifd.service
@@ -63,24 +68,48 @@ port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0));
 install -d -m 700 -o "$(inside id -u motifd)" -g "$(inside id -g motifd)" "$root/var/lib/motifd"
 mapfile -t environment < <(sed -n 's/^Environment=//p' "$unit")
 read -ra command < <(sed -n 's/^ExecStart=//p' "$unit")
-env -i PATH=/usr/sbin:/usr/bin:/bin "${environment[@]}" "MOTIFD_LISTEN=127.0.0.1:$port" \
-    chroot --userspec=motifd:motifd "$root" "${command[@]}" >"$work/out" 2>"$work/log" &
-daemon=$!
 export MOTIFD_SERVER=http://127.0.0.1:$port
 ask() { env -i PATH=/usr/sbin:/usr/bin:/bin "MOTIFD_SERVER=$MOTIFD_SERVER" chroot --userspec=nobody:nogroup "$root" motifctl "$@"; }
-for _ in $(seq 300); do ! ask health >/dev/null 2>&1 || break; sleep 0.2; done
-ask health || { cat "$work/log" >&2; fail "the daemon does not answer"; }
+start() { # SETTING=VALUE ...
+    env -i PATH=/usr/sbin:/usr/bin:/bin "${environment[@]}" "MOTIFD_LISTEN=127.0.0.1:$port" "$@" \
+        chroot --userspec=motifd:motifd "$root" "${command[@]}" >"$work/out" 2>"$work/log" &
+    daemon=$!
+    for _ in $(seq 300); do ! ask health >/dev/null 2>&1 || break; sleep 0.2; done
+    ask health || { cat "$work/log" >&2; fail "the daemon does not answer"; }
+}
+stop() {
+    kill -TERM "$daemon"
+    wait "$daemon" || fail "SIGTERM ended the daemon with $?"
+    daemon=
+}
+start
 [ "$(ps -o user:32= -p "$daemon" | tr -d ' ')" != root ] || fail "the daemon runs as root"
 ask submit --preset dirac-hadamard --watch >"$work/watch" 2>&1 || { cat "$work/watch" >&2; fail "the job failed"; }
 echo "a job: $(ask list | tail -n 1)"
-kill -TERM "$daemon"
-wait "$daemon" || fail "SIGTERM ended the daemon with $?"
-daemon=
+stop
 [ -f "$root/var/lib/motifd/motifd.db" ] || fail "the database is not in /var/lib/motifd"
 
-inside apt-get -q -y remove motifd motifctl >>"$work/apt.log" 2>&1 || fail "the packages cannot be removed"
+# Ranks come with a package of their own. The same job on two of them has the numbers of one.
+packages=(motifd motifctl)
+if compgen -G "$debs/motifd-mpi_*.deb" >/dev/null; then
+    packages+=(motifd-mpi)
+    listed >"$work/without"
+    install_needs motifd-mpi
+    listed | comm -13 "$work/without" - | sort -o "$work/mpi" - # what Open MPI brings stays, like all needs
+    sort -m "$work/before" "$work/mpi" -o "$work/before"
+    cp "$debs"/motifd-mpi_*.deb "$root/debs/"
+    inside sh -c 'apt-get -q -y install --no-install-recommends /debs/motifd-mpi_*.deb' >>"$work/apt.log" 2>&1 || { tail -n 20 "$work/apt.log" >&2; fail "motifd-mpi does not install"; }
+    ! ldd "$root/usr/bin/motifd" | grep -q libmpi || fail "the daemon links MPI"
+    start MOTIFD_EXECUTORS=thread,mpirun "MOTIFD_MPIRUN=mpirun --oversubscribe --bind-to none"
+    ask submit --preset dirac-hadamard --executor mpirun --ranks 2 --watch >"$work/watch2" 2>&1 || { cat "$work/watch2" "$work/log" >&2; fail "the job of two ranks failed"; }
+    echo "two ranks: $(ask list | sed -n 2p)"
+    stop
+    [ -z "$(find "$root/tmp" -maxdepth 1 -name 'ompi.*')" ] || fail "mpirun's folder is left in /tmp"
+fi
+
+inside apt-get -q -y remove "${packages[@]}" >>"$work/apt.log" 2>&1 || fail "the packages cannot be removed"
 [ -f "$root/var/lib/motifd/motifd.db" ] || fail "removing the package took the data"
-inside apt-get -q -y purge motifd motifctl >>"$work/apt.log" 2>&1 || fail "the packages cannot be purged"
+inside apt-get -q -y purge "${packages[@]}" >>"$work/apt.log" 2>&1 || fail "the packages cannot be purged"
 listed | comm -13 "$work/before" - | grep -vE '^/(debs/|var/(log|cache)/|var/lib/(apt|dpkg)/|etc/(passwd|group|shadow|gshadow|subuid|subgid)-$)' >"$work/left" || true
 [ ! -s "$work/left" ] || { cat "$work/left" >&2; fail "the purge left files"; }
 cmp -s "$work/passwd" "$root/etc/passwd" || fail "the purge left a user"
