@@ -54,7 +54,7 @@ static enum status add_wave(struct inputs *inputs, const void *bytes, size_t cou
     if (status == STATUS_OK && wave.rate != AUDIO_RATE) {
         status = audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, err);
         if (status == STATUS_OK) {
-            status = audio_wave_resample(resampler, &wave, err);
+            status = audio_wave_resample(resampler, &wave, INPUT_NUMBERS_MAX, err);
         }
     }
     if (status == STATUS_OK && wave.count == 0) {

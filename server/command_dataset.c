@@ -85,7 +85,7 @@ static enum status polish(struct audio_resampler *resampler, const char *from, c
     struct audio_wave wave;
     enum status status = audio_wave_read(from, &wave, err);
     if (status == STATUS_OK) {
-        status = audio_wave_resample(resampler, &wave, err);
+        status = audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, err);
     }
     if (status == STATUS_OK) {
         audio_wave_trim(&wave, 3e-5, 0);

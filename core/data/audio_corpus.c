@@ -95,7 +95,7 @@ static enum status to_rate(struct audio_corpus *c, struct audio_wave *wave, stru
             c->rates[i] = wave->rate;
         }
         if (c->rates[i] == wave->rate) {
-            return audio_wave_resample(c->resampler[i], wave, err);
+            return audio_wave_resample(c->resampler[i], wave, AUDIO_WAVE_FRAMES, err);
         }
     }
     return wave->rate == c->rate ? STATUS_OK

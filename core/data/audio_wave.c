@@ -333,15 +333,16 @@ void audio_resample(struct audio_resampler *r, const float *in, int count, float
     }
 }
 
-enum status audio_wave_resample(struct audio_resampler *r, struct audio_wave *wave, struct error *err)
+enum status audio_wave_resample(struct audio_resampler *r, struct audio_wave *wave, int64_t most, struct error *err)
 {
     if (wave->rate != r->rate_in) {
         return error_set(err, STATUS_INVALID, NULL, "a recording of %d Hz, where %d Hz were expected", wave->rate,
                          r->rate_in);
     }
     int64_t length = audio_resampler_length(r, wave->count);
-    if (length > AUDIO_WAVE_FRAMES) {
-        return error_set(err, STATUS_LIMIT, NULL, "a recording of %lld samples at %d Hz is too long", (long long)length, r->rate_out);
+    if (length > most || length > AUDIO_WAVE_FRAMES) {
+        return error_set(err, STATUS_LIMIT, NULL, "a recording of %lld samples at %d Hz is too long", (long long)length,
+                         r->rate_out);
     }
     float *out = malloc(((size_t)length + 1) * sizeof *out);
     if (out == NULL) {

@@ -46,7 +46,8 @@ void audio_resampler_destroy(struct audio_resampler *resampler); /* NULL is fine
 int64_t audio_resampler_length(const struct audio_resampler *resampler, int count);
 /* out: [audio_resampler_length(count)] */
 void audio_resample(struct audio_resampler *resampler, const float *in, int count, float *out);
-/* In place of the wave's samples; STATUS_INVALID when it has another rate, STATUS_LIMIT when it would be longer than any. */
-enum status audio_wave_resample(struct audio_resampler *resampler, struct audio_wave *wave, struct error *err);
+/* In place of the wave's samples; STATUS_INVALID when it has another rate, STATUS_LIMIT when it would have more than `most`,
+ * which is found out before anything is computed: at 1 Hz a file of two thousand bytes is half an hour. */
+enum status audio_wave_resample(struct audio_resampler *resampler, struct audio_wave *wave, int64_t most, struct error *err);
 
 #endif

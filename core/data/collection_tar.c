@@ -100,7 +100,7 @@ static enum status resample(struct tar *t, struct audio_wave *wave, struct error
             return status;
         t->resampler_rate = wave->rate;
     }
-    return audio_wave_resample(t->resampler, wave, err);
+    return audio_wave_resample(t->resampler, wave, t->b.limits.numbers - t->b.values, err);
 }
 
 static enum status add_recording(struct tar *t, const char *bytes, size_t size, struct error *err)

@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     if (wave.rate % 1000 == 0 && audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, NULL) == STATUS_OK) {
         int64_t length = audio_resampler_length(resampler, wave.count);
-        if (audio_wave_resample(resampler, &wave, NULL) == STATUS_OK) {
+        if (audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL) == STATUS_OK) {
             FUZZ_CHECK(wave.rate == AUDIO_RATE && wave.count == length);
         }
         audio_resampler_destroy(resampler);

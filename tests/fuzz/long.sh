@@ -9,6 +9,7 @@ build=$(cd "$1" && pwd) here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$2"/{corpus,done,find,log,seeds}
 cd "$2"
 shift 2
+# Without the entropic schedule, which takes three quarters of the time of small inputs (its frequencies are counted anew for each).
 # Freed memory that is kept for long is fresh memory for each run; archives are three times as fast with little of it.
 export ASAN_OPTIONS=${ASAN_OPTIONS:-quarantine_size_mb=2:malloc_context_size=4:strict_string_checks=1}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
@@ -26,7 +27,7 @@ all() {
     "$build/tests/fuzz/fuzz_${name}_random" --write "seeds/$target"
     [ ! -d "$here/corpus/$name" ] || folders+=("$here/corpus/$name")
     while [ "$(count "$target")" -lt "$2" ]; do
-        if ! "$build/tests/fuzz/fuzz_$target" "${folders[@]}" -runs=1000000 -max_len="$(longest "$target")" -print_final_stats=1 \
+        if ! "$build/tests/fuzz/fuzz_$target" "${folders[@]}" -entropic=0 -runs=1000000 -max_len="$(longest "$target")" -print_final_stats=1 \
             -artifact_prefix="find/$target-" -close_fd_mask=1 >"log/$target" 2>&1; then
             echo "$target: stopped after $(count "$target") executions; log/$target says why"
             return 0

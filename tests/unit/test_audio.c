@@ -188,7 +188,7 @@ static void tones_keep_pitch_and_height(void **state)
         struct audio_resampler *resampler = NULL;
         struct audio_wave wave = tone(rates[r], rates[r], 1000, 0.5);
         assert_int_equal(audio_resampler_create(rates[r], RATE, &resampler, NULL), STATUS_OK);
-        assert_int_equal(audio_wave_resample(resampler, &wave, NULL), STATUS_OK);
+        assert_int_equal(audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL), STATUS_OK);
         assert_int_equal(wave.rate, RATE);
         assert_int_equal(wave.count, RATE);
         double worst = 0;
@@ -206,7 +206,7 @@ static void tones_above_are_removed(void **state)
     struct audio_resampler *resampler = NULL;
     struct audio_wave wave = tone(48000, 48000, 4300, 0.5);
     assert_int_equal(audio_resampler_create(48000, RATE, &resampler, NULL), STATUS_OK);
-    assert_int_equal(audio_wave_resample(resampler, &wave, NULL), STATUS_OK);
+    assert_int_equal(audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL), STATUS_OK);
     for (int i = 300; i < wave.count - 300; i++)
         assert_true(fabsf(wave.samples[i]) < 1e-5F);
     audio_wave_close(&wave);
@@ -221,7 +221,7 @@ static void short_recordings_are_cheap(void **state)
         struct audio_resampler *resampler = NULL;
         struct audio_wave wave = tone(8 * 12007, 3, 1000, 0.5);
         assert_int_equal(audio_resampler_create(wave.rate, 8 * 4093, &resampler, NULL), STATUS_OK);
-        assert_int_equal(audio_wave_resample(resampler, &wave, NULL), STATUS_OK);
+        assert_int_equal(audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL), STATUS_OK);
         assert_int_equal(wave.count, 2);
         audio_wave_close(&wave);
         audio_resampler_destroy(resampler);
@@ -276,13 +276,18 @@ static void impossible_rates_are_refused(void **state)
     assert_int_equal(audio_resampler_create(8000, -1, &resampler, NULL), STATUS_INVALID);
     assert_int_equal(audio_resampler_create(44101, 8000, &resampler, NULL), STATUS_LIMIT);
     assert_int_equal(audio_resampler_create(16000, 8000, &resampler, NULL), STATUS_OK);
-    assert_int_equal(audio_wave_resample(resampler, &wave, NULL), STATUS_INVALID);
+    assert_int_equal(audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL), STATUS_INVALID);
     audio_resampler_destroy(resampler);
     audio_wave_close(&wave);
 
     wave = (struct audio_wave){2, 5000, calloc(5000, sizeof(float))}; /* would be 20 million samples */
     assert_int_equal(audio_resampler_create(2, 8000, &resampler, NULL), STATUS_OK);
-    assert_int_equal(audio_wave_resample(resampler, &wave, NULL), STATUS_LIMIT);
+    assert_int_equal(audio_wave_resample(resampler, &wave, 1LL << 40, NULL), STATUS_LIMIT);
+    wave.count = 10;
+    assert_int_equal(audio_wave_resample(resampler, &wave, 39999, NULL), STATUS_LIMIT);
+    assert_true(wave.rate == 2 && wave.count == 10);
+    assert_int_equal(audio_wave_resample(resampler, &wave, 40000, NULL), STATUS_OK);
+    assert_int_equal(wave.count, 40000);
     audio_resampler_destroy(resampler);
     audio_wave_close(&wave);
 }
