@@ -5,6 +5,8 @@
 #
 #   tests/reproduce/three_hosts.sh build [SAMPLES]      as root, with openmpi-bin, libopenmpi-dev (for the build) and iproute2
 set -euo pipefail
+# shellcheck source=tests/reproduce/hosts.sh
+. "$(dirname "$0")/hosts.sh"
 build=$(realpath "${1:?the build folder}") samples=${2:-800}
 for tool in mpirun ip unshare; do
     command -v "$tool" >/dev/null || { echo "skipped: $tool is missing (openmpi-bin iproute2)"; exit 77; }
@@ -17,8 +19,7 @@ daemon=
 tidy() {
     [ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
     [ -z "$daemon" ] || wait "$daemon" 2>/dev/null || true
-    for i in 1 2 3; do ip netns delete "$name-$i" 2>/dev/null || true; done
-    ip netns delete "$name-hub" 2>/dev/null || true
+    hosts_end "$name"
     rm -rf "$work"
 }
 trap tidy EXIT
@@ -36,28 +37,9 @@ until_true() { # SECONDS COMMAND...
     done
 }
 
-ip netns add "$name-hub"
-ip -n "$name-hub" link add hub type bridge
-ip -n "$name-hub" link set hub up
-for i in 1 2 3; do
-    ip netns add "$name-$i"
-    ip -n "$name-$i" link set lo up
-    ip -n "$name-$i" link add eth0 type veth peer name "port$i" netns "$name-hub"
-    ip -n "$name-hub" link set "port$i" master hub up
-    ip -n "$name-$i" address add "10.77.0.$i/24" dev eth0
-    ip -n "$name-$i" link set eth0 up
-done
-# What mpirun starts on another host goes into that host's namespaces.
-cat >"$work/agent" <<AGENT
-#!/bin/sh
-host=\${1##*.}
-shift
-exec ip netns exec $name-\$host unshare --uts sh -c "hostname host\$host; \$*"
-AGENT
-chmod 755 "$work/agent"
-mpirun="mpirun --allow-run-as-root --oversubscribe --bind-to none --host 10.77.0.1,10.77.0.2,10.77.0.3 --map-by node --mca mpi_yield_when_idle 1"
-mpirun+=" --mca plm_rsh_agent $work/agent --mca btl tcp,self --mca btl_tcp_if_include eth0 --mca oob_tcp_if_include eth0"
-on_first() { ip netns exec "$name-1" unshare --uts sh -c 'hostname host1; exec "$@"' sh "$@"; }
+hosts_make "$name" "$work"
+mpirun="${hosts_mpi[*]} --mca mpi_yield_when_idle 1"
+on_first() { on_host "$name" 1 "$@"; }
 # Not by on_first: its process would be a shell's, not the daemon's.
 ip netns exec "$name-1" unshare --uts sh -c 'hostname host1; exec "$@"' sh "$build/motifd" serve --listen 127.0.0.1:8080 --db "$work/db" --data "$work/data" --threads-per-job 1 --executors thread,mpirun \
     --mpirun "$mpirun" >"$work/out" 2>"$work/log" &
