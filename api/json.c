@@ -362,7 +362,7 @@ static enum status check_twins(const cJSON *value, struct step *way, int depth, 
         way[depth] = (struct step){item->string, item->string != NULL ? strlen(item->string) : 0, index++};
         if (cJSON_IsObject(value)) {
             for (const cJSON *other = value->child; other != item; other = other->next) {
-                if (strcmp(other->string, item->string) == 0) {
+                if (strcmp(other->string, item->string) == 0) { /* NOLINT(clang-analyzer-core.NonNullParamChecker): members have names */
                     char pointer[sizeof err->pointer];
                     way_pointer(way, depth + 1, pointer, sizeof pointer);
                     return error_set(err, STATUS_INVALID, pointer, "is given twice");
@@ -429,7 +429,7 @@ void json_canonical(const cJSON *value, struct buf *out)
                 sorted[count++] = item;
             }
         }
-        qsort(sorted, count, sizeof sorted[0], by_name);
+        qsort(sorted, count, sizeof sorted[0], by_name); /* NOLINT(bugprone-sizeof-expression): pointers are sorted */
         buf_text(out, "{");
         for (size_t i = 0; i < count; i++) {
             buf_text(out, i == 0 ? "" : ",");

@@ -26,8 +26,10 @@ static bool plain_float_of(double magnitude, struct plain_float *out)
     out->m = (uint32_t)ldexp(frexp(magnitude, &exponent), 24);
     out->k = 24 - exponent;
     out->whole = -3;
-    for (double power = 1e-3; magnitude >= power; power *= 10) {
+    double power = 1e-3;
+    while (magnitude >= power) {
         out->whole++;
+        power *= 10;
     }
     return true;
 }

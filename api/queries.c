@@ -287,7 +287,7 @@ static void ask(struct exchange *x, const char *name)
             a.query = &a.method->queries[i];
         }
     }
-    if (a.query == NULL || a.method->query == NULL || a.method->open == NULL) {
+    if (a.method == NULL || a.query == NULL || a.method->query == NULL || a.method->open == NULL) {
         respond_problem(x, PROBLEM_NOT_FOUND, "Jobs of kind %s do not answer '%s'.", a.job.kind, name);
         return;
     }

@@ -228,7 +228,7 @@ enum status safetensors_to_pack(const struct safetensors_content *content, struc
     for (size_t i = 0; status == STATUS_OK && i < content->count; i++) {
         const struct safetensors_tensor *tensor = &content->tensors[i];
         status = pack_add(pack, PACK_WEIGHT, tensor->type, tensor->name, tensor->rank, tensor->dim,
-                          (void *)(uintptr_t)(content->data + tensor->begin), err); /* only read */
+                          (void *)(uintptr_t)(content->data + tensor->begin), err); /* only read; NOLINT(performance-no-int-to-ptr) */
     }
     if (status == STATUS_OK) {
         status = pack_write(pack, &to, err);
