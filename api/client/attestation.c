@@ -83,7 +83,8 @@ static void become(const char *program, char *const words[])
 static int run_motifd(struct ctl *ctl, const struct args *args, const char *file)
 {
     static const char *const passed[] = {"from", "to", "threads"};
-    char program[4096], flags[3][16], *words[12] = {"motifd", "verify", (char *)(uintptr_t)file}; /* NOLINT(performance-no-int-to-ptr): execv() changes nothing */
+    char program[4096], flags[3][16];
+    char *words[12] = {"motifd", "verify", (char *)(uintptr_t)file}; /* NOLINT(performance-no-int-to-ptr): execv() changes nothing */
     size_t count = 3;
     ssize_t length = readlink("/proc/self/exe", program, sizeof(program) - 16);
     program[length > 0 ? length : 0] = 0;

@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""slowhttptest (Debian package) in its three modes with 1,000 connections against the daemon: slow heads, slow bodies, slow readers.
+
+    slowhttp.py build/motifd [--connections 1000] [--seconds 40]
+
+Twice: with the daemon's own limits, where one address gets 128 connections, and with limits that let all of them in, so that only deadlines send
+them away. Meanwhile somebody at another address (127.0.0.2) asks /healthz ten times a second, each time on a new connection. Printed are the
+answers, their median, 99th percentile and longest, how many slow connections there were at once, and when the last was closed (slowhttptest ends
+then). Exit code 1: a request was not answered, or slow heads or bodies outlived their deadline; slow readers are only told of: what fits into the
+kernel's buffer has been sent, and they go with the deadline of idle connections."""
+import argparse
+import csv
+import http.client
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
+from daemon import Daemon  # noqa: E402
+
+MODES = {"heads": ["-H", "-i", "5"], "bodies": ["-B", "-i", "5", "-s", "8192", "-f", "application/json"], "readers": ["-X", "-n", "1", "-z", "5"]}
+TARGETS = {"heads": "/v1/jobs", "bodies": "/v1/jobs", "readers": "/openapi.json"}
+DEADLINE = 20  # of heads and bodies: 10 s, until all are there, and until the test looks
+
+
+def ask_until(port, done, times, faults):
+    while not done.is_set():
+        start = time.monotonic()
+        try:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5, source_address=("127.0.0.2", 0))
+            connection.request("GET", "/healthz")
+            if connection.getresponse().status != 200:
+                faults.append("status")
+            connection.close()
+            times.append(time.monotonic() - start)
+        except OSError as fault:
+            faults.append(str(fault))
+        done.wait(max(0, 0.1 - (time.monotonic() - start)))
+
+
+def attack(port, mode, connections, seconds, folder):
+    prefix = os.path.join(folder, mode)
+    done, times, faults = threading.Event(), [], []
+    asker = threading.Thread(target=ask_until, args=(port, done, times, faults))
+    asker.start()
+    start = time.monotonic()
+    said = subprocess.run(["slowhttptest", "-c", str(connections), "-r", "500", "-l", str(seconds), "-p", "5", "-g", "-o", prefix, "-u",
+                    f"http://127.0.0.1:{port}{TARGETS[mode]}"] + MODES[mode], capture_output=True, text=True).stdout
+    took = time.monotonic() - start
+    done.set()
+    asker.join()
+    rows = list(csv.reader(open(prefix + ".csv")))[1:]
+    most = max(int(row[3]) for row in rows)
+    gone = "No open connections left" in said
+    times.sort()
+    print(f"  {mode:8} {most:5} at once, {'none' if gone else 'some'} left after {took:.0f} s; /healthz: {len(times)} answers, {len(faults)} faults, "
+          f"median {1e3 * times[len(times) // 2]:.1f} ms, p99 {1e3 * times[int(len(times) * 0.99)]:.1f} ms, longest {1e3 * times[-1]:.1f} ms", flush=True)
+    return not faults and (mode == "readers" or (gone and took <= DEADLINE))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("motifd")
+    parser.add_argument("--connections", type=int, default=1000)
+    parser.add_argument("--seconds", type=int, default=40)
+    options = parser.parse_args()
+    if shutil.which("slowhttptest") is None:
+        print("slowhttptest is not installed (Debian package slowhttptest)")
+        return 77
+    good = True
+    room = str(2 * options.connections)
+    for name, limits in (("the daemon's own limits", []), ("room for all", ["--connections", room, "--connections-per-address", room])):
+        folder = tempfile.mkdtemp(prefix="motifd-slow-")
+        daemon = Daemon(options.motifd, os.path.join(folder, "motifd.db"), *limits, log=subprocess.DEVNULL)
+        print(f"{name}:", flush=True)
+        try:
+            for mode in MODES:
+                good &= attack(daemon.port, mode, options.connections, options.seconds, folder)
+        finally:
+            good &= daemon.end() == 0
+            shutil.rmtree(folder)
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
