@@ -71,6 +71,19 @@ class Daemon:
                 total += int(file.read().split()[0])
         return total / 1e9
 
+    def check(self):
+        """What the check of a store that was not closed says, and how long it took beside questions that are answered."""
+        start, before, asked = time.monotonic(), self.processor(), []
+        while True:
+            metrics = self.ask("GET", "/metrics")[1].decode()
+            result = next(line.split('"')[1] for line in metrics.splitlines() if line.startswith("motifd_database_check{") and line.endswith(" 1"))
+            if result != "running":
+                return result, time.monotonic() - start, self.processor() - before, sorted(asked)
+            begun = time.monotonic()
+            self.json("/v1/jobs?limit=20")
+            asked.append(time.monotonic() - begun)
+            time.sleep(0.1)
+
     def stop(self, how=signal.SIGTERM):
         start = time.monotonic()
         self.process.send_signal(how)
@@ -224,6 +237,16 @@ def main():
             daemon = Daemon(options, database, log)
             print(f"start after SIGKILL: {daemon.started:.3f} s, {daemon.worked:.3f} s of processor")
             missed += ["start after SIGKILL"] if daemon.started > START else []
+            daemon.stop(signal.SIGKILL)
+            daemon = Daemon(options, database, log)
+            seconds, code = daemon.stop()
+            print(f"stop while the large tables are read: {seconds:.3f} s, exit code {code}")
+            missed += ["stop while it is checked"] if code != 0 else []
+            daemon = Daemon(options, database, log)
+            result, seconds, worked, asked = daemon.check()
+            print(f"check after that: {result} after {seconds:.1f} s, {worked:.1f} s of processor with what was asked meanwhile: " +
+                  (f"{len(asked)} lists, median {1e3 * asked[len(asked) // 2]:.0f} ms, longest {1e3 * asked[-1]:.0f}" if asked else "nothing"))
+            missed += ["check"] if result not in ("sound", "none") else []
             daemon.stop()
         explain(database)
     finally:
