@@ -19,6 +19,8 @@ count() { cat "done/$1" 2>/dev/null || echo 0; }
 # Bytes of an input: short ones say all that these formats can, and are parsed several times as often.
 longest() { case $1 in upload_csv | upload_fasta | genes | headers) echo 1024 ;; *) echo 2048 ;; esac; }
 
+at_once() { case $1 in http) echo 50000 ;; *) echo 1000000 ;; esac; }
+
 # all TARGET EXECUTIONS
 all() {
     local target=$1 name=${1/upload_*/collection} ran
@@ -27,7 +29,7 @@ all() {
     "$build/tests/fuzz/fuzz_${name}_random" --write "seeds/$target"
     [ ! -d "$here/corpus/$name" ] || folders+=("$here/corpus/$name")
     while [ "$(count "$target")" -lt "$2" ]; do
-        if ! "$build/tests/fuzz/fuzz_$target" "${folders[@]}" -entropic=0 -runs=1000000 -max_len="$(longest "$target")" -print_final_stats=1 \
+        if ! "$build/tests/fuzz/fuzz_$target" "${folders[@]}" -entropic=0 -runs="$(at_once "$target")" -max_len="$(longest "$target")" -print_final_stats=1 \
             -artifact_prefix="find/$target-" -close_fd_mask=1 >"log/$target" 2>&1; then
             echo "$target: stopped after $(count "$target") executions; log/$target says why"
             return 0
@@ -38,9 +40,9 @@ all() {
     echo "$target: $(count "$target") executions"
 }
 
-# The millions of each.
-goal() { case $1 in safetensors | target | stored | job | headers) echo 20 ;; *) echo 10 ;; esac; }
+# The millions of each. An input of http is a connection to a whole server.
+goal() { case $1 in http) echo 1 ;; *) echo 20 ;; esac; }
 
 targets=("$@")
-[ $# -gt 0 ] || targets=(png genes wave npy archive bundle upload_{fasta,csv,npz,tar,npy} headers safetensors target stored job)
+[ $# -gt 0 ] || targets=(png genes wave npy archive bundle upload_{fasta,csv,npz,tar,npy} headers safetensors target stored job http)
 for target in "${targets[@]}"; do all "$target" "$(goal "$target")000000"; done
