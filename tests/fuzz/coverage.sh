@@ -11,7 +11,7 @@ build="build-fuzz-coverage"
 counts=$PWD/$build/counts
 files=(core/data/{archive,npy,npy_header,png,audio_wave,splicing_genes,csv,source,collection,collection_build,collection_csv}.c
     core/data/{collection_fasta,collection_npz,collection_tar,collection_pack}.c
-    api/{bundle_open,safetensors_parse,cursor,route,uri,json,config_json,lease_token}.c server/{guard,auth}.c)
+    api/{bundle_open,safetensors_parse,cursor,route,uri,json,config_json}.c server/{guard,auth}.c)
 targets=(archive bundle genes headers job npy png safetensors stored target wave upload_{npz,npy,csv,tar,fasta})
 
 command -v llvm-cov >/dev/null || { echo "llvm-cov is not installed (Debian package llvm)"; exit 77; }
