@@ -276,16 +276,22 @@ enum status audio_resampler_create(int rate_in, int rate_out, struct audio_resam
     if (out > MAX_PHASES || taps > MAX_PHASES) {
         return error_set(err, STATUS_LIMIT, NULL, "%d Hz to %d Hz needs too large a filter", rate_in, rate_out);
     }
-    struct audio_resampler *r = malloc(sizeof *r);
-    float *weights = malloc((size_t)out * (size_t)taps * sizeof *weights);
-    bool *known = calloc((size_t)out, sizeof *known);
-    if (r == NULL || weights == NULL || known == NULL) {
-        free(r);
-        free(weights);
-        free(known);
+    struct audio_resampler *r = calloc(1, sizeof *r);
+    if (r != NULL) {
+        *r = (struct audio_resampler){.in = in,
+                                      .out = out,
+                                      .rate_in = rate_in,
+                                      .rate_out = rate_out,
+                                      .reach = reach,
+                                      .taps = taps,
+                                      .scale = scale};
+        r->weights = malloc((size_t)out * (size_t)taps * sizeof *r->weights);
+        r->known = calloc((size_t)out, sizeof *r->known);
+    }
+    if (r == NULL || r->weights == NULL || r->known == NULL) {
+        audio_resampler_destroy(r);
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a resampler");
     }
-    *r = (struct audio_resampler){in, out, rate_in, rate_out, reach, taps, scale, weights, known};
     *resampler = r;
     return STATUS_OK;
 }
@@ -341,8 +347,8 @@ enum status audio_wave_resample(struct audio_resampler *r, struct audio_wave *wa
     }
     int64_t length = audio_resampler_length(r, wave->count);
     if (length > most || length > AUDIO_WAVE_FRAMES) {
-        return error_set(err, STATUS_LIMIT, NULL, "a recording of %lld samples at %d Hz is too long", (long long)length,
-                         r->rate_out);
+        return error_set(err, STATUS_LIMIT, NULL, "a recording of %lld samples at %d Hz is too long",
+                         (long long)length, r->rate_out);
     }
     float *out = malloc(((size_t)length + 1) * sizeof *out);
     if (out == NULL) {

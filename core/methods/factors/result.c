@@ -152,10 +152,11 @@ static enum status write_topics(struct method_run *run, const struct sink *out, 
 {
     double least = run->nmf ? 0 : 0.1; /* parts have no common scale: what they lack codes make up for */
     size_t entries = (size_t)run->features->columns * (size_t)run->config.latent;
-    float *mask = malloc(2 * entries * sizeof *mask), *reach = mask + entries, *codes = NULL;
+    float *mask = malloc(2 * entries * sizeof *mask), *codes = NULL;
     double furthest = 0;
     if (!mask)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for topics");
+    float *reach = mask + entries;
     bool masked = case_mask(run, mask);
     if (masked)
         case_reach(run, reach);
