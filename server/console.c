@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-#define DEADLINE_SECONDS 2 /* for each read and write of either end */
+#define DEADLINE_SECONDS 2 /* for each read and write of either end, and for all of a request */
+#define PAUSE_MS 100       /* after a connection that could not be accepted: the reason (descriptors) stays a while */
 
 struct console {
     struct console_options options;
@@ -67,12 +69,23 @@ static bool send_all(int fd, const char *bytes, size_t count)
     return true;
 }
 
+static time_t seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec;
+}
+
 /* To the end of what the other side sends; false where that does not come in time or is more than the buffer may
  * hold. */
 static bool receive_all(int fd, struct buf *in)
 {
     char piece[1024];
+    const time_t until = seconds_now() + DEADLINE_SECONDS;
     for (;;) {
+        if (seconds_now() > until || in->failed) {
+            return false;
+        }
         ssize_t got = recv(fd, piece, sizeof piece, 0);
         if (got < 0 && errno == EINTR) {
             continue;
@@ -84,8 +97,7 @@ static bool receive_all(int fd, struct buf *in)
     }
 }
 
-/* ---- the daemon's end -------------------------------------------------------------------------------------------
- */
+/* ---- the daemon's end ----------------------------------------------------------------------------------- */
 
 static bool may_ask(int fd)
 {
@@ -140,16 +152,19 @@ static void *console_main(void *argument)
     const struct console *console = argument;
     struct pollfd wait[] = {{.fd = console->stop, .events = POLLIN}, {.fd = console->listener, .events = POLLIN}};
     for (;;) {
-        if (poll(wait, 2, -1) < 0 && errno != EINTR) {
+        int ready = poll(wait, 2, -1);
+        if (ready < 0 && errno == EINTR) {
+            continue;
+        }
+        if (ready < 0 || wait[0].revents != 0) {
             return NULL;
         }
-        if (wait[0].revents != 0) {
-            return NULL;
-        }
-        int fd = wait[1].revents != 0 ? accept4(console->listener, NULL, NULL, SOCK_CLOEXEC) : -1;
+        int fd = accept4(console->listener, NULL, NULL, SOCK_CLOEXEC);
         if (fd >= 0) {
             serve_one(console, fd);
             (void)close(fd);
+        } else {
+            (void)poll(wait, 1, PAUSE_MS);
         }
     }
 }
@@ -220,8 +235,7 @@ void console_stop(struct console *console)
     free(console);
 }
 
-/* ---- the other end
- * -------------------------------------------------------------------------------------------------- */
+/* ---- the other end -------------------------------------------------------------------------------------- */
 
 /* "ok" and text, or the name of a status and its words. */
 static enum status take_answer(const struct buf *in, struct buf *out, struct error *err)

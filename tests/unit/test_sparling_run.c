@@ -59,6 +59,14 @@ static struct method_run *start(struct run_host *host, const struct sparling_con
     return run;
 }
 
+static struct method_run *open_run(struct run_host *host, int threads, struct sparling_config *config,
+                                   const struct config_setting *more)
+{
+    configure(config, more);
+    assert_ok(host_open(host, threads, NULL, err));
+    return start(host, config);
+}
+
 struct outcome {
     char hash[65];
     struct evaluation_row row[EVALUATION_MAX];
@@ -237,9 +245,7 @@ static void statistics_are_held_below_a_density(void **state)
     struct run_host host;
     struct sparling_config config;
     int held = 0, whole = 0;
-    configure(&config, (const struct config_setting[]){{"hold_below", "0.3"}, {NULL, NULL}});
-    assert_ok(host_open(&host, 1, NULL, err));
-    struct method_run *run = start(&host, &config);
+    struct method_run *run = open_run(&host, 1, &config, (const struct config_setting[]){{"hold_below", "0.3"}, {NULL, NULL}});
     for (enum method_wish wish = METHOD_CONTINUE; run->phase < PHASE_EVALUATE;) {
         const struct batch_norm *norm = &run->network->unit[0].norm2;
         real before = norm->variance->value[1];
@@ -309,9 +315,7 @@ static void stage_end_comes_before_the_next_density(void **state)
     struct method_progress progress;
     double density = 0.4;
     int stages = 0;
-    configure(&config, NULL);
-    assert_ok(host_open(&host, 1, NULL, err));
-    struct method_run *run = start(&host, &config);
+    struct method_run *run = open_run(&host, 1, &config, NULL);
     for (enum method_wish wish = METHOD_CONTINUE; wish != METHOD_DONE;) {
         assert_ok(host_step(&host, method, run, &wish, err));
         method->progress(run, &progress);
@@ -360,9 +364,7 @@ static void progress_only_grows(void **state)
     struct method_progress progress;
     double last = 0, left = INFINITY;
     int final = 0;
-    configure(&config, NULL);
-    assert_ok(host_open(&host, 1, NULL, err));
-    struct method_run *run = start(&host, &config);
+    struct method_run *run = open_run(&host, 1, &config, NULL);
     for (enum method_wish wish = METHOD_CONTINUE; wish != METHOD_DONE;) {
         assert_ok(host_step(&host, method, run, &wish, err));
         method->progress(run, &progress);
@@ -391,9 +393,7 @@ static void evaluation_is_what_it_says(void **state)
     struct sparling_config config;
     static const struct config_setting short_run[] = {
         {"total_samples", "8"}, {"stage_samples", "0"}, {"motif_samples", "13"}, {"test_samples", "11"}, {NULL, NULL}};
-    configure(&config, short_run);
-    assert_ok(host_open(&host, 2, NULL, err));
-    struct method_run *run = start(&host, &config);
+    struct method_run *run = open_run(&host, 2, &config, short_run);
     for (enum method_wish wish = METHOD_CONTINUE; wish != METHOD_DONE;)
         assert_ok(host_step(&host, method, run, &wish, err));
     const struct evaluation_row *row = &run->evaluation.row[0];
@@ -442,10 +442,10 @@ static void evaluation_is_what_it_says(void **state)
 }
 
 /* Trains some steps and leaves the saved run in `bytes`. */
-static void some_checkpoint(const struct sparling_config *config, struct run_host *host, struct host_bytes *bytes)
+static void some_checkpoint(struct sparling_config *config, struct run_host *host, struct host_bytes *bytes)
 {
     enum method_wish wish;
-    struct method_run *run = start(host, config);
+    struct method_run *run = open_run(host, 1, config, NULL);
     for (int i = 0; i < 4; i++)
         assert_ok(host_step(host, method, run, &wish, err));
     assert_ok(host_save(method, run, bytes, err));
@@ -458,8 +458,6 @@ static void warm_start_takes_weights_only(void **state)
     struct sparling_config config;
     struct host_bytes bytes = {0}, copy = {0};
     char from[65], to[65];
-    configure(&config, NULL);
-    assert_ok(host_open(&host, 1, NULL, err));
     some_checkpoint(&config, &host, &bytes);
     config.seed = 9;
     config.density_start = 0.3;
@@ -486,8 +484,6 @@ static void evaluation_job_uses_its_seed(void **state)
     struct sparling_config config;
     struct host_bytes bytes = {0};
     struct method_evaluation what = {7, -1};
-    configure(&config, NULL);
-    assert_ok(host_open(&host, 1, NULL, err));
     some_checkpoint(&config, &host, &bytes);
     struct method_run *run = start(&host, &config);
     struct pack_reader reader = host_reader(&bytes);
@@ -572,8 +568,6 @@ static void broken_numbers_stop_the_run(void **state)
     struct host_bytes bytes = {0}, again = {0};
     struct error err = {0};
     enum method_wish wish;
-    configure(&config, NULL);
-    assert_int_equal(host_open(&host, 1, NULL, &err), STATUS_OK);
     some_checkpoint(&config, &host, &bytes);
     poison(&bytes, "h.out.bias", NAN);
     struct method_run *run = start(&host, &config);
@@ -602,8 +596,6 @@ static void broken_gradients_stop_the_run(void **state)
     struct host_bytes bytes = {0};
     struct error err = {0};
     enum method_wish wish;
-    configure(&config, NULL);
-    assert_int_equal(host_open(&host, 1, NULL, &err), STATUS_OK);
     some_checkpoint(&config, &host, &bytes);
     poison(&bytes, "h.out.weight", 1e37F);
     struct method_run *run = start(&host, &config);
@@ -623,8 +615,6 @@ static void bad_streams_are_refused(void **state)
     struct sparling_config config, wider;
     struct host_bytes bytes = {0};
     struct error err = {0};
-    configure(&config, NULL);
-    assert_int_equal(host_open(&host, 1, NULL, &err), STATUS_OK);
     some_checkpoint(&config, &host, &bytes);
     wider = config;
     wider.width = 12;

@@ -226,6 +226,27 @@ static void while_it_runs(void **state)
     daemon_close(&other, false);
 }
 
+/* Somebody who sends a byte now and then is sent away in seconds, and a daemon that is to stop stops. */
+static void slow_words_do_not_hold_the_stop(void **state)
+{
+    struct daemon_process other;
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    daemon_init(&other);
+    assert_true(daemon_start(&other, NULL, NULL));
+    assert_true(snprintf(at.sun_path, sizeof at.sun_path, "%s-console", other.db) < (int)sizeof at.sun_path);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&at, sizeof at), 0);
+    double start = now_seconds();
+    bool sent = true;
+    while (now_seconds() < start + 30 && (sent = send(fd, "x", 1, MSG_NOSIGNAL) == 1)) {
+        sleep_ms(200);
+    }
+    assert_false(sent);
+    (void)close(fd);
+    assert_int_equal(daemon_stop(&other), 0);
+    daemon_close(&other, false);
+}
+
 static void token_of_the_environment(void **state)
 {
     struct daemon_process other;
@@ -291,6 +312,7 @@ int main(void)
         cmocka_unit_test(scopes),
         cmocka_unit_test(revoked_and_listed),
         cmocka_unit_test(while_it_runs),
+        cmocka_unit_test(slow_words_do_not_hold_the_stop),
         cmocka_unit_test(token_of_the_environment),
         cmocka_unit_test(beyond_loopback),
         cmocka_unit_test(wrong_usage),

@@ -83,12 +83,25 @@ bool sparling_revives(const struct sparling_config *config)
            config->freeze == FREEZE_NOTHING && !domain_shape(config).positions;
 }
 
+static int walk_densities(const struct sparling_config *config, double *density)
+{
+    int stages = 1;
+    for (*density = config->density_start; *density * config->density_factor >= config->density_final; stages++)
+        *density *= config->density_factor;
+    return stages;
+}
+
 double sparling_last_density(const struct sparling_config *config)
 {
-    double density = config->density_start;
-    while (density * config->density_factor >= config->density_final)
-        density *= config->density_factor;
+    double density;
+    (void)walk_densities(config, &density);
     return density;
+}
+
+int sparling_stages(const struct sparling_config *config)
+{
+    double density;
+    return walk_densities(config, &density);
 }
 
 /* What the dilated head needs; the other one's fields have no effect. */

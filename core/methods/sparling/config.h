@@ -167,5 +167,9 @@ bool sparling_collects(const struct sparling_config *config);
 bool sparling_revives(const struct sparling_config *config);
 /* The lowest density that the schedule reaches: density_start * density_factor^k >= density_final. */
 double sparling_last_density(const struct sparling_config *config);
+/* Densities of the schedule, the first and the last among them. */
+int sparling_stages(const struct sparling_config *config);
+/* Of the samples of a training, those before the last density: about as many as at it. */
+#define SPARLING_ANNEALING 0.5
 
 #endif

@@ -86,7 +86,10 @@ double sparling_macs(const struct sparling_config *c, int tokens)
     return g + collapse + lstm + encoder + decoder;
 }
 
-static double padded(double channels) { return 16 * ceil(channels / 16); }
+static double padded(double channels)
+{
+    return 16 * ceil(channels / 16);
+}
 
 /* Floats that one input keeps alive between forward and backward, and the gradients on the way back.
  * Four maps a residual unit; the gradient of a map gives its buffer to the next, so three are enough. */
@@ -112,11 +115,9 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
 {
     const struct sparling_config *c = config;
     int64_t parameters = sparling_parameters_g(c) + sparling_parameters_sparse(c) + sparling_parameters_h(c);
-    double stages = 1 + floor(log(sparling_last_density(c) / c->density_start) / log(c->density_factor) + 0.5);
-    /* A stage that the plateau rule ends takes as many validations; the last density takes about as long as all
-     * before it. */
-    double validations = stages * fmax(1, (double)c->plateau_validations);
-    double likely = 2 * (validations * (double)c->validation_every + (double)c->curriculum);
+    /* A stage that the plateau rule ends takes as many validations. */
+    double validations = sparling_stages(c) * fmax(1, (double)c->plateau_validations);
+    double likely = (validations * (double)c->validation_every + (double)c->curriculum) / SPARLING_ANNEALING;
 
     out->parameters = parameters;
     out->flops_per_sample = 3 * 2 * sparling_macs(c, domain_shape(c).longest + 1);

@@ -292,21 +292,14 @@ enum status sparling_begin_evaluation(struct method_run *run, const struct metho
     return evaluation_begin(run, what->seed, what->samples, what->samples, false, err);
 }
 
-/* Stages that the schedule has in all. */
-static double stages_of(const struct method_run *run)
-{
-    const struct sparling_config *c = &run->config;
-    return 1 + floor(0.5 + log(sparling_last_density(c) / c->density_start) / log(c->density_factor));
-}
-
 void sparling_progress(const struct method_run *run, struct method_progress *out)
 {
     static const char *const stages[] = {"training", "validating", "evaluating", "done"};
     static const double training = 0.95; /* share of the bar */
-    static const double annealing = 0.5; /* of that: the last density takes about as long as all before it */
     double total = (double)run->config.total_samples, samples = (double)run->samples;
-    double before_last = stages_of(run) - 1, ended = (double)(run->annealer.stage + run->annealer.pending);
-    double annealed = before_last > 0 ? annealing * fmin(1, ended / before_last) : 0;
+    double before_last = sparling_stages(&run->config) - 1,
+           ended = (double)(run->annealer.stage + run->annealer.pending);
+    double annealed = before_last > 0 ? SPARLING_ANNEALING * fmin(1, ended / before_last) : 0;
     double part = fmin(1, ended > before_last ? 1 : fmax(samples / total, annealed));
     *out = (struct method_progress){
         .step = run->study.updates_before + run->updates,
