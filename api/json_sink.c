@@ -121,6 +121,9 @@ void json_write_number(struct buf *out, double value)
             break;
         }
     }
+    if (fabs(value) > JSON_INTEGER && strpbrk(text, ".e") == NULL) { /* as an integer it would be refused where it is read */
+        (void)snprintf(text, sizeof text, "%.16e", value);
+    }
     buf_text(out, text);
 }
 

@@ -14,6 +14,7 @@ const struct fuzz_seed fuzz_seeds[] = {
               "\"checkpoint\":\"density:5.0e-5\"},\"ranks\":1}"),
     FUZZ_SEED("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"),
     FUZZ_SEED("{\"a\":{\"a\":[1,2,{\"a\":null}],\"a\":1},\"b\":\"\xc3\xa4\"}"),
+    FUZZ_SEED("{\"a\":11111111111115111.315}"), /* beyond 2^53, with 17 digits */
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 

@@ -155,6 +155,9 @@ static void test_floats(void **state)
                 break;
             }
         }
+        if (fabs((double)value) > JSON_INTEGER && strpbrk(text, ".e") == NULL) {
+            (void)snprintf(text, sizeof text, "%.16e", (double)value);
+        }
         buf_clear(&out);
         json_write_number(&out, (double)value);
         assert_string_equal(out.data, text);
@@ -164,13 +167,18 @@ static void test_floats(void **state)
 
 static void test_numbers_read_back(void **state)
 {
-    static const double values[] = {0, 0.1, 1.0 / 3, 5e-324, DBL_MAX, -DBL_MIN, 9007199254740991.0, 1e21, 0.30000000000000004};
+    static const double values[] = {0, 0.1, 1.0 / 3, 5e-324, DBL_MAX, -DBL_MIN, 9007199254740991.0, 9007199254740992.0,
+                                    -11111111111115111.0, 99999999999999984.0, 1e17, 1e21, 0.30000000000000004};
     struct buf out;
     buf_init(&out, 100);
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         buf_clear(&out);
         json_write_number(&out, values[i]);
         assert_true(strtod(out.data, NULL) == values[i]);
+        cJSON *root = NULL; /* and nothing is written that is refused */
+        assert_int_equal(json_parse(out.data, out.size, &root, NULL), STATUS_OK);
+        assert_true(cJSON_GetNumberValue(root) == values[i]);
+        cJSON_Delete(root);
     }
     buf_clear(&out);
     json_write_number(&out, 0.1);
