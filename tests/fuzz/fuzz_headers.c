@@ -42,6 +42,7 @@ static struct {
     char folder[64], path[80];
     struct storage *storage;
     struct auth auth;
+    char made[AUTH_SECRET];
 } kept;
 
 static void stop(void)
@@ -54,6 +55,15 @@ static void stop(void)
         (void)unlink(path);
     }
     (void)rmdir(kept.folder);
+}
+
+/* A token that was made grants what it was made for. */
+static void check_made(void)
+{
+    char line[AUTH_SECRET + 16], name[AUTH_NAME];
+    (void)snprintf(line, sizeof line, "Bearer %s", kept.made);
+    FUZZ_CHECK(strcmp(auth_scope_name(auth_scope(&kept.auth, line, name)), "read") == 0 && strcmp(name, "made") == 0);
+    FUZZ_CHECK(auth_scope_parse("god") == API_SCOPE_NONE);
 }
 
 static void start(void)
@@ -74,7 +84,11 @@ static void start(void)
         FUZZ_CHECK(storage_token_add(kept.storage, &token, NULL) == STATUS_OK);
     }
     FUZZ_CHECK(storage_token_revoke(kept.storage, "taken", NULL) == STATUS_OK);
+    FUZZ_CHECK(auth_create(kept.storage, "made", auth_scope_parse("read"), 0, kept.made, NULL) == STATUS_OK);
+    FUZZ_CHECK(auth_create(kept.storage, "", API_SCOPE_READ, 0, kept.made, NULL) == STATUS_INVALID);
     FUZZ_CHECK(auth_init(&kept.auth, kept.storage, true, "static", NULL) == STATUS_OK && kept.auth.required);
+    auth_demand(&kept.auth);
+    check_made();
     FUZZ_CHECK(atexit(stop) == 0);
 }
 

@@ -1,7 +1,8 @@
 /* Pictures from clients: what is taken is finite, between 0 and 1, and no larger than allowed. Each chunk's sum is
- * set right first, as no change would come past it. */
+ * set right first, as no change would come past it. Every eighth that is taken is written in eight bits and read again. */
 #include "tests/fuzz/fuzz.h"
 
+#include <math.h>
 #include <string.h>
 #include <zlib.h>
 
@@ -35,6 +36,28 @@ static void mend_sums(uint8_t *file, size_t size)
     }
 }
 
+static void check_again(const float *values, int rows, int cols)
+{
+    struct picture *picture = NULL;
+    struct buf file;
+    float *again = NULL;
+    int again_rows = 0, again_cols = 0;
+    buf_init(&file, 1 << 20);
+    FUZZ_CHECK(picture_create(rows, cols, (struct colour){0, 0, 0}, &picture, NULL) == STATUS_OK);
+    for (int i = 0; i < 3 * rows * cols; i++) {
+        picture->pixels[i] = (uint8_t)lroundf(255 * values[i / 3]);
+    }
+    FUZZ_CHECK(png_encode(picture, &file, NULL) == STATUS_OK);
+    FUZZ_CHECK(png_decode_grey(file.data, file.size, SIDE, &again, &again_rows, &again_cols, NULL) == STATUS_OK);
+    FUZZ_CHECK(again_rows == rows && again_cols == cols);
+    for (int i = 0; i < rows * cols; i++) {
+        FUZZ_CHECK(fabsf(again[i] - (float)picture->pixels[3 * i] / 255) < 1e-6F);
+    }
+    free(again);
+    buf_close(&file);
+    picture_destroy(picture);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct error err = {0};
@@ -52,6 +75,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         FUZZ_CHECK(rows > 0 && cols > 0 && rows <= SIDE && cols <= SIDE);
         for (int i = 0; i < rows * cols; i++)
             FUZZ_CHECK(values[i] >= 0 && values[i] <= 1);
+        if (size % 8 == 0) {
+            check_again(values, rows, cols);
+        }
         free(values);
     }
     free(file);

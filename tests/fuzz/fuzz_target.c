@@ -20,6 +20,20 @@ const struct fuzz_seed fuzz_seeds[] = {
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
 
+/* What a matched route says of itself. */
+static void check_rules(const struct api_route *route, const char *text)
+{
+    const char *name, *meaning;
+    size_t at = 0, parameters = 0;
+    for (size_t bytes; (bytes = route_pattern_param(route->pattern, &at, &name)) > 0; parameters++) {
+        FUZZ_CHECK(route_param_pattern(name, bytes, &meaning)[0] == '^' && meaning[0] != '\0');
+    }
+    FUZZ_CHECK(parameters <= ROUTE_PARAMS && api_route_body_limit(route) == route->body_limit);
+    FUZZ_CHECK(api_route_scope(route) >= API_SCOPE_NONE && api_route_scope(route) <= API_SCOPE_ADMIN);
+    FUZZ_CHECK(!api_route_takes(route, NULL) && !(api_route_streams(route) && route->body_limit == 0));
+    FUZZ_CHECK(!api_route_takes(route, text) || route->media_types != NULL);
+}
+
 static void check_route(const char *text)
 {
     static const char *const methods[] = {"GET", "POST", "HEAD", "DELETE", "PATCH", "BREW"};
@@ -34,7 +48,23 @@ static void check_route(const char *text)
             const char *value = match.values[i]; /* nothing that could climb out of anywhere */
             FUZZ_CHECK(value[0] != '\0' && value[0] != '.' && strpbrk(value, "/\\%'\" ") == NULL);
         }
+        FUZZ_CHECK(api_route_find(NULL, methods[m], text) == match.route);
+        if (match.route != NULL) {
+            check_rules(match.route, text);
+        }
     }
+}
+
+/* A cursor is good for the filter that it was written for, and for no other. */
+static void check_cursor(const char *text)
+{
+    char id[STORAGE_ID], read[STORAGE_ID], cursor[CURSOR_TEXT];
+    (void)snprintf(id, sizeof id, "%-*.*s", (int)sizeof id - 1, (int)sizeof id - 1, text);
+    cursor_write(id, text, cursor);
+    FUZZ_CHECK(cursor_read(cursor, text, read) && strcmp(read, id) == 0);
+    FUZZ_CHECK(!cursor_read(cursor, "another", read) || strcmp(text, "another") == 0);
+    cursor[strlen(text) % 44] ^= 1;
+    FUZZ_CHECK(!cursor_read(cursor, text, read));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -71,6 +101,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     (void)etag_listed(text, "\"3.4\"", true);
     char id[STORAGE_ID];
     FUZZ_CHECK(!cursor_read(text, "filter", id));
+    check_cursor(text);
     free(text);
     return 0;
 }

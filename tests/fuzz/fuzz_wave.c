@@ -1,7 +1,11 @@
-/* Recordings from clients: what is taken is finite and as long as it says, and comes to another rate whole or not at all. */
+/* Recordings from clients: what is taken is finite and as long as it says, comes to another rate whole or not at all, has no
+ * more behind it when its ends are cut off, and is read as it was written (every eighth). */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "core/data/audio_wave.h"
 
@@ -16,6 +20,34 @@ const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("RIFF\x3c\0\0\0WAVELIST\x08\0\0\0INFOISFT" FORMAT("\1", "\1", "\3", "\x18") "data\x06\0\0\0\1\2\3\4\5\6"),
 };
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
+
+static void check_again(const struct audio_wave *wave)
+{
+    char path[32];
+    struct audio_wave again;
+    int file = memfd_create("wave", MFD_CLOEXEC);
+    FUZZ_CHECK(file >= 0);
+    (void)snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    FUZZ_CHECK(audio_wave_write(path, wave, NULL) == STATUS_OK && audio_wave_read(path, &again, NULL) == STATUS_OK);
+    FUZZ_CHECK(again.rate == wave->rate && again.count == wave->count);
+    for (int i = 0; i < wave->count; i++) {
+        FUZZ_CHECK(fabsf(again.samples[i] - fmaxf(-1, fminf(1, wave->samples[i]))) < 1.0F / 16384);
+    }
+    audio_wave_close(&again);
+    (void)close(file);
+}
+
+static void check_ends(struct audio_wave *wave)
+{
+    int count = wave->count;
+    audio_wave_trim(wave, 1e-3, 0.01);
+    FUZZ_CHECK(wave->count >= 0 && wave->count <= count);
+    count = wave->count;
+    if (audio_wave_pad(wave, 0.001, NULL) == STATUS_OK) {
+        int each = (wave->count - count) / 2;
+        FUZZ_CHECK(wave->count == count + 2 * each && (each == 0 || (wave->samples[0] == 0 && wave->samples[wave->count - 1] == 0)));
+    }
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -32,6 +64,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int i = 0; i < wave.count; i++) {
         FUZZ_CHECK(isfinite(wave.samples[i]));
     }
+    if (size % 8 == 0) {
+        check_again(&wave);
+    }
     if (wave.rate % 1000 == 0 && audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, NULL) == STATUS_OK) {
         int64_t length = audio_resampler_length(resampler, wave.count);
         if (audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL) == STATUS_OK) {
@@ -39,6 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         }
         audio_resampler_destroy(resampler);
     }
+    check_ends(&wave);
     audio_wave_close(&wave);
     return 0;
 }
