@@ -61,31 +61,26 @@ enum status storage_audit_end(struct storage *storage, const char *request, int 
     return post(storage, &entry, end_run, err);
 }
 
-static void copy_text(char *to, size_t room, sqlite3_stmt *stmt, int column)
-{
-    const char *text = (const char *)sqlite3_column_text(stmt, column);
-    (void)snprintf(to, room, "%s", text != NULL ? text : "");
-}
-
-static void read_row(sqlite3_stmt *stmt, struct storage_audit *out)
+static enum status read_row(sqlite3_stmt *stmt, struct storage_audit *out, struct error *err)
 {
     out->id = sqlite3_column_int64(stmt, 0);
     out->time = sqlite3_column_int64(stmt, 1);
-    copy_text(out->who, sizeof out->who, stmt, 2);
-    copy_text(out->peer, sizeof out->peer, stmt, 3);
-    copy_text(out->request, sizeof out->request, stmt, 4);
-    copy_text(out->method, sizeof out->method, stmt, 5);
-    copy_text(out->target, sizeof out->target, stmt, 6);
+    int read = db_copy(stmt, 2, out->who, sizeof out->who);
+    read += db_copy(stmt, 3, out->peer, sizeof out->peer);
+    read += db_copy(stmt, 4, out->request, sizeof out->request);
+    read += db_copy(stmt, 5, out->method, sizeof out->method);
+    read += db_copy(stmt, 6, out->target, sizeof out->target);
     out->status = sqlite3_column_int(stmt, 7); /* 0 for NULL */
-    copy_text(out->made, sizeof out->made, stmt, 8);
+    read += db_copy(stmt, 8, out->made, sizeof out->made);
+    return read == 6 ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list changes");
 }
 
 enum status storage_audit_list(struct storage *storage, int64_t before, int limit, struct arena *arena,
                                struct storage_audit **entries, size_t *count, struct error *err)
 {
-    static const char sql[] = "SELECT id, time, who, peer, request, method, target, status, made FROM audit"
+    static const char sql[] = "SELECT id, time, who, peer, request, method, target, status, coalesce(made, '') FROM audit"
                               " WHERE id < ? ORDER BY id DESC LIMIT ?";
-    sqlite3_stmt *stmt;
+    sqlite3_stmt *stmt = NULL;
     *count = 0;
     *entries = arena_zalloc(arena, (size_t)limit, sizeof **entries);
     if (*entries == NULL)
@@ -93,7 +88,8 @@ enum status storage_audit_list(struct storage *storage, int64_t before, int limi
     struct db *db = reader_take(storage);
     enum status status = db_query(db, &stmt, err, sql, "in", before, limit);
     while (status == STATUS_OK && db_row(db, stmt, &status, err))
-        read_row(stmt, &(*entries)[(*count)++]);
+        status = read_row(stmt, &(*entries)[(*count)++], err);
+    db_done(stmt);
     reader_give(storage, db);
     return status;
 }

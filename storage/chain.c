@@ -15,7 +15,7 @@ enum status chain_add(struct storage *storage, struct db *db, int64_t checkpoint
 static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct storage_link *out, struct error *err)
 {
     bool ok = true;
-    const void *sha256 = sqlite3_column_blob(stmt, 6);
+    const void *sha256 = db_blob(stmt, 6, sizeof out->sha256);
     *out = (struct storage_link){
         .seq = sqlite3_column_int64(stmt, 0),
         .step = sqlite3_column_int64(stmt, 1),
@@ -27,7 +27,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
         .created_at = sqlite3_column_int64(stmt, 8),
         .kept = sqlite3_column_int(stmt, 9) != 0,
     };
-    if (sha256 == NULL || sqlite3_column_bytes(stmt, 6) != (int)sizeof out->sha256)
+    if (sha256 == NULL)
         return error_set(err, STATUS_CORRUPT, NULL, "a link of a chain has no hash");
     memcpy(out->sha256, sha256, sizeof out->sha256);
     return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a chain");

@@ -13,7 +13,7 @@
 
 static enum status read_row(sqlite3_stmt *stmt, int64_t *id, struct storage_checkpoint *out, struct error *err)
 {
-    const void *sha256 = sqlite3_column_blob(stmt, 7);
+    const void *sha256 = db_blob(stmt, 7, sizeof out->sha256);
     memset(out, 0, sizeof *out);
     *id = sqlite3_column_int64(stmt, 0);
     out->seq = sqlite3_column_int64(stmt, 1);
@@ -25,7 +25,7 @@ static enum status read_row(sqlite3_stmt *stmt, int64_t *id, struct storage_chec
     out->stage_end = sqlite3_column_int(stmt, 8) != 0;
     out->pinned = sqlite3_column_int(stmt, 9) != 0;
     out->created_at = sqlite3_column_int64(stmt, 10);
-    if (sha256 == NULL || sqlite3_column_bytes(stmt, 7) != (int)sizeof out->sha256)
+    if (sha256 == NULL)
         return error_set(err, STATUS_CORRUPT, NULL, "a checkpoint has no hash");
     memcpy(out->sha256, sha256, sizeof out->sha256);
     return STATUS_OK;
@@ -88,7 +88,7 @@ static enum status list(struct db *db, const char *id, struct arena *arena, stru
                         size_t *count, struct error *err)
 {
     int64_t job, rows = 0, number;
-    sqlite3_stmt *stmt;
+    sqlite3_stmt *stmt = NULL;
     enum status status = job_number(db, id, &job, err);
     if (status == STATUS_OK)
         status = db_integer(db, &rows, 0, err, "SELECT count(*)" FROM, "i", job);
@@ -98,15 +98,9 @@ static enum status list(struct db *db, const char *id, struct arena *arena, stru
     if (*out == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list checkpoints");
     status = db_query(db, &stmt, err, "SELECT " COLUMNS FROM " ORDER BY seq", "i", job);
-    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
-        status = *count < (size_t)rows ? read_row(stmt, &number, &(*out)[*count], err)
-                                       : error_set(err, STATUS_INTERNAL, NULL, "a snapshot has changed");
-        if (status != STATUS_OK) {
-            db_done(stmt);
-            break;
-        }
-        ++*count;
-    }
+    while (status == STATUS_OK && *count < (size_t)rows && db_row(db, stmt, &status, err))
+        status = read_row(stmt, &number, &(*out)[(*count)++], err);
+    db_done(stmt);
     return status;
 }
 

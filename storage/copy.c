@@ -146,8 +146,8 @@ static enum status check_checkpoints(struct copying *c, struct storage_copy_repo
         return status;
     while (db_row(&c->copy, stmt, &status, err)) {
         int64_t bytes = sqlite3_column_int64(stmt, 1);
-        const void *digest = sqlite3_column_blob(stmt, 2);
-        if (digest == NULL || sqlite3_column_bytes(stmt, 2) != HASH_BYTES)
+        const void *digest = db_blob(stmt, 2, HASH_BYTES);
+        if (digest == NULL)
             status = error_set(err, STATUS_CORRUPT, NULL, "a checkpoint has no digest");
         else
             status = check_digest(c, sqlite3_column_int64(stmt, 0), bytes, digest, err);
@@ -195,7 +195,7 @@ static enum status hash_file(int fd, struct storage_copy_report *report, struct 
 static enum status sync_folder(const char *path, struct error *err)
 {
     const char *slash = strrchr(path, '/');
-    char *folder = slash == NULL ? strdup(".") : strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
     int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     bool ok = fd >= 0 && fsync(fd) == 0;
     if (fd >= 0)

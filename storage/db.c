@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,6 +270,19 @@ const char *db_text(sqlite3_stmt *stmt, int column, struct arena *arena, bool *o
     if (copy == NULL)
         *ok = false;
     return copy;
+}
+
+bool db_copy(sqlite3_stmt *stmt, int column, char *out, size_t room)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, column);
+    (void)snprintf(out, room, "%s", text != NULL ? text : "");
+    return text != NULL;
+}
+
+const void *db_blob(sqlite3_stmt *stmt, int column, size_t count)
+{
+    const void *bytes = sqlite3_column_blob(stmt, column);
+    return (size_t)sqlite3_column_bytes(stmt, column) == count ? bytes : NULL;
 }
 
 double db_real(sqlite3_stmt *stmt, int column)

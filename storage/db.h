@@ -70,5 +70,9 @@ int64_t db_changes(const struct db *db); /* rows changed by the last statement *
 /* A text column as a copy in the arena; NULL for SQL NULL. *ok becomes false without memory. */
 const char *db_text(sqlite3_stmt *stmt, int column, struct arena *arena, bool *ok);
 double db_real(sqlite3_stmt *stmt, int column); /* NaN for SQL NULL */
+/* A text column into `out`, cut where it is longer. False for SQL NULL, and where there is no memory: "" then. */
+bool db_copy(sqlite3_stmt *stmt, int column, char *out, size_t room);
+/* A column that must be a blob of `count` bytes, until the next row; NULL where it is not. */
+const void *db_blob(sqlite3_stmt *stmt, int column, size_t count);
 
 #endif

@@ -120,10 +120,8 @@ enum status storage_event_read(struct storage *storage, const char *id, int64_t 
     status = query_events(db, &stmt, id, after, limit, err);
     while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         struct storage_event *e = &list[*count];
-        bool ok = true;
-        const char *job = (const char *)sqlite3_column_text(stmt, 1);
+        bool ok = db_copy(stmt, 1, e->job, sizeof e->job);
         e->id = sqlite3_column_int64(stmt, 0);
-        (void)snprintf(e->job, sizeof e->job, "%s", job != NULL ? job : "");
         e->type = db_text(stmt, 2, arena, &ok);
         e->data = db_text(stmt, 3, arena, &ok);
         e->time = sqlite3_column_int64(stmt, 4);

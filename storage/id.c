@@ -37,12 +37,14 @@ enum status id_resume(struct id_source *ids, struct db *db, struct error *err)
 {
     sqlite3_stmt *stmt;
     ids->high = ids->low = 0;
-    enum status status = db_query(db, &stmt, err, "SELECT max(id) FROM job", "");
+    enum status status = db_query(db, &stmt, err, "SELECT coalesce(max(id), '') FROM job", "");
     if (status != STATUS_OK)
         return status;
     if (db_row(db, stmt, &status, err)) {
-        const char *last = (const char *)sqlite3_column_text(stmt, 0);
-        if (last != NULL && !decode(last, &ids->high, &ids->low))
+        char last[STORAGE_ID + 1];
+        if (!db_copy(stmt, 0, last, sizeof last))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+        else if (last[0] != '\0' && !decode(last, &ids->high, &ids->low))
             status = error_set(err, STATUS_CORRUPT, NULL, "a job in the database has a malformed id");
         db_done(stmt);
     }

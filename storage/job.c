@@ -31,8 +31,10 @@ static enum status apply_event(struct db *db, int64_t job, enum job_event event,
     if (status != STATUS_OK)
         return status;
     if (db_row(db, stmt, &status, err)) {
-        const char *name = (const char *)sqlite3_column_text(stmt, 0);
-        known = name != NULL && job_state_parse(name, state);
+        char name[JOB_STATE_NAME];
+        if (!db_copy(stmt, 0, name, sizeof name))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a job");
+        known = job_state_parse(name, state);
         *wish = (enum job_wish)sqlite3_column_int(stmt, 1);
         db_done(stmt);
     }
@@ -99,14 +101,10 @@ static enum status find_key(struct db *db, struct submit *s, bool *found, struct
                                   "ti", s->in->key, clock_now_ms() - KEY_LIFE_MS);
     if (status != STATUS_OK || !db_row(db, stmt, &status, err))
         return status;
-    const void *fingerprint = sqlite3_column_blob(stmt, 0);
-    const char *id = (const char *)sqlite3_column_text(stmt, 1);
-    bool same = fingerprint != NULL && sqlite3_column_bytes(stmt, 0) == 32 &&
-                memcmp(fingerprint, s->in->fingerprint, 32) == 0;
-    if (id == NULL)
+    const void *fingerprint = db_blob(stmt, 0, sizeof s->in->fingerprint);
+    bool same = fingerprint != NULL && memcmp(fingerprint, s->in->fingerprint, sizeof s->in->fingerprint) == 0;
+    if (!db_copy(stmt, 1, s->id, STORAGE_ID))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
-    else
-        (void)snprintf(s->id, STORAGE_ID, "%s", id);
     db_done(stmt);
     s->outcome = same ? STORAGE_REPLAYED : STORAGE_KEY_REUSED;
     *found = true;
@@ -330,9 +328,9 @@ static enum status claim_run(struct storage *storage, struct db *db, struct comm
                  " ORDER BY priority DESC, num LIMIT 1",
                  "iiin", (int64_t)c->by_task, (int64_t)c->task, options->owner_threads, options->threads_of_job);
     if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
-        const char *id = (const char *)sqlite3_column_text(stmt, 1);
-        job = id != NULL ? sqlite3_column_int64(stmt, 0) : 0;
-        (void)snprintf(c->claimed, STORAGE_ID, "%s", id != NULL ? id : "");
+        job = sqlite3_column_int64(stmt, 0);
+        if (!db_copy(stmt, 1, c->claimed, STORAGE_ID))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to claim a job");
         db_done(stmt);
     }
     if (status != STATUS_OK)

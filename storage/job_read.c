@@ -11,13 +11,12 @@
 
 static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct storage_job *out, struct error *err)
 {
-    bool ok = true;
+    char state[JOB_STATE_NAME];
     memset(out, 0, sizeof *out);
-    const char *id = (const char *)sqlite3_column_text(stmt, 0), *state = (const char *)sqlite3_column_text(stmt, 5);
-    ok = id != NULL && state != NULL;
+    bool ok = db_copy(stmt, 5, state, sizeof state);
     if (ok && !job_state_parse(state, &out->state))
         return error_set(err, STATUS_CORRUPT, NULL, "a job has no known state");
-    (void)snprintf(out->id, sizeof out->id, "%s", id != NULL ? id : "");
+    ok = db_copy(stmt, 0, out->id, sizeof out->id) && ok;
     out->kind = db_text(stmt, 1, arena, &ok);
     out->preset = db_text(stmt, 2, arena, &ok);
     out->name = db_text(stmt, 3, arena, &ok);

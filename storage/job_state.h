@@ -17,6 +17,7 @@
 
 enum job_state { JOB_QUEUED, JOB_RUNNING, JOB_PAUSED, JOB_SUCCEEDED, JOB_FAILED, JOB_CANCELLED };
 #define JOB_STATES 6
+#define JOB_STATE_NAME 16 /* bytes: more than any name with its NUL */
 
 /* What somebody asked of a running job and its executor has not done yet. */
 enum job_wish { JOB_WISH_NONE, JOB_WISH_PAUSE, JOB_WISH_CANCEL };

@@ -28,8 +28,10 @@ static enum status read_state(struct db *db, int64_t job, enum lease_state *stat
     *epoch = 0;
     enum status status = db_query(db, &stmt, err, "SELECT state, epoch FROM lease WHERE job = ?", "i", job);
     if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
-        const char *name = (const char *)sqlite3_column_text(stmt, 0);
-        known = name != NULL && lease_state_parse(name, state);
+        char name[LEASE_STATE_NAME];
+        if (!db_copy(stmt, 0, name, sizeof name))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a lease");
+        known = lease_state_parse(name, state);
         *epoch = sqlite3_column_int64(stmt, 1);
         db_done(stmt);
     }
@@ -196,13 +198,12 @@ enum status storage_lease_close(struct storage *storage, const char *id, struct 
 
 static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct storage_lease *out, struct error *err)
 {
-    bool ok = true;
+    char state[LEASE_STATE_NAME];
     memset(out, 0, sizeof *out);
-    const char *job = (const char *)sqlite3_column_text(stmt, 0), *state = (const char *)sqlite3_column_text(stmt, 1);
-    ok = job != NULL && state != NULL;
+    bool ok = db_copy(stmt, 1, state, sizeof state);
     if (ok && !lease_state_parse(state, &out->state))
         return error_set(err, STATUS_CORRUPT, NULL, "a lease has no known state");
-    (void)snprintf(out->job, sizeof out->job, "%s", job != NULL ? job : "");
+    ok = db_copy(stmt, 0, out->job, sizeof out->job) && ok;
     out->epoch = sqlite3_column_int64(stmt, 2);
     out->executor = db_text(stmt, 3, arena, &ok);
     out->foreign_id = db_text(stmt, 4, arena, &ok);

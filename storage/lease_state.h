@@ -16,6 +16,7 @@
 
 enum lease_state { LEASE_NONE, LEASE_OFFERED, LEASE_HELD, LEASE_ENDED };
 #define LEASE_STATES 4
+#define LEASE_STATE_NAME 16 /* bytes: more than any name with its NUL */
 
 enum lease_event {
     LEASE_GRANT, /* from the executor, before it starts a trainer */

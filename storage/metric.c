@@ -41,7 +41,7 @@ enum status block_decode(sqlite3_stmt *stmt, int column, struct block *block, st
 {
     const unsigned char *bytes = sqlite3_column_blob(stmt, column);
     int count = sqlite3_column_bytes(stmt, column);
-    if (bytes == NULL || count <= 0 || count % POINT_BYTES != 0 || count > BLOCK_POINTS * POINT_BYTES)
+    if (bytes == NULL || count % POINT_BYTES != 0 || count > BLOCK_POINTS * POINT_BYTES)
         return error_set(err, STATUS_CORRUPT, NULL, "a block of metric points is malformed");
     block->count = count / POINT_BYTES;
     for (int i = 0; i < block->count; i++)

@@ -70,9 +70,16 @@ void reader_give(struct storage *storage, struct db *db)
     pthread_mutex_unlock(&r->lock);
 }
 
+static void end(struct db *db)
+{
+    if (!sqlite3_get_autocommit(db->handle))
+        (void)db_run(db, NULL, commit_sql, "");
+}
+
 enum status reader_begin(struct storage *storage, struct db **db, struct error *err)
 {
     *db = reader_take(storage);
+    end(*db); /* one that could not be ended before */
     enum status status = db_run(*db, err, begin_sql, "");
     if (status != STATUS_OK) {
         reader_give(storage, *db);
@@ -83,7 +90,6 @@ enum status reader_begin(struct storage *storage, struct db **db, struct error *
 
 void reader_end(struct storage *storage, struct db *db)
 {
-    if (!sqlite3_get_autocommit(db->handle))
-        (void)db_run(db, NULL, commit_sql, "");
+    end(db);
     reader_give(storage, db);
 }

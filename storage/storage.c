@@ -101,14 +101,15 @@ static enum status set_pragmas(struct db *db, struct error *err)
     if (status != STATUS_OK)
         return status;
     sqlite3_stmt *stmt;
-    bool wal = false;
     status = db_query(db, &stmt, err, "PRAGMA journal_mode=WAL", "");
     if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
-        wal = strcmp((const char *)sqlite3_column_text(stmt, 0), "wal") == 0;
+        char mode[8];
+        if (!db_copy(stmt, 0, mode, sizeof mode))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+        else if (strcmp(mode, "wal") != 0)
+            status = error_set(err, STATUS_IO, NULL, "the database cannot keep a write-ahead log here");
         db_done(stmt);
     }
-    if (status == STATUS_OK && !wal)
-        status = error_set(err, STATUS_IO, NULL, "the database cannot keep a write-ahead log here");
     return status;
 }
 
@@ -305,14 +306,19 @@ static enum status read_tally(struct db *db, struct storage_stats *out, struct e
         return status;
     while (db_row(db, stmt, &status, err)) {
         enum job_state state;
-        const char *what = (const char *)sqlite3_column_text(stmt, 0);
-        if (what != NULL && job_state_parse(what, &state)) {
+        char what[16];
+        if (!db_copy(stmt, 0, what, sizeof what)) {
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to count");
+            break;
+        }
+        if (job_state_parse(what, &state)) {
             out->jobs[state] = sqlite3_column_int64(stmt, 1);
-        } else if (what != NULL) {
+        } else {
             out->checkpoints = sqlite3_column_int64(stmt, 1);
             out->checkpoint_bytes = sqlite3_column_int64(stmt, 2);
         }
     }
+    db_done(stmt);
     return status;
 }
 

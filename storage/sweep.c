@@ -6,6 +6,7 @@
 #define SWEEP_CHUNKS 2    /* rows in one step: each a MiB of pages to give back */
 #define SWEEP_BLOCKS 512
 #define SWEEP_EVENTS 1000
+#define KIND 16 /* bytes of what is doomed, with its NUL */
 
 enum status hold_add(struct storage *storage, int64_t checkpoint, struct error *err)
 {
@@ -84,7 +85,7 @@ enum status doom_job(struct db *db, int64_t job, struct error *err)
 }
 
 /* The next doomed thing that nobody holds. */
-static enum status pick(struct storage *storage, struct db *db, char kind[16], int64_t *id, bool *found,
+static enum status pick(struct storage *storage, struct db *db, char kind[KIND], int64_t *id, bool *found,
                         struct error *err)
 {
     sqlite3_stmt *stmt;
@@ -93,22 +94,20 @@ static enum status pick(struct storage *storage, struct db *db, char kind[16], i
     if (status != STATUS_OK)
         return status;
     while (db_row(db, stmt, &status, err)) {
-        const char *text = (const char *)sqlite3_column_text(stmt, 0);
         *id = sqlite3_column_int64(stmt, 1);
-        if (text != NULL && !(strcmp(text, "checkpoint") == 0 && is_held(storage, *id))) {
-            (void)strncpy(kind, text, 15);
-            kind[15] = '\0';
-            *found = true;
-            db_done(stmt);
+        if (!db_copy(stmt, 0, kind, KIND))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to sweep");
+        *found = strcmp(kind, "checkpoint") != 0 || !is_held(storage, *id);
+        if (*found || status != STATUS_OK)
             break;
-        }
     }
+    db_done(stmt);
     return status;
 }
 
 enum status sweep_step(struct storage *storage, struct db *db, bool *more, struct error *err)
 {
-    char kind[16];
+    char kind[KIND];
     int64_t id = 0;
     *more = false;
     bool found;

@@ -54,15 +54,13 @@ enum status storage_token_revoke(struct storage *storage, const char *name, stru
 
 static enum status read_row(sqlite3_stmt *stmt, struct storage_token *out, struct error *err)
 {
-    const void *hash = sqlite3_column_blob(stmt, 0);
-    const char *name = (const char *)sqlite3_column_text(stmt, 1);
+    const void *hash = db_blob(stmt, 0, sizeof out->hash);
     memset(out, 0, sizeof *out);
-    if (sqlite3_column_bytes(stmt, 0) != (int)sizeof out->hash)
+    if (hash == NULL)
         return error_set(err, STATUS_CORRUPT, NULL, "a token has no hash");
-    if (hash == NULL || name == NULL)
+    if (!db_copy(stmt, 1, out->name, sizeof out->name))
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a token");
     memcpy(out->hash, hash, sizeof out->hash);
-    (void)snprintf(out->name, sizeof out->name, "%s", name);
     out->scope = sqlite3_column_int(stmt, 2);
     out->created_at = sqlite3_column_int64(stmt, 3);
     out->expires_at = sqlite3_column_int64(stmt, 4);

@@ -54,8 +54,6 @@ static enum status refuse(struct writer *w, struct error *err)
 {
     if (atomic_load(&w->failed))
         return error_set(err, STATUS_IO, NULL, "an earlier write failed; the store accepts no more until a restart");
-    if (w->closing)
-        return error_set(err, STATUS_UNAVAILABLE, NULL, "the store is closing");
     return STATUS_OK;
 }
 
@@ -138,7 +136,7 @@ bool writer_merge(struct storage *storage,
     bool merged = false;
     int looked = 0;
     pthread_mutex_lock(&w->lock);
-    if (!atomic_load(&w->failed) && !w->closing && w->lazy_bytes < LAZY_BYTES_MAX)
+    if (!atomic_load(&w->failed) && w->lazy_bytes < LAZY_BYTES_MAX)
         for (struct command *c = w->open; c != NULL && !merged && looked < 64; c = c->next, looked++) {
             if (c->run != run)
                 continue;
@@ -255,6 +253,8 @@ static void run_one(struct storage *storage, struct command *c)
         }
     }
     enum status status = db_run(db, &c->error, release_sql, "");
+    if (status != STATUS_OK) /* nobody could say whether the change stands */
+        (void)db_run(db, NULL, rollback_sql, "");
     if (c->status == STATUS_OK)
         c->status = status;
 }
@@ -342,19 +342,17 @@ static void finish_group(struct storage *storage, struct command *list, bool cou
         storage->options.events_added(storage->options.events_context);
 }
 
-/* Takes the front of the main queue. The lock is held. */
+/* Takes the front of the main queue, which is not empty. The lock is held. */
 static struct command *take_main(struct writer *w)
 {
-    struct command *list = w->head, *last = NULL;
+    struct command *list = w->head, *last = list;
     int count = 0;
-    for (struct command *c = w->head; c != NULL && count < GROUP_MAX; c = c->next, count++) {
+    for (struct command *c = list; c != NULL && count < GROUP_MAX; c = c->next, count++) {
         last = c;
         w->urgent -= c->manner == MANNER_URGENT;
         if (c->manner == MANNER_LAZY)
             w->lazy_bytes -= c->bytes;
     }
-    if (last == NULL)
-        return NULL;
     w->head = last->next;
     last->next = NULL;
     if (w->head == NULL)
@@ -372,13 +370,11 @@ static struct command *take_main(struct writer *w)
 
 static struct command *take_bulk(struct writer *w)
 {
-    struct command *c = w->bulk_head;
-    if (c != NULL) {
-        w->bulk_head = c->next;
-        if (w->bulk_head == NULL)
-            w->bulk_tail = &w->bulk_head;
-        c->next = NULL;
-    }
+    struct command *c = w->bulk_head; /* there is one */
+    w->bulk_head = c->next;
+    if (w->bulk_head == NULL)
+        w->bulk_tail = &w->bulk_head;
+    c->next = NULL;
     return c;
 }
 

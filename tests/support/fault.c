@@ -56,13 +56,6 @@ bool fault_now(void)
     return fails;
 }
 
-int fault_stride(int usual)
-{
-    const char *said = getenv("MOTIF_FAULT_STRIDE");
-    int stride = said != NULL ? atoi(said) : usual;
-    return stride > 0 ? stride : usual;
-}
-
 void *__wrap_malloc(size_t bytes) { return fault_now() ? NULL : __real_malloc(bytes); }
 void *__wrap_calloc(size_t count, size_t bytes) { return fault_now() ? NULL : __real_calloc(count, bytes); }
 void *__wrap_realloc(void *at, size_t bytes) { return fault_now() ? NULL : __real_realloc(at, bytes); }

@@ -13,6 +13,7 @@
 #define MOTIF_TESTS_SUPPORT_FAULT_H
 
 #include <stdbool.h>
+#include <stdlib.h>
 
 /* The next `count` allocations succeed and the one after them fails. */
 void fault_after(int count);
@@ -27,6 +28,11 @@ void fault_libraries(void);
 bool fault_now(void);
 
 /* How far apart the places of a sweep are: MOTIF_FAULT_STRIDE where it is set (1: every allocation), else `usual`. */
-int fault_stride(int usual);
+static inline int fault_stride(int usual)
+{
+    const char *said = getenv("MOTIF_FAULT_STRIDE");
+    int stride = said != NULL ? atoi(said) : usual;
+    return stride > 0 ? stride : usual;
+}
 
 #endif

@@ -1,43 +1,10 @@
-/* Every call of storage, and opening, with a fault at every place: an allocation (the program's or SQLite's, in any
- * thread), a read, a write that finds the disk full, a write that fails; once, or that one and all behind it.
- *
- * A call that reads gives the right answer or says the fault, and the right answer when asked again. A call that
- * writes leaves the store as it was or as it should become, never between, and what was acknowledged is there after
- * the next start; without the fault it does its work. MOTIF_FAULT_STRIDE=1 walks every place. */
-#include "tests/unit/storage_fixture.h"
+/* The calls of storage_sweep.h, and the store that they are made on. */
+#include "tests/unit/storage_sweep.h"
 
-#include <stdarg.h>
-
-#include "fault_vfs.h"
 #include "storage/copy.h"
-#include "tests/support/fault.h"
 
-#define SAID (1 << 17)
-
-/* What all tries begin with: made once, then copied. */
-static struct {
-    char folder[64], path[96];
-    char done[STORAGE_ID], queued[STORAGE_ID], paused[STORAGE_ID];
-} made;
 static const uint8_t live_hash[32] = {7}, lease_hash[STORAGE_LEASE_HASH] = {9};
 static unsigned char large[STORAGE_ARTIFACT_BYTES + 1];
-
-/* ---- answers --------------------------------------------------------------------------------------------- */
-
-static char said[SAID];
-static size_t said_bytes;
-
-__attribute__((format(printf, 1, 2))) static void say(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    int more = vsnprintf(said + said_bytes, sizeof said - said_bytes, format, args);
-    va_end(args);
-    assert_true(more >= 0 && said_bytes + (size_t)more < sizeof said);
-    said_bytes += (size_t)more;
-}
-
-/* ---- the store that is tried on ----------------------------------------------------------------------------- */
 
 enum { POINTS = 700 };
 
@@ -66,7 +33,7 @@ static enum status add_checkpoint(struct fixture *f, const char *id, int64_t ste
     return storage_checkpoint_commit(writer, &seq, &f->err);
 }
 
-static void make_store(struct fixture *f)
+void sweep_make(struct fixture *f)
 {
     char id[STORAGE_ID];
     int low = -5;
@@ -99,122 +66,6 @@ static void make_store(struct fixture *f)
     OK(storage_audit_end(f->storage, "r1", 201, made.done, &f->err));
     OK(storage_flush(f->storage, &f->err));
 }
-
-static void copy_file(const char *from, const char *to)
-{
-    static char bytes[1 << 16];
-    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
-    assert_non_null(in);
-    assert_non_null(out);
-    for (size_t got; (got = fread(bytes, 1, sizeof bytes, in)) > 0;)
-        assert_int_equal(fwrite(bytes, 1, got, out), got);
-    (void)fclose(in);
-    assert_int_equal(fclose(out), 0);
-}
-
-/* A fixture of its own with a copy of that store, not open. */
-static struct fixture *copied(void)
-{
-    struct fixture *f = fixture_new();
-    f->options.vfs = FAULT_VFS;
-    f->options.maker = "tests";
-    f->options.readers = 1;
-    copy_file(made.path, f->path);
-    return f;
-}
-
-static const char *const tables[] = {
-    "SELECT name, state, wish, priority, coalesce(progress, ''), coalesce(result, ''), coalesce(error, ''), version, "
-    "owner, "
-    "source_checkpoint FROM job ORDER BY num",
-    "SELECT what, number, bytes FROM tally ORDER BY what",
-    "SELECT key, job, hex(fingerprint) FROM idempotency ORDER BY key",
-    "SELECT job, seq, step, coalesce(density, ''), bytes, hex(sha256), stage_end, pinned, complete FROM checkpoint "
-    "ORDER BY job, seq",
-    "SELECT c.job, c.seq, k.id & 1048575, length(k.data) FROM chunk AS k JOIN checkpoint AS c ON c.id = k.id >> 20 "
-    "ORDER BY 1, 2, 3",
-    "SELECT job, seq, hex(sha256), maker FROM chain ORDER BY job, seq",
-    "SELECT job, name, media_type, hex(data) FROM artifact ORDER BY job, name",
-    "SELECT s.job, s.name, b.first, b.last, hex(b.points) FROM series AS s JOIN block AS b ON b.id >> 24 = s.id "
-    "ORDER BY 1, 2, b.id",
-    "SELECT s.job, s.name, p.level, p.number, hex(p.summaries) FROM series AS s JOIN pyramid AS p ON p.series = s.id "
-    "ORDER BY 1, 2, 3, 4",
-    "SELECT e.job, e.type, e.data FROM event AS e JOIN job AS j ON j.num = e.job ORDER BY e.id",
-    "SELECT hex(hash), name, scope, revoked FROM token ORDER BY name, revoked",
-    "SELECT job, state, epoch, executor, foreign_id, sequence, tries, newest FROM lease ORDER BY job",
-    "SELECT who, peer, request, method, target, coalesce(status, ''), coalesce(length(made), '') FROM audit ORDER BY "
-    "id",
-    "SELECT * FROM pragma_integrity_check UNION ALL SELECT \"table\" FROM pragma_foreign_key_check",
-};
-
-/* All of the file but times, random ids and the number that a checkpoint took which came to nothing, by a connection of its own. */
-static char *dump(const struct fixture *f)
-{
-    sqlite3 *db;
-    said_bytes = 0;
-    assert_int_equal(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++) {
-        sqlite3_stmt *stmt;
-        if (sqlite3_prepare_v2(db, tables[t], -1, &stmt, NULL) != SQLITE_OK)
-            fail_msg("%s: %s", tables[t], sqlite3_errmsg(db));
-        while (sqlite3_step(stmt) == SQLITE_ROW) {
-            for (int c = 0; c < sqlite3_column_count(stmt); c++)
-                say("%.3000s|", (const char *)sqlite3_column_text(stmt, c));
-            say("\n");
-        }
-        sqlite3_finalize(stmt);
-    }
-    sqlite3_close(db);
-    return strdup(said);
-}
-
-/* ---- faults -------------------------------------------------------------------------------------------------- */
-
-enum fault_kind { ALLOCATION, READ, FULL, WRITE, SYNC, FAULTS };
-static const char *const fault_names[] = {"allocation", "read", "full disk at write", "write", "sync"};
-static int failures_before;
-
-static void arm(enum fault_kind kind, int place, bool forever)
-{
-    failures_before = fault_failures();
-    switch (kind) {
-    case ALLOCATION:
-        (forever ? fault_from : fault_after)(place);
-        break;
-    case READ:
-        fault_on_read(place, SQLITE_IOERR_READ, forever);
-        break;
-    case FULL:
-        fault_on_write(place, SQLITE_FULL, forever);
-        break;
-    case WRITE:
-        fault_on_write(place, SQLITE_IOERR_WRITE, forever);
-        break;
-    default:
-        fault_on_sync(place, SQLITE_IOERR_FSYNC, forever);
-    }
-}
-
-/* Whether it has happened. */
-static bool disarm(enum fault_kind kind)
-{
-    bool happened = kind == ALLOCATION && fault_happened();
-    fault_on_read(0, 0, 0);
-    fault_on_write(0, 0, 0);
-    fault_on_sync(0, 0, 0);
-    return happened || fault_failures() > failures_before;
-}
-
-/* SQLite's own check of a file tells of a page it had no memory for as of one that could not be read. */
-static bool says_it(enum fault_kind kind, enum status status, const char *message)
-{
-    return status == (kind == ALLOCATION ? STATUS_NO_MEMORY : STATUS_IO) ||
-           (kind == ALLOCATION && status == STATUS_IO && strstr(message, "and then was found sound") != NULL);
-}
-
-static int complaints;
-#define complain(...) (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0)
 
 /* ---- calls that read ------------------------------------------------------------------------------------------- */
 
@@ -597,15 +448,7 @@ static enum status audit(struct fixture *f)
     return then_flush(f, storage_audit_begin(f->storage, &entry, &f->err));
 }
 
-enum state_before { AS_IT_IS, RUNNING, OFFERED, HELD };
-struct call {
-    const char *name;
-    enum status (*make)(struct fixture *f);
-    enum state_before before;
-    bool lazy; /* taken over: a fault of the writing thread is logged and not said */
-};
-
-static const struct call reads[] = {
+const struct sweep_call sweep_reads[] = {
     {"job", get_job, AS_IT_IS, false},
     {"jobs", list_jobs, AS_IT_IS, false},
     {"owner's bytes", owner_bytes, AS_IT_IS, false},
@@ -621,7 +464,7 @@ static const struct call reads[] = {
     {"lease", read_lease, HELD, false},
     {"copy", copy_store, AS_IT_IS, false},
 };
-static const struct call writes[] = {
+const struct sweep_call sweep_writes[] = {
     {"submit", submit_keyed, AS_IT_IS, false},
     {"submit evaluation", submit_evaluation, AS_IT_IS, false},
     {"patch", patch_job, AS_IT_IS, false},
@@ -652,212 +495,16 @@ static const struct call writes[] = {
     {"audit", audit, AS_IT_IS, true},
 };
 
-static struct fixture *opened(const struct call *call)
+const size_t sweep_read_count = sizeof sweep_reads / sizeof sweep_reads[0];
+const size_t sweep_write_count = sizeof sweep_writes / sizeof sweep_writes[0];
+
+void sweep_advance(struct fixture *f, enum state_before to)
 {
-    struct fixture *f = copied();
     char id[STORAGE_ID];
-    fixture_open(f);
-    if (call->before >= RUNNING)
+    if (to >= RUNNING)
         OK(storage_job_claim(f->storage, id, &f->err));
-    if (call->before >= OFFERED)
+    if (to >= OFFERED)
         OK(grant(f));
-    if (call->before >= HELD)
+    if (to >= HELD)
         OK(hello(f));
-    OK(storage_flush(f->storage, &f->err));
-    return f;
-}
-
-/* ---- the sweeps -------------------------------------------------------------------------------------------------
- */
-
-static enum status ask(struct fixture *f, const struct call *call)
-{
-    said_bytes = 0;
-    said[0] = '\0';
-    error_clear(&f->err);
-    arena_reset(&f->arena);
-    return call->make(f);
-}
-
-static int sweep_read(const struct call *call, enum fault_kind kind, bool forever, int stride)
-{
-    int walked = 0;
-    struct fixture *f = opened(call);
-    OK(ask(f, call));
-    char *right = strdup(said);
-    fixture_remove(f);
-    for (int place = 0, happened = 1; happened; place += stride) {
-        f = opened(call);
-        arm(kind, place, forever);
-        enum status status = ask(f, call);
-        happened = disarm(kind);
-        walked += happened;
-        if (status != STATUS_OK && (!happened || !says_it(kind, status, f->err.message)))
-            complain("%s, %s %d: %s: %s\n", call->name, fault_names[kind], place, status_name(status),
-                     f->err.message);
-        if (status == STATUS_OK && strcmp(said, right) != 0)
-            complain("%s, %s %d: another answer: %.300s\nand not %.300s\n", call->name, fault_names[kind], place,
-                     said, right);
-        status = ask(f, call);
-        if (status != STATUS_OK || strcmp(said, right) != 0)
-            complain("%s again after %s %d: %s: %s\n", call->name, fault_names[kind], place, status_name(status),
-                     f->err.message);
-        fixture_remove(f);
-        assert_true(place < 100000);
-    }
-    free(right);
-    return walked;
-}
-
-/* What the file holds after the call and the next start. */
-static char *outcome(const struct call *call, bool made_it)
-{
-    struct fixture *f = opened(call);
-    if (made_it)
-        OK(ask(f, call));
-    fixture_reopen(f);
-    fixture_close(f);
-    char *text = dump(f);
-    fixture_remove(f);
-    return text;
-}
-
-static int sweep_write(const struct call *call, enum fault_kind kind, bool forever, int stride)
-{
-    char *before = outcome(call, false), *after = outcome(call, true);
-    int walked = 0;
-    assert_string_not_equal(before, after);
-    for (int place = 0, happened = 1; happened; place += stride) {
-        struct fixture *f = opened(call);
-        arm(kind, place, forever);
-        enum status status = ask(f, call);
-        happened = disarm(kind);
-        walked += happened;
-        if (status != STATUS_OK && (!happened || !says_it(kind, status, f->err.message)))
-            complain("%s, %s %d: %s: %s\n", call->name, fault_names[kind], place, status_name(status),
-                     f->err.message);
-        if ((kind == ALLOCATION || kind == FULL) && storage_writable(f->storage, &f->err) != STATUS_OK)
-            complain("%s, %s %d: the store takes no more: %s\n", call->name, fault_names[kind], place,
-                     f->err.message);
-        fixture_reopen(f);
-        fixture_close(f);
-        char *now = dump(f);
-        bool as_before = strcmp(now, before) == 0, as_after = strcmp(now, after) == 0;
-        if (!as_after && (!as_before || (status == STATUS_OK && !call->lazy)))
-            complain("%s, %s %d: %s, and stored is\n%.900s\n", call->name, fault_names[kind], place,
-                     status_name(status), now);
-        free(now);
-        fixture_remove(f);
-        assert_true(place < 100000);
-    }
-    free(before);
-    free(after);
-    return walked;
-}
-
-static void every_read(void **state)
-{
-    int walked[FAULTS] = {0};
-    complaints = 0;
-    for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++)
-        for (int forever = 0; forever < 2; forever++) {
-            walked[ALLOCATION] += sweep_read(&reads[i], ALLOCATION, forever, fault_stride(31));
-            walked[READ] += sweep_read(&reads[i], READ, forever, fault_stride(1));
-        }
-    print_message("%d allocations, %d reads\n", walked[ALLOCATION], walked[READ]);
-    assert_int_equal(complaints, 0);
-    assert_true(walked[ALLOCATION] > 200 && walked[READ] > 50);
-}
-
-static void every_write(void **state)
-{
-    static const int strides[FAULTS] = {61, 5, 11, 11, 1};
-    int walked[FAULTS] = {0};
-    complaints = 0;
-    for (size_t i = 0; i < sizeof writes / sizeof writes[0]; i++)
-        for (int kind = 0; kind < FAULTS; kind++)
-            for (int forever = 0; forever < 2; forever++)
-                walked[kind] += sweep_write(&writes[i], (enum fault_kind)kind, forever,
-                                            fault_stride(strides[kind] * (forever ? 5 : 1)));
-    print_message("%d allocations, %d reads, %d full, %d writes, %d syncs\n", walked[ALLOCATION], walked[READ],
-                  walked[FULL], walked[WRITE], walked[SYNC]);
-    assert_int_equal(complaints, 0);
-    assert_true(walked[ALLOCATION] > 200 && walked[READ] > 10 && walked[FULL] > 50 && walked[WRITE] > 50 &&
-                walked[SYNC] > 20);
-}
-
-/* Opened after an unclean stop, with jobs to put back: all the tables are checked. */
-static void every_opening(void **state)
-{
-    static const int strides[FAULTS] = {97, 3, 1, 1, 1};
-    int walked[FAULTS] = {0};
-    struct fixture *f = copied();
-    fixture_open(f);
-    fixture_close(f);
-    char *right = dump(f);
-    fixture_remove(f);
-    complaints = 0;
-    for (int kind = 0; kind < FAULTS; kind++)
-        for (int forever = 0; forever < 2; forever++)
-            for (int place = 0, happened = 1; happened; place += fault_stride(strides[kind])) {
-                f = copied();
-                sqlite3 *db;
-                assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-                assert_int_equal(sqlite3_exec(db, "UPDATE meta SET value = 0 WHERE key = 'clean'", NULL, NULL, NULL),
-                                 SQLITE_OK);
-                sqlite3_close(db);
-                error_clear(&f->err);
-                arm((enum fault_kind)kind, place, forever);
-                enum status status = storage_open(&f->options, &f->storage, &f->err);
-                happened = disarm((enum fault_kind)kind);
-                walked[kind] += happened;
-                if (status != STATUS_OK && (!happened || !says_it((enum fault_kind)kind, status, f->err.message) ||
-                                            strstr(f->err.message, f->folder) != NULL))
-                    complain("opening, %s %d: %s: %s\n", fault_names[kind], place, status_name(status),
-                             f->err.message);
-                fixture_reopen(f);
-                fixture_close(f);
-                char *now = dump(f);
-                if (strcmp(now, right) != 0)
-                    complain("after an opening with %s %d: %.900s\n", fault_names[kind], place, now);
-                free(now);
-                fixture_remove(f);
-            }
-    free(right);
-    print_message("%d allocations, %d reads, %d full, %d writes, %d syncs\n", walked[ALLOCATION], walked[READ],
-                  walked[FULL], walked[WRITE], walked[SYNC]);
-    assert_int_equal(complaints, 0);
-    assert_true(walked[ALLOCATION] > 50 && walked[READ] > 20);
-}
-
-static int setup(void **state)
-{
-    fault_vfs_register(0);
-    struct fixture *f = fixture_new();
-    f->options.vfs = FAULT_VFS;
-    f->options.maker = "tests";
-    fixture_open(f);
-    make_store(f);
-    fixture_close(f);
-    (void)memcpy(made.folder, f->folder, sizeof made.folder);
-    (void)memcpy(made.path, f->path, sizeof made.path);
-    *state = f;
-    return 0;
-}
-
-static int teardown_all(void **state)
-{
-    fixture_remove(*state);
-    fault_vfs_unregister();
-    return 0;
-}
-
-int main(int argc, char **argv)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_read), cmocka_unit_test(every_write),
-                                       cmocka_unit_test(every_opening)};
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    fault_libraries();
-    return cmocka_run_group_tests(tests, setup, teardown_all);
 }

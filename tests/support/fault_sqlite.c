@@ -1,0 +1,152 @@
+/* The linker sends the program's calls of SQLite here (--wrap). */
+#include "tests/support/fault_sqlite.h"
+
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <sqlite3.h>
+
+static atomic_bool armed, watching;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static int countdown, answer;
+static bool all, happened;
+static struct {
+    const char *text;
+    void (*run)(void *context);
+    void *context;
+} before;
+static _Thread_local bool inside;
+
+void fault_sqlite_after(int count, int code, bool forever)
+{
+    pthread_mutex_lock(&lock);
+    countdown = count;
+    answer = code;
+    all = forever;
+    happened = false;
+    pthread_mutex_unlock(&lock);
+    atomic_store(&armed, true);
+}
+
+bool fault_sqlite_happened(void)
+{
+    atomic_store(&armed, false);
+    pthread_mutex_lock(&lock);
+    bool so = happened;
+    pthread_mutex_unlock(&lock);
+    return so;
+}
+
+void fault_sqlite_before(const char *text, void (*run)(void *context), void *context)
+{
+    pthread_mutex_lock(&lock);
+    before.text = text;
+    before.run = run;
+    before.context = context;
+    pthread_mutex_unlock(&lock);
+    atomic_store(&watching, text != NULL);
+}
+
+static bool fails(int *code)
+{
+    if (!atomic_load(&armed)) {
+        return false;
+    }
+    pthread_mutex_lock(&lock);
+    bool now = countdown == 0 && (all || !happened);
+    happened |= now;
+    *code = answer;
+    if (countdown > 0) {
+        countdown--;
+    }
+    pthread_mutex_unlock(&lock);
+    return now;
+}
+
+static void look(sqlite3_stmt *stmt)
+{
+    if (!atomic_load(&watching) || inside) {
+        return;
+    }
+    pthread_mutex_lock(&lock);
+    const char *sql = sqlite3_sql(stmt);
+    bool it_is = before.text != NULL && sql != NULL && strstr(sql, before.text) != NULL;
+    void (*run)(void *) = before.run;
+    void *context = before.context;
+    pthread_mutex_unlock(&lock);
+    if (it_is) {
+        inside = true;
+        run(context);
+        inside = false;
+    }
+}
+
+/* CALL(name, parameters, arguments): what gives a code. */
+#define CALL(call, parameters, arguments)                                                                            \
+    int __real_##call parameters;                                                                                    \
+    int __wrap_##call parameters;                                                                                    \
+    int __wrap_##call parameters                                                                                     \
+    {                                                                                                                \
+        int code;                                                                                                    \
+        return fails(&code) ? code : __real_##call arguments;                                                        \
+    }
+
+CALL(sqlite3_prepare_v3,
+     (sqlite3 * db, const char *sql, int bytes, unsigned flags, sqlite3_stmt **stmt, const char **tail),
+     (db, sql, bytes, flags, stmt, tail))
+CALL(sqlite3_exec,
+     (sqlite3 * db, const char *sql, int (*row)(void *, int, char **, char **), void *context, char **message),
+     (db, sql, row, context, message))
+CALL(sqlite3_bind_int, (sqlite3_stmt * stmt, int at, int value), (stmt, at, value))
+CALL(sqlite3_bind_int64, (sqlite3_stmt * stmt, int at, sqlite3_int64 value), (stmt, at, value))
+CALL(sqlite3_bind_double, (sqlite3_stmt * stmt, int at, double value), (stmt, at, value))
+CALL(sqlite3_bind_text, (sqlite3_stmt * stmt, int at, const char *text, int bytes, void (*done)(void *)),
+     (stmt, at, text, bytes, done))
+CALL(sqlite3_bind_blob64, (sqlite3_stmt * stmt, int at, const void *blob, sqlite3_uint64 bytes, void (*done)(void *)),
+     (stmt, at, blob, bytes, done))
+CALL(sqlite3_backup_step, (sqlite3_backup * backup, int pages), (backup, pages))
+CALL(sqlite3_blob_open,
+     (sqlite3 * db, const char *file, const char *table, const char *column, sqlite3_int64 row, int flags,
+      sqlite3_blob **out),
+     (db, file, table, column, row, flags, out))
+CALL(sqlite3_blob_reopen, (sqlite3_blob * blob, sqlite3_int64 row), (blob, row))
+CALL(sqlite3_blob_read, (sqlite3_blob * blob, void *to, int bytes, int offset), (blob, to, bytes, offset))
+
+int __real_sqlite3_step(sqlite3_stmt *stmt);
+int __wrap_sqlite3_step(sqlite3_stmt *stmt);
+int __wrap_sqlite3_step(sqlite3_stmt *stmt)
+{
+    int code;
+    look(stmt);
+    return fails(&code) ? code : __real_sqlite3_step(stmt);
+}
+
+int __real_sqlite3_open_v2(const char *path, sqlite3 **db, int flags, const char *vfs);
+int __wrap_sqlite3_open_v2(const char *path, sqlite3 **db, int flags, const char *vfs);
+int __wrap_sqlite3_open_v2(const char *path, sqlite3 **db, int flags, const char *vfs)
+{
+    int code;
+    *db = NULL; /* as where there is no memory for one */
+    return fails(&code) ? code : __real_sqlite3_open_v2(path, db, flags, vfs);
+}
+
+const unsigned char *__real_sqlite3_column_text(sqlite3_stmt *stmt, int column);
+const unsigned char *__wrap_sqlite3_column_text(sqlite3_stmt *stmt, int column);
+const unsigned char *__wrap_sqlite3_column_text(sqlite3_stmt *stmt, int column)
+{
+    int code;
+    return fails(&code) ? NULL : __real_sqlite3_column_text(stmt, column);
+}
+
+char *__wrap_sqlite3_mprintf(const char *format, ...);
+char *__wrap_sqlite3_mprintf(const char *format, ...)
+{
+    int code;
+    va_list args;
+    va_start(args, format);
+    char *text = fails(&code) ? NULL : sqlite3_vmprintf(format, args);
+    va_end(args);
+    return text;
+}
