@@ -1,5 +1,6 @@
 #include "server/daemon_int.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@
 
 #define LAST_REQUESTS_MS 1000
 #define THREADS_MAX 256 /* of one job: what pool_create() takes */
+#define HEAPS 4
+#define HEAP_KEEPS (256 << 10) /* bytes */
 
 static void log_lower_rooms(void *context, enum log_level level, const char *text)
 {
@@ -303,8 +306,18 @@ static void start_console(struct daemon *daemon)
     }
 }
 
+/* glibc would give every thread a heap that keeps the room of its largest answer, and more for good once a large array
+ * has been freed. So: few heaps, large arrays straight from the system, and back to it what is free. */
+static void bound_heaps(void)
+{
+    (void)mallopt(M_ARENA_MAX, HEAPS);
+    (void)mallopt(M_MMAP_THRESHOLD, HEAP_KEEPS);
+    (void)mallopt(M_TRIM_THRESHOLD, HEAP_KEEPS);
+}
+
 static enum status start(struct daemon *daemon, struct error *err)
 {
+    bound_heaps();
     int level = journal_level(daemon->settings->log_level);
     enum status status =
         journal_open(&daemon->journal, STDERR_FILENO, level >= 0 ? (enum log_level)level : LOG_LEVEL_INFO, err);

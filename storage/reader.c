@@ -15,7 +15,7 @@ enum status reader_open(struct storage *storage, struct db *db, struct error *er
         return status;
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     sqlite3_busy_timeout(db->handle, storage->options.busy_ms);
-    status = db_exec(db, "PRAGMA query_only=ON; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-8192", err);
+    status = db_exec(db, "PRAGMA query_only=ON; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-2048", err);
     if (status == STATUS_OK)
         status = db_keep(db, begin_sql, err);
     return status == STATUS_OK ? db_keep(db, commit_sql, err) : status;

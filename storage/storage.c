@@ -94,7 +94,7 @@ static enum status set_pragmas(struct db *db, struct error *err)
                                  "PRAGMA secure_delete=OFF;"
                                  "PRAGMA foreign_keys=ON;"
                                  "PRAGMA temp_store=MEMORY;"
-                                 "PRAGMA cache_size=-16384;"
+                                 "PRAGMA cache_size=-4096;"
                                  "PRAGMA wal_autocheckpoint=0;"
                                  "PRAGMA journal_size_limit=8388608",
                                  err);
