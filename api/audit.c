@@ -42,11 +42,10 @@ bool audit_begin(struct exchange *x, bool *noted)
 void audit_end(struct exchange *x)
 {
     const char *location = api_response_header(x->response, "Location"), *made = "";
-    struct error err;
     if (location != NULL && strncmp(location, "/v1/jobs/", 9) == 0 && strlen(location + 9) == STORAGE_ID - 1) {
         made = location + 9;
     }
-    (void)storage_audit_end(x->api->options.storage, x->response->id, x->response->status, made, &err);
+    (void)storage_audit_end(x->api->options.storage, x->response->id, x->response->status, made, NULL);
 }
 
 static void entry_document(const struct sink *out, const struct storage_audit *entry)
