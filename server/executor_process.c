@@ -7,6 +7,7 @@
  * without a new one, then the job fails. It dies with this thread (PR_SET_PDEATHSIG), and ranks with their mpirun, so
  * a killed daemon leaves no orphan; one that is found all the same by the next daemon is killed before another is
  * started. */
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,11 +42,13 @@ struct course { /* of one job */
 static void kill_stray(const struct executor *executor, const char *job, const struct storage_lease *lease)
 {
     int grace = strcmp(lease->executor, "mpirun") == 0 ? MPIRUN_GRACE_S * 1000 : 0;
-    int pid = 0;
-    unsigned long long ticks = 0;
-    if (sscanf(lease->foreign_id, "%d %llu", &pid, &ticks) != 2 || pid <= 1 || ticks == 0) {
+    char *rest;
+    long number = strtol(lease->foreign_id, &rest, 10);
+    unsigned long long ticks = strtoull(rest, NULL, 10);
+    if (number <= 1 || number > INT_MAX || ticks == 0) {
         return;
     }
+    int pid = (int)number;
     for (int waited = 0; waited < grace + 10000 && child_begun(pid) == ticks; waited += LOOK_MS) {
         if (waited == grace) {
             executor_say(executor, LOG_LEVEL_WARN, job, "a trainer of an earlier daemon lives: killed");

@@ -103,7 +103,7 @@ static void *work(void *context)
 
 enum status scheduler_start(const struct scheduler_options *options, struct scheduler **scheduler, struct error *err)
 {
-    size_t workers = (size_t)(options->workers + options->evaluators);
+    size_t workers = (size_t)options->workers + (size_t)options->evaluators;
     struct scheduler *made = calloc(1, sizeof *made + workers * sizeof made->workers[0]);
     pthread_condattr_t monotonic;
     if (made == NULL) {

@@ -83,30 +83,29 @@ void facts_fill(struct facts *facts, const struct kernels *kernels)
 
 uint64_t facts_memory(void)
 {
-    unsigned long long pages = 0, resident = 0;
+    char text[128] = "", *resident; /* pages: all of them, those in memory, ... */
     FILE *file = fopen("/proc/self/statm", "re");
     if (file != NULL) {
-        if (fscanf(file, "%llu %llu", &pages, &resident) != 2) {
-            resident = 0;
+        if (fgets(text, sizeof text, file) == NULL) {
+            text[0] = '\0';
         }
         (void)fclose(file);
     }
-    return resident * (unsigned long long)sysconf(_SC_PAGESIZE);
+    (void)strtoull(text, &resident, 10);
+    return strtoull(resident, NULL, 10) * (unsigned long long)sysconf(_SC_PAGESIZE);
 }
 
 /* One number in a file; 0 when there is none ("max"). */
 static int64_t number_in(const char *path)
 {
-    long long number = 0;
+    char text[64];
     FILE *file = fopen(path, "re");
     if (file == NULL) {
         return 0;
     }
-    if (fscanf(file, "%lld", &number) != 1 || number < 0) {
-        number = 0;
-    }
+    int64_t number = fgets(text, sizeof text, file) != NULL ? strtoll(text, NULL, 10) : 0;
     (void)fclose(file);
-    return number;
+    return number > 0 ? number : 0;
 }
 
 int64_t facts_memory_most(void)

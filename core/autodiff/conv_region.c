@@ -36,7 +36,8 @@ static double rows_cost(const struct box_cost *cost, const struct box *box)
 
 static double tiles_cost(const struct box_cost *cost, int rows, int cols)
 {
-    return cost->setup + cost->tile * ((rows + 3) / 4) * ((cols + 3) / 4);
+    int high = (rows + 3) / 4, wide = (cols + 3) / 4; /* of four, the last ones perhaps cut */
+    return cost->setup + cost->tile * high * wide;
 }
 
 static bool in_tiles(const struct box_cost *cost, const struct box *box)

@@ -171,7 +171,7 @@ enum status tape_backward(struct exec *exec, struct tensor *root, const real *se
 {
     if (exec->error.code == STATUS_OK && (root == NULL || !exec->training))
         op_fail(exec, STATUS_INTERNAL, "backward pass without a recorded result");
-    if (exec->error.code == STATUS_OK && root->wants_grad)
+    if (exec->error.code == STATUS_OK && root != NULL && root->wants_grad)
         seed_root(exec, root, seed);
     for (struct node *node = exec->tape == NULL ? NULL : exec->tape->last;
          node != NULL && exec->error.code == STATUS_OK; node = node->before)

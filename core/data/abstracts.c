@@ -115,7 +115,7 @@ static enum status add_token(struct corpus *c, const char *letters, struct error
     if (*place == NOTHING) {
         *place = c->word_count;
         c->words[c->word_count] = (struct word){.stands = c->word_count, .column = NOTHING, .last = NOTHING};
-        strcpy(c->words[c->word_count++].letters, letters);
+        memcpy(c->words[c->word_count++].letters, letters, strlen(letters) + 1);
     }
     if (c->token_count == c->token_room) {
         size_t room = c->token_room ? 2 * c->token_room : 65536;
@@ -199,7 +199,7 @@ static void exchange(const char *word, const char *old, const char *with, char o
 {
     size_t keep = strlen(word) - strlen(old);
     memcpy(out, word, keep);
-    strcpy(out + keep, with);
+    memcpy(out + keep, with, strlen(with) + 1);
 }
 
 void abstracts_singular(const char *word, char first[WORD_BYTES], char second[WORD_BYTES])

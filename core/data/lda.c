@@ -15,8 +15,10 @@ static const double TINY = 2.220446049250313e-16;
 double lda_digamma(double x)
 {
     double below = 0;
-    for (; x < 6; x += 1)
+    while (x < 6) {
         below -= 1 / x;
+        x += 1;
+    }
     double square = 1 / (x * x);
     return below + log(x) - 0.5 / x -
            square * (1.0 / 12 - square * (1.0 / 120 - square * (1.0 / 252 - square * (1.0 / 240 - square / 132))));

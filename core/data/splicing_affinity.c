@@ -212,7 +212,7 @@ static void word_column(char letter, double entry[SPLICING_BASES])
 {
     bool soft = letter >= 'a';
     uint8_t best = splicing_base(letter), partner = best ^ 2; /* A-G, C-T */
-    for (uint8_t base = 0; base < SPLICING_BASES; base++)
+    for (int base = 0; base < SPLICING_BASES; base++)
         entry[base] = base == best ? 1 : base == partner ? (soft ? 0.6 : 0.1) : (soft ? 0.1 : 0.02);
 }
 
@@ -225,8 +225,9 @@ enum status affinity_add_words(struct affinity_set *set, const char *name, const
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a protein");
     enum status status = set_name(&protein, name, err);
     double weight = 1;
-    for (int m = 0; !status && m < count; m++, weight *= 0.6) {
+    for (int m = 0; !status && m < count; m++) {
         protein.matrix[m].weight = weight;
+        weight *= 0.6;
         bool fits = (int)strlen(words[m]) == protein.columns && protein.columns <= AFFINITY_COLUMNS;
         for (int c = 0; fits && c < protein.columns; c++) {
             fits = splicing_base(words[m][c]) != BASE_N;

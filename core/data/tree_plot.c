@@ -161,12 +161,13 @@ static void draw_words(cairo_t *c, const struct tree_plot *p, const struct laid_
         x += 17 + size.x_advance + 18;
     }
     y += p->legend_count > 0 ? LEGEND_ROW : 0;
-    for (const char *at = p->note; at && *at; y += NOTE_ROW) {
+    for (const char *at = p->note; at && *at;) {
         char line[256];
         size_t bytes = strcspn(at, "\n");
         snprintf(line, sizeof line, "%.*s", (int)(bytes < 255 ? bytes : 255), at);
         cairo_set_source_rgb(c, 0.35, 0.35, 0.35);
         put(c, LEFT, y, line);
+        y += NOTE_ROW;
         at += bytes + (at[bytes] != 0);
     }
 }

@@ -132,12 +132,13 @@ static void minimise(struct problem *p, double *w, double *work, struct logistic
          out->iterations++) {
         direction(&m, g, d, n);
         double down = dot(g, d, n), step = out->iterations ? 1 : fmin(1, 1 / sqrt(dot(g, g, n))), try = HUGE_VAL;
-        for (int half = 0; half < HALVINGS; half++, step /= 2) {
+        for (int half = 0; half < HALVINGS; half++) {
             for (int i = 0; i < n; i++)
                 next[i] = w[i] + step * d[i];
             try = slope(p, next, next_g);
             if (try <= value + 1e-4 * step * down)
                 break;
+            step /= 2;
         }
         if (!(try < value))
             break;

@@ -11,7 +11,7 @@ static int step_of(double p)
     if (!(p > 0 && p <= 1))
         return 0;
     double logit = p < 1 ? log(p) - log1p(-p) : INFINITY;
-    double step = floor((logit + 16) * (TOPK_STEPS / 32));
+    double step = floor((logit + 16) * (TOPK_STEPS / 32.0));
     return step < 0 ? 0 : step >= TOPK_STEPS ? TOPK_STEPS - 1 : (int)step;
 }
 

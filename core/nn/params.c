@@ -82,7 +82,7 @@ static struct param *append(struct params *params, const char *name)
         error_set(&params->error, STATUS_NO_MEMORY, NULL, "no memory for the parameter table");
         return NULL;
     }
-    strcpy(p->name, name);
+    memcpy(p->name, name, strlen(name) + 1);
     params->arrays[params->count++] = p;
     return p;
 }
@@ -107,7 +107,7 @@ struct weight *params_add(struct params *params, const char *name, int rank, con
     struct param *p = append(params, name);
     const char *twin = init.twin == NULL ? name : init.twin;
     if (p != NULL && strlen(twin) < PACK_NAME)
-        strcpy(p->twin, twin);
+        memcpy(p->twin, twin, strlen(twin) + 1);
     if (p != NULL) {
         p->init = init;
         p->init.twin = NULL;

@@ -313,7 +313,7 @@ static bool run_top_ranks(struct exec *e, struct sparse *s, const struct top_tas
     for (int c = 0; c < channels; c++) {
         int64_t n = all[c] = t == NULL ? -1 : top_values(t, c, room);
         count[c] = (int)(n < 0 ? 0 : n < most ? n : most);
-        if (n > most) /* partitions: what follows the k-th is not smaller */
+        if (t != NULL && n > most) /* partitions: what follows the k-th is not smaller */
             select_kth(room, (size_t)n, (size_t)(n - most + 1));
         if (count[c] > 0)
             memcpy(values + (size_t)c * (size_t)most, room + (n > most ? n - most : 0),

@@ -206,10 +206,10 @@ enum { PV = 16 / V }; /* registers in a pixel of a block */
 INLINE vf v_relu(vf a) { return v_max(v_zero(), a); } /* NaN passes */
 
 /* Runs BODY for at = 0, V, 2V, ... with `part` lanes of each register valid: LOAD and STORE below use
- * masks only in the last round. */
+ * masks only in the last round. NOLINTBEGIN(bugprone-macro-parentheses): two arguments are names of variables */
 #define FOR_VECTORS(at, part, count)                                                                                   \
     for (ptrdiff_t at = 0, part = V; at < (ptrdiff_t)(count) && (part = (ptrdiff_t)(count)-at < V ? (ptrdiff_t)(count)-at : V); \
-         at += V)
+         at += V) /* NOLINTEND(bugprone-macro-parentheses) */
 #define LOAD(p) (part == V ? v_load(p) : v_load_part(p, (int)part))
 #define STORE(p, v)                                                                                                    \
     do {                                                                                                               \

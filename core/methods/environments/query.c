@@ -65,9 +65,9 @@ void environments_close(struct method_model *model)
 uint64_t environments_model_bytes(const struct method_model *model)
 {
     const struct method_run *run = model->run;
-    uint64_t rows = (uint64_t)(run->train->rows + run->test->rows);
+    uint64_t rows = (uint64_t)run->train->rows + (uint64_t)run->test->rows;
     return sizeof *model + 3 * params_bytes(case_fit(run)->model->params) +
-           rows * 4 * (uint64_t)(run->train->features + run->train->latent + 2);
+           rows * 4 * ((uint64_t)run->train->features + (uint64_t)run->train->latent + 2);
 }
 
 static enum status take_input(const struct method_model *m, const struct method_input *input, float *x,
@@ -136,7 +136,7 @@ static void write_answer(const struct method_model *m, const float *z, const str
             y += (double)m->weights[(ptrdiff_t)v * k + c] * (double)z[c];
         sink_begin_object(out, NULL);
         sink_text(out, "name", run->tree->names[v]);
-        sink_boolean(out, "trained", run->arcs.seen[v]);
+        sink_boolean(out, "trained", run->arcs.seen && run->arcs.seen[v]);
         sink_number(out, "outcome", y);
         sink_end_object(out);
     }

@@ -358,6 +358,7 @@ static enum status after_step(struct fit *f, const unsigned char *keeps, struct 
     if (!w)
         return exec_status(&f->exec, err);
     for (size_t i = 0; keeps && i < w->count; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Branch): begin_skip() filled them */
         w->value[i] = keeps[i] ? w->value[i] : 0;
     if (proximal(f))
         status = shrink(f, err);

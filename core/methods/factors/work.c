@@ -210,6 +210,7 @@ enum status case_open(struct method_run *run, int at, struct error *err)
     enum status status = open_data(run, one, err);
     if (status)
         return status;
+    /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): open_data() opened them */
     run->width = run->features->columns;
     status = c->data == DATA_SHIFTED ? split_shifted(run, err)
                                      : split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : one->dataset, err);

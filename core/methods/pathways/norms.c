@@ -14,7 +14,7 @@ static void slide(const double *in, double *out, int count, int stride, int wind
     double sum = 0;
     for (int i = 0; i < length; i++)
         sum += in[(size_t)i * (size_t)stride];
-    for (int i = 0, enters = length % count; i < count; i++) {
+    for (int i = 0, enters = length < count ? length : 0; i < count; i++) {
         out[(size_t)i * (size_t)stride] = sum;
         sum += in[(size_t)enters * (size_t)stride] - in[(size_t)i * (size_t)stride];
         enters = enters + 1 < count ? enters + 1 : 0;
@@ -45,7 +45,7 @@ double local_norm_literal(const float *map, size_t count, size_t window, int alp
     double sum = 0, largest = 0;
     for (size_t i = 0; i < length; i++)
         sum += weigh(map[i], alpha);
-    for (size_t i = 0, enters = length % count; i < count; i++) {
+    for (size_t i = 0, enters = length < count ? length : 0; i < count; i++) {
         largest = sum > largest ? sum : largest;
         sum += weigh(map[enters], alpha) - weigh(map[i], alpha);
         enters = enters + 1 < count ? enters + 1 : 0;

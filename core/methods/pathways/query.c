@@ -44,6 +44,7 @@ static void to_planes(const struct dictionary_shape *s, const float *from, float
     for (size_t f = 0; f < (size_t)s->filters; f++)
         for (size_t t = 0; t < window; t++)
             for (size_t c = 0; c < inputs; c++)
+                /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a layer has filters when the pack was read */
                 to[(f * inputs + c) * window + t] = from[(f * window + t) * inputs + c];
 }
 

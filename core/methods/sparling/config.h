@@ -87,7 +87,7 @@ struct sparling_config {
     int64_t chance_shuffles, chance_samples;
 };
 
-/* Lines of the table: the method's own, then each domain's. */
+/* Lines of the table: the method's own, then each domain's. NOLINTBEGIN(bugprone-macro-parentheses): counted one after another */
 #define INTEGER(...) +1
 #define NAMED_INTEGER(...) +1
 #define REAL_IN(...) +1
@@ -121,7 +121,7 @@ enum {
     P("splicing", splicing, "planted motifs of six proteins that make splice sites, with networks for two CPU cores") \
     P("splicing-paper", splicing_paper, "the paper's networks, windows of 15,000 bases and schedule, on planted motifs: months on a CPU") \
     P("dataset", own, "images, sequences or recordings of your own (PUT /v1/datasets), with a network for two CPU cores")
-#define SPARLING_ONE(...) +1
+#define SPARLING_ONE(...) +1 /* NOLINTEND(bugprone-macro-parentheses) */
 enum { SPARLING_PRESETS = 0 SPARLING_PRESET_LIST(SPARLING_ONE) };
 #undef SPARLING_ONE
 extern const struct config_field sparling_fields[SPARLING_FIELDS];

@@ -173,7 +173,7 @@ enum status domain_planes(const struct domain_shape *shape, const struct method_
 void domain_label(const struct open_domain *domain, const int32_t *label, int length, char *out, size_t room);
 
 /* Lines of a domain's part of the table: FIELDs of the member that carries the domain's name. */
-#define DOMAIN_AT(domain, member) offsetof(struct sparling_config, domain.member)
+#define DOMAIN_AT(domain, member) offsetof(struct sparling_config, domain.member) /* NOLINT(bugprone-macro-parentheses): names */
 #define DOMAIN_INTEGER(domain, member, name, preset, low, high, unit, meaning) \
     {name, FIELD_INT, DOMAIN_AT(domain, member), preset, low, high, false, false, NULL, unit, meaning}
 #define DOMAIN_REAL(domain, member, name, preset, low, high, unit, meaning) \

@@ -45,7 +45,8 @@ double sparling_dilated_macs(const struct sparling_config *c)
         dilated_unit(i, &taps, &dilation);
         total += 2 * taps * d * d;
     }
-    return total + units / 4 * d * d;
+    int mixed = units / 4; /* a layer onto the skip path after every fourth */
+    return total + mixed * d * d;
 }
 
 int64_t sparling_parameters_h(const struct sparling_config *c)
@@ -96,7 +97,8 @@ static double padded(double channels)
 static double activation_floats(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
-    double map = ((double)g.rows + 2 * (g.kernel_h / 2)) * ((double)g.cols + 2);
+    int edge = g.kernel_h / 2;
+    double map = ((double)g.rows + 2 * edge) * ((double)g.cols + 2);
     double w = padded((double)c->width), m = padded((double)c->channels_motif), d = (double)c->channels;
     double f = (double)c->feed_forward, n = (double)g.grid_rows * g.grid_cols;
     double t = (double)domain_shape(c).longest + 1, layers = (double)c->layers, heads = (double)c->heads;

@@ -145,6 +145,7 @@ static enum status load_stage(struct method_run *run, int64_t seq, struct error 
     if (!status)
         status = pack_create(&pack, err);
     if (!status)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): made above */
         status = params_pack(e->other->params, pack, err);
     if (!status)
         status = pack_read(pack, &reader, 1u << PACK_WEIGHT, err);

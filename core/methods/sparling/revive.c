@@ -107,7 +107,8 @@ enum status run_revive(struct method_run *run, struct error *err)
     }
     if (least >= 0) {
         begin_anew(run, least);
-        r->rests[least] = (double)(run->samples + run->config.revive_samples + run->config.revive_samples / 2);
+        int64_t rest = run->config.revive_samples + run->config.revive_samples / 2;
+        r->rests[least] = (double)(run->samples + rest);
         r->worthless[least] = 0;
         r->count++;
     }

@@ -15,10 +15,11 @@ static void widen(struct survey_channel *c, double value)
     if (c->range <= 0)
         for (c->range = 1.0 / 1024; c->range <= value;)
             c->range *= 2;
-    for (; c->range <= value; c->range *= 2) {
+    while (c->range <= value) {
         for (int i = 0; i < SURVEY_BINS / 2; i++)
             c->bin[i] = c->bin[2 * i] + c->bin[2 * i + 1];
         memset(c->bin + SURVEY_BINS / 2, 0, SURVEY_BINS / 2 * sizeof *c->bin);
+        c->range *= 2;
     }
 }
 
@@ -103,7 +104,7 @@ static enum status add_map(struct survey *s, struct arena *arena, const float *p
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
     motif_scan(planes, s->channels, shape->rows, shape->cols, found, all);
     count_sample(s, found, all, truth, sample);
-    if (!s->sparse)
+    if (!motifs)
         return STATUS_OK;
     for (int i = 0; i < all; i++)
         motifs[i].at = found[i];

@@ -250,7 +250,7 @@ static enum status draw_maps(struct method_run *run, const struct superposition_
         "log₁₀ (loss / closed form)", "share of dropped features",           "variance of W_ii",
         "variance of bias",           "variance of Var(ν_i) over kept rows", "Lyapunov Λ"};
     int cells = p_count * ratio_count;
-    double *values = calloc((size_t)(MAPS * cells), sizeof *values);
+    double *values = calloc((size_t)MAPS * (size_t)cells, sizeof *values);
     struct chart_heat heats[MAPS];
     struct chart_panel panels[MAPS];
     char title[96], name[32];
