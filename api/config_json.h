@@ -61,4 +61,11 @@ enum status api_job_parse(const struct api_job_rules *rules, const char *text, s
                           struct api_job_spec *spec, struct api_faults *faults, struct error *err);
 void api_job_spec_close(struct api_job_spec *spec);
 
+/* The name among the candidates that was probably meant. Start with {.given = name}. */
+struct name_guess {
+    const char *given, *best;
+    size_t distance;
+};
+void name_guess_offer(struct name_guess *guess, const char *candidate);
+
 #endif

@@ -6,12 +6,6 @@
 #include "api/json.h"
 #include "core/base/sink.h"
 
-/* The name among the candidates that was probably meant. Start with {.given = name}. */
-struct name_guess {
-    const char *given, *best;
-    size_t distance;
-};
-void name_guess_offer(struct name_guess *guess, const char *candidate);
 /* "is not <what>; did you mean '<best>'?" */
 void name_guess_fault(const struct name_guess *guess, const char *what, const char *pointer, struct api_faults *faults);
 

@@ -2,6 +2,7 @@
  * has. */
 #include "server/commands.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,15 +104,15 @@ int command_token(int argc, char **argv)
     struct error err = {0};
     struct buf out;
     const char *verb = argc > 1 ? argv[1] : "";
-    bool create = strcmp(verb, "create") == 0,
-         known = create || strcmp(verb, "list") == 0 || strcmp(verb, "revoke") == 0;
+    bool named = strcmp(verb, "create") == 0 || strcmp(verb, "revoke") == 0,
+         known = named || strcmp(verb, "list") == 0;
     bool asked = argc > 1 && strcmp(argv[argc - 1], "--help") == 0;
     options.words[TOKEN_VERB] = verb;
     if (asked || !known || !read_options(&options, argc - 1, argv + 1)) {
         (void)fputs(usage, asked ? stdout : stderr);
         return asked ? EXIT_OK : EXIT_USAGE;
     }
-    if (create && options.words[TOKEN_NAME][0] == '\0') {
+    if (named && options.words[TOKEN_NAME][0] == '\0') {
         (void)fprintf(stderr, "motifd token: --name is needed\n");
         return EXIT_USAGE;
     }
@@ -120,9 +121,12 @@ int command_token(int argc, char **argv)
     if (status == STATUS_OK && out.failed) {
         status = buf_status(&out, "the list", &err);
     }
-    if (status == STATUS_OK) {
-        (void)fwrite(out.data != NULL ? out.data : "", 1, out.size, stdout);
-    } else {
+    if (status == STATUS_OK &&
+        (fwrite(out.data != NULL ? out.data : "", 1, out.size, stdout) != out.size || fflush(stdout) != 0)) {
+        status = error_set(&err, STATUS_IO, NULL, "it is done, but what there is to say cannot be written: %s",
+                           strerror(errno));
+    }
+    if (status != STATUS_OK) {
         (void)fprintf(stderr, "motifd token: %s\n", err.message);
     }
     buf_close(&out);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/config_json.h"
 #include "api/json.h"
 #include "server/files.h"
 
@@ -22,6 +23,25 @@ static void add_fault(const struct settings_faults *faults, size_t *count, const
 }
 
 /* ---- flags ------------------------------------------------------------------------------------------- */
+
+/* "is not known", with the setting that was probably meant: one of a like name, or what others call it. */
+static void unknown_flag(const char *word, char *detail, size_t detail_bytes)
+{
+    static const char *const others[][2] = {
+        {"database", "db"}, {"port", "listen"}, {"host", "listen"}, {"bind", "listen"}};
+    char name[64];
+    const char *from = word + strspn(word, "-");
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(from, "="), from);
+    struct name_guess guess = {.given = name};
+    for (size_t i = 0; i < settings_count; i++) {
+        name_guess_offer(&guess, settings_table[i].name);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        guess.best = strcmp(name, others[i][0]) == 0 ? others[i][1] : guess.best;
+    }
+    (void)snprintf(detail, detail_bytes, "is not known%s%s%s", guess.best != NULL ? "; did you mean --" : "",
+                   guess.best != NULL ? guess.best : "", guess.best != NULL ? "?" : "");
+}
 
 static size_t read_flags(struct settings *settings, int argc, char **argv, bool *taken,
                          const struct settings_faults *faults, bool *help)
@@ -46,7 +66,8 @@ static size_t read_flags(struct settings *settings, int argc, char **argv, bool 
                 add_fault(faults, &count, setting->name, "flag", detail);
             }
         } else {
-            add_fault(faults, &count, argv[optind - 1], "flag", option == ':' ? "needs a value" : "is not known");
+            unknown_flag(argv[optind - 1], detail, sizeof detail);
+            add_fault(faults, &count, argv[optind - 1], "flag", option == ':' ? "needs a value" : detail);
         }
     }
     for (; optind < argc; optind++) {

@@ -38,7 +38,6 @@ static const char usage[] =
     "  --patience SECONDS   how long it is waited for (3600)\n"
     "  --parent PID         ends with this process, which has started it; 0: with whoever did\n"
     "  --token-input        the token is the first line of the standard input, which rank 0 gets\n"
-    "  --token-file FILE    the token is the first line of this file, which rank 0 can read\n"
     "\n"
     "Otherwise the token comes in the environment, as MOTIF_TRAIN_TOKEN. motif-train-mpi takes\n"
     "the same options on every rank of mpirun or srun. --under runs a program that ends with PID.\n"
@@ -223,6 +222,9 @@ static bool run(const struct arguments *arguments, const struct kernels *kernels
         }
         (void)fprintf(stderr, "%s: rank %d: %s\n", ranks_program, comm_rank(comm), crowd.failure);
         ranks_abort(comm, EXIT_LOST);
+    }
+    if (!ended && comm_rank(comm) == 0) {
+        (void)fprintf(stderr, "%s: the daemon was not told how the run ended\n", ranks_program);
     }
     return ended;
 }

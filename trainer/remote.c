@@ -159,6 +159,12 @@ static void save_abandon(void *context)
 
 /* ---- checkpoints that are read --------------------------------------------------------------------------------- */
 
+/* 0 for what no 64 bits hold, or is none. */
+static int64_t integer(const cJSON *value)
+{
+    return cJSON_IsNumber(value) && fabs(value->valuedouble) < 0x1p63 ? (int64_t)value->valuedouble : 0;
+}
+
 static void read_entry(const cJSON *item, struct storage_checkpoint *out)
 {
     static const struct storage_checkpoint none = {.density = NAN, .accuracy = NAN};
@@ -170,7 +176,7 @@ static void read_entry(const cJSON *item, struct storage_checkpoint *out)
     } integers[] = {{"seq", &out->seq}, {"step", &out->step}, {"samples", &out->samples}, {"bytes", &out->bytes}};
     for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
         value = cJSON_GetObjectItemCaseSensitive(item, integers[i].name);
-        *integers[i].to = cJSON_IsNumber(value) ? (int64_t)value->valuedouble : 0;
+        *integers[i].to = integer(value);
     }
     value = cJSON_GetObjectItemCaseSensitive(item, "density");
     out->density = cJSON_IsNumber(value) ? value->valuedouble : NAN;
@@ -260,14 +266,15 @@ static enum status fetch(struct remote *remote, enum run_of of, const struct sto
         .method = "GET", .path = path, .accept = "application/octet-stream", .piece = keep_piece, .context = to};
     for (int attempt = 0; attempt < 5; attempt++) {
         struct http_answer answer;
-        buf_clear(to);
         enum status status = remote_call(remote, remote->http, &request, &answer, err);
         http_answer_close(&answer);
         if (status != STATUS_OK) {
             return status;
         }
         if (to->failed) {
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a checkpoint");
+            return to->full ? error_set(err, STATUS_CORRUPT, NULL, "checkpoint %lld is longer than was said",
+                                        (long long)info->seq)
+                            : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a checkpoint");
         }
         hash_bytes(to->data != NULL ? to->data : "", to->size, digest);
         if (memcmp(digest, info->sha256, sizeof digest) == 0) {
@@ -420,8 +427,7 @@ static const char *copy_text(const cJSON *root, const char *name, struct arena *
 
 static int64_t integer_of(const cJSON *root, const char *name)
 {
-    const cJSON *item = cJSON_GetObjectItemCaseSensitive(root, name);
-    return cJSON_IsNumber(item) ? (int64_t)item->valuedouble : 0;
+    return integer(cJSON_GetObjectItemCaseSensitive(root, name));
 }
 
 static enum status read_job(struct remote *remote, const cJSON *root, struct arena *arena, struct storage_job *job,

@@ -61,6 +61,9 @@ enum status remote_call(struct remote *remote, struct http *http, const struct h
             buf_init(&answer->body, 0);
             return error_set(err, STATUS_CANCELLED, NULL, "the lease is lost");
         }
+        if (request->piece != NULL) {
+            buf_clear(request->context); /* of what a try that broke off has left: see fetch() */
+        }
         bool answered = http_call(http, request, answer, &failure) == STATUS_OK;
         if (answered && !passes(answer->status)) {
             (void)pthread_mutex_lock(&remote->lock);
@@ -166,7 +169,10 @@ static enum status send_report(struct remote *remote, const struct message *mess
     buf_init(&body, REPORT_BYTES);
     write_report(&body, message);
     if (body.failed) {
-        return error_set(err, STATUS_LIMIT, NULL, "a report is too large");
+        bool full = body.full;
+        buf_close(&body);
+        return error_set(err, full ? STATUS_LIMIT : STATUS_NO_MEMORY, NULL,
+                         full ? "a report is too large" : "no memory for a report");
     }
     struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
     enum status status = remote_call(remote, remote->sender_http, &request, &answer, err);
@@ -202,12 +208,14 @@ static enum status send_artifact(struct remote *remote, const struct message *me
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------- */
 
-static bool read_received(const struct http_answer *answer, int64_t *received, int64_t *seq)
+/* At most `most` bytes have been received, or it is no answer to what was sent. */
+static bool read_received(const struct http_answer *answer, size_t most, int64_t *received, int64_t *seq)
 {
     cJSON *root = words_json(answer);
     const cJSON *got = cJSON_GetObjectItemCaseSensitive(root, "received"),
                 *number = cJSON_GetObjectItemCaseSensitive(root, "seq");
-    bool ok = cJSON_IsNumber(got) && cJSON_IsNumber(number);
+    bool ok = cJSON_IsNumber(got) && cJSON_IsNumber(number) && got->valuedouble >= 0 &&
+              got->valuedouble <= (double)most && number->valuedouble >= 0 && number->valuedouble < 0x1p53;
     *received = ok ? (int64_t)got->valuedouble : 0;
     *seq = ok ? (int64_t)number->valuedouble : 0;
     cJSON_Delete(root);
@@ -230,12 +238,12 @@ static void write_announcement(struct buf *out, const struct message *message)
 }
 
 /* One word of an upload: its announcement, or a piece of it. */
-static enum status say(struct remote *remote, const struct http_request *request, int64_t *received, int64_t *seq,
-                       struct error *err)
+static enum status say(struct remote *remote, const struct http_request *request, size_t most, int64_t *received,
+                       int64_t *seq, struct error *err)
 {
     struct http_answer answer;
     enum status status = remote_call(remote, remote->sender_http, request, &answer, err);
-    if (status == STATUS_OK && !read_received(&answer, received, seq)) {
+    if (status == STATUS_OK && !read_received(&answer, most, received, seq)) {
         status = error_set(err, STATUS_CORRUPT, NULL, "the daemon's answer to a checkpoint is not understood");
     }
     http_answer_close(&answer);
@@ -256,7 +264,7 @@ static enum status send_pieces(struct remote *remote, const struct message *mess
                                        .body_bytes = left < REMOTE_PIECE ? left : REMOTE_PIECE,
                                        .type = "application/octet-stream"};
         struct error failure = {0};
-        enum status status = say(remote, &request, received, seq, &failure);
+        enum status status = say(remote, &request, message->body.size, received, seq, &failure);
         if (status == STATUS_NOT_FOUND) { /* a daemon that was started anew has nothing of it */
             return STATUS_OK;
         }
@@ -277,9 +285,10 @@ static enum status send_checkpoint(struct remote *remote, const struct message *
     buf_init(&body, 4096);
     write_announcement(&body, message);
     struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
-    enum status status = STATUS_OK;
+    enum status status =
+        body.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory to announce a checkpoint") : STATUS_OK;
     while (status == STATUS_OK && seq == 0) {
-        status = say(remote, &request, &received, &seq, err);
+        status = say(remote, &request, message->body.size, &received, &seq, err);
         if (status == STATUS_OK) {
             status = send_pieces(remote, message, &received, &seq, err);
         }

@@ -34,6 +34,8 @@ static void complain(struct ctl *ctl, const char *text)
     buf_text(&out, "error:");
     term_style(&out, ctl->err.colour, STYLE_PLAIN);
     buf_format(&out, " %s\n", text);
+    if (out.failed) /* no memory to say it in colours */
+        fprintf(ctl->err.stream, "error: %s\n", text);
     term_flush(&ctl->err, &out);
     buf_close(&out);
 }
@@ -164,9 +166,7 @@ int ctl_save(struct ctl *ctl, const struct http_request *request, const char *fi
 void ctl_print_json(struct ctl *ctl, const cJSON *json)
 {
     char *text = cJSON_PrintUnformatted(json);
-    if (text)
-        fprintf(ctl->out.stream, "%s\n", text);
-    fflush(ctl->out.stream);
+    ctl->out.failed |= fprintf(ctl->out.stream, "%s\n", text) < 0 || fflush(ctl->out.stream) != 0;
     cJSON_free(text);
 }
 

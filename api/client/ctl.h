@@ -80,7 +80,7 @@ int ctl_write_file(struct ctl *ctl, const char *file, const struct buf *bytes);
 /* With --json: prints the document on one line. */
 void ctl_print_json(struct ctl *ctl, const cJSON *json);
 
-/* --- reading documents --- */
+/* --- reading and writing documents: cJSON always has memory here, see main.c --- */
 
 const char *json_string(const cJSON *object, const char *name); /* NULL when absent or not a string */
 double json_number(const cJSON *object, const char *name);      /* NaN when absent or not a number */

@@ -53,13 +53,13 @@ static int64_t already_there(struct ctl *ctl, const char *hash)
     cJSON *json = NULL;
     snprintf(path, sizeof path, "/v1/uploads/%s", hash);
     struct http_request request = {.method = "GET", .path = path};
-    int64_t bytes = 0;
+    double bytes = 0;
     if (http_call(ctl->http, &request, &answer, &err) == STATUS_OK && answer.status == 200 &&
         (json = cJSON_ParseWithLength(answer.body.data, answer.body.size)) != NULL)
-        bytes = (int64_t)json_number(json, "received");
+        bytes = json_number(json, "received");
     cJSON_Delete(json);
     http_answer_close(&answer);
-    return bytes;
+    return bytes >= 0 && bytes < 1e15 ? (int64_t)bytes : 0;
 }
 
 static void add_option(struct buf *path, const char *name, const char *value)
@@ -70,14 +70,20 @@ static void add_option(struct buf *path, const char *name, const char *value)
     http_escape(path, value);
 }
 
+static const char *text_of(const cJSON *set, const char *name)
+{
+    const char *text = json_string(set, name);
+    return text ? text : "-";
+}
+
 static void print_dataset(struct ctl *ctl, const cJSON *set)
 {
     const cJSON *shape = json_member(set, "shape");
     fprintf(ctl->out.stream, "%s  %s, %.0f samples of %.0f x %.0f x %.0f, target %s, %d names\n",
-            json_string(set, "name"), json_string(set, "kind"), json_number(set, "samples"),
-            json_number(shape, "channels"), json_number(shape, "rows"), json_number(shape, "cols"),
-            json_string(set, "target"), cJSON_GetArraySize(json_member(set, "vocabulary")));
-    fprintf(ctl->out.stream, "sha256 %s\n", json_string(set, "sha256"));
+            text_of(set, "name"), text_of(set, "kind"), json_number(set, "samples"), json_number(shape, "channels"),
+            json_number(shape, "rows"), json_number(shape, "cols"), text_of(set, "target"),
+            cJSON_GetArraySize(json_member(set, "vocabulary")));
+    fprintf(ctl->out.stream, "sha256 %s\n", text_of(set, "sha256"));
 }
 
 static int send(struct ctl *ctl, const struct args *args, const char *name, FILE *file, const char *format)
@@ -99,13 +105,17 @@ static int send(struct ctl *ctl, const struct args *args, const char *name, FILE
     add_option(&path, "label", args_value(args, "label"));
     add_option(&path, "group", args_value(args, "group"));
     add_option(&path, "layout", args_has(args, "channels-first") ? "channels-first" : NULL);
-    (void)fseeko(file, from, SEEK_SET);
     struct http_request request = {.method = "PUT",
                                    .path = path.data,
                                    .from = file,
                                    .from_bytes = bytes - from,
                                    .type = "application/octet-stream"};
-    code = ctl_show(ctl, &request, print_dataset);
+    if (path.failed)
+        code = ctl_usage(ctl, "the name is too long, or there is no memory for it");
+    else if (fseeko(file, from, SEEK_SET) != 0)
+        code = ctl_usage(ctl, "%s cannot be read", args->positional[2]);
+    else
+        code = ctl_show(ctl, &request, print_dataset);
     buf_close(&path);
     return code;
 }
@@ -160,18 +170,19 @@ static int act(struct ctl *ctl, const struct args *args, const char *verb)
     buf_init(&file, 256);
     buf_text(&path, "/v1/datasets/");
     http_escape(&path, name);
-    if (strcmp(verb, "show") == 0) {
-        request.path = path.data;
+    if (strcmp(verb, "preview") == 0)
+        buf_text(&path, "/preview");
+    buf_format(&file, "%s.png", name);
+    request.path = path.data;
+    if (path.failed || file.failed) {
+        code = ctl_usage(ctl, "the name is too long, or there is no memory for it");
+    } else if (strcmp(verb, "show") == 0) {
         code = ctl_show(ctl, &request, print_dataset);
     } else if (strcmp(verb, "preview") == 0) {
-        buf_text(&path, "/preview");
-        buf_format(&file, "%s.png", name);
-        request.path = path.data;
         request.accept = "image/png";
         code = ctl_save(ctl, &request, output ? output : file.data);
     } else {
         struct http_answer answer;
-        request.path = path.data;
         request.method = "DELETE";
         code = ctl_call(ctl, &request, &answer, NULL);
         http_answer_close(&answer);

@@ -80,7 +80,7 @@ static const struct option_spec options[] = {
 struct export {
     struct ctl *ctl;
     char path[160];            /* of the checkpoint on the server */
-    char *part, *part_etag;    /* file names */
+    char part[4096], part_etag[4096]; /* file names */
     int64_t have;              /* bytes of the part when this try began */
     bool drawn;
 };
@@ -264,8 +264,9 @@ static int run(struct ctl *ctl, const struct args *args)
     if (code != CTL_SUCCESS)
         return code;
     const char *file = args->positional_count > 1 ? args->positional[1] : name;
-    if (asprintf(&export.part, "%s.part", file) < 0 || asprintf(&export.part_etag, "%s.part.etag", file) < 0)
-        return CTL_FAILED;
+    snprintf(export.part, sizeof(export.part), "%s.part", file);
+    if (snprintf(export.part_etag, sizeof(export.part_etag), "%s.part.etag", file) >= (int)sizeof(export.part_etag))
+        return ctl_usage(ctl, "the name %.80s... is too long", file);
     code = fetch_all(&export);
     if (code == CTL_SUCCESS) {
         unlink(export.part_etag);
@@ -290,8 +291,6 @@ static int run(struct ctl *ctl, const struct args *args)
             fprintf(ctl->out.stream, "%s: checkpoint %s, %s\n", file, seq, size);
         }
     }
-    free(export.part);
-    free(export.part_etag);
     return code;
 }
 

@@ -144,7 +144,7 @@ static int run(struct ctl *ctl, const struct args *args)
     int code = CTL_SUCCESS;
     char *body = question(ctl, args, &code);
     if (code == CTL_SUCCESS)
-        code = body ? ctl_job_id(ctl, args->positional[0], true, id) : CTL_FAILED;
+        code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code == CTL_SUCCESS) {
         snprintf(path, sizeof(path), "/v1/jobs/%s/interventions", id);
         code = ctl_call(ctl, &(struct http_request){.method = "POST", .path = path, .body = body}, &answer, &document);

@@ -23,16 +23,21 @@ const struct option_spec ctl_shared_options[] = {
     {NULL, NULL, NULL},
 };
 
+static const char incomplete[] = "error: what there is to say could not be written whole: no memory, or no room";
 static const char exit_codes[] = "exit code: 0 success, 1 the job failed or the server could not, 2 usage, 3 server unreachable\n";
 
-static void print(FILE *stream, struct buf *out)
+static int print(FILE *stream, struct buf *out, int code)
 {
-    if (!out->failed && out->size > 0)
-        fwrite(out->data, 1, out->size, stream);
+    struct term term = {.stream = stream};
+    term_flush(&term, out);
     buf_close(out);
+    if (!term.failed)
+        return code;
+    fprintf(stderr, "%s\n", incomplete);
+    return CTL_FAILED;
 }
 
-static void overview(FILE *stream)
+static int overview(FILE *stream, int code)
 {
     struct buf out;
     buf_init(&out, 1 << 16);
@@ -43,10 +48,10 @@ static void overview(FILE *stream)
                    "`motifctl COMMAND --help` explains a command with an example.\n\n");
     args_describe(ctl_shared_options, &out);
     buf_format(&out, "\n%s", exit_codes);
-    print(stream, &out);
+    return print(stream, &out, code);
 }
 
-static void help(const struct command *command)
+static int help(const struct command *command)
 {
     struct buf out;
     buf_init(&out, 1 << 16);
@@ -58,7 +63,7 @@ static void help(const struct command *command)
     args_describe(command->options, &out);
     args_describe(ctl_shared_options, &out);
     buf_format(&out, "\nexample:\n%s\n\n%s", command->example, exit_codes);
-    print(stdout, &out);
+    return print(stdout, &out, CTL_SUCCESS);
 }
 
 /* The first word that is no option and no option's value. */
@@ -110,8 +115,7 @@ static int run(struct ctl *ctl, int count, char **words)
     if (args_parse(ctl->command->options, ctl_shared_options, count, words, &args, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     if (args_has(&args, "help")) {
-        help(ctl->command);
-        return CTL_SUCCESS;
+        return help(ctl->command);
     }
     ctl->json = args_has(&args, "json");
     if (args.positional_count < ctl->command->least || args.positional_count > ctl->command->most)
@@ -122,15 +126,30 @@ static int run(struct ctl *ctl, int count, char **words)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl->command->run(ctl, &args);
     http_destroy(ctl->http);
-    if (fflush(stdout) != 0 || ferror(stdout))
-        code = code == CTL_SUCCESS ? CTL_FAILED : code; /* a full disk is no success */
+    if (fflush(stdout) != 0 || ferror(stdout) || ctl->out.failed) { /* half of an answer is no success */
+        fprintf(stderr, "%s\n", incomplete);
+        return code == CTL_SUCCESS ? CTL_FAILED : code;
+    }
     return code;
+}
+
+/* Without it a document would silently lack what there was no memory for, and something else be asked or said. */
+static void *allocate(size_t bytes)
+{
+    void *made = malloc(bytes);
+    if (!made) {
+        fputs("error: no memory\n", stderr);
+        exit(CTL_FAILED);
+    }
+    return made;
 }
 
 int main(int argc, char **argv)
 {
+    static char asks_help[] = "--help";
     struct ctl ctl = {0};
     int at = command_index(argc, argv);
+    cJSON_InitHooks(&(cJSON_Hooks){allocate, free});
     term_init(&ctl.out, stdout);
     term_init(&ctl.err, stderr);
     if (at == 0) {
@@ -139,16 +158,14 @@ int main(int argc, char **argv)
             printf("motifctl %s\n", MOTIF_VERSION);
             return CTL_SUCCESS;
         }
-        overview(asked ? stdout : stderr);
-        return asked ? CTL_SUCCESS : CTL_USAGE;
+        return overview(asked ? stdout : stderr, asked ? CTL_SUCCESS : CTL_USAGE);
     }
     if (strcmp(argv[at], "help") == 0 && at + 1 == argc) {
-        overview(stdout);
-        return CTL_SUCCESS;
+        return overview(stdout, CTL_SUCCESS);
     }
     if (strcmp(argv[at], "help") == 0) {
         argv[at] = argv[at + 1];
-        argv[at + 1] = (char[]){"--help"};
+        argv[at + 1] = asks_help;
     }
     ctl.command = find(argv[at]);
     if (!ctl.command)

@@ -82,8 +82,6 @@ static int run(struct ctl *ctl, const struct args *args)
     snprintf(path, sizeof(path), "/v1/jobs/%s/motifs", id);
     for (long long i = 0; i < count && code == CTL_SUCCESS; i++) {
         char *body = question(seed + i, args_value(args, "checkpoint"));
-        if (!body)
-            return CTL_FAILED;
         code = draw_one(ctl, path, body, seed + i);
         if (code == CTL_SUCCESS && png) {
             png_name(png, seed + i, count > 1, file, sizeof(file));

@@ -34,6 +34,11 @@ static double part(const cJSON *point, int index)
     return cJSON_IsNumber(value) ? value->valuedouble : (double)NAN;
 }
 
+static const char *series_name(const cJSON *one)
+{
+    return one->string ? one->string : "-";
+}
+
 /* --- metrics --- */
 
 static const struct option_spec metrics_options[] = {
@@ -60,7 +65,7 @@ static void metrics_table(struct ctl *ctl, const cJSON *series)
             low = fmin(low, last);
             high = fmax(high, last);
         }
-        table_add(&table, one->string);
+        table_add(&table, series_name(one));
         snprintf(text, sizeof(text), "%d", cJSON_GetArraySize(one));
         table_add(&table, text);
         snprintf(text, sizeof(text), "%.0f", step);
@@ -93,7 +98,7 @@ static int metrics_run(struct ctl *ctl, const struct args *args)
         {
             cJSON_ArrayForEach(point, one)
             {
-                fprintf(ctl->out.stream, "%s,%.0f,%.9g\n", one->string, part(point, 0), part(point, 1));
+                fprintf(ctl->out.stream, "%s,%.0f,%.9g\n", series_name(one), part(point, 0), part(point, 1));
             }
         }
     } else {
@@ -162,9 +167,9 @@ static int plot_png(struct ctl *ctl, const cJSON *series, const char *file, bool
         if (count == CHART_PANELS || !(numbers[count] = columns_of(one, &lines[count].count)))
             break;
         const double *x = numbers[count];
-        lines[count] = (struct chart_series){.name = one->string, .mark = CHART_LINE, .colour = count, .x = x,
+        lines[count] = (struct chart_series){.name = series_name(one), .mark = CHART_LINE, .colour = count, .x = x,
                                              .y = x + lines[count].count, .count = lines[count].count};
-        panels[count] = (struct chart_panel){.title = one->string, .x = CHART_AXIS("samples"),
+        panels[count] = (struct chart_panel){.title = series_name(one), .x = CHART_AXIS("samples"),
                                              .y = log_y ? CHART_LOG_AXIS(NULL) : CHART_AXIS(NULL),
                                              .series = &lines[count], .series_count = 1};
         count++;
@@ -189,6 +194,7 @@ static void plot_series(struct ctl *ctl, const cJSON *one, int height, bool log_
     size_t count = 0;
     const cJSON *point = NULL;
     struct draw_point *points = calloc((size_t)cJSON_GetArraySize(one) + 1, sizeof(*points));
+    ctl->out.failed |= !points;
     if (!points)
         return;
     cJSON_ArrayForEach(point, one)
@@ -197,7 +203,7 @@ static void plot_series(struct ctl *ctl, const cJSON *one, int height, bool log_
     }
     buf_init(&out, 4u << 20);
     term_style(&out, ctl->out.colour, STYLE_BOLD);
-    buf_text(&out, one->string);
+    buf_text(&out, series_name(one));
     term_style(&out, ctl->out.colour, STYLE_PLAIN);
     buf_text(&out, "\n");
     draw_plot(&out, points, count, ctl->out.columns, height, log_y);

@@ -223,7 +223,7 @@ static int submit_body(struct ctl *ctl, const struct args *args, const cJSON *bo
     bool dry_run = args_has(args, "dry-run");
     char *text = cJSON_PrintUnformatted(body);
     random_key(key, sizeof(key));
-    int code = text ? send_body(ctl, text, args_has(args, "key") ? args_value(args, "key") : key, dry_run, &job) : CTL_FAILED;
+    int code = send_body(ctl, text, args_has(args, "key") ? args_value(args, "key") : key, dry_run, &job);
     cJSON_free(text);
     if (code != CTL_SUCCESS)
         return code;

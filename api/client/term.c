@@ -18,11 +18,12 @@ void term_init(struct term *term, FILE *stream)
         term->columns = size.ws_col;
 }
 
-void term_flush(const struct term *term, struct buf *out)
+void term_flush(struct term *term, struct buf *out)
 {
-    if (!out->failed && out->size > 0)
-        fwrite(out->data, 1, out->size, term->stream);
-    fflush(term->stream);
+    term->failed |= out->failed;
+    if (out->size > 0 && fwrite(out->data, 1, out->size, term->stream) != out->size)
+        term->failed = true;
+    term->failed |= fflush(term->stream) != 0;
     buf_clear(out);
 }
 
@@ -236,7 +237,8 @@ void table_write(const struct table *table, bool colour, struct buf *out)
 {
     int widths[TABLE_COLUMNS] = {0};
     size_t columns = (size_t)table->columns;
-    if (table->failed || columns == 0)
+    out->failed |= table->failed;
+    if (out->failed || columns == 0)
         return;
     for (size_t i = 0; i < table->count; i++) {
         int width = term_width(table->cells[i]);
@@ -262,7 +264,7 @@ void table_write(const struct table *table, bool colour, struct buf *out)
         buf_text(out, "\n");
 }
 
-void term_table(const struct term *term, struct table *table)
+void term_table(struct term *term, struct table *table)
 {
     struct buf out;
     buf_init(&out, 4u << 20);
@@ -275,7 +277,8 @@ void term_table(const struct term *term, struct table *table)
 void table_write_markdown(const struct table *table, struct buf *out)
 {
     size_t columns = (size_t)table->columns;
-    if (table->failed || columns == 0)
+    out->failed |= table->failed;
+    if (out->failed || columns == 0)
         return;
     for (size_t i = 0; i < table->count; i++) {
         buf_text(out, i % columns == 0 ? "| " : " | ");

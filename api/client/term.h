@@ -17,10 +17,11 @@ struct term {
     bool live;   /* a terminal: lines may be drawn again in place */
     bool colour; /* live, and NO_COLOR is not set, and TERM is not dumb */
     int columns; /* width of the terminal; 100 when it is none */
+    bool failed; /* something is missing: there was no memory for it, or it could not be written */
 };
 void term_init(struct term *term, FILE *stream);
 /* Writes a buffer to the stream and empties it. */
-void term_flush(const struct term *term, struct buf *out);
+void term_flush(struct term *term, struct buf *out);
 
 /* Styles; term_style() writes nothing when colour is off. */
 enum term_style { STYLE_PLAIN, STYLE_BOLD, STYLE_DIM, STYLE_RED, STYLE_GREEN, STYLE_YELLOW, STYLE_BLUE, STYLE_CYAN };
@@ -60,7 +61,7 @@ struct table {
     char **cells;
     enum term_style *styles;
     size_t count, capacity;
-    bool failed;               /* no memory: table_write() says nothing */
+    bool failed;               /* no memory: what it is written to fails too */
 };
 /* `head`: column names separated by '|'; a name that starts with '>' is right-aligned. */
 void table_init(struct table *table, const char *head);
@@ -69,7 +70,7 @@ void table_add(struct table *table, const char *text); /* NULL: "-" */
 void table_add_styled(struct table *table, const char *text, enum term_style style);
 void table_write(const struct table *table, bool colour, struct buf *out);
 /* Writes the table to the terminal and closes it. */
-void term_table(const struct term *term, struct table *table);
+void term_table(struct term *term, struct table *table);
 /* The same as table_write(), as a Markdown table. */
 void table_write_markdown(const struct table *table, struct buf *out);
 

@@ -56,6 +56,14 @@ bool fault_now(void)
     return fails;
 }
 
+int fault_left(void)
+{
+    pthread_mutex_lock(&lock);
+    int left = countdown;
+    pthread_mutex_unlock(&lock);
+    return left;
+}
+
 void *__wrap_malloc(size_t bytes) { return fault_now() ? NULL : __real_malloc(bytes); }
 void *__wrap_calloc(size_t count, size_t bytes) { return fault_now() ? NULL : __real_calloc(count, bytes); }
 void *__wrap_realloc(void *at, size_t bytes) { return fault_now() ? NULL : __real_realloc(at, bytes); }

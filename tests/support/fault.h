@@ -27,6 +27,9 @@ void fault_libraries(void);
 /* For what stands before an allocator of its own: whether this allocation is to fail. */
 bool fault_now(void);
 
+/* How many more are to succeed. */
+int fault_left(void);
+
 /* How far apart the places of a sweep are: MOTIF_FAULT_STRIDE where it is set (1: every allocation), else `usual`. */
 static inline int fault_stride(int usual)
 {

@@ -40,6 +40,14 @@ const char *fault_call_happened(void)
     return which;
 }
 
+int fault_call_left(void)
+{
+    pthread_mutex_lock(&lock);
+    int left = countdown;
+    pthread_mutex_unlock(&lock);
+    return left;
+}
+
 static bool fails(const char *call)
 {
     if (!atomic_load(&armed)) {

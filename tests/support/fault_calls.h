@@ -10,5 +10,7 @@
 void fault_call_after(int count, int code, bool forever);
 /* The name of the call that failed since, or NULL; switches the fault off. */
 const char *fault_call_happened(void);
+/* How many more are to succeed. */
+int fault_call_left(void);
 
 #endif

@@ -88,6 +88,29 @@ static void every_fault(void **state)
     assert_int_equal(seen.count, 9);
 }
 
+/* An unknown setting names the one that was meant, where that can be told. */
+static void nearest_setting(void **state)
+{
+    static const struct {
+        char *word;
+        const char *said;
+    } cases[] = {
+        {"--database", "--database|flag|is not known; did you mean --db?\n"},
+        {"--database=x", "--database=x|flag|is not known; did you mean --db?\n"},
+        {"--port", "--port|flag|is not known; did you mean --listen?\n"},
+        {"--wokers", "--wokers|flag|is not known; did you mean --workers?\n"},
+        {"--queue_limit=3", "--queue_limit=3|flag|is not known; did you mean --queue-limit?\n"},
+        {"--zzzzzz", "--zzzzzz|flag|is not known\n"},
+    };
+    struct settings settings;
+    struct seen seen;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *argv[] = {"serve", cases[i].word, NULL};
+        assert_int_equal(read_with(&settings, &seen, 2, argv), STATUS_INVALID);
+        assert_string_equal(seen.text, cases[i].said);
+    }
+}
+
 static void broken_file(void **state)
 {
     struct settings settings;
@@ -188,8 +211,9 @@ static void rate_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(order_of_sources), cmocka_unit_test(every_fault), cmocka_unit_test(broken_file),
-        cmocka_unit_test(addresses),        cmocka_unit_test(escaping),    cmocka_unit_test(rate_limit),
+        cmocka_unit_test(order_of_sources), cmocka_unit_test(every_fault), cmocka_unit_test(nearest_setting),
+        cmocka_unit_test(broken_file),      cmocka_unit_test(addresses),   cmocka_unit_test(escaping),
+        cmocka_unit_test(rate_limit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

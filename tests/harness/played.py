@@ -1,0 +1,109 @@
+"""A server that a test plays: it passes requests on to a daemon and keeps what came back, or gives again what it has kept, changed as the test
+wants. One serves many programs at a time: what each is to hear has a key, the first part of the path."""
+import copy
+import http.client
+import http.server
+import json
+import threading
+import urllib.parse
+
+KEPT = ("Content-Type", "ETag", "Content-Range", "Retry-After", "Location", "Content-Disposition")
+
+
+class Said:
+    """One answer, and what it answered. `cut`: so many bytes of the body come, then the connection ends."""
+
+    def __init__(self, method, path, status, headers, body, cut=None, asked=b""):
+        self.method, self.path, self.status, self.headers, self.body, self.cut, self.asked = method, path, status, headers, body, cut, asked
+
+    def but(self, **changes):
+        other = copy.copy(self)
+        other.__dict__.update(changes)
+        return other
+
+    def document(self):
+        return json.loads(self.body) if "json" in self.headers.get("Content-Type", "") and self.body else None
+
+
+class Forward:
+    """To a daemon, and keeps it."""
+
+    def __init__(self, url):
+        self.host, self.tape = urllib.parse.urlsplit(url).netloc, []
+
+    def answer(self, method, path, headers, body):
+        connection = http.client.HTTPConnection(self.host, timeout=60)
+        connection.request(method, path, body, {name: value for name, value in headers.items() if name.lower() not in ("host", "content-length")})
+        got = connection.getresponse()
+        said = Said(method, path, got.status, {name: got.headers[name] for name in KEPT if got.headers[name]}, got.read(), asked=body)
+        connection.close()
+        self.tape.append(said)
+        return said
+
+
+class Replay:
+    """Each request gets what the same one got, in its order; the last again for more of them; 404 for others."""
+
+    def __init__(self, tape):
+        self.tape, self.used, self.lock = tape, set(), threading.Lock()
+        self.others = []  # what was asked and was not asked then
+
+    def answer(self, method, path, headers, body):
+        with self.lock:
+            same = [at for at, said in enumerate(self.tape) if (said.method, said.path) == (method, path)]
+            fresh = [at for at in same if at not in self.used]
+            if not same or body not in [self.tape[at].asked for at in same]:
+                self.others.append((method, path, body))
+            if not same:
+                return Said(method, path, 404, {"Content-Type": "application/problem+json"}, b'{"title":"not on the tape"}')
+            at = (fresh or same[-1:])[0]
+            self.used.add(at)
+            return self.tape[at]
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def handle_any(self):
+        _, key, rest = self.path.split("/", 2)
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        said = self.server.players[key].answer(self.command, "/" + rest, self.headers, body)
+        if said is None:
+            self.close_connection = True
+            return
+        self.send_response(said.status)
+        for name, value in said.headers.items():
+            self.send_header(name, value)
+        if said.status not in (204, 304):
+            self.send_header("Content-Length", str(len(said.body)))
+        self.end_headers()
+        if self.command != "HEAD" and said.status not in (204, 304):
+            self.wfile.write(said.body if said.cut is None else said.body[:said.cut])
+        if said.cut is not None:
+            self.close_connection = True
+
+    do_GET = do_POST = do_PUT = do_DELETE = do_HEAD = do_PATCH = handle_any
+
+    def log_message(self, *_):
+        pass
+
+
+class Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.players, self.count, self.lock = {}, 0, threading.Lock()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+    def play(self, player):
+        """Its address for one program."""
+        with self.lock:
+            self.count += 1
+            key = f"run{self.count}"
+            self.players[key] = player
+        return f"http://127.0.0.1:{self.server_address[1]}/{key}"
+
+    def handle_error(self, request, client_address):
+        pass  # who was ended in the middle of a request

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+"""Every command of motifctl against a daemon whose answers are kept, and then against those answers again: as they were, changed (a member that is
+missing, or of another type; no JSON; a body that breaks off; a refusal), and with an allocation or a call of the system that fails. It ends with one of
+its exit codes, says what is wrong when that is not 0, and never says something else with 0 when only memory failed.
+
+usage: wire_answers.py MOTIFD MOTIFCTL MOTIFCTL_FAULTS     MOTIF_FAULT_STRIDE=1 goes through everything; by default it is a part"""
+import concurrent.futures
+import copy
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+import shutil
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "harness")]
+from daemon import TINY, Daemon  # noqa: E402
+from played import Forward, Replay, Said, Server  # noqa: E402
+
+MOTIFD, MOTIFCTL, FAULTS = (os.path.abspath(path) for path in sys.argv[1:4])
+STRIDE = int(os.environ.get("MOTIF_FAULT_STRIDE", "0"))  # 0: a part
+CHANGED = 2 if STRIDE == 0 else 240 // STRIDE
+ODD = (None, "", "no such \u00e4", -1, 0, 1e308, 0.5, True, [], {}, [[]], [{}], "2026-11-22T21:00:00Z")
+SUMS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1:" + os.environ.get("UBSAN_OPTIONS", ""),
+        "OPENBLAS_NUM_THREADS": "1"}
+PROBLEM = "application/problem+json"
+
+# (name, words, exit code, what it says); @ is the job, @2 another
+COMMANDS = (
+    ("kinds", "kinds", 0, "digitcircle-quick"), ("kind", "kinds sparling", 0, "density_start"), ("kind-md", "kinds factors --markdown", 0, "| --- |"),
+    ("kinds-json", "kinds --json", 0, '"kinds"'), ("system", "system", 0, "blas_core"), ("health", "health", 0, "ready"),
+    ("list", "list", 0, "digitcircle-quick"), ("list-json", "list --state succeeded --kind sparling --limit 1 --json", 0, '"jobs"'), ("no-such", "show none", 2, ""),
+    ("show", "show @ --config --confusion", 0, "weights_sha256"), ("show-json", "show @ --json", 0, '"result"'), ("latest", "show latest", 0, ""),
+    ("watch", "watch @", 0, "succeeded"), ("metrics", "metrics @", 0, "validation_loss"), ("csv", "metrics @ --name accuracy,density --csv", 0, "accuracy,"),
+    ("metrics-json", "metrics @ --since 2 --max-points 5 --json", 0, '"series"'), ("plot", "plot @ validation_loss,density --height 8", 0, "┤"),
+    ("plot-log", "plot @ density --log --since 1", 0, ""), ("png", "plot @ validation_loss,density --log --png curve.png", 0, ""),
+    ("one-png", "plot @ density --png one.png", 0, ""), ("plot-json", "plot @ loss --json", 0, '"series"'),
+    ("motifs", "motifs @ --seed 3", 0, "prediction"), ("motifs-json", "motifs @ --count 2 --png some.png --json", 0, '"answers"'),
+    ("channels", "channels @ --samples 8", 0, ""), ("channel", "channels @ 1 --samples 8 --top 3", 0, ""),
+    ("channels-png", "channels @ 1 --samples 8 --png crops.png", 0, ""),
+    ("intervene", "intervene @ 1=delete 0=2 --seed 1 --maximal", 0, ""), ("intervene-json", "intervene @ 1=delete --json", 0, '"answers"'),
+    ("compare", "compare @ @2 --samples 8", 0, ""), ("compare-json", "compare @ @2 --samples 8 --json", 0, "{"),
+    ("evaluate-new", "evaluate @ --samples 4 --seed 5", 0, "confusion matrix"), 
+    ("evaluate", "evaluate @ --last", 0, "confusion matrix"), ("evaluate-json", "evaluate @ --last --json", 0, '"samples"'),
+    ("evaluate-bare", "evaluate @ --last --no-confusion", 0, ""),
+    ("checkpoints", "checkpoints @", 0, "SEQ"), ("checkpoints-json", "checkpoints @ --json", 0, '"seq"'),
+    ("export", "export @ w.safetensors", 0, "w.safetensors"), ("export-onnx", "export @ w.onnx --onnx", 0, "w.onnx"),
+    ("export-all", "export @ b.bundle --bundle --checkpoint all", 0, "b.bundle"), ("export-json", "export @ j.safetensors --checkpoint latest --json", 0, "{"),
+    ("import", "import weights --name copied", 0, "copied"), ("import-json", "import weights --json", 0, '"id"'),
+    ("attestation", "attestation @", 0, "chain "), ("attestation-json", "attestation @ --json", 0, '"chain"'),
+    ("artifacts", "artifacts @", 0, "motifs.png"), ("artifacts-json", "artifacts @ --json", 0, '"artifacts"'),
+    ("artifact", "artifacts @ motifs.png --output four.png", 0, "four.png"),
+    ("submit-dry", "submit --preset digitcircle-quick --dry-run", 0, "nothing was stored"),
+    ("submit", "submit --config job.json --name made --priority -3 --threads 1 --key once", 0, "submitted made as"),
+    ("submit-from", "submit --preset digitcircle-quick --from @:latest --set seed=4 --dry-run --json", 0, '"config"'),
+    ("pause", "pause @", 1, ""), ("cancel", "cancel @ @2 --json", 1, ""),
+    ("datasets-none", "datasets", 0, "NAME"), ("datasets-put", "datasets put digits set.npy --format npy", 2, ""),
+    ("datasets-csv", "datasets put rows set.csv --label last --group group", 0, "rows"), ("datasets", "datasets list", 0, "rows"),
+    ("datasets-show", "datasets show rows", 0, "sha256"), ("datasets-json", "datasets show rows --json", 0, '"rows"'),
+    ("datasets-preview", "datasets preview rows --output rows.png", 0, ""), ("datasets-delete", "datasets delete rows", 0, ""),
+    ("datasets-what", "datasets drop rows", 2, ""), ("completion", "completion bash", 0, "motifctl"), ("manual", "manual", 0, ".TH"), ("help", "help export", 0, "usage"),
+)
+
+
+class Ran:
+    def __init__(self, command, words, server, folder, **environment):
+        begun = time.monotonic()
+        got = subprocess.run([command, *words], cwd=folder, env={**os.environ, **SUMS, "MOTIFD_SERVER": server, **environment}, capture_output=True,
+                             timeout=120, stdin=subprocess.DEVNULL)
+        self.code, self.out, self.err, self.seconds = got.returncode, got.stdout.decode("utf-8", "replace"), got.stderr.decode("utf-8", "replace"), time.monotonic() - begun
+        self.said = f"exit code {self.code}\n{self.out[-1500:]}\n{self.err[-3000:]}"
+
+
+def nodes(document, path=()):
+    """Paths to everything in it, of lists the first two."""
+    yield path
+    if isinstance(document, dict):
+        for name, value in document.items():
+            yield from nodes(value, (*path, name))
+    elif isinstance(document, list):
+        for at, value in enumerate(document[:2]):
+            yield from nodes(value, (*path, at))
+
+
+def changed(document, dice):
+    """A copy in which up to three things are others, or are gone."""
+    document = copy.deepcopy(document)
+    for _ in range(dice.choice((1, 1, 2, 3))):
+        path = dice.choice(list(nodes(document)))
+        if not path:
+            return dice.choice(ODD) if dice.random() < 0.5 else document
+        at = document
+        for part in path[:-1]:
+            at = at[part]
+        if dice.random() < 0.4 and isinstance(at, dict):
+            del at[path[-1]]
+        else:
+            at[path[-1]] = copy.deepcopy(dice.choice(ODD))
+    return document
+
+
+def refusals(said):
+    """What may stand in the place of an answer."""
+    for status in (400, 401, 404, 409, 412, 416, 422, 429, 500, 503):
+        for body in (b"", b'{"title":"refused"}', b'{"detail":"why","errors":[{"pointer":"/a","detail":"b"},{"parameter":"c"},{}]}'):
+            yield said.but(status=status, body=body, headers={"Content-Type": PROBLEM, "Retry-After": "0"})
+    yield said.but(status=304, body=b"")
+    yield said.but(status=302, body=b"", headers={"Location": "/"})
+    yield from (said.but(body=body) for body in (b"", b"{", b"null", b"[]", b"{}", b"7", b'"text"', b"\xff\xfe", b"[" * 2000))
+    yield from (said.but(cut=cut) for cut in (0, 1, len(said.body) // 2, len(said.body) - 1) if 0 <= cut < len(said.body))
+
+
+def variants(tape, dice):
+    """Tapes with one answer that is another."""
+    for at, said in enumerate(tape):
+        odd = list(refusals(said))
+        for other in odd if STRIDE else dice.sample(odd, 2):
+            yield [*tape[:at], other, *tape[at + 1:]]
+        document = said.document()
+        for _ in range(CHANGED if document is not None else 0):
+            yield [*tape[:at], said.but(body=json.dumps(changed(document, dice)).encode()), *tape[at + 1:]]
+
+
+def masked(text):
+    return re.sub(r"[0-9.:]+( s)? ago|[0-9]+(\.[0-9]+)?", "0", text)
+
+
+class Test:
+    def __init__(self, folder):
+        self.server, self.folder = Server(), folder
+        self.wrong = []
+
+    def place(self):
+        """A folder with what commands read."""
+        place = tempfile.mkdtemp(dir=self.folder)
+        for name in os.listdir(os.path.join(self.folder, "files")):
+            os.link(os.path.join(self.folder, "files", name), os.path.join(place, name))
+        return place
+
+    def run(self, command, words, player, **environment):
+        place = self.place()
+        try:
+            return Ran(command, words, self.server.play(player), place, **environment)
+        finally:
+            shutil.rmtree(place)
+
+    def good(self, ran, what):
+        right = ran.code in (0, 1, 2, 3) and "runtime error" not in ran.err and "Sanitizer" not in ran.err
+        if not right or not (ran.code == 0 or "error:" in ran.err or ran.out):
+            self.wrong.append(f"{what}: {ran.said}")
+
+    def odd_answers(self, name, words, tape, dice):
+        def one(variant):
+            self.good(self.run(MOTIFCTL, words, Replay(variant)), f"{name} with another answer: {[(s.method, s.path, s.status, s.cut, s.body[:400]) for s in variant]}")
+        return sum(1 for _ in map(one, variants(tape, dice)))
+
+    def fault(self, name, words, tape, wanted, fault):
+        """How many more of them it would have taken; None: it came to that."""
+        place, player = self.place(), Replay(tape)
+        try:
+            mark = os.path.join(place, "fault-said")
+            ran = Ran(FAULTS, words, self.server.play(player), place, MOTIF_FAULT=fault, MOTIF_FAULT_SAID=mark,
+                      ASAN_OPTIONS=SUMS["ASAN_OPTIONS"] + ":detect_leaks=0")  # it ends anyway
+            what = f"{name} with {fault}"
+            with open(mark) as file:
+                said = file.read().split()
+            if said == ["yes", "fwrite"]:  # of a stream that goes on as if nothing had been: unlike a real one (full_disk)
+                return None
+            self.good(ran, what)
+            if ran.code == 0 and masked(ran.out) != masked(wanted.out):
+                self.wrong.append(f"{what}: something else is said: {ran.said}")
+            if player.others:
+                self.wrong.append(f"{what}: something else is asked: {player.others}")
+            return None if said[0] == "yes" else int(said[1])
+        finally:
+            shutil.rmtree(place)
+
+    def full_disk(self, name, words, tape, wanted):
+        place = self.place()
+        with open("/dev/full", "wb") as full:
+            got = subprocess.run([MOTIFCTL, *words], cwd=place, env={**os.environ, **SUMS, "MOTIFD_SERVER": self.server.play(Replay(tape))}, stdout=full,
+                                 stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, timeout=120, text=True)
+        shutil.rmtree(place)
+        if got.returncode != (wanted.code or (1 if wanted.out else 0)) or "error:" not in got.stderr and wanted.out:
+            self.wrong.append(f"{name} on a full disk: {got.returncode} {got.stderr}")
+
+    def faults(self, name, words, tape, wanted, dice):
+        total = 0
+        for kind, few in (("memory", 3), ("call", 1)):
+            many = 1 << 30
+            took = many - self.fault(name, words, tape, wanted, f"{kind}:{many}")
+            places = range(dice.randrange(STRIDE), took, STRIDE) if STRIDE else dice.sample(range(took), min(few, took))
+            total += sum(left is None for left in map(lambda at: self.fault(name, words, tape, wanted, f"{kind}:{at}"), places))
+        self.fault(name, words, tape, wanted, "memory-on:" + str(dice.randrange(20)))
+        return total
+
+
+def train(daemon, **changes):
+    job = daemon.submit(**changes)
+    for _ in range(1200):
+        state = daemon.ask("GET", f"/v1/jobs/{job}")[2]["state"]
+        if state not in ("queued", "running"):
+            assert state == "succeeded", state
+            return job
+        time.sleep(0.05)
+    raise AssertionError("the job does not end")
+
+
+def prepare(folder, daemon, job):
+    files = os.path.join(folder, "files")
+    os.mkdir(files)
+    with open(os.path.join(files, "job.json"), "w") as file:
+        json.dump({"kind": "sparling", "preset": "digitcircle-quick", "name": "first", "config": {**TINY, "total_samples": 4}}, file)
+    with open(os.path.join(files, "set.npy"), "w") as file:
+        file.write("not one")
+    with open(os.path.join(files, "set.csv"), "w") as file:
+        file.write("a,b,last,group\n" + "".join(f"{i},{i * i % 7},{'xy'[i % 2]},{i // 4}\n" for i in range(40)))
+    with open(os.path.join(files, "weights"), "wb") as file:
+        file.write(daemon.ask("GET", f"/v1/jobs/{job}/checkpoints/latest")[2])
+
+
+def main():
+    only = sys.argv[4:]
+    with tempfile.TemporaryDirectory() as folder:
+        daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "sets"))
+        try:
+            job, other = train(daemon), train(daemon, seed=2)
+            prepare(folder, daemon, job)
+            test, tapes = Test(folder), []
+            for name, line, code, says in COMMANDS:
+                if only and name not in only:
+                    continue
+                words = line.replace("@2", other).replace("@", job)
+                player = Forward(daemon.url)
+                ran = test.run(MOTIFCTL, words.split(), player)
+                assert ran.code == code and says in ran.out, f"{name}: {line}: {ran.said}"
+                tapes.append((name, words.split(), player.tape, ran))
+            print(f"ok {len(tapes)} commands", flush=True)
+            assert daemon.end() == 0
+        finally:
+            if daemon.process.poll() is None:
+                daemon.process.kill()
+                daemon.process.wait()
+        def one(taped):
+            name, words, tape, ran = taped
+            begun, dice = time.monotonic(), random.Random(name)
+            again = test.run(MOTIFCTL, words, Replay(tape))
+            assert again.code == ran.code and masked(again.out) == masked(ran.out), f"{name} again: {again.said}"
+            test.full_disk(name, words, tape, ran)
+            counts = test.odd_answers(name, words, tape, dice), test.faults(name, words, tape, again, dice)
+            print(f"ok {name}: {counts[0]} odd answers, {counts[1]} faults, {time.monotonic() - begun:.1f} s", flush=True)
+            return counts
+        with concurrent.futures.ThreadPoolExecutor(max_workers=4) as pool:
+            odd, failed = (sum(column) for column in zip(*pool.map(one, tapes)))
+        for what in test.wrong[:40]:
+            print(f"not ok {what}")
+        assert not test.wrong, f"{len(test.wrong)} wrong"
+        print(f"ok {odd} odd answers, {failed} faults")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,326 @@
+#!/usr/bin/env python3
+"""motif-train against a daemon that this test plays: command lines, the token, memory; answers that are odd, refuse or do not come; signals; checkpoints
+that do not arrive as they were; allocations and calls of the system that fail. It ends with 0 when it was told that its end has been heard, with 75 when
+it was not, with 2 for a wrong command line, and says what is wrong.
+
+usage: wire_trainer.py MOTIF_TRAIN MOTIF_TRAIN_FAULTS     MOTIF_FAULT_STRIDE=1 goes through every allocation; by default it is a part"""
+import hashlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "harness")]
+from daemon import TINY  # noqa: E402
+from played import Said, Server  # noqa: E402
+
+TRAIN, FAULTS = (os.path.abspath(path) for path in sys.argv[1:3])
+STRIDE = int(os.environ.get("MOTIF_FAULT_STRIDE", "0"))
+JOB = "01JD8AAAAAAAAAAAAAAAAAAAAA"
+LONG = 400000000
+PROBLEM = {"Content-Type": "application/problem+json"}
+SUMS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":exitcode=99", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def said(status, document=None, body=None):
+    body = json.dumps(document).encode() if body is None else body
+    return Said("", "", status, {"Content-Type": "application/json"} if status < 300 else PROBLEM, body)
+
+
+class Played:
+    """A daemon that grants one run and keeps what it is told. `instead` is asked first: (route, count of its requests, query) -> an answer, None for the
+    usual one, "hang up" for none at all."""
+
+    def __init__(self, instead=None, stored=(), **changes):
+        self.instead = instead or (lambda route, count, query: None)
+        self.job = {"epoch": 3, "kind": "sparling", "task": "train", "source_job": "", "source_checkpoint": 0, "threads": 0, "ranks": 1,
+                    "progress": None, "params": None, "config": json.dumps({**TINY, **changes.pop("config", {})}), **changes}
+        self.stored, self.part, self.announced = list(stored), b"", None
+        self.counts, self.reports, self.files, self.end, self.tokens = {}, [], {}, None, set()
+        self.lock = threading.Lock()
+
+    def answer(self, method, path, headers, body):
+        parts = urllib.parse.urlsplit(path)
+        query = dict(urllib.parse.parse_qsl(parts.query))
+        assert parts.path.startswith(f"/v1/jobs/{JOB}/run"), path
+        rest = parts.path[len(f"/v1/jobs/{JOB}/run"):].split("/")
+        route = {"": "hello"}.get(rest[-1] if len(rest) == 1 else rest[1], rest[1] if len(rest) > 1 else "")
+        route = {("checkpoints", "POST"): "announce", ("checkpoints", "GET"): "fetch" if len(rest) > 2 else "list"}.get((route, method), route)
+        with self.lock:
+            self.tokens.add(headers.get("Authorization"))
+            assert route == "hello" or query.get("epoch") == "3", path
+            self.counts[route] = self.counts.get(route, 0) + 1
+            other = self.instead(route, self.counts[route], query)
+            if other == "hang up":
+                return None
+            return other if other is not None else getattr(self, "on_" + route)(rest, query, body)
+
+    def on_hello(self, rest, query, body):
+        return said(200, self.job)
+
+    def on_list(self, rest, query, body):
+        rows = [{"seq": at + 1, "step": 1, "samples": 4, "density": 0.01, "accuracy": None, "stage_end": False, "bytes": len(data),
+                 "sha256": hashlib.sha256(data).hexdigest()} for at, data in enumerate(self.stored)]
+        return said(200, {"checkpoints": rows})
+
+    def on_fetch(self, rest, query, body):
+        return Said("", "", 200, {"Content-Type": "application/octet-stream"}, self.stored[int(rest[2]) - 1])
+
+    def on_announce(self, rest, query, body):
+        self.announced, self.part = json.loads(body), b""
+        return said(200, {"received": 0, "seq": 0})
+
+    def on_upload(self, rest, query, body):
+        if int(query["offset"]) == len(self.part):
+            self.part += body
+        seq = 0
+        if len(self.part) == self.announced["bytes"]:
+            assert hashlib.sha256(self.part).hexdigest() == self.announced["sha256"]
+            self.stored.append(self.part)
+            seq = len(self.stored)
+        return said(200, {"received": len(self.part), "seq": seq})
+
+    def on_reports(self, rest, query, body):
+        self.reports.append(json.loads(body))
+        return said(200, {"wish": "none", "draining": False})
+
+    def on_artifacts(self, rest, query, body):
+        self.files[rest[2]] = body
+        return said(200, {})
+
+    def on_end(self, rest, query, body):
+        self.end = json.loads(body)
+        return said(200, {})
+
+
+SERVER = Server()
+
+
+class Run:
+    def __init__(self, player, *words, program=TRAIN, token=b"motifrun_x\n", before=None, **environment):
+        """`before(process)` is called while it runs."""
+        self.player = player
+        command = [program, "--server", SERVER.play(player) if player else "http://127.0.0.1:1", "--job", JOB, "--token-input", *words]
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, **SUMS, **environment})
+        if before is None:
+            _, err = process.communicate(token, timeout=120)
+        else:
+            process.stdin.write(token)
+            process.stdin.close()
+            process.stdin = None
+            before(process)
+            _, err = process.communicate(timeout=120)
+        self.code, self.err = process.returncode, err.decode("utf-8", "replace")
+        self.end = player.end if player else None
+
+    def __repr__(self):
+        return f"exit code {self.code}, end {str(self.end)[:600]}, {self.player and self.player.counts}\n{self.err[-3000:]}"
+
+
+def expect(run, code, end=None, words=""):
+    assert run.code == code and (run.end or {}).get("end") == end, run
+    assert words in run.err or words in (run.end or {}).get("document", ""), run
+    return run
+
+
+def a_run():
+    player = Played()
+    run = expect(Run(player), 0, "succeeded")
+    assert player.tokens == {"Bearer motifrun_x"} and player.stored and player.files and player.reports
+    names = {name for report in player.reports for name in report["series"]}
+    assert "loss" in names, names
+    return json.loads(run.end["document"]), player
+
+
+def command_lines():
+    for words in ((), ("--server",), ("--server", "x"), ("--job", JOB), ("--server", "http://h", "--job", "short"), ("--nonsense",),
+                  *(("--server", "http://h", "--job", JOB, *more) for more in
+                    (("more",), ("--threads", "0"), ("--threads", "257"), ("--threads", "x"), ("--threads", ""), ("--memory", "-1"), ("--memory", "1k"),
+                     ("--buffer", "much"), ("--patience", "1000001"), ("--patience", "long"), ("--parent", "me")))):
+        got = subprocess.run([TRAIN, *words], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL)
+        assert got.returncode == 2 and "usage: motif-train" in got.stderr, (words, got)
+    got = subprocess.run([TRAIN, "--version"], capture_output=True, text=True, timeout=60)
+    assert got.returncode == 0 and got.stdout.startswith("motif-train "), got
+    expect(Run(None, "--kernels", "abacus"), 2, words="the kernels abacus are not known")
+    expect(Run(None, "--parent", "1"), 75, words="whoever started this is gone")
+    expect(Run(None, "--patience", "0"), 75, words="the daemon does not answer")
+    expect(Run(Played(), "--server", "ftp://h"), 75, words="http")
+    expect(Run(Played(), "--parent", str(os.getpid()), "--kernels", "ref", "--memory", str(4 << 30) if "address" not in VERSION else "0"), 0, "succeeded")
+    for words, code, text in ((("--under", "x", "true"), 75, "gone"), (("--under", "1", "true"), 75, "gone"), (("--under", str(os.getpid()), "true"), 0, ""),
+                              (("--under", "0", "/no/such"), 75, "cannot be started"), (("--under", str(os.getpid()), "sh", "-c", "exit 7"), 7, "")):
+        got = subprocess.run([TRAIN, *words], capture_output=True, text=True, timeout=60)
+        assert got.returncode == code and text in got.stderr, (words, got)
+
+
+def tokens():
+    """The first line of the input, or the environment, and nothing else."""
+    for token in (b"", b"\n", b"\nlater\n"):
+        expect(Run(Played(), token=token), 2, words="there is no token")
+    got = subprocess.run([TRAIN, "--server", "http://h", "--job", JOB], capture_output=True, text=True, timeout=60)
+    assert got.returncode == 2 and "there is no token" in got.stderr, got
+    player = Played()
+    expect(Run(player, token=b"without an end"), 0, "succeeded")
+    assert player.tokens == {"Bearer without an end"}
+    player = Played()
+    got = subprocess.run([TRAIN, "--server", SERVER.play(player), "--job", JOB], capture_output=True, text=True, timeout=120,
+                         env={**os.environ, **SUMS, "MOTIF_TRAIN_TOKEN": "of-the-environment"})
+    assert got.returncode == 0 and player.tokens == {"Bearer of-the-environment"}, got
+
+
+def hellos():
+    for answer, words in ((said(401, {"detail": "no"}), "another trainer has taken over"), (said(409, {}), "another trainer has taken over"),
+                          (said(404, {"detail": "no such job"}), "refuses (404): no such job"), (said(422, {"detail": 7}), "refuses (422): no reason given"),
+                          (said(403, body=b""), "refuses (403): no reason given"), (said(200, body=b"{"), "not understood"),
+                          (said(200, body=b"[]"), "not understood"), (said(200, body=b""), "not understood")):
+        expect(Run(Played(lambda route, count, query, answer=answer: answer)), 75, words=words)
+    for name in ("epoch", "kind", "config", "source_job"):
+        for value in (None, -7, {}, [1]):
+            expect(Run(Played(**({name: value} if name != "config" else {}), instead=None if name != "config" else
+                              lambda route, count, query, value=value: said(200, {"epoch": 3, "kind": "sparling", "source_job": "", "config": value}))),
+                   75, words="not understood")
+    expect(Run(Played(kind="no-such")), 0, "failed")
+    expect(Run(Played(config={"width": "wide"})), 0, "failed")
+    expect(Run(Played(config={"no_such": 1})), 0, "failed")
+    expect(Run(Played(task="evaluate", source_job="x", params="{}", instead=lambda route, count, query: None)), 0, "failed")
+    expect(Run(Played(threads=1e300, ranks=-1e300, source_checkpoint=1e300, epoch=3)), 0, "succeeded")
+
+
+def what_passes():
+    """A daemon that is busy, away or started anew while it trains."""
+    def stumbles(route, count, query):
+        if route in ("hello", "list", "end", "reports", "artifacts", "announce", "upload") and count == 1:
+            return {"hello": said(503, {}), "list": said(500, {}), "reports": "hang up", "announce": said(429, {}), "upload": said(404, {})}.get(route, "hang up")
+        return None
+    wanted, _ = a_run()
+    run = expect(Run(Played(stumbles)), 0, "succeeded")
+    assert run.player.counts["announce"] >= 3 and json.loads(run.end["document"])["weights_sha256"] == wanted["weights_sha256"], run
+
+
+def what_is_refused():
+    for route in ("reports", "announce", "upload", "artifacts"):
+        run = Run(Played(lambda at, count, query, route=route: said(422, {"detail": "not this"}) if at == route else None))
+        expect(run, 0, "failed", "not this")
+    for answer in ({}, {"received": 0}, {"received": "0", "seq": 0}, {"received": -1, "seq": 0}, {"received": 1e18, "seq": 0}, {"received": 0, "seq": -1},
+                   {"received": 0, "seq": 1e300}):
+        route = random.choice(("announce", "upload"))
+        expect(Run(Played(lambda at, count, query, route=route, answer=answer: said(200, answer) if at == route else None)), 0, "failed", "not understood")
+    for route, answer in (("reports", said(401, {})), ("announce", said(409, {})), ("upload", said(401, {})), ("end", said(409, {})), ("artifacts", said(401, {}))):
+        run = Run(Played(lambda at, count, query, route=route, answer=answer: answer if at == route else None))
+        assert run.code == 75 and run.end is None, run
+    expect(Run(Played(lambda at, count, query: said(422, {}) if at == "end" else None)), 75)
+    player = Played(lambda at, count, query: "hang up" if "end" in player.counts else None)  # gone, when everything is done
+    run = Run(player, "--patience", "1")
+    assert run.code == 75 and run.end is None, run
+
+
+def wishes():
+    for answer in ({"wish": "pause"}, {"wish": "cancel"}, {"wish": "none", "draining": True}):
+        player = Played(lambda at, count, query, answer=answer: said(200, answer) if at == "reports" and count > 2 else None, config={"total_samples": LONG})
+        expect(Run(player), 0, "yielded")
+        assert player.stored, "what it had is stored before it goes"
+    for body in (b"", b"{", b"[]", b'{"wish":7}'):
+        expect(Run(Played(lambda at, count, query, body=body: said(200, body=body) if at == "reports" else None)), 0, "succeeded")
+
+
+def signals():
+    def send(number, player):
+        def now(process):
+            until = time.monotonic() + 60
+            while len(player.reports) < 2 and time.monotonic() < until:
+                time.sleep(0.05)
+            process.send_signal(number)
+        return now
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+        player = Played(config={"total_samples": LONG})
+        expect(Run(player, before=send(number, player)), 0, "yielded")
+        assert player.stored
+    player = Played(config={"total_samples": LONG})  # what is queued again says nothing: the next one goes on
+    expect(Run(player, "--requeued", before=send(signal.SIGTERM, player)), 75)
+    assert player.stored
+    player = Played(config={"total_samples": LONG})  # two words of one wish
+    expect(Run(player, before=lambda process: (send(signal.SIGTERM, player)(process), process.send_signal(signal.SIGTERM))), 0, "yielded")
+
+
+def checkpoints():
+    """One goes on with what is stored, if it arrives as it was."""
+    whole, player = a_run()
+    first = player.stored[0]
+    run = expect(Run(Played(stored=[first])), 0, "succeeded")
+    assert json.loads(run.end["document"])["weights_sha256"] == whole["weights_sha256"]
+    short = Said("", "", 200, {"Content-Type": "application/octet-stream"}, first, cut=len(first) // 2)
+    run = expect(Run(Played(lambda at, count, query: short if at == "fetch" and count < 3 else None, stored=[first])), 0, "succeeded")
+    assert run.player.counts["fetch"] > 3, run
+    assert json.loads(run.end["document"])["weights_sha256"] == whole["weights_sha256"]
+    other = Said("", "", 200, {"Content-Type": "application/octet-stream"}, first[:-1] + b"x")
+    run = expect(Run(Played(lambda at, count, query: other if at == "fetch" else None, stored=[first])), 0, "failed", "does not arrive as it was stored")
+    assert run.player.counts["fetch"] == 5
+    expect(Run(Played(stored=[b"no checkpoint"])), 0, "failed")
+    expect(Run(Played(stored=[first[:len(first) // 2]])), 0, "failed")
+    for rows in (None, {}, "x"):
+        expect(Run(Played(lambda at, count, query, rows=rows: said(200, {"checkpoints": rows}) if at == "list" else None)), 0, "failed", "not understood")
+    for row in ({}, 7, {"seq": 1e300, "bytes": -1, "sha256": 4}, {"seq": 1, "step": "x", "bytes": 1e300, "sha256": "zz"}):
+        run = Run(Played(lambda at, count, query, row=row: said(200, {"checkpoints": [row]}) if at == "list" else None,
+                         stored=[first]))
+        assert run.code == 0 and run.end["end"] == "failed", run
+    run = Run(Played(lambda at, count, query: said(200, {"checkpoints": []}) if at == "list" else None, task="evaluate", source_job=JOB, source_checkpoint=4,
+                     params="{}"))
+    expect(run, 0, "failed", "no such checkpoint")
+    run = expect(Run(Played(stored=[first], task="evaluate", source_job=JOB, source_checkpoint=1, params=json.dumps({"samples": 8, "seed": -2}))), 0, "succeeded")
+    assert run.player.counts["fetch"] >= 1
+
+
+def small_memory():
+    """What waits for the daemon stays below --buffer, and a limit on memory ends the run and not the machine."""
+    expect(Run(Played(), "--buffer", "1"), 0, "succeeded")
+    if "address" not in VERSION and "thread" not in VERSION:
+        run = Run(Played(), "--memory", str(16 << 20))
+        assert run.code in (0, 75) and (run.end is None or run.end["end"] == "failed"), run
+
+
+def fault(text, wanted, folder):
+    """How many more it would have taken; None: it came to that."""
+    mark = os.path.join(folder, "said")
+    run = Run(Played(config={"total_samples": 20}), "--patience", "20", program=FAULTS, MOTIF_FAULT=text, MOTIF_FAULT_SAID=mark)
+    assert run.code in (0, 2, 75) and "Sanitizer" not in run.err and "runtime error" not in run.err, (text, run)
+    if run.code == 0:
+        assert run.end["end"] == "failed" or json.loads(run.end["document"])["weights_sha256"] == wanted["weights_sha256"], (text, run)
+    else:
+        assert run.err, (text, run)
+    with open(mark) as file:
+        told = file.read().split()
+    return None if told[0] == "yes" else int(told[1])
+
+
+def faults():
+    dice = random.Random(3)
+    wanted = json.loads(expect(Run(Played(config={"total_samples": 20})), 0, "succeeded").end["document"])
+    with tempfile.TemporaryDirectory() as folder:
+        for kind, few in (("memory", 8), ("call", 4)):
+            many = 1 << 30
+            took = many - fault(f"{kind}:{many}", wanted, folder)
+            places = range(dice.randrange(STRIDE), took, STRIDE) if STRIDE else sorted(dice.sample(range(took), min(few, took)))
+            happened = sum(fault(f"{kind}:{at}", wanted, folder) is None for at in places)
+            print(f"ok {happened} of {took} {kind}", flush=True)
+
+
+VERSION = subprocess.run([TRAIN, "--version"], capture_output=True, text=True).stdout
+
+
+def main():
+    for check in (a_run, command_lines, tokens, hellos, what_passes, what_is_refused, wishes, signals, checkpoints, small_memory, faults):
+        if sys.argv[3:] and check.__name__ not in sys.argv[3:]:
+            continue
+        begun = time.monotonic()
+        check()
+        print(f"ok {check.__name__} {time.monotonic() - begun:.1f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
