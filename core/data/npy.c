@@ -40,7 +40,7 @@ static float float_value(uint64_t bits, size_t size)
     if (size == 2)
         return half_value(bits);
     if (size == 4) {
-        memcpy(&single, &low, sizeof single);
+        memcpy(&single, &low, sizeof low);
         return single;
     }
     memcpy(&wide, &bits, sizeof wide);

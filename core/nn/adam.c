@@ -182,7 +182,7 @@ int64_t adam_updates(const struct adam *adam)
 
 enum status adam_pack_as(struct adam *adam, const char *prefix, struct pack *pack, struct error *err)
 {
-    enum pack_type type = sizeof(real) == sizeof(float) ? PACK_F32 : PACK_F64;
+    enum pack_type type = sizeof(real) == 4 ? PACK_F32 : PACK_F64;
     for (int which = 0; which < 2; which++) {
         size_t at = 0;
         for (size_t i = 0; i < params_arrays(adam->params); i++) {

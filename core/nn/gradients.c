@@ -4,7 +4,7 @@
 
 enum { LEAST = 16384, FLAGS = 1024 }; /* reals that are worth a message of their own; arrays whose flags go in one */
 
-static const enum comm_type TYPE = sizeof(real) == sizeof(float) ? COMM_F32 : COMM_F64;
+static const enum comm_type TYPE = sizeof(real) == 4 ? COMM_F32 : COMM_F64;
 
 static void done_from(void *context, const struct weight *first)
 {

@@ -306,7 +306,7 @@ void params_copy(struct params *to, const struct params *from)
 
 enum status params_pack(struct params *params, struct pack *pack, struct error *err)
 {
-    enum pack_type type = sizeof(real) == sizeof(float) ? PACK_F32 : PACK_F64;
+    enum pack_type type = sizeof(real) == 4 ? PACK_F32 : PACK_F64;
     for (int state = 0; state < 2; state++) {
         for (size_t i = 0; i < params->count; i++) {
             struct param *p = params->arrays[i];

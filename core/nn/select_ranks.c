@@ -9,7 +9,7 @@ enum { DIGIT = 11, BUCKETS = 1 << DIGIT, BITS = 8 * (int)sizeof(real) };
 /* Unsigned numbers in the order of the reals. */
 static uint64_t key_of(real x)
 {
-    if (sizeof(real) == sizeof(float)) {
+    if (sizeof(real) == 4) {
         uint32_t bits;
         memcpy(&bits, &x, sizeof bits);
         return bits >> 31 ? (uint32_t)~bits : bits | UINT32_C(1) << 31;
@@ -22,7 +22,7 @@ static uint64_t key_of(real x)
 static real real_of(uint64_t key)
 {
     real x;
-    if (sizeof(real) == sizeof(float)) {
+    if (sizeof(real) == 4) {
         uint32_t bits = key >> 31 ? (uint32_t)key & ~(UINT32_C(1) << 31) : ~(uint32_t)key;
         memcpy(&x, &bits, sizeof bits);
         return x;

@@ -620,7 +620,7 @@ static const char *part(const struct sparse *s, const char *what, char out[2 * P
 enum status sparse_pack(struct sparse *s, struct pack *pack, struct error *err)
 {
     char name[2 * PACK_NAME];
-    enum pack_type type = sizeof(real) == sizeof(float) ? PACK_F32 : PACK_F64;
+    enum pack_type type = sizeof(real) == 4 ? PACK_F32 : PACK_F64;
     uint64_t dim[4] = {(uint64_t)s->groups, (uint64_t)s->keep}, channels[1] = {(uint64_t)s->config.channels};
     enum status status = pack_add(pack, PACK_STATE, PACK_F64, part(s, "times", name), 1, channels, s->times, err);
     if (status == STATUS_OK)

@@ -2,7 +2,8 @@
 """How far the loss curve of 2 and 4 ranks is from that of one over 200 updates, for every method, as a table: in stretches, each from what one rank
 has saved (10 updates of SPARLING, 20 of others, which report a loss so often), and left alone from the first update on.
 
-usage: rank_curves.py RANKS [NAME ...]     RANKS: build/tests/reproduce/ranks; NAME: rows whose name begins so; wants mpirun"""
+usage: rank_curves.py RANKS [--alone] [NAME ...]     RANKS: build/tests/reproduce/ranks, or ranks_double for the whole core in double; --alone:
+no stretches; NAME: rows whose name begins so; wants mpirun"""
 import os
 import subprocess
 import sys
@@ -19,6 +20,7 @@ ROWS = [("SPARLING, dropout, density 0.4", "sparling", 10, TINY + "dropout=0.1 d
         ("environments, linear", "environments", 20, TREE),
         ("environments, MLP", "environments", 20, TREE + "encoder=mlp psi=tanh hidden=16"),
         ("pathways, curves", "pathways", 0, "filters=2 filter_length=64 length=256 nonzeros=1,2,4 trials=60 draws=5")]
+ALONE, NAMES = "--alone" in sys.argv[2:], tuple(name for name in sys.argv[2:] if name != "--alone")
 os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1"})
 
 
@@ -38,17 +40,18 @@ def row(name, kind, stretch, settings):
     one = curve(run(1, kind, settings))
     for ranks in 2, 4:
         apart = "the same bits"
-        if stretch:
+        if stretch and not ALONE:
             apart = run(ranks, kind, settings, "--stretch", str(stretch))[-1].split()[-1]
         other = curve(run(ranks, kind, settings))
         assert len(other) == len(one) > 0, name
         alone = max(abs(a - b) / abs(a) for a, b in zip(one, other))
         assert stretch or alone == 0, name
         cells += [apart, f"{alone:.1e}" if stretch else apart]
-    print("| " + " | ".join([name, cells[0], cells[2], cells[1], cells[3]]) + " |", flush=True)
+    print("| " + " | ".join([name] + ([] if ALONE else [cells[0], cells[2]]) + [cells[1], cells[3]]) + " |", flush=True)
 
 
-print("| | 2 ranks, by stretches | 4 ranks | 2 ranks, left alone | 4 ranks |\n| --- | --- | --- | --- | --- |")
+heads = ["", *([] if ALONE else ["2 ranks, by stretches", "4 ranks"]), "2 ranks, left alone", "4 ranks"]
+print("| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads))
 for wanted in ROWS:
-    if not sys.argv[2:] or wanted[0].startswith(tuple(sys.argv[2:])):
+    if not NAMES or wanted[0].startswith(NAMES):
         row(*wanted)

@@ -197,7 +197,7 @@ static enum status whole(const struct rank_course *course, struct comm *comm, st
     if (!status)
         status = agree(comm, w, same, err);
     for (int i = 0; !status && comm_rank(comm) == 0 && i < w->losses; i++)
-        printf("%d %.9g\n", i, w->loss[i]);
+        printf("%d %.17g\n", i, w->loss[i]);
     if (!status && comm_rank(comm) == 0)
         printf("%lld updates in %.1f s, weights %s\n", (long long)w->updates, w->seconds, w->weights);
     return status;
