@@ -14,14 +14,12 @@ static const char *text_of(const cJSON *object, const char *name)
 /* {"NAME": [[step, value or null], ...]}. */
 static enum status read_points(struct exchange *x, const cJSON *list, struct storage_series *series, struct error *err)
 {
-    const cJSON *item;
     series->name = list->string;
     series->points = arena_zalloc(&x->arena, (size_t)cJSON_GetArraySize(list) + 1, sizeof *series->points);
     if (series->points == NULL) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for metrics");
     }
-    cJSON_ArrayForEach(item, list)
-    {
+    JSON_EACH(item, list) {
         const cJSON *step = cJSON_GetArrayItem(item, 0), *value = cJSON_GetArrayItem(item, 1);
         if (cJSON_GetArraySize(item) != 2 || !cJSON_IsNumber(step) || step->valuedouble != floor(step->valuedouble) ||
             fabs(step->valuedouble) > JSON_INTEGER) {
@@ -36,7 +34,6 @@ static enum status read_points(struct exchange *x, const cJSON *list, struct sto
 static enum status read_metrics(struct exchange *x, const struct bundle *bundle, struct storage_import *import,
                                 struct error *err)
 {
-    const cJSON *list;
     enum status status = STATUS_OK;
     struct storage_series *series =
         arena_zalloc(&x->arena, (size_t)cJSON_GetArraySize(bundle->metrics) + 1, sizeof *series);
@@ -44,8 +41,7 @@ static enum status read_metrics(struct exchange *x, const struct bundle *bundle,
     if (series == NULL) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for metrics");
     }
-    cJSON_ArrayForEach(list, bundle->metrics)
-    {
+    JSON_EACH(list, bundle->metrics) {
         if (status == STATUS_OK) {
             status = read_points(x, list, &series[import->series_count++], err);
         }

@@ -71,12 +71,10 @@ static enum status read_manifest(struct bundle *bundle, struct error *err)
 static enum status check_member(const struct bundle *bundle, const struct safetensors_tensor *tensor, const cJSON **member,
                                 struct error *err)
 {
-    const cJSON *item;
     char pointer[PACK_NAME + 8] = "";
     json_pointer_add(pointer, sizeof pointer, tensor->name, strlen(tensor->name));
     *member = NULL;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(bundle->manifest, "members"))
-    {
+    JSON_EACH(item, cJSON_GetObjectItemCaseSensitive(bundle->manifest, "members")) {
         const char *name = text_of(item, "name");
         if (name != NULL && strcmp(name, tensor->name) == 0) {
             *member = item;
@@ -125,9 +123,7 @@ static const struct safetensors_tensor *find_stream(const struct bundle *bundle,
 
 static double accuracy_of(const struct bundle *bundle, const char *name)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, cJSON_GetObjectItemCaseSensitive(bundle->manifest, "members"))
-    {
+    JSON_EACH(item, cJSON_GetObjectItemCaseSensitive(bundle->manifest, "members")) {
         const char *own = text_of(item, "name");
         if (own != NULL && strcmp(own, name) == 0) {
             return number_of(item, "accuracy");
@@ -171,7 +167,7 @@ static enum status take_link(struct bundle *bundle, const cJSON *link, char chai
 
 static enum status check_chain(struct bundle *bundle, struct error *err)
 {
-    const cJSON *links = cJSON_GetObjectItemCaseSensitive(bundle->attestation, "checkpoints"), *link;
+    const cJSON *links = cJSON_GetObjectItemCaseSensitive(bundle->attestation, "checkpoints");
     const char *origin = text_of(bundle->attestation, "origin"), *last = text_of(bundle->attestation, "chain");
     char chain[HASH_TEXT];
     bundle->checkpoints = calloc((size_t)cJSON_GetArraySize(links) + 1, sizeof *bundle->checkpoints);
@@ -181,8 +177,7 @@ static enum status check_chain(struct bundle *bundle, struct error *err)
     if (origin == NULL || last == NULL || strcmp(origin, chain) != 0) {
         return changed(AT "manifest", "the configuration", err);
     }
-    cJSON_ArrayForEach(link, links)
-    {
+    JSON_EACH(link, links) {
         enum status status = take_link(bundle, link, chain, err);
         if (status != STATUS_OK) {
             return status;

@@ -20,10 +20,8 @@ struct comparing {
 static enum status read_request(struct exchange *x, const cJSON *body, struct comparing *c, struct api_faults *faults,
                                 struct error *err)
 {
-    const cJSON *item;
     c->samples = SAMPLES_DEFAULT;
-    cJSON_ArrayForEach(item, body)
-    {
+    JSON_EACH(item, body) {
         if (strcmp(item->string, "samples") == 0) {
             (void)job_integer_read(item, "/samples", 1, SAMPLES_MAX, &c->samples, faults);
         } else if (strcmp(item->string, "with") != 0) {

@@ -123,9 +123,7 @@ static void add_check_fault(void *context, const char *field, const char *detail
 void config_read_object(const struct method *method, const cJSON *object, const char *prefix, void *config,
                         struct api_faults *faults)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, object)
-    {
+    JSON_EACH(item, object) {
         char pointer[128];
         fault_pointer(pointer, prefix, item->string);
         const struct config_field *field = config_find(&method->config, item->string);

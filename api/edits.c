@@ -32,9 +32,7 @@ static bool place(const cJSON *value, int64_t *row, int64_t *col)
 /* Every member is one of the names. */
 static bool only(const cJSON *object, const char *const *names)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, object)
-    {
+    JSON_EACH(item, object) {
         const char *const *name = names;
         while (*name != NULL && strcmp(*name, item->string) != 0) {
             name++;
@@ -89,7 +87,6 @@ static enum status read_edit(const cJSON *item, const char *pointer, struct meth
 
 enum status edits_from_json(const cJSON *list, const char *pointer, struct method_edit **edits, size_t *count, struct error *err)
 {
-    const cJSON *item;
     enum status status = STATUS_OK;
     *count = 0;
     if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > EDITS_MAX) {
@@ -99,8 +96,7 @@ enum status edits_from_json(const cJSON *list, const char *pointer, struct metho
     if (*edits == NULL) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for changes");
     }
-    cJSON_ArrayForEach(item, list)
-    {
+    JSON_EACH(item, list) {
         char at[160];
         (void)snprintf(at, sizeof at, "%s/%zu", pointer, *count);
         if (status == STATUS_OK) {

@@ -36,9 +36,7 @@ static void copy_value(const struct sink *out, const char *key, const cJSON *val
 
 static void copy_members(const struct sink *out, const cJSON *value)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, value)
-    {
+    JSON_EACH(item, value) {
         copy_value(out, item->string, item);
     }
 }
@@ -104,9 +102,7 @@ struct evaluation_request {
 static void read_request(const cJSON *body, struct evaluation_request *request, struct api_faults *faults)
 {
     *request = (struct evaluation_request){SAMPLES_DEFAULT, SEED_TEST, {.by = STORAGE_LATEST}};
-    const cJSON *item;
-    cJSON_ArrayForEach(item, body)
-    {
+    JSON_EACH(item, body) {
         if (strcmp(item->string, "samples") == 0) {
             (void)job_integer_read(item, "/samples", 1, SAMPLES_MAX, &request->samples, faults);
         } else if (strcmp(item->string, "seed") == 0) {

@@ -178,9 +178,7 @@ static enum status read_nested(struct nested *n, const cJSON *list, int depth)
         return nested_fault(n, "must have at most four dimensions");
     }
     int64_t size = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, list)
-    {
+    JSON_EACH(item, list) {
         size++;
         if (cJSON_IsArray(item)) {
             enum status status = read_nested(n, item, depth + 1);
@@ -340,10 +338,8 @@ static enum status read_list(const cJSON *list, struct inputs *inputs, struct ap
         api_faults_add(faults, "/inputs", "must have at most %d inputs; got %d", INPUTS_MAX, cJSON_GetArraySize(list));
         return STATUS_OK;
     }
-    const cJSON *item;
     int index = 0;
-    cJSON_ArrayForEach(item, list)
-    {
+    JSON_EACH(item, list) {
         char pointer[40];
         struct error fault;
         error_clear(&fault);
@@ -361,9 +357,8 @@ static enum status read_list(const cJSON *list, struct inputs *inputs, struct ap
 enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
                              struct api_faults *faults, struct error *err)
 {
-    const cJSON *item, *list = NULL;
-    cJSON_ArrayForEach(item, body)
-    {
+    const cJSON *list = NULL;
+    JSON_EACH(item, body) {
         if (strcmp(item->string, "inputs") == 0) {
             list = item;
         } else if (strcmp(item->string, "checkpoint") == 0) {

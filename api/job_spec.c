@@ -173,10 +173,9 @@ static void read_from(struct reading *r, const cJSON *value)
         api_faults_add(r->faults, "/from", "must be an object with job and checkpoint; got %s", json_type_name(value));
         return;
     }
-    const cJSON *item, *job = NULL;
+    const cJSON *job = NULL;
     r->spec->from_checkpoint = (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
-    cJSON_ArrayForEach(item, value)
-    {
+    JSON_EACH(item, value) {
         char pointer[128];
         fault_pointer(pointer, "/from", item->string);
         if (strcmp(item->string, "job") == 0) {
@@ -250,9 +249,7 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
             api_faults_add(faults, "/kind", "is needed; GET /v1/kinds lists what there is");
         }
     }
-    const cJSON *item;
-    cJSON_ArrayForEach(item, root)
-    {
+    JSON_EACH(item, root) {
         struct name_guess guess = {.given = item->string};
         size_t m = 0;
         for (; m < MEMBERS && strcmp(members[m].name, item->string) != 0; m++) {

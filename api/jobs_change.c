@@ -46,9 +46,7 @@ static bool expected_version(struct exchange *x, const struct storage_job *job, 
 static void read_patch(const cJSON *body, struct storage_job_patch *patch, char name[STORAGE_NAME], int *priority,
                        struct api_faults *faults)
 {
-    const cJSON *item;
-    cJSON_ArrayForEach(item, body)
-    {
+    JSON_EACH(item, body) {
         int64_t integer = 0;
         if (strcmp(item->string, "name") == 0) {
             name[0] = '\0';

@@ -353,12 +353,15 @@ enum status json_scan(const char *text, size_t bytes, struct error *err)
     return s.at == s.end ? STATUS_OK : fault(&s, STATUS_CORRUPT, "something follows the value");
 }
 
+const cJSON *json_first(const cJSON *group)
+{
+    return group != NULL ? group->child : NULL;
+}
+
 static enum status check_twins(const cJSON *value, struct step *way, int depth, struct error *err)
 {
     size_t index = 0;
-    const cJSON *item;
-    cJSON_ArrayForEach(item, value)
-    {
+    JSON_EACH(item, value) {
         way[depth] = (struct step){item->string, item->string != NULL ? strlen(item->string) : 0, index++};
         if (cJSON_IsObject(value)) {
             for (const cJSON *other = value->child; other != item; other = other->next) {
@@ -413,18 +416,15 @@ void json_canonical(const cJSON *value, struct buf *out)
         json_write_number(out, value->valuedouble + 0.0); /* -0 is 0 */
     } else if (cJSON_IsArray(value)) {
         buf_text(out, "[");
-        const cJSON *item;
-        cJSON_ArrayForEach(item, value)
-        {
+        JSON_EACH(item, value) {
             buf_text(out, item == value->child ? "" : ",");
             json_canonical(item, out);
         }
         buf_text(out, "]");
     } else if (cJSON_IsObject(value)) {
-        const cJSON *sorted[JSON_MEMBERS], *item;
+        const cJSON *sorted[JSON_MEMBERS];
         size_t count = 0;
-        cJSON_ArrayForEach(item, value)
-        {
+        JSON_EACH(item, value) {
             if (count < JSON_MEMBERS) {
                 sorted[count++] = item;
             }

@@ -38,6 +38,10 @@ void json_canonical(const cJSON *value, struct buf *out);
  * character boundary when it is full. */
 void json_pointer_add(char *pointer, size_t size, const char *token, size_t token_bytes);
 
+/* The first of an object's members or a list's items; NULL where there is none, and of NULL. */
+const cJSON *json_first(const cJSON *group);
+#define JSON_EACH(item, group) for (const cJSON *item = json_first(group); item != NULL; item = item->next)
+
 /* "a number", "text", "an object", ... */
 const char *json_type_name(const cJSON *value);
 

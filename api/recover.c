@@ -87,13 +87,13 @@ static void read_layer(struct recovery *r, const cJSON *layer)
 
 static void read_model(struct recovery *r, const cJSON *model)
 {
-    const cJSON *layers = cJSON_GetObjectItemCaseSensitive(model, "layers"), *layer;
+    const cJSON *layers = cJSON_GetObjectItemCaseSensitive(model, "layers");
     if (!cJSON_IsObject(model) || cJSON_GetArraySize(model) != 1 || !cJSON_IsArray(layers) || layers->child == NULL ||
         cJSON_GetArraySize(layers) > LAYERS_MAX) {
         api_faults_add(r->faults, "/model", "must be an object with a list of 1 to %d layers", LAYERS_MAX);
         return;
     }
-    cJSON_ArrayForEach(layer, layers) { read_layer(r, layer); }
+    JSON_EACH(layer, layers) { read_layer(r, layer); }
 }
 
 static void read_signal(struct recovery *r, const cJSON *signal)
@@ -150,9 +150,7 @@ static void read_code(struct recovery *r, const cJSON *code)
         (void)error_set(&r->failure, STATUS_NO_MEMORY, NULL, "no memory for a code");
         return;
     }
-    const cJSON *spike;
-    cJSON_ArrayForEach(spike, code)
-    {
+    JSON_EACH(spike, code) {
         char pointer[40];
         double values[4] = {0};
         bool good = cJSON_IsArray(spike) && cJSON_GetArraySize(spike) == members;
@@ -172,11 +170,9 @@ static void read_code(struct recovery *r, const cJSON *code)
 
 static void read_nonzeros(struct recovery *r, const cJSON *list)
 {
-    const cJSON *item;
     size_t count = 0;
     bool good = cJSON_IsArray(list) && cJSON_GetArraySize(list) <= LAYERS_MAX;
-    cJSON_ArrayForEach(item, list)
-    {
+    JSON_EACH(item, list) {
         good = good && whole(item, JSON_INTEGER);
         if (good) {
             r->nonzeros[count++] = (int64_t)item->valuedouble;
@@ -204,9 +200,7 @@ static void read_options(struct recovery *r, const cJSON *config, struct error *
 static void check_members(struct recovery *r, const cJSON *body)
 {
     static const char *const names[] = {"model", "job", "checkpoint", "layers", "signal", "code", "length", "nonzeros", "config"};
-    const cJSON *item;
-    cJSON_ArrayForEach(item, body)
-    {
+    JSON_EACH(item, body) {
         struct name_guess guess = {.given = item->string};
         bool known = false;
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -272,10 +266,8 @@ static void choose_layers(struct recovery *r, const struct method_model *model, 
         api_faults_add(r->faults, "/layers", "must be a list of 1 to %d names of layers", LAYERS_MAX);
         return;
     }
-    const cJSON *name;
     int index = 0;
-    cJSON_ArrayForEach(name, names)
-    {
+    JSON_EACH(name, names) {
         size_t i = 0;
         char pointer[40];
         (void)snprintf(pointer, sizeof pointer, "/layers/%d", index++);

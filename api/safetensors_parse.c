@@ -60,7 +60,6 @@ static bool whole(const cJSON *value, uint64_t *out)
 /* *elements: of the shape. */
 static enum status read_shape(const cJSON *shape, struct safetensors_tensor *tensor, uint64_t *elements, struct error *err)
 {
-    const cJSON *side;
     *elements = 1;
     for (int d = 0; d < 4; d++) {
         tensor->dim[d] = 1;
@@ -68,8 +67,7 @@ static enum status read_shape(const cJSON *shape, struct safetensors_tensor *ten
     if (!cJSON_IsArray(shape) || cJSON_GetArraySize(shape) > 4) {
         return fault(tensor->name, "shape", err, "must be a list of at most four sizes");
     }
-    cJSON_ArrayForEach(side, shape)
-    {
+    JSON_EACH(side, shape) {
         uint64_t size;
         if (!whole(side, &size) || (size > 0 && *elements > DATA_MAX / size)) {
             return fault(tensor->name, "shape", err, "must hold sizes that are whole numbers and not too large");
@@ -137,12 +135,10 @@ static enum status check_cover(const struct safetensors_content *content, uint64
 
 static enum status check_notes(const cJSON *notes, struct error *err)
 {
-    const cJSON *note;
     if (!cJSON_IsObject(notes)) {
         return fault("__metadata__", NULL, err, "must be an object of texts");
     }
-    cJSON_ArrayForEach(note, notes)
-    {
+    JSON_EACH(note, notes) {
         if (!cJSON_IsString(note)) {
             return fault("__metadata__", note->string, err, "must be text");
         }
@@ -152,15 +148,13 @@ static enum status check_notes(const cJSON *notes, struct error *err)
 
 static enum status read_head(struct safetensors_content *content, uint64_t data_bytes, struct error *err)
 {
-    const cJSON *item;
     enum status status = STATUS_OK;
     int members = cJSON_GetArraySize(content->head);
     content->tensors = calloc((size_t)members + 1, sizeof *content->tensors);
     if (content->tensors == NULL) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a table of tensors");
     }
-    cJSON_ArrayForEach(item, content->head)
-    {
+    JSON_EACH(item, content->head) {
         if (strcmp(item->string, "__metadata__") == 0) {
             content->notes = item;
             status = check_notes(item, err);

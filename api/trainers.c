@@ -222,14 +222,12 @@ static bool read_point(const cJSON *item, struct storage_point *point)
 static enum status read_series(struct exchange *x, const cJSON *series, struct storage_metric **out, size_t *count,
                                struct error *err)
 {
-    const cJSON *list, *item;
     size_t room = 0, at = 0;
     if (series != NULL && !cJSON_IsObject(series)) {
         return error_set(err, STATUS_INVALID, "/series", "must be an object with a list of points a name; got %s",
                          json_type_name(series));
     }
-    cJSON_ArrayForEach(list, series)
-    {
+    JSON_EACH(list, series) {
         room += (size_t)cJSON_GetArraySize(list);
     }
     struct storage_metric *points = *out = arena_zalloc(&x->arena, room + 1, sizeof *points);
@@ -237,16 +235,14 @@ static enum status read_series(struct exchange *x, const cJSON *series, struct s
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the points of a report");
     }
     *count = room;
-    cJSON_ArrayForEach(list, series)
-    {
+    JSON_EACH(list, series) {
         if (!cJSON_IsArray(list) || strlen(list->string) > SERIES_NAME) {
             return error_set(err, STATUS_INVALID, "/series",
                              "\"%.64s\" must be a list of points with a name of at most %d bytes", list->string,
                              SERIES_NAME);
         }
         size_t first = at;
-        cJSON_ArrayForEach(item, list)
-        {
+        JSON_EACH(item, list) {
             points[at].name = list->string;
             if (!read_point(item, &points[at++].point)) {
                 return error_set(
@@ -286,10 +282,8 @@ static enum status read_progress(const cJSON *item, const char **progress, struc
 static void pass_lines(struct exchange *x, const cJSON *lines)
 {
     static const char *const levels[] = {"debug", "info", "warn", "error"};
-    const cJSON *line;
     int count = 0;
-    cJSON_ArrayForEach(line, lines)
-    {
+    JSON_EACH(line, lines) {
         const cJSON *level = cJSON_GetArrayItem(line, 0), *text = cJSON_GetArrayItem(line, 1);
         for (int l = 0; cJSON_IsString(level) && cJSON_IsString(text) && count < LINES_MAX && l < 4; l++) {
             if (strcmp(level->valuestring, levels[l]) == 0) {
