@@ -46,6 +46,12 @@ void readers_close(struct storage *storage)
     r->count = 0;
 }
 
+static void end(struct db *db)
+{
+    if (!sqlite3_get_autocommit(db->handle))
+        (void)db_run(db, NULL, commit_sql, "");
+}
+
 struct db *reader_take(struct storage *storage)
 {
     struct readers *r = &storage->readers;
@@ -55,6 +61,7 @@ struct db *reader_take(struct storage *storage)
             if (!r->busy[i]) {
                 r->busy[i] = true;
                 pthread_mutex_unlock(&r->lock);
+                end(&r->db[i]); /* one that could not be ended before: its snapshot is old */
                 return &r->db[i];
             }
         pthread_cond_wait(&r->change, &r->lock);
@@ -70,16 +77,9 @@ void reader_give(struct storage *storage, struct db *db)
     pthread_mutex_unlock(&r->lock);
 }
 
-static void end(struct db *db)
-{
-    if (!sqlite3_get_autocommit(db->handle))
-        (void)db_run(db, NULL, commit_sql, "");
-}
-
 enum status reader_begin(struct storage *storage, struct db **db, struct error *err)
 {
     *db = reader_take(storage);
-    end(*db); /* one that could not be ended before */
     enum status status = db_run(*db, err, begin_sql, "");
     if (status != STATUS_OK) {
         reader_give(storage, *db);

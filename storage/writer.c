@@ -265,6 +265,8 @@ static void run_group(struct storage *storage, struct command *list, int synchro
     struct db *db = &storage->writer.db;
     struct error err;
     error_clear(&err);
+    if (!sqlite3_get_autocommit(db->handle)) /* one that could not be taken back before */
+        (void)db_run(db, NULL, rollback_sql, "");
     db->last_code = SQLITE_OK;
     enum status status = set_synchronous(storage, synchronous, &err);
     if (status == STATUS_OK)

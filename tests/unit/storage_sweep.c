@@ -47,6 +47,7 @@ static struct fixture *copied(const struct sweep_kind *kind)
     f->options.vfs = FAULT_VFS;
     f->options.maker = "tests";
     f->options.readers = 1;
+    f->options.queue_limit = 100;
     copy_file(made.path, f->path);
     return f;
 }

@@ -80,6 +80,18 @@ static enum status get_job(struct fixture *f)
     return status != STATUS_OK ? status : storage_job_wish(f->storage, made.paused, &wish, &f->err);
 }
 
+/* The key is known: the job is found, and nothing made. */
+static enum status submit_again(struct fixture *f)
+{
+    struct storage_submit in = {.kind = "sparling", .config = "{}", .key = "first"};
+    char id[STORAGE_ID];
+    enum storage_submit_outcome outcome = STORAGE_CREATED;
+    enum status status = storage_job_submit(f->storage, &in, id, &outcome, &f->err);
+    if (status == STATUS_OK)
+        say("%s %d", id, (int)outcome);
+    return status;
+}
+
 static enum status list_jobs(struct fixture *f)
 {
     static const struct storage_job_filter filters[] = {
@@ -450,6 +462,7 @@ static enum status audit(struct fixture *f)
 
 const struct sweep_call sweep_reads[] = {
     {"job", get_job, AS_IT_IS, false},
+    {"submit again", submit_again, AS_IT_IS, false},
     {"jobs", list_jobs, AS_IT_IS, false},
     {"owner's bytes", owner_bytes, AS_IT_IS, false},
     {"metrics", read_metrics, AS_IT_IS, false},

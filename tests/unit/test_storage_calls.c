@@ -272,6 +272,25 @@ static void every_opening(void **state)
     assert_int_equal(complaints, 0);
 }
 
+/* No random number for an id, no facts of the disk. */
+static void of_an_open_store(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID];
+    struct storage_submit in = {.kind = "sparling", .config = "{}"};
+    enum storage_submit_outcome outcome;
+    fixture_open(f);
+    fault_call_after(0, EIO, false);
+    REFUSED(STATUS_UNAVAILABLE, storage_job_submit(f->storage, &in, id, &outcome, &f->err));
+    assert_string_equal(fault_call_happened(), "getrandom");
+    assert_string_equal(id, "");
+    fault_call_after(0, EIO, false);
+    REFUSED(STATUS_UNAVAILABLE, storage_writable(f->storage, &f->err));
+    assert_string_equal(fault_call_happened(), "fstatvfs64");
+    OK(storage_writable(f->storage, &f->err));
+    submit(f, "sparling", 0, id);
+}
+
 static void every_copy(void **state)
 {
     struct fixture *f = *state;
@@ -318,6 +337,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_data_set, setup, teardown_sets),
         cmocka_unit_test_setup_teardown(swept, setup, teardown_sets),
         TEST_CLOSED(every_opening),
+        TEST_CLOSED(of_an_open_store),
         TEST_CLOSED(every_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,7 +35,7 @@ static void every(int (*sweep)(const struct sweep_call *, const struct sweep_kin
     for (size_t i = 0; i < count; i++)
         for (int k = 0; k < KINDS; k++)
             for (int forever = 0; forever < 2; forever++)
-                walked[k] += sweep(&calls[i], &kinds[k], forever, fault_stride(forever ? 7 : 1));
+                walked[k] += sweep(&calls[i], &kinds[k], forever, fault_stride(forever ? 15 : 1));
     print_message("%d answers, %d allocations\n", walked[ANSWER], walked[ALLOCATION]);
     assert_int_equal(complaints, 0);
     assert_true(walked[ANSWER] > least && walked[ALLOCATION] > 10);
