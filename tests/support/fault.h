@@ -24,6 +24,8 @@ bool fault_happened(void);
 
 /* In fault_libraries.c (`library_faults`). First thing in main(): before SQLite is used. */
 void fault_libraries(void);
+/* The same: SQLite's are let be, so that the places of the program and of cJSON are few. */
+void fault_spare_sqlite(bool spare);
 /* For what stands before an allocator of its own: whether this allocation is to fail. */
 bool fault_now(void);
 

@@ -1,16 +1,32 @@
 /* cJSON and SQLite allocate through hooks of their own. */
 #include "tests/support/fault.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <cjson/cJSON.h>
 #include <sqlite3.h>
 
 static sqlite3_mem_methods real;
+static atomic_bool spared;
 
-static void *sqlite_malloc(int bytes) { return fault_now() ? NULL : real.xMalloc(bytes); }
-static void *sqlite_realloc(void *at, int bytes) { return fault_now() ? NULL : real.xRealloc(at, bytes); }
-static void *counted_malloc(size_t bytes) { return malloc(bytes); }
+void fault_spare_sqlite(bool spare)
+{
+    atomic_store(&spared, spare);
+}
+
+static void *sqlite_malloc(int bytes)
+{
+    return !atomic_load(&spared) && fault_now() ? NULL : real.xMalloc(bytes);
+}
+static void *sqlite_realloc(void *at, int bytes)
+{
+    return !atomic_load(&spared) && fault_now() ? NULL : real.xRealloc(at, bytes);
+}
+static void *counted_malloc(size_t bytes)
+{
+    return malloc(bytes);
+}
 
 void fault_libraries(void)
 {
@@ -24,7 +40,8 @@ void fault_libraries(void)
     mine = real;
     mine.xMalloc = sqlite_malloc;
     mine.xRealloc = sqlite_realloc;
-    if (sqlite3_config(SQLITE_CONFIG_MALLOC, &mine) != SQLITE_OK || sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) != SQLITE_OK) {
+    if (sqlite3_config(SQLITE_CONFIG_MALLOC, &mine) != SQLITE_OK ||
+        sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0) != SQLITE_OK) {
         abort();
     }
 }

@@ -1,12 +1,37 @@
 #include "tests/unit/api_sweep.h"
 
+#include <sqlite3.h>
 #include <strings.h>
 
 #include "tests/support/fault.h"
+#include "tests/support/fault_sqlite.h"
 
 #define TRACE 400
 
 int complaints;
+
+static void arm_allocation(int place, bool forever)
+{
+    fault_spare_sqlite(false);
+    (forever ? fault_from : fault_after)(place);
+}
+
+static void arm_own(int place, bool forever)
+{
+    fault_spare_sqlite(true);
+    (forever ? fault_from : fault_after)(place);
+}
+
+static void arm_answer(int place, bool forever)
+{
+    fault_sqlite_after(place, SQLITE_NOMEM, forever);
+}
+
+const struct sweep_fault sweep_faults[SWEEP_FAULTS] = {
+    {"allocation", arm_allocation, fault_happened, 7},
+    {"allocation of the program", arm_own, fault_happened, 5},
+    {"answer of SQLite", arm_answer, fault_sqlite_happened, 5},
+};
 
 struct asked {
     const struct request_case *c;
@@ -81,12 +106,12 @@ struct answer sweep_ask(const struct sweep *s, const struct request_case *c, con
                                   .scope = API_SCOPE_ADMIN};
     struct api_response response;
     if (place >= 0) {
-        (forever ? fault_from : fault_after)(place);
+        s->fault->arm(place, forever);
     }
     api_handle(s->f->api, &request, &response);
     out.status = response.status;
     take_body(&response, &out, out.bytes);
-    out.failed = fault_happened();
+    out.failed = place >= 0 && s->fault->disarm();
     if (api_response_header(&response, "X-Request-Id") == NULL && !out.failed) {
         complain("%s %s: no id", c->method, target);
     }
@@ -95,12 +120,12 @@ struct answer sweep_ask(const struct sweep *s, const struct request_case *c, con
         cJSON *json;
         struct error err = {0};
         if (json_parse(out.bytes, out.count, &json, &err) != STATUS_OK) {
-            complain("%s %s, allocation %d: %d, not JSON: %.*s", c->method, target, place, out.status, (int)out.count,
+            complain("%s %s, %s %d: %d, not JSON: %.*s", c->method, target, s->fault->name, place, out.status, (int)out.count,
                      out.bytes);
         }
         const cJSON *status = cJSON_GetObjectItem(json, "status");
         if (strstr(type, "problem") != NULL && (!cJSON_IsNumber(status) || status->valueint != out.status)) {
-            complain("%s %s, allocation %d: a problem that is none: %.*s", c->method, target, place, (int)out.count,
+            complain("%s %s, %s %d: a problem that is none: %.*s", c->method, target, s->fault->name, place, (int)out.count,
                      out.bytes);
         }
         cJSON_Delete(json);
@@ -126,13 +151,13 @@ int sweep_read(const struct sweep *s, const struct request_case *c, const char *
         failed = a.failed;
         walked += failed;
         if (a.status != c->status && (!failed || a.status < 500)) {
-            complain("%s %s, allocations %s %d: %d %.*s", c->method, c->target, sweep_mode(forever), place, a.status,
+            complain("%s %s, %s %s %d: %d %.*s", c->method, c->target, s->fault->name, sweep_mode(forever), place, a.status,
                      (int)(a.count < TRACE ? a.count : TRACE), a.bytes);
         }
         if (c->same && a.status == c->status &&
             (a.count != right.count || memcmp(a.bytes, right.bytes, a.count) != 0)) {
-            complain("%s %s, allocations %s %d: another answer\n%.*s\n%.*s", c->method, c->target,
-                     sweep_mode(forever), place, (int)(a.count < TRACE ? a.count : TRACE), a.bytes,
+            complain("%s %s, %s %s %d: another answer\n%.*s\n%.*s", c->method, c->target,
+                     s->fault->name, sweep_mode(forever), place, (int)(a.count < TRACE ? a.count : TRACE), a.bytes,
                      (int)(right.count < TRACE ? right.count : TRACE), right.bytes);
         }
         free(a.bytes);

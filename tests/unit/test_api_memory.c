@@ -230,12 +230,12 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
             whole = changed;
         }
         if (a.status != c->status && (!a.failed || a.status < 500)) {
-            complain("%s %s, allocations %s %d: %d %.*s", c->method, c->target, sweep_mode(forever), place, a.status, (int)a.count, a.bytes);
+            complain("%s %s, %s %s %d: %d %.*s", c->method, c->target, b->sweep.fault->name, sweep_mode(forever), place, a.status, (int)a.count, a.bytes);
         }
         bool done = equal(&changed, &whole);
         if (!done && (a.status == c->status || !equal(&changed, &none))) {
-            complain("%s %s, allocations %s %d: %d, and neither done nor not: '%s' of '%s', jobs %+d keys %+d checkpoints %+d links %+d "
-                     "artifacts %+d series %+d broken %+d sets %+d", c->method, c->target, sweep_mode(forever), place, a.status, changed.subject,
+            complain("%s %s, %s %s %d: %d, and neither done nor not: '%s' of '%s', jobs %+d keys %+d checkpoints %+d links %+d "
+                     "artifacts %+d series %+d broken %+d sets %+d", c->method, c->target, b->sweep.fault->name, sweep_mode(forever), place, a.status, changed.subject,
                      whole.subject, (int)changed.count[0], (int)changed.count[1], (int)changed.count[2], (int)changed.count[3],
                      (int)changed.count[4], (int)changed.count[5], (int)changed.count[6], (int)changed.count[7]);
         }
@@ -244,12 +244,12 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
             a = sweep_ask(&b->sweep, c, id, -1, false);
             bool gone = done && (a.status == 404 || a.status == 409);
             if (a.status != c->status && a.status != 200 && !gone) {
-                complain("%s %s again after %s %d: %d %.*s", c->method, c->target, sweep_mode(forever), place, a.status, (int)a.count, a.bytes);
+                complain("%s %s again after %s %s %d: %d %.*s", c->method, c->target, b->sweep.fault->name, sweep_mode(forever), place, a.status, (int)a.count, a.bytes);
             }
             after = look(b->f, id);
             changed = change(&before, &after);
             if (!equal(&changed, &whole)) {
-                complain("%s %s again after %s %d: '%s' of '%s'", c->method, c->target, sweep_mode(forever), place, changed.subject,
+                complain("%s %s again after %s %s %d: '%s' of '%s'", c->method, c->target, b->sweep.fault->name, sweep_mode(forever), place, changed.subject,
                          whole.subject);
             }
             free(a.bytes);
@@ -330,13 +330,13 @@ static int teardown(void **state)
 
 static void test_reads(void **state)
 {
-    const struct bench *b = *state;
+    struct bench *b = *state;
     complaints = 0;
-    int stride = fault_stride(1);
     for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
-        for (int forever = 0; forever < 2; forever++) {
-            int walked = sweep_read(&b->sweep, &reads[i], b->job, forever, stride);
-            print_message("%-4s %-40.40s %s: %d\n", reads[i].method, reads[i].target, sweep_mode(forever), walked);
+        for (int k = 0; k < 2 * SWEEP_FAULTS; k++) {
+            b->sweep.fault = &sweep_faults[k / 2];
+            int walked = sweep_read(&b->sweep, &reads[i], b->job, k % 2, fault_stride(1));
+            print_message("%-4s %-40.40s %s %s: %d\n", reads[i].method, reads[i].target, b->sweep.fault->name, sweep_mode(k % 2), walked);
         }
     }
     assert_int_equal(complaints, 0);
@@ -344,13 +344,14 @@ static void test_reads(void **state)
 
 static void test_writes(void **state)
 {
+    struct bench *b = *state;
     complaints = 0;
-    int stride = fault_stride(7);
     for (size_t i = 0; i < sizeof writes / sizeof writes[0]; i++) {
-        for (int forever = 0; forever < 2; forever++) {
-            int walked = sweep_write(*state, &writes[i], forever, stride);
-            print_message("%-4s %-40.40s %s: %d\n", writes[i].method, writes[i].target, sweep_mode(forever), walked);
-            assert_true(walked > 1);
+        for (int k = 0; k < 2 * SWEEP_FAULTS; k++) {
+            const struct sweep_fault *fault = &sweep_faults[k / 2];
+            b->sweep.fault = fault;
+            int walked = sweep_write(b, &writes[i], k % 2, fault_stride(fault->stride * (k % 2 ? 5 : 1)));
+            print_message("%-4s %-40.40s %s %s: %d\n", writes[i].method, writes[i].target, fault->name, sweep_mode(k % 2), walked);
         }
     }
     assert_int_equal(complaints, 0);
