@@ -1,24 +1,41 @@
-/* Archives: the first byte says zip or tar. Every name is one that could lead nowhere, and no more is unpacked than allowed. */
+/* Archives: the first byte says zip or tar, and whether reading them fails half way. Every name is one that could lead nowhere, and no more is
+ * unpacked than allowed. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
 #include "core/data/archive.h"
 
-const struct fuzz_seed fuzz_seeds[] = {FUZZ_SEED("0PK\3\4\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\2\0\0\0\1\0\0\0ahi")};
+#define ZIP "PK\3\4\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\2\0\0\0\1\0\0\0ahi"
+
+const struct fuzz_seed fuzz_seeds[] = {FUZZ_SEED("0" ZIP), FUZZ_SEED("4" ZIP ZIP)};
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];
+
+struct torn {
+    struct source_memory memory;
+    size_t fails_at; /* bytes that are left then */
+};
+
+static enum status read_torn(void *context, void *to, size_t most, size_t *got, struct error *err)
+{
+    struct torn *torn = context;
+    if (torn->memory.left <= torn->fails_at)
+        return error_set(err, STATUS_IO, NULL, "torn");
+    struct source whole = source_of_memory(&torn->memory);
+    return whole.read(whole.context, to, most, got, err);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct archive_limits limits = {16, 1 << 16};
+    static const struct archive_limits limits = {64, 1 << 16};
     struct archive_reader *reader;
     struct error err = {0};
     char block[512];
     int64_t bytes = 0, members = 0;
     if (size < 1)
         return 0;
-    struct source_memory memory = {data + 1, size - 1, 1 + size % 509};
-    struct source from = source_of_memory(&memory);
+    struct torn torn = {{data + 1, size - 1, 1 + size % 509}, size / 2};
+    struct source from = data[0] & 4 ? (struct source){&torn, read_torn} : source_of_memory(&torn.memory);
     bool more = true;
     enum status status = archive_reader_create(data[0] & 1 ? ARCHIVE_TAR : ARCHIVE_ZIP, &from, &limits, &reader, &err);
     while (status == STATUS_OK) {

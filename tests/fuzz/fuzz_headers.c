@@ -57,6 +57,15 @@ static void stop(void)
     (void)rmdir(kept.folder);
 }
 
+/* Without any token: all on loopback, nothing beyond. */
+static void check_open(void)
+{
+    char name[AUTH_NAME];
+    FUZZ_CHECK(auth_init(&kept.auth, kept.storage, false, "", NULL) == STATUS_INVALID);
+    FUZZ_CHECK(auth_init(&kept.auth, kept.storage, true, "", NULL) == STATUS_OK);
+    FUZZ_CHECK(auth_scope(&kept.auth, NULL, name) == API_SCOPE_ADMIN && name[0] == '\0');
+}
+
 /* A token that was made grants what it was made for. */
 static void check_made(void)
 {
@@ -74,6 +83,7 @@ static void start(void)
     (void)snprintf(kept.path, sizeof kept.path, "%s/fuzz.db", kept.folder);
     struct storage_options options = {.path = kept.path, .durability = STORAGE_DURABLE_NOT, .queue_limit = 20};
     FUZZ_CHECK(storage_open(&options, &kept.storage, NULL) == STATUS_OK);
+    check_open();
     for (size_t i = 1; i < sizeof tokens / sizeof tokens[0]; i++) {
         struct storage_token token = {.scope = tokens[i].grants != API_SCOPE_NONE ? (int)tokens[i].grants
                                                                                   : API_SCOPE_ADMIN,

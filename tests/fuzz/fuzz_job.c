@@ -42,6 +42,22 @@ static void check_json(const char *text, size_t size)
     buf_close(&twice);
 }
 
+/* The same text as a configuration, upon the defaults and upon a preset. */
+static void check_config(const struct method *method, const char *text, size_t size)
+{
+    static struct api_faults faults;
+    const char *const presets[] = {NULL, method->presets[0].name, "none of them"};
+    for (size_t i = 0; i < 3; i++) {
+        struct error err = {0};
+        void *config;
+        faults.count = faults.more = 0;
+        enum status status = api_config_parse(method, presets[i], text, size, "/config", &config, &faults, &err);
+        FUZZ_CHECK((status == STATUS_OK) == (config != NULL) && status == err.code && (i < 2 || status == STATUS_NOT_FOUND));
+        FUZZ_CHECK(i == 2 || (status == STATUS_OK) == (faults.count == 0));
+        free(config);
+    }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct api_faults faults;
@@ -51,6 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct api_job_spec spec;
     struct error err = {0};
     rules.methods = methods_all(&rules.method_count);
+    check_config(rules.methods[size % rules.method_count], text, size);
     faults.count = faults.more = 0;
     enum status status = api_job_parse(&rules, text, size, &spec, &faults, &err);
     FUZZ_CHECK((status == STATUS_OK) == (faults.count == 0));

@@ -35,6 +35,8 @@ static void check_again(const struct audio_wave *wave)
     }
     audio_wave_close(&again);
     (void)close(file);
+    FUZZ_CHECK(audio_wave_read(path, &again, NULL) == STATUS_NOT_FOUND && again.samples == NULL);
+    FUZZ_CHECK(audio_wave_write("/proc/self/none", wave, NULL) == STATUS_IO);
 }
 
 static void check_ends(struct audio_wave *wave)
