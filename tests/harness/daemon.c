@@ -177,8 +177,9 @@ static void print_file(const char *path)
 
 void daemon_close(struct daemon_process *daemon, bool show_log)
 {
+    int code = daemon->pid > 0 ? daemon_stop(daemon) : 0;
     daemon_kill(daemon);
-    if (show_log) {
+    if (show_log || code != 0) {
         print_file(daemon->log);
     }
     DIR *folder = opendir(daemon->folder);
@@ -192,6 +193,10 @@ void daemon_close(struct daemon_process *daemon, bool show_log)
         (void)closedir(folder);
     }
     (void)rmdir(daemon->folder);
+    if (code != 0) {
+        (void)fprintf(stderr, "the daemon did not end in order: %d\n", code);
+        abort();
+    }
 }
 
 /* Everything from a pipe. */

@@ -29,10 +29,11 @@ class Daemon:
         self.port = int(self.url.rsplit(":", 1)[1])
 
     def end(self, number=signal.SIGTERM):
-        """The exit code."""
+        """The exit code, which is 0 when it was not killed."""
         self.process.send_signal(number)
         code = self.process.wait(60)
         self.process.stdout.close()
+        assert code == 0 or number == signal.SIGKILL, f"the daemon ended with {code}"
         return code
 
     def ask(self, method, path, body=None, kind=JSON, headers=None):

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""Slurm's programs that refuse, say nothing or something odd, or are not there: the job fails with their words, or goes on as far as it is known, is taken
+out of the queue when nobody wants it any more, and is left to the next daemon. The programs are one script that says what this test has written down.
+
+usage: wire_slurm_odd.py MOTIFD"""
+import os
+import sys
+import tempfile
+
+import wire_process as wire
+from wire_process import Daemon, await_, await_state, show
+
+MOTIFD = sys.argv[1]
+NAMES = ("sbatch", "scontrol", "squeue", "scancel", "srun")
+SCRIPT = """#!/bin/sh
+name=${0##*/} here=${0%/*}
+echo "$name $*" >> "$here/calls"
+[ ! -e "$here/$name.err" ] || cat "$here/$name.err" >&2
+[ ! -e "$here/$name.out" ] || cat "$here/$name.out"
+[ ! -e "$here/$name.code" ] || exit "$(cat "$here/$name.code")"
+"""
+
+
+class Played:
+    def __init__(self, folder):
+        self.folder = os.path.join(folder, "bin")
+        os.mkdir(self.folder)
+        self.as_usual()
+
+    def as_usual(self):
+        """The number 34, which waits."""
+        for name in os.listdir(self.folder):
+            os.unlink(os.path.join(self.folder, name))
+        for name in NAMES:
+            with open(os.path.join(self.folder, name), "w") as file:
+                file.write(SCRIPT)
+            os.chmod(os.path.join(self.folder, name), 0o755)
+        self.say("sbatch", "34\n")
+        self.say("squeue", "34 PENDING\n")
+
+    def say(self, name, out="", err=None, code=0):
+        for end, text in ((".out", out), (".err", err), (".code", str(code))):
+            path = os.path.join(self.folder, name + end)
+            if text is not None:
+                with open(path + "~", "w") as file:
+                    file.write(text)
+                os.rename(path + "~", path)
+
+    def calls(self, name):
+        path = os.path.join(self.folder, "calls")
+        if not os.path.exists(path):
+            return []
+        with open(path) as file:
+            return [line.rstrip() for line in file if line.startswith(name + " ")]
+
+
+def submit(daemon):
+    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "executor": "slurm", "config": wire.TINY})
+    assert status == 201, job
+    return job["id"]
+
+
+def refused(daemon, slurm):
+    """It fails at once, in the words of the program; nothing stays in the queue."""
+    def no_program(name):
+        return lambda: os.unlink(os.path.join(slurm.folder, name))
+    for prepare, words in ((lambda: slurm.say("sbatch", "", "sbatch: error: Invalid account\n", 1), "sbatch: sbatch: error: Invalid account"),
+                           (lambda: slurm.say("sbatch", "", "", 3), "sbatch: no reason given"),
+                           (lambda: slurm.say("sbatch", ""), "did not say the number"),
+                           (lambda: slurm.say("sbatch", "Submitted batch job 34\n34x\n" + "9" * 25 + "\n;\n"), "did not say the number"),
+                           (lambda: slurm.say("scontrol", "", "slurm_suspend error: no\n", 1), "scontrol: slurm_suspend error: no"),
+                           (no_program("scontrol"), "scontrol"), (no_program("sbatch"), "sbatch")):
+        slurm.as_usual()
+        prepare()
+        failed = await_state(daemon, submit(daemon), "failed")
+        assert failed["error"]["code"] == "trainer-not-started" and words in failed["error"]["detail"], (words, failed)
+        assert len(slurm.calls("scancel")) >= 1, slurm.calls("")
+
+
+def unwanted(daemon, slurm):
+    """Paused and cancelled while it waits, runs and has not said a word, or is not known: taken out once it is known."""
+    for wish, state, row in (("pause", "paused", "34 PENDING"), ("cancel", "cancelled", "34 RUNNING"), ("pause", "paused", "34 COMPLETING"),
+                             ("cancel", "cancelled", "34 SUSPENDED")):
+        slurm.as_usual()
+        slurm.say("sbatch", "a word before\n34;cluster\n")
+        slurm.say("squeue", f"3 RUNNING\n340 RUNNING\n{row}\n")
+        job = submit(daemon)
+        await_("a release", lambda: slurm.calls("scontrol"))
+        assert slurm.calls("scontrol") == ["scontrol release 34"]
+        slurm.say("squeue", "", "slurm_load_jobs error: Unable to contact slurm controller\n", 1)
+        assert daemon.ask("POST", f"/v1/jobs/{job}/{wish}")[0] == 202
+        asked = len(slurm.calls("squeue"))
+        await_("a question", lambda: len(slurm.calls("squeue")) > asked + 1)
+        before = len(slurm.calls("scancel"))
+        assert show(daemon, job)["state"] == "running"
+        slurm.say("squeue", f"3 RUNNING\n340 RUNNING\n{row}\n")
+        await_("an end", lambda: len(slurm.calls("scancel")) > before)
+        assert slurm.calls("scancel")[-1] == f"scancel --me --name motif-{job}"
+        slurm.say("squeue", "340 RUNNING\n")
+        await_state(daemon, job, state)
+
+
+def left_alone(daemon, slurm):
+    """The daemon ends while it waits: the next one takes it over, and releases it once more."""
+    slurm.as_usual()
+    job = submit(daemon)
+    await_("a question", lambda: slurm.calls("squeue"))
+    assert daemon.end() == 0 and slurm.calls("scancel")[1:] == [], slurm.calls("scancel")
+    daemon.start()
+    await_("another release", lambda: len(slurm.calls("scontrol")) == 2)
+    assert len(slurm.calls("sbatch")) == 1 and show(daemon, job)["state"] == "running"
+    slurm.say("squeue", "")  # it is gone: submitted again
+    await_("another submission", lambda: len(slurm.calls("sbatch")) == 2)
+    slurm.say("squeue", "")
+    await_("a third, or the pause before it", lambda: "is gone, and did not say why" in open(daemon.log.name).read())
+    assert daemon.end() == 0  # in that pause too
+    daemon.start()
+    assert show(daemon, job)["state"] in ("queued", "running")
+    assert daemon.ask("POST", f"/v1/jobs/{job}/cancel")[0] in (200, 202)
+    await_state(daemon, job, "cancelled")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        slurm = Played(folder)
+        log = os.path.join(folder, "log")
+        daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--executors", "thread,slurm", "--slurm-bin", slurm.folder, log=open(log, "w"))
+        try:
+            for check in (refused, unwanted, left_alone):
+                check(daemon, slurm)
+                print(f"ok {check.__name__}", flush=True)
+            assert daemon.end() == 0
+        except BaseException:
+            with open(log) as file:
+                print("".join(file.readlines()[-40:]))
+            raise
+        finally:
+            if daemon.process.poll() is None:
+                daemon.process.kill()
+                daemon.process.wait()
+
+
+if __name__ == "__main__":
+    main()
