@@ -6,6 +6,11 @@
  * to storage_stats_read(). Chunks of checkpoints are left out: they can be gigabytes and carry a SHA-256 of their
  * own.
  *
+ * One statement reads a table with its indexes, and the log cannot start over meanwhile. Where it would grow too
+ * large for that, the writer interrupts, and the table is read again a while later: so the log is bounded, and a
+ * check beside one that writes without pause may take until there is one. Between two tables the thread steps aside
+ * as well.
+ *
  * A check that was cut short by the end of the process, or that found damage, leaves the store marked as it was
  * found, so that the next start checks again. */
 #include "storage/storage_int.h"
@@ -16,6 +21,9 @@
 #include <unistd.h>
 
 #define CHECK_MOST ((int64_t)256 << 20) /* bytes of a file that is checked whole at the start: seconds */
+#define LOG_MOST ((int64_t)1 << 30)     /* bytes of the log at which a table is put off */
+#define ASIDE 0.2                       /* seconds before each table: a busy writer comes by */
+#define ASIDE_MOST 60.0                 /* after it was put off time and again */
 
 static const char *const small_tables[] = {
     "PRAGMA quick_check('meta')",        "PRAGMA quick_check('token')",  "PRAGMA quick_check('doomed')",
@@ -85,6 +93,59 @@ static void conclude(struct storage *storage, enum status status, const struct e
                  storage_check_name(state), err->message);
 }
 
+static void step_aside(const struct check *check, double seconds)
+{
+    static const struct timespec moment = {0, 20000000};
+    double until = clock_seconds() + seconds;
+    while (clock_seconds() < until && !atomic_load(&check->stop))
+        (void)nanosleep(&moment, NULL);
+}
+
+static void set_reading(struct check *check, bool reading)
+{
+    pthread_mutex_lock(&check->lock);
+    check->reading = reading;
+    pthread_mutex_unlock(&check->lock);
+}
+
+void check_give_way(struct storage *storage, int64_t log_bytes)
+{
+    struct check *check = &storage->check;
+    int64_t most = storage->options.check_log_bytes > 0 ? storage->options.check_log_bytes : LOG_MOST;
+    if (log_bytes < most)
+        return;
+    pthread_mutex_lock(&check->lock);
+    if (check->reading)
+        sqlite3_interrupt(check->db.handle);
+    pthread_mutex_unlock(&check->lock);
+}
+
+/* The writer starts the log over with its next portion when nobody reads. */
+static enum status read_table(struct storage *storage, const char *const *sql, struct error *err)
+{
+    struct check *check = &storage->check;
+    enum status status;
+    for (double pause = ASIDE;; pause = pause < ASIDE_MOST / 2 ? 2 * pause : ASIDE_MOST) {
+        step_aside(check, pause);
+        set_reading(check, true);
+        status = run_all(&check->db, sql, 1, &check->stop, err);
+        set_reading(check, false);
+        if (status != STATUS_CANCELLED || atomic_load(&check->stop))
+            return status;
+        error_clear(err);
+        log_line(&storage->log, LOG_LEVEL_INFO,
+                 "the check of the large tables is put off: the log grew too large meanwhile");
+    }
+}
+
+static enum status read_large(struct storage *storage, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < LARGE && status == STATUS_OK && !atomic_load(&storage->check.stop); i++)
+        status = read_table(storage, &large_tables[i], err);
+    return status;
+}
+
 static void *check_thread(void *context)
 {
     struct storage *storage = context;
@@ -92,7 +153,7 @@ static void *check_thread(void *context)
     struct error err = {0};
     double start = clock_seconds();
     (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 10); /* of this thread alone */
-    conclude(storage, run_all(&check->db, large_tables, LARGE, &check->stop, &err), &err, clock_seconds() - start);
+    conclude(storage, read_large(storage, &err), &err, clock_seconds() - start);
     pthread_mutex_lock(&check->lock);
     check->ended = true;
     pthread_cond_signal(&check->change);

@@ -59,6 +59,7 @@ struct storage_options { /* all zero is good, but for `path` */
     enum storage_durability durability;
     bool allow_network_fs;             /* do not refuse NFS, SMB and the like */
     int64_t check_bytes;               /* after an unclean stop a file up to this is checked before it opens; 0: 256 MiB */
+    int64_t check_log_bytes;           /* the write-ahead log at which a check of a larger one is put off; 0: 1 GiB */
     const char *vfs;                   /* name of an SQLite VFS, for fault tests; NULL: the default */
     struct log_hook log;
     /* Called on the writing thread after a commit that added events; must only wake somebody. */

@@ -144,7 +144,8 @@ struct check {
     bool started;
     pthread_mutex_t lock;
     pthread_cond_t change;
-    bool ended; /* under the lock */
+    bool ended;   /* under the lock */
+    bool reading; /* under the lock: a statement that may be interrupted */
     atomic_bool stop;
     _Atomic enum storage_check state;
 };
@@ -153,6 +154,8 @@ struct check {
 enum status check_at_start(struct storage *storage, struct error *err);
 /* Begins to read what check_at_start() has left, if anything. */
 enum status check_start(struct storage *storage, struct error *err);
+/* On the writing thread: a check that keeps a log of so many bytes from starting over is put off. */
+void check_give_way(struct storage *storage, int64_t log_bytes);
 /* Ends that; whether nothing is left to be checked or was found. */
 bool check_stop(struct storage *storage);
 

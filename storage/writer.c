@@ -24,6 +24,7 @@
 #define LAZY_MS 900                         /* age at which lazy ones go: within a second with the commit */
 #define WAL_PORTION 128                     /* frames after which the log is copied back: a MiB */
 #define WAL_LARGE (WAL_PORTION * 32)        /* frames at which readers are asked to step aside */
+#define PAGE_BYTES 8192                     /* of a frame, about */
 #define QUIET_MS 2000                       /* without commands: time to truncate the log */
 #define RESTART_WAIT_MS 20
 
@@ -396,6 +397,8 @@ static void copy_back(struct storage *storage)
     int in_log = 0, copied = 0;
     w->db.last_code = SQLITE_OK;
     int code = sqlite3_wal_checkpoint_v2(w->db.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
+    if (code == SQLITE_OK && copied < in_log)
+        check_give_way(storage, (int64_t)in_log * PAGE_BYTES);
     if (code == SQLITE_OK && in_log >= WAL_LARGE && copied == in_log) {
         /* Everything is copied, but some reader always sits on the log, so it never starts over:
          * wait a moment for one in which none does. */

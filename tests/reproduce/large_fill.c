@@ -1,10 +1,14 @@
 /* Fills a database as years of use would, through storage's own functions and as fast as they go.
  *
  *   large_fill DATABASE JOBS POINTS CONFIG RESULT
+ *   large_fill DATABASE write MB SECONDS
  *
  * CONFIG and RESULT are files with the texts that every job carries. Half of the points are spread evenly over all
  * jobs, two series each, with 30 events of progress and two small checkpoints a job; the other half lies in 50
- * long series of jobs of their own. Of a hundred jobs 95 succeeded, 3 failed, 1 was cancelled and 1 is paused. */
+ * long series of jobs of their own. Of a hundred jobs 95 succeeded, 3 failed, 1 was cancelled and 1 is paused.
+ *
+ * write: a database that was not closed is opened, and checkpoints of MB megabytes are written as fast as they go
+ * until its check has ended: how large the write-ahead log became. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "storage/storage.h"
 
@@ -148,11 +153,79 @@ static void fill_long(void)
     printf("long %s\n", id);
 }
 
+/* A checkpoint after the other, of which a job keeps the latest. */
+static long write_one(const char *id, const char *bytes, size_t count, long step)
+{
+    struct error err = {0};
+    struct storage_checkpoint_new what = {.step = step, .samples = step, .density = 1, .accuracy = 0.9};
+    struct storage_checkpoint_writer *writer;
+    int64_t seq;
+    need(storage_checkpoint_begin(store, id, &what, &writer, &err), &err);
+    need(storage_checkpoint_write(writer, bytes, count, &err), &err);
+    need(storage_checkpoint_commit(writer, &seq, &err), &err);
+    return (long)count;
+}
+
+static void count_put_off(void *context, enum log_level level, const char *text)
+{
+    (void)level;
+    if (strstr(text, "put off") != NULL)
+        atomic_fetch_add((atomic_int *)context, 1);
+}
+
+static int write_beside_check(const char *path, size_t megabytes, double most_seconds)
+{
+    struct error err = {0};
+    atomic_int put_off = 0;
+    struct storage_options options = {.path = path, .log = {&put_off, count_put_off}};
+    struct storage_stats stats;
+    char id[STORAGE_ID];
+    char *bytes = malloc(megabytes << 20);
+    int64_t most = 0;
+    long written = 0, step = 0;
+    if (bytes == NULL)
+        return 1;
+    for (size_t i = 0; i < megabytes << 20; i++)
+        bytes[i] = (char)(i * 2654435761U >> 13);
+    need(storage_open(&options, &store, &err), &err);
+    struct storage_submit in = {.kind = "sparling", .preset = "digitcircle", .name = "writes", .config = "{}"};
+    enum storage_submit_outcome outcome;
+    need(storage_job_submit(store, &in, id, &outcome, &err), &err);
+    need(storage_job_claim(store, id, &err), &err);
+    need(storage_stats_read(store, &stats, &err), &err);
+    if (stats.check != STORAGE_CHECK_RUNNING) {
+        fprintf(stderr, "nothing is checked: was it closed?\n");
+        return 1;
+    }
+    double start = now();
+    while (stats.check == STORAGE_CHECK_RUNNING && now() - start < most_seconds) {
+        written += write_one(id, bytes, megabytes << 20, ++step);
+        need(storage_stats_read(store, &stats, &err), &err);
+        most = stats.wal_bytes > most ? stats.wal_bytes : most;
+    }
+    double seconds = now() - start;
+    while (stats.check == STORAGE_CHECK_RUNNING) {
+        usleep(100000);
+        need(storage_stats_read(store, &stats, &err), &err);
+        most = stats.wal_bytes > most ? stats.wal_bytes : most;
+    }
+    printf("check beside writing: %.2f GB of checkpoints in %.1f s (%.0f MB/s), %s after %.1f s, put off %d times; "
+           "the log "
+           "at most %.2f GB\n",
+           1e-9 * (double)written, seconds, 1e-6 * (double)written / seconds, storage_check_name(stats.check),
+           now() - start, atomic_load(&put_off), 1e-9 * (double)most);
+    storage_close(store);
+    free(bytes);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     struct error err = {0};
     pthread_t threads[THREADS];
     double start = now();
+    if (argc == 5 && strcmp(argv[2], "write") == 0)
+        return write_beside_check(argv[1], (size_t)atol(argv[3]), atof(argv[4]));
     if (argc != 6)
         return 2;
     struct storage_options options = {.path = argv[1], .durability = STORAGE_DURABLE_NOT};

@@ -2,6 +2,7 @@
 #include "tests/unit/storage_fixture.h"
 
 #include <fcntl.h>
+#include <stdatomic.h>
 
 static void change_file(struct fixture *f, const char *sql)
 {
@@ -146,6 +147,45 @@ static void test_cut_short(void **state)
     assert_int_equal(clean(f), 1);
 }
 
+static void count_put_off(void *context, enum log_level level, const char *text)
+{
+    (void)level;
+    if (strstr(text, "put off") != NULL)
+        atomic_fetch_add((atomic_int *)context, 1);
+}
+
+/* A check that keeps the log from starting over gives way to who writes, and comes to its end when there is a pause.
+ */
+static void test_log_first(void **state)
+{
+    struct fixture *f = *state;
+    atomic_int put_off = 0;
+    static uint8_t bytes[2 << 20];
+    (void)make_unclean(f);
+    change_file(f, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300000)"
+                   " INSERT INTO event(job, type, data, time) SELECT 1, 'state', hex(randomblob(40)), 0 FROM n");
+    f->options.check_bytes = f->options.check_log_bytes = 1;
+    f->options.log = (struct log_hook){&put_off, count_put_off};
+    for (int i = 0; i < 40 && atomic_load(&put_off) == 0; i++) {
+        char id[STORAGE_ID];
+        fixture_open(f);
+        OK(storage_job_claim(f->storage, id, &f->err));
+        for (int n = 0; n < 400 && atomic_load(&put_off) < 2 && check_now(f) == STORAGE_CHECK_RUNNING; n++) {
+            struct storage_checkpoint_writer *writer;
+            struct storage_checkpoint_new what = {.step = n, .samples = n, .density = 1, .accuracy = 1};
+            int64_t seq;
+            OK(storage_checkpoint_begin(f->storage, id, &what, &writer, &f->err));
+            OK(storage_checkpoint_write(writer, bytes, sizeof bytes, &f->err));
+            OK(storage_checkpoint_commit(writer, &seq, &f->err));
+        }
+        assert_int_equal(check_in_the_end(f), STORAGE_CHECK_SOUND);
+        fixture_close(f);
+        assert_int_equal(clean(f), 1);
+        change_file(f, "UPDATE meta SET value = 0 WHERE key = 'clean'");
+    }
+    assert_true(atomic_load(&put_off) > 0);
+}
+
 /* ---- the tally ------------------------------------------------------------------------------------------- */
 
 static void compare_tally(struct fixture *f)
@@ -155,11 +195,13 @@ static void compare_tally(struct fixture *f)
     OK(storage_flush(f->storage, &f->err));
     OK(storage_stats_read(f->storage, &stats, &f->err));
     for (int state = 0; state < JOB_STATES; state++) {
-        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM job WHERE state = '%s'", job_state_name((enum job_state)state));
+        (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM job WHERE state = '%s'",
+                       job_state_name((enum job_state)state));
         assert_int_equal(stats.jobs[state], file_integer(f, sql));
     }
     assert_int_equal(stats.checkpoints, file_integer(f, "SELECT count(*) FROM checkpoint WHERE complete"));
-    assert_int_equal(stats.checkpoint_bytes, file_integer(f, "SELECT coalesce(sum(bytes), 0) FROM checkpoint WHERE complete"));
+    assert_int_equal(stats.checkpoint_bytes,
+                     file_integer(f, "SELECT coalesce(sum(bytes), 0) FROM checkpoint WHERE complete"));
 }
 
 /* Jobs through every state and out, checkpoints kept, thinned and abandoned: the tally says what counting says. */
@@ -188,7 +230,8 @@ static void test_tally(void **state)
                 OK(storage_checkpoint_commit(writer, &seq, &f->err));
         }
         if (i % 4 < 3)
-            OK(storage_job_leave(f->storage, id[i], ends[i % 4], i % 4 == 0 ? "{}" : NULL, i % 4 == 1 ? "{}" : NULL, NULL, &f->err));
+            OK(storage_job_leave(f->storage, id[i], ends[i % 4], i % 4 == 0 ? "{}" : NULL, i % 4 == 1 ? "{}" : NULL,
+                                 NULL, &f->err));
         if (i % 4 == 2) /* it waits again: out of the way of the next claim */
             OK(storage_job_request(f->storage, id[i], JOB_EVENT_PAUSE, NULL, NULL, &f->err));
         if (i % 8 == 2)
@@ -205,8 +248,13 @@ static void test_tally(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_CLOSED(test_size_decides),       TEST_CLOSED(test_sound),     TEST_CLOSED(test_damage_is_told),
-        TEST_CLOSED(test_small_tables_first), TEST_CLOSED(test_cut_short), TEST_OPEN(test_tally),
+        TEST_CLOSED(test_size_decides),
+        TEST_CLOSED(test_sound),
+        TEST_CLOSED(test_damage_is_told),
+        TEST_CLOSED(test_small_tables_first),
+        TEST_CLOSED(test_cut_short),
+        TEST_CLOSED(test_log_first),
+        TEST_OPEN(test_tally),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
