@@ -232,8 +232,9 @@ static void everything_at_once(void **state)
         low[i] = 0.8 * b[i];
         high[i] = 1.3 * b[i];
     }
-    for (int i = 0; i < SIDE * SIDE; i++)
-        cells[i] = sin(i % SIDE * 0.5) * cos(i / SIDE * 0.4);
+    for (int row = 0; row < SIDE; row++)
+        for (int col = 0; col < SIDE; col++)
+            cells[row * SIDE + col] = sin(col * 0.5) * cos(row * 0.4);
     const struct chart_series series[] = {
         {"trained, n = 128", CHART_LINE, -1, x, a, NULL, NULL, N},
         {"measured", CHART_POINTS, -1, x, b, low, high, N},

@@ -11,7 +11,7 @@
 
 #define H(name, value)                                                                                               \
     {                                                                                                                \
-        name, value, sizeof name - 1, sizeof value - 1                                                               \
+        name, value, sizeof(name) - 1, sizeof(value) - 1                                                             \
     }
 
 static const struct guard_rules loopback = {

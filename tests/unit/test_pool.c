@@ -4,12 +4,16 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
 #include "core/base/pool.h"
 
@@ -95,9 +99,27 @@ static void multiply(void *context, int chunk, int worker)
     (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* so that every thread gets some */
 }
 
+/* Whether this processor can flush at all: the one that valgrind plays cannot. */
+static bool can_flush(void)
+{
+#if defined(__SSE__)
+    unsigned kept = _mm_getcsr();
+    volatile float tiny = FLT_MIN, half;
+    _mm_setcsr(kept | 0x8040);
+    half = tiny * 0.5F;
+    _mm_setcsr(kept);
+    return half == 0.0F;
+#else
+    return true;
+#endif
+}
+
 /* Flushed in every chunk, whoever runs it; as before for the caller afterwards. */
 static void denormals_are_flushed_inside_only(void **state)
 {
+    if (!can_flush()) {
+        skip();
+    }
     for (int threads = 1; threads <= 4; threads += 3) {
         struct denormal_job job = {.tiny = FLT_MIN};
         struct pool *pool;

@@ -84,7 +84,8 @@ static void the_optimum_is_one(void **state)
             double p = 0.1 * i, sigma = theory_sigma(p, 0.1 * j);
             struct theory_optimum o = theory_optimum(p, sigma);
             for (int k = 0; k < 8; k++) {
-                double scale = o.scale * (1 + 1e-3 * (k % 3 - 1)), offset = o.offset + 1e-3 * (k / 3 - 1);
+                int across = k % 3 - 1, down = k / 3 - 1;
+                double scale = o.scale * (1 + 1e-3 * across), offset = o.offset + 1e-3 * down;
                 assert_true(theory_loss(scale, scale * offset, scale * sigma, p) >= o.loss - 1e-15);
             }
         }

@@ -22,7 +22,7 @@ static int teardown(void **state)
 }
 
 #define HOST "Host: localhost\r\n"
-#define STATUS(request) raw_status(served.port, request, sizeof request - 1, NULL, 0)
+#define STATUS(request) raw_status(served.port, request, sizeof(request) - 1, NULL, 0)
 
 /* The connections of a test that is over are gone when the daemon has seen their ends: on a busy machine that takes a
  * while, and until then they count against this address. */
