@@ -174,13 +174,11 @@ static bool digit_at(const struct scanner *s, const char *at)
     return at < s->end && *at >= '0' && *at <= '9';
 }
 
+/* The caller has seen a digit, or one behind a minus. */
 static enum status scan_number(struct scanner *s)
 {
     const char *first = s->at, *at = s->at + (*s->at == '-');
     bool whole = true;
-    if (!digit_at(s, at)) {
-        return fault(s, STATUS_CORRUPT, "a digit must follow '-'");
-    }
     if (*at == '0' && digit_at(s, at + 1)) {
         return fault(s, STATUS_CORRUPT, "a number must not start with 0");
     }

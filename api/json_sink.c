@@ -165,9 +165,7 @@ static bool open_value(struct json_sink *json, const char *key)
         return false;
     }
     if (json->depth == 0) {
-        if (key != NULL) {
-            json->wrong = true;
-        }
+        json->wrong = key != NULL;
         return !json->wrong;
     }
     uint32_t bit = 1u << (json->depth - 1);

@@ -270,10 +270,8 @@ static enum status read_progress(const cJSON *item, const char **progress, struc
     if (bytes > PROGRESS_MAX) {
         return error_set(err, STATUS_INVALID, "/progress", "must be at most %d bytes; got %zu", PROGRESS_MAX, bytes);
     }
-    enum status status = json_scan(item->valuestring, bytes, NULL);
-    if (status != STATUS_OK) {
-        return status == STATUS_NO_MEMORY ? error_set(err, status, NULL, "no memory for the progress of a report")
-                                          : error_set(err, STATUS_INVALID, "/progress", "must be text that is JSON");
+    if (json_scan(item->valuestring, bytes, NULL) != STATUS_OK) {
+        return error_set(err, STATUS_INVALID, "/progress", "must be text that is JSON");
     }
     *progress = item->valuestring;
     return STATUS_OK;

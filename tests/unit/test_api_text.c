@@ -11,16 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "api/cursor.h"
 #include "api/json.h"
 #include "api/json_sink.h"
+#include "api/openapi_schemas.h"
 #include "api/uri.h"
 
 static void test_scan_takes_json(void **state)
 {
     static const char *const good[] = {"0", "-0", "-0.5e+10", "1E-3", "9007199254740991", "-9007199254740991", "\"\"", "true",
                                        " [ ] ", "{\"a\":{\"b\":[1,null,\"\\u00e4\\ud83d\\ude00\\/\"]}}", "1e300",
-                                       "\"\xf4\x8f\xbf\xbf\"", "9007199254740993.0"};
+                                       "\"\xf4\x8f\xbf\xbf\"", "9007199254740993.0", "\t[1,\r\n2\t]\r", "\"\\u00AF\\uabCD\\uDBFF\\uDFFF\\u0123\""};
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct error err = {0};
         if (json_scan(good[i], strlen(good[i]), &err) != STATUS_OK) {
@@ -58,6 +60,34 @@ static void test_scan_refuses(void **state)
         {"\"\\ud800\\u0041\"", STATUS_CORRUPT, ""},
         {"\"\\u12g4\"", STATUS_CORRUPT, ""},
         {"\"\x1f\"", STATUS_CORRUPT, ""},
+        {"\"\\", STATUS_CORRUPT, ""},
+        {"\"\\x\"", STATUS_CORRUPT, ""},
+        {"\"\\u12", STATUS_CORRUPT, ""},
+        {"\"\\u00/0\"", STATUS_CORRUPT, ""},
+        {"\"\\u00:0\"", STATUS_CORRUPT, ""},
+        {"\"\\u00@0\"", STATUS_CORRUPT, ""},
+        {"\"\\u00G0\"", STATUS_CORRUPT, ""},
+        {"\"\\u00`0\"", STATUS_CORRUPT, ""},
+        {"\"\\u00~0\"", STATUS_CORRUPT, ""},
+        {"\"\\u0000\"", STATUS_INVALID, ""},
+        {"\"\\ud800\"", STATUS_CORRUPT, ""},
+        {"\"\\ud800xxxxxx\"", STATUS_CORRUPT, ""},
+        {"\"\\ud800\\nxxxx\"", STATUS_CORRUPT, ""},
+        {"\"\\ud800\\u12x4\"", STATUS_CORRUPT, ""},
+        {"\"\\ud800\\ue000\"", STATUS_CORRUPT, ""},
+        {"\"\\udbff\\ud800\"", STATUS_CORRUPT, ""},
+        {"\"open", STATUS_CORRUPT, ""},
+        {"-x", STATUS_CORRUPT, ""},
+        {"01", STATUS_CORRUPT, ""},
+        {"1.", STATUS_CORRUPT, ""},
+        {"1.x", STATUS_CORRUPT, ""},
+        {"1e+", STATUS_CORRUPT, ""},
+        {"{", STATUS_CORRUPT, ""},
+        {"{1:2}", STATUS_CORRUPT, ""},
+        {"{\"a\"", STATUS_CORRUPT, "/a"},
+        {"{\"a\" 1}", STATUS_CORRUPT, "/a"},
+        {"{\"a\":", STATUS_CORRUPT, "/a"},
+        {"[1", STATUS_CORRUPT, ""},
         {"[0,{\"x/y\":[9007199254740992]}]", STATUS_INVALID, "/1/x~1y/0"},
         {"[-9007199254740992]", STATUS_INVALID, "/0"},
         {"[1e400]", STATUS_INVALID, "/0"},
@@ -126,6 +156,93 @@ static void test_canonical(void **state)
     canonical("{}", "{}");
 }
 
+static void test_pointers_and_names(void **state)
+{
+    char pointer[8] = "";
+    json_pointer_add(pointer, sizeof pointer, "~/", 2);
+    assert_string_equal(pointer, "/~0~1");
+    json_pointer_add(pointer, sizeof pointer, "\xc3\xa4", 2); /* not half a character */
+    assert_string_equal(pointer, "/~0~1/");
+    json_pointer_add(pointer, sizeof pointer, "x", 1); /* nor more than there is room for */
+    assert_string_equal(pointer, "/~0~1//");
+    json_pointer_add(pointer, sizeof pointer, "x", 1);
+    assert_string_equal(pointer, "/~0~1//");
+    pointer[0] = '\0';
+    json_pointer_add(pointer, sizeof pointer, "a\x01\xff", 3);
+    assert_string_equal(pointer, "/a??");
+    static const char *const names[][2] = {{"1", "a number"}, {"\"1\"", "text"}, {"true", "true or false"}, {"{}", "an object"},
+                                           {"[]", "a list"}, {"null", "null"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        cJSON *value;
+        assert_int_equal(json_parse(names[i][0], strlen(names[i][0]), &value, NULL), STATUS_OK);
+        assert_string_equal(json_type_name(value), names[i][1]);
+        assert_null(json_first(value));
+        cJSON_Delete(value);
+    }
+    assert_null(json_first(NULL));
+}
+
+/* Shapes are written by hand: one that is wrong is refused when the document is made. */
+static void test_notation(void **state)
+{
+    static const struct {
+        const char *shape;
+        bool good;
+    } shapes[] = {{"a text, *b [integer]?, c {Other}, d {[number]}?, e flag?, f Other?, g time", true},
+                  {"a texts", false},        {"text", false},      {"a text,, b text", false}, {"a [text", false},
+                  {"a [text}", false},       {"a {text", false},   {"a []", false},       {"a text b text", false},
+                  {"a [[[[[text]]]]]", false}, {"a ?", false},     {"a [text,", false}};
+    struct error err;
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        struct openapi_schema schema = {"Some", shapes[i].shape, NULL, true};
+        struct buf out;
+        struct json_sink json;
+        buf_init(&out, 4000);
+        json_sink_init(&json, &out);
+        sink_begin_object(&json.sink, NULL);
+        error_clear(&err);
+        enum status status = openapi_schema_write(&json, &schema, &err);
+        sink_end_object(&json.sink);
+        if (status != (shapes[i].good ? STATUS_OK : STATUS_INTERNAL)) {
+            fail_msg("%s: %d: %s", shapes[i].shape, (int)status, out.data);
+        }
+        assert_true(shapes[i].good ? json_sink_done(&json) : err.message[0] != '\0');
+        buf_close(&out);
+    }
+    struct openapi_schema schema = {"Some", NULL, "{'type':", false};
+    struct buf out;
+    struct json_sink json;
+    buf_init(&out, 4000);
+    json_sink_init(&json, &out);
+    assert_int_equal(openapi_schema_write(&json, &schema, &err), STATUS_CORRUPT);
+    buf_close(&out);
+}
+
+static void test_ranges(void **state)
+{
+    static const struct {
+        const char *header;
+        uint64_t total, first, last;
+        enum range range;
+    } ranges[] = {
+        {NULL, 9, 0, 0, RANGE_ALL},           {"lines=1-2", 9, 0, 0, RANGE_ALL},
+        {"bytes=1-2", 9, 1, 2, RANGE_PART},   {"Bytes= 1-99 ", 9, 1, 8, RANGE_PART},
+        {"bytes=3-", 9, 3, 8, RANGE_PART},    {"bytes=-4", 9, 5, 8, RANGE_PART},
+        {"bytes=-99", 9, 0, 8, RANGE_PART},   {"bytes=-0", 9, 0, 0, RANGE_NOT_SATISFIABLE},
+        {"bytes=-1", 0, 0, 0, RANGE_NOT_SATISFIABLE}, {"bytes=9-", 9, 0, 0, RANGE_NOT_SATISFIABLE},
+        {"bytes=-", 9, 0, 0, RANGE_ALL},      {"bytes=3-2", 9, 0, 0, RANGE_ALL},
+        {"bytes=1-2,4-5", 9, 0, 0, RANGE_ALL}, {"bytes=x", 9, 0, 0, RANGE_ALL},
+        {"bytes=1-99999999999999999999999", 9, 1, 8, RANGE_PART},
+    };
+    for (size_t i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        uint64_t first = 0, last = 0;
+        enum range range = range_parse(ranges[i].header, ranges[i].total, &first, &last);
+        if (range != ranges[i].range || (range == RANGE_PART && (first != ranges[i].first || last != ranges[i].last))) {
+            fail_msg("%s: %d, %d to %d", ranges[i].header, (int)range, (int)first, (int)last);
+        }
+    }
+}
+
 /* The digits of floats are computed apart: they are those of printf(), the fewest from 15 on that read back. */
 static void test_floats(void **state)
 {
@@ -186,6 +303,19 @@ static void test_numbers_read_back(void **state)
     buf_clear(&out);
     json_write_number(&out, (double)NAN);
     assert_string_equal(out.data, "null");
+    static const struct {
+        double value;
+        const char *text;
+    } edges[] = {{0.0, "0"}, {-0.0, "-0"}, {0.5, "0.5"}, {-0.5, "-0.5"}, {1024, "1024"}, {0.999999999999999999, "1"}, {1e15, "1e+15"},
+                 {0.0009765625, "0.0009765625"}, {1e-7, "1e-07"}};
+    for (size_t i = 0; i < sizeof edges / sizeof edges[0]; i++) {
+        char text[40];
+        (void)snprintf(text, sizeof text, "%.15g", edges[i].value);
+        assert_string_equal(text, edges[i].text);
+        buf_clear(&out);
+        json_write_number(&out, edges[i].value);
+        assert_string_equal(out.data, text);
+    }
     buf_clear(&out);
     json_write_text(&out, "a\"\\\n\t\x01\x7f\xff\xc3\xa4\xc3");
     assert_string_equal(out.data, "\"a\\\"\\\\\\n\\t\\u0001\\u007f\xef\xbf\xbd\xc3\xa4\xef\xbf\xbd\"");
@@ -215,6 +345,19 @@ static void test_sink(void **state)
     assert_true(json_sink_done(&json));
     assert_string_equal(out.data, "{\"list\":[-9223372036854775808,{},null],\"yes\":true,\"none\":null,\"half\":0.5,\"raw\":[1]}");
     sink_null(s, NULL); /* a second value */
+    sink_number(s, NULL, 1);
+    sink_text(s, NULL, "a");
+    sink_begin_list(s, NULL);
+    sink_end_list(s);
+    assert_false(json_sink_done(&json));
+    assert_true(out.data[out.size - 1] == '}'); /* is not written */
+    buf_clear(&out);
+    json_sink_init(&json, &out);
+    sink_end_list(s); /* of what? */
+    assert_false(json_sink_done(&json));
+    buf_clear(&out);
+    json_sink_init(&json, &out);
+    sink_integer(s, "key", 1); /* of no object */
     assert_false(json_sink_done(&json));
 
     buf_clear(&out);
@@ -288,6 +431,20 @@ static void test_query(void **state)
         (void)snprintf(many + strlen(many), sizeof many - strlen(many), "%sk%d", i > 0 ? "&" : "", i);
     }
     assert_int_equal(query_parse(many, &query, NULL), STATUS_LIMIT);
+    static char longest[API_TARGET_MAX * 2];
+    for (size_t name = 1; name < sizeof longest - 2; name = name < API_TARGET_MAX - 8 ? API_TARGET_MAX - 8 : name + 1) {
+        memset(longest, 'n', sizeof longest); /* a name and a value that fill the room for both, or more */
+        longest[name] = '=';
+        for (size_t bytes = name + 1; bytes < name + 3; bytes++) {
+            longest[bytes] = '\0';
+            enum status status = query_parse(longest, &query, NULL);
+            assert_true(status == STATUS_LIMIT || (status == STATUS_OK && strlen(query_get(&query, query.pairs[0].name)) == bytes - name - 1));
+            longest[bytes] = 'n';
+        }
+        if (name > API_TARGET_MAX + 4) {
+            break;
+        }
+    }
     int64_t value;
     assert_true(text_integer("-9223372036854775808", &value) && value == INT64_MIN);
     assert_true(text_integer("007", &value) && value == 7);
@@ -306,6 +463,18 @@ static void test_header_lists(void **state)
     assert_false(media_is("application/jsonx", "application/json"));
     assert_false(media_is("", "application/json"));
     static const char *const offers[] = {"application/json", "image/png"};
+    assert_true(media_is("\tapplication/json\t;\tcharset=utf-8\t", "application/json"));
+    assert_true(media_is("application/json;charsex=1; charse; CHARSET=utf-8", "application/json"));
+    assert_true(media_is("application/json;charset", "application/json")); /* says none */
+    assert_false(media_is("application/json;charset=\"utf-8", "application/json"));
+    assert_false(media_is("application/json;charset=utf-9", "application/json"));
+    assert_false(media_is("application/json;charset=\"", "application/json"));
+    assert_int_equal(media_pick(NULL, offers, 0), -1);
+    assert_int_equal(media_pick("image/x", offers, 2), -1);
+    assert_int_equal(media_pick("imag*", offers, 2), -1);
+    assert_int_equal(media_pick("audio/*, video*, image/*", offers, 2), 1);
+    assert_int_equal(media_pick("*", offers, 2), -1);
+    assert_false(etag_listed("*x", "\"b\"", false));
     assert_int_equal(media_pick(NULL, offers, 2), 0);
     assert_int_equal(media_pick("", offers, 2), 0);
     assert_int_equal(media_pick("image/png", offers, 2), 1);
@@ -352,7 +521,8 @@ int main(void)
         cmocka_unit_test(test_canonical),       cmocka_unit_test(test_floats),
         cmocka_unit_test(test_numbers_read_back), cmocka_unit_test(test_sink),
         cmocka_unit_test(test_decoding),        cmocka_unit_test(test_query),        cmocka_unit_test(test_header_lists),
-        cmocka_unit_test(test_cursors),
+        cmocka_unit_test(test_cursors),         cmocka_unit_test(test_pointers_and_names),
+        cmocka_unit_test(test_notation),        cmocka_unit_test(test_ranges),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -176,6 +176,10 @@ static void words_twice(void **state)
         {"/series", "{\"sequence\":3,\"series\":{\"loss\":7}}"},
         {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[1e300,2]]}}"},
         {"/series", "{\"sequence\":3,\"series\":7}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[1.5,2]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[\"1\",2]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[7]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"a-name-that-is-longer-than-a-name-may-be-is-refused-with-all-of-the-report\":[]}}"},
         {"/progress", "{\"sequence\":3,\"progress\":7}"},
         {"/progress", "{\"sequence\":3,\"progress\":\"{\"}"},
         {"/progress", "{\"sequence\":3,\"progress\":\"\"}"},
@@ -188,6 +192,12 @@ static void words_twice(void **state)
         tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":3,\"series\":{\"loss\":[[150,1],[160,\"x\"]]}}"), 422);
     assert_non_null(strstr(text_at(t->f, "/errors/0/detail"), "point 1 of \"loss\""));
     assert_int_equal(points_of(t, "loss"), 4); /* nothing of a refused report stays */
+    t->f->log[0] = '\0'; /* a line of no level is no line */
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":3,\"progress\":null,\"series\":{\"low\":[[5,\"-inf\"]]},"
+                          "\"lines\":[[\"warn\",\"mind\"],[\"odd\",\"x\"],[7,\"x\"],[\"info\",7],[\"info\"]]}"), 200);
+    assert_int_equal(points_of(t, "low"), 1);
+    assert_non_null(strstr(t->f->log, ": mind"));
+    assert_null(strstr(t->f->log, ": x"));
     char *long_one = calloc(1, 5000);
     assert_non_null(long_one);
     (void)snprintf(long_one, 5000, "{\"sequence\":3,\"progress\":\"[%04096d]\"}", 1);
@@ -196,14 +206,14 @@ static void words_twice(void **state)
     assert_non_null(strstr(text_at(t->f, "/errors/0/detail"), "at most 4096"));
     free(long_one);
     assert_int_equal(ask(t->f, "POST", path_of(t->id, "/pause"), NULL), 202);
-    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":3}"), 200);
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":4}"), 200);
     assert_string_equal(text_at(t->f, "/wish"), "pause");
 
     /* The same token once more: who came first is locked out. The points behind its last checkpoint go. */
     struct trainee before = *t;
     hello(t);
     assert_true(t->epoch > before.epoch);
-    assert_int_equal(tell(&before, "POST", "/run/reports?epoch=@", "{\"sequence\":4}"), 409);
+    assert_int_equal(tell(&before, "POST", "/run/reports?epoch=@", "{\"sequence\":5}"), 409);
     assert_int_equal(tell(&before, "POST", "/run/end?epoch=@", "{\"end\":\"yielded\"}"), 409);
     assert_int_equal(points_of(t, "loss"), 0);
     for (int i = 0; i < 2; i++) {
@@ -212,6 +222,11 @@ static void words_twice(void **state)
     }
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":9}"), 409);
     assert_int_equal(tell(t, "POST", "/run/end?epoch=@", "{\"end\":\"lost\"}"), 422);
+    static const char *const ends[] = {"{}", "{\"end\":7}", "{\"end\":\"succeeded\"}", "{\"end\":\"failed\",\"document\":7}",
+                                       "{\"end\":\"yielded\",\"document\":\"{}\"}", "{\"end\":\"succeeded\",\"document\":\"{\"}"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        assert_int_equal(tell(t, "POST", "/run/end?epoch=@", ends[i]), 422);
+    }
     assert_int_equal(tell(t, "POST", "/run/end?epoch=@", "{\"end\":\"failed\",\"document\":\"{\"}"), 422);
     assert_int_equal(say(t, "POST", "/run", NULL), 409);
 }
@@ -222,6 +237,21 @@ static void pieces(void **state)
     char meta[300], other[300];
     size_t before = stored_checkpoints(t);
     hello(t);
+    static const char sum[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    static const char *const odd[] = {
+        "{}", "{\"step\":1}", "{\"step\":1,\"samples\":1}", "{\"step\":1,\"samples\":1,\"bytes\":1}",
+        "{\"step\":-1,\"samples\":1,\"bytes\":1,\"sha256\":\"%s\"}", "{\"step\":1.5,\"samples\":1,\"bytes\":1,\"sha256\":\"%s\"}",
+        "{\"step\":1,\"samples\":1e300,\"bytes\":1,\"sha256\":\"%s\"}", "{\"step\":1,\"samples\":\"1\",\"bytes\":1,\"sha256\":\"%s\"}",
+        "{\"step\":1,\"samples\":1,\"bytes\":0,\"sha256\":\"%s\"}", "{\"step\":1,\"samples\":1,\"bytes\":1e15,\"sha256\":\"%s\"}",
+        "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":7}", "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":\"abc\"}",
+        "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":\"x%s\"}",
+        "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":\"zz23456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}"};
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        const char *place = strstr(odd[i], "%s");
+        size_t head = place != NULL ? (size_t)(place - odd[i]) : strlen(odd[i]);
+        (void)snprintf(meta, sizeof meta, "%.*s%s%s", (int)head, odd[i], place != NULL ? sum : "", place != NULL ? place + 2 : "");
+        assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 422);
+    }
     announcement(meta, 50, "twelve bytes");
     announcement(other, 50, "other bytes!");
     assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 404); /* of what? */
