@@ -165,6 +165,17 @@ static inline int64_t file_integer(const struct fixture *f, const char *sql)
     return value;
 }
 
+/* By a connection of its own: the store is closed. */
+static inline void change_file(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db;
+    char *message = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s: %s", sql, message);
+    sqlite3_close(db);
+}
+
 static inline void sleep_ms(int ms)
 {
     struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};

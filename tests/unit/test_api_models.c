@@ -174,6 +174,7 @@ struct odd {
 #define EDIT(text) "{\"inputs\":[{\"sample\":{\"seed\":3},\"edits\":" text "}]}"
 #define CHANGE(text, pointer) {"POST", "/v1/jobs/@/interventions", NULL, NULL, EDIT("[" text "]"), 422, "/inputs/0/edits/0" pointer}
 #define RECOVER(text, status, pointer) {"POST", "/v1/pathways/recover", NULL, NULL, "{" text "}", status, pointer}
+#define PAIR "\"model\":{\"layers\":[{\"filters\":[[1,1]]}]}"
 #define LAYER(text) "\"model\":{\"layers\":[" text "]},\"signal\":[1,0,0,0,0,0]"
 #define PUT_CSV(target, status) {"PUT", "/v1/datasets/" target, "Content-Type", "text/csv", "a,b,label\n1,2,x\n3,4,y\n", status, NULL}
 #define HASH "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -229,23 +230,23 @@ static const struct odd odds[] = {
     RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"layer\":3", 422, "/layer"),
     RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"layers\":[\"a\"]", 422, "/model"),
     RECOVER(LAYER("{\"filters\":[[1,1]]}") ",\"checkpoint\":1", 422, "/model"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"signal\":[[[1]]]", 422, "/signal"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"signal\":\"x\"", 422, NULL),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]}", 422, "/signal"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"code\":[[0,0,1]]", 422, "/length"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":[1,2,3],\"code\":[[0,0,1]]", 422, "/length"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":[],\"code\":[[0,0,1]]", 422, "/length"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":0,\"code\":[[0,0,1]]", 422, "/length"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":\"8\",\"code\":[[0,0,1]]", 422, "/length"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":1e15,\"code\":[[0,0,1]]", 422, "/length"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":[]", 422, "/code"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":3", 422, "/code"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":[3]", 422, "/code/0"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":[[0,0,\"1\"]]", 422, "/code/0"),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":[[0,0.5,1]]", 422, "/code/0"),
+    RECOVER(PAIR ",\"signal\":[[[1]]]", 422, "/signal"),
+    RECOVER(PAIR ",\"signal\":\"x\"", 422, NULL),
+    RECOVER(PAIR, 422, "/signal"),
+    RECOVER(PAIR ",\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER(PAIR ",\"length\":[1,2,3],\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER(PAIR ",\"length\":[],\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER(PAIR ",\"length\":0,\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER(PAIR ",\"length\":\"8\",\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER(PAIR ",\"length\":1e15,\"code\":[[0,0,1]]", 422, "/length"),
+    RECOVER(PAIR ",\"length\":8,\"code\":[]", 422, "/code"),
+    RECOVER(PAIR ",\"length\":8,\"code\":3", 422, "/code"),
+    RECOVER(PAIR ",\"length\":8,\"code\":[3]", 422, "/code/0"),
+    RECOVER(PAIR ",\"length\":8,\"code\":[[0,0,\"1\"]]", 422, "/code/0"),
+    RECOVER(PAIR ",\"length\":8,\"code\":[[0,0.5,1]]", 422, "/code/0"),
     RECOVER("\"model\":{\"layers\":[{\"filters\":[[[[1,1]]]]}]},\"length\":[8,8],\"code\":[[0,0,1]]", 422, "/code/0"),
     RECOVER("\"model\":{\"layers\":[{\"filters\":[[[[1,1]]]]}]},\"length\":[8,8],\"code\":[[1,2,0,1]]", 200, NULL),
-    RECOVER("\"model\":{\"layers\":[{\"filters\":[[1,1]]}]},\"length\":8,\"code\":[[99,0,1]]", 422, "/code/0"),
+    RECOVER(PAIR ",\"length\":8,\"code\":[[99,0,1]]", 422, "/code/0"),
     RECOVER("\"job\":3,\"signal\":[1]", 422, "/job"),
     RECOVER("\"job\":\"nobody\",\"signal\":[1]", 422, "/job"),
     RECOVER("\"job\":\"$\",\"model\":{},\"signal\":[1]", 422, "/model"),

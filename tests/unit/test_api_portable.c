@@ -85,6 +85,15 @@ static void refuse(struct api_fixture *f, const char *head, size_t data, const c
     free(bytes);
 }
 
+/* One tensor of F32 alone. */
+static void refuse_tensor(struct api_fixture *f, const char *name, const char *shape, const char *offsets, size_t bytes, const char *pointer,
+                          const char *word)
+{
+    char head[300];
+    (void)snprintf(head, sizeof head, "{\"%s\":{\"dtype\":\"F32\",\"shape\":%s,\"data_offsets\":%s}}", name, shape, offsets);
+    refuse(f, head, bytes, pointer, word);
+}
+
 static void test_refused(void **state)
 {
     struct api_fixture *f = *state;
@@ -92,15 +101,15 @@ static void test_refused(void **state)
     refuse(f, "{}", 5, "", "5 bytes");
     refuse(f, "{\"a\":1}", 0, "/a", "object");
     refuse(f, "{\"a\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[0,2]}}", 2, "/a/dtype", "F32");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", 4, "/a/shape", "whole");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1099511627776,1099511627776],\"data_offsets\":[0,4]}}", 4, "/a/shape", "large");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1],\"data_offsets\":[0,4]}}", 4, "/a/shape", "four");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,8]}}", 8, "/a/data_offsets", "type and shape");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 4, "/a/data_offsets", "within");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", 8, "/a/data_offsets", "ends");
+    refuse_tensor(f, "a", "[-1]", "[0,4]", 4, "/a/shape", "whole");
+    refuse_tensor(f, "a", "[1099511627776,1099511627776]", "[0,4]", 4, "/a/shape", "large");
+    refuse_tensor(f, "a", "[1,1,1,1,1]", "[0,4]", 4, "/a/shape", "four");
+    refuse_tensor(f, "a", "[1]", "[0,8]", 8, "/a/data_offsets", "type and shape");
+    refuse_tensor(f, "a", "[2]", "[0,8]", 4, "/a/data_offsets", "within");
+    refuse_tensor(f, "a", "[1]", "[4,8]", 8, "/a/data_offsets", "ends");
     refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],"
               "\"data_offsets\":[2,6]}}", 6, "/b/data_offsets", "ends");
-    refuse(f, "{\"a b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a b", "printable");
+    refuse_tensor(f, "a b", "[1]", "[0,4]", 4, "/a b", "printable");
     refuse(f, "{\"__metadata__\":{\"kind\":3}}", 0, "/__metadata__/kind", "text");
     refuse(f, "{\"__metadata__\":{\"kind\":\"other\",\"config\":\"{}\"}}", 0, "/__metadata__", "kind");
     refuse(f, "{\"__metadata__\":{\"kind\":\"echo\"}}", 0, "/__metadata__", "configuration");
@@ -109,20 +118,20 @@ static void test_refused(void **state)
     refuse(f, "{\"__metadata__\":{\"kind\":\"echo\",\"config\":\"{}\",\"step\":\"x\"}}", 0, "/__metadata__/step", "whole");
     refuse(f, "{\"__metadata__\":{\"kind\":\"echo\",\"config\":\"{}\"},\"bias\":{\"dtype\":\"F32\",\"shape\":[7],"
               "\"data_offsets\":[0,28]}}", 28, "", "conv.weight");
-    refuse(f, "{\"\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/", "printable");
-    refuse(f, "{\"a\\\\\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a\\", "printable");
-    refuse(f, "{\"a\\\"\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a\"", "printable");
-    refuse(f, "{\"\xc3\xa4\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/\xc3\xa4", "printable");
+    refuse_tensor(f, "", "[1]", "[0,4]", 4, "/", "printable");
+    refuse_tensor(f, "a\\\\", "[1]", "[0,4]", 4, "/a\\", "printable");
+    refuse_tensor(f, "a\\\"", "[1]", "[0,4]", 4, "/a\"", "printable");
+    refuse_tensor(f, "\xc3\xa4", "[1]", "[0,4]", 4, "/\xc3\xa4", "printable");
     refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 0, "/a", "dtype, shape");
     refuse(f, "{\"a\":{\"dtype\":3,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a/dtype", "F32");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":1,\"data_offsets\":[0,4]}}", 4, "/a/shape", "list");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[\"1\"],\"data_offsets\":[0,4]}}", 4, "/a/shape", "whole");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[0.5],\"data_offsets\":[0,4]}}", 4, "/a/shape", "whole");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":4}}", 4, "/a/data_offsets", "within");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4,8]}}", 4, "/a/data_offsets", "within");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[-1,4]}}", 4, "/a/data_offsets", "within");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,\"4\"]}}", 4, "/a/data_offsets", "within");
-    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4, "/a/data_offsets", "within");
+    refuse_tensor(f, "a", "1", "[0,4]", 4, "/a/shape", "list");
+    refuse_tensor(f, "a", "[\"1\"]", "[0,4]", 4, "/a/shape", "whole");
+    refuse_tensor(f, "a", "[0.5]", "[0,4]", 4, "/a/shape", "whole");
+    refuse_tensor(f, "a", "[1]", "4", 4, "/a/data_offsets", "within");
+    refuse_tensor(f, "a", "[1]", "[0,4,8]", 4, "/a/data_offsets", "within");
+    refuse_tensor(f, "a", "[1]", "[-1,4]", 4, "/a/data_offsets", "within");
+    refuse_tensor(f, "a", "[1]", "[0,\"4\"]", 4, "/a/data_offsets", "within");
+    refuse_tensor(f, "a", "[1]", "[4,0]", 4, "/a/data_offsets", "within");
     refuse(f, "{\"__metadata__\":[]}", 0, "/__metadata__", "object of texts");
     /* empty tensors lie where others begin */
     refuse(f, "{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]},"

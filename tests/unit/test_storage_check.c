@@ -4,16 +4,6 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 
-static void change_file(struct fixture *f, const char *sql)
-{
-    sqlite3 *db;
-    char *message = NULL;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    sqlite3_close(db);
-}
-
 /* A closed store of some hundred pages that says it was not closed. Its size. */
 static int64_t make_unclean(struct fixture *f)
 {

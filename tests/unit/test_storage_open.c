@@ -6,16 +6,6 @@
 
 #include "fault_vfs.h"
 
-static void change_file(struct fixture *f, const char *sql)
-{
-    sqlite3 *db;
-    char *message = NULL;
-    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
-    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
-        fail_msg("%s: %s", sql, message);
-    sqlite3_close(db);
-}
-
 static void refuse_open(struct fixture *f, enum status expected, const char *part)
 {
     REFUSED(expected, storage_open(&f->options, &f->storage, &f->err));
