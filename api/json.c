@@ -427,7 +427,9 @@ void json_canonical(const cJSON *value, struct buf *out)
                 sorted[count++] = item;
             }
         }
-        qsort(sorted, count, sizeof sorted[0], by_name); /* NOLINT(bugprone-sizeof-expression): pointers are sorted */
+        if (count > 1) {
+            qsort(sorted, count, sizeof sorted[0], by_name);
+        }
         buf_text(out, "{");
         for (size_t i = 0; i < count; i++) {
             buf_text(out, i == 0 ? "" : ",");
