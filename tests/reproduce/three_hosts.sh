@@ -69,7 +69,8 @@ is_over() { [ ! -e "/proc/$victim" ]; }
 until_true 30 is_over || fail "the rank lives"
 echo "killed: the rank on the third host"
 until_true 300 stands $((samples / 2)) || fail "the run does not go on"
-victim=$(pgrep -f -- "--host 10.77.0.1,10.77.0.2" | while read -r pid; do [ "$(readlink "/proc/$pid/exe")" != "$build/motifd" ] && echo "$pid"; done | head -n 1)
+victim=$(pgrep -f -- "--host 10.77.0.1,10.77.0.2" | while read -r pid; do [ "$(readlink "/proc/$pid/exe")" = "$build/motifd" ] || echo "$pid"; done | sed -n 1p)
+[ -n "$victim" ] || fail "there is no mpirun"
 old=$(ranks_on 2; ranks_on 3)
 kill -KILL "$victim"
 are_gone() { for pid in $old; do [ ! -e "/proc/$pid" ] || return 1; done; }
