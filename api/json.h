@@ -40,6 +40,7 @@ void json_pointer_add(char *pointer, size_t size, const char *token, size_t toke
 
 /* The first of an object's members or a list's items; NULL where there is none, and of NULL. */
 const cJSON *json_first(const cJSON *group);
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): item is a name */
 #define JSON_EACH(item, group) for (const cJSON *item = json_first(group); item != NULL; item = item->next)
 
 /* "a number", "text", "an object", ... */

@@ -125,8 +125,10 @@ static enum status read_table(struct storage *storage, const char *const *sql, s
 {
     struct check *check = &storage->check;
     enum status status;
-    for (double pause = ASIDE;; pause = pause < ASIDE_MOST / 2 ? 2 * pause : ASIDE_MOST) {
+    double pause = ASIDE;
+    for (;;) {
         step_aside(check, pause);
+        pause = pause < ASIDE_MOST / 2 ? 2 * pause : ASIDE_MOST;
         set_reading(check, true);
         status = run_all(&check->db, sql, 1, &check->stop, err);
         set_reading(check, false);
