@@ -68,6 +68,7 @@ if [ "$run" = yes ]; then
     meson test -C "$build" --no-rebuild --timeout-multiplier 20 --logbase coverage --print-errorlogs "${what[@]}" || status=$?
     [ "$status" = 0 ] || echo "some tests did not pass: what they should have shown may be missing below"
 fi
-gcovr --root . --filter "($(tr , '|' <<<"$rooms"))/" --exclude-directories "$build/tests" --json-summary "$build/coverage.json" \
+# core is compiled a second time, with doubles: gcovr 5 cannot put both together, and the floats are what ships.
+gcovr --root . --filter "($(tr , '|' <<<"$rooms"))/" --exclude-directories "$build/tests" --exclude-directories ".*_double.*" --json-summary "$build/coverage.json" \
     --gcov-ignore-parse-errors "$build" >"$build/coverage.txt"
 python3 tests/reproduce/coverage.py "$build/coverage.json"

@@ -4,6 +4,7 @@ that do not arrive as they were; allocations and calls of the system that fail. 
 it was not, with 2 for a wrong command line, and says what is wrong.
 
 usage: wire_trainer.py MOTIF_TRAIN MOTIF_TRAIN_FAULTS     MOTIF_FAULT_STRIDE=1 goes through every allocation; by default it is a part"""
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -314,12 +315,16 @@ VERSION = subprocess.run([TRAIN, "--version"], capture_output=True, text=True).s
 
 
 def main():
-    for check in (a_run, command_lines, tokens, hellos, what_passes, what_is_refused, wishes, signals, checkpoints, small_memory, faults):
+    def one(check):
         if sys.argv[3:] and check.__name__ not in sys.argv[3:]:
-            continue
+            return
         begun = time.monotonic()
         check()
         print(f"ok {check.__name__} {time.monotonic() - begun:.1f} s", flush=True)
+
+    a_run()
+    with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:  # they wait more than they compute
+        list(pool.map(one, (what_is_refused, faults, wishes, checkpoints, hellos, command_lines, tokens, what_passes, signals, small_memory)))
 
 
 if __name__ == "__main__":
