@@ -26,7 +26,7 @@ from played import Forward, Replay, Said, Server  # noqa: E402
 MOTIFD, MOTIFCTL, FAULTS = (os.path.abspath(path) for path in sys.argv[1:4])
 STRIDE = int(os.environ.get("MOTIF_FAULT_STRIDE", "0"))  # 0: a part
 CHANGED = 2 if STRIDE == 0 else 240 // STRIDE
-FOLLOW = ("watch", "evaluate")
+FOLLOW = (["watch"], ["evaluate"])
 ODD = (None, "", "no such \u00e4", -1, 0, 1e308, 0.5, True, [], {}, [[]], [{}], "2026-11-22T21:00:00Z")
 SUMS = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":exitcode=99", "UBSAN_OPTIONS": "print_stacktrace=1:" + os.environ.get("UBSAN_OPTIONS", ""),
         "OPENBLAS_NUM_THREADS": "1"}
@@ -74,12 +74,12 @@ class Ran:
         process = subprocess.Popen([command, *words], cwd=folder, env={**os.environ, **SUMS, "MOTIFD_SERVER": server, **environment},
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         try:
-            out, err = process.communicate(timeout=20 if words[0] in FOLLOW else 120)
+            out, err = process.communicate(timeout=20 if words[:1] in FOLLOW else 120)
         except subprocess.TimeoutExpired:  # of a job whose end is not told: until somebody has enough
             process.send_signal(signal.SIGINT)
             out, err = process.communicate(timeout=60)
         self.code, self.out, self.err = process.returncode, out.decode("utf-8", "replace"), err.decode("utf-8", "replace")
-        self.interrupted = words[0] in FOLLOW and self.code == 130
+        self.interrupted = words[:1] in FOLLOW and self.code == 130
         self.said = f"exit code {self.code}\n{self.out[-1500:]}\n{self.err[-3000:]}"
 
 
@@ -207,6 +207,27 @@ class Test:
         return total
 
 
+def command_lines():
+    """What motifctl does before it asks anybody."""
+    for line, code, out, err in (("", 2, "", "usage: motifctl COMMAND"), ("--help", 0, "usage: motifctl COMMAND", ""), ("-h", 0, "usage: motifctl COMMAND", ""),
+                                 ("help", 0, "usage: motifctl COMMAND", ""), ("help plot", 0, "usage: motifctl plot", ""), ("plot --help", 0, "example:", ""),
+                                 ("--version", 0, "motifctl ", ""), ("--json", 2, "", "usage: motifctl COMMAND"), ("-x", 2, "", "usage: motifctl COMMAND"),
+                                 ("wach", 2, "", "unknown command wach; did you mean watch?"), ("help wach", 2, "", "did you mean watch?"),
+                                 ("conquer", 2, "", "unknown command conquer\n"), ("plot", 2, "", "usage: motifctl plot"), ("system more", 2, "", "usage: motifctl system"),
+                                 ("list --limt 3", 2, "", "did you mean --limit?"), ("list --limit=0", 2, "", "--limit must be an integer"),
+                                 ("--server ftp://x health", 2, "", "http"), ("--server= --token=t health", 3, "", "127.0.0.1:1"),
+                                 ("--token t --server http://127.0.0.1:1/// health", 3, "", "is the daemon running?"),
+                                 ("completion zsh", 0, "#compdef motifctl", ""), ("completion fish", 0, "complete -c motifctl", ""), ("completion tcsh", 2, "", "tcsh"),
+                                 ("metrics x --since -1", 2, "", "--since"), ("plot x --height 5", 2, "", "--height"), ("motifs x --count 0", 2, "", "--count"),
+                                 ("watch x --interval 1", 2, "", "--interval"), ("show " + "x" * 80, 2, "", "a job is named"),
+                                 ("submit --config /no/such", 2, "", "/no/such"), ("submit --set a", 2, "", ""), ("submit --threads many", 2, "", "--threads"),
+                                 ("import /no/such", 2, "", "/no/such"), ("datasets put name file", 2, "", "--format"), ("datasets put name file.npz", 2, "", "cannot be read"),
+                                 ("datasets put name /tmp --format csv", 2, "", "cannot be read"), 
+                                 ("intervene x --seed 1e9 1=delete", 2, "", "--seed"), ("verify /no/such/bundle", 2, "", "")):
+        ran = Ran(MOTIFCTL, line.split(), "http://127.0.0.1:1", "/")
+        assert ran.code == code and out in ran.out and err in ran.err, f"{line}: {ran.said}"
+
+
 def train(daemon, **changes):
     job = daemon.submit(**changes)
     for _ in range(1200):
@@ -233,6 +254,7 @@ def prepare(folder, daemon, job):
 
 def main():
     only = sys.argv[4:]
+    command_lines()
     with tempfile.TemporaryDirectory() as folder:
         daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "sets"))
         try:
