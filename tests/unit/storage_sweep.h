@@ -28,6 +28,7 @@ struct sweep_call {
     bool lazy;                /* taken over: a fault of the writing thread is logged and not said */
 };
 extern const struct sweep_call sweep_reads[], sweep_writes[];
+extern const struct sweep_call sweep_again; /* reads, but on the writing connection, which a failed read ends */
 extern const size_t sweep_read_count, sweep_write_count;
 
 /* Each gives how many places failed. */

@@ -38,12 +38,13 @@ static void every(int (*sweep)(const struct sweep_call *, const struct sweep_kin
                 walked[k] += sweep(&calls[i], &kinds[k], forever, fault_stride(forever ? 15 : 1));
     print_message("%d answers, %d allocations\n", walked[ANSWER], walked[ALLOCATION]);
     assert_int_equal(complaints, 0);
-    assert_true(walked[ANSWER] > least && walked[ALLOCATION] > 10);
+    assert_true(walked[ANSWER] > least && (count == 1 || walked[ALLOCATION] > 10));
 }
 
 static void every_read(void **state)
 {
     every(sweep_read, sweep_reads, sweep_read_count, 200);
+    every(sweep_read, &sweep_again, 1, 5);
 }
 
 static void every_write(void **state)
