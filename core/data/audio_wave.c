@@ -12,10 +12,67 @@
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+#define FACTS_MOST 128 /* bytes of a chunk that describes samples; MS ADPCM's, the longest, has 50 */
+
+/* A file as libsndfile is to see it: how samples are coded, how many there are where a coding says that apart, and the
+ * samples. What else a file holds, and what its chunks claim to hold beyond its end, libsndfile would read for minutes. */
 struct memory {
-    const char *bytes;
-    sf_count_t count, at;
+    char head[12 + 2 * (8 + FACTS_MOST) + 8];
+    const char *samples;
+    sf_count_t head_bytes, count, at; /* count: of the whole */
 };
+
+static size_t number_at(const char *at)
+{
+    const unsigned char *byte = (const unsigned char *)at;
+    return (size_t)byte[0] | (size_t)byte[1] << 8 | (size_t)byte[2] << 16 | (size_t)byte[3] << 24;
+}
+
+static void put_number(char *to, size_t number)
+{
+    for (int i = 0; i < 4; i++) {
+        to[i] = (char)(unsigned char)(number >> 8 * i);
+    }
+}
+
+/* Its first `given` bytes; the rest is elsewhere. */
+static void put_chunk(struct memory *m, const char *kind, const char *bytes, size_t given, size_t size)
+{
+    char *to = m->head + m->head_bytes;
+    memcpy(to, kind, 4);
+    put_number(to + 4, size);
+    memcpy(to + 8, bytes, given);
+    m->head_bytes += (sf_count_t)(8 + given);
+}
+
+/* False where there is no format before the samples, or a chunk does not end within the file. */
+static bool lay_out(const char *bytes, size_t count, struct memory *m)
+{
+    bool format = false, number = false;
+    put_chunk(m, "RIFF", "WAVE", 4, 0);
+    for (size_t at = 12; at < count && count - at >= 8;) {
+        const char *chunk = bytes + at;
+        size_t size = number_at(chunk + 4), left = count - at - 8;
+        if (memcmp(chunk, "data", 4) == 0) {
+            size_t most = size == 0 || size > left ? left : size; /* of a stream whose end was not known */
+            put_chunk(m, "data", "", 0, most);
+            m->samples = chunk + 8;
+            m->count = m->head_bytes + (sf_count_t)most;
+            put_number(m->head + 4, (size_t)m->count - 8);
+            return format;
+        }
+        bool *first = memcmp(chunk, "fmt ", 4) == 0 ? &format : memcmp(chunk, "fact", 4) == 0 ? &number : NULL;
+        if (size > left || (first != NULL && (*first || size > FACTS_MOST || size % 2 != 0))) {
+            return false;
+        }
+        if (first != NULL) {
+            put_chunk(m, chunk, chunk + 8, size, size);
+            *first = true;
+        }
+        at += 8 + size + size % 2;
+    }
+    return false;
+}
 
 static sf_count_t memory_length(void *context)
 {
@@ -37,7 +94,13 @@ static sf_count_t memory_read(void *to, sf_count_t count, void *context)
 {
     struct memory *m = context;
     sf_count_t left = m->count - m->at, taken = count < left ? count : left;
-    memcpy(to, m->bytes + m->at, (size_t)taken);
+    sf_count_t before = m->at < m->head_bytes ? m->head_bytes - m->at : 0, head = before < taken ? before : taken;
+    if (head > 0) {
+        memcpy(to, m->head + m->at, (size_t)head);
+    }
+    if (taken > head) {
+        memcpy((char *)to + head, m->samples + (m->at + head - m->head_bytes), (size_t)(taken - head));
+    }
     m->at += taken;
     return taken;
 }
@@ -137,13 +200,16 @@ enum status audio_wave_read(const char *path, struct audio_wave *wave, struct er
 
 enum status audio_wave_decode(const void *bytes, size_t count, struct audio_wave *wave, struct error *err)
 {
+    struct memory memory = {.at = 0};
+    *wave = (struct audio_wave){0};
     if (count < 12 || memcmp(bytes, "RIFF", 4) != 0 || memcmp((const char *)bytes + 8, "WAVE", 4) != 0) {
-        *wave = (struct audio_wave){0};
         return error_set(err, STATUS_CORRUPT, NULL, "not a WAV file");
+    }
+    if (!lay_out(bytes, count, &memory)) {
+        return error_set(err, STATUS_CORRUPT, NULL, "a WAV file without a format and samples behind it, or with a chunk that does not end in it");
     }
     SF_INFO info = {0};
     SF_VIRTUAL_IO io = {memory_length, memory_seek, memory_read, memory_write, memory_tell};
-    struct memory memory = {bytes, (sf_count_t)count, 0};
     return read_open(sf_open_virtual(&io, SFM_READ, &info, &memory), &info, "the recording", wave, err);
 }
 

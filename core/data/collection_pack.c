@@ -119,7 +119,7 @@ static bool rising(const int64_t *start, int64_t count, int64_t least)
     if (!start || start[0] != 0)
         return false;
     for (int64_t i = 0; i < count; i++)
-        if (start[i + 1] - start[i] < least || start[i + 1] > (int64_t)1 << 40)
+        if (start[i + 1] < start[i] || start[i + 1] - start[i] < least || start[i + 1] > (int64_t)1 << 40)
             return false;
     return true;
 }

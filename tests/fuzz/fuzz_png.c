@@ -39,7 +39,7 @@ static void mend_sums(uint8_t *file, size_t size)
 static void check_again(const float *values, int rows, int cols)
 {
     struct picture *picture = NULL;
-    struct buf file;
+    struct buf file, small;
     float *again = NULL;
     int again_rows = 0, again_cols = 0;
     buf_init(&file, 1 << 20);
@@ -47,8 +47,11 @@ static void check_again(const float *values, int rows, int cols)
     for (int i = 0; i < 3 * rows * cols; i++) {
         picture->pixels[i] = (uint8_t)lroundf(255 * values[i / 3]);
     }
+    buf_init(&small, 40); /* less than any file */
+    FUZZ_CHECK(png_encode(picture, &small, NULL) == STATUS_LIMIT);
+    buf_close(&small);
     FUZZ_CHECK(png_encode(picture, &file, NULL) == STATUS_OK);
-    FUZZ_CHECK(png_decode_grey(file.data, file.size, SIDE, &again, &again_rows, &again_cols, NULL) == STATUS_OK);
+    FUZZ_CHECK(png_decode_grey(file.data, file.size, 2 * PNG_MAX_SIDE, &again, &again_rows, &again_cols, NULL) == STATUS_OK);
     FUZZ_CHECK(again_rows == rows && again_cols == cols);
     for (int i = 0; i < rows * cols; i++) {
         FUZZ_CHECK(fabsf(again[i] - (float)picture->pixels[3 * i] / 255) < 1e-6F);

@@ -229,6 +229,44 @@ static void short_recordings_are_cheap(void **state)
     assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
 }
 
+#define RIFF "RIFF\0\0\0\0WAVE"
+#define FORMAT "fmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0"
+#define FOUR "\0\x10\0\x20\0\x30\0\x40" /* an eighth, a quarter, ... */
+
+/* Only the format and the samples count. A list that claims four gigabytes took libsndfile minutes. */
+static void other_chunks_are_passed_over(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t count;
+        int samples; /* -1: refused */
+    } files[] = {
+        {RIFF FORMAT "data\x08\0\0\0" FOUR, 52, 4},
+        {RIFF "LIST\3\0\0\0abc\0" FORMAT "fact\4\0\0\0\4\0\0\0data\x08\0\0\0" FOUR "LIST\xff\xff\xff\xff", 84, 4},
+        {RIFF FORMAT "data\0\0\0\0" FOUR, 52, 4},
+        {RIFF FORMAT "data\xff\xff\xff\xff" FOUR, 52, 4},
+        {RIFF FORMAT "data\4\0\0\0" FOUR, 52, 2},
+        {RIFF "LIST\x08\0\xff\xffINFOISFT" FORMAT "data\x08\0\0\0" FOUR, 68, -1},
+        {RIFF FORMAT FORMAT "data\x08\0\0\0" FOUR, 76, -1},
+        {RIFF "data\x08\0\0\0" FOUR FORMAT, 52, -1},
+        {RIFF FORMAT, 36, -1},
+        {RIFF "fmt \xa0\0\0\0", 20, -1},
+    };
+    double began = (double)clock() / CLOCKS_PER_SEC;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct audio_wave wave;
+        struct error err = {0};
+        enum status status = audio_wave_decode(files[i].bytes, files[i].count, &wave, &err);
+        assert_int_equal(status, files[i].samples < 0 ? STATUS_CORRUPT : STATUS_OK);
+        assert_int_equal(wave.count, files[i].samples < 0 ? 0 : files[i].samples);
+        for (int k = 0; k < wave.count; k++) {
+            assert_true(wave.samples[k] == 0.125F * (float)(k + 1));
+        }
+        audio_wave_close(&wave);
+    }
+    assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
+}
+
 /* Against the sum over all input samples, window and all, at places that random rates give. */
 static void resampling_is_the_windowed_sinc(void **state)
 {
@@ -725,6 +763,7 @@ int main(void)
         cmocka_unit_test(tones_keep_pitch_and_height),
         cmocka_unit_test(tones_above_are_removed),
         cmocka_unit_test(short_recordings_are_cheap),
+        cmocka_unit_test(other_chunks_are_passed_over),
         cmocka_unit_test(resampling_is_the_windowed_sinc),
         cmocka_unit_test(impossible_rates_are_refused),
         cmocka_unit_test(the_spectrogram_has_the_published_shape),
