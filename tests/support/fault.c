@@ -14,7 +14,8 @@ void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *at, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 
-static atomic_bool armed;
+static atomic_bool armed, others_spared;
+static pthread_t owner; /* who armed it last */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int countdown; /* allocations still to succeed */
 static bool forever, happened;
@@ -22,6 +23,7 @@ static bool forever, happened;
 static void arm(int count, bool for_ever)
 {
     pthread_mutex_lock(&lock);
+    owner = pthread_self();
     countdown = count;
     forever = for_ever;
     happened = false;
@@ -31,6 +33,8 @@ static void arm(int count, bool for_ever)
 
 void fault_after(int count) { arm(count, false); }
 void fault_from(int count) { arm(count, true); }
+
+void fault_spare_others(bool spare) { atomic_store(&others_spared, spare); }
 
 bool fault_happened(void)
 {
@@ -47,6 +51,10 @@ bool fault_now(void)
         return false;
     }
     pthread_mutex_lock(&lock);
+    if (atomic_load(&others_spared) && !pthread_equal(owner, pthread_self())) {
+        pthread_mutex_unlock(&lock);
+        return false;
+    }
     bool fails = countdown == 0 && (forever || !happened);
     happened |= fails;
     if (countdown > 0) {

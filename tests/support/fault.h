@@ -19,6 +19,8 @@
 void fault_after(int count);
 /* The same, and all that follow fail as well. */
 void fault_from(int count);
+/* Only allocations of the thread that calls the above count: what a store does meanwhile has nothing to do with a call. */
+void fault_spare_others(bool spare);
 /* Whether one has failed since; switches the fault off. */
 bool fault_happened(void);
 

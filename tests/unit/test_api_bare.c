@@ -224,6 +224,7 @@ static void test_every_allocation_of_making_it(void **state)
     int refused_times = 0;
     api_destroy(f->api);
     f->api = NULL;
+    fault_spare_others(true);
     for (int forever = 0; forever < 2; forever++) {
         bool failed = true;
         for (int place = 0; failed; place++) {
@@ -241,6 +242,7 @@ static void test_every_allocation_of_making_it(void **state)
             assert_true(place < 10000);
         }
     }
+    fault_spare_others(false);
     assert_true(refused_times > 10);
     assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
     assert_int_equal(ask(f, "GET", "/healthz", NULL), 200);
