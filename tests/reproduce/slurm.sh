@@ -89,7 +89,7 @@ until_true 60 is_up || fail "the node does not come up: $(sinfo 2>&1)"
 echo "slurm $(sinfo --version | cut -d' ' -f2): $node is idle"
 
 # An undisturbed run, by a daemon of its own.
-job=(submit --preset digitcircle-quick --set total_samples=2000 --set checkpoint_every=400 --set seed=5)
+job=(submit --preset digitcircle-quick --set total_samples=20000 --set checkpoint_every=2000 --set seed=5)
 "$build/motifd" serve --listen 127.0.0.1:0 --db "$work/plain.db" --data "$work/plain" --threads-per-job 1 >"$work/plain.out" 2>"$work/plain.log" &
 daemon=$!
 until_true 60 grep -qs listening "$work/plain.out" || fail "the daemon does not start"
