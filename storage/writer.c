@@ -55,6 +55,8 @@ static enum status refuse(struct writer *w, struct error *err)
 {
     if (atomic_load(&w->failed))
         return error_set(err, STATUS_IO, NULL, "an earlier write failed; the store accepts no more until a restart");
+    if (w->closing) /* against the rules of storage_close(); but waiting for a thread that is gone would be for ever */
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the store is closing");
     return STATUS_OK;
 }
 
@@ -137,7 +139,7 @@ bool writer_merge(struct storage *storage,
     bool merged = false;
     int looked = 0;
     pthread_mutex_lock(&w->lock);
-    if (!atomic_load(&w->failed) && w->lazy_bytes < LAZY_BYTES_MAX)
+    if (!atomic_load(&w->failed) && !w->closing && w->lazy_bytes < LAZY_BYTES_MAX)
         for (struct command *c = w->open; c != NULL && !merged && looked < 64; c = c->next, looked++) {
             if (c->run != run)
                 continue;
