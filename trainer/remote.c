@@ -228,6 +228,13 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     return status;
 }
 
+/* Of what a try that broke off has left. */
+static void forget_pieces(void *context, const struct http_answer *answer)
+{
+    (void)answer;
+    buf_clear(context);
+}
+
 static bool keep_piece(void *context, const char *bytes, size_t count)
 {
     struct buf *to = context;
@@ -262,10 +269,15 @@ static enum status fetch(struct remote *remote, enum run_of of, const struct sto
     unsigned char digest[HASH_BYTES];
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/checkpoints/%lld?epoch=%lld&of=%s", remote->options.job,
                    (long long)info->seq, (long long)remote->epoch, of_name(of));
-    struct http_request request = {
-        .method = "GET", .path = path, .accept = "application/octet-stream", .piece = keep_piece, .context = to};
+    struct http_request request = {.method = "GET",
+                                   .path = path,
+                                   .accept = "application/octet-stream",
+                                   .begins = forget_pieces,
+                                   .piece = keep_piece,
+                                   .context = to};
     for (int attempt = 0; attempt < 5; attempt++) {
         struct http_answer answer;
+        buf_clear(to);
         enum status status = remote_call(remote, remote->http, &request, &answer, err);
         http_answer_close(&answer);
         if (status != STATUS_OK) {

@@ -61,9 +61,6 @@ enum status remote_call(struct remote *remote, struct http *http, const struct h
             buf_init(&answer->body, 0);
             return error_set(err, STATUS_CANCELLED, NULL, "the lease is lost");
         }
-        if (request->piece != NULL) {
-            buf_clear(request->context); /* of what a try that broke off has left: see fetch() */
-        }
         bool answered = http_call(http, request, answer, &failure) == STATUS_OK;
         if (answered && !passes(answer->status)) {
             (void)pthread_mutex_lock(&remote->lock);

@@ -16,7 +16,7 @@ struct transfer {
     struct http *http;
     const struct http_request *request;
     struct http_answer *answer;
-    bool write_failed, stopped; /* stopped: by the request's own word */
+    bool begun, write_failed, stopped; /* stopped: by the request's own word */
 };
 
 enum status http_create(const char *server, const char *token, struct http **out, struct error *err)
@@ -107,13 +107,16 @@ static size_t on_body(char *bytes, size_t size, size_t count, void *context)
     size_t length = size * count;
     long status = 0;
     curl_easy_getinfo(transfer->http->curl, CURLINFO_RESPONSE_CODE, &status);
+    if ((transfer->request->piece || transfer->request->file) && status >= 200 && status < 300 && !transfer->begun) {
+        transfer->begun = true;
+        if (transfer->request->begins)
+            transfer->request->begins(transfer->request->context, transfer->answer);
+    }
     if (transfer->request->piece && status >= 200 && status < 300) {
         transfer->stopped = !transfer->request->piece(transfer->request->context, bytes, length);
         return transfer->stopped ? 0 : length;
     }
     if (transfer->request->file && status >= 200 && status < 300) {
-        if (transfer->answer->file_bytes == 0 && transfer->request->begins)
-            transfer->request->begins(transfer->request->context, transfer->answer);
         if (fwrite(bytes, 1, length, transfer->request->file) != length) {
             transfer->write_failed = true;
             return 0;

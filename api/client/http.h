@@ -25,7 +25,7 @@ struct http_request {
     const char *accept;       /* NULL: application/json */
     const char *headers[4];   /* further complete header lines, the rest NULL */
     FILE *file;               /* NULL: a body of an answer below 300 goes to the answer's buffer */
-    /* Called before the first byte goes to `file`: the head of the answer is there. May be NULL. */
+    /* Called before the first byte goes to `file` or `piece`: the head of the answer is there. May be NULL. */
     void (*begins)(void *context, const struct http_answer *answer);
     /* Called about every 100 ms while a body arrives; false breaks off. May be NULL. */
     bool (*moving)(void *context, int64_t received, int64_t expected);
