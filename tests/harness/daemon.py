@@ -1,7 +1,9 @@
 """A daemon of a program's own, on a free port and a database that it is given."""
 import json
+import os
 import signal
 import subprocess
+import time
 import urllib.error
 import urllib.request
 
@@ -13,7 +15,23 @@ TINY = {"image_size": 32, "classes": 3, "min_symbols": 1, "max_symbols": 2, "shi
 JSON = "application/json"
 
 
+def run_checks(*checks):
+    """(name, function), one after another."""
+    for name, check in checks:
+        begun = time.monotonic()
+        check()
+        print(f"ok {name} {time.monotonic() - begun:.1f} s", flush=True)
+
+
+def allow_mpi():
+    """Open MPI keeps some of its memory, refuses root and wants a core for each rank, unless it is told."""
+    os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1",
+                       "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
+
+
 class Daemon:
+    """Behind `with` it has ended in order; where something else went wrong first, the end of its log is shown and it is killed."""
+
     def __init__(self, program, database, *options, log=None):
         """`log` is a file for what it says; without one it says nothing but errors, here."""
         self.command = [program, "serve", "--listen", "127.0.0.1:0", "--db", database, *(() if log else ("--log-level", "error")), *options]
@@ -36,6 +54,21 @@ class Daemon:
         assert code == 0 or number == signal.SIGKILL, f"the daemon ended with {code}"
         return code
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        try:
+            if kind is not None and self.log is not None:
+                with open(self.log.name) as log:
+                    print("".join(log.readlines()[-40:]))
+            if kind is None and self.process.poll() is None:
+                self.end()
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+
     def ask(self, method, path, body=None, kind=JSON, headers=None):
         """(status, headers, bytes or parsed JSON); the body is bytes, or anything else as JSON."""
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
@@ -49,10 +82,12 @@ class Daemon:
             parsed = content and "json" in (answer.headers.get_content_type() or "")
             return answer.status, answer.headers, json.loads(content) if parsed else content
 
-    def submit(self, **changes):
-        status, _, job = self.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick",
-                                                       "config": {**TINY, **changes}})
+    def submit(self, executor=None, ranks=None, name=None, **changes):
+        """A job of the tiny network, with `changes` in its configuration."""
+        asked = {key: value for key, value in (("executor", executor), ("ranks", ranks), ("name", name)) if value is not None}
+        status, _, job = self.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "config": {**TINY, **changes}, **asked})
         assert status == 201, job
+        assert all(job[key] == value for key, value in asked.items()), job
         return job["id"]
 
     def metric(self, name):

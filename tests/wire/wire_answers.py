@@ -256,8 +256,7 @@ def main():
     only = sys.argv[4:]
     command_lines()
     with tempfile.TemporaryDirectory() as folder:
-        daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "sets"))
-        try:
+        with Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "sets")) as daemon:
             job, other = train(daemon), train(daemon, seed=2)
             prepare(folder, daemon, job)
             test, tapes = Test(folder), []
@@ -270,11 +269,7 @@ def main():
                 assert ran.code == code and says in ran.out, f"{name}: {line}: {ran.said}"
                 tapes.append((name, words.split(), player.tape, ran))
             print(f"ok {len(tapes)} commands", flush=True)
-            assert daemon.end() == 0
-        finally:
-            if daemon.process.poll() is None:
-                daemon.process.kill()
-                daemon.process.wait()
+
         def one(taped):
             name, words, tape, ran = taped
             begun, dice = time.monotonic(), random.Random(name)

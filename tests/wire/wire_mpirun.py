@@ -12,13 +12,12 @@ import tempfile
 import time
 
 import wire_process as wire
-from wire_process import LONG, PATHWAYS, Daemon, await_, await_state, checkpoints, compare, outcome, show
+from daemon import allow_mpi, run_checks
+from wire_process import LONG, PATHWAYS, Daemon, await_, await_state, await_steps, checkpoints, compare, outcome, show
 
 MOTIFD, ROUNDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1
-# Open MPI keeps some of its memory, refuses root and wants a core for each rank, unless it is told; loopback is enough here.
-os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1",
-                   "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
-MPIRUN = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca oob_tcp_if_include lo"
+allow_mpi()
+MPIRUN = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca oob_tcp_if_include lo"  # loopback is enough here
 
 
 def processes(job):
@@ -58,11 +57,7 @@ def segments():
 
 
 def submit(daemon, executor="mpirun", ranks=1, **changes):
-    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "executor": executor, "ranks": ranks,
-                                                     "config": {**wire.TINY, **changes}})
-    assert status == 201, job
-    assert job["executor"] == executor and job["ranks"] == ranks, job
-    return job["id"]
+    return daemon.submit(executor, ranks, **changes)
 
 
 def same_bits(daemon):
@@ -101,7 +96,7 @@ def other_kinds(daemon):
 
 def pause_and_cancel(daemon):
     job = submit(daemon, ranks=2, total_samples=LONG)
-    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
+    await_steps(daemon, job)
     assert len(processes(job)[0]) == 2, processes(job)
     for pid in processes(job)[0] + processes(job)[1]:
         assert b"motifrun_" not in wire.environment(pid), "the token lies where others of this user can read it"
@@ -152,7 +147,7 @@ def killed_daemon(daemon, wanted, samples):
 
 def drained(daemon):
     job = submit(daemon, ranks=2, total_samples=LONG)
-    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
+    await_steps(daemon, job)
     assert daemon.end() == 0
     assert processes(job) == ([], [])
     daemon.start()
@@ -171,32 +166,21 @@ def main():
         os.environ["TMPDIR"] = os.path.join(folder, "t")
         os.mkdir(os.environ["TMPDIR"])
         before = segments()
-        daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "thread,mpirun",
-                        "--mpirun", MPIRUN, "--threads-per-job", "1", log=open(os.path.join(folder, "log"), "w"))
-        try:
+        log = os.path.join(folder, "log")
+        with Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "thread,mpirun",
+                    "--mpirun", MPIRUN, "--threads-per-job", "1", log=open(log, "w")) as daemon:
             samples = 320 * ROUNDS
             same_bits(daemon)
             print("ok same bits", flush=True)
             wanted = outcome(daemon, submit(daemon, ranks=2, total_samples=samples))
-            for name, check in (("other kinds", lambda: other_kinds(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
-                                ("killed rank", lambda: killed_rank(daemon, wanted, samples)),
-                                ("killed daemon", lambda: killed_daemon(daemon, wanted, samples)), ("drained", lambda: drained(daemon))):
-                begun = time.monotonic()
-                check()
-                print(f"ok {name} {time.monotonic() - begun:.1f} s", flush=True)
+            run_checks(("other kinds", lambda: other_kinds(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
+                       ("killed rank", lambda: killed_rank(daemon, wanted, samples)), ("killed daemon", lambda: killed_daemon(daemon, wanted, samples)),
+                       ("drained", lambda: drained(daemon)))
             assert daemon.end() == 0
             assert glob.glob(os.path.join(folder, "t", "ompi.*", "*")) == [], "mpirun's folder is left"
             await_("the end of the ranks' shared memory", lambda: not segments() - before)
-            with open(os.path.join(folder, "log")) as log:
-                assert "the trainer was ended by SIGKILL" in log.read(), "the log does not say why a try ended"
-        except BaseException:
-            with open(os.path.join(folder, "log")) as log:
-                print("".join(log.readlines()[-40:]))
-            raise
-        finally:
-            if daemon.process.poll() is None:
-                daemon.process.kill()
-                daemon.process.wait()
+            with open(log) as file:
+                assert "the trainer was ended by SIGKILL" in file.read(), "the log does not say why a try ended"
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness"))
-from daemon import TINY, Daemon  # noqa: E402
+from daemon import TINY, Daemon, run_checks  # noqa: E402
 
 MOTIFD, ROUNDS = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 2
 PATIENCE = 240
@@ -20,11 +20,9 @@ LONG = 4000000
 
 
 def submit(daemon, executor="process", **changes):
-    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "executor": executor,
-                                                     "config": {**TINY, **changes}})
-    assert status == 201, job
-    assert job["executor"] == executor and job["ranks"] == 1, job
-    return job["id"]
+    job = daemon.submit(executor, **changes)
+    assert show(daemon, job)["ranks"] == 1
+    return job
 
 
 def show(daemon, job):
@@ -43,6 +41,10 @@ def await_(what, probe):
 
 def await_state(daemon, job, *states):
     return await_(f"{job} {states}", lambda: (lambda seen: seen if seen["state"] in states else None)(show(daemon, job)))
+
+
+def await_steps(daemon, job):
+    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
 
 
 def trainers(job):
@@ -127,7 +129,7 @@ def other_kinds(daemon):
 
 def pause_and_cancel(daemon):
     job = submit(daemon, total_samples=LONG)
-    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
+    await_steps(daemon, job)
     begun = time.monotonic()
     assert daemon.ask("POST", f"/v1/jobs/{job}/pause")[0] == 202
     paused = await_state(daemon, job, "paused")
@@ -193,7 +195,7 @@ def no_progress(daemon):
 def drained(daemon):
     """SIGTERM: the trainer saves and goes, the daemon ends in order, the job goes on at the next start."""
     job = submit(daemon, total_samples=LONG)
-    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
+    await_steps(daemon, job)
     assert daemon.end() == 0
     assert not trainers(job)
     daemon.start()
@@ -238,25 +240,15 @@ def refusals(daemon):
 
 def main():
     with tempfile.TemporaryDirectory() as folder:
-        daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "process,thread")
-        try:
+        with Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "process,thread") as daemon:
             samples = 400 * ROUNDS
             same_bits(daemon)
             print("ok same bits")
             wanted = outcome(daemon, submit(daemon, "thread", total_samples=samples))
-            for name, check in (("other kinds", lambda: other_kinds(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
-                                ("killed trainer", lambda: killed_trainer(daemon, wanted, samples)),
-                                ("killed daemon", lambda: killed_daemon(daemon, wanted, samples)),
-                                ("no progress", lambda: no_progress(daemon)), ("drained", lambda: drained(daemon)),
-                                ("the token", lambda: the_token(daemon)), ("refusals", lambda: refusals(daemon))):
-                begun = time.monotonic()
-                check()
-                print(f"ok {name} {time.monotonic() - begun:.1f} s", flush=True)
-            assert daemon.end() == 0
-        finally:
-            if daemon.process.poll() is None:
-                daemon.process.kill()
-                daemon.process.wait()
+            run_checks(("other kinds", lambda: other_kinds(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
+                       ("killed trainer", lambda: killed_trainer(daemon, wanted, samples)), ("killed daemon", lambda: killed_daemon(daemon, wanted, samples)),
+                       ("no progress", lambda: no_progress(daemon)), ("drained", lambda: drained(daemon)), ("the token", lambda: the_token(daemon)),
+                       ("refusals", lambda: refusals(daemon)))
 
 
 if __name__ == "__main__":

@@ -10,21 +10,18 @@ import signal
 import sys
 import tempfile
 
-import wire_process as wire
-from wire_process import LONG, Daemon, await_, await_state, compare, outcome, show
+import wire_process  # noqa: F401: finds the harness
+from daemon import allow_mpi, run_checks
+from wire_process import LONG, Daemon, await_, await_state, await_steps, compare, outcome, show
 
 MOTIFD = sys.argv[1]
 FAKE = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "harness", "fake_slurm.py"))
 BESIDE = os.path.dirname(os.path.realpath(MOTIFD))
-os.environ.update({"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OPENBLAS_NUM_THREADS": "1",
-                   "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
+allow_mpi()
 
 
 def submit(daemon, executor="slurm", ranks=1, name=None, **changes):
-    body = {"kind": "sparling", "preset": "digitcircle-quick", "executor": executor, "ranks": ranks, "config": {**wire.TINY, **changes}}
-    status, _, job = daemon.ask("POST", "/v1/jobs", body if name is None else {**body, "name": name})
-    assert status == 201, job
-    return job["id"]
+    return daemon.submit(executor, ranks, name, **changes)
 
 
 def of(fake, job):
@@ -37,7 +34,7 @@ def none_lives(fake, job):
 
 
 def running(daemon, fake, job):
-    await_("steps", lambda: (show(daemon, job)["progress"]["step"] or 0) > 5)
+    await_steps(daemon, job)
     rows = [row for row in of(fake, job) if fake.state(row) == "RUNNING" and not row["gone"]]
     assert len(rows) == 1, rows
     return rows[0]
@@ -141,6 +138,19 @@ def ranks(daemon, fake):
     none_lives(fake, job)
 
 
+def every_check(daemon, fake, home):
+    samples = 400
+    run_checks(("same bits", lambda: same_bits(daemon, fake)))
+    wanted = outcome(daemon, submit(daemon, "thread", total_samples=samples))
+    run_checks(("waits", lambda: waits(daemon, fake, home)), ("pause and cancel", lambda: pause_and_cancel(daemon, fake)),
+               *((name, lambda check=check: check(daemon, fake, wanted, samples)) for name, check in
+                 (("preempted", preempted), ("died", died), ("another daemon", another_daemon), ("paused meanwhile", paused_meanwhile))))
+    if shutil.which("mpirun") and os.access(os.path.join(BESIDE, "motif-train-mpi"), os.X_OK):
+        run_checks(("ranks", lambda: ranks(daemon, fake)))
+    else:
+        print("skipped: several ranks, since mpirun, or motif-train-mpi, is missing")
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         home, programs = os.path.join(folder, "slurm"), os.path.join(folder, "bin")
@@ -152,43 +162,15 @@ def main():
         sys.path.insert(0, os.path.dirname(FAKE))
         import fake_slurm as fake
         log = os.path.join(folder, "log")
-        daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "thread,slurm", "--slurm-bin",
-                        programs, "--slurm-options", "--partition low", "--threads-per-job", "1", log=open(log, "w"))
-        daemon.command[daemon.command.index("127.0.0.1:0")] = f"127.0.0.1:{daemon.port}"  # where its trainers look for it after a restart
-        try:
-            same_bits(daemon, fake)
-            print("ok same bits", flush=True)
-            samples = 400
-            wanted = outcome(daemon, submit(daemon, "thread", total_samples=samples))
-            waits(daemon, fake, home)
-            print("ok waits", flush=True)
-            pause_and_cancel(daemon, fake)
-            print("ok pause and cancel", flush=True)
-            preempted(daemon, fake, wanted, samples)
-            print("ok preempted", flush=True)
-            died(daemon, fake, wanted, samples)
-            print("ok died", flush=True)
-            another_daemon(daemon, fake, wanted, samples)
-            print("ok another daemon", flush=True)
-            paused_meanwhile(daemon, fake, wanted, samples)
-            print("ok paused meanwhile", flush=True)
-            if shutil.which("mpirun") and os.access(os.path.join(BESIDE, "motif-train-mpi"), os.X_OK):
-                ranks(daemon, fake)
-                print("ok ranks", flush=True)
-            else:
-                print("skipped: several ranks, since mpirun, or motif-train-mpi, is missing")
-            assert daemon.end() == 0
-        except BaseException:
-            with open(log) as file:
-                print("".join(file.readlines()[-40:]))
-            raise
-        finally:
-            if daemon.process.poll() is None:
-                daemon.process.kill()
-                daemon.process.wait()
-            for row in fake.jobs():
-                if row["pid"] and fake.lives(row["pid"]):
-                    os.killpg(row["pid"], signal.SIGKILL)
+        with Daemon(MOTIFD, os.path.join(folder, "db"), "--data", os.path.join(folder, "data"), "--executors", "thread,slurm", "--slurm-bin", programs,
+                    "--slurm-options", "--partition low", "--threads-per-job", "1", log=open(log, "w")) as daemon:
+            daemon.command[daemon.command.index("127.0.0.1:0")] = f"127.0.0.1:{daemon.port}"  # where its trainers look for it after a restart
+            try:
+                every_check(daemon, fake, home)
+            finally:
+                for row in fake.jobs():
+                    if row["pid"] and fake.lives(row["pid"]):
+                        os.killpg(row["pid"], signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ import shlex
 import sys
 import tempfile
 
-import wire_process as wire
+import wire_process  # noqa: F401: finds the harness
+from daemon import run_checks
 from wire_process import Daemon, await_, await_state, show
 
 MOTIFD = sys.argv[1]
@@ -52,12 +53,6 @@ class Played:
             return [line.rstrip() for line in file if line.startswith(name + " ")]
 
 
-def submit(daemon):
-    status, _, job = daemon.ask("POST", "/v1/jobs", {"kind": "sparling", "preset": "digitcircle-quick", "executor": "slurm", "config": wire.TINY})
-    assert status == 201, job
-    return job["id"]
-
-
 def refused(daemon, slurm):
     """It fails at once, in the words of the program; nothing stays in the queue."""
     def no_program(name):
@@ -70,7 +65,7 @@ def refused(daemon, slurm):
                            (no_program("scontrol"), "scontrol"), (no_program("sbatch"), "sbatch")):
         slurm.as_usual()
         prepare()
-        failed = await_state(daemon, submit(daemon), "failed")
+        failed = await_state(daemon, daemon.submit("slurm"), "failed")
         assert failed["error"]["code"] == "trainer-not-started" and words in failed["error"]["detail"], (words, failed)
         assert len(slurm.calls("scancel")) >= 1, slurm.calls("")
 
@@ -82,7 +77,7 @@ def unwanted(daemon, slurm):
         slurm.as_usual()
         slurm.say("sbatch", "a word before\n34;cluster\n")
         slurm.say("squeue", f"3 RUNNING\n340 RUNNING\n{row}\n")
-        job = submit(daemon)
+        job = daemon.submit("slurm")
         await_("a release", lambda: slurm.calls("scontrol"))
         assert slurm.calls("scontrol") == ["scontrol release 34"]
         slurm.say("squeue", "", "slurm_load_jobs error: Unable to contact slurm controller\n", 1)
@@ -103,7 +98,7 @@ def unwanted(daemon, slurm):
 def left_alone(daemon, slurm):
     """The daemon ends while it waits: the next one takes it over, and releases it once more."""
     slurm.as_usual()
-    job = submit(daemon)
+    job = daemon.submit("slurm")
     await_("a question", lambda: slurm.calls("squeue"))
     assert daemon.end() == 0 and slurm.calls("scancel")[1:] == [], slurm.calls("scancel")
     daemon.start()
@@ -123,21 +118,9 @@ def left_alone(daemon, slurm):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         slurm = Played(folder)
-        log = os.path.join(folder, "log")
-        daemon = Daemon(MOTIFD, os.path.join(folder, "db"), "--executors", "thread,slurm", "--slurm-bin", slurm.folder, log=open(log, "w"))
-        try:
-            for check in (refused, unwanted, left_alone):
-                check(daemon, slurm)
-                print(f"ok {check.__name__}", flush=True)
-            assert daemon.end() == 0
-        except BaseException:
-            with open(log) as file:
-                print("".join(file.readlines()[-40:]))
-            raise
-        finally:
-            if daemon.process.poll() is None:
-                daemon.process.kill()
-                daemon.process.wait()
+        with Daemon(MOTIFD, os.path.join(folder, "db"), "--executors", "thread,slurm", "--slurm-bin", slurm.folder,
+                    log=open(os.path.join(folder, "log"), "w")) as daemon:
+            run_checks(*((check.__name__, lambda check=check: check(daemon, slurm)) for check in (refused, unwanted, left_alone)))
 
 
 if __name__ == "__main__":
