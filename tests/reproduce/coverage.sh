@@ -11,7 +11,7 @@
 # gcc counts, gcovr (Debian package) reads. What is counted is compiled without optimisation, so a branch is one of the source: a condition of
 # `a && b` has four. Assertions are left out, as they are from a release. No other branch is: also those that only a fault of hardware or
 # kernel would take count as missing. core/kernels/fast is compiled with small tiles, as sanitizers have it. Counters are atomic. What a
-# process that is killed has done does not count, since it could not write it down.
+# process that SIGKILL ends has done does not count; others write it down however they end (coverage_ends.c).
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build="build-coverage"
@@ -49,12 +49,15 @@ command -v ccache >/dev/null && compiler=(ccache gcc)
 case ,$rooms, in *,"\$source",*) exec "\${compiler[@]}" "\$@" --coverage -fprofile-update=atomic "\${more[@]}" ;; esac
 [ "\$source" != none ] || for argument; do [ "\$argument" = -c ] && exec "\${compiler[@]}" "\$@"; done
 for argument; do case \$argument in -c | --version | -E | -print* | -dump*) exec "\${compiler[@]}" "\$@" ;; esac; done
-exec "\${compiler[@]}" "\$@" --coverage
+case " \$* " in *" -shared "*) exec "\${compiler[@]}" "\$@" --coverage ;; esac
+ends=(-Wl,--wrap=_exit,--wrap=execv,--wrap=execvp,--wrap=fork,--wrap=raise "$PWD/$build-compiler/ends.o")
+exec "\${compiler[@]}" "\$@" --coverage "\${ends[@]}"
 EOF
 if ! cmp -s "$wrapper" "$wrapper.new"; then # other rooms, another build
     mv "$wrapper.new" "$wrapper"
     chmod +x "$wrapper"
     rm -rf "$build"
+    gcc -std=c11 -D_GNU_SOURCE -O2 -Wall -Wextra -Werror -c tests/reproduce/coverage_ends.c -o "$build-compiler/ends.o"
     CC=$wrapper meson setup "$build" --buildtype=release -Dtests=true -Ddashboard=disabled
 else
     rm "$wrapper.new"

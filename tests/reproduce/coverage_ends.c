@@ -1,0 +1,88 @@
+/* Linked into what coverage.sh builds: writes the counters down where a process ends, or becomes another program,
+ * without going through exit(): _exit(), exec*(), a signal that it raises itself (server/crash.c), and a signal that it
+ * does not catch (motifctl at ^C). gcc has such calls of its own for fork() and exec*(), but not under -std=c11. What
+ * SIGKILL ends is lost. A program that catches the signal itself is as it was. */
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <unistd.h>
+
+void __gcov_dump(void);
+void __gcov_reset(void);
+
+void __wrap__exit(int status) __attribute__((noreturn));
+void __real__exit(int status) __attribute__((noreturn));
+int __wrap_execv(const char *path, char *const argv[]);
+int __real_execv(const char *path, char *const argv[]);
+int __wrap_execvp(const char *file, char *const argv[]);
+int __real_execvp(const char *file, char *const argv[]);
+pid_t __wrap_fork(void);
+pid_t __real_fork(void);
+int __wrap_raise(int number);
+int __real_raise(int number);
+
+static atomic_flag written = ATOMIC_FLAG_INIT; /* a second end, within the first, would wait for a lock for ever */
+
+static void write_down(void)
+{
+    if (!atomic_flag_test_and_set(&written)) {
+        __gcov_dump();
+    }
+}
+
+void __wrap__exit(int status)
+{
+    write_down();
+    __real__exit(status);
+}
+
+/* If it comes back, what was written is not to be written again. */
+int __wrap_execv(const char *path, char *const argv[])
+{
+    __gcov_dump();
+    int code = __real_execv(path, argv);
+    __gcov_reset();
+    return code;
+}
+int __wrap_execvp(const char *file, char *const argv[])
+{
+    __gcov_dump();
+    int code = __real_execvp(file, argv);
+    __gcov_reset();
+    return code;
+}
+
+/* A child counts from nothing. */
+pid_t __wrap_fork(void)
+{
+    pid_t pid = __real_fork();
+    if (pid == 0) {
+        __gcov_reset();
+    }
+    return pid;
+}
+
+/* A test may have a raise() of its own. */
+int __attribute__((weak)) __wrap_raise(int number)
+{
+    write_down();
+    return __real_raise(number);
+}
+
+static void ended(int number)
+{
+    write_down();
+    (void)signal(number, SIG_DFL);
+    (void)__real_raise(number);
+}
+
+static void __attribute__((constructor)) begin(void)
+{
+    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGPIPE};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction now;
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL) {
+            (void)signal(numbers[i], ended);
+        }
+    }
+}
