@@ -46,6 +46,14 @@ static enum status give_up(struct remote *remote, const char *why, struct error 
     return error_set(err, STATUS_CANCELLED, NULL, "%s", why);
 }
 
+static bool patient(struct remote *remote, const double *since)
+{
+    (void)pthread_mutex_lock(&remote->lock);
+    bool yes = run_now() - *since < remote->options.patience_s && !remote->closing;
+    (void)pthread_mutex_unlock(&remote->lock);
+    return yes;
+}
+
 /* Answers that may be others the next time. */
 static bool passes(long status)
 {
@@ -71,10 +79,7 @@ enum status remote_call(struct remote *remote, struct http *http, const struct h
             }
             return answer->status < 300 ? STATUS_OK : refused(answer, err);
         }
-        (void)pthread_mutex_lock(&remote->lock);
-        bool patient = run_now() - remote->heard < remote->options.patience_s && !remote->closing;
-        (void)pthread_mutex_unlock(&remote->lock);
-        if (!patient) {
+        if (!patient(remote, &remote->heard)) {
             return give_up(remote, "the daemon does not answer", err);
         }
         http_answer_close(answer);
@@ -205,16 +210,23 @@ static enum status send_artifact(struct remote *remote, const struct message *me
 
 /* ---- checkpoints ------------------------------------------------------------------------------------------- */
 
-/* At most `most` bytes have been received, or it is no answer to what was sent. */
-static bool read_received(const struct http_answer *answer, size_t most, int64_t *received, int64_t *seq)
+struct upload {
+    int64_t received, seq; /* as the daemon said last; seq > 0: stored */
+    double moved;          /* monotonic seconds of when it took something last */
+    int pause;             /* before the next try, if it takes nothing */
+};
+
+/* Not all of `most` bytes have been received before they are stored, or it is no answer to what was sent. */
+static bool read_received(const struct http_answer *answer, size_t most, struct upload *upload)
 {
     cJSON *root = words_json(answer);
     const cJSON *got = cJSON_GetObjectItemCaseSensitive(root, "received"),
                 *number = cJSON_GetObjectItemCaseSensitive(root, "seq");
-    bool ok = cJSON_IsNumber(got) && cJSON_IsNumber(number) && got->valuedouble >= 0 &&
-              got->valuedouble <= (double)most && number->valuedouble >= 0 && number->valuedouble < 0x1p53;
-    *received = ok ? (int64_t)got->valuedouble : 0;
-    *seq = ok ? (int64_t)number->valuedouble : 0;
+    bool ok = cJSON_IsNumber(got) && cJSON_IsNumber(number) && got->valuedouble >= 0 && number->valuedouble >= 0 &&
+              number->valuedouble < 0x1p53 &&
+              (number->valuedouble > 0 ? got->valuedouble <= (double)most : got->valuedouble < (double)most);
+    upload->received = ok ? (int64_t)got->valuedouble : 0;
+    upload->seq = ok ? (int64_t)number->valuedouble : 0;
     cJSON_Delete(root);
     return ok;
 }
@@ -235,38 +247,58 @@ static void write_announcement(struct buf *out, const struct message *message)
 }
 
 /* One word of an upload: its announcement, or a piece of it. */
-static enum status say(struct remote *remote, const struct http_request *request, size_t most, int64_t *received,
-                       int64_t *seq, struct error *err)
+static enum status say(struct remote *remote, const struct http_request *request, size_t most, struct upload *upload,
+                       struct error *err)
 {
     struct http_answer answer;
+    int64_t before = upload->received;
     enum status status = remote_call(remote, remote->sender_http, request, &answer, err);
-    if (status == STATUS_OK && !read_received(&answer, most, received, seq)) {
+    if (status == STATUS_OK && !read_received(&answer, most, upload)) {
         status = error_set(err, STATUS_CORRUPT, NULL, "the daemon's answer to a checkpoint is not understood");
+    }
+    if (status == STATUS_OK && (upload->seq > 0 || upload->received > before)) {
+        upload->moved = run_now();
+        upload->pause = PAUSE_FIRST_MS;
     }
     http_answer_close(&answer);
     return status;
 }
 
-static enum status send_pieces(struct remote *remote, const struct message *message, int64_t *received, int64_t *seq,
+/* It answers, so remote_call() has no end to its patience. */
+static enum status wait_to_move(struct remote *remote, struct upload *upload, struct error *err)
+{
+    if (!patient(remote, &upload->moved)) {
+        return give_up(remote, "the daemon takes nothing of a checkpoint", err);
+    }
+    pause_ms(upload->pause);
+    upload->pause = upload->pause * 2 < PAUSE_MOST_MS ? upload->pause * 2 : PAUSE_MOST_MS;
+    return STATUS_OK;
+}
+
+static enum status send_pieces(struct remote *remote, const struct message *message, struct upload *upload,
                                struct error *err)
 {
-    while (*seq == 0 && *received < (int64_t)message->body.size) {
+    while (upload->seq == 0) {
         char path[160];
-        size_t left = message->body.size - (size_t)*received;
+        int64_t before = upload->received;
+        size_t left = message->body.size - (size_t)before;
         (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/upload?epoch=%lld&offset=%lld", remote->options.job,
-                       (long long)remote->epoch, (long long)*received);
+                       (long long)remote->epoch, (long long)before);
         struct http_request request = {.method = "PUT",
                                        .path = path,
-                                       .body = message->body.data + *received,
+                                       .body = message->body.data + before,
                                        .body_bytes = left < REMOTE_PIECE ? left : REMOTE_PIECE,
                                        .type = "application/octet-stream"};
         struct error failure = {0};
-        enum status status = say(remote, &request, message->body.size, received, seq, &failure);
+        enum status status = say(remote, &request, message->body.size, upload, &failure);
         if (status == STATUS_NOT_FOUND) { /* a daemon that was started anew has nothing of it */
-            return STATUS_OK;
+            return wait_to_move(remote, upload, err);
         }
         if (status != STATUS_OK) {
             return error_set(err, status, NULL, "%s", failure.message);
+        }
+        if (upload->seq == 0 && upload->received <= before && wait_to_move(remote, upload, err) != STATUS_OK) {
+            return STATUS_CANCELLED;
         }
     }
     return STATUS_OK;
@@ -276,7 +308,7 @@ static enum status send_checkpoint(struct remote *remote, const struct message *
 {
     struct buf body;
     char path[128];
-    int64_t received = 0, seq = 0;
+    struct upload upload = {.moved = run_now(), .pause = PAUSE_FIRST_MS};
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/checkpoints?epoch=%lld", remote->options.job,
                    (long long)remote->epoch);
     buf_init(&body, 4096);
@@ -284,10 +316,10 @@ static enum status send_checkpoint(struct remote *remote, const struct message *
     struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
     enum status status =
         body.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory to announce a checkpoint") : STATUS_OK;
-    while (status == STATUS_OK && seq == 0) {
-        status = say(remote, &request, message->body.size, &received, &seq, err);
+    while (status == STATUS_OK && upload.seq == 0) {
+        status = say(remote, &request, message->body.size, &upload, err);
         if (status == STATUS_OK) {
-            status = send_pieces(remote, message, &received, &seq, err);
+            status = send_pieces(remote, message, &upload, err);
         }
     }
     buf_close(&body);

@@ -215,6 +215,14 @@ def what_is_refused():
     for route, answer in (("reports", said(401, {})), ("announce", said(409, {})), ("upload", said(401, {})), ("end", said(409, {})), ("artifacts", said(401, {}))):
         run = Run(Played(lambda at, count, query, route=route, answer=answer: answer if at == route else None))
         assert run.code == 75 and run.end is None, run
+    takes_nothing = said(200, {"received": 0, "seq": 0})
+    for instead in (lambda at, count, query: takes_nothing if at == "upload" else None, lambda at, count, query: said(404, {}) if at == "upload" else None,
+                    lambda at, count, query: (said(404, {}) if count % 2 else takes_nothing) if at == "upload" else None):
+        run = Run(Played(instead), "--patience", "1")  # answers, and gets no further
+        assert 2 <= run.player.counts["upload"] < 20, run
+        expect(run, 75)
+    all_of_it = Played(lambda at, count, query: said(200, {"received": all_of_it.announced["bytes"], "seq": 0}) if at == "upload" else None)
+    expect(Run(all_of_it), 0, "failed", "not understood")
     expect(Run(Played(lambda at, count, query: said(422, {}) if at == "end" else None)), 75)
     player = Played(lambda at, count, query: "hang up" if "end" in player.counts else None)  # gone, when everything is done
     run = Run(player, "--patience", "1")
