@@ -65,6 +65,20 @@ static enum status make_data(struct step *s, struct error *err)
     return STATUS_OK;
 }
 
+/* What the command line sets: each fault names its field. */
+static enum status set_fields(struct sparling_config *config, const struct config_setting *set, struct error *err)
+{
+    for (; set != NULL && set->field != NULL; set++) {
+        struct error fault = {0};
+        const struct config_field *field = config_find(&sparling_config_table, set->field);
+        if (!field)
+            return error_set(err, STATUS_INVALID, "/set", "there is no field %.40s", set->field);
+        if (config_parse(field, config, set->value, &fault))
+            return error_set(err, fault.code, "/set", "%s %.200s", field->name, fault.message);
+    }
+    return STATUS_OK;
+}
+
 static enum status configure(struct step *s, const struct bench_options *options, struct error *err)
 {
     const char *name = options->preset ? options->preset : "small";
@@ -81,8 +95,8 @@ static enum status configure(struct step *s, const struct bench_options *options
                               (const struct config_setting[]){{"backward", options->backward}, {NULL, NULL}}, err);
     if (!options->backward)
         s->config.backward = BACKWARD_DENSE;
-    if (!status && options->set)
-        status = config_apply(&sparling_config_table, &s->config, options->set, err);
+    if (!status)
+        status = set_fields(&s->config, options->set, err);
     s->config.momentum = 0;
     s->config.batch = options->batch ? options->batch : 10;
     s->density = options->density > 0 ? options->density : 0.5;

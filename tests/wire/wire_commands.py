@@ -61,7 +61,8 @@ def benchmarks(folder):
         expect("bench " + words, 2, err="usage: motifd bench")
     expect("bench nonsense", 2, err="/name: no benchmark is called nonsense")
     expect("bench sparling-step --preset nonsense --seconds 0.01", 2, err="nonsense")
-    expect("bench sparling-step --set nonsense=1 --seconds 0.01", 1, err="nonsense")
+    expect("bench sparling-step --set nonsense=1 --seconds 0.01", 2, err="/set: there is no field nonsense")
+    expect("bench sparling-step --set width=wide --seconds 0.01", 2, err="/set: width must be an integer in ")
     expect("bench rug --kernels abacus --seconds 0.01", 2, err="abacus")
     found = json.loads(expect("bench passes --batch 1 --seconds 0.001 --threads 1 --kernels ref --json", 0).stdout)
     assert found["benchmark"] == "passes", found
