@@ -36,9 +36,9 @@ as_root() {
 }
 
 # Installs what is missing for the given sections; touches neither network nor system otherwise.
-# Services that a package brings along are not started: /usr/sbin/policy-rc.d says no meanwhile.
+# Services that a package brings along are not started: /usr/sbin/policy-rc.d says no meanwhile. What apt-get says is shown when it fails.
 install_packages() {
-    local missing guard=/usr/sbin/policy-rc.d made=no status=0
+    local missing log guard=/usr/sbin/policy-rc.d made=no status=0
     command -v dpkg-query >/dev/null || die "this script knows Debian's package tools only"
     # shellcheck disable=SC2046
     missing=$(packages_missing $(packages_of "$@"))
@@ -49,11 +49,14 @@ install_packages() {
         as_root chmod 755 "$guard"
         made=yes
     fi
+    log=$(mktemp)
     # shellcheck disable=SC2086
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
-        as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing ||
+    { as_root env DEBIAN_FRONTEND=noninteractive apt-get -q update &&
+        as_root env DEBIAN_FRONTEND=noninteractive apt-get -q -y -o Dpkg::Use-Pty=0 install --no-install-recommends $missing; } >"$log" 2>&1 ||
         status=$?
     [ "$made" = no ] || as_root rm -f "$guard"
+    [ "$status" = 0 ] || cat "$log" >&2
+    rm -f "$log"
     [ "$status" = 0 ] || die "apt-get could not install: $(echo $missing)"
 }
 

@@ -20,7 +20,7 @@ logs=$(realpath "$logs")
 export OPENBLAS_CORETYPE=Haswell OPENBLAS_NUM_THREADS=1
 
 # What is no program of this tree, or is one in the hands of many processes of somebody else's.
-left_out=" structure systemd_unit ranks-mpi "
+left_out=" structure install systemd_unit ranks-mpi "
 
 # A line a test: its name, and its command as the shell reads it. Programs of the tree that a script of Python runs are put into
 # valgrind's hands in its place.
