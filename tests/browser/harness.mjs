@@ -8,6 +8,9 @@ import { join, resolve } from "node:path";
 
 const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
+// Who waits for these scripts may go, close their output or send a signal: no daemon is left behind.
+for (const [signal, number] of [["SIGHUP", 1], ["SIGINT", 2], ["SIGTERM", 15]]) process.once(signal, () => process.exit(128 + number));
+
 export const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 
 export class Daemon {
@@ -16,6 +19,8 @@ export class Daemon {
     this.flags = flags;
     this.dir = mkdtempSync(join(tmpdir(), "motif-browser-"));
     this.port = 0;
+    this.remove = () => { this.process?.kill("SIGKILL"); rmSync(this.dir, { recursive: true, force: true }); };
+    process.once("exit", this.remove);
   }
 
   /** Starts it; a second start takes the same port and database again. */
@@ -44,7 +49,8 @@ export class Daemon {
 
   async close() {
     await this.end();
-    rmSync(this.dir, { recursive: true, force: true });
+    process.off("exit", this.remove);
+    this.remove();
   }
 
   async call(method, path, body) {

@@ -1,0 +1,38 @@
+// A script that has a daemon leaves none behind: not when its output is closed, not when it is ended by a signal, not when it fails.
+//
+//   node ends.mjs MOTIFD
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { Daemon, none, Report, sleep } from "./harness.mjs";
+
+const [program, role] = process.argv.slice(2);
+if (role) { // the script of which this is a test
+  const daemon = new Daemon(program);
+  await daemon.start();
+  console.log(`${daemon.process.pid} ${daemon.dir}`);
+  for (let i = 0; ; i++) {
+    await sleep(50);
+    if (role === "fails" && i === 2) throw new Error("as it was told to");
+    if (role === "talks") console.log("again");
+  }
+}
+
+const there = (pid) => { try { process.kill(pid, 0); return true; } catch { return false; } };
+const report = new Report();
+const ends = {
+  "its output is closed": ["talks", (script) => script.stdout.destroy()], "it is told to end": ["waits", (script) => script.kill("SIGTERM")],
+  "it is interrupted": ["waits", (script) => script.kill("SIGINT")], "it fails": ["fails", () => undefined],
+};
+for (const [name, [role, end]] of Object.entries(ends)) {
+  await report.test(name, async () => {
+    const script = spawn(process.execPath, [fileURLToPath(import.meta.url), program, role], { stdio: ["ignore", "pipe", "ignore"] });
+    const [pid, dir] = await new Promise((done) => script.stdout.once("data", (data) => done(String(data).split("\n")[0].split(" "))));
+    const over = new Promise((done) => script.once("exit", done));
+    end(script);
+    await over;
+    for (let i = 0; i < 100 && there(pid); i++) await sleep(50);
+    none([there(pid) && `the daemon ${pid}`, existsSync(dir) && dir].filter(Boolean), "left behind");
+  });
+}
+report.end();
