@@ -162,6 +162,15 @@ await report.test("two jobs compared", async () => {
   await page.getByRole("cell", { name: "seed", exact: true }).first().waitFor();
 });
 
+await report.test("figures of a result have names that can be read", async () => {
+  await show(page, `#/jobs/${jobs[2]}/result`);
+  await page.getByRole("heading", { name: "Confusion matrix" }).waitFor();
+  const names = await page.locator(".facts dt, thead th").allInnerTexts();
+  for (const name of ["false positives (FPE)", "confusion, channels matched one to one", "error of the proof (E_m)"])
+    if (!names.includes(name)) throw new Error(`no ${name} among ${names.join("; ")}`);
+  none(names.filter((name) => /^(e m|ce|ce assignment|ce majority|fpe|fne)$/i.test(name) || name.replace("E_m", "").includes("_")), "names as the daemon writes them");
+});
+
 await report.test("a data set: refused by its row, uploaded, previewed, deleted", async () => {
   const put = (text) => page.locator("input[type=file]").setInputFiles({ name: "mine.csv", mimeType: "text/csv", buffer: Buffer.from(text) });
   const rows = Array.from({ length: 40 }, (_, i) => `${i % 7},${i % 5},${i % 2 ? "a" : "b"}\n`).join("");

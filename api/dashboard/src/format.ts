@@ -64,3 +64,14 @@ export function short(value: number): string {
 export function title(job: { name: string | null; preset: string | null; kind: string }): string {
   return job.name ?? job.preset ?? job.kind;
 }
+
+export const ERRORS: [string, string][] = [["fpe", "false positives (FPE)"], ["fne", "false negatives (FNE)"], ["ce", "confusion (CE)"], ["e2ee", "end to end (E2EE)"], ["exact", "exactly right"]];
+
+/** Figures whose name in the daemon's documents tells only those who know it. */
+const NAMES = new Map([
+  ...ERRORS,
+  ["ce_assignment", "confusion, channels matched one to one"], ["ce_majority", "confusion, a channel is what it marks most"],
+  ["e_m", "error of the proof (E_m)"], ["single_error", "single-motif error"], ["perturbed", "changed labels read as changed"],
+  ["mcc", "mean correlation (MCC)"], ["mse", "squared error (MSE)"], ["nll", "negative log likelihood (NLL)"], ["dci", "disentanglement (DCI)"],
+]);
+export const nameOf = (name: string): string => NAMES.get(name) ?? name.replaceAll("_", " ");

@@ -1,11 +1,11 @@
 // Jobs beside each other: curves over each other, results and settings where they differ, and which motifs are the same.
 import { useEffect, useMemo, useState } from "preact/hooks";
 import { get, metrics, send, type Job, type Json, type Point } from "../api";
-import { number, percent, title } from "../format";
+import { nameOf, number, percent, title } from "../format";
 import { href, note, route } from "../router";
 import { Choice, Fault, Section, StateMark, Table, useLoad } from "../ui/base";
 import { Chart, type Line } from "../ui/chart";
-import { nameOf, show } from "./result";
+import { show } from "./result";
 
 interface Agreement { samples: number; agreement: number; least_agreement: number; channels: { channel: number; other: number | null; motifs: number; other_motifs: number; together: number; agreement: number }[] }
 
@@ -46,9 +46,9 @@ function Together({ jobs }: { jobs: Job[] }) {
   const lines = useMemo<Line[]>(() => (series.data ?? []).map((s, i) => ({ label: `${title(jobs[i])} (${jobs[i].id.slice(-4)})`, points: (s.series[metric] ?? []) as Point[], colour: i })).filter((l) => l.points.length > 0), [series.data, metric]);
   const log = metric === "density" || metric.includes("loss") || metric === "achieved_density";
   return (
-    <Section title="Curves" aside={<Choice label="Metric" value={metric} options={names.map((n) => [n, n.replaceAll("_", " ")] as [string, string])} onChange={(v) => note({ metric: v })} />}>
+    <Section title="Curves" aside={<Choice label="Metric" value={metric} options={names.map((n) => [n, nameOf(n)] as [string, string])} onChange={(v) => note({ metric: v })} />}>
       <Fault fault={series.fault} />
-      {lines.length > 0 && <Chart title={metric.replaceAll("_", " ")} lines={lines} xLabel="sample" log={log} height={320} range={range} onRange={(r) => note({ from: r ? String(Math.round(r[0])) : null, to: r ? String(Math.round(r[1])) : null })} />}
+      {lines.length > 0 && <Chart title={nameOf(metric)} lines={lines} xLabel="sample" log={log} height={320} range={range} onRange={(r) => note({ from: r ? String(Math.round(r[0])) : null, to: r ? String(Math.round(r[1])) : null })} />}
     </Section>
   );
 }

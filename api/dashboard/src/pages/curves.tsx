@@ -2,7 +2,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { metrics, type Job, type Kind, type Point } from "../api";
 import { FIRST_NAMES, POINTS } from "../first";
-import { exponent, percent } from "../format";
+import { exponent, nameOf, percent } from "../format";
 import type { LiveEvent } from "../live";
 import { note, route } from "../router";
 import { Fault } from "../ui/base";
@@ -27,7 +27,7 @@ export const drawsAtOnce = (job: Job) => job.kind in GROUPS;
 /** Those of the table, then every metric of the kind that none of them shows, for itself. */
 function groupsOf(kind: Kind | undefined, job: Job): { main: Group[]; more: Group[] } {
   const main = GROUPS[job.kind] ?? [], named = new Set(main.flatMap((g) => g.names));
-  const rest = (kind?.metrics ?? []).filter((m) => !named.has(m.name)).map((m) => ({ title: m.name.replaceAll("_", " "), names: [m.name] }));
+  const rest = (kind?.metrics ?? []).filter((m) => !named.has(m.name)).map((m) => ({ title: nameOf(m.name), names: [m.name] }));
   return main.length ? { main, more: rest } : { main: rest, more: [] };
 }
 

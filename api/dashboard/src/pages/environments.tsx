@@ -1,7 +1,7 @@
 // Environments: the tree with the changes that were found on its arcs, and the baselines beside each other.
 import { useMemo, useState } from "preact/hooks";
 import type { Job } from "../api";
-import { number } from "../format";
+import { nameOf, number } from "../format";
 import { Choice, DataTable, Fault, Section, Table, useLoad } from "../ui/base";
 import { table } from "../ui/csv";
 
@@ -71,7 +71,7 @@ export function TreeRoom({ job }: { job: Job }) {
   return (
     <>
       <Fault fault={rows.fault} />
-      {summary.length > 0 && <Section title="Baselines"><Table caption="Baselines, medians over seeds" words={1} head={["Baseline", "Seeds", ...columns.map((c) => c.replaceAll("_", " "))]} rows={summary.map((s) => [s.baseline === "none" ? <strong>sparse changes along the tree</strong> : s.baseline, s.seeds, ...columns.map((c) => number(s[c]?.median))])} /></Section>}
+      {summary.length > 0 && <Section title="Baselines"><Table caption="Baselines, medians over seeds" words={1} head={["Baseline", "Seeds", ...columns.map(nameOf)]} rows={summary.map((s) => [s.baseline === "none" ? <strong>sparse changes along the tree</strong> : s.baseline, s.seeds, ...columns.map((c) => number(s[c]?.median))])} /></Section>}
       {changes.length > 0 && (
         <Section title="Changes along the tree" aside={<Choice label="Latent variable" value={latent} options={[["all", "all"], ...latents.map((l) => [String(l), String(l)] as [string, string])]} onChange={setLatent} />}>
           <div class="legend">{latents.map((l) => <span key={l} class="key-text"><i class={`swatch round c${l % 8}`} aria-hidden="true" />latent {l}</span>)}<span class="muted">Disc: found. Ring: true. Areas grow with the change.</span></div>

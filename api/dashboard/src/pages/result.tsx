@@ -1,13 +1,12 @@
 // What a job ended with: its numbers, errors by density, the confusion matrix, and the pictures it made.
 import { useEffect, useState } from "preact/hooks";
 import { ask, get, type Artifact, type Job, type Json } from "../api";
-import { number, percent } from "../format";
+import { ERRORS, nameOf, number, percent } from "../format";
 import { Facts, Section, Table, useLoad } from "../ui/base";
 import { Chart, type Line } from "../ui/chart";
 import { cellStyle, theme } from "../ui/theme";
 
-const ERRORS: [string, string][] = [["fpe", "false positives (FPE)"], ["fne", "false negatives (FNE)"], ["ce", "confusion (CE)"], ["e2ee", "end to end (E2EE)"], ["exact", "exactly right"]];
-const SHARES = new Set([...ERRORS.map(([name]) => name), "ce_majority", "ce_assignment", "accuracy", "dropped"]);
+const SHARES = new Set([...ERRORS.map(([name]) => name), "ce_majority", "ce_assignment", "e_m", "single_error", "perturbed", "accuracy", "dropped"]);
 
 interface Confusion { symbols: string[]; channels: (number | string)[]; counts: number[][] }
 type ByDensity = { density: number; checkpoint: number } & Record<string, number>;
@@ -40,7 +39,6 @@ export function ErrorsByDensity({ rows }: { rows: ByDensity[] }) {
 }
 
 const plain = (value: Json): boolean => value === null || typeof value !== "object";
-export const nameOf = (name: string): string => ERRORS.find(([n]) => n === name)?.[1] ?? name.replaceAll("_", " ");
 export const show = (name: string, value: Json): string =>
   typeof value === "boolean" ? (value ? "yes" : "no") : typeof value === "number" ? (SHARES.has(name) ? percent(value) : number(value, 4)) : value === null ? "–" : String(value);
 
@@ -51,7 +49,7 @@ function Records({ name, rows }: { name: string; rows: Record<string, Json>[] })
   const words = keys.findIndex((key) => typeof flat[0][key] !== "string");
   return (
     <Section title={name[0].toUpperCase() + name.slice(1).replaceAll("_", " ")}>
-      <Table caption={name} words={words < 0 ? keys.length : words} head={keys.map((k) => k.replaceAll("_", " "))} rows={flat.slice(0, 400).map((row) => keys.map((k) => show(k, row[k] ?? null)))} />
+      <Table caption={nameOf(name)} words={words < 0 ? keys.length : words} head={keys.map(nameOf)} rows={flat.slice(0, 400).map((row) => keys.map((k) => show(k, row[k] ?? null)))} />
     </Section>
   );
 }
@@ -85,7 +83,7 @@ export function ResultRoom({ job }: { job: Job }) {
       {first.length > 0 && <Section title="Errors"><div class="headline"><Facts items={first.map(([name, label]) => [label, percent(r[name])])} /></div></Section>}
       {Array.isArray(r.by_density) && r.by_density.length > 1 && <Section title="Annealing"><ErrorsByDensity rows={r.by_density as unknown as ByDensity[]} /></Section>}
       {r.confusion && <Section title="Confusion matrix"><ConfusionMatrix confusion={r.confusion as unknown as Confusion} /></Section>}
-      <Section title="Numbers"><Facts items={simple.filter(([name]) => !first.some(([n]) => n === name)).map(([name, v]) => [name.replaceAll("_", " "), name.endsWith("sha256") ? <code title={String(v)}>{String(v).slice(0, 16)}…</code> : show(name, v)])} /></Section>
+      <Section title="Numbers"><Facts items={simple.filter(([name]) => !first.some(([n]) => n === name)).map(([name, v]) => [nameOf(name), name.endsWith("sha256") ? <code title={String(v)}>{String(v).slice(0, 16)}…</code> : show(name, v)])} /></Section>
       {lists.map(([name, rows]) => <Records key={name} name={name} rows={rows} />)}
       <Pictures job={job} />
     </>
