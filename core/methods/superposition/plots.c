@@ -67,6 +67,13 @@ static void *keep(struct curves *k, size_t count, size_t bytes)
     return at;
 }
 
+static const char *keep_text(struct curves *k, const char *text)
+{
+    const char *at = arena_strdup(k->arena, text);
+    k->failed |= at == NULL;
+    return at;
+}
+
 enum line { LINE_CLOSED, LINE_CUT, LINE_LINEAR, LINE_PAIRS, LINE_BAYES, LINE_ORACLE, LINE_PRINTED, LINES };
 
 static double line_value(enum line line, double p, double r)
@@ -130,7 +137,7 @@ static const char *group_name(struct curves *k, const struct superposition_case 
     snprintf(text, sizeof text, "%s%s%s, n_s = %d", models[c->model],
              c->model == MODEL_TRAINED && c->activation ? " " : "",
              c->model == MODEL_TRAINED && c->activation ? activation_labels[c->activation] : "", c->n_s);
-    return arena_strdup(k->arena, text);
+    return keep_text(k, text);
 }
 
 /* Of a size, whatever the model; where there is one size only, of the group. */
@@ -341,8 +348,8 @@ static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int c
     }
     snprintf(name, sizeof name, along_ratio ? "p = %.2g" : "n_d / n_s = %.2g", fixed);
     snprintf(points, sizeof points, "rug, %s", name);
-    pair[0] = (struct chart_series){arena_strdup(k->arena, name), CHART_LINE, colour, x, y, NULL, NULL, FINE};
-    pair[1] = (struct chart_series){arena_strdup(k->arena, points), CHART_POINTS, colour, mx, my, NULL, NULL, found};
+    pair[0] = (struct chart_series){keep_text(k, name), CHART_LINE, colour, x, y, NULL, NULL, FINE};
+    pair[1] = (struct chart_series){keep_text(k, points), CHART_POINTS, colour, mx, my, NULL, NULL, found};
 }
 
 static enum status draw_scaling(struct method_run *run, struct error *err)
