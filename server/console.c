@@ -272,7 +272,9 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
     }
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     buf_init(&in, CONSOLE_ANSWER + 64);
-    if (fd < 0 || connect(fd, (const struct sockaddr *)&at, sizeof at) != 0) {
+    if (fd < 0) { /* which says nothing of a daemon */
+        status = error_set(err, STATUS_IO, NULL, "no socket: %s", strerror(errno));
+    } else if (connect(fd, (const struct sockaddr *)&at, sizeof at) != 0) {
         *open = errno == EACCES;
         status = *open ? error_set(err, STATUS_UNAVAILABLE, NULL,
                                    "the daemon that has the database open is another user's")
