@@ -197,8 +197,9 @@ bool child_wait(struct child *child, int ms, child_line *heard, void *context)
     if (child->fd >= 0) {
         return poll(&gone, 1, ms) == 1;
     }
+    siginfo_t what = {0};
     child_sleep(ms);
-    return waitid(P_PID, (id_t)child->pid, &(siginfo_t){0}, WEXITED | WNOHANG | WNOWAIT) != 0;
+    return waitid(P_PID, (id_t)child->pid, &what, WEXITED | WNOHANG | WNOWAIT) != 0 || what.si_pid == child->pid;
 }
 
 void child_kill(const struct child *child)
