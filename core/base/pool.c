@@ -19,7 +19,7 @@
 #include <time.h>
 
 #if defined(__x86_64__)
-#include <immintrin.h>
+#include <emmintrin.h>
 #endif
 
 #define MAX_THREADS 256
