@@ -136,6 +136,21 @@ static void begins(void *context, const struct http_answer *answer)
         unlink(export->part_etag);
 }
 
+/* Whether the part and this answer belong together; else what came went to the wrong place, and all is asked for
+ * again. */
+static bool goes_on(const struct export *export, const struct http_answer *answer)
+{
+    char wanted[64] = "";
+    int bytes = 0;
+    if (answer->status == 200)
+        return export->have == 0; /* else another checkpoint than the part's */
+    if (answer->status == 206)
+        bytes = snprintf(wanted, sizeof(wanted), "bytes %lld-", (long long)export->have);
+    else if (answer->status == 416 && export->have > 0) /* is it complete? */
+        bytes = snprintf(wanted, sizeof(wanted), "bytes */%lld", (long long)export->have) + 1;
+    return strncmp(answer->content_range, wanted, (size_t)bytes) == 0;
+}
+
 /* One try. Returns CTL_SUCCESS when the part is whole, CTL_UNREACHABLE when it broke off and may be tried again. */
 static int fetch(struct export *export, struct error *err)
 {
@@ -160,19 +175,17 @@ static int fetch(struct export *export, struct error *err)
     enum status status = http_call(export->ctl->http, &request, &answer, err);
     bool closed = fclose(request.file) == 0;
     int code = CTL_SUCCESS;
-    if (answer.status == 200 && export->have > 0) {
-        /* Another checkpoint than the part's: its bytes went behind the old ones. Start over. */
+    if (status == STATUS_IO || !closed) { /* another try would end there as well */
+        code = ctl_fault(
+            export->ctl, CTL_FAILED,
+            (error_clear(err),
+             error_set(err, STATUS_IO, NULL, "%.200s: cannot be written; is the disk full?", export->part), err));
+    } else if (!goes_on(export, &answer)) {
         unlink(export->part);
         unlink(export->part_etag);
         code = CTL_UNREACHABLE;
     } else if (answer.status == 416 && export->have > 0) {
-        char all[64];
-        snprintf(all, sizeof(all), "bytes */%lld", (long long)export->have);
-        if (strcmp(answer.content_range, all) != 0) { /* not simply complete */
-            unlink(export->part);
-            unlink(export->part_etag);
-            code = CTL_UNREACHABLE;
-        }
+        code = CTL_SUCCESS; /* all of it is there */
     } else if (answer.status == 200 || answer.status == 206) {
         code = status == STATUS_OK ? CTL_SUCCESS : CTL_UNREACHABLE;
     } else {
@@ -180,8 +193,6 @@ static int fetch(struct export *export, struct error *err)
         if (export->have == 0)
             unlink(export->part);
     }
-    if (code == CTL_SUCCESS && (status == STATUS_IO || !closed))
-        code = ctl_fault(export->ctl, CTL_FAILED, (error_set(err, STATUS_IO, NULL, "the disk is full?"), err));
     http_answer_close(&answer);
     return code;
 }
