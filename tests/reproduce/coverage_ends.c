@@ -1,14 +1,18 @@
 /* Linked into what coverage.sh builds: writes the counters down where a process ends, or becomes another program,
- * without going through exit(): _exit(), exec*(), a signal that it raises itself (server/crash.c), and a signal that it
- * does not catch (motifctl at ^C). gcc has such calls of its own for fork() and exec*(), but not under -std=c11. What
- * SIGKILL ends is lost. A program that catches the signal itself is as it was. */
+ * without going through exit(): _exit(), exec*(), a signal that it raises itself (server/crash.c), and a signal that
+ * it does not catch (motifctl at ^C). gcc has such calls of its own for fork() and exec*(), but not under -std=c11.
+ * What SIGKILL ends is lost. A program that catches the signal itself is as it was. */
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
 
 void __gcov_dump(void);
 void __gcov_reset(void);
+/* Of tests/support/fault.h and fault_calls.h, in a program that has them: a fault is not for who counts. */
+bool fault_happened(void) __attribute__((weak));
+const char *fault_call_happened(void) __attribute__((weak));
 
 void __wrap__exit(int status) __attribute__((noreturn));
 void __real__exit(int status) __attribute__((noreturn));
@@ -23,10 +27,21 @@ int __real_raise(int number);
 
 static atomic_flag written = ATOMIC_FLAG_INIT; /* a second end, within the first, would wait for a lock for ever */
 
+static void dump(void)
+{
+    if (fault_happened != NULL) {
+        (void)fault_happened();
+    }
+    if (fault_call_happened != NULL) {
+        (void)fault_call_happened();
+    }
+    __gcov_dump();
+}
+
 static void write_down(void)
 {
     if (!atomic_flag_test_and_set(&written)) {
-        __gcov_dump();
+        dump();
     }
 }
 
@@ -39,14 +54,14 @@ void __wrap__exit(int status)
 /* If it comes back, what was written is not to be written again. */
 int __wrap_execv(const char *path, char *const argv[])
 {
-    __gcov_dump();
+    dump();
     int code = __real_execv(path, argv);
     __gcov_reset();
     return code;
 }
 int __wrap_execvp(const char *file, char *const argv[])
 {
-    __gcov_dump();
+    dump();
     int code = __real_execvp(file, argv);
     __gcov_reset();
     return code;
