@@ -354,6 +354,7 @@ bool api_upload_begin(struct api *api, const struct api_request *request, struct
     (void)clock_gettime(CLOCK_MONOTONIC, &start);
     struct exchange x;
     begin(&x, api, request, response);
+    *upload = NULL;
     if (!check_query(&x) || !datasets_begin(&x, upload)) {
         finish(&x, &start);
         return false;

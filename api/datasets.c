@@ -182,12 +182,15 @@ static enum status keep(struct exchange *x, const struct arrived *a, struct erro
     char folder[DATASET_FILES];
     struct buf about;
     const char *owner = x->request->who != NULL ? x->request->who : "";
-    int64_t quota = x->api->options.datasets_bytes, used = dataset_bytes(root_of(x), NULL);
+    int64_t quota = x->api->options.datasets_bytes, used;
     int64_t wanted = a->collection->start[a->collection->count] * a->collection->channels * a->collection->rows * (int64_t)sizeof(float);
+    enum status status = dataset_bytes(root_of(x), NULL, &used, err);
+    if (status != STATUS_OK)
+        return status;
     if (wanted > quota - used)
         return error_set(err, STATUS_LIMIT, NULL, "Data sets take %lld of %lld bytes; this one needs %lld", (long long)used,
                          (long long)quota, (long long)wanted);
-    enum status status = share_takes_dataset(x, root_of(x), wanted, err);
+    status = share_takes_dataset(x, root_of(x), wanted, err);
     if (status == STATUS_OK)
         status = dataset_stage(root_of(x), folder, err);
     if (status != STATUS_OK)
@@ -279,8 +282,6 @@ static void refuse_upload(struct exchange *x, const struct error *err)
 {
     if (err->code == STATUS_INVALID || err->code == STATUS_CORRUPT || err->code == STATUS_LIMIT)
         respond_fault(x, "", err->message);
-    else if (err->code == STATUS_CANCELLED)
-        respond_problem(x, PROBLEM_BAD_REQUEST, "The upload was broken off.");
     else
         respond_error(x, err);
 }
@@ -292,7 +293,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
     bool ours;
     error_clear(&err);
     if (upload_finish(upload, &a.collection, a.hash, &a.bytes, &err) != STATUS_OK) {
-        if (err.code != STATUS_CANCELLED && err.code != STATUS_IO)
+        if (err.code != STATUS_IO) /* what could not be written or read may be tried again */
             upload_drop(upload);
         refuse_upload(x, &err);
         return;
@@ -348,8 +349,10 @@ void datasets_list(struct exchange *x)
     struct error err;
     const char **names, *text;
     size_t count, size;
+    int64_t bytes;
     error_clear(&err);
-    if (dataset_list(root_of(x), &x->arena, &names, &count, &err) != STATUS_OK) {
+    if (dataset_list(root_of(x), &x->arena, &names, &count, &err) != STATUS_OK ||
+        dataset_bytes(root_of(x), NULL, &bytes, &err) != STATUS_OK) {
         respond_error(x, &err);
         return;
     }
@@ -365,7 +368,7 @@ void datasets_list(struct exchange *x)
         }
     }
     sink_end_list(x->out);
-    sink_integer(x->out, "bytes", dataset_bytes(root_of(x), NULL));
+    sink_integer(x->out, "bytes", bytes);
     sink_integer(x->out, "most_bytes", x->api->options.datasets_bytes);
     sink_end_object(x->out);
     respond_json(x, 200);

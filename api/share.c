@@ -41,11 +41,14 @@ bool share_has_room(struct exchange *x)
 
 enum status share_takes_dataset(const struct exchange *x, const char *root, int64_t bytes, struct error *err)
 {
-    int64_t most = x->api->options.share.dataset_bytes;
+    int64_t most = x->api->options.share.dataset_bytes, used;
     if (most <= 0 || owner_of(x)[0] == '\0') {
         return STATUS_OK;
     }
-    int64_t used = dataset_bytes(root, owner_of(x));
+    enum status status = dataset_bytes(root, owner_of(x), &used, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
     return bytes <= most - used
                ? STATUS_OK
                : error_set(err, STATUS_LIMIT, NULL,

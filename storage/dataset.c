@@ -65,6 +65,14 @@ bool dataset_there(const char *root, const char *name, bool *ours)
     return *ours || (path_of(path, root, name, "", NULL) == STATUS_OK && lstat(path, &what) == 0);
 }
 
+/* Whether something could not be opened because it is not there; it may be there, and no descriptor free. */
+static bool is_absent(int code) { return code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG; }
+
+static enum status unread(struct error *err)
+{
+    return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be read");
+}
+
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
 
 enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err)
@@ -74,6 +82,8 @@ enum status dataset_list(const char *root, struct arena *arena, const char ***na
     DIR *dir = root ? opendir(root) : NULL;
     *names = NULL;
     *count = 0;
+    if (root && !dir && !is_absent(errno))
+        return unread(err);
     for (struct dirent *entry; dir && (entry = readdir(dir));) {
         if (entry->d_name[0] == '.' || strlen(entry->d_name) >= DATASET_NAME || !dataset_there(root, entry->d_name, &ours) || !ours)
             continue;
@@ -103,10 +113,12 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
     struct stat what;
     enum status status = path_of(path, root, name, file, err);
     int fd = status ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0 || fstat(fd, &what) != 0 || !S_ISREG(what.st_mode)) {
+    bool known = fd >= 0 ? fstat(fd, &what) == 0 : status || is_absent(errno);
+    if (fd < 0 || !known || !S_ISREG(what.st_mode)) {
         if (fd >= 0)
             close(fd);
-        return error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s", name);
+        return known ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s", name)
+                     : error_set(err, STATUS_IO, NULL, "a file of a data set cannot be read");
     }
     *size = (size_t)what.st_size;
     char *to = arena_alloc(arena, *size + 1);
@@ -121,38 +133,44 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
     return STATUS_OK;
 }
 
-static bool is_of(int folder, const char *owner)
+/* What one takes, if it is the owner's; 0 of one that is deleted meanwhile. */
+static enum status folder_bytes(const char *path, const char *owner, int64_t *bytes, struct error *err)
 {
     char text[256];
-    int fd = openat(folder, DATASET_OWNER, O_RDONLY | O_CLOEXEC);
-    ssize_t got = fd >= 0 ? read(fd, text, sizeof text) : -1;
+    struct stat what;
+    DIR *folder = opendir(path);
+    if (!folder)
+        return is_absent(errno) ? STATUS_OK : unread(err);
+    int fd = owner ? openat(dirfd(folder), DATASET_OWNER, O_RDONLY | O_CLOEXEC) : -1;
+    bool known = !owner || fd >= 0 || is_absent(errno);
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof text) : 0;
     if (fd >= 0)
         close(fd);
-    return got >= 0 && (size_t)got == strlen(owner) && memcmp(text, owner, (size_t)got) == 0;
+    bool counts = !owner || (fd >= 0 && got == (ssize_t)strlen(owner) && memcmp(text, owner, (size_t)got) == 0);
+    for (struct dirent *file; counts && (file = readdir(folder));)
+        if (fstatat(dirfd(folder), file->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(what.st_mode))
+            *bytes += what.st_size;
+    closedir(folder);
+    return known && got >= 0 ? STATUS_OK : unread(err);
 }
 
-int64_t dataset_bytes(const char *root, const char *owner)
+enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err)
 {
     char path[DATASET_FILES];
-    int64_t sum = 0;
+    enum status status = STATUS_OK;
     bool ours;
     DIR *dir = root ? opendir(root) : NULL;
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.' || !dataset_there(root, entry->d_name, &ours) || !ours ||
-            path_of(path, root, entry->d_name, "", NULL))
-            continue;
-        DIR *folder = opendir(path);
-        struct stat what;
-        bool counts = folder && (!owner || is_of(dirfd(folder), owner));
-        for (struct dirent *file; counts && (file = readdir(folder));)
-            if (fstatat(dirfd(folder), file->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(what.st_mode))
-                sum += what.st_size;
-        if (folder)
-            closedir(folder);
-    }
+    *bytes = 0;
+    if (root && !dir && !is_absent(errno))
+        return unread(err);
+    for (struct dirent *entry; !status && dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.' && dataset_there(root, entry->d_name, &ours) && ours) {
+            (void)path_of(path, root, entry->d_name, "", err); /* with a file behind it it had room */
+            status = folder_bytes(path, owner, bytes, err);
+        }
     if (dir)
         closedir(dir);
-    return sum;
+    return status;
 }
 
 static bool sync_path(const char *path)
@@ -192,8 +210,10 @@ enum status dataset_part_open(const char *root, const char *hash, int *file, int
     if (*file < 0)
         return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
     if (flock(*file, LOCK_EX | LOCK_NB) != 0) {
+        bool busy = errno == EWOULDBLOCK;
         close(*file);
-        return error_set(err, STATUS_CONFLICT, NULL, "another upload of the same bytes is in progress");
+        return busy ? error_set(err, STATUS_CONFLICT, NULL, "another upload of the same bytes is in progress")
+                    : error_set(err, STATUS_IO, NULL, "a part of an upload cannot be locked");
     }
     if (fstat(*file, &what) != 0) {
         close(*file);

@@ -33,7 +33,7 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
 bool dataset_there(const char *root, const char *name, bool *ours);
 enum status dataset_remove(const char *root, const char *name, struct error *err);
 /* Of all uploaded ones, without parts; owner: of those in whose file DATASET_OWNER it stands alone, NULL: of all. */
-int64_t dataset_bytes(const char *root, const char *owner);
+enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err);
 #define DATASET_OWNER "owner" /* a file: who uploaded it */
 
 /* A part of an upload, locked until it is closed. hash: its announced SHA-256 in hex, or NULL: it cannot be resumed and vanishes with

@@ -75,6 +75,9 @@ static bool fails(const char *call)
         return fails(#call) ? (bad) : __real_##call arguments;                                                       \
     }
 
+CALL(DIR *, opendir, NULL, (const char *path), (path))
+CALL(int, ftruncate64, -1, (int fd, off_t bytes), (fd, bytes))
+CALL(ssize_t, pwrite64, -1, (int fd, const void *bytes, size_t count, off_t at), (fd, bytes, count, at))
 CALL(int, fsync, -1, (int fd), (fd))
 CALL(int, flock, -1, (int fd, int how), (fd, how))
 CALL(int, link, -1, (const char *from, const char *to), (from, to))

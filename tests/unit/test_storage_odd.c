@@ -499,7 +499,8 @@ static void no_folder(void **state)
         assert_int_equal(dataset_list(at, &f->arena, &names, &count, &f->err), STATUS_OK);
         assert_int_equal(count, 0);
         REFUSED(STATUS_NOT_FOUND, dataset_read(at, "a", "b", &f->arena, &bytes, &count, &f->err));
-        assert_int_equal(dataset_bytes(at, NULL), 0);
+        assert_int_equal(dataset_bytes(at, NULL, &size, &f->err), STATUS_OK);
+        assert_int_equal(size, 0);
         REFUSED(STATUS_NOT_FOUND, dataset_part_open(at, hash, &file, &size, &f->err));
         assert_int_equal(dataset_part_bytes(at, hash), -1);
         dataset_part_remove(at, hash);
