@@ -179,7 +179,7 @@ static double read_real(const cJSON *root, const char *name)
 static bool read_announcement(const cJSON *root, struct trainer_upload *out)
 {
     const cJSON *hex = cJSON_GetObjectItemCaseSensitive(root, "sha256");
-    size_t bytes = 0;
+    size_t bytes;
     out->what.density = read_real(root, "density");
     out->what.accuracy = read_real(root, "accuracy");
     out->what.stage_end = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "stage_end"));
@@ -187,9 +187,7 @@ static bool read_announcement(const cJSON *root, struct trainer_upload *out)
            read_integer(root, "samples", JSON_INTEGER, &out->what.samples) &&
            read_integer(root, "bytes", BYTES_MAX, &out->bytes) && out->bytes > 0 && cJSON_IsString(hex) &&
            strlen(hex->valuestring) == HASH_TEXT - 1 &&
-           sodium_hex2bin(out->sha256, sizeof out->sha256, hex->valuestring, HASH_TEXT - 1, NULL, &bytes, NULL) ==
-               0 &&
-           bytes == sizeof out->sha256;
+           sodium_hex2bin(out->sha256, sizeof out->sha256, hex->valuestring, HASH_TEXT - 1, NULL, &bytes, NULL) == 0;
 }
 
 /* The number of the same state if it is the newest that is stored: an answer was lost. */
