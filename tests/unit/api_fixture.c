@@ -198,12 +198,14 @@ static void log_text(void *context, enum log_level level, const char *text)
     (void)snprintf(f->log + used, sizeof f->log - used, "%s\n", text);
 }
 
+const char *scratch(void) { return access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp"; }
+
 int api_setup(void **state)
 {
     struct api_fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
     *state = f;
-    (void)snprintf(f->folder, sizeof f->folder, "/tmp/motifd-api-XXXXXX");
+    (void)snprintf(f->folder, sizeof f->folder, "%s/motifd-api-XXXXXX", scratch());
     assert_non_null(mkdtemp(f->folder));
     (void)snprintf(f->path, sizeof f->path, "%s/test.db", f->folder);
     f->storage_options = (struct storage_options){.path = f->path, .durability = STORAGE_DURABLE_NOT, .queue_limit = 200};

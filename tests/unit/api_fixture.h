@@ -51,6 +51,9 @@ struct api_fixture {
     cJSON *json;           /* the body, when it is JSON */
 };
 
+/* Where a test makes its folders: in memory where that is possible, since syncing is not what these tests look at. */
+const char *scratch(void);
+
 int api_setup(void **state);
 int api_teardown(void **state);
 

@@ -29,8 +29,8 @@ static void arm_answer(int place, bool forever)
 
 const struct sweep_fault sweep_faults[SWEEP_FAULTS] = {
     {"allocation", arm_allocation, fault_happened, 7},
-    {"allocation of the program", arm_own, fault_happened, 5},
-    {"answer of SQLite", arm_answer, fault_sqlite_happened, 5},
+    {"allocation of the program", arm_own, fault_happened, 1},
+    {"answer of SQLite", arm_answer, fault_sqlite_happened, 2},
 };
 
 struct asked {

@@ -15,7 +15,7 @@
 #include "tests/support/run_host.h"
 #include "tests/unit/api_sweep.h"
 
-enum subject { NONE, QUEUED, RUNNING, PAUSED, FINISHED, TRAINED, SET, USED_SET };
+enum subject { NONE, QUEUED, RUNNING, PAUSED, FINISHED, TRAINED, SET };
 
 static const char job_body[] = "{\"kind\":\"echo\",\"name\":\"one\",\"config\":{\"density\":0.1}}";
 static const char input[] = "{\"inputs\":[{\"sample\":{\"seed\":1}}]}";
@@ -35,7 +35,6 @@ static const struct request_case writes[] = {
     {"PUT", "/v1/datasets/new", csv, 201, NONE, {"Content-Type"}, {"text/csv"}, false},
     {"PUT", "/v1/datasets/@", csv, 200, SET, {"Content-Type"}, {"text/csv"}, false},
     {"DELETE", "/v1/datasets/@", NULL, 204, SET, {NULL}, {NULL}, false},
-    {"DELETE", "/v1/datasets/@", NULL, 409, USED_SET, {NULL}, {NULL}, false},
 };
 
 /* The subject of all of these is one job with everything there is. */
@@ -58,6 +57,7 @@ static const struct request_case reads[] = {
     {"POST", "/v1/jobs/@/motifs", input, 200, NONE, {"Accept"}, {"image/png"}, true},
     {"POST", "/v1/jobs/@/predict", "{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"application/x-npy\"}]}", 422, NONE, {NULL}, {NULL}, false},
     {"POST", "/v1/jobs/@/interventions", "{\"inputs\":[{\"sample\":{\"seed\":1}}],\"edits\":[{\"channel\":0,\"remove\":true}]}", 404, NONE, {NULL}, {NULL}, false},
+    {"DELETE", "/v1/datasets/kept", NULL, 409, NONE, {NULL}, {NULL}, false}, /* a job needs it */
     {"GET", "/v1/datasets", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/datasets/kept", NULL, 200, NONE, {NULL}, {NULL}, true},
     {"GET", "/v1/datasets/kept/preview", NULL, 200, NONE, {NULL}, {NULL}, true},
@@ -94,33 +94,6 @@ static void count_folders(const char *path, int64_t *count)
     (void)closedir(folder);
 }
 
-static struct stored look(struct api_fixture *f, const char *id)
-{
-    struct stored out = {.count = {0}};
-    sqlite3 *db;
-    sqlite3_stmt *stmt;
-    char sql[1000];
-    assert_int_equal(storage_flush(f->storage, &f->err), STATUS_OK);
-    (void)snprintf(sql, sizeof sql,
-                   "SELECT (SELECT state || ' ' || wish || ' ' || priority || ' ' || name FROM job WHERE id = '%s'),"
-                   " (SELECT count(*) FROM job), (SELECT count(*) FROM idempotency), (SELECT count(*) FROM checkpoint WHERE complete),"
-                   " (SELECT count(*) FROM chain), (SELECT count(*) FROM artifact), (SELECT count(*) FROM series WHERE job > 0),"
-                   " (SELECT count(*) FROM pragma_foreign_key_check)", id);
-    assert_int_equal(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
-    const char *text = (const char *)sqlite3_column_text(stmt, 0);
-    (void)snprintf(out.subject, sizeof out.subject, "%s", text != NULL ? text : "none");
-    for (int i = 0; i < COUNTS - 1; i++) {
-        out.count[i] = sqlite3_column_int64(stmt, i + 1);
-    }
-    sqlite3_finalize(stmt);
-    sqlite3_close(db);
-    count_folders(f->options.data, &out.count[COUNTS - 1]);
-    return out;
-}
-
 static struct stored change(const struct stored *before, const struct stored *after)
 {
     struct stored out = *after;
@@ -142,7 +115,32 @@ struct bench {
     char job[STORAGE_ID], data[96]; /* a job with everything, the folder of data sets */
     struct sweep sweep;
     int made;
+    sqlite3 *db;
+    sqlite3_stmt *look;
 };
+
+static const char look_sql[] =
+    "SELECT (SELECT state || ' ' || wish || ' ' || priority || ' ' || name FROM job WHERE id = ?1),"
+    " (SELECT count(*) FROM job), (SELECT count(*) FROM idempotency), (SELECT count(*) FROM checkpoint WHERE complete),"
+    " (SELECT count(*) FROM chain), (SELECT count(*) FROM artifact), (SELECT count(*) FROM series WHERE job > 0),"
+    " (SELECT count(*) FROM pragma_foreign_key_check)";
+
+/* By a connection of its own. */
+static struct stored look(struct bench *b, const char *id)
+{
+    struct stored out = {.count = {0}};
+    assert_int_equal(storage_flush(b->f->storage, &b->f->err), STATUS_OK);
+    assert_int_equal(sqlite3_bind_text(b->look, 1, id, -1, SQLITE_TRANSIENT), SQLITE_OK);
+    assert_int_equal(sqlite3_step(b->look), SQLITE_ROW);
+    const char *text = (const char *)sqlite3_column_text(b->look, 0);
+    (void)snprintf(out.subject, sizeof out.subject, "%s", text != NULL ? text : "none");
+    for (int i = 0; i < COUNTS - 1; i++) {
+        out.count[i] = sqlite3_column_int64(b->look, i + 1);
+    }
+    assert_int_equal(sqlite3_reset(b->look), SQLITE_OK);
+    count_folders(b->f->options.data, &out.count[COUNTS - 1]);
+    return out;
+}
 
 static void plain_job(struct api_fixture *f, const char *config, char id[STORAGE_ID])
 {
@@ -154,7 +152,7 @@ static void plain_job(struct api_fixture *f, const char *config, char id[STORAGE
 static void end_job(struct api_fixture *f, const char *id)
 {
     enum job_state state;
-    enum job_wish wish;
+    enum job_wish wish = JOB_WISH_NONE;
     (void)storage_job_request(f->storage, id, JOB_EVENT_CANCEL, &state, &wish, &f->err);
     if (wish == JOB_WISH_CANCEL) {
         assert_int_equal(storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, NULL, &f->err), STATUS_OK);
@@ -173,13 +171,8 @@ static void prepare(struct bench *b, enum subject subject, char id[STORAGE_ID])
 {
     struct api_fixture *f = b->f;
     (void)snprintf(id, STORAGE_ID, "s%d", b->made++);
-    if (subject == SET || subject == USED_SET) {
-        char config[64], user[STORAGE_ID];
+    if (subject == SET) {
         make_set(b, id);
-        (void)snprintf(config, sizeof config, "{\"label\":\"%s\"}", id);
-        if (subject == USED_SET) {
-            plain_job(f, config, user);
-        }
     } else if (subject != NONE) {
         plain_job(f, "{}", id);
         if (subject == PAUSED) {
@@ -196,10 +189,11 @@ static void prepare(struct bench *b, enum subject subject, char id[STORAGE_ID])
     }
 }
 
-/* Nothing of a case is queued when the next one claims. */
-static void clear(struct bench *b)
+/* Nothing of a case is queued when the next one claims, nor unfinished. */
+static void clear(struct bench *b, const char *subject)
 {
     char id[STORAGE_ID];
+    end_job(b->f, subject);
     while (storage_job_claim(b->f->storage, id, &b->f->err) == STATUS_OK) {
         end_job(b->f, id);
     }
@@ -207,10 +201,14 @@ static void clear(struct bench *b)
 
 /* ---- the sweeps ------------------------------------------------------------------------------------------------- */
 
-/* A set that the last try left is not in the way of the next. */
-static void forget_set(struct bench *b)
+/* A set that the last try left is not in the way of the next, nor looked through with each. */
+static void forget_sets(struct bench *b, const char *id)
 {
-    int status = ask(b->f, "DELETE", "/v1/datasets/new", NULL);
+    char target[96];
+    (void)snprintf(target, sizeof target, "/v1/datasets/%s", id);
+    int status = ask(b->f, "DELETE", target, NULL);
+    assert_true(status == 204 || status == 404);
+    status = ask(b->f, "DELETE", "/v1/datasets/new", NULL);
     assert_true(status == 204 || status == 404);
 }
 
@@ -221,9 +219,9 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
     struct stored whole = {.count = {0}};
     for (bool failed = true; failed; place = place < 0 ? 0 : place + stride) {
         prepare(b, (enum subject)c->subject, id);
-        const struct stored before = look(b->f, id);
+        const struct stored before = look(b, id);
         struct answer a = sweep_ask(&b->sweep, c, id, place, forever);
-        struct stored after = look(b->f, id), changed = change(&before, &after), none = change(&before, &before);
+        struct stored after = look(b, id), changed = change(&before, &after), none = change(&before, &before);
         failed = place < 0 || a.failed;
         walked += failed;
         if (place < 0) {
@@ -246,7 +244,7 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
             if (a.status != c->status && a.status != 200 && !gone) {
                 complain("%s %s again after %s %s %d: %d %.*s", c->method, c->target, b->sweep.fault->name, sweep_mode(forever), place, a.status, (int)a.count, a.bytes);
             }
-            after = look(b->f, id);
+            after = look(b, id);
             changed = change(&before, &after);
             if (!equal(&changed, &whole)) {
                 complain("%s %s again after %s %s %d: '%s' of '%s'", c->method, c->target, b->sweep.fault->name, sweep_mode(forever), place, changed.subject,
@@ -254,9 +252,9 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
             }
             free(a.bytes);
         }
-        clear(b);
-        if (strcmp(c->method, "PUT") == 0) {
-            forget_set(b);
+        clear(b, id);
+        if (c->subject == SET || strcmp(c->method, "PUT") == 0) {
+            forget_sets(b, id);
         }
         assert_true(place < 200000);
     }
@@ -294,13 +292,15 @@ static int setup(void **state)
     bench = (struct bench){.f = f};
     method = echo_with_set();
     named[0] = &method;
-    (void)snprintf(bench.data, sizeof bench.data, "/tmp/motifd-sets-XXXXXX");
+    (void)snprintf(bench.data, sizeof bench.data, "%s/motifd-sets-XXXXXX", scratch());
     assert_non_null(mkdtemp(bench.data));
     api_destroy(f->api);
     f->options.methods = named;
     f->options.data = bench.data;
     assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
     *state = &bench;
+    assert_int_equal(sqlite3_open_v2(f->path, &bench.db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(bench.db, look_sql, -1, &bench.look, NULL), SQLITE_OK);
     trained_job(f, bench.job);
     for (int i = 0; i < 40; i++) {
         struct storage_metric metrics[] = {{"loss", {i, 1.0 / (1 + i)}}, {"density", {i, 0.5}}};
@@ -320,6 +320,8 @@ static int teardown(void **state)
 {
     struct bench *b = *state;
     char command[160];
+    sqlite3_finalize(b->look);
+    sqlite3_close(b->db);
     free(b->sweep.bodies[0].data);
     free(b->sweep.bodies[1].data);
     (void)snprintf(command, sizeof command, "rm -r '%s'", b->data);
@@ -331,6 +333,8 @@ static int teardown(void **state)
 static void test_reads(void **state)
 {
     struct bench *b = *state;
+    char user[STORAGE_ID];
+    plain_job(b->f, "{\"label\":\"kept\"}", user);
     complaints = 0;
     for (size_t i = 0; i < sizeof reads / sizeof reads[0]; i++) {
         for (int k = 0; k < 2 * SWEEP_FAULTS; k++) {

@@ -37,8 +37,7 @@ static int setup(void **state)
     s = (struct sets){.f = *state};
     method = echo_method;
     method.dataset_fields = fields;
-    (void)snprintf(s.root, sizeof s.root, "%s/motifd-sets-XXXXXX",
-                   access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp");
+    (void)snprintf(s.root, sizeof s.root, "%s/motifd-sets-XXXXXX", scratch());
     assert_non_null(mkdtemp(s.root));
     s.f->options.methods = methods;
     s.f->options.data = s.root;
