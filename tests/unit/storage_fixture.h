@@ -29,17 +29,19 @@ struct fixture {
     struct error err;
 };
 
-static inline struct fixture *fixture_new(void)
+static inline struct fixture *fixture_new_in(const char *parent)
 {
     struct fixture *f = calloc(1, sizeof *f);
     assert_non_null(f);
-    (void)snprintf(f->folder, sizeof f->folder, "/tmp/motifd-test-XXXXXX");
+    (void)snprintf(f->folder, sizeof f->folder, "%s/motifd-test-XXXXXX", parent);
     assert_non_null(mkdtemp(f->folder));
     (void)snprintf(f->path, sizeof f->path, "%s/test.db", f->folder);
     f->options.path = f->path;
     arena_init(&f->arena, 65536, 0);
     return f;
 }
+
+static inline struct fixture *fixture_new(void) { return fixture_new_in("/tmp"); }
 
 static inline void fixture_open(struct fixture *f)
 {
