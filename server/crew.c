@@ -10,7 +10,7 @@ struct crew {
     pthread_cond_t filled;
     void (*work)(void *item);
     void **ring; /* `limit` places, `count` of them in use from `first` on */
-    size_t limit, first, count, working;
+    size_t limit, first, count;
     bool stop;
     int threads;
     pthread_t thread[];
@@ -31,11 +31,9 @@ static void *run(void *context)
         void *item = crew->ring[crew->first];
         crew->first = (crew->first + 1) % crew->limit;
         crew->count--;
-        crew->working++;
         (void)pthread_mutex_unlock(&crew->lock);
         crew->work(item);
         (void)pthread_mutex_lock(&crew->lock);
-        crew->working--;
     }
     (void)pthread_mutex_unlock(&crew->lock);
     return NULL;
@@ -103,12 +101,4 @@ bool crew_submit(struct crew *crew, void *item)
     }
     (void)pthread_mutex_unlock(&crew->lock);
     return room;
-}
-
-size_t crew_busy(struct crew *crew)
-{
-    (void)pthread_mutex_lock(&crew->lock);
-    size_t busy = crew->count + crew->working;
-    (void)pthread_mutex_unlock(&crew->lock);
-    return busy;
 }

@@ -20,7 +20,4 @@ void crew_destroy(struct crew *crew);
 /* False when the queue is full. Any thread. */
 bool crew_submit(struct crew *crew, void *item);
 
-/* Items queued or being worked on. */
-size_t crew_busy(struct crew *crew);
-
 #endif

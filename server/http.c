@@ -149,7 +149,8 @@ uint16_t http_port(const struct http *http)
     return http->port;
 }
 
-void http_quiesce(struct http *http)
+/* No new connections from now on; those that are open go on. */
+static void quiesce(struct http *http)
 {
     if (http->daemon != NULL && !http->quiesced) {
         http->quiesced = true;
@@ -165,7 +166,7 @@ void http_stop(struct http *http, int wait_ms)
     if (http == NULL) {
         return;
     }
-    http_quiesce(http);
+    quiesce(http);
     if (http->options.streams != NULL) {
         streams_end(http->options.streams);
     }

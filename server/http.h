@@ -40,8 +40,6 @@ struct http_options {
 enum status http_start(const struct http_options *options, struct http **http, struct error *err);
 uint16_t http_port(const struct http *http);
 
-/* No new connections from now on; those that are open go on. */
-void http_quiesce(struct http *http);
 /* Waits until the requests in progress are answered, at most `wait_ms`, then closes every
  * connection. NULL is fine. */
 void http_stop(struct http *http, int wait_ms);

@@ -412,11 +412,6 @@ int audio_corpus_takes(const struct audio_corpus *c, int speaker, int class, con
     return first[1] - first[0];
 }
 
-int64_t audio_corpus_bytes(const struct audio_corpus *c)
-{
-    return c->samples * (int64_t)sizeof(float) + c->count * (int64_t)sizeof(struct audio_clip);
-}
-
 void audio_corpus_hash(const struct audio_corpus *c, unsigned char digest[HASH_BYTES])
 {
     struct hash hash;

@@ -60,7 +60,6 @@ int audio_corpus_longest(const struct audio_corpus *corpus); /* samples of the l
 double audio_corpus_mean(const struct audio_corpus *corpus); /* of a clip */
 /* The recordings of a class by a speaker: how many, *clips the first of them. */
 int audio_corpus_takes(const struct audio_corpus *corpus, int speaker, int class, const struct audio_clip **clips);
-int64_t audio_corpus_bytes(const struct audio_corpus *corpus);
 /* SHA-256 of names and samples: equal corpora are equal data. */
 void audio_corpus_hash(const struct audio_corpus *corpus, unsigned char digest[HASH_BYTES]);
 

@@ -6,7 +6,8 @@
 #include "core/base/utf8.h"
 #include "core/data/collection_int.h"
 
-enum status builder_grow(void **memory, int64_t *room, int64_t count, size_t size, struct error *err)
+/* Memory for `count` of what has `room`, doubled as needed. *room is updated. */
+static enum status grow(void **memory, int64_t *room, int64_t count, size_t size, struct error *err)
 {
     if (count <= *room)
         return STATUS_OK;
@@ -77,7 +78,7 @@ enum status name_list_add(struct name_list *list, const char *name, size_t bytes
         int64_t room = list->room;
         if (list->names.count == NAMES)
             return error_set(err, STATUS_LIMIT, NULL, "there are more than %d names", NAMES);
-        status = builder_grow((void **)&list->names.name, &room, list->names.count + 1, sizeof(char *), err);
+        status = grow((void **)&list->names.name, &room, list->names.count + 1, sizeof(char *), err);
         list->room = (int)room;
         char *copy = status ? NULL : strndup(name, bytes);
         if (!copy)
@@ -109,9 +110,9 @@ static enum status begin(struct builder *b, struct error *err)
     int64_t room[2] = {b->samples_room, b->samples_room};
     if (c->count >= b->limits.samples)
         return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld samples", (long long)b->limits.samples);
-    enum status status = builder_grow((void **)&c->start, &room[0], c->count + 2, sizeof *c->start, err);
+    enum status status = grow((void **)&c->start, &room[0], c->count + 2, sizeof *c->start, err);
     if (!status)
-        status = builder_grow((void **)&c->label_start, &room[1], c->count + 2, sizeof *c->label_start, err);
+        status = grow((void **)&c->label_start, &room[1], c->count + 2, sizeof *c->label_start, err);
     if (!status)
         b->samples_room = room[0];
     if (!status && c->count == 0)
@@ -127,7 +128,7 @@ enum status builder_sample(struct builder *b, int64_t columns, float **values, s
     if (!status && numbers > b->limits.numbers - b->values)
         status = error_set(err, STATUS_LIMIT, NULL, "there are more than %lld numbers", (long long)b->limits.numbers);
     if (!status)
-        status = builder_grow((void **)&c->values, &b->values_room, b->values + numbers, sizeof *c->values, err);
+        status = grow((void **)&c->values, &b->values_room, b->values + numbers, sizeof *c->values, err);
     if (status)
         return status;
     *values = c->values + b->values;
@@ -150,7 +151,7 @@ enum status builder_number(struct builder *b, int32_t token, struct error *err)
     struct collection *c = b->c;
     if (b->labels >= b->limits.labels)
         return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld labels", (long long)b->limits.labels);
-    enum status status = builder_grow((void **)&c->label, &b->labels_room, b->labels + 1, sizeof *c->label, err);
+    enum status status = grow((void **)&c->label, &b->labels_room, b->labels + 1, sizeof *c->label, err);
     if (status)
         return status;
     c->label[b->labels++] = token;
@@ -200,9 +201,9 @@ enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4
         return error_set(err, STATUS_INVALID, NULL, "box %lld is of '%.60s', which no label has", (long long)c->boxes, symbol);
     if (c->boxes >= b->limits.labels)
         return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld boxes", (long long)b->limits.labels);
-    enum status status = builder_grow((void **)&c->box, &b->boxes_room, c->boxes + 1, sizeof *c->box, err);
+    enum status status = grow((void **)&c->box, &b->boxes_room, c->boxes + 1, sizeof *c->box, err);
     if (!status)
-        status = builder_grow((void **)&b->box_sample, &b->box_samples_room, c->boxes + 1, sizeof *b->box_sample, err);
+        status = grow((void **)&b->box_sample, &b->box_samples_room, c->boxes + 1, sizeof *b->box_sample, err);
     if (status)
         return status;
     memcpy(c->box[c->boxes], (int32_t[]){number, place[0], place[1], place[2], place[3]}, sizeof *c->box);

@@ -44,9 +44,6 @@ enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4
  * token; `set`: LABELS; SEQUENCE) unless c->target says it, and checks what every format must keep. */
 enum status builder_finish(struct builder *b, bool set, struct error *err);
 
-/* Memory for `count` of what has `room`, doubled as needed. *room is updated. */
-enum status builder_grow(void **memory, int64_t *room, int64_t count, size_t size, struct error *err);
-
 extern const struct collection_format npz_format, npy_format, csv_format, tar_format, fasta_format;
 
 #endif

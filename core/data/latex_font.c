@@ -182,11 +182,6 @@ void latex_font_destroy(struct latex_font *font)
     free(font);
 }
 
-double latex_font_dpi(const struct latex_font *font)
-{
-    return font->dpi;
-}
-
 const struct latex_raster *latex_font_raster(const struct latex_font *font, const struct latex_mark *mark,
                                              int fraction)
 {

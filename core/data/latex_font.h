@@ -26,7 +26,6 @@ struct latex_font;
 enum status latex_font_create(double dpi, const char *folder, struct latex_font **font, struct error *err);
 void latex_font_destroy(struct latex_font *font); /* NULL is fine */
 
-double latex_font_dpi(const struct latex_font *font);
 /* The raster of a mark that is no bar, `fraction` quarters of a pixel to the right of its column. */
 const struct latex_raster *latex_font_raster(const struct latex_font *font, const struct latex_mark *mark,
                                              int fraction);

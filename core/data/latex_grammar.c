@@ -26,7 +26,8 @@ const char *latex_token_source(int token)
     return token >= 0 && token < LATEX_VOCABULARY ? sources[token] : "?";
 }
 
-int latex_token_of(const char *name)
+/* -1 for a name that is none. */
+static int token_of(const char *name)
 {
     for (int i = 0; i < LATEX_VOCABULARY; i++)
         if (strcmp(names[i], name) == 0)
@@ -176,7 +177,7 @@ enum status latex_parse_names(const char *text, int *tokens, int room, int *coun
         char name[LATEX_NAME] = "";
         if (length < sizeof name)
             memcpy(name, text, length);
-        int token = latex_token_of(name);
+        int token = token_of(name);
         if (token < 0)
             return error_set(err, STATUS_INVALID, NULL, "%.*s is no token of a formula",
                              (int)(length > 40 ? 40 : length), text);

@@ -43,8 +43,6 @@ enum latex_token {
 
 /* "+", "7", "FRAC(", "FRACMID" ...; "?" for what is no token. */
 const char *latex_token_name(int token);
-/* -1 for a name that is none. */
-int latex_token_of(const char *name);
 /* What it is in LaTeX: "+", "7", "\\frac{", "}{" ...; START and END are empty; "?" for what is no token. */
 const char *latex_token_source(int token);
 

@@ -174,7 +174,7 @@ void logistic_close(struct logistic *logistic)
     logistic->weights = NULL;
 }
 
-int logistic_class(const struct logistic *logistic, const float *x)
+static int class_of(const struct logistic *logistic, const float *x)
 {
     int best = 0, wide = logistic->columns + 1;
     double most = -HUGE_VAL;
@@ -210,7 +210,7 @@ enum status logistic_accuracy(const float *x, const int *label, int rows, int co
                 train[count++] = order[i];
         status = logistic_fit(x, label, train, count, columns, classes, 1, &fit, err);
         for (int i = f; !status && i < rows; i += folds)
-            right += logistic_class(&fit, x + (ptrdiff_t)order[i] * columns) == label[order[i]];
+            right += class_of(&fit, x + (ptrdiff_t)order[i] * columns) == label[order[i]];
         if (!status)
             logistic_close(&fit);
     }

@@ -17,7 +17,6 @@ struct logistic {
 enum status logistic_fit(const float *x, const int *label, const int *which, int count, int columns, int classes,
                          double c, struct logistic *out, struct error *err);
 void logistic_close(struct logistic *logistic); /* zeroed is fine */
-int logistic_class(const struct logistic *logistic, const float *x);
 
 /* Accuracy over all rows, each predicted by a fit to the other folds (row i is in fold (i mod folds) of a permutation
  * by numpy's legacy generator at seed 42). */

@@ -54,8 +54,6 @@ struct tensor *sparse_parallel_forward(struct exec *e, struct sparse_parallel *p
     return op_join_channels(e, parts, p->count);
 }
 
-struct sparse *sparse_parallel_layer(const struct sparse_parallel *parallel, int layer) { return parallel->layer[layer]; }
-
 enum status sparse_parallel_pack(struct sparse_parallel *p, struct pack *pack, struct error *err)
 {
     enum status status = STATUS_OK;

@@ -18,8 +18,6 @@ void sparse_parallel_destroy(struct sparse_parallel *parallel); /* NULL is fine 
 
 /* As sparse_forward(), of each layer on its channels. */
 struct tensor *sparse_parallel_forward(struct exec *e, struct sparse_parallel *parallel, struct tensor *z, double density, bool raw);
-/* One of the layers, for its thresholds and counts. */
-struct sparse *sparse_parallel_layer(const struct sparse_parallel *parallel, int layer);
 enum status sparse_parallel_pack(struct sparse_parallel *parallel, struct pack *pack, struct error *err);
 
 #endif

@@ -296,7 +296,8 @@ static double encoder_weights(const struct environments_config *c, int features)
     return c->encoder == ENCODER_MLP ? d * h + h * h + h * k : d * k;
 }
 
-double environments_flops(const struct environments_config *c, int features)
+/* Of training a row. */
+static double flops_of(const struct environments_config *c, int features)
 {
     return 6 * encoder_weights(c, features) + 12 * (double)c->latent + 200; /* 200: drawing and copying a row */
 }
@@ -324,7 +325,7 @@ enum status environments_estimate(const void *config, struct method_estimate *ou
         int features = (int)(table ? own.features : own.inputs);
         struct fit_setup setup = environments_setup(&own, features, 0);
         double seen = updates_of(&own, &setup) * setup.batch;
-        flops += seen * environments_flops(&own, features);
+        flops += seen * flops_of(&own, features);
         samples += seen;
         weights = fmax(weights, encoder_weights(&own, features) +
                                     (table ? TABLE_NODES : tree_nodes(&own)) * (double)own.latent);

@@ -95,6 +95,5 @@ struct fit_setup environments_setup(const struct environments_config *c, int fea
 
 void environments_check(const void *config, const struct method_faults *faults);
 enum status environments_estimate(const void *config, struct method_estimate *out, struct error *err);
-double environments_flops(const struct environments_config *c, int features); /* of training a row */
 
 #endif

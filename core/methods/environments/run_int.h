@@ -63,7 +63,6 @@ bool tree_case_trained(const struct method_run *run);
 
 /* Replaces the rows of test by fresh ones, where these can be drawn: the evaluation's. */
 enum status tree_case_fresh(struct method_run *run, struct error *err);
-enum arcs_shape tree_case_shape(int baseline);
 
 /* evaluate.c */
 enum status tree_case_evaluate(struct method_run *run, struct outcome *out, struct error *err);

@@ -34,7 +34,7 @@ void tree_case_close(struct method_run *run)
     run->walk.opened = -1;
 }
 
-enum arcs_shape tree_case_shape(int baseline)
+static enum arcs_shape shape_of(int baseline)
 {
     if (baseline == BASELINE_POOLED)
         return ARCS_NONE;
@@ -279,7 +279,7 @@ static enum status open_arcs(struct method_run *run, struct error *err)
     for (int i = 0; i < run->train->rows; i++)
         seen[run->train->node[i]] = true;
     enum status status =
-        arcs_create(run->tree, seen, tree_case_shape(run->own.baseline), run->own.merge_root, &run->arcs, err);
+        arcs_create(run->tree, seen, shape_of(run->own.baseline), run->own.merge_root, &run->arcs, err);
     free(seen);
     return status;
 }

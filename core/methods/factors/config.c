@@ -221,7 +221,8 @@ int factors_features(const struct factors_config *config)
     return config->data != DATA_SYNTHETIC && config->features ? (int)config->features : most[config->data];
 }
 
-double factors_flops(const struct factors_config *config, const struct factors_case *c, int features, int rows)
+/* Operations of training a case, all restarts counted. */
+static double flops_of(const struct factors_config *config, const struct factors_case *c, int features, int rows)
 {
     struct fit_setup setup = factors_setup(config, c, features, rows, 0);
     if (c->model == MODEL_NMF)
@@ -276,7 +277,7 @@ enum status factors_estimate(const void *config, struct method_estimate *out, st
     int rows = c->data == DATA_SYNTHETIC ? (int)c->rows / 2 : TABLE_ROWS;
     double flops = 0, samples = 0;
     for (int i = 0; i < count && i < FACTORS_CASES; i++) {
-        flops += factors_flops(c, &cases[i], g, rows);
+        flops += flops_of(c, &cases[i], g, rows);
         samples += (double)factors_setup(c, &cases[i], g, rows, 0).epochs * rows;
         most = cases[i].model == MODEL_SPARSE_VAE ? i : most;
     }

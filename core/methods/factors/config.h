@@ -72,7 +72,5 @@ double factors_deviation(const struct factors_config *config);
 
 void factors_check(const void *config, const struct method_faults *faults);
 enum status factors_estimate(const void *config, struct method_estimate *out, struct error *err);
-/* Operations of training a case, all restarts counted. */
-double factors_flops(const struct factors_config *config, const struct factors_case *c, int features, int rows);
 
 #endif

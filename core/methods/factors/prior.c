@@ -104,7 +104,8 @@ void prior_shrink_groups(struct latent_model *model, double by)
         }
 }
 
-void prior_weights(const struct latent_model *model, float *weights)
+/* W as it is; of groups the length of each column. weights: [features latent]. */
+static void weights_of(const struct latent_model *model, float *weights)
 {
     int k = model->shape.latent, count = model->shape.features * k;
     for (int i = 0; i < count; i++)
@@ -114,7 +115,7 @@ void prior_weights(const struct latent_model *model, float *weights)
 void prior_reach(const struct latent_model *model, float *reach)
 {
     int k = model->shape.latent;
-    prior_weights(model, reach);
+    weights_of(model, reach);
     for (int c = 0; !model->group && c < k; c++) {
         double squares = 0;
         for (int h = 0; h < model->shape.hidden; h++)
@@ -128,7 +129,7 @@ void prior_mask(const struct prior *prior, const struct latent_model *model, flo
 {
     int count = model->shape.features * model->shape.latent;
     bool odds = prior->kind == PRIOR_SPIKE_SLAB && prior->lambda0 > prior->lambda1;
-    prior_weights(model, mask);
+    weights_of(model, mask);
     for (int i = 0; i < count; i++) {
         bool spike = !model->group && odds && model->odds->value[i] < 0.5f;
         if (fabs((double)mask[i]) < PRIOR_ZERO || spike)

@@ -33,13 +33,12 @@ void prior_update(const struct prior *prior, struct latent_model *model);
 /* Coefficients of the penalty, [features latent], and its power: 1 of |w|, 2 of w^2; 0 where there is none. */
 int prior_coefficients(const struct prior *prior, const struct latent_model *model, float *coefficients);
 
-/* W as it is; of groups the length of each column. weights: [features latent]. */
-void prior_weights(const struct latent_model *model, float *weights);
 /* How far each weight reaches into the decoder: W times the length of its column of the first layer, which no prior
- * weighs and which can make up for a W that the prior has made small. Of groups as prior_weights(). reach: [features latent]. */
+ * weighs and which can make up for a W that the prior has made small. Of groups the length of each column.
+ * reach: [features latent]. */
 void prior_reach(const struct latent_model *model, float *reach);
-/* The same with what counts as zero taken out: |w| < 0.01 and, for the spike-and-slab lasso, p < 1/2. mask: [features
- * latent]. */
+/* W, or of groups these lengths, with what counts as zero taken out: |w| < 0.01 and, for the spike-and-slab lasso,
+ * p < 1/2. mask: [features latent]. */
 void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask);
 
 /* OI-VAE: the proximal step of the group lasso: every column of a group's matrix is shortened by `by`. */

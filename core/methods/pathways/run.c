@@ -21,11 +21,6 @@ int64_t pathways_codes(const struct method_run *run)
     return (run->config.trials + run->config.draws - 1) / run->config.draws;
 }
 
-int pathways_draws(const struct method_run *run, int64_t at_case)
-{
-    return run->plan[at_case].signs == SIGNS_RANDOM ? (int)run->config.draws : 1;
-}
-
 /* ---- beginning and end ----------------------------------------------------------------------------- */
 
 static enum status take_filters(struct method_run *r, struct error *err)

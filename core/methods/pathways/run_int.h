@@ -48,9 +48,8 @@ struct method_run {
     struct curve_point pilot;
 };
 
-/* Codes of a point of the case at hand, and draws of each. */
+/* Codes of a point of the case at hand. */
 int64_t pathways_codes(const struct method_run *run);
-int pathways_draws(const struct method_run *run, int64_t at_case);
 void pathways_close_case(struct method_run *run);
 enum status pathways_artifacts(struct method_run *run, struct error *err);
 

@@ -18,10 +18,6 @@ double theory_normal_below(double z)
     return 0.5 * erfc(-z * INV_SQRT_2);
 }
 
-double theory_power(double p)
-{
-    return p / 3;
-}
 double theory_variance(double p)
 {
     return p / 3 - p * p / 4;

@@ -11,8 +11,7 @@
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_THEORY_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_THEORY_H
 
-/* E x^2 = p/3 and Var x = p/3 - p^2/4. */
-double theory_power(double p);
+/* Var x = p/3 - p^2/4, E x^2 being p/3. */
 double theory_variance(double p);
 /* Least deviation of the interference: sqrt(Var x (1/r - 1)), eq. (6) with equality. */
 double theory_sigma(double p, double r);
