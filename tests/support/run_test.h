@@ -2,15 +2,8 @@
 #ifndef MOTIF_TESTS_SUPPORT_RUN_TEST_H
 #define MOTIF_TESTS_SUPPORT_RUN_TEST_H
 
+#include "tests/support/assert_ok.h"
 #include "tests/support/run_host.h"
-
-/* `call` uses a pointer `err`. Where cmocka.h is included. */
-#define assert_ok(call)                                                                                              \
-    do {                                                                                                             \
-        struct error err_ = {0}, *err = &err_;                                                                       \
-        if ((call) != STATUS_OK)                                                                                     \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
-    } while (0)
 
 struct run_test {
     const struct method *method;

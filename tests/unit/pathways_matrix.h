@@ -7,18 +7,13 @@
 
 #include "core/base/philox.h"
 #include "core/methods/pathways/transform.h"
+#include "tests/support/assert_ok.h"
 
 #define assert_near(a, b, tolerance) \
     do { \
         double a_ = (a), b_ = (b); \
         if (!(fabs(a_ - b_) <= (tolerance))) \
             fail_msg("%s = %.12g, %s = %.12g", #a, a_, #b, b_); \
-    } while (0)
-#define assert_ok(call)                                                    \
-    do {                                                                   \
-        struct error err_ = {0}, *err = &err_;                             \
-        if ((call) != STATUS_OK)                                           \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);      \
     } while (0)
 
 static inline float noise_value(uint32_t stream, size_t at)

@@ -9,16 +9,10 @@
 
 #include <cmocka.h>
 
-#define assert_ok(call)                                                                                              \
-    do {                                                                                                             \
-        struct error err_ = {0}, *err = &err_;                                                                       \
-        if ((call) != STATUS_OK)                                                                                     \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
-    } while (0)
-
 #include "core/data/environments.h"
 #include "core/methods/environments/least.h"
 #include "core/metrics/identify.h"
+#include "tests/support/assert_ok.h"
 
 /* ---- trees -------------------------------------------------------------------------------------------- */
 

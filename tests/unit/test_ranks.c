@@ -11,14 +11,8 @@
 
 #include <cmocka.h>
 
+#include "tests/support/assert_ok.h"
 #include "tests/support/rank_course.h"
-
-#define assert_ok(call)                                                                                              \
-    do {                                                                                                             \
-        struct error err_ = {0}, *err = &err_;                                                                       \
-        if ((call) != STATUS_OK)                                                                                     \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
-    } while (0)
 
 enum { RANKS = 4, CONFIG_BYTES = 1 << 16 };
 

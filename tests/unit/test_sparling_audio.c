@@ -16,16 +16,10 @@
 #include "core/methods/sparling/batch.h"
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
+#include "tests/support/assert_ok.h"
 #include "tests/support/run_host.h"
 
 enum { WORDS = 3, SPEAKERS = 4, FRAMES = 129, MELS = 64 };
-
-#define assert_ok(call)                                                    \
-    do {                                                                   \
-        struct error err_ = {0}, *err = &err_;                             \
-        if ((call) != STATUS_OK)                                           \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);      \
-    } while (0)
 
 static const struct config_setting tiny[] = {
     {"domain", "audio"},        {"audio_dataset", "tones"},  {"audio_classes", "3"},      {"audio_seconds", "3"},

@@ -15,13 +15,8 @@
 #include "core/data/delimited.h"
 #include "core/data/genes.h"
 #include "core/data/ratings.h"
+#include "tests/support/assert_ok.h"
 
-#define assert_ok(call)                                                                                              \
-    do {                                                                                                             \
-        struct error err_ = {0}, *err = &err_;                                                                       \
-        if ((call) != STATUS_OK)                                                                                     \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message);                                                \
-    } while (0)
 #define assert_near(x, y, tolerance) assert_true(fabs((double)(x) - (double)(y)) < (tolerance))
 
 static char folder[64];
