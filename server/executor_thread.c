@@ -56,7 +56,7 @@ static enum status save_commit(void *context, int64_t *seq, struct error *err)
     return status;
 }
 
-static void save_abandon(void *context)
+static void save_abandon(void *context, const struct error *why)
 {
     struct desk *desk = context;
     storage_checkpoint_abandon(desk->writer);

@@ -25,7 +25,7 @@ static enum status save_once(struct job_run *run, const struct storage_checkpoin
     }
     status = run->method->save(run->run, &to, &bytes, err);
     if (status != STATUS_OK) {
-        host->save_abandon(host->context);
+        host->save_abandon(host->context, err);
         return status;
     }
     status = host->save_commit(host->context, &seq, err);

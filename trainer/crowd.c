@@ -70,22 +70,56 @@ static enum status save_begin(void *context, const struct storage_checkpoint_new
                               struct error *err)
 {
     struct crowd *crowd = context;
+    struct answer answer = {0};
     *to = (struct pack_writer){.context = NULL, .write = drop_bytes};
-    return outside(crowd) ? crowd->outside.save_begin(crowd->outside.context, what, to, err) : STATUS_OK;
+    if (outside(crowd)) {
+        answer.status = crowd->outside.save_begin(crowd->outside.context, what, to, &answer.error);
+    }
+    return spread(crowd->comm, &answer, err);
+}
+
+/* Ranks save together, and a save that fails on one is none on all: they try again together, or end. */
+static enum status all_wrote(struct comm *comm, const struct error *mine, struct error *err)
+{
+    struct error all[COMM_MOST];
+    enum status status = comm_gather(comm, mine, sizeof *mine, all, err);
+    for (int r = 0; status == STATUS_OK && r < comm_size(comm); r++) {
+        if (all[r].code != STATUS_OK) {
+            status = error_set(err, all[r].code, all[r].pointer, "%s", all[r].message);
+        }
+    }
+    return status;
 }
 
 static enum status save_commit(void *context, int64_t *seq, struct error *err)
 {
     struct crowd *crowd = context;
+    struct answer answer = {0};
+    struct error none = {0};
+    enum status status = all_wrote(crowd->comm, &none, err);
     *seq = 0;
-    return outside(crowd) ? crowd->outside.save_commit(crowd->outside.context, seq, err) : STATUS_OK;
+    if (status != STATUS_OK) {
+        if (outside(crowd)) {
+            crowd->outside.save_abandon(crowd->outside.context, err);
+        }
+        return status;
+    }
+    if (outside(crowd)) {
+        answer.status = crowd->outside.save_commit(crowd->outside.context, seq, &answer.error);
+        answer.info.seq = *seq;
+    }
+    status = spread(crowd->comm, &answer, err);
+    *seq = answer.info.seq;
+    return status;
 }
 
-static void save_abandon(void *context)
+static void save_abandon(void *context, const struct error *why)
 {
     struct crowd *crowd = context;
+    struct error first = {0};
+    (void)all_wrote(crowd->comm, why, &first);
     if (outside(crowd)) {
-        crowd->outside.save_abandon(crowd->outside.context);
+        crowd->outside.save_abandon(crowd->outside.context, why);
     }
 }
 
@@ -239,7 +273,9 @@ static bool must_yield(void *context)
 static bool draining(void *context)
 {
     struct crowd *crowd = context;
-    return outside(crowd) ? crowd->outside.draining(crowd->outside.context) : false;
+    struct error err = {0};
+    char now = outside(crowd) && crowd->outside.draining(crowd->outside.context) ? 1 : 0;
+    return comm_broadcast(crowd->comm, &now, sizeof now, 0, &err) != STATUS_OK || now != 0;
 }
 
 /* Where another rank is gone, what this one has to say about the run is not the truth about the job: nobody is told,

@@ -30,12 +30,12 @@ struct run_host {
     enum status (*artifact)(void *context, const char *name, const char *media_type, const void *bytes, size_t count,
                             struct error *err);
 
-    /* begin → to->write ... → commit | abandon; one at a time. commit and abandon end it, also when they fail. *seq
-     * is 0 where the number is not known yet. */
+    /* begin → to->write ... → commit | abandon, because of `why`; one at a time. commit and abandon end it, also when they fail.
+     * *seq is 0 where the number is not known yet. */
     enum status (*save_begin)(void *context, const struct storage_checkpoint_new *what, struct pack_writer *to,
                               struct error *err);
     enum status (*save_commit)(void *context, int64_t *seq, struct error *err);
-    void (*save_abandon)(void *context);
+    void (*save_abandon)(void *context, const struct error *why);
 
     /* Oldest first, all that was saved before among them. */
     enum status (*list)(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **list,

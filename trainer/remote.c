@@ -150,7 +150,7 @@ static enum status save_commit(void *context, int64_t *seq, struct error *err)
     return remote_post(remote, message, err);
 }
 
-static void save_abandon(void *context)
+static void save_abandon(void *context, const struct error *why)
 {
     struct remote *remote = context;
     message_free(remote->saving);

@@ -29,7 +29,7 @@ struct thread_comm {
     } started[PENDING];
 };
 
-/* All have come here, or one has left. */
+/* All have come here, or one has left before it did. */
 static enum status meet(struct thread_comm *c, struct error *err)
 {
     struct meeting *m = c->meeting;
@@ -42,9 +42,9 @@ static enum status meet(struct thread_comm *c, struct error *err)
     }
     while (m->round == round && !m->broken)
         pthread_cond_wait(&m->changed, &m->mutex);
-    bool broken = m->broken;
+    bool met = m->round != round;
     pthread_mutex_unlock(&m->mutex);
-    return broken ? error_set(err, STATUS_CANCELLED, NULL, "another rank has left") : STATUS_OK;
+    return met ? STATUS_OK : error_set(err, STATUS_CANCELLED, NULL, "another rank has left");
 }
 
 static enum status show(struct thread_comm *c, void *at, struct error *err)

@@ -83,7 +83,7 @@ struct method_checkpoints {
 struct method_env {
     struct pool *pool;
     struct comm *comm; /* ranks that work on the same run (core/base/comm.h), each with all of the fields here; NULL: one. All ranks call the
-                          same functions in the same order and hold the same state after each, so that any may save() */
+                          same functions in the same order, save() among them: it writes the same bytes on each */
     const struct kernels *kernels;
     const char *data; /* folder of data sets (core/data/dataset.h), NULL: none */
     double step_seconds; /* how long a step may take, at the boundary of its pieces; 0: as the method likes */

@@ -19,7 +19,8 @@ enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* more than two blocks */
 struct world {
     char *bytes;
     bool none, fails, wants; /* there is no checkpoint; it cannot be read to its end; somebody wishes an end */
-    int open, said, left;
+    bool full, torn;         /* no room to begin a checkpoint; none to end one */
+    int open, said, left, begun, committed, abandoned;
 };
 
 static enum status world_read(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
@@ -62,6 +63,30 @@ static enum status world_list(void *context, enum run_of of, struct arena *arena
 static enum status world_rewind(void *context, int64_t last_samples, struct error *err)
 {
     return last_samples == 5 ? STATUS_OK : error_set(err, STATUS_CONFLICT, NULL, "not five");
+}
+
+static enum status world_save_begin(void *context, const struct storage_checkpoint_new *what, struct pack_writer *to, struct error *err)
+{
+    struct world *w = context;
+    if (w->full)
+        return error_set(err, STATUS_IO, NULL, "the disk is full");
+    w->begun++;
+    *to = (struct pack_writer){0};
+    return STATUS_OK;
+}
+
+static enum status world_save_commit(void *context, int64_t *seq, struct error *err)
+{
+    struct world *w = context;
+    if (w->torn)
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the daemon is gone");
+    *seq = ++w->committed;
+    return STATUS_OK;
+}
+
+static void world_save_abandon(void *context, const struct error *why)
+{
+    ((struct world *)context)->abandoned++;
 }
 
 static bool world_yield(void *context)
@@ -129,6 +154,10 @@ static void on_ranks(struct world *w, int told, rank_body *body)
                                                        .open = world_open,
                                                        .close = world_close,
                                                        .rewind = world_rewind,
+                                                       .save_begin = world_save_begin,
+                                                       .save_commit = world_save_commit,
+                                                       .save_abandon = world_save_abandon,
+                                                       .draining = world_yield,
                                                        .must_yield = world_yield,
                                                        .leave = world_leave};
         assert_int_equal(pthread_create(&ranks[r].thread, NULL, start, &ranks[r]), 0);
@@ -215,6 +244,63 @@ static void a_read_that_fails(void **state)
     assert_int_equal(w.open, 0);
 }
 
+static void saves(struct crowd *crowd, const struct run_host *host)
+{
+    const struct storage_checkpoint_new what = {.step = 3};
+    struct error err = {0};
+    struct pack_writer to;
+    int64_t seq = -1;
+    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_OK);
+    CHECK(host->save_commit(host->context, &seq, &err) == STATUS_OK && seq == 1);
+    CHECK(!host->draining(host->context));
+    /* Rank 2 cannot write its part. */
+    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_OK);
+    if (comm_rank(crowd->comm) == 2) {
+        (void)error_set(&err, STATUS_NUMERIC, NULL, "a weight is not finite");
+        host->save_abandon(host->context, &err);
+    } else {
+        CHECK(host->save_commit(host->context, &seq, &err) == STATUS_NUMERIC && seq == 0);
+    }
+    CHECK(err.code == STATUS_NUMERIC && strcmp(err.message, "a weight is not finite") == 0);
+}
+
+static void ranks_save_together(void **state)
+{
+    struct world w = {0};
+    on_ranks(&w, -1, saves);
+    assert_int_equal(w.begun, 2);
+    assert_int_equal(w.committed, 1);
+    assert_int_equal(w.abandoned, 1);
+}
+
+static void cannot_save(struct crowd *crowd, const struct run_host *host)
+{
+    const struct storage_checkpoint_new what = {.step = 3};
+    struct error err = {0};
+    struct pack_writer to;
+    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_IO && strcmp(err.message, "the disk is full") == 0);
+    CHECK(host->draining(host->context));
+}
+
+static void cannot_end_it(struct crowd *crowd, const struct run_host *host)
+{
+    const struct storage_checkpoint_new what = {.step = 3};
+    struct error err = {0};
+    struct pack_writer to;
+    int64_t seq;
+    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_OK);
+    CHECK(host->save_commit(host->context, &seq, &err) == STATUS_UNAVAILABLE && strcmp(err.message, "the daemon is gone") == 0);
+}
+
+static void a_save_that_fails(void **state)
+{
+    struct world full = {.full = true, .wants = true}, torn = {.torn = true};
+    on_ranks(&full, -1, cannot_save);
+    assert_int_equal(full.begun, 0);
+    on_ranks(&torn, -1, cannot_end_it);
+    assert_int_equal(torn.committed, 0);
+}
+
 /* Rank 1 is gone: the others stop, and nobody says how the run ended. */
 static void loses_one(struct crowd *crowd, const struct run_host *host)
 {
@@ -276,6 +362,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_rank_0_reads), cmocka_unit_test(what_rank_0_does_not_find),
         cmocka_unit_test(a_read_that_fails), cmocka_unit_test(a_rank_that_is_gone),
+        cmocka_unit_test(ranks_save_together), cmocka_unit_test(a_save_that_fails),
         cmocka_unit_test(the_job_of_rank_0),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

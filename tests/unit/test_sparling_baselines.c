@@ -381,59 +381,6 @@ static void analyses_are_what_they_say(void **state)
     end(&whole);
 }
 
-/* Each seed of a study is the run that a job of that seed alone would be; and the same after loads in the middle. */
-static void a_study_is_its_runs(void **state)
-{
-    static const struct config_setting three[] = {{"seeds", "3"}, {"seed", "7"}, {NULL, NULL}};
-    struct files files = {0};
-    struct trial study, parts;
-    begin(&study, three, 2);
-    study.host.watcher = &files;
-    study.host.artifact = keep_file;
-    go(&study, 10000);
-    assert_int_equal(study.run->phase, PHASE_DONE);
-    assert_int_equal(study.run->study.at, 3);
-    assert_true(has_file(&files, "study.png") && has_file(&files, "study.csv"));
-    struct method_progress progress;
-    method->progress(study.run, &progress);
-    assert_int_equal(progress.samples, 3 * 40);
-    assert_int_equal(progress.step, 3 * 10);
-    for (int i = 0; i < 3; i++) {
-        char seed[4];
-        struct trial alone;
-        snprintf(seed, sizeof seed, "%d", 7 + i);
-        begin(&alone, (const struct config_setting[]){{"seed", seed}, {NULL, NULL}}, 1);
-        go(&alone, 1000);
-        const struct study_row *row = &study.run->study.row[i];
-        const struct evaluation_row *own = &alone.run->evaluation.row[0];
-        assert_near(row->seed, 7 + i, 0);
-        assert_near(row->figure[0], own->fpe, 0);
-        assert_near(row->figure[1], own->fne, 0);
-        assert_near(row->figure[3], own->e2ee, 0);
-        assert_near(row->validation, alone.run->best_accuracy, 0);
-        if (i == 2)
-            assert_int_equal(weights_that_differ(alone.run->network->params, study.run->network->params, ""), 0);
-        end(&alone);
-    }
-    /* Through a checkpoint at every seventh step. */
-    begin(&parts, three, 1);
-    for (int i = 0; parts.run->phase != PHASE_DONE && i < 100; i++) {
-        struct host_bytes bytes = {0};
-        go(&parts, 7);
-        save(&parts, &bytes);
-        end(&parts);
-        begin(&parts, three, 1);
-        struct pack_reader reader = host_reader(&bytes);
-        assert_ok(method->load(parts.run, &reader, err));
-        host_bytes_close(&bytes);
-    }
-    assert_int_equal(parts.run->phase, PHASE_DONE);
-    assert_memory_equal(parts.run->study.row, study.run->study.row, sizeof parts.run->study.row);
-    assert_int_equal(weights_that_differ(parts.run->network->params, study.run->network->params, ""), 0);
-    end(&parts);
-    end(&study);
-}
-
 /* 3 7 1 5 on the circle are read 1 5 3 7; a digit that becomes the smallest comes first, one that is there already cannot. */
 static void replaced_digits_turn_the_label(void **state)
 {
@@ -577,7 +524,6 @@ int main(void)
         cmocka_unit_test(a_run_leaves_its_figures),
         cmocka_unit_test(single_motifs_are_learned),
         cmocka_unit_test(analyses_are_what_they_say),
-        cmocka_unit_test(a_study_is_its_runs),
         cmocka_unit_test(replaced_digits_turn_the_label),
         cmocka_unit_test(the_right_motifs_are_moved),
         cmocka_unit_test(labels_follow_their_motifs),

@@ -27,10 +27,6 @@ static enum status add_course(struct method_run *run, struct pack *pack, struct 
         {"validation.position", &run->validation_position},
         {"validation.correct", &run->validation_correct},
         {"validation.counted", &run->validation_counted},
-        {"study.at", &run->study.at},
-        {"study.samples_before", &run->study.samples_before},
-        {"study.updates_before", &run->study.updates_before},
-        {"study.first_seq", &run->study.first_seq},
         {"study.off", &run->study.off},
     };
     const struct named_real reals[] = {
@@ -86,12 +82,9 @@ static enum status add_extras(struct method_run *run, struct pack *pack, struct 
     enum status status = STATUS_OK;
     const uint64_t digest[1] = {HASH_BYTES};
     const uint64_t census[1] = {CENSUS_NUMBERS}, channels[2] = {(uint64_t)run->config.channels_motif, 2};
-    const uint64_t found[3] = {(uint64_t)run->config.seeds, STUDY_SAMPLES, STUDY_EACH};
     status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.census", 1, census, &e->census, err);
     if (!status)
         status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.channels", 2, channels, e->channels, err);
-    if (!status && run->study.motifs)
-        status = pack_add(pack, PACK_STATE, PACK_I64, "study.motifs", 3, found, run->study.motifs, err);
     if (!status && run->domain.domain->digest)
         status = pack_add(pack, PACK_STATE, PACK_U8, "run.data", 1, digest, run->trained_on, err);
     if (!status && e->topk)
@@ -101,7 +94,7 @@ static enum status add_extras(struct method_run *run, struct pack *pack, struct 
     return status;
 }
 
-static enum status declare(struct method_run *run, struct pack *pack, struct error *err)
+enum status run_declare(struct method_run *run, struct pack *pack, struct error *err)
 {
     enum status status = params_pack(run->network->params, pack, err);
     if (!status)
@@ -117,9 +110,6 @@ static enum status declare(struct method_run *run, struct pack *pack, struct err
         status = pack_add(pack, PACK_STATE, PACK_F64, "revival.worthless", 1, channels, run->revival.worthless, err);
     if (!status)
         status = pack_add(pack, PACK_STATE, PACK_F64, "revival.rests", 1, channels, run->revival.rests, err);
-    const uint64_t rows[2] = {STUDY_MOST, STUDY_COLUMNS};
-    if (!status)
-        status = pack_add(pack, PACK_STATE, PACK_F64, "study.rows", 2, rows, run->study.row, err);
     if (!status)
         status = add_evaluation(&run->evaluation, pack, err);
     if (!status)
@@ -127,21 +117,15 @@ static enum status declare(struct method_run *run, struct pack *pack, struct err
     return status;
 }
 
+static enum status declare(void *owner, struct pack *pack, struct error *err) { return run_declare(owner, pack, err); }
+
 enum status sparling_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
 {
-    struct pack *pack = NULL;
+    if (run->config.seeds > 1)
+        return study_save(run, to, bytes, err);
     /* A checkpoint is what a run goes back to, so it never holds a broken weight. */
     enum status status = params_check(run->network->params, err);
-    if (!status)
-        status = pack_create(&pack, err);
-    if (!status)
-        status = declare(run, pack, err);
-    if (!status)
-        status = pack_write(pack, to, err);
-    if (!status)
-        *bytes = pack_bytes(pack);
-    pack_destroy(pack);
-    return status;
+    return status ? status : pack_save(declare, run, to, bytes, err);
 }
 
 /* A row that is still to be evaluated counts samples up to here. */
@@ -200,38 +184,31 @@ static enum status check_loaded(const struct method_run *run, struct error *err)
         sound = run->validation_position >= 0 && run->validation_position < run->config.validation_samples;
     if (sound && run->phase == PHASE_EVALUATE)
         sound = sound_evaluation(run);
-    const struct study *study = &run->study;
-    sound = sound && study->at >= 0 && study->at <= run->config.seeds - (run->phase != PHASE_DONE && !study->off) &&
-            study->samples_before >= 0 && study->updates_before >= 0;
     if (sound && run->phase == PHASE_DONE)
         sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
     sound = sound && sound_census(run);
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
 }
 
-enum status sparling_load(struct method_run *run, const struct pack_reader *from, struct error *err)
+enum status run_loaded(struct method_run *run, struct error *err)
 {
-    struct pack *pack = NULL;
-    enum status status = pack_create(&pack, err);
-    if (!status)
-        status = declare(run, pack, err);
-    if (!status)
-        status = pack_read(pack, from, 1u << PACK_WEIGHT | 1u << PACK_OPTIMISER | 1u << PACK_STATE, err);
     chance_drop(&run->evaluation);
-    if (!status)
-        status = check_data(run, err);
+    enum status status = check_data(run, err);
     if (!status)
         status = check_loaded(run, err);
-    pack_destroy(pack);
     run->evaluation.loaded = -1;
-    if (!status && study_of_many(run)) { /* the seed that is under way; after the last one, the last */
-        run->config.seed += run->study.at - (run->phase == PHASE_DONE);
-        run->exec.seed = (uint64_t)run->config.seed;
-    }
     analysis_clear(run);
     if (run->phase == PHASE_EVALUATE && run->evaluation.part > PART_TEST)
         run->evaluation.position = 0;
     return status;
+}
+
+enum status sparling_load(struct method_run *run, const struct pack_reader *from, struct error *err)
+{
+    if (run->config.seeds > 1)
+        return study_load(run, from, err);
+    enum status status = pack_load(declare, run, from, PACK_ALL, err);
+    return status ? status : run_loaded(run, err);
 }
 
 enum status sparling_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err)

@@ -71,7 +71,7 @@ static void list_stage(struct method_run *run, const struct method_checkpoint *s
 {
     struct evaluation *e = &run->evaluation;
     if (stage->density == run->annealer.density) {
-        if (stage->step == run->study.updates_before + run->updates)
+        if (stage->step == (study_of_many(run) ? run->study.stage_step : run->updates))
             *own = (double)stage->seq;
         return;
     }
@@ -101,12 +101,12 @@ enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif
     clear_counts(run);
     evaluation_clear_classes(run);
     e->chance = (struct chance){0};
-    if (list->count) {
+    if (stages && list->count) {
         enum status status = list->count(list->context, &count, err);
         if (status)
             return status;
     }
-    for (size_t i = 0; stages && i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct method_checkpoint stage;
         enum status status = list->describe(list->context, i, &stage, err);
         if (status)

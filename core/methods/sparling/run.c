@@ -15,6 +15,7 @@
 
 /* Prompt to pause, yet long against the overhead of a step. */
 static const double STEP_SECONDS = 0.15; /* more only if one update or piece takes longer */
+static const double APART_SECONDS = 0.5; /* of ranks with seeds of their own: the quickest waits for the slowest after each */
 
 double run_clock(void)
 {
@@ -23,10 +24,12 @@ double run_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-void run_metric(const struct method_run *run, const char *name, double value)
+void run_metric(struct method_run *run, const char *name, double value)
 {
-    if (run->env.metric)
-        run->env.metric(run->env.context, name, run->study.samples_before + run->samples, value);
+    if (study_of_many(run))
+        study_metric(run, name, value);
+    else if (run->env.metric)
+        run->env.metric(run->env.context, name, run->samples, value);
 }
 
 int64_t run_last_checkpoint(const struct method_run *run)
@@ -74,7 +77,7 @@ enum status run_begin(struct method_run *r, struct error *err)
     r->exec.bf16 = c->precision == PRECISION_BF16;
     enum status status = network_create(c, true, &r->network, err);
     if (!status)
-        gradients_init(&r->gradients, r->network->params, r->env.comm, &r->exec);
+        gradients_init(&r->gradients, r->network->params, study_of_many(r) ? NULL : r->env.comm, &r->exec);
     return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
 }
 
@@ -89,15 +92,16 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     r->env = *env;
     r->rule = rule_of(c);
     r->piece = c->batch < 16 ? (int)c->batch : 16;
+    r->study.first = c->seed;
     r->step_seconds = env->step_seconds > 0 ? env->step_seconds : STEP_SECONDS;
-    if (comm_size(env->comm) > 1) /* ranks end a step together: not by their clocks */
-        r->step_seconds = 0;
+    if (comm_size(env->comm) > 1) /* ranks that share a batch end a step together: not by their clocks */
+        r->step_seconds = !study_of_many(r) ? 0 : env->step_seconds > 0 ? env->step_seconds : APART_SECONDS;
     r->evaluation.loaded = -1;
     arena_init(&r->arena, (size_t)16 << 20, 0);
 
     int reach = sparling_geometry(c).reach;
     r->direct = c->objective == OBJECTIVE_SINGLE_MOTIFS;
-    enum status status = comm_size(env->comm) <= c->batch ? STATUS_OK
+    enum status status = study_of_many(r) || comm_size(env->comm) <= c->batch ? STATUS_OK
                                                           : error_set(err, STATUS_INVALID, "/config/batch",
                                                                       "%lld samples cannot be shared by %d ranks",
                                                                       (long long)c->batch, comm_size(env->comm));
@@ -129,6 +133,7 @@ enum status sparling_create(const void *config, const struct method_env *env, st
         sparling_destroy(r);
         return status;
     }
+    study_look(r);
     *run = r;
     return STATUS_OK;
 }
@@ -143,7 +148,7 @@ void sparling_destroy(struct method_run *run)
     chance_drop(&run->evaluation);
     free(run->evaluation.topk);
     free(run->evaluation.channels);
-    free(run->study.motifs);
+    study_close(&run->study);
     batch_source_destroy(run->source);
     domain_close(&run->domain);
     adam_destroy(run->adam);
@@ -236,32 +241,41 @@ static enum status settle(struct method_run *run, struct error *err)
         run->revive_due = 0;
         return look ? run_revive(run, err) : STATUS_OK;
     }
+    run->study.waits = study_must_wait(run);
+    if (run->study.waits)
+        return STATUS_OK;
+    /* Of a study's seeds but the last, denser stages are shown nowhere. */
+    bool stages = !study_of_many(run) || run->study.now == run->config.seeds - 1;
     run->phase = PHASE_EVALUATE;
-    return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, true, err);
+    return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
 }
 
-/* An evaluation is over: the next seed, or the end. */
-static enum status finish(struct method_run *run, struct error *err)
+enum status run_finish(struct method_run *run, struct error *err)
 {
-    bool more;
-    enum status status = study_next(run, &more, err);
-    if (status || more)
-        return status;
     run->phase = PHASE_DONE;
-    status = run_artifacts(run, err);
+    enum status status = run_artifacts(run, err);
     return status ? status : study_artifacts(run, err);
 }
 
-enum status sparling_step(struct method_run *run, enum method_wish *wish, struct error *err)
+/* An evaluation is over. */
+static enum status finish(struct method_run *run, struct error *err)
+{
+    if (!study_of_many(run))
+        return run_finish(run, err);
+    study_keep(run);
+    return STATUS_OK;
+}
+
+enum status run_stretch(struct method_run *run, enum method_wish *wish, struct error *err)
 {
     double began = run_clock();
     enum status status = STATUS_OK;
     *wish = METHOD_CONTINUE;
-    while (!status && *wish == METHOD_CONTINUE) {
+    while (!status && *wish == METHOD_CONTINUE && !run->study.over) {
         bool done = false;
         if (run->phase == PHASE_TRAIN)
             status = settle(run, err);
-        if (status)
+        if (status || run->study.waits)
             break;
         switch ((enum run_phase)run->phase) {
         case PHASE_TRAIN:
@@ -279,10 +293,17 @@ enum status sparling_step(struct method_run *run, enum method_wish *wish, struct
             *wish = METHOD_DONE;
             break;
         }
+        if (*wish != METHOD_DONE && study_of_many(run) && !study_drives(run))
+            *wish = METHOD_CONTINUE;
         if (run->phase != PHASE_DONE && run_clock() - began >= run->step_seconds)
             break;
     }
     return status;
+}
+
+enum status sparling_step(struct method_run *run, enum method_wish *wish, struct error *err)
+{
+    return study_of_many(run) ? study_step(run, wish, err) : run_stretch(run, wish, err);
 }
 
 enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
@@ -292,9 +313,14 @@ enum status sparling_begin_evaluation(struct method_run *run, const struct metho
     return evaluation_begin(run, what->seed, what->samples, what->samples, false, err);
 }
 
-void sparling_progress(const struct method_run *run, struct method_progress *out)
+const char *run_stage(int64_t phase)
 {
     static const char *const stages[] = {"training", "validating", "evaluating", "done"};
+    return stages[phase];
+}
+
+void run_stands(const struct method_run *run, struct method_progress *out)
+{
     static const double training = 0.95; /* share of the bar */
     double total = (double)run->config.total_samples, samples = (double)run->samples;
     double before_last = sparling_stages(&run->config) - 1,
@@ -302,23 +328,26 @@ void sparling_progress(const struct method_run *run, struct method_progress *out
     double annealed = before_last > 0 ? SPARLING_ANNEALING * fmin(1, ended / before_last) : 0;
     double part = fmin(1, ended > before_last ? 1 : fmax(samples / total, annealed));
     *out = (struct method_progress){
-        .step = run->study.updates_before + run->updates,
-        .samples = run->study.samples_before + run->samples,
+        .step = run->updates,
+        .samples = run->samples,
         .fraction = training * part,
         .density = run->annealer.density,
         .target_accuracy = run->annealer.target,
         .accuracy = run->accuracy,
         .eta_samples =
             part > 0 && ended < before_last ? fmin(total - samples, samples * (1 / part - 1)) : total - samples,
-        .stage = stages[run->phase],
+        .stage = run_stage(run->phase),
     };
     if (run->phase >= PHASE_EVALUATE) {
         out->fraction = run->phase == PHASE_DONE ? 1 : training + (1 - training) * evaluation_fraction(run);
         out->eta_samples = 0;
     }
-    double seeds = (double)run->config.seeds, before = (double)run->study.at;
-    if (study_of_many(run) && run->phase != PHASE_DONE) {
-        out->fraction = (before + out->fraction) / seeds;
-        out->eta_samples += (seeds - before - 1) * total;
-    }
+}
+
+void sparling_progress(const struct method_run *run, struct method_progress *out)
+{
+    if (study_of_many(run))
+        study_progress(run, out);
+    else
+        run_stands(run, out);
 }

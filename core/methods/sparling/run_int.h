@@ -15,6 +15,7 @@
 #include "core/methods/sparling/batch.h"
 #include "core/methods/sparling/decode.h"
 #include "core/methods/sparling/network.h"
+#include "core/methods/sparling/study.h"
 #include "core/metrics/binning.h"
 #include "core/metrics/motif_errors.h"
 #include "core/metrics/shuffled.h"
@@ -103,25 +104,6 @@ struct evaluation {
     struct chance_samples *collected;          /* is not saved: the part begins anew */
 };
 
-/* What is kept of each seed of a study (study.c). Doubles only: it is saved as a table. */
-enum { STUDY_MOST = 64, STUDY_FIGURES = 6, STUDY_SAMPLES = 100, STUDY_EACH = 64 };
-struct study_row {
-    double seed;
-    double figure[STUDY_FIGURES]; /* fpe, fne, ce, e2ee, exact, single_error; NaN: not measured */
-    double density, achieved, validation, samples, reached;
-};
-enum { STUDY_COLUMNS = 12 };
-_Static_assert(sizeof(struct study_row) == STUDY_COLUMNS * sizeof(double), "a row is a row of doubles");
-
-struct study {
-    struct study_row row[STUDY_MOST];
-    int64_t at;                              /* seeds done */
-    int64_t samples_before, updates_before;  /* of them */
-    int64_t first_seq;                       /* newest checkpoint when this seed began */
-    int64_t *motifs;                         /* [seeds][STUDY_SAMPLES][STUDY_EACH], as census.c numbers them; NULL without a study */
-    int64_t off;                             /* 1: an evaluation of what was loaded, and no more */
-};
-
 /* What is known of each channel's use (revive.c). Doubles only: they are saved as tables. */
 enum { REVIVAL_CHANNELS = 1024 };
 struct revival {
@@ -168,25 +150,31 @@ struct method_run {
 };
 
 double run_clock(void); /* monotonic seconds, for speed and the length of a step only */
-void run_metric(const struct method_run *run, const char *name, double value);
+void run_metric(struct method_run *run, const char *name, double value);
 /* Seq of the newest checkpoint, 0 when there is none. */
 int64_t run_last_checkpoint(const struct method_run *run);
 
 /* Weights, optimiser, annealing and counts as they are before the first update of config.seed. */
 enum status run_begin(struct method_run *run, struct error *err);
+/* Training, validation or evaluation for a step's time, up to what a step ends at. Of a study: of the seed that this rank has. */
+enum status run_stretch(struct method_run *run, enum method_wish *wish, struct error *err);
+/* All is evaluated: the artifacts. */
+enum status run_finish(struct method_run *run, struct error *err);
+/* Of a study: where the seed that this rank has stands. */
+void run_stands(const struct method_run *run, struct method_progress *out);
+const char *run_stage(int64_t phase);
+
+/* checkpoint.c */
+/* Everything that a run is; of a study, what the seed is that this rank has. */
+enum status run_declare(struct method_run *run, struct pack *pack, struct error *err);
+/* After a pack was read into it. */
+enum status run_loaded(struct method_run *run, struct error *err);
 
 /* census.c */
 void census_clear(struct method_run *run);
 /* One sample: planes [channels][rows][cols] of its map. */
 enum status census_add(struct method_run *run, const float *planes, const struct domain_truth *truth, int64_t sample, struct error *err);
 void census_result(const struct method_run *run, const struct sink *out);
-
-/* study.c */
-bool study_of_many(const struct method_run *run);
-/* The evaluation of a seed is over: its figures are kept, and (*more) the next seed begins. */
-enum status study_next(struct method_run *run, bool *more, struct error *err);
-enum status study_result(const struct method_run *run, const struct sink *out, struct error *err);
-enum status study_artifacts(struct method_run *run, struct error *err);
 
 /* train.c */
 /* What h says of a batch's motif maps: rows to be compared with its targets. NULL after a failure. */

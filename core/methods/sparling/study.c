@@ -1,7 +1,4 @@
-/* A study: the same configuration over several seeds, one after another in one run, and what they have in common.
- *
- * Each seed is a run of its own from the first update to its evaluation; only its figures are kept. Steps and samples
- * count on, so that series and progress go forward; checkpoints of earlier seeds are told apart by their number. */
+/* What the seeds of a study have in common (study.h): figures, agreement, the result and its picture. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +12,6 @@
 #include "core/metrics/bootstrap.h"
 
 static const char *const figure_names[STUDY_FIGURES] = {"fpe", "fne", "ce", "e2ee", "exact", "single_error"};
-
-bool study_of_many(const struct method_run *run) { return run->config.seeds > 1 && !run->study.off; }
 
 static struct study_row row_of(const struct method_run *run)
 {
@@ -34,21 +29,10 @@ static struct study_row row_of(const struct method_run *run)
     };
 }
 
-enum status study_next(struct method_run *run, bool *more, struct error *err)
+void study_keep(struct method_run *run)
 {
-    struct study *s = &run->study;
-    *more = false;
-    if (!study_of_many(run))
-        return STATUS_OK;
-    s->row[s->at++] = row_of(run);
-    if (s->at == run->config.seeds)
-        return STATUS_OK;
-    *more = true;
-    s->samples_before += run->samples;
-    s->updates_before += run->updates;
-    s->first_seq = run_last_checkpoint(run);
-    run->config.seed++;
-    return run_begin(run, err);
+    run->study.row[run->study.now] = row_of(run);
+    run->study.over = true;
 }
 
 /* ---- what they have in common ------------------------------------------------------------------------- */

@@ -28,9 +28,12 @@ static double learning_rate(const struct method_run *run)
 static enum status not_finite(struct method_run *run, const char *what, struct error *err)
 {
     struct error cause = {0};
-    int64_t seq = run_last_checkpoint(run);
+    bool apart = study_apart(run) != NULL; /* ranks look at checkpoints together alone */
+    int64_t seq = apart ? 0 : run_last_checkpoint(run);
     char good[64] = "no checkpoint was saved before";
-    if (seq > 0)
+    if (apart)
+        snprintf(good, sizeof good, "of a study's seed %lld", (long long)run->config.seed);
+    else if (seq > 0)
         snprintf(good, sizeof good, "the last good checkpoint is %lld", (long long)seq);
     if (params_check(run->network->params, &cause) == STATUS_OK)
         snprintf(cause.message, sizeof cause.message, "the weights and their gradients are");
@@ -40,7 +43,7 @@ static enum status not_finite(struct method_run *run, const char *what, struct e
 
 static struct batch_request training_request(const struct method_run *run, int64_t first)
 {
-    struct comm_share own = comm_share(run->env.comm, run->config.batch);
+    struct comm_share own = comm_share(run->exec.comm, run->config.batch);
     return (struct batch_request){.seed = run->config.seed,
                                   .first = first + own.first,
                                   .count = (int)own.count,

@@ -1,0 +1,450 @@
+/* A study is its seeds, and the same study on any number of ranks (which are threads here): each seed the run that a job of it alone
+ * would be, series in the order of seeds, checkpoints that any number of ranks goes on with. */
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+#include "tests/support/run_host.h"
+
+#define assert_ok(call)                                               \
+    do {                                                              \
+        struct error err_ = {0}, *err = &err_;                        \
+        if ((call) != STATUS_OK)                                      \
+            fail_msg("%s: %s %s", #call, err->pointer, err->message); \
+    } while (0)
+
+static const struct method *const method = &sparling_method;
+
+enum { RANKS = 6, SEEDS = 4, FIRST = 7, POINTS = 4096, FILES = 16 };
+
+/* Stages end whenever anything at all is read rightly, at different times for each seed. */
+static const struct config_setting tiny[] = {
+    {"image_size", "40"},      {"classes", "4"},           {"min_symbols", "1"},     {"max_symbols", "1"},
+    {"shift", "1"},            {"margin", "9"},            {"min_radius", "5"},      {"width", "8"},
+    {"units", "1"},            {"motifs", "4"},            {"channels", "16"},       {"layers", "1"},
+    {"heads", "2"},            {"feed_forward", "32"},     {"batch", "4"},           {"learning_rate", "1e-2"},
+    {"validation_every", "20"}, {"validation_samples", "8"}, {"checkpoint_every", "40"}, {"total_samples", "240"},
+    {"density_start", "0.4"},  {"density_factor", "0.5"},  {"density_final", "0.06"}, {"motif_samples", "6"},
+    {"test_samples", "6"},     {"stage_samples", "5"},     {"target_start", "0"},    {"target_min", "0"},
+    {"minimal_spacing", "0"},  {"seed", "7"},              {NULL, NULL}};
+
+static void configure(struct sparling_config *config, const struct config_setting *more)
+{
+    memset(config, 0, sizeof *config);
+    assert_ok(config_defaults(&sparling_config_table, config, err));
+    assert_ok(config_apply(&sparling_config_table, config, tiny, err));
+    if (more)
+        assert_ok(config_apply(&sparling_config_table, config, more, err));
+}
+
+/* What rank 0 was told: all but speeds. */
+struct story {
+    struct {
+        char name[24];
+        int64_t samples;
+        double value;
+    } point[POINTS];
+    int points;
+    char files[FILES][40];
+    int file_count;
+};
+
+static void hear(void *watcher, const char *name, int64_t step, double value)
+{
+    struct story *story = watcher;
+    if (strcmp(name, "samples_per_second") == 0 || story->points == POINTS)
+        return;
+    snprintf(story->point[story->points].name, sizeof story->point[0].name, "%s", name);
+    story->point[story->points].samples = step;
+    story->point[story->points++].value = value;
+}
+
+static void keep(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count)
+{
+    struct story *story = watcher;
+    if (story->file_count < FILES)
+        snprintf(story->files[story->file_count++], sizeof story->files[0], "%s", name);
+}
+
+static bool has_file(const struct story *story, const char *name)
+{
+    for (int i = 0; i < story->file_count; i++)
+        if (strcmp(story->files[i], name) == 0)
+            return true;
+    return false;
+}
+
+struct rank {
+    pthread_t thread;
+    const struct sparling_config *config;
+    struct comm *comm;
+    struct host_bytes *from; /* what to begin with; NULL: nothing */
+    int64_t until;           /* updates of all seeds together; 0: the end */
+    struct run_host host;
+    struct method_run *run;
+    struct story *story;
+    struct host_bytes saved;
+    struct method_progress progress;
+    enum status status;
+    struct error error;
+};
+
+static void *work(void *context)
+{
+    struct rank *r = context;
+    enum method_wish wish = METHOD_CONTINUE;
+    struct error *err = &r->error;
+    enum status status = host_open(&r->host, 1, NULL, err);
+    r->host.watcher = r->story;
+    r->host.metric = r->story ? hear : NULL;
+    r->host.artifact = r->story ? keep : NULL;
+    r->host.env.comm = r->comm;
+    r->host.env.step_seconds = 1e-9 + 3e-3 * comm_rank(r->comm); /* ranks are not equally far on */
+    if (!status)
+        status = method->create(r->config, &r->host.env, &r->run, err);
+    if (!status && r->from) {
+        struct pack_reader reader = host_reader(r->from);
+        status = method->load(r->run, &reader, err);
+    }
+    if (!status)
+        method->progress(r->run, &r->progress);
+    while (!status && wish != METHOD_DONE && (r->until == 0 || r->progress.step < r->until)) {
+        struct method_progress before = r->progress;
+        status = host_step(&r->host, method, r->run, &wish, err);
+        method->progress(r->run, &r->progress);
+        if (!status && (r->progress.samples < before.samples || r->progress.step < before.step))
+            status = error_set(err, STATUS_INTERNAL, NULL, "progress goes back");
+    }
+    if (!status)
+        status = host_save(method, r->run, &r->saved, err);
+    r->status = status;
+    if (status && r->comm)
+        comm_threads_leave(r->comm);
+    return NULL;
+}
+
+/* A study on ranks: [ranks], to be closed. */
+static struct rank *study_of(const struct sparling_config *config, int ranks, struct host_bytes *from, int64_t until, struct story *story)
+{
+    struct rank *all = calloc((size_t)ranks, sizeof *all);
+    struct comm *comms[RANKS];
+    assert_non_null(all);
+    assert_ok(comm_threads_create(ranks, comms, err));
+    for (int i = 0; i < ranks; i++) {
+        all[i].config = config;
+        all[i].comm = comms[i];
+        all[i].until = until;
+        all[i].from = from;
+        all[i].story = i == 0 ? story : NULL;
+        assert_int_equal(pthread_create(&all[i].thread, NULL, work, &all[i]), 0);
+    }
+    for (int i = 0; i < ranks; i++)
+        pthread_join(all[i].thread, NULL);
+    comm_threads_destroy(comms);
+    return all;
+}
+
+static void close_ranks(struct rank *all, int ranks)
+{
+    for (int i = 0; i < ranks; i++) {
+        method->destroy(all[i].run);
+        host_bytes_close(&all[i].saved);
+        host_close(&all[i].host);
+    }
+    free(all);
+}
+
+static void went_well(const struct rank *all, int ranks)
+{
+    for (int i = 0; i < ranks; i++)
+        if (all[i].status)
+            fail_msg("rank %d of %d: %s", i, ranks, all[i].error.message);
+    for (int i = 1; i < ranks; i++) { /* all write the same */
+        assert_int_equal(all[i].saved.count, all[0].saved.count);
+        assert_memory_equal(all[i].saved.data, all[0].saved.data, all[0].saved.count);
+        assert_int_equal(all[i].progress.step, all[0].progress.step);
+        assert_true(all[i].progress.fraction == all[0].progress.fraction);
+    }
+}
+
+static void same_models(const struct rank *a, const struct rank *b)
+{
+    char first[65], second[65];
+    struct host_bytes one = a->saved, two = b->saved;
+    assert_ok(host_weights_hash(&one, first, err));
+    assert_ok(host_weights_hash(&two, second, err));
+    assert_string_equal(first, second);
+}
+
+static void same_studies(const struct method_run *a, const struct method_run *b)
+{
+    size_t found = (size_t)a->config.seeds * STUDY_SAMPLES * STUDY_EACH;
+    assert_int_equal(a->phase, PHASE_DONE);
+    assert_int_equal(b->phase, PHASE_DONE);
+    assert_memory_equal(a->study.row, b->study.row, sizeof a->study.row);
+    assert_memory_equal(a->study.motifs, b->study.motifs, found * sizeof *a->study.motifs);
+    assert_int_equal(a->study.samples_before, b->study.samples_before);
+    assert_int_equal(study_updates(a), study_updates(b));
+}
+
+/* Of the last seed: each density, and the checkpoint it was read from is there. */
+static void same_stages(const struct method_run *a, const struct method_run *b)
+{
+    assert_int_equal(a->evaluation.rows, b->evaluation.rows);
+    for (int64_t i = 0; i < a->evaluation.rows; i++) {
+        struct evaluation_row one = a->evaluation.row[i], two = b->evaluation.row[i];
+        assert_int_equal(one.checkpoint < 0, two.checkpoint < 0);
+        one.checkpoint = two.checkpoint = 0;
+        assert_memory_equal(&one, &two, sizeof one);
+    }
+}
+
+static void same_stories(const struct story *a, const struct story *b)
+{
+    assert_int_equal(a->points, b->points);
+    for (int i = 0; i < a->points; i++) {
+        assert_string_equal(a->point[i].name, b->point[i].name);
+        assert_int_equal(a->point[i].samples, b->point[i].samples);
+        assert_memory_equal(&a->point[i].value, &b->point[i].value, sizeof(double));
+    }
+}
+
+static const struct config_setting many[] = {{"seeds", "4"}, {NULL, NULL}};
+
+/* ---- tests --------------------------------------------------------------------------------------------------- */
+
+static void a_study_is_its_seeds(void **state)
+{
+    struct sparling_config config, single;
+    struct story *story = calloc(2, sizeof *story), *own = story + 1;
+    assert_non_null(story);
+    configure(&config, many);
+    struct rank *study = study_of(&config, 1, NULL, 0, story);
+    went_well(study, 1);
+    assert_true(has_file(story, "study.png") && has_file(story, "study.csv"));
+    int64_t samples = 0;
+    for (int i = 0; i < SEEDS; i++) {
+        char seed[4];
+        snprintf(seed, sizeof seed, "%d", FIRST + i);
+        memset(own, 0, sizeof *own);
+        configure(&single, (const struct config_setting[]){{"seed", seed}, {NULL, NULL}});
+        struct rank *alone = study_of(&single, 1, NULL, 0, own);
+        went_well(alone, 1);
+        const struct study_row *row = &study->run->study.row[i];
+        const struct evaluation_row *last = &alone->run->evaluation.row[alone->run->evaluation.rows - 1];
+        assert_true(row->seed == FIRST + i);
+        assert_true(row->figure[0] == last->fpe && row->figure[1] == last->fne && row->figure[3] == last->e2ee);
+        assert_true(row->validation == alone->run->best_accuracy && row->samples == (double)alone->run->samples);
+        if (i == SEEDS - 1) {
+            same_models(study, alone);
+            same_stages(study->run, alone->run);
+            assert_true(last->checkpoint > 0 && alone->run->evaluation.rows > 1); /* or the test shows little */
+        }
+        samples += alone->run->samples;
+        close_ranks(alone, 1);
+    }
+    assert_int_equal(study->progress.samples, samples);
+    assert_int_equal(study->progress.step, samples / 4);
+    for (int i = 1; i < story->points; i++)
+        assert_true(story->point[i].samples >= story->point[i - 1].samples);
+    close_ranks(study, 1);
+    free(story);
+}
+
+static void any_number_of_ranks_gives_the_same(void **state)
+{
+    struct sparling_config config;
+    struct story *story = calloc(2, sizeof *story);
+    assert_non_null(story);
+    configure(&config, many);
+    struct rank *one = study_of(&config, 1, NULL, 0, story);
+    went_well(one, 1);
+    for (int ranks = 2; ranks <= RANKS; ranks++) { /* more of them than seeds, too */
+        memset(&story[1], 0, sizeof story[1]);
+        struct rank *all = study_of(&config, ranks, NULL, 0, &story[1]);
+        went_well(all, ranks);
+        same_models(one, all);
+        for (int i = 0; i < ranks; i++) {
+            same_studies(one->run, all[i].run);
+            same_stages(one->run, all[i].run);
+        }
+        same_stories(&story[0], &story[1]);
+        close_ranks(all, ranks);
+    }
+    close_ranks(one, 1);
+    free(story);
+}
+
+/* From a few ranks to many and back, every so many updates. What was told before a checkpoint is not told again. */
+static void any_number_of_ranks_goes_on(void **state)
+{
+    static const int courses[][4] = {{3, 1, 2, 4}, {1, 4, 1, 3}, {6, 2, 6, 1}};
+    struct sparling_config config;
+    struct story *story = calloc(2, sizeof *story);
+    assert_non_null(story);
+    configure(&config, many);
+    struct rank *one = study_of(&config, 1, NULL, 0, story);
+    went_well(one, 1);
+    for (size_t c = 0; c < sizeof courses / sizeof courses[0]; c++) {
+        struct host_bytes bytes = {0};
+        memset(&story[1], 0, sizeof story[1]);
+        bool done = false;
+        for (int turn = 0; !done && turn < 40; turn++) {
+            int ranks = courses[c][turn % 4];
+            struct rank *all = study_of(&config, ranks, turn > 0 ? &bytes : NULL, 11 * (turn + 1) + 3, &story[1]);
+            went_well(all, ranks);
+            host_bytes_close(&bytes);
+            bytes = all[0].saved;
+            all[0].saved = (struct host_bytes){0};
+            done = all[0].run->phase == PHASE_DONE;
+            close_ranks(all, ranks);
+        }
+        struct rank *all = study_of(&config, 2, &bytes, 0, &story[1]);
+        went_well(all, 2);
+        same_models(one, all);
+        same_studies(one->run, all->run);
+        same_stories(&story[0], &story[1]);
+        close_ranks(all, 2);
+        host_bytes_close(&bytes);
+    }
+    close_ranks(one, 1);
+    free(story);
+}
+
+/* Renames entries in the table of contents. */
+static void rename_entry(struct host_bytes *bytes, const char *from, const char *to)
+{
+    uint32_t entries;
+    memcpy(&entries, bytes->data + 8, sizeof entries);
+    for (uint32_t i = 0; i < entries; i++) {
+        char *name = bytes->data + 24 + (size_t)i * 152;
+        if (strcmp(name, from) == 0) {
+            memset(name, 0, PACK_NAME);
+            memcpy(name, to, strlen(to));
+            return;
+        }
+    }
+    fail_msg("no entry %s", from);
+}
+
+/* As they were before seeds went to ranks: no table of seeds, what is over told by a count. */
+static void checkpoints_of_old_go_on(void **state)
+{
+    struct sparling_config config;
+    configure(&config, many);
+    struct rank *one = study_of(&config, 1, NULL, 0, NULL);
+    went_well(one, 1);
+    for (int64_t until = 20; until <= 200; until += 60) {
+        struct rank *part = study_of(&config, 1, NULL, until, NULL);
+        went_well(part, 1);
+        rename_entry(&part->saved, "study.seeds", "study.sheets");
+        rename_entry(&part->saved, "study.shown", "study.updates_before");
+        struct rank *rest = study_of(&config, 2, &part->saved, 0, NULL);
+        went_well(rest, 2);
+        same_models(one, rest);
+        same_studies(one->run, rest->run);
+        close_ranks(rest, 2);
+        close_ranks(part, 1);
+    }
+    rename_entry(&one->saved, "study.seeds", "study.sheets");
+    rename_entry(&one->saved, "study.shown", "study.updates_before");
+    struct rank *done = study_of(&config, 3, &one->saved, 0, NULL);
+    went_well(done, 3);
+    assert_int_equal(done->run->phase, PHASE_DONE);
+    close_ranks(done, 3);
+    close_ranks(one, 1);
+}
+
+/* Bytes of the study that make no sense are refused, by all ranks. */
+static void nonsense_is_refused(void **state)
+{
+    struct sparling_config config;
+    configure(&config, many);
+    struct rank *part = study_of(&config, 3, NULL, 70, NULL);
+    went_well(part, 3);
+    struct pack_entry *contents = NULL;
+    size_t count = 0, tried = 0;
+    struct pack_reader reader = host_reader(&part->saved);
+    assert_ok(pack_contents(&reader, &contents, &count, err));
+    for (size_t i = 0; i < count; i++) {
+        const char *name = contents[i].name;
+        bool blob = strncmp(name, "study.lane.", 11) == 0;
+        if (strcmp(name, "study.at") != 0 && strcmp(name, "study.seeds") != 0 && strcmp(name, "study.shown") != 0 &&
+            strncmp(name, "study.points", 12) != 0 && !blob)
+            continue;
+        char *at = part->saved.data + contents[i].offset, kept[16];
+        memcpy(kept, at, sizeof kept);
+        memset(at, 0xf4, 8); /* a large negative number, either way */
+        struct rank *all = study_of(&config, 2, &part->saved, 0, NULL);
+        for (int r = 0; r < 2; r++)
+            if (all[r].status != STATUS_CORRUPT)
+                fail_msg("%s: ranks: %d %s; %d %s", name, all[0].status, all[0].error.message, all[1].status, all[1].error.message);
+        close_ranks(all, 2);
+        memcpy(at, kept, sizeof kept);
+        tried++;
+    }
+    assert_true(tried >= 6);
+    free(contents);
+    close_ranks(part, 3);
+}
+
+static char *bytes_of(struct host_bytes *in, const char *name, size_t *count)
+{
+    struct pack_entry *contents = NULL;
+    size_t entries = 0;
+    char *found = NULL;
+    struct pack_reader reader = host_reader(in);
+    assert_ok(pack_contents(&reader, &contents, &entries, err));
+    for (size_t i = 0; i < entries; i++)
+        if (strcmp(contents[i].name, name) == 0) {
+            found = in->data + contents[i].offset;
+            *count = (size_t)contents[i].bytes;
+        }
+    free(contents);
+    if (!found)
+        fail_msg("no entry %s", name);
+    return found;
+}
+
+/* One seed with a broken weight ends the study for all, in words. */
+static void a_seed_that_fails_ends_all(void **state)
+{
+    const float broken = NAN;
+    struct sparling_config config;
+    size_t count = 0;
+    configure(&config, many);
+    struct rank *part = study_of(&config, 3, NULL, 30, NULL);
+    went_well(part, 3);
+    struct host_bytes seed = {.data = bytes_of(&part->saved, "study.lane.0", &count)};
+    seed.count = seed.room = count;
+    memcpy(bytes_of(&seed, "h.out.bias", &count), &broken, sizeof broken);
+    for (int ranks = 1; ranks <= 3; ranks++) {
+        struct rank *all = study_of(&config, ranks, &part->saved, 0, NULL);
+        for (int r = 0; r < ranks; r++) {
+            assert_int_equal(all[r].status, STATUS_NUMERIC);
+            assert_string_equal(all[r].error.message, all[0].error.message);
+            assert_non_null(strstr(all[r].error.message, ranks == 1 ? "no checkpoint" : "of a study's seed 7"));
+        }
+        close_ranks(all, ranks);
+    }
+    close_ranks(part, 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_study_is_its_seeds),      cmocka_unit_test(any_number_of_ranks_gives_the_same),
+        cmocka_unit_test(any_number_of_ranks_goes_on), cmocka_unit_test(checkpoints_of_old_go_on),
+        cmocka_unit_test(nonsense_is_refused),       cmocka_unit_test(a_seed_that_fails_ends_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
