@@ -94,6 +94,21 @@ def other_kinds(daemon):
     outcome(daemon, evaluation["id"])
 
 
+def study(daemon):
+    """Seeds go to ranks: the whole of one rank's study, bit for bit, with more ranks, and when one of them is killed on the way."""
+    wanted = outcome(daemon, submit(daemon, "thread", seeds=3, total_samples=400))
+    assert [run["seed"] for run in wanted[0]["study"]["runs"]] == [1, 2, 3], wanted[0]["study"]
+    for ranks, kill in ((2, True), (3, False)):
+        job = submit(daemon, ranks=ranks, seeds=3, total_samples=400)
+        if kill:
+            next_checkpoint(daemon, job)
+            os.kill(await_("ranks", lambda: processes(job)[0])[0], signal.SIGKILL)
+        found = outcome(daemon, job)
+        assert found[0].pop("ranks") == ranks
+        compare(found, wanted)
+        gone(job)
+
+
 def pause_and_cancel(daemon):
     job = submit(daemon, ranks=2, total_samples=LONG)
     await_steps(daemon, job)
@@ -173,7 +188,7 @@ def main():
             same_bits(daemon)
             print("ok same bits", flush=True)
             wanted = outcome(daemon, submit(daemon, ranks=2, total_samples=samples))
-            run_checks(("other kinds", lambda: other_kinds(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
+            run_checks(("other kinds", lambda: other_kinds(daemon)), ("study", lambda: study(daemon)), ("pause and cancel", lambda: pause_and_cancel(daemon)),
                        ("killed rank", lambda: killed_rank(daemon, wanted, samples)), ("killed daemon", lambda: killed_daemon(daemon, wanted, samples)),
                        ("drained", lambda: drained(daemon)))
             assert daemon.end() == 0
