@@ -32,7 +32,7 @@ static const struct config_setting tiny[] = {
     {"shift", "1"},            {"margin", "9"},            {"min_radius", "5"},      {"width", "8"},
     {"units", "1"},            {"motifs", "4"},            {"channels", "16"},       {"layers", "1"},
     {"heads", "2"},            {"feed_forward", "32"},     {"batch", "4"},           {"learning_rate", "1e-2"},
-    {"validation_every", "20"}, {"validation_samples", "8"}, {"checkpoint_every", "40"}, {"total_samples", "240"},
+    {"validation_every", "20"}, {"validation_samples", "8"}, {"checkpoint_every", "40"}, {"total_samples", "160"},
     {"density_start", "0.4"},  {"density_factor", "0.5"},  {"density_final", "0.06"}, {"motif_samples", "6"},
     {"test_samples", "6"},     {"stage_samples", "5"},     {"target_start", "0"},    {"target_min", "0"},
     {"minimal_spacing", "0"},  {"seed", "7"},              {NULL, NULL}};
@@ -268,7 +268,7 @@ static void any_number_of_ranks_gives_the_same(void **state)
     configure(&config, many);
     struct rank *one = study_of(&config, 1, NULL, 0, story);
     went_well(one, 1);
-    for (int ranks = 2; ranks <= RANKS; ranks++) { /* more of them than seeds, too */
+    for (int ranks = 2; ranks <= RANKS; ranks += 2) { /* more of them than seeds, too */
         memset(&story[1], 0, sizeof story[1]);
         struct rank *all = study_of(&config, ranks, NULL, 0, &story[1]);
         went_well(all, ranks);
@@ -287,7 +287,7 @@ static void any_number_of_ranks_gives_the_same(void **state)
 /* From a few ranks to many and back, every so many updates. What was told before a checkpoint is not told again. */
 static void any_number_of_ranks_goes_on(void **state)
 {
-    static const int courses[][4] = {{3, 1, 2, 4}, {1, 4, 1, 3}, {6, 2, 6, 1}};
+    static const int courses[][4] = {{3, 1, 2, 4}, {1, 6, 1, 3}};
     struct sparling_config config;
     struct story *story = calloc(2, sizeof *story);
     assert_non_null(story);
@@ -300,7 +300,7 @@ static void any_number_of_ranks_goes_on(void **state)
         bool done = false;
         for (int turn = 0; !done && turn < 40; turn++) {
             int ranks = courses[c][turn % 4];
-            struct rank *all = study_of(&config, ranks, turn > 0 ? &bytes : NULL, 11 * (turn + 1) + 3, &story[1]);
+            struct rank *all = study_of(&config, ranks, turn > 0 ? &bytes : NULL, 17 * (turn + 1) + 3, &story[1]);
             went_well(all, ranks);
             host_bytes_close(&bytes);
             bytes = all[0].saved;
