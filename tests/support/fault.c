@@ -1,9 +1,9 @@
 /* The linker sends allocations of the program's own objects here (--wrap). */
 #include "tests/support/fault.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdlib.h>
+
+#include "tests/support/fault_count.h"
 
 void *__real_malloc(size_t bytes);
 void *__real_calloc(size_t count, size_t bytes);
@@ -14,67 +14,60 @@ void *__wrap_calloc(size_t count, size_t bytes);
 void *__wrap_realloc(void *at, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 
-static atomic_bool armed, others_spared;
-static pthread_t owner; /* who armed it last */
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int countdown; /* allocations still to succeed */
-static bool forever, happened;
+static struct fault_count places = FAULT_COUNT;
+static atomic_bool others_spared;
+static _Atomic pthread_t owner; /* who armed it last */
 
-static void arm(int count, bool for_ever)
+static void arm(int left, bool forever)
 {
-    pthread_mutex_lock(&lock);
     owner = pthread_self();
-    countdown = count;
-    forever = for_ever;
-    happened = false;
-    pthread_mutex_unlock(&lock);
-    atomic_store(&armed, true);
+    fault_count_arm(&places, left, forever);
 }
 
-void fault_after(int count) { arm(count, false); }
-void fault_from(int count) { arm(count, true); }
+void fault_after(int left)
+{
+    arm(left, false);
+}
+void fault_from(int left)
+{
+    arm(left, true);
+}
 
-void fault_spare_others(bool spare) { atomic_store(&others_spared, spare); }
+void fault_spare_others(bool spare)
+{
+    atomic_store(&others_spared, spare);
+}
 
 bool fault_happened(void)
 {
-    atomic_store(&armed, false);
-    pthread_mutex_lock(&lock);
-    bool so = happened;
-    pthread_mutex_unlock(&lock);
-    return so;
+    return fault_count_stop(&places);
 }
 
 bool fault_now(void)
 {
-    if (!atomic_load(&armed)) {
+    if (!atomic_load(&places.armed) || (atomic_load(&others_spared) && !pthread_equal(owner, pthread_self()))) {
         return false;
     }
-    pthread_mutex_lock(&lock);
-    if (atomic_load(&others_spared) && !pthread_equal(owner, pthread_self())) {
-        pthread_mutex_unlock(&lock);
-        return false;
-    }
-    bool fails = countdown == 0 && (forever || !happened);
-    happened |= fails;
-    if (countdown > 0) {
-        countdown--;
-    }
-    pthread_mutex_unlock(&lock);
-    return fails;
+    return fault_count_down(&places);
 }
 
 int fault_left(void)
 {
-    pthread_mutex_lock(&lock);
-    int left = countdown;
-    pthread_mutex_unlock(&lock);
-    return left;
+    return fault_count_left(&places);
 }
 
-void *__wrap_malloc(size_t bytes) { return fault_now() ? NULL : __real_malloc(bytes); }
-void *__wrap_calloc(size_t count, size_t bytes) { return fault_now() ? NULL : __real_calloc(count, bytes); }
-void *__wrap_realloc(void *at, size_t bytes) { return fault_now() ? NULL : __real_realloc(at, bytes); }
+void *__wrap_malloc(size_t bytes)
+{
+    return fault_now() ? NULL : __real_malloc(bytes);
+}
+void *__wrap_calloc(size_t count, size_t bytes)
+{
+    return fault_now() ? NULL : __real_calloc(count, bytes);
+}
+void *__wrap_realloc(void *at, size_t bytes)
+{
+    return fault_now() ? NULL : __real_realloc(at, bytes);
+}
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes)
 {
     return fault_now() ? NULL : __real_aligned_alloc(alignment, bytes);

@@ -4,9 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -14,56 +12,38 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-static atomic_bool armed;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int countdown, failure;
-static bool all;
-static const char *name;
+#include "tests/support/fault_count.h"
 
-void fault_call_after(int count, int code, bool forever)
+static struct fault_count places = FAULT_COUNT;
+static atomic_int failure;
+static _Atomic(const char *) name; /* of the first that failed */
+
+void fault_call_after(int left, int code, bool forever)
 {
-    pthread_mutex_lock(&lock);
-    countdown = count;
-    failure = code;
-    all = forever;
-    name = NULL;
-    pthread_mutex_unlock(&lock);
-    atomic_store(&armed, true);
+    atomic_store(&failure, code);
+    atomic_store(&name, NULL);
+    fault_count_arm(&places, left, forever);
 }
 
 const char *fault_call_happened(void)
 {
-    atomic_store(&armed, false);
-    pthread_mutex_lock(&lock);
-    const char *which = name;
-    pthread_mutex_unlock(&lock);
-    return which;
+    return fault_count_stop(&places) ? atomic_load(&name) : NULL;
 }
 
 int fault_call_left(void)
 {
-    pthread_mutex_lock(&lock);
-    int left = countdown;
-    pthread_mutex_unlock(&lock);
-    return left;
+    return fault_count_left(&places);
 }
 
 static bool fails(const char *call)
 {
-    if (!atomic_load(&armed)) {
+    if (!fault_count_down(&places)) {
         return false;
     }
-    pthread_mutex_lock(&lock);
-    bool now = countdown == 0 && (all || name == NULL);
-    if (now) {
-        name = name != NULL ? name : call;
-        errno = failure;
-    }
-    if (countdown > 0) {
-        countdown--;
-    }
-    pthread_mutex_unlock(&lock);
-    return now;
+    const char *none = NULL;
+    (void)atomic_compare_exchange_strong(&name, &none, call);
+    errno = atomic_load(&failure);
+    return true;
 }
 
 /* CALL(result, name, failed value, parameters, arguments) */

@@ -1,17 +1,17 @@
 /* The linker sends the program's calls of SQLite here (--wrap). */
 #include "tests/support/fault_sqlite.h"
 
-#include <pthread.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sqlite3.h>
 
-static atomic_bool armed, watching;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int countdown, answer;
-static bool all, happened;
+#include "tests/support/fault_count.h"
+
+static struct fault_count places = FAULT_COUNT;
+static atomic_int answer;
+static atomic_bool watching;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `before` */
 static struct {
     const char *text;
     void (*run)(void *context);
@@ -19,24 +19,15 @@ static struct {
 } before;
 static _Thread_local bool inside;
 
-void fault_sqlite_after(int count, int code, bool forever)
+void fault_sqlite_after(int left, int code, bool forever)
 {
-    pthread_mutex_lock(&lock);
-    countdown = count;
-    answer = code;
-    all = forever;
-    happened = false;
-    pthread_mutex_unlock(&lock);
-    atomic_store(&armed, true);
+    atomic_store(&answer, code);
+    fault_count_arm(&places, left, forever);
 }
 
 bool fault_sqlite_happened(void)
 {
-    atomic_store(&armed, false);
-    pthread_mutex_lock(&lock);
-    bool so = happened;
-    pthread_mutex_unlock(&lock);
-    return so;
+    return fault_count_stop(&places);
 }
 
 void fault_sqlite_before(const char *text, void (*run)(void *context), void *context)
@@ -51,18 +42,8 @@ void fault_sqlite_before(const char *text, void (*run)(void *context), void *con
 
 static bool fails(int *code)
 {
-    if (!atomic_load(&armed)) {
-        return false;
-    }
-    pthread_mutex_lock(&lock);
-    bool now = countdown == 0 && (all || !happened);
-    happened |= now;
-    *code = answer;
-    if (countdown > 0) {
-        countdown--;
-    }
-    pthread_mutex_unlock(&lock);
-    return now;
+    *code = atomic_load(&answer);
+    return fault_count_down(&places);
 }
 
 static void look(sqlite3_stmt *stmt)

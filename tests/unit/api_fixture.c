@@ -329,6 +329,14 @@ int ask_bytes(struct api_fixture *f, const char *method, const char *target, con
     return f->response.status;
 }
 
+char *body_kept(const struct api_fixture *f)
+{
+    char *bytes = malloc(f->body_bytes + 1);
+    assert_non_null(bytes);
+    memcpy(bytes, f->body, f->body_bytes + 1);
+    return bytes;
+}
+
 int ask(struct api_fixture *f, const char *method, const char *target, const char *body)
 {
     return ask_bytes(f, method, target, body, body != NULL ? strlen(body) : 0);

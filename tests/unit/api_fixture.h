@@ -63,6 +63,8 @@ void header(struct api_fixture *f, const char *name, const char *value);
 int ask(struct api_fixture *f, const char *method, const char *target, const char *body);
 int ask_bytes(struct api_fixture *f, const char *method, const char *target, const void *body, size_t bytes);
 const char *answer_header(struct api_fixture *f, const char *name);
+/* A copy of the last body, the caller's. */
+char *body_kept(const struct api_fixture *f);
 
 /* The value at a JSON pointer of the last answer; fails the test when it is not there. */
 const cJSON *at(struct api_fixture *f, const char *pointer);

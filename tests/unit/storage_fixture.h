@@ -204,4 +204,21 @@ static inline uint32_t lcg(uint64_t *state)
     return (uint32_t)(*state >> 33);
 }
 
+/* Reads the job's latest checkpoint as `look` does (NULL: not) and as a whole. */
+static inline enum status verify_latest(struct fixture *f, const char *job,
+                                        enum status (*look)(struct fixture *f, struct storage_checkpoint_reader *reader,
+                                                            const struct storage_checkpoint *info))
+{
+    struct storage_checkpoint_reader *reader;
+    struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
+    struct storage_checkpoint info;
+    enum status status = storage_checkpoint_open(f->storage, job, latest, &reader, &info, &f->err);
+    if (status == STATUS_OK && look != NULL)
+        status = look(f, reader, &info);
+    if (status == STATUS_OK)
+        status = storage_checkpoint_verify(reader, &f->err);
+    storage_checkpoint_close(reader);
+    return status;
+}
+
 #endif

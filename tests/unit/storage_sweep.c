@@ -141,6 +141,18 @@ static enum status ask(struct fixture *f, const struct sweep_call *call)
     return call->make(f);
 }
 
+/* ... with the fault at that place; it is said, or has not happened. */
+static enum status ask_faulty(struct fixture *f, const struct sweep_call *call, const struct sweep_kind *kind,
+                              int place, bool forever, int *happened)
+{
+    kind->arm(place, forever);
+    enum status status = ask(f, call);
+    *happened = kind->disarm();
+    if (status != STATUS_OK && (!*happened || !kind->said(status, f->err.message)))
+        complain("%s, %s %d: %s: %s\n", call->name, kind->name, place, status_name(status), f->err.message);
+    return status;
+}
+
 int sweep_read(const struct sweep_call *call, const struct sweep_kind *kind, bool forever, int stride)
 {
     int walked = 0;
@@ -150,12 +162,8 @@ int sweep_read(const struct sweep_call *call, const struct sweep_kind *kind, boo
     fixture_remove(f);
     for (int place = 0, happened = 1; happened; place += stride) {
         f = opened(call, kind);
-        kind->arm(place, forever);
-        enum status status = ask(f, call);
-        happened = kind->disarm();
+        enum status status = ask_faulty(f, call, kind, place, forever, &happened);
         walked += happened;
-        if (status != STATUS_OK && (!happened || !kind->said(status, f->err.message)))
-            complain("%s, %s %d: %s: %s\n", call->name, kind->name, place, status_name(status), f->err.message);
         if (status == STATUS_OK && strcmp(said, right) != 0)
             complain("%s, %s %d: another answer: %.300s\nand not %.300s\n", call->name, kind->name, place, said,
                      right);
@@ -190,12 +198,8 @@ int sweep_write(const struct sweep_call *call, const struct sweep_kind *kind, bo
     assert_string_not_equal(before, after);
     for (int place = 0, happened = 1; happened; place += stride) {
         struct fixture *f = opened(call, kind);
-        kind->arm(place, forever);
-        enum status status = ask(f, call);
-        happened = kind->disarm();
+        enum status status = ask_faulty(f, call, kind, place, forever, &happened);
         walked += happened;
-        if (status != STATUS_OK && (!happened || !kind->said(status, f->err.message)))
-            complain("%s, %s %d: %s: %s\n", call->name, kind->name, place, status_name(status), f->err.message);
         if (kind->goes_on && storage_writable(f->storage, &f->err) != STATUS_OK)
             complain("%s, %s %d: the store takes no more: %s\n", call->name, kind->name, place, f->err.message);
         fixture_reopen(f);

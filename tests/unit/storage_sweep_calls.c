@@ -179,21 +179,19 @@ static enum status find_checkpoints(struct fixture *f)
     return status;
 }
 
+static enum status look_into(struct fixture *f, struct storage_checkpoint_reader *reader,
+                             const struct storage_checkpoint *info)
+{
+    unsigned char bytes[100];
+    enum status status = storage_checkpoint_read(reader, 1000, bytes, sizeof bytes, &f->err);
+    if (status == STATUS_OK)
+        say("%lld %d %d", (long long)info->bytes, bytes[0], bytes[99]);
+    return status;
+}
+
 static enum status read_checkpoint(struct fixture *f)
 {
-    struct storage_checkpoint_reader *reader;
-    struct storage_checkpoint info;
-    unsigned char bytes[100];
-    enum status status = storage_checkpoint_open(
-        f->storage, made.done, (struct storage_checkpoint_pick){.by = STORAGE_LATEST}, &reader, &info, &f->err);
-    if (status == STATUS_OK)
-        status = storage_checkpoint_read(reader, 1000, bytes, sizeof bytes, &f->err);
-    if (status == STATUS_OK)
-        say("%lld %d %d", (long long)info.bytes, bytes[0], bytes[99]);
-    if (status == STATUS_OK)
-        status = storage_checkpoint_verify(reader, &f->err);
-    storage_checkpoint_close(reader);
-    return status;
+    return verify_latest(f, made.done, look_into);
 }
 
 static enum status list_chain(struct fixture *f)

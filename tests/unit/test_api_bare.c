@@ -157,9 +157,7 @@ static void test_method_that_offers_nothing(void **state)
     (void)add_checkpoint(f, id, 10, 0.5, 1);
     assert_int_equal(ask(f, "GET", path_of(id, "/checkpoints/1"), NULL), 200);
     size_t bytes = f->body_bytes;
-    char *weights = malloc(bytes);
-    assert_non_null(weights);
-    memcpy(weights, f->body, bytes);
+    char *weights = body_kept(f);
     header(f, "Content-Type", "application/octet-stream");
     assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 422); /* no model that it could be */
     free(weights);

@@ -264,10 +264,7 @@ static int sweep_write(struct bench *b, const struct request_case *c, bool forev
 static struct sweep_bytes keep_body(struct api_fixture *f, const char *name, const char *target)
 {
     assert_int_equal(ask(f, "GET", target, NULL), 200);
-    struct sweep_bytes out = {name, malloc(f->body_bytes), f->body_bytes};
-    assert_non_null(out.data);
-    memcpy(out.data, f->body, f->body_bytes);
-    return out;
+    return (struct sweep_bytes){name, body_kept(f), f->body_bytes};
 }
 
 static const struct method *named[1];

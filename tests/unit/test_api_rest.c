@@ -34,9 +34,7 @@ static void test_started_from_another(void **state)
     finish_job(f, id, "{}");
     assert_int_equal(ask(f, "GET", path_of(id, "/bundle"), NULL), 200);
     size_t bytes = f->body_bytes;
-    char *bundle = malloc(bytes);
-    assert_non_null(bundle);
-    memcpy(bundle, f->body, bytes);
+    char *bundle = body_kept(f);
     header(f, "Content-Type", "application/octet-stream");
     assert_int_equal(ask_bytes(f, "POST", "/v1/imports", bundle, bytes), 201); /* its chain holds */
     assert_int_equal(ask(f, "DELETE", path_of(source, ""), NULL), 204);

@@ -137,13 +137,7 @@ static enum status list_checkpoints(struct fixture *f)
 }
 static enum status read_checkpoint(struct fixture *f)
 {
-    struct storage_checkpoint_reader *reader;
-    enum status status =
-        storage_checkpoint_open(f->storage, made.done, (struct storage_checkpoint_pick){.by = STORAGE_LATEST}, &reader, NULL, &f->err);
-    if (status == STATUS_OK)
-        status = storage_checkpoint_verify(reader, &f->err);
-    storage_checkpoint_close(reader);
-    return status;
+    return verify_latest(f, made.done, NULL);
 }
 static enum status list_chain(struct fixture *f)
 {
