@@ -13,14 +13,8 @@
 
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
+#include "tests/support/assert_ok.h"
 #include "tests/support/run_host.h"
-
-#define assert_ok(call)                                               \
-    do {                                                              \
-        struct error err_ = {0}, *err = &err_;                        \
-        if ((call) != STATUS_OK)                                      \
-            fail_msg("%s: %s %s", #call, err->pointer, err->message); \
-    } while (0)
 
 static const struct method *const method = &sparling_method;
 

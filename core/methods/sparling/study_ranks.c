@@ -82,7 +82,7 @@ void study_look(struct method_run *run)
         .updates = (double)own.step,
         .samples = (double)own.samples,
         .fraction = s->over ? 1 : own.fraction,
-        .left = own.eta_samples,
+        .left = s->waits ? 0 : own.eta_samples,
         .density = own.density,
         .target = own.target_accuracy,
         .accuracy = own.accuracy,
