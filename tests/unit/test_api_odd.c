@@ -328,8 +328,7 @@ static void recoveries(void **state)
     };
     struct api_fixture *f = *state;
     char shut[STORAGE_ID], whole[STORAGE_ID], untrained[STORAGE_ID];
-    char *body = malloc(600000);
-    assert_non_null(body);
+    static char body[600000];
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t used = (size_t)sprintf(body, "%s", cases[i].first);
         for (int k = 0; k < cases[i].count; k++) {
@@ -368,7 +367,6 @@ static void recoveries(void **state)
     store(f, "plain", true, id);
     (void)sprintf(body, "{\"job\":\"%s\",\"signal\":[1]}", id);
     assert_int_equal(ask(f, "POST", "/v1/pathways/recover", body), 422);
-    free(body);
     made[PATHWAYS].recover = NULL;
     assert_int_equal(ask(f, "POST", "/v1/pathways/recover", "{}"), 404);
 }

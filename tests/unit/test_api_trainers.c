@@ -259,8 +259,8 @@ static void pieces(void **state)
                                       "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":7}",
                                       "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":\"abc\"}",
                                       "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":\"x%s\"}",
-                                      "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":"
-                                      "\"zz23456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}"};
+                                      ("{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":"
+                                       "\"zz23456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}")};
     for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
         const char *place = strstr(odd[i], "%s");
         size_t head = place != NULL ? (size_t)(place - odd[i]) : strlen(odd[i]);
