@@ -216,8 +216,8 @@ struct tensor *op_feature_head(struct exec *e, struct tensor *h, int rows, const
                                struct weight *v, struct weight *c)
 {
     double since = op_clock(e);
-    struct head_node *n = op_alloc(e, sizeof *n);
-    if (n == NULL || h == NULL || e->error.code != STATUS_OK)
+    struct head_node *n = h != NULL && e->error.code == STATUS_OK ? op_alloc(e, sizeof *n) : NULL;
+    if (n == NULL)
         return NULL;
     n->h = h;
     n->features = features;
