@@ -66,13 +66,11 @@ CALL(char *, mkdtemp, NULL, (char *path), (path))
 CALL(int, mkostemp64, -1, (char *path, int flags), (path, flags))
 CALL(int, renameat2, -1, (int a, const char *from, int b, const char *to, unsigned flags), (a, from, b, to, flags))
 CALL(int, fstat64, -1, (int fd, struct stat *out), (fd, out))
-CALL(int, fstatfs64, -1, (int fd, struct statfs *out), (fd, out))
 CALL(ssize_t, read, -1, (int fd, void *bytes, size_t count), (fd, bytes, count))
 CALL(ssize_t, pread64, -1, (int fd, void *bytes, size_t count, off_t at), (fd, bytes, count, at))
 CALL(FILE *, fopen64, NULL, (const char *path, const char *mode), (path, mode))
 CALL(size_t, fwrite, 0, (const void *bytes, size_t size, size_t count, FILE *file), (bytes, size, count, file))
 CALL(int, fflush, EOF, (FILE * file), (file))
-CALL(int, fstatvfs64, -1, (int fd, struct statvfs *out), (fd, out))
 CALL(ssize_t, getrandom, -1, (void *bytes, size_t count, unsigned flags), (bytes, count, flags))
 CALL(int, pthread_condattr_init, ENOMEM, (pthread_condattr_t * made), (made))
 CALL(int, pthread_condattr_setclock, EINVAL, (pthread_condattr_t * made, clockid_t clock), (made, clock))
@@ -90,4 +88,37 @@ int __wrap_open64(const char *path, int flags, ...)
     unsigned mode = flags & O_CREAT ? va_arg(args, unsigned) : 0;
     va_end(args);
     return fails("open") ? -1 : __real_open64(path, flags, mode);
+}
+
+static atomic_ulong system_type;
+static atomic_bool system_read_only;
+
+void fault_file_system(unsigned long type, bool read_only)
+{
+    atomic_store(&system_type, type);
+    atomic_store(&system_read_only, read_only);
+}
+
+int __real_fstatfs64(int fd, struct statfs *out);
+int __wrap_fstatfs64(int fd, struct statfs *out);
+int __wrap_fstatfs64(int fd, struct statfs *out)
+{
+    if (fails("fstatfs64") || __real_fstatfs64(fd, out) != 0) {
+        return -1;
+    }
+    if (atomic_load(&system_type) != 0) {
+        out->f_type = (__typeof__(out->f_type))atomic_load(&system_type);
+    }
+    return 0;
+}
+
+int __real_fstatvfs64(int fd, struct statvfs *out);
+int __wrap_fstatvfs64(int fd, struct statvfs *out);
+int __wrap_fstatvfs64(int fd, struct statvfs *out)
+{
+    if (fails("fstatvfs64") || __real_fstatvfs64(fd, out) != 0) {
+        return -1;
+    }
+    out->f_flag |= atomic_load(&system_read_only) ? ST_RDONLY : 0;
+    return 0;
 }

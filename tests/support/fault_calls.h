@@ -8,6 +8,8 @@
 
 /* The call after `count` more fails with errno `code`; with `forever` so do all behind it. */
 void fault_call_after(int count, int code, bool forever);
+/* What facts of a file system say from now on: its type (0: its own), and whether it is read-only. */
+void fault_file_system(unsigned long type, bool read_only);
 /* The name of the call that failed since, or NULL; switches the fault off. */
 const char *fault_call_happened(void);
 /* How many more are to succeed. */

@@ -284,6 +284,43 @@ static void every_opening(void **state)
     assert_int_equal(complaints, 0);
 }
 
+static void remember(void *context, enum log_level level, const char *text)
+{
+    char *said = context;
+    if (level >= LOG_LEVEL_WARN)
+        (void)snprintf(said, 200, "%s", text);
+}
+
+/* A log with shared memory does not stand on a remote disk: refused, unless the operator says that it does. */
+static void of_a_file_system(void **state)
+{
+    enum { NFS = 0x6969, FUSE = 0x65735546 };
+    struct fixture *f = *state;
+    char said[200] = "";
+    f->options.log = (struct log_hook){said, remember};
+    fault_file_system(NFS, false);
+    REFUSED(STATUS_INVALID, storage_open(&f->options, &f->storage, &f->err));
+    assert_non_null(strstr(f->err.message, "network file system (NFS)"));
+    assert_null(f->storage);
+    assert_int_not_equal(access(f->path, F_OK), 0); /* nothing was made there */
+    f->options.allow_network_fs = true;
+    fixture_open(f);
+    assert_non_null(strstr(said, "lies on NFS"));
+    fixture_close(f);
+    f->options.allow_network_fs = false;
+    fault_file_system(FUSE, false);
+    fixture_open(f); /* doubtful, and nothing worse */
+    assert_non_null(strstr(said, "lies on FUSE"));
+    OK(storage_writable(f->storage, &f->err));
+    fault_file_system(0, true);
+    REFUSED(STATUS_UNAVAILABLE, storage_writable(f->storage, &f->err));
+    assert_non_null(strstr(f->err.message, "read-only"));
+    fault_file_system(0, false);
+    OK(storage_writable(f->storage, &f->err));
+    fixture_close(f);
+    f->options.log = (struct log_hook){NULL, NULL};
+}
+
 /* No random number for an id, no facts of the disk. */
 static void of_an_open_store(void **state)
 {
@@ -349,6 +386,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(every_data_set, setup, teardown_sets),
         cmocka_unit_test_setup_teardown(swept, setup, teardown_sets),
         TEST_CLOSED(every_opening),
+        TEST_CLOSED(of_a_file_system),
         TEST_CLOSED(of_an_open_store),
         TEST_CLOSED(every_copy),
     };

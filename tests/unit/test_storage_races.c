@@ -256,6 +256,46 @@ static void every_code(void **state)
     assert_string_equal(job_of(f, id).id, id);
 }
 
+/* ---- closing -----------------------------------------------------------------------------------------------------
+ */
+
+struct late {
+    struct fixture *f;
+    char id[STORAGE_ID];
+    int calls;
+};
+
+/* Who breaks the rule and calls once the writing thread is gone. */
+static void call_late(void *context)
+{
+    struct late *late = context;
+    struct fixture *f = late->f;
+    struct storage_metric metric = {"loss", {2, 0.5}};
+    struct storage_checkpoint_writer *writer;
+    struct storage_checkpoint_new what = {.step = 1, .samples = 1, .density = 1, .accuracy = 1};
+    REFUSED(STATUS_UNAVAILABLE, storage_job_rewind(f->storage, late->id, 0, &f->err));
+    assert_non_null(strstr(f->err.message, "closing"));
+    REFUSED(STATUS_UNAVAILABLE, storage_job_progress(f->storage, late->id, "{}", &f->err));
+    REFUSED(STATUS_UNAVAILABLE, storage_metric_append(f->storage, late->id, &metric, 1, &f->err));
+    error_clear(&f->err);
+    assert_int_not_equal(storage_checkpoint_begin(f->storage, late->id, &what, &writer, &f->err), STATUS_OK);
+    late->calls++;
+}
+
+static void called_while_it_closes(void **state)
+{
+    struct fixture *f = *state;
+    struct late late = {.f = f};
+    submit_running(f, late.id);
+    fault_sqlite_before("SET value = 1 WHERE key = 'clean'", call_late, &late);
+    fixture_close(f);
+    fault_sqlite_before(NULL, NULL, NULL);
+    assert_int_equal(late.calls, 1);
+    fixture_open(f); /* as it was, and clean */
+    assert_int_equal(job_of(f, late.id).state, JOB_QUEUED);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM series"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -266,6 +306,7 @@ int main(void)
         TEST_OPEN(progress_behind_others),
         TEST_OPEN(name_is_taken_meanwhile),
         TEST_OPEN(every_code),
+        TEST_OPEN(called_while_it_closes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
