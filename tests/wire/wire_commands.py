@@ -9,6 +9,7 @@ import json
 import os
 import pty
 import random
+import select
 import shutil
 import signal
 import socket
@@ -211,11 +212,13 @@ class Started:
     def __init__(self, folder, *words, program=MOTIFD, listen="127.0.0.1:0", db=None, **environment):
         self.process = subprocess.Popen([program, "serve", "--listen", listen, "--db", db or os.path.join(folder, "s.db"), *words], stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env={**os.environ, **environment})
-        self.line = self.process.stdout.readline()
+        # Where the line itself could not be written it serves all the same.
+        self.silent = not select.select([self.process.stdout], [], [], 30)[0]
+        self.line = "" if self.silent else self.process.stdout.readline()
 
     def end(self):
         """The exit code and what it said."""
-        if self.line:
+        if self.line or self.silent:
             self.process.send_signal(signal.SIGTERM)
         _, err = self.process.communicate(timeout=60)
         return self.process.returncode, err
