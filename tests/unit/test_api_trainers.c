@@ -454,9 +454,9 @@ static void too_much(void **state)
     memset(body + head, ' ', DOCUMENT);
     (void)snprintf(body + head + DOCUMENT, 10, "]\"}");
     assert_int_equal(tell(t, "POST", "/run/end?epoch=@", body), 422);
-    size_t used = (size_t)snprintf(body, 100, "{\"sequence\":1,\"series\":{\"loss\":[[1,{}]]}}");
+    (void)snprintf(body, 100, "{\"sequence\":1,\"series\":{\"loss\":[[1,{}]]}}");
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", body), 422);
-    used = (size_t)snprintf(body, 100, "{\"sequence\":1,\"lines\":[[\"info\",\"a line\"]");
+    size_t used = (size_t)snprintf(body, 100, "{\"sequence\":1,\"lines\":[[\"info\",\"a line\"]");
     for (int i = 1; i < LINES; i++) {
         used += (size_t)snprintf(body + used, 100, ",[\"info\",\"a line\"]");
     }

@@ -60,8 +60,8 @@ static void what_it_gets(void **state)
     assert_string_equal(lines.text, "a word,,its own,no token|4|"); /* three, and that of the folder */
     assert_int_equal(child.code, 0);
     /* Without input there is none, and a group of its own. */
-    child = run("read a || echo nothing; test $(cut -d' ' -f5 /proc/$$/stat) = $$ && echo alone", NULL, NULL, true,
-                &lines);
+    (void)run("read a || echo nothing; test $(cut -d' ' -f5 /proc/$$/stat) = $$ && echo alone", NULL, NULL, true,
+              &lines);
     assert_string_equal(lines.text, "nothing|alone|");
     /* Not listened to. */
     child = run("exit 3", NULL, NULL, false, &lines);

@@ -96,7 +96,7 @@ static int setup(void **state)
     /* Each image is its number, over COUNT; a symbol in one corner, in every second of them two. */
     make(&m, COLLECTION_IMAGES, 2, 4, 6);
     for (int i = 0; i < COUNT * 48; i++)
-        m.c.values[i] = (float)(i / 48) / COUNT;
+        m.c.values[i] = (float)(i / 48) / COUNT; /* NOLINT(bugprone-integer-division): its number */
     store("plain", &m.c);
     for (int i = 0; i < COUNT; i++) {
         box_start[i + 1] = i + 1;
@@ -259,7 +259,7 @@ static void others_are_standardised_and_the_rare_is_ink(void **state)
 static void a_class_at_every_position(void **state)
 {
     struct sparling_config c;
-    struct open_domain d;
+    struct open_domain d = {0};
     struct domain_truth *truth;
     float planes[12], grey[48 * 6];
     int lengths[7] = {0};
