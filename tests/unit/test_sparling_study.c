@@ -186,8 +186,8 @@ static void same_studies(const struct method_run *a, const struct method_run *b)
     assert_int_equal(b->phase, PHASE_DONE);
     assert_memory_equal(a->study.row, b->study.row, sizeof a->study.row);
     assert_memory_equal(a->study.motifs, b->study.motifs, found * sizeof *a->study.motifs);
-    assert_int_equal(a->study.samples_before, b->study.samples_before);
-    assert_int_equal(study_updates(a), study_updates(b));
+    assert_int_equal(a->study.deal.seen_before, b->study.deal.seen_before);
+    assert_int_equal(deal_work(&a->study.deal), deal_work(&b->study.deal));
 }
 
 /* Of the last seed: each density, and the checkpoint it was read from is there. */
@@ -330,6 +330,12 @@ static void rename_entry(struct host_bytes *bytes, const char *from, const char 
     fail_msg("no entry %s", from);
 }
 
+static void of_old(struct host_bytes *bytes)
+{
+    rename_entry(bytes, "deal.units", "deal.sheets");
+    rename_entry(bytes, "deal.at", "study.at");
+}
+
 /* As they were before seeds went to ranks: no table of seeds, what is over told by a count. */
 static void checkpoints_of_old_go_on(void **state)
 {
@@ -340,8 +346,7 @@ static void checkpoints_of_old_go_on(void **state)
     for (int64_t until = 20; until <= 200; until += 60) {
         struct rank *part = study_of(&config, 1, NULL, until, NULL);
         went_well(part, 1);
-        rename_entry(&part->saved, "study.seeds", "study.sheets");
-        rename_entry(&part->saved, "study.shown", "study.updates_before");
+        of_old(&part->saved);
         struct rank *rest = study_of(&config, 2, &part->saved, 0, NULL);
         went_well(rest, 2);
         same_models(one, rest);
@@ -349,8 +354,7 @@ static void checkpoints_of_old_go_on(void **state)
         close_ranks(rest, 2);
         close_ranks(part, 1);
     }
-    rename_entry(&one->saved, "study.seeds", "study.sheets");
-    rename_entry(&one->saved, "study.shown", "study.updates_before");
+    of_old(&one->saved);
     struct rank *done = study_of(&config, 3, &one->saved, 0, NULL);
     went_well(done, 3);
     assert_int_equal(done->run->phase, PHASE_DONE);
@@ -371,9 +375,9 @@ static void nonsense_is_refused(void **state)
     assert_ok(pack_contents(&reader, &contents, &count, err));
     for (size_t i = 0; i < count; i++) {
         const char *name = contents[i].name;
-        bool blob = strncmp(name, "study.lane.", 11) == 0;
-        if (strcmp(name, "study.at") != 0 && strcmp(name, "study.seeds") != 0 && strcmp(name, "study.shown") != 0 &&
-            strncmp(name, "study.points", 12) != 0 && !blob)
+        bool blob = strncmp(name, "deal.unit.", 10) == 0;
+        if (strcmp(name, "deal.at") != 0 && strcmp(name, "deal.units") != 0 && strcmp(name, "deal.shown") != 0 &&
+            strncmp(name, "deal.points", 11) != 0 && !blob)
             continue;
         char *at = part->saved.data + contents[i].offset, kept[16];
         memcpy(kept, at, sizeof kept);
@@ -418,7 +422,7 @@ static void a_seed_that_fails_ends_all(void **state)
     configure(&config, many);
     struct rank *part = study_of(&config, 3, NULL, 30, NULL);
     went_well(part, 3);
-    struct host_bytes seed = {.data = bytes_of(&part->saved, "study.lane.0", &count)};
+    struct host_bytes seed = {.data = bytes_of(&part->saved, "deal.unit.0", &count)};
     seed.count = seed.room = count;
     memcpy(bytes_of(&seed, "h.out.bias", &count), &broken, sizeof broken);
     for (int ranks = 1; ranks <= 3; ranks++) {

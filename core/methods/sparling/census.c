@@ -68,7 +68,7 @@ static void keep(struct method_run *run, int64_t sample, const struct motif *mot
     struct study *s = &run->study;
     if (!s->motifs || !study_of_many(run) || sample >= STUDY_SAMPLES)
         return;
-    int64_t *to = s->motifs + (s->now * STUDY_SAMPLES + sample) * STUDY_EACH;
+    int64_t *to = s->motifs + (s->deal.now * STUDY_SAMPLES + sample) * STUDY_EACH;
     memset(to, 0, STUDY_EACH * sizeof *to);
     for (int i = 0; i < count && count <= STUDY_EACH; i++)
         to[i] = 1 + ((int64_t)motifs[i].row * run->domain.shape.cols + motifs[i].col) * run->config.channels_motif + motifs[i].channel;

@@ -122,7 +122,7 @@ static enum status declare(void *owner, struct pack *pack, struct error *err) { 
 enum status sparling_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
 {
     if (run->config.seeds > 1)
-        return study_save(run, to, bytes, err);
+        return deal_save(&run->study.deal, run, to, bytes, err);
     /* A checkpoint is what a run goes back to, so it never holds a broken weight. */
     enum status status = params_check(run->network->params, err);
     return status ? status : pack_save(declare, run, to, bytes, err);
@@ -206,7 +206,7 @@ enum status run_loaded(struct method_run *run, struct error *err)
 enum status sparling_load(struct method_run *run, const struct pack_reader *from, struct error *err)
 {
     if (run->config.seeds > 1)
-        return study_load(run, from, err);
+        return deal_load(&run->study.deal, run, from, err);
     enum status status = pack_load(declare, run, from, PACK_ALL, err);
     return status ? status : run_loaded(run, err);
 }

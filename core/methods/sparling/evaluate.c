@@ -71,7 +71,7 @@ static void list_stage(struct method_run *run, const struct method_checkpoint *s
 {
     struct evaluation *e = &run->evaluation;
     if (stage->density == run->annealer.density) {
-        if (stage->step == (study_of_many(run) ? run->study.stage_step : run->updates))
+        if (stage->step == (study_of_many(run) ? run->study.deal.stage_work : run->updates))
             *own = (double)stage->seq;
         return;
     }

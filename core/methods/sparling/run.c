@@ -15,7 +15,6 @@
 
 /* Prompt to pause, yet long against the overhead of a step. */
 static const double STEP_SECONDS = 0.15; /* more only if one update or piece takes longer */
-static const double APART_SECONDS = 0.5; /* of ranks with seeds of their own: the quickest waits for the slowest after each */
 
 double run_clock(void)
 {
@@ -27,7 +26,7 @@ double run_clock(void)
 void run_metric(struct method_run *run, const char *name, double value)
 {
     if (study_of_many(run))
-        study_metric(run, name, value);
+        deal_metric(&run->study.deal, name, run->samples, value);
     else if (run->env.metric)
         run->env.metric(run->env.context, name, run->samples, value);
 }
@@ -95,7 +94,7 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     r->study.first = c->seed;
     r->step_seconds = env->step_seconds > 0 ? env->step_seconds : STEP_SECONDS;
     if (comm_size(env->comm) > 1) /* ranks that share a batch end a step together: not by their clocks */
-        r->step_seconds = !study_of_many(r) ? 0 : env->step_seconds > 0 ? env->step_seconds : APART_SECONDS;
+        r->step_seconds = !study_of_many(r) ? 0 : env->step_seconds > 0 ? env->step_seconds : DEAL_SECONDS;
     r->evaluation.loaded = -1;
     arena_init(&r->arena, (size_t)16 << 20, 0);
 
@@ -129,11 +128,12 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     if (!status)
         status =
             motif_errors_init(&r->evaluation.errors, r->domain.shape.symbols, (int)c->channels_motif, reach, err);
+    if (!status && study_of_many(r))
+        status = study_open(r, err);
     if (status) {
         sparling_destroy(r);
         return status;
     }
-    study_look(r);
     *run = r;
     return STATUS_OK;
 }
@@ -148,7 +148,8 @@ void sparling_destroy(struct method_run *run)
     chance_drop(&run->evaluation);
     free(run->evaluation.topk);
     free(run->evaluation.channels);
-    study_close(&run->study);
+    deal_close(&run->study.deal);
+    free(run->study.motifs);
     batch_source_destroy(run->source);
     domain_close(&run->domain);
     adam_destroy(run->adam);
@@ -241,11 +242,11 @@ static enum status settle(struct method_run *run, struct error *err)
         run->revive_due = 0;
         return look ? run_revive(run, err) : STATUS_OK;
     }
-    run->study.waits = study_must_wait(run);
-    if (run->study.waits)
+    run->study.deal.waits = study_of_many(run) && deal_must_wait(&run->study.deal);
+    if (run->study.deal.waits)
         return STATUS_OK;
     /* Of a study's seeds but the last, denser stages are shown nowhere. */
-    bool stages = !study_of_many(run) || run->study.now == run->config.seeds - 1;
+    bool stages = !study_of_many(run) || run->study.deal.now == run->config.seeds - 1;
     run->phase = PHASE_EVALUATE;
     return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
 }
@@ -271,11 +272,11 @@ enum status run_stretch(struct method_run *run, enum method_wish *wish, struct e
     double began = run_clock();
     enum status status = STATUS_OK;
     *wish = METHOD_CONTINUE;
-    while (!status && *wish == METHOD_CONTINUE && !run->study.over) {
+    while (!status && *wish == METHOD_CONTINUE && !run->study.deal.over) {
         bool done = false;
         if (run->phase == PHASE_TRAIN)
             status = settle(run, err);
-        if (status || run->study.waits)
+        if (status || run->study.deal.waits)
             break;
         switch ((enum run_phase)run->phase) {
         case PHASE_TRAIN:
@@ -293,7 +294,7 @@ enum status run_stretch(struct method_run *run, enum method_wish *wish, struct e
             *wish = METHOD_DONE;
             break;
         }
-        if (*wish != METHOD_DONE && study_of_many(run) && !study_drives(run))
+        if (*wish != METHOD_DONE && study_of_many(run) && !deal_drives(&run->study.deal))
             *wish = METHOD_CONTINUE;
         if (run->phase != PHASE_DONE && run_clock() - began >= run->step_seconds)
             break;
@@ -303,7 +304,7 @@ enum status run_stretch(struct method_run *run, enum method_wish *wish, struct e
 
 enum status sparling_step(struct method_run *run, enum method_wish *wish, struct error *err)
 {
-    return study_of_many(run) ? study_step(run, wish, err) : run_stretch(run, wish, err);
+    return study_of_many(run) ? deal_step(&run->study.deal, run, wish, err) : run_stretch(run, wish, err);
 }
 
 enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
@@ -347,7 +348,7 @@ void run_stands(const struct method_run *run, struct method_progress *out)
 void sparling_progress(const struct method_run *run, struct method_progress *out)
 {
     if (study_of_many(run))
-        study_progress(run, out);
+        deal_progress(&run->study.deal, run, out);
     else
         run_stands(run, out);
 }

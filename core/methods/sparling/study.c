@@ -31,8 +31,8 @@ static struct study_row row_of(const struct method_run *run)
 
 void study_keep(struct method_run *run)
 {
-    run->study.row[run->study.now] = row_of(run);
-    run->study.over = true;
+    run->study.row[run->study.deal.now] = row_of(run);
+    run->study.deal.over = true;
 }
 
 /* ---- what they have in common ------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static enum status summarise(const struct study *s, int figure, struct summary *
 {
     double values[STUDY_MOST] = {0};
     int count = 0;
-    for (int64_t i = 0; i < s->at; i++)
+    for (int64_t i = 0; i < s->deal.count; i++)
         if (!isnan(s->row[i].figure[figure]))
             values[count++] = s->row[i].figure[figure];
     enum status status = bootstrap_mean(values, count, &out->mean, err);
@@ -65,7 +65,7 @@ static enum status summarise(const struct study *s, int figure, struct summary *
 static const struct study_row *selected(const struct study *s)
 {
     const struct study_row *best = &s->row[0];
-    for (int64_t i = 1; i < s->at; i++)
+    for (int64_t i = 1; i < s->deal.count; i++)
         if (s->row[i].validation > best->validation)
             best = &s->row[i];
     return best;
@@ -143,8 +143,8 @@ static enum status write_agreement(const struct method_run *run, const struct si
     if (run->direct)
         return STATUS_OK;
     sink_begin_list(out, "agreement");
-    for (int64_t i = 0; i < run->study.at; i++)
-        for (int64_t j = i + 1; !status && j < run->study.at; j++)
+    for (int64_t i = 0; i < run->study.deal.count; i++)
+        for (int64_t j = i + 1; !status && j < run->study.deal.count; j++)
             status = write_pair(run, i, j, out, err);
     sink_end_list(out);
     return status;
@@ -169,11 +169,11 @@ enum status study_result(const struct method_run *run, const struct sink *out, s
 {
     const struct study *s = &run->study;
     enum status status = STATUS_OK;
-    if (!study_of_many(run) || s->at < 1)
+    if (!study_of_many(run) || s->deal.count < 1)
         return STATUS_OK;
     sink_begin_object(out, "study");
     sink_begin_list(out, "runs");
-    for (int64_t i = 0; i < s->at; i++) {
+    for (int64_t i = 0; i < s->deal.count; i++) {
         sink_begin_object(out, NULL);
         write_row(&s->row[i], out);
         sink_end_object(out);
@@ -222,13 +222,13 @@ static enum status draw(struct method_run *run, struct error *err)
         mean[i] = 100 * summary.mean.mean;
         low[i] = 100 * summary.mean.low;
         high[i] = 100 * summary.mean.high;
-        for (int64_t j = 0; j < s->at; j++) {
-            place[i][j] = i + 1 + (s->at > 1 ? 0.5 * (double)j / (double)(s->at - 1) - 0.25 : 0);
+        for (int64_t j = 0; j < s->deal.count; j++) {
+            place[i][j] = i + 1 + (s->deal.count > 1 ? 0.5 * (double)j / (double)(s->deal.count - 1) - 0.25 : 0);
             value[i][j] = 100 * s->row[j].figure[i];
         }
-        left[i] = (struct chart_series){names[i], CHART_POINTS, i, place[i], value[i], NULL, NULL, (size_t)s->at};
+        left[i] = (struct chart_series){names[i], CHART_POINTS, i, place[i], value[i], NULL, NULL, (size_t)s->deal.count};
         if (i < SHOWN - 1)
-            right[i] = (struct chart_series){names[i], CHART_POINTS, i, value[SHOWN - 1], value[i], NULL, NULL, (size_t)s->at};
+            right[i] = (struct chart_series){names[i], CHART_POINTS, i, value[SHOWN - 1], value[i], NULL, NULL, (size_t)s->deal.count};
     }
     left[SHOWN] = (struct chart_series){"mean, 95 % interval", CHART_POINTS, 7, at, mean, low, high, SHOWN};
     right[0].x = right[1].x = right[2].x = value[SHOWN - 1];
@@ -237,7 +237,7 @@ static enum status draw(struct method_run *run, struct error *err)
         {"motif error against end-to-end error", CHART_LOG_AXIS("E2EE in percent"), CHART_LOG_AXIS("percent"), right, SHOWN - 1,
          NULL, 0, NULL}};
     char title[64];
-    snprintf(title, sizeof title, "%lld seeds, from %lld on", (long long)s->at, (long long)s->row[0].seed);
+    snprintf(title, sizeof title, "%lld seeds, from %lld on", (long long)s->deal.count, (long long)s->row[0].seed);
     const struct chart chart = {.title = title, .note = "An error of 0 has no place on the right, where axes are logarithmic.",
                                 .panels = panels, .panel_count = 2};
     return hand_over_chart(&run->env, "study", &chart, err);

@@ -28,7 +28,7 @@ static double learning_rate(const struct method_run *run)
 static enum status not_finite(struct method_run *run, const char *what, struct error *err)
 {
     struct error cause = {0};
-    bool apart = study_apart(run) != NULL; /* ranks look at checkpoints together alone */
+    bool apart = deal_apart(&run->study.deal) != NULL; /* ranks look at checkpoints together alone */
     int64_t seq = apart ? 0 : run_last_checkpoint(run);
     char good[64] = "no checkpoint was saved before";
     if (apart)

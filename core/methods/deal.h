@@ -1,0 +1,152 @@
+/* Independent units of a run - seeds of a study, cases of a list - dealt to ranks whole.
+ *
+ * Each rank (core/base/comm.h) works on a unit as if it were alone, so a unit has the same bits whatever the number of ranks, and one
+ * rank takes units one after another. After each step all ranks learn where the others stand; all hold the same table of units and draw the
+ * same conclusions from it, so nobody commands.
+ *
+ *   a unit: ahead --(dealt to a rank)--> under way --> over
+ *
+ * Series are told in the order of units: samples count on from one to the next, so what a unit measures while an earlier one is
+ * under way is kept until that is over.
+ *
+ * The last unit, once a method says that it must, waits for the others, goes to all ranks, and is finished by all of them in step: what
+ * they hold then is what one rank would.
+ *
+ * A checkpoint holds the highest unit that a rank has as the run itself (its model is what queries see), and the other units under
+ * way as packs within it (deal_pack.c). Any number of ranks goes on with it.
+ *
+ * A method with such units says in a table what they are, and keeps a `struct deal` in its run. */
+#ifndef MOTIF_CORE_METHODS_DEAL_H
+#define MOTIF_CORE_METHODS_DEAL_H
+
+#include "core/base/buf.h"
+#include "core/methods/method.h"
+
+extern const double DEAL_SECONDS; /* a step of ranks with units of their own: the quickest waits for the slowest after each */
+
+/* Where a unit stands, as all ranks know it. Doubles only: it is saved as a table. */
+enum deal_state { DEAL_AHEAD, DEAL_UNDER_WAY, DEAL_OVER };
+struct deal_unit {
+    double state;
+    double stage, training; /* number of the method's text for it; 1: its checkpoints are wanted */
+    double work, seen;      /* updates; samples */
+    double fraction, left;  /* of the unit's own work; samples still to be seen, NaN where nobody knows */
+    double weight;          /* its share of all the work, in any measure */
+    double density, target, accuracy;
+};
+enum { DEAL_COLUMNS = 11 };
+_Static_assert(sizeof(struct deal_unit) == DEAL_COLUMNS * sizeof(double), "a unit is a row of doubles");
+
+/* What a unit has measured and nobody has been told yet. */
+struct deal_point {
+    double metric; /* number in the method's table */
+    double seen, value;
+};
+enum { DEAL_POINT_COLUMNS = 3 };
+_Static_assert(sizeof(struct deal_point) == DEAL_POINT_COLUMNS * sizeof(double), "a point is a row of doubles");
+struct deal_points {
+    struct deal_point *list;
+    size_t count, room;
+};
+
+struct deal_table {
+    const struct method *method; /* of the series */
+    const char *unit;            /* "seed" */
+    const char *(*stage)(int64_t stage);
+
+    /* A unit that nobody has begun: weight, left, and where it will begin. */
+    void (*ahead)(const struct method_run *run, int64_t unit, struct deal_unit *out);
+    /* The unit that this rank has; `state` is set by others. */
+    void (*stands)(const struct method_run *run, struct deal_unit *out);
+    /* All ranks together, before units begin; NULL: nothing to do. */
+    void (*before)(struct method_run *run);
+    enum status (*begin)(struct method_run *run, int64_t unit, struct error *err);
+    /* Works for a step's time on the unit, up to a wish, or to where the unit is over or waits. */
+    enum status (*stretch)(struct method_run *run, enum method_wish *wish, struct error *err);
+    /* What all are to know of a unit that is over: the part's bytes and place, 0 bytes: there are no more. */
+    size_t (*kept)(struct method_run *run, int64_t unit, int part, void **at);
+    /* From now on ranks take the same steps: not by their clocks. */
+    void (*in_step)(struct method_run *run);
+    enum status (*finish)(struct method_run *run, struct error *err); /* all is over: the artifacts */
+    bool (*done)(const struct method_run *run);                       /* after that */
+
+    /* Saving: whether the weights may be; the unit's entries, with `parked` in a pack of its own, with what kept() names of it; those
+     * that all share. `contents`: what a stream has that is going to be read, NULL: written. */
+    enum status (*check)(struct method_run *run, struct error *err);
+    enum status (*declare)(struct method_run *run, bool parked, struct pack *pack, struct error *err);
+    enum status (*share)(struct method_run *run, bool old, struct pack *pack, struct error *err);
+    /* Loading: what a unit (-1: the one shown, whichever it is) needs before its entries are declared, and after they are read. */
+    enum status (*ready)(struct method_run *run, int64_t unit, const struct pack_reader *from, struct error *err);
+    enum status (*loaded)(struct method_run *run, struct error *err);
+    /* The number of the unit that a whole checkpoint shows, once it is known. */
+    void (*show)(struct method_run *run, int64_t unit);
+    /* A checkpoint of before units were dealt: the unit under way (after the last, the last) by what was read, -1: it makes no sense. */
+    int64_t (*old)(struct method_run *run);
+};
+
+struct deal {
+    const struct deal_table *table;
+    const struct method_env *env; /* the run's */
+    struct comm *comm;            /* all ranks */
+    int64_t count;                /* units; 0: nothing is dealt */
+
+    /* The same on all ranks. */
+    struct deal_unit *unit;       /* [count] */
+    int64_t at;                   /* units over, up to the first that is not; its series are being told */
+    int64_t seen_before;          /* samples of them */
+    int64_t shown;                /* the highest unit that a rank has; after the last, the last */
+    int64_t driver;               /* the highest of those in training: it asks for checkpoints; -1: none */
+    struct deal_points *points;   /* [count] of units over; of the one that this rank has */
+    struct buf *parked;           /* [count] saved units under way that no rank has */
+    int64_t *has;                 /* [ranks] the unit of each, -1: none; NULL: not dealt yet */
+    struct deal_turn *turns;      /* [ranks] what each has told last */
+    bool joined;                  /* all ranks have the last unit, the others are over */
+    bool loaded;                  /* from a checkpoint */
+
+    /* Of the unit that this rank has. */
+    int64_t now;                  /* its number, -1: none */
+    int64_t stage_work;           /* deal_work() at the last checkpoint that ended a stage of it, -1: none */
+    bool over, waits;             /* finished just now; the last one, which must be finished by all */
+    struct error trouble;         /* a point could not be taken down */
+};
+
+/* In create(), when the configuration is there: the run has unit 0. env stays valid; its comm is used here alone, so that a unit's
+ * computation must not see it. */
+enum status deal_open(struct deal *deal, const struct deal_table *table, const struct method_env *env, struct comm *comm, int64_t count,
+                      struct method_run *run, struct error *err);
+void deal_close(struct deal *deal); /* also of zeros */
+
+/* These are for a method's functions of the same names. */
+enum status deal_step(struct deal *deal, struct method_run *run, enum method_wish *wish, struct error *err);
+void deal_progress(const struct deal *deal, const struct method_run *run, struct method_progress *out);
+enum status deal_save(struct deal *deal, struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err);
+enum status deal_load(struct deal *deal, struct method_run *run, const struct pack_reader *from, struct error *err);
+
+/* A point of the unit that this rank has, at so many of its own samples. */
+void deal_metric(struct deal *deal, const char *name, int64_t seen, double value);
+/* Whether a unit that is finished must wait to be so: asked before what all ranks do together. */
+bool deal_must_wait(const struct deal *deal);
+/* Whether a checkpoint that this rank's unit asks for is made: those of one unit are, and hold all. */
+static inline bool deal_drives(const struct deal *deal)
+{
+    return deal->now == deal->driver;
+}
+int64_t deal_work(const struct deal *deal); /* updates of all units */
+/* Brings this rank's row of the table up to date. */
+void deal_look(struct deal *deal, const struct method_run *run);
+/* The ranks that have units of their own; NULL: there is one rank, or they are in step. */
+struct comm *deal_apart(const struct deal *deal);
+
+/* ---- between deal.c and deal_pack.c -------------------------------------------------------------------- */
+
+/* What went wrong on any rank is an error on all. */
+enum status deal_agree(struct comm *comm, enum status mine, struct error *err);
+bool deal_reserve(struct deal_points *points, size_t room);
+enum status deal_append(void *buf, const void *bytes, size_t count, struct error *err); /* a pack_writer's write */
+/* The unit that this rank has as a pack; and from one. */
+enum status deal_park(struct deal *deal, struct method_run *run, struct buf *to, struct error *err);
+enum status deal_resume(struct deal *deal, struct method_run *run, int64_t unit, const struct buf *from, struct error *err);
+/* What rank `root` has in `from` is written by every rank that gives a `to`. */
+enum status deal_pass(struct comm *comm, int root, const struct buf *from, const struct pack_writer *to, struct error *err);
+
+#endif

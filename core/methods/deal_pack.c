@@ -1,0 +1,397 @@
+/* Units in a checkpoint: the table of them, what is not told yet, and those under way that another rank has or none, as packs within
+ * the pack (deal.h). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/deal.h"
+
+#define BLOCK ((size_t)4 << 20) /* of what ranks pass on */
+
+bool deal_reserve(struct deal_points *points, size_t room)
+{
+    if (room <= points->room)
+        return true;
+    size_t more = points->room + points->room / 2 + 256;
+    more = more > room ? more : room;
+    struct deal_point *list = more <= SIZE_MAX / sizeof *list ? realloc(points->list, more * sizeof *list) : NULL;
+    if (!list)
+        return false;
+    points->list = list;
+    points->room = more;
+    return true;
+}
+
+static void points_close(struct deal_points *points)
+{
+    free(points->list);
+    *points = (struct deal_points){0};
+}
+
+void deal_close(struct deal *d)
+{
+    for (int64_t i = 0; i < d->count; i++) {
+        if (d->points)
+            points_close(&d->points[i]);
+        if (d->parked)
+            buf_close(&d->parked[i]);
+    }
+    free(d->unit);
+    free(d->points);
+    free(d->parked);
+    free(d->has);
+    free(d->turns);
+}
+
+/* ---- entries ------------------------------------------------------------------------------------------- */
+
+/* The table of contents of a stream that is read. */
+struct contents {
+    struct pack_entry *list;
+    size_t count;
+};
+
+static const struct pack_entry *find(const struct contents *contents, const char *name)
+{
+    for (size_t i = 0; i < contents->count; i++)
+        if (strcmp(contents->list[i].name, name) == 0)
+            return &contents->list[i];
+    return NULL;
+}
+
+/* A list of points that is not empty. Read (contents): as long as the pack's. */
+static enum status declare_points(struct pack *pack, const char *name, struct deal_points *points, const struct contents *contents,
+                                  struct error *err)
+{
+    if (contents) {
+        const struct pack_entry *entry = find(contents, name);
+        points->count = entry ? (size_t)(entry->bytes / sizeof *points->list) : 0;
+        if (!deal_reserve(points, points->count)) {
+            points->count = 0;
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for what was measured");
+        }
+    }
+    const uint64_t shape[2] = {points->count, DEAL_POINT_COLUMNS};
+    return points->count > 0 ? pack_add(pack, PACK_STATE, PACK_F64, name, 2, shape, points->list, err) : STATUS_OK;
+}
+
+static enum status declare_parked(struct pack *pack, const char *name, struct buf *parked, const struct contents *contents, struct error *err)
+{
+    if (contents) {
+        const struct pack_entry *entry = find(contents, name);
+        buf_close(parked);
+        buf_init(parked, SIZE_MAX);
+        size_t bytes = entry ? (size_t)entry->bytes : 0;
+        if (bytes > 0 && !(parked->data = calloc(1, bytes + 1)))
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a unit of work");
+        parked->size = bytes;
+        parked->capacity = bytes > 0 ? bytes + 1 : 0;
+    }
+    const uint64_t shape[1] = {parked->size};
+    return parked->size > 0 ? pack_add(pack, PACK_STATE, PACK_U8, name, 1, shape, parked->data, err) : STATUS_OK;
+}
+
+static enum status declare_table(struct deal *d, struct pack *pack, const struct contents *contents, struct error *err)
+{
+    const uint64_t table[2] = {(uint64_t)d->count, DEAL_COLUMNS};
+    const struct pack_number numbers[] = {
+        {"deal.at", &d->at, NULL}, {"deal.seen_before", &d->seen_before, NULL}, {"deal.shown", &d->shown, NULL}};
+    enum status status = pack_add_numbers(pack, numbers, sizeof numbers / sizeof numbers[0], err);
+    if (!status)
+        status = pack_add(pack, PACK_STATE, PACK_F64, "deal.units", 2, table, d->unit, err);
+    for (int64_t i = 0; !status && i < d->count; i++) {
+        char name[PACK_NAME];
+        snprintf(name, sizeof name, "deal.points.%lld", (long long)i);
+        if (contents || d->unit[i].state == (double)DEAL_OVER)
+            status = declare_points(pack, name, &d->points[i], contents, err);
+        snprintf(name, sizeof name, "deal.unit.%lld", (long long)i);
+        if (!status)
+            status = declare_parked(pack, name, &d->parked[i], contents, err);
+    }
+    return status;
+}
+
+/* Of the unit that this rank has, in a pack of its own or in that of all. */
+static enum status declare_own(struct deal *d, struct method_run *run, bool parked, struct pack *pack, struct error *err)
+{
+    enum status status = d->table->declare(run, parked, pack, err);
+    void *at;
+    size_t bytes;
+    for (int part = 0; !status && parked && (bytes = d->table->kept(run, d->now, part, &at)) > 0; part++) {
+        const uint64_t shape[1] = {bytes};
+        char name[PACK_NAME];
+        snprintf(name, sizeof name, "deal.kept.%d", part);
+        status = pack_add(pack, PACK_STATE, PACK_U8, name, 1, shape, at, err);
+    }
+    return status;
+}
+
+static bool sound_points(const struct deal *d, const struct deal_points *points)
+{
+    for (size_t i = 0; i < points->count; i++) {
+        const struct deal_point *p = &points->list[i];
+        if (!(p->metric >= 0 && p->metric < (double)d->table->method->metric_count && p->metric == floor(p->metric) && p->seen >= 0 &&
+              p->seen <= CONFIG_INT_MAX))
+            return false;
+    }
+    return true;
+}
+
+static bool sound_unit(const struct deal_unit *u)
+{
+    return (u->state == DEAL_AHEAD || u->state == DEAL_UNDER_WAY || u->state == DEAL_OVER) && u->stage >= 0 && u->stage < 100 &&
+           u->work >= 0 && u->work <= CONFIG_INT_MAX && u->seen >= 0 && u->seen <= CONFIG_INT_MAX && u->weight >= 0;
+}
+
+/* What comes from a stream is not trusted where it selects memory or work. */
+static bool sound(const struct deal *d, bool done)
+{
+    int64_t over = 0;
+    if (d->at < 0 || d->at > d->count || d->seen_before < 0 || d->shown < 0 || d->shown >= d->count)
+        return false;
+    for (int64_t i = 0; i < d->count; i++) {
+        const struct deal_unit *u = &d->unit[i];
+        bool away = u->state == DEAL_UNDER_WAY && i != d->shown;
+        if (!sound_unit(u) || (d->parked[i].size > 0) != away || !sound_points(d, &d->points[i]))
+            return false;
+        over += i == over && u->state == DEAL_OVER;
+    }
+    return d->at == over && done == (over == d->count) && (done || d->unit[d->shown].state == DEAL_UNDER_WAY);
+}
+
+/* ---- a unit by itself ------------------------------------------------------------------------------------ */
+
+enum status deal_append(void *context, const void *bytes, size_t count, struct error *err)
+{
+    buf_append(context, bytes, count);
+    return buf_status(context, "a unit of work", err);
+}
+
+static enum status read_parked(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+{
+    const struct buf *from = context;
+    if (offset > from->size || count > from->size - offset)
+        return error_set(err, STATUS_CORRUPT, NULL, "a unit of work ends early");
+    memcpy(bytes, from->data + offset, count);
+    return STATUS_OK;
+}
+
+enum status deal_park(struct deal *d, struct method_run *run, struct buf *to, struct error *err)
+{
+    const struct pack_writer writer = {to, deal_append};
+    struct pack *pack = NULL;
+    buf_close(to);
+    buf_init(to, SIZE_MAX);
+    enum status status = d->table->check(run, err);
+    if (!status)
+        status = pack_create(&pack, err);
+    if (!status)
+        status = declare_own(d, run, true, pack, err);
+    if (!status)
+        status = pack_add_i64(pack, "deal.stage_work", &d->stage_work, err);
+    if (!status)
+        status = declare_points(pack, "deal.points", &d->points[d->now], NULL, err);
+    if (!status)
+        status = pack_write(pack, &writer, err);
+    pack_destroy(pack);
+    return status;
+}
+
+enum status deal_resume(struct deal *d, struct method_run *run, int64_t unit, const struct buf *from, struct error *err)
+{
+    const struct pack_reader reader = {(void *)(uintptr_t)from, from->size, read_parked};
+    struct pack *pack = NULL;
+    struct contents contents = {0};
+    d->now = unit;
+    enum status status = d->table->ready(run, unit, &reader, err);
+    if (!status)
+        status = pack_contents(&reader, &contents.list, &contents.count, err);
+    if (!status)
+        status = pack_create(&pack, err);
+    if (!status)
+        status = declare_own(d, run, true, pack, err);
+    if (!status)
+        status = pack_add_i64(pack, "deal.stage_work", &d->stage_work, err);
+    if (!status)
+        status = declare_points(pack, "deal.points", &d->points[unit], &contents, err);
+    if (!status)
+        status = pack_read(pack, &reader, PACK_ALL, err);
+    if (!status)
+        status = d->table->loaded(run, err);
+    if (!status && !sound_points(d, &d->points[unit]))
+        status = error_set(err, STATUS_CORRUPT, NULL, "what a %s has measured makes no sense", d->table->unit);
+    pack_destroy(pack);
+    free(contents.list);
+    return status;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------- */
+
+enum status deal_pass(struct comm *comm, int root, const struct buf *from, const struct pack_writer *to, struct error *err)
+{
+    bool mine = comm_rank(comm) == root;
+    uint64_t size = mine ? from->size : 0;
+    struct error own = {0};
+    enum status written = STATUS_OK, status = comm_broadcast(comm, &size, sizeof size, root, err);
+    if (status)
+        return status;
+    char *block = malloc(BLOCK);
+    status = deal_agree(comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a unit of work"), err);
+    for (uint64_t at = 0; !status && at < size; at += BLOCK) {
+        size_t count = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
+        if (mine)
+            memcpy(block, from->data + at, count);
+        status = comm_broadcast(comm, block, count, root, err);
+        if (!status && !written && to)
+            written = to->write(to->context, block, count, &own);
+    }
+    free(block);
+    if (status)
+        return status;
+    if (written)
+        *err = own;
+    return deal_agree(comm, written, err);
+}
+
+/* The units of other ranks come to the one whose unit is shown. */
+static enum status collect(struct deal *d, struct method_run *run, struct comm *comm, int shown, struct error *err)
+{
+    struct buf own;
+    buf_init(&own, SIZE_MAX);
+    bool away = d->now >= 0 && comm_rank(comm) != shown;
+    enum status status = deal_agree(comm, away ? deal_park(d, run, &own, err) : STATUS_OK, err);
+    for (int r = 0; !status && r < comm_size(comm); r++) {
+        if (d->has[r] < 0 || r == shown)
+            continue;
+        struct buf *kept = &d->parked[d->has[r]];
+        buf_close(kept);
+        buf_init(kept, SIZE_MAX);
+        status = deal_pass(comm, r, &own, comm_rank(comm) == shown ? &(struct pack_writer){kept, deal_append} : NULL, err);
+    }
+    buf_close(&own);
+    return status;
+}
+
+static enum status write_whole(struct deal *d, struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
+{
+    struct pack *pack = NULL;
+    enum status status = d->table->check(run, err);
+    if (!status)
+        status = pack_create(&pack, err);
+    if (!status)
+        status = declare_own(d, run, false, pack, err);
+    if (!status)
+        status = d->table->share(run, false, pack, err);
+    if (!status)
+        status = pack_add_i64(pack, "deal.stage_work", &d->stage_work, err);
+    if (!status)
+        status = declare_points(pack, "deal.points", &d->points[d->now], NULL, err);
+    if (!status)
+        status = declare_table(d, pack, NULL, err);
+    if (!status)
+        status = pack_write(pack, to, err);
+    if (!status)
+        *bytes = pack_bytes(pack);
+    pack_destroy(pack);
+    return status;
+}
+
+enum status deal_save(struct deal *d, struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
+{
+    struct comm *comm = deal_apart(d);
+    if (!comm)
+        return write_whole(d, run, to, bytes, err);
+    int shown = 0;
+    struct buf whole;
+    buf_init(&whole, SIZE_MAX);
+    while (d->has[shown] != d->shown)
+        shown++;
+    bool mine = comm_rank(comm) == shown;
+    enum status status = collect(d, run, comm, shown, err);
+    if (!status)
+        status = deal_agree(comm, mine ? write_whole(d, run, &(struct pack_writer){&whole, deal_append}, bytes, err) : STATUS_OK, err);
+    for (int r = 0; r < comm_size(comm); r++)
+        if (d->has[r] >= 0)
+            buf_close(&d->parked[d->has[r]]);
+    if (!status)
+        status = comm_broadcast(comm, bytes, sizeof *bytes, shown, err);
+    if (!status)
+        status = deal_pass(comm, shown, &whole, to, err);
+    buf_close(&whole);
+    return status;
+}
+
+/* Checkpoints of before units were dealt: one is under way, those before it are over. Whose samples were whose is not known. */
+static bool fill_in(struct deal *d, struct method_run *run)
+{
+    int64_t now = d->table->old(run);
+    bool done = d->table->done(run);
+    if (now < 0 || now >= d->count || (done && now != d->count - 1))
+        return false;
+    d->shown = d->now = now;
+    d->at = done ? d->count : now;
+    d->seen_before = 0;
+    for (int64_t i = 0; i < now; i++) {
+        d->unit[i].state = DEAL_OVER;
+        d->unit[i].fraction = 1;
+        d->unit[i].left = d->unit[i].training = 0;
+        d->seen_before += (int64_t)d->unit[i].seen;
+    }
+    d->over = done;
+    deal_look(d, run);
+    d->over = false;
+    d->stage_work = deal_work(d);
+    d->seen_before += done ? (int64_t)d->unit[now].seen : 0;
+    return true;
+}
+
+static enum status read_whole(struct deal *d, struct method_run *run, const struct pack_reader *from, const struct contents *contents,
+                              struct deal_points *points, struct error *err)
+{
+    struct pack *pack = NULL;
+    bool old = !find(contents, "deal.units");
+    enum status status = d->table->ready(run, -1, from, err);
+    if (!status)
+        status = pack_create(&pack, err);
+    if (!status)
+        status = declare_own(d, run, false, pack, err);
+    if (!status)
+        status = d->table->share(run, old, pack, err);
+    if (!status && !old)
+        status = pack_add_i64(pack, "deal.stage_work", &d->stage_work, err);
+    if (!status && !old)
+        status = declare_points(pack, "deal.points", points, contents, err);
+    if (!status && !old)
+        status = declare_table(d, pack, contents, err);
+    if (!status)
+        status = pack_read(pack, from, PACK_ALL, err);
+    pack_destroy(pack);
+    if (!status)
+        status = d->table->loaded(run, err);
+    bool sense = status || !old || fill_in(d, run);
+    return status || (sense && sound(d, d->table->done(run)) && sound_points(d, points))
+               ? status
+               : error_set(err, STATUS_CORRUPT, NULL, "what the checkpoint says of each %s makes no sense", d->table->unit);
+}
+
+enum status deal_load(struct deal *d, struct method_run *run, const struct pack_reader *from, struct error *err)
+{
+    struct contents contents = {0};
+    struct deal_points points = {0}; /* of the unit that is shown: which one is known once it is read */
+    enum status status = pack_contents(from, &contents.list, &contents.count, err);
+    d->now = -1;
+    if (!status)
+        status = read_whole(d, run, from, &contents, &points, err);
+    if (!status) {
+        d->now = d->shown;
+        d->loaded = true;
+        d->table->show(run, d->now);
+        points_close(&d->points[d->now]);
+        d->points[d->now] = points;
+        points = (struct deal_points){0};
+    }
+    points_close(&points);
+    free(contents.list);
+    return status;
+}
