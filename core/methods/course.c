@@ -28,7 +28,7 @@ enum status course_step(const struct course *course, struct method_run *run, enu
             break;
         if (seen / every != *course->seen / every)
             *wish = METHOD_CHECKPOINT;
-        if (*wish != METHOD_CONTINUE || ranks || now_seconds() >= end)
+        if (*wish != METHOD_CONTINUE || ranks || (course->rests && course->rests(run)) || now_seconds() >= end)
             return status;
     }
     if (!status)

@@ -11,6 +11,7 @@ struct course {
     int64_t checkpoint_every;
     const int64_t *phase; /* which work() may change */
     int64_t done;         /* the phase in which nothing is left */
+    bool (*rests)(const struct method_run *run); /* whether work() has come to where the step ends; NULL: it never does */
 };
 
 /* For a method's step(): works until the run is done, a checkpoint is due or the time is over. */

@@ -42,11 +42,12 @@ enum status deal_agree(struct comm *comm, enum status mine, struct error *err)
     return status;
 }
 
-enum status deal_open(struct deal *d, const struct deal_table *table, const struct method_env *env, struct comm *comm, int64_t count,
-                      struct method_run *run, struct error *err)
+enum status deal_open(struct deal *d, const struct deal_table *table, const struct method *method, const struct method_env *env,
+                      struct comm *comm, int64_t count, struct method_run *run, struct error *err)
 {
     size_t n = (size_t)count;
     d->table = table;
+    d->method = method;
     d->env = env;
     d->comm = comm;
     d->count = count;
@@ -142,7 +143,7 @@ void deal_progress(const struct deal *d, const struct method_run *run, struct me
 void deal_metric(struct deal *d, const char *name, int64_t seen, double value)
 {
     struct deal_points *points = &d->points[d->now];
-    const struct method *method = d->table->method;
+    const struct method *method = d->method;
     size_t number = 0;
     while (number < method->metric_count && strcmp(method->metrics[number].name, name) != 0)
         number++;
@@ -175,7 +176,7 @@ static void tell(struct deal *d, int64_t unit)
     struct deal_points *points = &d->points[unit];
     for (size_t i = 0; i < points->count && d->env->metric; i++) {
         const struct deal_point *p = &points->list[i];
-        d->env->metric(d->env->context, d->table->method->metrics[(size_t)p->metric].name, d->seen_before + (int64_t)p->seen, p->value);
+        d->env->metric(d->env->context, d->method->metrics[(size_t)p->metric].name, d->seen_before + (int64_t)p->seen, p->value);
     }
     points->count = 0;
 }

@@ -50,8 +50,7 @@ struct deal_points {
 };
 
 struct deal_table {
-    const struct method *method; /* of the series */
-    const char *unit;            /* "seed" */
+    const char *unit; /* "seed" */
     const char *(*stage)(int64_t stage);
 
     /* A unit that nobody has begun: weight, left, and where it will begin. */
@@ -78,14 +77,15 @@ struct deal_table {
     /* Loading: what a unit (-1: the one shown, whichever it is) needs before its entries are declared, and after they are read. */
     enum status (*ready)(struct method_run *run, int64_t unit, const struct pack_reader *from, struct error *err);
     enum status (*loaded)(struct method_run *run, struct error *err);
-    /* The number of the unit that a whole checkpoint shows, once it is known. */
-    void (*show)(struct method_run *run, int64_t unit);
+    /* The number of the unit that a whole checkpoint shows, once it is known. False: what was read is of another. */
+    bool (*show)(struct method_run *run, int64_t unit);
     /* A checkpoint of before units were dealt: the unit under way (after the last, the last) by what was read, -1: it makes no sense. */
     int64_t (*old)(struct method_run *run);
 };
 
 struct deal {
     const struct deal_table *table;
+    const struct method *method;  /* of the series */
     const struct method_env *env; /* the run's */
     struct comm *comm;            /* all ranks */
     int64_t count;                /* units; 0: nothing is dealt */
@@ -112,8 +112,8 @@ struct deal {
 
 /* In create(), when the configuration is there: the run has unit 0. env stays valid; its comm is used here alone, so that a unit's
  * computation must not see it. */
-enum status deal_open(struct deal *deal, const struct deal_table *table, const struct method_env *env, struct comm *comm, int64_t count,
-                      struct method_run *run, struct error *err);
+enum status deal_open(struct deal *deal, const struct deal_table *table, const struct method *method, const struct method_env *env,
+                      struct comm *comm, int64_t count, struct method_run *run, struct error *err);
 void deal_close(struct deal *deal); /* also of zeros */
 
 /* These are for a method's functions of the same names. */

@@ -131,7 +131,7 @@ static bool sound_points(const struct deal *d, const struct deal_points *points)
 {
     for (size_t i = 0; i < points->count; i++) {
         const struct deal_point *p = &points->list[i];
-        if (!(p->metric >= 0 && p->metric < (double)d->table->method->metric_count && p->metric == floor(p->metric) && p->seen >= 0 &&
+        if (!(p->metric >= 0 && p->metric < (double)d->method->metric_count && p->metric == floor(p->metric) && p->seen >= 0 &&
               p->seen <= CONFIG_INT_MAX))
             return false;
     }
@@ -386,7 +386,10 @@ enum status deal_load(struct deal *d, struct method_run *run, const struct pack_
     if (!status) {
         d->now = d->shown;
         d->loaded = true;
-        d->table->show(run, d->now);
+        if (!d->table->show(run, d->now))
+            status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another %s", d->table->unit);
+    }
+    if (!status) {
         points_close(&d->points[d->now]);
         d->points[d->now] = points;
         points = (struct deal_points){0};

@@ -6,6 +6,8 @@
 
 #include "core/methods/course.h"
 
+static const struct deal_table cases; /* below */
+
 /* ---- beginning and end ---------------------------------------------------------------------------------- */
 
 static void begin_case(struct method_run *run)
@@ -30,6 +32,16 @@ enum status walk_create(struct method_run *run, const struct walk_table *table, 
         return status;
     }
     begin_case(run);
+    if (w->count > 1) {
+        w->env.comm = NULL;
+        if (comm_size(env->comm) > 1 && env->step_seconds <= 0)
+            w->env.step_seconds = DEAL_SECONDS;
+        status = deal_open(&w->deal, &cases, table->method, &w->env, env->comm, w->count, run, err);
+    }
+    if (status) {
+        walk_destroy(run);
+        return status;
+    }
     *out = run;
     return STATUS_OK;
 }
@@ -59,6 +71,7 @@ void walk_destroy(struct method_run *run)
     if (!run)
         return;
     walk_of(run)->table->close(run);
+    deal_close(&walk_of(run)->deal);
     free(walk_of(run)->cases);
     free(walk_of(run)->outcomes);
     free(run);
@@ -66,11 +79,27 @@ void walk_destroy(struct method_run *run)
 
 /* ---- steps ---------------------------------------------------------------------------------------------- */
 
-void walk_metric(const struct method_run *run, const char *name, double value)
+/* Whether the case at hand is one of several that are dealt; an evaluation of a model is not. */
+static bool dealt(const struct walk *w)
 {
-    const struct walk *w = walk_in(run);
-    if (w->env.metric && isfinite(value))
+    return w->deal.count > 0 && !w->alone;
+}
+
+void walk_metric(struct method_run *run, const char *name, double value)
+{
+    struct walk *w = walk_of(run);
+    if (!isfinite(value))
+        return;
+    if (dealt(w))
+        deal_metric(&w->deal, name, w->seen, value);
+    else if (w->env.metric)
         w->env.metric(w->env.context, name, w->seen, value);
+}
+
+static enum status finish(struct method_run *run, struct error *err)
+{
+    walk_of(run)->phase = WALK_DONE;
+    return walk_of(run)->table->finish(run, err);
 }
 
 static enum status evaluate(struct method_run *run, struct error *err)
@@ -83,13 +112,11 @@ static enum status evaluate(struct method_run *run, struct error *err)
     const double *row = (const double *)w->outcomes + w->at * w->columns;
     for (const struct walk_metric *m = w->table->metrics; m->name; m++)
         walk_metric(run, m->name, row[m->column]);
-    if (!w->alone && w->at + 1 < w->count) {
-        w->at++;
-        begin_case(run);
+    if (dealt(w)) {
+        w->deal.over = true;
         return STATUS_OK;
     }
-    w->phase = WALK_DONE;
-    return w->table->finish(run, err);
+    return finish(run, err);
 }
 
 /* One update, or one piece of an evaluation. */
@@ -101,14 +128,28 @@ static enum status work(struct method_run *run, struct error *err)
         return status;
     if (w->phase == WALK_TRAIN && w->table->trained(run))
         w->phase = WALK_EVALUATE;
+    w->deal.waits = w->phase == WALK_EVALUATE && dealt(w) && deal_must_wait(&w->deal);
+    if (w->deal.waits)
+        return STATUS_OK;
     return w->phase == WALK_TRAIN ? w->table->update(run, err) : evaluate(run, err);
+}
+
+static bool rests(const struct method_run *run)
+{
+    return walk_in(run)->deal.over || walk_in(run)->deal.waits;
+}
+
+static enum status stretch(struct method_run *run, enum method_wish *wish, struct error *err)
+{
+    const struct walk *w = walk_of(run);
+    const struct course course = {work, &w->env, &w->seen, w->checkpoint_every, &w->phase, WALK_DONE, rests};
+    return course_step(&course, run, wish, err);
 }
 
 enum status walk_step(struct method_run *run, enum method_wish *wish, struct error *err)
 {
-    const struct walk *w = walk_of(run);
-    const struct course course = {work, &w->env, &w->seen, w->checkpoint_every, &w->phase, WALK_DONE};
-    return course_step(&course, run, wish, err);
+    struct walk *w = walk_of(run);
+    return dealt(w) ? deal_step(&w->deal, run, wish, err) : stretch(run, wish, err);
 }
 
 enum status walk_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
@@ -126,18 +167,25 @@ enum status walk_begin_evaluation(struct method_run *run, const struct method_ev
     return STATUS_OK;
 }
 
-void walk_tell(const struct method_run *run, double fraction, struct method_progress *out)
+static const char *stage_of(int64_t phase)
 {
     static const char *const stages[] = {"training", "evaluating", "done"};
+    return stages[phase];
+}
+
+static double part_of(const struct method_run *run)
+{
     const struct walk *w = walk_in(run);
-    course_progress(w->phase == WALK_DONE ? 1 : fraction, w->work, w->seen, stages[w->phase], out);
+    return w->opened == w->at ? fmin(w->table->part(run), 1) : 0;
 }
 
 void walk_progress(const struct method_run *run, struct method_progress *out)
 {
     const struct walk *w = walk_in(run);
-    double part = w->opened == w->at ? fmin(w->table->part(run), 1) : 0;
-    walk_tell(run, ((double)w->at + part) / w->count, out);
+    if (dealt(w))
+        deal_progress(&w->deal, run, out);
+    else
+        course_progress(w->phase == WALK_DONE ? 1 : part_of(run), w->work, w->seen, stage_of(w->phase), out);
 }
 
 /* ---- checkpoints ---------------------------------------------------------------------------------------- */
@@ -177,7 +225,7 @@ static enum status declare(void *run, struct pack *pack, struct error *err)
 {
     static const enum pack_role roles[] = {PACK_WEIGHT, PACK_OPTIMISER, PACK_STATE};
     struct walk *w = walk_of(run);
-    const uint64_t table[4] = {(uint64_t)w->count, (uint64_t)w->columns}, digest[4] = {HASH_BYTES};
+    const uint64_t digest[1] = {HASH_BYTES};
     enum status status = STATUS_OK;
     for (size_t r = 0; !status && r < sizeof roles / sizeof roles[0]; r++)
         status = w->table->arrays(run, roles[r], pack, err);
@@ -187,17 +235,40 @@ static enum status declare(void *run, struct pack *pack, struct error *err)
         status = add_numbers(run, w->table->numbers, false, pack, err);
     if (!status && w->reads)
         status = pack_add(pack, PACK_STATE, PACK_U8, "run.data", 1, digest, w->trained_on, err);
-    return status ? status : pack_add(pack, PACK_STATE, PACK_F64, "run.outcomes", 2, table, w->outcomes, err);
+    return status;
 }
 
-enum status walk_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
+static enum status declare_outcomes(struct method_run *run, bool old, struct pack *pack, struct error *err)
+{
+    struct walk *w = walk_of(run);
+    const uint64_t table[2] = {(uint64_t)w->count, (uint64_t)w->columns};
+    (void)old;
+    return pack_add(pack, PACK_STATE, PACK_F64, "run.outcomes", 2, table, w->outcomes, err);
+}
+
+static enum status declare_all(void *run, struct pack *pack, struct error *err)
+{
+    enum status status = declare(run, pack, err);
+    return status ? status : declare_outcomes(run, false, pack, err);
+}
+
+static enum status check(struct method_run *run, struct error *err)
 {
     struct walk *w = walk_of(run);
     enum status status = w->table->open(run, err);
     if (!status)
         status = w->table->check(run, err);
     memcpy(w->trained_on, w->data, sizeof w->data);
-    return status ? status : pack_save(declare, run, to, bytes, err);
+    return status;
+}
+
+enum status walk_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
+{
+    struct walk *w = walk_of(run);
+    if (w->deal.count > 0)
+        return deal_save(&w->deal, run, to, bytes, err);
+    enum status status = check(run, err);
+    return status ? status : pack_save(declare_all, run, to, bytes, err);
 }
 
 /* What is opened is checked first: what comes from a stream is not trusted where it selects memory or work. */
@@ -212,26 +283,40 @@ static enum status read_position(struct method_run *run, const struct pack_reade
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another list of cases");
 }
 
-enum status walk_load(struct method_run *run, const struct pack_reader *from, struct error *err)
+static enum status ready(struct method_run *run, int64_t unit, const struct pack_reader *from, struct error *err)
+{
+    struct walk *w = walk_of(run);
+    enum status status = read_position(run, from, err);
+    w->opened = -1;
+    if (!status && unit >= 0 && w->at != unit)
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another case");
+    return status ? status : w->table->open(run, err);
+}
+
+static enum status loaded(struct method_run *run, struct error *err)
 {
     struct walk *w = walk_of(run);
     bool sound = true;
-    enum status status = read_position(run, from, err);
-    w->opened = -1;
-    if (!status)
-        status = w->table->open(run, err);
-    if (!status)
-        status = pack_load(declare, run, from, PACK_ALL, err);
-    if (!status && w->reads && memcmp(w->trained_on, w->data, sizeof w->data) != 0)
-        status =
-            error_set(err, STATUS_CONFLICT, NULL, "the data set is not the one that the checkpoint was trained on");
-    if (!status)
-        status = w->table->loaded(run, &sound, err);
+    enum status status =
+        w->reads && memcmp(w->trained_on, w->data, sizeof w->data) != 0
+            ? error_set(err, STATUS_CONFLICT, NULL, "the data set is not the one that the checkpoint was trained on")
+            : w->table->loaded(run, &sound, err);
     if (status)
         return status;
     return sound && w->seen >= 0 && w->work >= 0
                ? STATUS_OK
                : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
+}
+
+enum status walk_load(struct method_run *run, const struct pack_reader *from, struct error *err)
+{
+    struct walk *w = walk_of(run);
+    if (w->deal.count > 0)
+        return deal_load(&w->deal, run, from, err);
+    enum status status = ready(run, -1, from, err);
+    if (!status)
+        status = pack_load(declare_all, run, from, PACK_ALL, err);
+    return status ? status : loaded(run, err);
 }
 
 enum status walk_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err)
@@ -242,3 +327,73 @@ enum status walk_warm_start(struct method_run *run, const struct pack_reader *fr
     enum status status = w->table->open(run, err);
     return status ? status : pack_load(declare, run, from, 1u << PACK_WEIGHT, err);
 }
+
+/* ---- cases as units that are dealt to ranks --------------------------------------------------------------- */
+
+static void ahead(const struct method_run *run, int64_t at, struct deal_unit *out)
+{
+    const struct walk_table *table = walk_in(run)->table;
+    *out = (struct deal_unit){.training = 1, .left = NAN, .weight = table->weight ? table->weight(run, (int)at) : 1, .density = NAN,
+                              .target = NAN, .accuracy = NAN};
+}
+
+static void stands(const struct method_run *run, struct deal_unit *out)
+{
+    const struct walk *w = walk_in(run);
+    out->stage = (double)w->phase;
+    out->training = 1;
+    out->work = (double)w->work;
+    out->seen = (double)w->seen;
+    out->fraction = part_of(run);
+    out->left = out->density = out->target = out->accuracy = NAN;
+}
+
+static enum status begin_unit(struct method_run *run, int64_t at, struct error *err)
+{
+    struct walk *w = walk_of(run);
+    (void)err;
+    w->at = at;
+    w->seen = w->work = 0;
+    w->loss_sum = 0;
+    w->opened = -1;
+    begin_case(run);
+    return STATUS_OK;
+}
+
+static size_t kept(struct method_run *run, int64_t at, int part, void **out)
+{
+    struct walk *w = walk_of(run);
+    *out = (double *)w->outcomes + at * w->columns;
+    return part == 0 ? (size_t)w->columns * sizeof(double) : 0;
+}
+
+static void in_step(struct method_run *run) { walk_of(run)->env.step_seconds = 1e-9; }
+static bool done(const struct method_run *run) { return walk_in(run)->phase == WALK_DONE; }
+static bool show(struct method_run *run, int64_t at) { return walk_of(run)->at == at; }
+static int64_t old_case(struct method_run *run) { return walk_of(run)->at; }
+
+static enum status declare_unit(struct method_run *run, bool parked, struct pack *pack, struct error *err)
+{
+    (void)parked;
+    return declare(run, pack, err);
+}
+
+static const struct deal_table cases = {
+    .unit = "case",
+    .stage = stage_of,
+    .ahead = ahead,
+    .stands = stands,
+    .begin = begin_unit,
+    .stretch = stretch,
+    .kept = kept,
+    .in_step = in_step,
+    .finish = finish,
+    .done = done,
+    .check = check,
+    .declare = declare_unit,
+    .share = declare_outcomes,
+    .ready = ready,
+    .loaded = loaded,
+    .show = show,
+    .old = old_case,
+};

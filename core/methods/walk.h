@@ -5,11 +5,14 @@
  *   for each case:  TRAIN --> EVALUATE --> next case
  *   after the last: DONE, with the last case's model still there
  *
+ * Ranks share a single case as the method likes. Of several, each takes whole ones (core/methods/deal.h): a case sees no ranks.
+ *
  * A `struct method_run` of such a method begins with a `struct walk`. */
 #ifndef MOTIF_CORE_METHODS_WALK_H
 #define MOTIF_CORE_METHODS_WALK_H
 
 #include "core/base/hash.h"
+#include "core/methods/deal.h"
 #include "core/methods/method.h"
 
 enum walk_phase { WALK_TRAIN, WALK_EVALUATE, WALK_DONE };
@@ -32,6 +35,7 @@ struct walk_metric {
 };
 
 struct walk_table {
+    const struct method *method;
     const struct walk_number *numbers;   /* beside those of struct walk; ends with a name NULL */
     const struct walk_metric *metrics;   /* likewise */
     int64_t least_samples, most_samples; /* that an evaluation may ask for */
@@ -47,8 +51,8 @@ struct walk_table {
     enum status (*evaluate)(struct method_run *run, bool *done, struct error *err);
     enum status (*finish)(struct method_run *run, struct error *err); /* after the last case: artifacts */
     void (*begin_evaluation)(struct method_run *run);                 /* NULL: nothing more to do */
-    double (*part)(
-        const struct method_run *run); /* share of the open case that is done. NULL: has a progress() of its own */
+    double (*part)(const struct method_run *run);            /* share of the open case that is done */
+    double (*weight)(const struct method_run *run, int at);  /* a case's share of the work, in any measure. NULL: all have the same */
 
     enum status (*arrays)(struct method_run *run, enum pack_role role, struct pack *pack, struct error *err);
     enum status (*check)(const struct method_run *run, struct error *err); /* before weights are saved */
@@ -60,14 +64,15 @@ struct walk_table {
 
 struct walk {
     const struct walk_table *table;
-    struct method_env env;
+    struct method_env env; /* its comm: NULL where cases are dealt to ranks */
+    struct deal deal;      /* of several cases */
     int64_t checkpoint_every; /* samples */
     void *cases, *outcomes;   /* [count], as the method knows them; outcomes are rows of doubles */
     int count, columns;
     int opened; /* case; -1: none */
     /* Saved. */
     int64_t phase, at;
-    int64_t seen, work;                                 /* of the run: samples; updates */
+    int64_t seen, work;                                 /* of the case: samples; updates */
     int64_t alone, evaluation_seed, evaluation_samples; /* alone: evaluate the open case and end */
     double loss_sum;                                    /* since the last metric */
     /* Of a data set that is read: as it is, and as checkpoints have it (what they were trained on). */
@@ -94,10 +99,8 @@ enum status walk_warm_start(struct method_run *run, const struct pack_reader *fr
 enum status walk_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err);
 void walk_progress(const struct method_run *run, struct method_progress *out);
 
-/* For a progress() of the method's own. */
-void walk_tell(const struct method_run *run, double fraction, struct method_progress *out);
 /* A value that is not finite is left out. */
-void walk_metric(const struct method_run *run, const char *name, double value);
+void walk_metric(struct method_run *run, const char *name, double value);
 
 static inline struct walk *walk_of(struct method_run *run)
 {

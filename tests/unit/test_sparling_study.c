@@ -1,7 +1,6 @@
 /* A study is its seeds, and the same study on any number of ranks (which are threads here): each seed the run that a job of it alone
  * would be, series in the order of seeds, checkpoints that any number of ranks goes on with. */
 #include <math.h>
-#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,12 +12,11 @@
 
 #include "core/methods/sparling/run_int.h"
 #include "core/methods/sparling/sparling.h"
-#include "tests/support/assert_ok.h"
-#include "tests/support/run_host.h"
+#include "tests/support/crew.h"
 
 static const struct method *const method = &sparling_method;
 
-enum { RANKS = 6, SEEDS = 4, FIRST = 7, POINTS = 4096, FILES = 16 };
+enum { RANKS = 6, SEEDS = 4, FIRST = 7 };
 
 /* Stages end whenever anything at all is read rightly, at different times for each seed. */
 static const struct config_setting tiny[] = {
@@ -38,145 +36,6 @@ static void configure(struct sparling_config *config, const struct config_settin
     assert_ok(config_apply(&sparling_config_table, config, tiny, err));
     if (more)
         assert_ok(config_apply(&sparling_config_table, config, more, err));
-}
-
-/* What rank 0 was told: all but speeds. */
-struct story {
-    struct {
-        char name[24];
-        int64_t samples;
-        double value;
-    } point[POINTS];
-    int points;
-    char files[FILES][40];
-    int file_count;
-};
-
-static void hear(void *watcher, const char *name, int64_t step, double value)
-{
-    struct story *story = watcher;
-    if (strcmp(name, "samples_per_second") == 0 || story->points == POINTS)
-        return;
-    snprintf(story->point[story->points].name, sizeof story->point[0].name, "%s", name);
-    story->point[story->points].samples = step;
-    story->point[story->points++].value = value;
-}
-
-static void keep(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count)
-{
-    struct story *story = watcher;
-    if (story->file_count < FILES)
-        snprintf(story->files[story->file_count++], sizeof story->files[0], "%s", name);
-}
-
-static bool has_file(const struct story *story, const char *name)
-{
-    for (int i = 0; i < story->file_count; i++)
-        if (strcmp(story->files[i], name) == 0)
-            return true;
-    return false;
-}
-
-struct rank {
-    pthread_t thread;
-    const struct sparling_config *config;
-    struct comm *comm;
-    struct host_bytes *from; /* what to begin with; NULL: nothing */
-    int64_t until;           /* updates of all seeds together; 0: the end */
-    struct run_host host;
-    struct method_run *run;
-    struct story *story;
-    struct host_bytes saved;
-    struct method_progress progress;
-    enum status status;
-    struct error error;
-};
-
-static void *work(void *context)
-{
-    struct rank *r = context;
-    enum method_wish wish = METHOD_CONTINUE;
-    struct error *err = &r->error;
-    enum status status = host_open(&r->host, 1, NULL, err);
-    r->host.watcher = r->story;
-    r->host.metric = r->story ? hear : NULL;
-    r->host.artifact = r->story ? keep : NULL;
-    r->host.env.comm = r->comm;
-    r->host.env.step_seconds = 1e-9 + 3e-3 * comm_rank(r->comm); /* ranks are not equally far on */
-    if (!status)
-        status = method->create(r->config, &r->host.env, &r->run, err);
-    if (!status && r->from) {
-        struct pack_reader reader = host_reader(r->from);
-        status = method->load(r->run, &reader, err);
-    }
-    if (!status)
-        method->progress(r->run, &r->progress);
-    while (!status && wish != METHOD_DONE && (r->until == 0 || r->progress.step < r->until)) {
-        struct method_progress before = r->progress;
-        status = host_step(&r->host, method, r->run, &wish, err);
-        method->progress(r->run, &r->progress);
-        if (!status && (r->progress.samples < before.samples || r->progress.step < before.step))
-            status = error_set(err, STATUS_INTERNAL, NULL, "progress goes back");
-    }
-    if (!status)
-        status = host_save(method, r->run, &r->saved, err);
-    r->status = status;
-    if (status && r->comm)
-        comm_threads_leave(r->comm);
-    return NULL;
-}
-
-/* A study on ranks: [ranks], to be closed. */
-static struct rank *study_of(const struct sparling_config *config, int ranks, struct host_bytes *from, int64_t until, struct story *story)
-{
-    struct rank *all = calloc((size_t)ranks, sizeof *all);
-    struct comm *comms[RANKS];
-    assert_non_null(all);
-    assert_ok(comm_threads_create(ranks, comms, err));
-    for (int i = 0; i < ranks; i++) {
-        all[i].config = config;
-        all[i].comm = comms[i];
-        all[i].until = until;
-        all[i].from = from;
-        all[i].story = i == 0 ? story : NULL;
-        assert_int_equal(pthread_create(&all[i].thread, NULL, work, &all[i]), 0);
-    }
-    for (int i = 0; i < ranks; i++)
-        pthread_join(all[i].thread, NULL);
-    comm_threads_destroy(comms);
-    return all;
-}
-
-static void close_ranks(struct rank *all, int ranks)
-{
-    for (int i = 0; i < ranks; i++) {
-        method->destroy(all[i].run);
-        host_bytes_close(&all[i].saved);
-        host_close(&all[i].host);
-    }
-    free(all);
-}
-
-static void went_well(const struct rank *all, int ranks)
-{
-    for (int i = 0; i < ranks; i++)
-        if (all[i].status)
-            fail_msg("rank %d of %d: %s", i, ranks, all[i].error.message);
-    for (int i = 1; i < ranks; i++) { /* all write the same */
-        assert_int_equal(all[i].saved.count, all[0].saved.count);
-        assert_memory_equal(all[i].saved.data, all[0].saved.data, all[0].saved.count);
-        assert_int_equal(all[i].progress.step, all[0].progress.step);
-        assert_true(all[i].progress.fraction == all[0].progress.fraction);
-    }
-}
-
-static void same_models(const struct rank *a, const struct rank *b)
-{
-    char first[65], second[65];
-    struct host_bytes one = a->saved, two = b->saved;
-    assert_ok(host_weights_hash(&one, first, err));
-    assert_ok(host_weights_hash(&two, second, err));
-    assert_string_equal(first, second);
 }
 
 static void same_studies(const struct method_run *a, const struct method_run *b)
@@ -202,16 +61,6 @@ static void same_stages(const struct method_run *a, const struct method_run *b)
     }
 }
 
-static void same_stories(const struct story *a, const struct story *b)
-{
-    assert_int_equal(a->points, b->points);
-    for (int i = 0; i < a->points; i++) {
-        assert_string_equal(a->point[i].name, b->point[i].name);
-        assert_int_equal(a->point[i].samples, b->point[i].samples);
-        assert_memory_equal(&a->point[i].value, &b->point[i].value, sizeof(double));
-    }
-}
-
 static const struct config_setting many[] = {{"seeds", "4"}, {NULL, NULL}};
 
 /* ---- tests --------------------------------------------------------------------------------------------------- */
@@ -222,35 +71,35 @@ static void a_study_is_its_seeds(void **state)
     struct story *story = calloc(2, sizeof *story), *own = story + 1;
     assert_non_null(story);
     configure(&config, many);
-    struct rank *study = study_of(&config, 1, NULL, 0, story);
-    went_well(study, 1);
-    assert_true(has_file(story, "study.png") && has_file(story, "study.csv"));
+    struct crew_rank *study = crew_run(method, &config, 1, NULL, 0, story);
+    crew_went_well(study, 1);
+    assert_true(story_has_file(story, "study.png") && story_has_file(story, "study.csv"));
     int64_t samples = 0;
     for (int i = 0; i < SEEDS; i++) {
         char seed[4];
         snprintf(seed, sizeof seed, "%d", FIRST + i);
         memset(own, 0, sizeof *own);
         configure(&single, (const struct config_setting[]){{"seed", seed}, {NULL, NULL}});
-        struct rank *alone = study_of(&single, 1, NULL, 0, own);
-        went_well(alone, 1);
+        struct crew_rank *alone = crew_run(method, &single, 1, NULL, 0, own);
+        crew_went_well(alone, 1);
         const struct study_row *row = &study->run->study.row[i];
         const struct evaluation_row *last = &alone->run->evaluation.row[alone->run->evaluation.rows - 1];
         assert_true(row->seed == FIRST + i);
         assert_true(row->figure[0] == last->fpe && row->figure[1] == last->fne && row->figure[3] == last->e2ee);
         assert_true(row->validation == alone->run->best_accuracy && row->samples == (double)alone->run->samples);
         if (i == SEEDS - 1) {
-            same_models(study, alone);
+            crew_same_weights(study, alone);
             same_stages(study->run, alone->run);
             assert_true(last->checkpoint > 0 && alone->run->evaluation.rows > 1); /* or the test shows little */
         }
         samples += alone->run->samples;
-        close_ranks(alone, 1);
+        crew_close(alone, 1);
     }
     assert_int_equal(study->progress.samples, samples);
     assert_int_equal(study->progress.step, samples / 4);
     for (int i = 1; i < story->points; i++)
         assert_true(story->point[i].samples >= story->point[i - 1].samples);
-    close_ranks(study, 1);
+    crew_close(study, 1);
     free(story);
 }
 
@@ -260,21 +109,21 @@ static void any_number_of_ranks_gives_the_same(void **state)
     struct story *story = calloc(2, sizeof *story);
     assert_non_null(story);
     configure(&config, many);
-    struct rank *one = study_of(&config, 1, NULL, 0, story);
-    went_well(one, 1);
+    struct crew_rank *one = crew_run(method, &config, 1, NULL, 0, story);
+    crew_went_well(one, 1);
     for (int ranks = 2; ranks <= RANKS; ranks += 2) { /* more of them than seeds, too */
         memset(&story[1], 0, sizeof story[1]);
-        struct rank *all = study_of(&config, ranks, NULL, 0, &story[1]);
-        went_well(all, ranks);
-        same_models(one, all);
+        struct crew_rank *all = crew_run(method, &config, ranks, NULL, 0, &story[1]);
+        crew_went_well(all, ranks);
+        crew_same_weights(one, all);
         for (int i = 0; i < ranks; i++) {
             same_studies(one->run, all[i].run);
             same_stages(one->run, all[i].run);
         }
-        same_stories(&story[0], &story[1]);
-        close_ranks(all, ranks);
+        crew_same_stories(&story[0], &story[1]);
+        crew_close(all, ranks);
     }
-    close_ranks(one, 1);
+    crew_close(one, 1);
     free(story);
 }
 
@@ -286,54 +135,38 @@ static void any_number_of_ranks_goes_on(void **state)
     struct story *story = calloc(2, sizeof *story);
     assert_non_null(story);
     configure(&config, many);
-    struct rank *one = study_of(&config, 1, NULL, 0, story);
-    went_well(one, 1);
+    struct crew_rank *one = crew_run(method, &config, 1, NULL, 0, story);
+    crew_went_well(one, 1);
     for (size_t c = 0; c < sizeof courses / sizeof courses[0]; c++) {
         struct host_bytes bytes = {0};
         memset(&story[1], 0, sizeof story[1]);
         bool done = false;
         for (int turn = 0; !done && turn < 40; turn++) {
             int ranks = courses[c][turn % 4];
-            struct rank *all = study_of(&config, ranks, turn > 0 ? &bytes : NULL, 17 * (turn + 1) + 3, &story[1]);
-            went_well(all, ranks);
+            struct crew_rank *all = crew_run(method, &config, ranks, turn > 0 ? &bytes : NULL, 17 * (turn + 1) + 3, &story[1]);
+            crew_went_well(all, ranks);
             host_bytes_close(&bytes);
             bytes = all[0].saved;
             all[0].saved = (struct host_bytes){0};
             done = all[0].run->phase == PHASE_DONE;
-            close_ranks(all, ranks);
+            crew_close(all, ranks);
         }
-        struct rank *all = study_of(&config, 2, &bytes, 0, &story[1]);
-        went_well(all, 2);
-        same_models(one, all);
+        struct crew_rank *all = crew_run(method, &config, 2, &bytes, 0, &story[1]);
+        crew_went_well(all, 2);
+        crew_same_weights(one, all);
         same_studies(one->run, all->run);
-        same_stories(&story[0], &story[1]);
-        close_ranks(all, 2);
+        crew_same_stories(&story[0], &story[1]);
+        crew_close(all, 2);
         host_bytes_close(&bytes);
     }
-    close_ranks(one, 1);
+    crew_close(one, 1);
     free(story);
-}
-
-/* Renames entries in the table of contents. */
-static void rename_entry(struct host_bytes *bytes, const char *from, const char *to)
-{
-    uint32_t entries;
-    memcpy(&entries, bytes->data + 8, sizeof entries);
-    for (uint32_t i = 0; i < entries; i++) {
-        char *name = bytes->data + 24 + (size_t)i * 152;
-        if (strcmp(name, from) == 0) {
-            memset(name, 0, PACK_NAME);
-            memcpy(name, to, strlen(to));
-            return;
-        }
-    }
-    fail_msg("no entry %s", from);
 }
 
 static void of_old(struct host_bytes *bytes)
 {
-    rename_entry(bytes, "deal.units", "deal.sheets");
-    rename_entry(bytes, "deal.at", "study.at");
+    crew_rename_entry(bytes, "deal.units", "deal.sheets");
+    crew_rename_entry(bytes, "deal.at", "study.at");
 }
 
 /* As they were before seeds went to ranks: no table of seeds, what is over told by a count. */
@@ -341,25 +174,25 @@ static void checkpoints_of_old_go_on(void **state)
 {
     struct sparling_config config;
     configure(&config, many);
-    struct rank *one = study_of(&config, 1, NULL, 0, NULL);
-    went_well(one, 1);
+    struct crew_rank *one = crew_run(method, &config, 1, NULL, 0, NULL);
+    crew_went_well(one, 1);
     for (int64_t until = 20; until <= 200; until += 60) {
-        struct rank *part = study_of(&config, 1, NULL, until, NULL);
-        went_well(part, 1);
+        struct crew_rank *part = crew_run(method, &config, 1, NULL, until, NULL);
+        crew_went_well(part, 1);
         of_old(&part->saved);
-        struct rank *rest = study_of(&config, 2, &part->saved, 0, NULL);
-        went_well(rest, 2);
-        same_models(one, rest);
+        struct crew_rank *rest = crew_run(method, &config, 2, &part->saved, 0, NULL);
+        crew_went_well(rest, 2);
+        crew_same_weights(one, rest);
         same_studies(one->run, rest->run);
-        close_ranks(rest, 2);
-        close_ranks(part, 1);
+        crew_close(rest, 2);
+        crew_close(part, 1);
     }
     of_old(&one->saved);
-    struct rank *done = study_of(&config, 3, &one->saved, 0, NULL);
-    went_well(done, 3);
+    struct crew_rank *done = crew_run(method, &config, 3, &one->saved, 0, NULL);
+    crew_went_well(done, 3);
     assert_int_equal(done->run->phase, PHASE_DONE);
-    close_ranks(done, 3);
-    close_ranks(one, 1);
+    crew_close(done, 3);
+    crew_close(one, 1);
 }
 
 /* Bytes of the study that make no sense are refused, by all ranks. */
@@ -367,8 +200,8 @@ static void nonsense_is_refused(void **state)
 {
     struct sparling_config config;
     configure(&config, many);
-    struct rank *part = study_of(&config, 3, NULL, 70, NULL);
-    went_well(part, 3);
+    struct crew_rank *part = crew_run(method, &config, 3, NULL, 70, NULL);
+    crew_went_well(part, 3);
     struct pack_entry *contents = NULL;
     size_t count = 0, tried = 0;
     struct pack_reader reader = host_reader(&part->saved);
@@ -382,17 +215,17 @@ static void nonsense_is_refused(void **state)
         char *at = part->saved.data + contents[i].offset, kept[16];
         memcpy(kept, at, sizeof kept);
         memset(at, 0xf4, 8); /* a large negative number, either way */
-        struct rank *all = study_of(&config, 2, &part->saved, 0, NULL);
+        struct crew_rank *all = crew_run(method, &config, 2, &part->saved, 0, NULL);
         for (int r = 0; r < 2; r++)
             if (all[r].status != STATUS_CORRUPT)
                 fail_msg("%s: ranks: %d %s; %d %s", name, all[0].status, all[0].error.message, all[1].status, all[1].error.message);
-        close_ranks(all, 2);
+        crew_close(all, 2);
         memcpy(at, kept, sizeof kept);
         tried++;
     }
     assert_true(tried >= 6);
     free(contents);
-    close_ranks(part, 3);
+    crew_close(part, 3);
 }
 
 static char *bytes_of(struct host_bytes *in, const char *name, size_t *count)
@@ -420,21 +253,21 @@ static void a_seed_that_fails_ends_all(void **state)
     struct sparling_config config;
     size_t count = 0;
     configure(&config, many);
-    struct rank *part = study_of(&config, 3, NULL, 30, NULL);
-    went_well(part, 3);
+    struct crew_rank *part = crew_run(method, &config, 3, NULL, 30, NULL);
+    crew_went_well(part, 3);
     struct host_bytes seed = {.data = bytes_of(&part->saved, "deal.unit.0", &count)};
     seed.count = seed.room = count;
     memcpy(bytes_of(&seed, "h.out.bias", &count), &broken, sizeof broken);
     for (int ranks = 1; ranks <= 3; ranks++) {
-        struct rank *all = study_of(&config, ranks, &part->saved, 0, NULL);
+        struct crew_rank *all = crew_run(method, &config, ranks, &part->saved, 0, NULL);
         for (int r = 0; r < ranks; r++) {
             assert_int_equal(all[r].status, STATUS_NUMERIC);
             assert_string_equal(all[r].error.message, all[0].error.message);
             assert_non_null(strstr(all[r].error.message, ranks == 1 ? "no checkpoint" : "of a study's seed 7"));
         }
-        close_ranks(all, ranks);
+        crew_close(all, ranks);
     }
-    close_ranks(part, 3);
+    crew_close(part, 3);
 }
 
 int main(void)

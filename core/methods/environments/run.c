@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/methods/environments/run_int.h"
+#include "core/methods/environments/environments.h"
 
 static enum status plan(struct method_run *run, struct error *err)
 {
@@ -100,6 +101,7 @@ static const struct walk_metric metrics[] = {
 };
 
 static const struct walk_table walk_table = {
+    .method = &environments_method,
     .numbers = numbers,
     .metrics = metrics,
     .least_samples = 2,

@@ -370,10 +370,10 @@ static void metrics(struct method_run *run)
 {
     enum { EVERY = 20 };
     run->walk.loss_sum += case_fit(run)->last_loss;
-    if (run->walk.work % EVERY || !run->walk.env.metric)
+    if (run->walk.work % EVERY)
         return;
-    run->walk.env.metric(run->walk.env.context, "loss", run->walk.seen, run->walk.loss_sum / EVERY);
-    run->walk.env.metric(run->walk.env.context, "nonzero", run->walk.seen, tree_fit_found(case_fit(run), 0));
+    walk_metric(run, "loss", run->walk.loss_sum / EVERY);
+    walk_metric(run, "nonzero", tree_fit_found(case_fit(run), 0));
     run->walk.loss_sum = 0;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "core/methods/factors/run_int.h"
+#include "core/methods/factors/factors.h"
 
 static enum status plan(struct method_run *run, struct error *err)
 {
@@ -113,6 +114,7 @@ static const struct walk_metric metrics[] = {
 };
 
 static const struct walk_table walk_table = {
+    .method = &factors_method,
     .numbers = numbers,
     .metrics = metrics,
     .least_samples = 1,

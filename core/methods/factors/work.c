@@ -301,9 +301,9 @@ static void metrics(struct method_run *run, int rows, double loss)
     run->walk.loss_sum += loss;
     run->walk.work++;
     run->walk.seen += rows;
-    if (run->walk.work % EVERY || !run->walk.env.metric)
+    if (run->walk.work % EVERY)
         return;
-    run->walk.env.metric(run->walk.env.context, "loss", run->walk.seen, run->walk.loss_sum / EVERY);
+    walk_metric(run, "loss", run->walk.loss_sum / EVERY);
     run->walk.loss_sum = 0;
 }
 
@@ -315,8 +315,7 @@ static enum status update_nmf(struct method_run *run, struct error *err)
     if (!isfinite(run->nmf->last))
         return error_set(err, STATUS_NUMERIC, NULL, "the factorisation is not finite at pass %lld",
                          (long long)run->nmf->done);
-    if (run->walk.env.metric)
-        run->walk.env.metric(run->walk.env.context, "loss", run->walk.seen, run->nmf->last);
+    walk_metric(run, "loss", run->nmf->last);
     run->starts.chosen = 0;
     return STATUS_OK;
 }

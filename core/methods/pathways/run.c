@@ -306,7 +306,7 @@ static enum status work(struct method_run *run, struct error *err)
 
 enum status pathways_step(struct method_run *run, enum method_wish *wish, struct error *err)
 {
-    const struct course course = {work, &run->env, &run->drawn, run->config.checkpoint_every, &run->phase, PHASE_DONE};
+    const struct course course = {work, &run->env, &run->drawn, run->config.checkpoint_every, &run->phase, PHASE_DONE, NULL};
     return course_step(&course, run, wish, err);
 }
 

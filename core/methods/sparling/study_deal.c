@@ -33,10 +33,11 @@ static void stands(const struct method_run *run, struct deal_unit *out)
 
 static void before(struct method_run *run) { run->study.next_seq = run_last_checkpoint(run); }
 
-static void show(struct method_run *run, int64_t unit)
+static bool show(struct method_run *run, int64_t unit)
 {
     run->config.seed = run->study.first + unit;
     run->exec.seed = (uint64_t)run->config.seed;
+    return true;
 }
 
 static enum status begin(struct method_run *run, int64_t unit, struct error *err)
@@ -99,7 +100,6 @@ static int64_t old_seed(struct method_run *run)
 }
 
 static const struct deal_table seeds = {
-    .method = &sparling_method,
     .unit = "seed",
     .stage = run_stage,
     .ahead = ahead,
@@ -122,5 +122,5 @@ static const struct deal_table seeds = {
 
 enum status study_open(struct method_run *run, struct error *err)
 {
-    return deal_open(&run->study.deal, &seeds, &run->env, run->env.comm, run->config.seeds, run, err);
+    return deal_open(&run->study.deal, &seeds, &sparling_method, &run->env, run->env.comm, run->config.seeds, run, err);
 }

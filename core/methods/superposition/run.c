@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/methods/superposition/run_int.h"
+#include "core/methods/superposition/superposition.h"
 
 static void begin(struct method_run *run)
 {
@@ -40,7 +41,6 @@ static enum status plan(struct method_run *r, struct error *err)
         double samples =
             r->cases[i].model == MODEL_TRAINED ? (double)c->total_samples : (double)c->test_samples * draws;
         r->flops[i] = samples * superposition_flops(c, &r->cases[i]);
-        r->total_flops += r->flops[i];
     }
     r->walk.evaluation_seed = c->seed;
     r->walk.evaluation_samples = c->test_samples;
@@ -121,20 +121,22 @@ static void begin_evaluation(struct method_run *run)
     run->sum = run->squares = 0;
 }
 
-void superposition_progress(const struct method_run *run, struct method_progress *out)
+static double part_done(const struct method_run *run)
 {
     const struct walk *w = &run->walk;
-    double done = 0, part = 0, evaluated = (double)run->position / (double)w->evaluation_samples;
-    for (int64_t i = 0; i < w->at; i++)
-        done += run->flops[i];
+    double evaluated = (double)run->position / (double)w->evaluation_samples;
+    if (w->alone)
+        return evaluated;
     if (w->phase == WALK_TRAIN)
-        part = 0.99 * (double)run->samples / (double)run->config.total_samples;
-    else if (run->cases[w->at].model == MODEL_TRAINED)
-        part = 0.99 + 0.01 * evaluated;
-    else
-        part = ((double)run->draw + evaluated) / (double)run->config.draws;
-    double fraction = run->total_flops > 0 ? (done + fmin(part, 1) * run->flops[w->at]) / run->total_flops : 0;
-    walk_tell(run, w->alone ? evaluated : fraction, out);
+        return 0.99 * (double)run->samples / (double)run->config.total_samples;
+    if (run->cases[w->at].model == MODEL_TRAINED)
+        return 0.99 + 0.01 * evaluated;
+    return ((double)run->draw + evaluated) / (double)run->config.draws;
+}
+
+static double weight_of(const struct method_run *run, int at)
+{
+    return run->flops[at];
 }
 
 /* ---- what is saved -------------------------------------------------------------------------------------- */
@@ -205,6 +207,7 @@ static const struct walk_metric metrics[] = {
 };
 
 static const struct walk_table walk_table = {
+    .method = &superposition_method,
     .numbers = numbers,
     .metrics = metrics,
     .least_samples = 1,
@@ -217,6 +220,8 @@ static const struct walk_table walk_table = {
     .evaluate = evaluate,
     .finish = plots_write,
     .begin_evaluation = begin_evaluation,
+    .part = part_done,
+    .weight = weight_of,
     .arrays = arrays,
     .check = check_weights,
     .position_sound = position_sound,

@@ -6,7 +6,6 @@
 
 enum status superposition_create(const void *config, const struct method_env *env, struct method_run **run,
                                  struct error *err);
-void superposition_progress(const struct method_run *run, struct method_progress *out);
 enum status superposition_result(struct method_run *run, const struct sink *out, struct error *err);
 
 enum status superposition_open(const void *config, const struct kernels *kernels, const char *data,

@@ -36,7 +36,7 @@ struct method_run {
     struct superposition_config config;
     struct superposition_case *cases;
     struct outcome *outcomes;   /* as the walk's */
-    double *flops, total_flops; /* of each case, for progress */
+    double *flops;              /* of each case, for progress */
 
     /* The open case. */
     int opened_draw; /* -1: none */
