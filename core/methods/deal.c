@@ -321,7 +321,7 @@ static enum status begin(struct deal *d, struct method_run *run, struct error *e
         status = deal_park(d, run, &d->parked[d->now], err);
     status = deal_agree(comm, status, err);
     d->has = has;
-    if (status)
+    if (status || !has)
         return status;
     for (int r = 0; r < ranks; r++)
         has[r] = stay ? d->now : -1;

@@ -238,7 +238,7 @@ enum status deal_pass(struct comm *comm, int root, const struct buf *from, const
         return status;
     char *block = malloc(BLOCK);
     status = deal_agree(comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a unit of work"), err);
-    for (uint64_t at = 0; !status && at < size; at += BLOCK) {
+    for (uint64_t at = 0; !status && block && at < size; at += BLOCK) {
         size_t count = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
         if (mine)
             memcpy(block, from->data + at, count);
