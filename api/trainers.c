@@ -310,7 +310,8 @@ static void pass_counts(const struct exchange *x, const cJSON *root)
     }
 }
 
-/* Everything a report carries, lazily, and then the word itself: when that is on disk, all is. */
+/* Everything a report carries, lazily, and then the word itself: when that is on disk, all is, but for points that the writer had no
+ * memory left for, which it logs. */
 static enum status store_report(struct exchange *x, const struct storage_lease *lease, const cJSON *root,
                                 struct error *err)
 {

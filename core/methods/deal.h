@@ -69,10 +69,10 @@ struct deal_table {
     enum status (*finish)(struct method_run *run, struct error *err); /* all is over: the artifacts */
     bool (*done)(const struct method_run *run);                       /* after that */
 
-    /* Saving: whether the weights may be; the unit's entries, with `parked` in a pack of its own, with what kept() names of it; those
-     * that all share. `contents`: what a stream has that is going to be read, NULL: written. */
+    /* Saving: whether the weights may be; the unit's entries; those that all share (old: as checkpoints of before units were dealt had
+     * them). What kept() names is among those that all share, and added to a unit that is saved by itself. */
     enum status (*check)(struct method_run *run, struct error *err);
-    enum status (*declare)(struct method_run *run, bool parked, struct pack *pack, struct error *err);
+    enum status (*declare)(struct method_run *run, struct pack *pack, struct error *err);
     enum status (*share)(struct method_run *run, bool old, struct pack *pack, struct error *err);
     /* Loading: what a unit (-1: the one shown, whichever it is) needs before its entries are declared, and after they are read. */
     enum status (*ready)(struct method_run *run, int64_t unit, const struct pack_reader *from, struct error *err);

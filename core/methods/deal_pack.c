@@ -115,7 +115,7 @@ static enum status declare_table(struct deal *d, struct pack *pack, const struct
 /* Of the unit that this rank has, in a pack of its own or in that of all. */
 static enum status declare_own(struct deal *d, struct method_run *run, bool parked, struct pack *pack, struct error *err)
 {
-    enum status status = d->table->declare(run, parked, pack, err);
+    enum status status = d->table->declare(run, pack, err);
     void *at;
     size_t bytes;
     for (int part = 0; !status && parked && (bytes = d->table->kept(run, d->now, part, &at)) > 0; part++) {

@@ -372,9 +372,8 @@ static bool done(const struct method_run *run) { return walk_in(run)->phase == W
 static bool show(struct method_run *run, int64_t at) { return walk_of(run)->at == at; }
 static int64_t old_case(struct method_run *run) { return walk_of(run)->at; }
 
-static enum status declare_unit(struct method_run *run, bool parked, struct pack *pack, struct error *err)
+static enum status declare_unit(struct method_run *run, struct pack *pack, struct error *err)
 {
-    (void)parked;
     return declare(run, pack, err);
 }
 

@@ -60,9 +60,8 @@ static bool done(const struct method_run *run) { return run->phase == PHASE_DONE
 /* A checkpoint is what a run goes back to, so it never holds a broken weight. */
 static enum status check(struct method_run *run, struct error *err) { return params_check(run->network->params, err); }
 
-static enum status declare(struct method_run *run, bool parked, struct pack *pack, struct error *err)
+static enum status declare(struct method_run *run, struct pack *pack, struct error *err)
 {
-    (void)parked;
     enum status status = run_declare(run, pack, err);
     return status ? status : pack_add_i64(pack, "study.first_seq", &run->study.first_seq, err);
 }
