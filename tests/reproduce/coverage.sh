@@ -12,6 +12,7 @@
 # `a && b` has four. Assertions are left out, as they are from a release. No other branch is: also those that only a fault of hardware or
 # kernel would take count as missing. core/kernels/fast is compiled with small tiles, as sanitizers have it. Counters are atomic. What a
 # process that SIGKILL ends has done does not count; others write it down however they end (coverage_ends.c).
+# On one core (`taskset -c 0`) threads do not wait for each other's counters: a training takes a fraction of the time. mpirun wants its cores.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 build="build-coverage"
