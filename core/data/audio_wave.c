@@ -84,9 +84,10 @@ static sf_count_t memory_seek(sf_count_t offset, int whence, void *context)
 {
     struct memory *m = context;
     sf_count_t base = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? m->at : m->count;
-    if (base + offset >= 0 && base + offset <= m->count) {
-        m->at = base + offset;
+    if (base + offset < 0) {
+        return -1;
     }
+    m->at = base + offset < m->count ? base + offset : m->count; /* samples of odd length are padded where there is nothing */
     return m->at;
 }
 
