@@ -16,7 +16,12 @@ class Stream:
         self.socket.sendall((head + (f"Last-Event-ID: {last}\r\n" if last is not None else "") + "\r\n").encode())
         self.file = self.socket.makefile("rb")
         self.status = int((self.file.readline().split() or [0, 0])[1])
-        self.headers = dict(line.decode().strip().lower().split(": ", 1) for line in iter(self.file.readline, b"\r\n") if line)
+        self.headers = {}
+        while (line := self.file.readline()) != b"\r\n":
+            if not line.endswith(b"\n"):  # a head that was cut off, or nothing at all
+                raise ConnectionResetError("the head is not whole")
+            name, value = line.decode().strip().lower().split(": ", 1)
+            self.headers[name] = value
         self.comments = 0
 
     def blocks(self):

@@ -15,27 +15,19 @@ void *__wrap_realloc(void *at, size_t bytes);
 void *__wrap_aligned_alloc(size_t alignment, size_t bytes);
 
 static struct fault_count places = FAULT_COUNT;
-static atomic_bool others_spared;
-static _Atomic pthread_t owner; /* who armed it last */
-
-static void arm(int left, bool forever)
-{
-    owner = pthread_self();
-    fault_count_arm(&places, left, forever);
-}
 
 void fault_after(int left)
 {
-    arm(left, false);
+    fault_count_arm(&places, left, false);
 }
 void fault_from(int left)
 {
-    arm(left, true);
+    fault_count_arm(&places, left, true);
 }
 
 void fault_spare_others(bool spare)
 {
-    atomic_store(&others_spared, spare);
+    atomic_store(&places.others_spared, spare);
 }
 
 bool fault_happened(void)
@@ -45,9 +37,6 @@ bool fault_happened(void)
 
 bool fault_now(void)
 {
-    if (!atomic_load(&places.armed) || (atomic_load(&others_spared) && !pthread_equal(owner, pthread_self()))) {
-        return false;
-    }
     return fault_count_down(&places);
 }
 

@@ -1,5 +1,5 @@
 /* What the faults of this folder count down with: so many more succeed, then one fails, or from it on all. Any
- * thread. */
+ * thread, or that alone which armed it last. */
 #ifndef MOTIF_TESTS_SUPPORT_FAULT_COUNT_H
 #define MOTIF_TESTS_SUPPORT_FAULT_COUNT_H
 
@@ -8,7 +8,8 @@
 #include <stdbool.h>
 
 struct fault_count {
-    atomic_bool armed;
+    atomic_bool armed, others_spared;
+    _Atomic pthread_t owner; /* who armed it last */
     pthread_mutex_t lock;
     int left;
     bool forever, happened;
@@ -20,6 +21,7 @@ struct fault_count {
 
 static inline void fault_count_arm(struct fault_count *c, int left, bool forever)
 {
+    c->owner = pthread_self();
     pthread_mutex_lock(&c->lock);
     c->left = left;
     c->forever = forever;
@@ -41,7 +43,7 @@ static inline bool fault_count_stop(struct fault_count *c)
 /* Whether this one is to fail. */
 static inline bool fault_count_down(struct fault_count *c)
 {
-    if (!atomic_load(&c->armed)) {
+    if (!atomic_load(&c->armed) || (atomic_load(&c->others_spared) && !pthread_equal(c->owner, pthread_self()))) {
         return false;
     }
     pthread_mutex_lock(&c->lock);

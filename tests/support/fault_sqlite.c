@@ -25,6 +25,11 @@ void fault_sqlite_after(int left, int code, bool forever)
     fault_count_arm(&places, left, forever);
 }
 
+void fault_sqlite_spare_others(bool spare)
+{
+    atomic_store(&places.others_spared, spare);
+}
+
 bool fault_sqlite_happened(void)
 {
     return fault_count_stop(&places);

@@ -9,6 +9,8 @@
 
 /* The answer after `count` more is `code` (text: none), and nothing was done; with `forever` so are all behind it. */
 void fault_sqlite_after(int count, int code, bool forever);
+/* Whether answers to other threads than that which asked for the fault fail and count; without the call they do. */
+void fault_sqlite_spare_others(bool spare);
 /* Whether one has failed since; switches the fault off. */
 bool fault_sqlite_happened(void);
 
