@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The daemon under load while every core trains: how long requests take, and how long slow clients last.
 
-    load.py build/motifd [--seconds 60] [--drips 200] [--submits 50] [--job-nice 10]
+    load.py build/motifd [--seconds 60] [--drips 200] [--submits 50] [--job-nice 19]
 
 It starts a daemon on a folder of its own with as many training jobs as there are cores, and asks at the same time, each at a steady rate and on
 connections that are kept: /healthz (20 a second), control requests (10 a second: a list of jobs, one job, a change of priority), durable
@@ -160,7 +160,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--drips", type=int, default=200)
     parser.add_argument("--submits", type=float, default=50)
-    parser.add_argument("--job-nice", type=int, default=10)
+    parser.add_argument("--job-nice", type=int, default=19)
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     folder = tempfile.mkdtemp(prefix="motifd-load-")
