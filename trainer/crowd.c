@@ -79,24 +79,11 @@ static enum status save_begin(void *context, const struct storage_checkpoint_new
 }
 
 /* Ranks save together, and a save that fails on one is none on all: they try again together, or end. */
-static enum status all_wrote(struct comm *comm, const struct error *mine, struct error *err)
-{
-    struct error all[COMM_MOST];
-    enum status status = comm_gather(comm, mine, sizeof *mine, all, err);
-    for (int r = 0; status == STATUS_OK && r < comm_size(comm); r++) {
-        if (all[r].code != STATUS_OK) {
-            status = error_set(err, all[r].code, all[r].pointer, "%s", all[r].message);
-        }
-    }
-    return status;
-}
-
 static enum status save_commit(void *context, int64_t *seq, struct error *err)
 {
     struct crowd *crowd = context;
     struct answer answer = {0};
-    struct error none = {0};
-    enum status status = all_wrote(crowd->comm, &none, err);
+    enum status status = comm_agree(crowd->comm, STATUS_OK, err);
     *seq = 0;
     if (status != STATUS_OK) {
         if (outside(crowd)) {
@@ -116,8 +103,8 @@ static enum status save_commit(void *context, int64_t *seq, struct error *err)
 static void save_abandon(void *context, const struct error *why)
 {
     struct crowd *crowd = context;
-    struct error first = {0};
-    (void)all_wrote(crowd->comm, why, &first);
+    struct error said = *why;
+    (void)comm_agree(crowd->comm, why->code, &said);
     if (outside(crowd)) {
         crowd->outside.save_abandon(crowd->outside.context, why);
     }

@@ -23,6 +23,25 @@ enum status comm_gather(struct comm *comm, const void *mine, size_t bytes, void 
     return noted(comm, comm->table->gather(comm, mine, each, all, err));
 }
 
+enum status comm_agree(struct comm *comm, enum status mine, struct error *err)
+{
+    struct outcome {
+        enum status status;
+        struct error error;
+    } own = {.status = mine}, all[COMM_MOST];
+    if (comm_size(comm) == 1)
+        return mine;
+    if (mine) {
+        own.error = *err;
+        error_clear(err);
+    }
+    enum status status = comm_gather(comm, &own, sizeof own, all, err);
+    for (int r = 0; !status && r < comm_size(comm); r++)
+        if (all[r].status)
+            status = error_set(err, all[r].status, all[r].error.pointer, "%s", all[r].error.message);
+    return status;
+}
+
 enum status comm_complete(struct comm *comm, void *all, int64_t total, size_t each, struct error *err)
 {
     if (comm_size(comm) == 1)

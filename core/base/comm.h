@@ -79,6 +79,8 @@ enum status comm_gather(struct comm *comm, const void *mine, size_t bytes, void 
 /* `all` holds `total` things of `each` bytes, of which this rank has made its share (comm_share): the others' come
  * in. */
 enum status comm_complete(struct comm *comm, void *all, int64_t total, size_t each, struct error *err);
+/* What went wrong on a rank (`mine`, said in *err) is an error on all: that of the first which has one. */
+enum status comm_agree(struct comm *comm, enum status mine, struct error *err);
 enum status comm_broadcast(struct comm *comm, void *data, size_t bytes, int root, struct error *err);
 /* The sum of large arrays while something else is done. */
 enum status comm_start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err);

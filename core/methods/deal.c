@@ -23,25 +23,6 @@ struct comm *deal_apart(const struct deal *d)
     return d->has && !d->joined ? comm_others(d->comm) : NULL;
 }
 
-enum status deal_agree(struct comm *comm, enum status mine, struct error *err)
-{
-    struct outcome {
-        enum status status;
-        struct error error;
-    } own = {.status = mine}, all[COMM_MOST];
-    if (comm_size(comm) == 1)
-        return mine;
-    if (mine) {
-        own.error = *err;
-        error_clear(err);
-    }
-    enum status status = comm_gather(comm, &own, sizeof own, all, err);
-    for (int r = 0; !status && r < comm_size(comm); r++)
-        if (all[r].status)
-            status = error_set(err, all[r].status, all[r].error.pointer, "%s", all[r].error.message);
-    return status;
-}
-
 enum status deal_open(struct deal *d, const struct deal_table *table, const struct method *method, const struct method_env *env,
                       struct comm *comm, int64_t count, struct method_run *run, struct error *err)
 {
@@ -164,7 +145,7 @@ static enum status pass_points(struct deal *d, int root, int64_t unit, int64_t c
     enum status status = deal_reserve(points, (size_t)count)
                              ? STATUS_OK
                              : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for what a %s has measured", d->table->unit);
-    status = deal_agree(comm, status, err);
+    status = comm_agree(comm, status, err);
     if (!status)
         status = comm_broadcast(comm, points->list, (size_t)count * sizeof *points->list, root, err);
     points->count = status ? 0 : (size_t)count;
@@ -265,7 +246,7 @@ static enum status deal_out(struct deal *d, struct method_run *run, struct error
         buf_close(&d->parked[unit]);
     }
     look_around(d);
-    return any ? deal_agree(comm, status, err) : STATUS_OK;
+    return any ? comm_agree(comm, status, err) : STATUS_OK;
 }
 
 static void go_in_step(struct deal *d, struct method_run *run)
@@ -285,12 +266,12 @@ static enum status join(struct deal *d, struct method_run *run, struct error *er
     bool mine = comm_rank(comm) == root;
     buf_init(&bytes, SIZE_MAX);
     buf_init(received, SIZE_MAX);
-    enum status status = deal_agree(comm, mine ? deal_park(d, run, &bytes, err) : STATUS_OK, err);
+    enum status status = comm_agree(comm, mine ? deal_park(d, run, &bytes, err) : STATUS_OK, err);
     if (!status)
         status = deal_pass(comm, root, &bytes, &(struct pack_writer){received, deal_append}, err);
     if (!status) {
         d->now = last_unit(d);
-        status = deal_agree(comm, mine ? STATUS_OK : deal_resume(d, run, d->now, received, err), err);
+        status = comm_agree(comm, mine ? STATUS_OK : deal_resume(d, run, d->now, received, err), err);
     }
     buf_close(&bytes);
     buf_close(received);
@@ -319,7 +300,7 @@ static enum status begin(struct deal *d, struct method_run *run, struct error *e
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d ranks", ranks);
     else if (!stay && d->loaded)
         status = deal_park(d, run, &d->parked[d->now], err);
-    status = deal_agree(comm, status, err);
+    status = comm_agree(comm, status, err);
     d->has = has;
     if (status || !has)
         return status;

@@ -139,8 +139,6 @@ struct comm *deal_apart(const struct deal *deal);
 
 /* ---- between deal.c and deal_pack.c -------------------------------------------------------------------- */
 
-/* What went wrong on any rank is an error on all. */
-enum status deal_agree(struct comm *comm, enum status mine, struct error *err);
 bool deal_reserve(struct deal_points *points, size_t room);
 enum status deal_append(void *buf, const void *bytes, size_t count, struct error *err); /* a pack_writer's write */
 /* The unit that this rank has as a pack; and from one. */

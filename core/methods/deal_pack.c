@@ -237,7 +237,7 @@ enum status deal_pass(struct comm *comm, int root, const struct buf *from, const
     if (status)
         return status;
     char *block = malloc(BLOCK);
-    status = deal_agree(comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a unit of work"), err);
+    status = comm_agree(comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a unit of work"), err);
     for (uint64_t at = 0; !status && block && at < size; at += BLOCK) {
         size_t count = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
         if (mine)
@@ -251,7 +251,7 @@ enum status deal_pass(struct comm *comm, int root, const struct buf *from, const
         return status;
     if (written)
         *err = own;
-    return deal_agree(comm, written, err);
+    return comm_agree(comm, written, err);
 }
 
 /* The units of other ranks come to the one whose unit is shown. */
@@ -260,7 +260,7 @@ static enum status collect(struct deal *d, struct method_run *run, struct comm *
     struct buf own;
     buf_init(&own, SIZE_MAX);
     bool away = d->now >= 0 && comm_rank(comm) != shown;
-    enum status status = deal_agree(comm, away ? deal_park(d, run, &own, err) : STATUS_OK, err);
+    enum status status = comm_agree(comm, away ? deal_park(d, run, &own, err) : STATUS_OK, err);
     for (int r = 0; !status && r < comm_size(comm); r++) {
         if (d->has[r] < 0 || r == shown)
             continue;
@@ -310,7 +310,7 @@ enum status deal_save(struct deal *d, struct method_run *run, const struct pack_
     bool mine = comm_rank(comm) == shown;
     enum status status = collect(d, run, comm, shown, err);
     if (!status)
-        status = deal_agree(comm, mine ? write_whole(d, run, &(struct pack_writer){&whole, deal_append}, bytes, err) : STATUS_OK, err);
+        status = comm_agree(comm, mine ? write_whole(d, run, &(struct pack_writer){&whole, deal_append}, bytes, err) : STATUS_OK, err);
     for (int r = 0; r < comm_size(comm); r++)
         if (d->has[r] >= 0)
             buf_close(&d->parked[d->has[r]]);
