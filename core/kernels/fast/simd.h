@@ -130,8 +130,13 @@ INLINE vf v_div(vf a, vf b) { return _mm256_div_ps(a, b); }
 INLINE vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
 INLINE vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
 INLINE vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
+#ifdef MOTIF_NO_FMA /* rounded twice, for valgrind: it calculates fused products one by one, a thousand times slower */
+INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_add_ps(_mm256_mul_ps(a, b), c); }
+INLINE vf v_fnma(vf a, vf b, vf c) { return _mm256_sub_ps(c, _mm256_mul_ps(a, b)); }
+#else
 INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
 INLINE vf v_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }
+#endif
 INLINE vf v_round(vf a) { return _mm256_round_ps(a, 8); }
 INLINE vm v_gt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
 INLINE vm v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
