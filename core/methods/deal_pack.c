@@ -177,6 +177,19 @@ static enum status read_parked(void *context, uint64_t offset, void *bytes, size
     return STATUS_OK;
 }
 
+/* The stream of the unit at hand; contents: of one that is to be read. */
+static enum status open_own(struct deal *d, struct method_run *run, const struct contents *contents, struct pack **pack, struct error *err)
+{
+    enum status status = pack_create(pack, err);
+    if (!status)
+        status = declare_own(d, run, true, *pack, err);
+    if (!status)
+        status = pack_add_i64(*pack, "deal.stage_work", &d->stage_work, err);
+    if (!status)
+        status = declare_points(*pack, "deal.points", &d->points[d->now], contents, err);
+    return status;
+}
+
 enum status deal_park(struct deal *d, struct method_run *run, struct buf *to, struct error *err)
 {
     const struct pack_writer writer = {to, deal_append};
@@ -185,13 +198,7 @@ enum status deal_park(struct deal *d, struct method_run *run, struct buf *to, st
     buf_init(to, SIZE_MAX);
     enum status status = d->table->check(run, err);
     if (!status)
-        status = pack_create(&pack, err);
-    if (!status)
-        status = declare_own(d, run, true, pack, err);
-    if (!status)
-        status = pack_add_i64(pack, "deal.stage_work", &d->stage_work, err);
-    if (!status)
-        status = declare_points(pack, "deal.points", &d->points[d->now], NULL, err);
+        status = open_own(d, run, NULL, &pack, err);
     if (!status)
         status = pack_write(pack, &writer, err);
     pack_destroy(pack);
@@ -208,13 +215,7 @@ enum status deal_resume(struct deal *d, struct method_run *run, int64_t unit, co
     if (!status)
         status = pack_contents(&reader, &contents.list, &contents.count, err);
     if (!status)
-        status = pack_create(&pack, err);
-    if (!status)
-        status = declare_own(d, run, true, pack, err);
-    if (!status)
-        status = pack_add_i64(pack, "deal.stage_work", &d->stage_work, err);
-    if (!status)
-        status = declare_points(pack, "deal.points", &d->points[unit], &contents, err);
+        status = open_own(d, run, &contents, &pack, err);
     if (!status)
         status = pack_read(pack, &reader, PACK_ALL, err);
     if (!status)
