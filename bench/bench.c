@@ -8,17 +8,17 @@
 #include "core/kernels/blas.h"
 
 static const struct bench table[] = {
-    {"peak", "multiply-add and copy rates of this machine: the ceiling for all others", bench_peak},
-    {"conv3x3", "3x3 convolutions at 16, 32 and 64 channels, each pass, as a share of the peak; residual units", bench_conv3x3},
-    {"gemm", "matrix products of the shapes that the head uses", bench_gemm},
-    {"passes", "batch norm, sparse layer, quantile and pooling: bytes moved a second", bench_passes},
-    {"pathways", "Monte Carlo of activation pathways: trials a second; analyses by FFT and directly", bench_pathways},
-    {"sparling-step", "one SPARLING training step, everything in it: presets small and paper", bench_sparling_step},
-    {"sparling-forward", "motif maps, and labels read from them, in evaluation: presets small and paper", bench_sparling_forward},
-    {"step-breakdown", "the same step by operation", bench_step_breakdown},
-    {"superposition-step", "a training step of the superposition autoencoder beside a square product", bench_superposition_step},
-    {"rug", "a Persian rug of 2^20 features applied to a vector", bench_rug},
-    {NULL, NULL, NULL},
+    {"peak", "multiply-add and copy rates of this machine: the ceiling for all others", false, bench_peak},
+    {"conv3x3", "3x3 convolutions at 16, 32 and 64 channels, each pass, as a share of the peak; residual units", false, bench_conv3x3},
+    {"gemm", "matrix products of the shapes that the head uses", false, bench_gemm},
+    {"passes", "batch norm, sparse layer, quantile and pooling: bytes moved a second", false, bench_passes},
+    {"pathways", "Monte Carlo of activation pathways: trials a second; analyses by FFT and directly", false, bench_pathways},
+    {"sparling-step", "one SPARLING training step, everything in it: presets small and paper", true, bench_sparling_step},
+    {"sparling-forward", "motif maps, and labels read from them, in evaluation: presets small and paper", true, bench_sparling_forward},
+    {"step-breakdown", "the same step by operation", true, bench_step_breakdown},
+    {"superposition-step", "a training step of the superposition autoencoder beside a square product", false, bench_superposition_step},
+    {"rug", "a Persian rug of 2^20 features applied to a vector", false, bench_rug},
+    {NULL, NULL, false, NULL},
 };
 
 static clockid_t clock_of_run = CLOCK_MONOTONIC; /* one benchmark runs at a time */
@@ -55,6 +55,9 @@ enum status bench_run(const char *name, const struct bench_options *options, con
         bench++;
     if (!bench->name)
         return error_set(err, STATUS_NOT_FOUND, "/name", "no benchmark is called %.40s", name);
+    const char *odd = bench->network ? NULL : options->preset ? "/preset" : options->backward ? "/backward" : options->set ? "/set" : NULL;
+    if (odd)
+        return error_set(err, STATUS_INVALID, odd, "is for the benchmarks of a network; %s has none", bench->name);
     blas_init();
     clock_of_run = options->processor_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
     sink_begin_object(sink, NULL);

@@ -28,6 +28,7 @@ struct bench_options {
 
 struct bench {
     const char *name, *meaning;
+    bool network; /* of a SPARLING network: preset, backward and set are options of these alone */
     enum status (*run)(const struct bench_options *options, const struct sink *sink, struct error *err);
 };
 

@@ -23,7 +23,8 @@ static const char usage[] =
     "       motifd bench --list\n"
     "\n"
     "--json prints exactly one JSON object. Two numbers of a measurement are its best and its median.\n"
-    "--set changes the network of a whole step: width, image_size, precision, ... (motifctl kinds sparling).\n"
+    "--preset, --backward and --set are of those with a network (sparling-step, sparling-forward, step-breakdown); --set changes it:\n"
+    "width, image_size, precision, ... (motifctl kinds sparling).\n"
     "--clock processor counts the time on a processor, of all threads: for one thread on a busy machine.\n";
 
 struct bench_command {

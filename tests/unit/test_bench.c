@@ -66,6 +66,14 @@ static void bad_options_are_named(void **state)
     options = (struct bench_options){.kernels = "none", .seconds = 0.001};
     assert_int_equal(bench_run("gemm", &options, &sink, &err), STATUS_INVALID);
     assert_string_equal(err.pointer, "/kernels");
+    static const struct config_setting set[] = {{"width", "8"}, {NULL, NULL}};
+    const struct bench_options network[] = {{.preset = "small"}, {.backward = "dense"}, {.set = set}};
+    static const char *const pointers[] = {"/preset", "/backward", "/set"};
+    for (int i = 0; i < 3; i++) { /* of a network, which "peak" has not */
+        error_clear(&err);
+        assert_int_equal(bench_run("peak", &network[i], &sink, &err), STATUS_INVALID);
+        assert_string_equal(err.pointer, pointers[i]);
+    }
     error_clear(&err);
     assert_int_equal(bench_run("no such", &options, &sink, &err), STATUS_NOT_FOUND);
 }
