@@ -58,20 +58,22 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
 {
     const char *text;
     size_t size;
-    bool ours;
+    enum dataset_kind kind;
+    struct error err;
+    error_clear(&err);
     if (!dataset_name_good(name)) {
         respond_problem(x, PROBLEM_BAD_REQUEST, "A data set's name has small letters, digits, '.', '-' and '_', and begins with a letter or digit.");
         return false;
     }
-    if (!dataset_there(root_of(x), name, &ours))
+    if (dataset_find(root_of(x), name, &kind, &err) == STATUS_OK && kind == DATASET_NONE)
         return true;
-    struct error err;
-    error_clear(&err);
-    if (ours && dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err) != STATUS_OK && err.code != STATUS_NOT_FOUND) {
+    if (kind == DATASET_OURS)
+        (void)dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err);
+    if (err.code != STATUS_OK && err.code != STATUS_NOT_FOUND) {
         respond_error(x, &err);
         return false;
     }
-    if (!ours || err.code != STATUS_OK) {
+    if (kind == DATASET_FOREIGN || err.code == STATUS_NOT_FOUND) {
         respond_problem(x, PROBLEM_CONFLICT, "The name %s belongs to a folder of the operator's.", name);
         return false;
     }
@@ -290,7 +292,7 @@ static void take_in(struct exchange *x, struct api_upload *upload)
 {
     struct arrived a = {.name = exchange_param(x, "name"), .request = upload_asked(upload)};
     struct error err;
-    bool ours;
+    enum dataset_kind kind;
     error_clear(&err);
     if (upload_finish(upload, &a.collection, a.hash, &a.bytes, &err) != STATUS_OK) {
         if (err.code != STATUS_IO) /* what could not be written or read may be tried again */
@@ -306,7 +308,11 @@ static void take_in(struct exchange *x, struct api_upload *upload)
         return;
     }
     upload_drop(upload);
-    if (dataset_there(root_of(x), a.name, &ours)) {
+    if (dataset_find(root_of(x), a.name, &kind, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    if (kind != DATASET_NONE) {
         bool same;
         if (same_again(x, &a, &same, &err) != STATUS_OK)
             respond_error(x, &err);
@@ -443,9 +449,11 @@ void datasets_delete(struct exchange *x)
     const char *name = exchange_param(x, "name");
     char id[STORAGE_ID];
     struct error err;
-    bool ours;
+    enum dataset_kind kind;
     error_clear(&err);
-    if (!dataset_there(root_of(x), name, &ours) || !ours) {
+    if (dataset_find(root_of(x), name, &kind, &err) != STATUS_OK) {
+        respond_error(x, &err);
+    } else if (kind != DATASET_OURS) {
         respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
     } else if (find_user(x, name, id, &err) != STATUS_OK) {
         respond_error(x, &err);
@@ -461,7 +469,13 @@ void datasets_delete(struct exchange *x)
 void uploads_show(struct exchange *x)
 {
     const char *hash = exchange_param(x, "sha256");
-    int64_t bytes = dataset_part_bytes(root_of(x), hash);
+    int64_t bytes;
+    struct error err;
+    error_clear(&err);
+    if (dataset_part_bytes(root_of(x), hash, &bytes, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
     if (bytes < 0) {
         respond_problem(x, PROBLEM_NOT_FOUND, "Nothing of such an upload is here.");
         return;

@@ -225,15 +225,23 @@ static void settle_threads(struct reading *r)
     }
 }
 
-/* What data sets say. */
-static void resolve(const struct api_job_rules *rules, struct api_job_spec *spec, struct api_faults *faults)
+/* What data sets say. A fault of ours (no memory, a file that cannot be read now) is none of the job's. */
+static enum status resolve(const struct api_job_rules *rules, struct api_job_spec *spec, struct api_faults *faults,
+                           struct error *err)
 {
-    struct error err;
-    error_clear(&err);
-    if (rules->data != NULL && spec->method->resolve != NULL &&
-        spec->method->resolve(spec->config, rules->data, &err) != STATUS_OK) {
-        api_faults_add(faults, err.pointer[0] != '\0' ? err.pointer : "/config", "%s", err.message);
+    struct error cause;
+    error_clear(&cause);
+    if (rules->data == NULL || spec->method->resolve == NULL) {
+        return STATUS_OK;
     }
+    enum status status = spec->method->resolve(spec->config, rules->data, &cause);
+    if (status == STATUS_NO_MEMORY || status == STATUS_IO) {
+        return error_set(err, status, NULL, "%s", cause.message);
+    }
+    if (status != STATUS_OK) {
+        api_faults_add(faults, cause.pointer[0] != '\0' ? cause.pointer : "/config", "%s", cause.message);
+    }
+    return STATUS_OK;
 }
 
 enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, struct api_job_spec *spec,
@@ -270,7 +278,10 @@ enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, 
         }
         config_read_object(spec->method, r.config, "/config", spec->config, faults);
         settle_threads(&r);
-        resolve(rules, spec, faults);
+        status = resolve(rules, spec, faults, err);
+        if (status != STATUS_OK) {
+            return status;
+        }
         config_check(spec->method, spec->config, "/config", faults);
     }
     if (faults->count + faults->more > 0) {

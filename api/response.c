@@ -219,7 +219,7 @@ void respond_error(struct exchange *x, const struct error *err)
     log_line(&x->api->options.log, LOG_LEVEL_ERROR, "request %s: %s: %s", x->response->id, status_name(err->code),
              err->message);
     respond_problem(x, problem, "%s",
-                    err->code == STATUS_IO          ? "The database cannot be used at the moment."
+                    err->code == STATUS_IO          ? "What is stored cannot be read or written at the moment."
                     : err->code == STATUS_NO_MEMORY ? "There is not enough memory at the moment."
                     : err->code == STATUS_CORRUPT   ? "Stored bytes could not be read."
                                                     : "The log has more, under the id of this request.");

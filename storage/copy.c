@@ -44,10 +44,12 @@ static enum status must_be_free(const char *path, const char *ending, struct err
     char *name = beside(path, ending);
     if (name == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to copy the database");
-    bool taken = lstat(name, &facts) == 0;
+    int code = lstat(name, &facts) == 0 ? 0 : errno;
     free(name);
-    if (!taken)
+    if (code == ENOENT)
         return STATUS_OK;
+    if (code != 0)
+        return error_set(err, STATUS_IO, NULL, "whether there is a file of that name cannot be seen: %s", strerror(code));
     return error_set(err, STATUS_CONFLICT, NULL,
                      ending[0] == '\0' ? "there is a file of that name already: choose another, or move it away"
                                        : "beside that name lies the log of another database (%s): move it away",

@@ -57,20 +57,43 @@ void dataset_sweep(const char *root)
         closedir(dir);
 }
 
-bool dataset_there(const char *root, const char *name, bool *ours)
-{
-    char path[DATASET_FILES];
-    struct stat what;
-    *ours = path_of(path, root, name, "about.json", NULL) == STATUS_OK && stat(path, &what) == 0;
-    return *ours || (path_of(path, root, name, "", NULL) == STATUS_OK && lstat(path, &what) == 0);
-}
-
-/* Whether something could not be opened because it is not there; it may be there, and no descriptor free. */
-static bool is_absent(int code) { return code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG; }
-
 static enum status unread(struct error *err)
 {
     return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be read");
+}
+
+/* The next name in a folder that is not hidden, or NULL: behind the last, or for a fault, which *status then says. */
+static const char *next_name(DIR *dir, enum status *status, struct error *err)
+{
+    struct dirent *entry;
+    do {
+        errno = 0;
+        entry = readdir(dir);
+    } while (entry && entry->d_name[0] == '.');
+    if (!entry && errno != 0)
+        *status = unread(err);
+    return entry ? entry->d_name : NULL;
+}
+
+enum status dataset_find(const char *root, const char *name, enum dataset_kind *kind, struct error *err)
+{
+    char path[DATASET_FILES];
+    struct stat what;
+    *kind = DATASET_NONE;
+    if (path_of(path, root, name, "about.json", NULL))
+        return STATUS_OK; /* no folder of data sets, or no such name in it */
+    if (stat(path, &what) == 0) {
+        *kind = DATASET_OURS;
+        return STATUS_OK;
+    }
+    if (status_unopened(errno) == STATUS_IO)
+        return unread(err);
+    *strrchr(path, '/') = '\0';
+    if (lstat(path, &what) == 0)
+        *kind = DATASET_FOREIGN;
+    else if (status_unopened(errno) == STATUS_IO)
+        return unread(err);
+    return STATUS_OK;
 }
 
 static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
@@ -78,14 +101,15 @@ static int by_name(const void *a, const void *b) { return strcmp(*(const char *c
 enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err)
 {
     size_t room = 0;
-    bool ours;
+    enum dataset_kind kind;
+    enum status status = STATUS_OK;
     DIR *dir = root ? opendir(root) : NULL;
     *names = NULL;
     *count = 0;
-    if (root && !dir && !is_absent(errno))
+    if (root && !dir && status_unopened(errno) == STATUS_IO)
         return unread(err);
-    for (struct dirent *entry; dir && (entry = readdir(dir));) {
-        if (entry->d_name[0] == '.' || strlen(entry->d_name) >= DATASET_NAME || !dataset_there(root, entry->d_name, &ours) || !ours)
+    for (const char *name; !status && dir && (name = next_name(dir, &status, err));) {
+        if (strlen(name) >= DATASET_NAME || (status = dataset_find(root, name, &kind, err)) || kind != DATASET_OURS)
             continue;
         if (*count == room) {
             const char **larger = arena_alloc(arena, (room = room ? 2 * room : 64) * sizeof *larger);
@@ -93,17 +117,16 @@ enum status dataset_list(const char *root, struct arena *arena, const char ***na
                 memcpy(larger, *names, *count * sizeof *larger);
             *names = larger;
         }
-        if (!*names || !((*names)[*count] = arena_strdup(arena, entry->d_name))) {
-            closedir(dir);
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a list");
-        }
-        ++*count;
+        if (!*names || !((*names)[*count] = arena_strdup(arena, name)))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a list");
+        else
+            ++*count;
     }
     if (dir)
         closedir(dir);
-    if (*count > 0)
+    if (!status && *count > 0)
         qsort(*names, *count, sizeof **names, by_name);
-    return STATUS_OK;
+    return status;
 }
 
 enum status dataset_read(const char *root, const char *name, const char *file, struct arena *arena, const char **bytes,
@@ -113,7 +136,7 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
     struct stat what;
     enum status status = path_of(path, root, name, file, err);
     int fd = status ? -1 : open(path, O_RDONLY | O_CLOEXEC);
-    bool known = fd >= 0 ? fstat(fd, &what) == 0 : status || is_absent(errno);
+    bool known = fd >= 0 ? fstat(fd, &what) == 0 : status || status_unopened(errno) == STATUS_NOT_FOUND;
     if (fd < 0 || !known || !S_ISREG(what.st_mode)) {
         if (fd >= 0)
             close(fd);
@@ -138,36 +161,41 @@ static enum status folder_bytes(const char *path, const char *owner, int64_t *by
 {
     char text[256];
     struct stat what;
+    enum status status = STATUS_OK;
     DIR *folder = opendir(path);
     if (!folder)
-        return is_absent(errno) ? STATUS_OK : unread(err);
+        return status_unopened(errno) == STATUS_NOT_FOUND ? STATUS_OK : unread(err);
     int fd = owner ? openat(dirfd(folder), DATASET_OWNER, O_RDONLY | O_CLOEXEC) : -1;
-    bool known = !owner || fd >= 0 || is_absent(errno);
+    bool known = !owner || fd >= 0 || status_unopened(errno) == STATUS_NOT_FOUND;
     ssize_t got = fd >= 0 ? read(fd, text, sizeof text) : 0;
     if (fd >= 0)
         close(fd);
+    if (!known || got < 0)
+        status = unread(err);
     bool counts = !owner || (fd >= 0 && got == (ssize_t)strlen(owner) && memcmp(text, owner, (size_t)got) == 0);
-    for (struct dirent *file; counts && (file = readdir(folder));)
-        if (fstatat(dirfd(folder), file->d_name, &what, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(what.st_mode))
-            *bytes += what.st_size;
+    for (const char *name; !status && counts && (name = next_name(folder, &status, err));)
+        if (fstatat(dirfd(folder), name, &what, AT_SYMLINK_NOFOLLOW) == 0)
+            *bytes += S_ISREG(what.st_mode) ? what.st_size : 0;
+        else if (status_unopened(errno) == STATUS_IO)
+            status = unread(err);
     closedir(folder);
-    return known && got >= 0 ? STATUS_OK : unread(err);
+    return status;
 }
 
 enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err)
 {
     char path[DATASET_FILES];
     enum status status = STATUS_OK;
-    bool ours;
+    enum dataset_kind kind;
     DIR *dir = root ? opendir(root) : NULL;
     *bytes = 0;
-    if (root && !dir && !is_absent(errno))
+    if (root && !dir && status_unopened(errno) == STATUS_IO)
         return unread(err);
-    for (struct dirent *entry; !status && dir && (entry = readdir(dir));)
-        if (entry->d_name[0] != '.' && dataset_there(root, entry->d_name, &ours) && ours) {
-            (void)path_of(path, root, entry->d_name, "", err); /* with a file behind it it had room */
+    for (const char *name; !status && dir && (name = next_name(dir, &status, err));) {
+        status = dataset_find(root, name, &kind, err);
+        if (!status && kind == DATASET_OURS && !path_of(path, root, name, "", err))
             status = folder_bytes(path, owner, bytes, err);
-        }
+    }
     if (dir)
         closedir(dir);
     return status;
@@ -236,12 +264,17 @@ void dataset_part_remove(const char *root, const char *hash)
         (void)unlink(path);
 }
 
-int64_t dataset_part_bytes(const char *root, const char *hash)
+enum status dataset_part_bytes(const char *root, const char *hash, int64_t *bytes, struct error *err)
 {
     char uploads[DATASET_FILES], path[DATASET_FILES];
     struct stat what;
-    bool good = !path_of(uploads, root, UPLOADS, "", NULL) && !path_of(path, uploads, hash, "", NULL) && stat(path, &what) == 0;
-    return good ? what.st_size : -1;
+    bool named = !path_of(uploads, root, UPLOADS, "", NULL) && !path_of(path, uploads, hash, "", NULL);
+    *bytes = -1;
+    if (named && stat(path, &what) == 0)
+        *bytes = what.st_size;
+    else if (named && status_unopened(errno) == STATUS_IO)
+        return unread(err);
+    return STATUS_OK;
 }
 
 /* ---- folders ----------------------------------------------------------------------------------------------- */
@@ -317,10 +350,12 @@ enum status dataset_commit(const char *root, const char *folder, const char *nam
 enum status dataset_remove(const char *root, const char *name, struct error *err)
 {
     char path[DATASET_FILES], gone[DATASET_FILES];
-    bool ours;
-    if (!dataset_there(root, name, &ours) || !ours)
+    enum dataset_kind kind;
+    enum status status = dataset_find(root, name, &kind, err);
+    if (!status && kind != DATASET_OURS)
         return error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s", name);
-    enum status status = path_of(path, root, name, "", err);
+    if (!status)
+        status = path_of(path, root, name, "", err);
     if (!status)
         status = dataset_stage(root, gone, err);
     if (!status && rmdir(gone) != 0) /* its name alone was wanted */

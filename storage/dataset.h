@@ -29,8 +29,13 @@ enum status dataset_list(const char *root, struct arena *arena, const char ***na
 /* A file of a data set, with a NUL behind it, in the arena. STATUS_NOT_FOUND. */
 enum status dataset_read(const char *root, const char *name, const char *file, struct arena *arena, const char **bytes,
                          size_t *size, struct error *err);
-/* Whether something of that name is there: ours (has about.json), or not. */
-bool dataset_there(const char *root, const char *name, bool *ours);
+/* What is of that name. */
+enum dataset_kind {
+    DATASET_NONE,
+    DATASET_FOREIGN, /* the operator's: it has no about.json */
+    DATASET_OURS,
+};
+enum status dataset_find(const char *root, const char *name, enum dataset_kind *kind, struct error *err);
 enum status dataset_remove(const char *root, const char *name, struct error *err);
 /* Of all uploaded ones, without parts; owner: of those in whose file DATASET_OWNER it stands alone, NULL: of all. */
 enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err);
@@ -41,7 +46,7 @@ enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, s
 enum status dataset_part_open(const char *root, const char *hash, int *file, int64_t *bytes, struct error *err);
 void dataset_part_close(int file);
 void dataset_part_remove(const char *root, const char *hash); /* NULL is fine */
-int64_t dataset_part_bytes(const char *root, const char *hash); /* -1: there is none */
+enum status dataset_part_bytes(const char *root, const char *hash, int64_t *bytes, struct error *err); /* -1: there is none */
 
 /* A folder to be filled: its path is written to `folder`. Then either of the two. */
 enum status dataset_stage(const char *root, char folder[DATASET_FILES], struct error *err);

@@ -1,5 +1,6 @@
 #include "core/base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -43,4 +44,9 @@ const char *status_name(enum status code)
         [STATUS_INTERNAL] = "internal",
     };
     return (unsigned)code < sizeof names / sizeof names[0] ? names[code] : "unknown";
+}
+
+enum status status_unopened(int code)
+{
+    return code == ENOENT || code == ENOTDIR || code == ENAMETOOLONG || code == ELOOP ? STATUS_NOT_FOUND : STATUS_IO;
 }

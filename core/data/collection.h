@@ -84,7 +84,7 @@ enum status collection_read(const struct collection_format *format, const struct
 
 /* As a stream of core/base/pack.h, beside what else describes it (core/data/collection_pack.c). */
 enum status collection_write(const struct collection *c, const struct pack_writer *to, struct error *err);
-/* Maps the file that holds such a stream, and does not need it any more. STATUS_NOT_FOUND, STATUS_CORRUPT. */
+/* Maps the file that holds such a stream, and does not need it any more. STATUS_NOT_FOUND, STATUS_CORRUPT, STATUS_IO. */
 enum status collection_map(int file, struct collection *c, struct error *err);
 enum status collection_open(const char *path, struct collection *c, struct error *err);
 

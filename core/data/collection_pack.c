@@ -1,6 +1,7 @@
 /* The stored form is a pack of states (core/base/pack.h): every array as it is in memory, at offsets that are multiples of 64, so that it can
  * be mapped; names one after another, each with its NUL. What is mapped was written by collection_write(), but is checked like foreign
  * bytes: a damaged file must not lead outside of it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,7 +152,8 @@ static bool read_head(struct collection *c, const struct mapped *m)
     return c->channels <= 1 << 13 && c->rows <= 1 << 13;
 }
 
-static bool read_names(struct collection_names *names, const struct mapped *m, const char *as)
+/* Of a kind that there need not be. */
+static enum status read_names(struct collection_names *names, const struct mapped *m, const char *as)
 {
     for (size_t i = 0; i < m->count; i++) {
         const struct pack_entry *e = &m->entries[i];
@@ -159,16 +161,16 @@ static bool read_names(struct collection_names *names, const struct mapped *m, c
             continue;
         char *at = (char *)(uintptr_t)(m->at + e->offset), *end = at + e->bytes;
         if (e->type != PACK_U8 || e->bytes == 0 || end[-1] != '\0')
-            return false;
+            return STATUS_CORRUPT;
         int count = 0;
         for (const char *c = at; c < end; c++)
             count += *c == '\0';
         names->name = malloc((size_t)count * sizeof *names->name);
         for (; names->name && at < end; at += strlen(at) + 1)
             names->name[names->count++] = at;
-        return names->name != NULL;
+        return names->name ? STATUS_OK : STATUS_NO_MEMORY;
     }
-    return true;
+    return STATUS_OK;
 }
 
 static bool find_arrays(struct collection *c, const struct mapped *m)
@@ -223,10 +225,14 @@ enum status collection_map(int file, struct collection *c, struct error *err)
         return status;
     struct pack_reader reader = {&m, m.size, read_mapped};
     status = pack_contents(&reader, &m.entries, &m.count, err);
-    bool good = !status && read_head(c, &m) && find_arrays(c, &m) && read_names(&c->vocabulary, &m, list_names[0]) &&
-                read_names(&c->columns, &m, list_names[1]) && read_names(&c->groups, &m, list_names[2]) && numbers_good(c);
-    if (!status && !good)
-        status = error_set(err, STATUS_CORRUPT, NULL, "the stored data set is damaged");
+    struct collection_names *names[] = {&c->vocabulary, &c->columns, &c->groups};
+    enum status found = !status && read_head(c, &m) && find_arrays(c, &m) ? STATUS_OK : STATUS_CORRUPT;
+    for (int i = 0; found == STATUS_OK && i < 3; i++)
+        found = read_names(names[i], &m, list_names[i]);
+    if (found == STATUS_OK && !numbers_good(c))
+        found = STATUS_CORRUPT;
+    if (!status && found)
+        status = error_set(err, found, NULL, found == STATUS_CORRUPT ? "the stored data set is damaged" : "no memory for names");
     free(m.entries);
     if (status)
         collection_close(c);
@@ -237,8 +243,10 @@ enum status collection_open(const char *path, struct collection *c, struct error
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     *c = (struct collection){0};
-    if (file < 0)
+    if (file < 0 && status_unopened(errno) == STATUS_NOT_FOUND)
         return error_set(err, STATUS_NOT_FOUND, NULL, "there is no such data set");
+    if (file < 0)
+        return error_set(err, STATUS_IO, NULL, "the stored data set cannot be opened");
     enum status status = collection_map(file, c, err);
     close(file);
     return status;

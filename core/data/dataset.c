@@ -1,5 +1,6 @@
 #include "core/data/dataset.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -18,20 +19,25 @@ enum status dataset_folder(const char *root, const char *name, char folder[DATAS
         return error_set(err, STATUS_INVALID, NULL, "no name of a data set: small letters, digits, '.', '-' and '_'");
     }
     int written = root != NULL ? snprintf(folder, DATASET_PATH, "%s/%s", root, name) : -1;
-    if (written < 0 || written >= DATASET_PATH || stat(folder, &what) != 0 || !S_ISDIR(what.st_mode)) {
-        return error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s here", name);
+    int code = written < 0 || written >= DATASET_PATH ? ENOENT : stat(folder, &what) != 0 ? errno : S_ISDIR(what.st_mode) ? 0 : ENOTDIR;
+    if (code == 0) {
+        return STATUS_OK;
     }
-    return STATUS_OK;
+    return status_unopened(code) == STATUS_NOT_FOUND ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s here", name)
+                                                     : error_set(err, STATUS_IO, NULL, "the data set %s cannot be looked up", name);
 }
 
-void dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1])
+enum status dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1], struct error *err)
 {
     char path[DATASET_PATH + 16];
     snprintf(path, sizeof path, "%s/sha256", folder);
     FILE *file = fopen(path, "rbe");
+    enum status status = file == NULL ? status_unopened(errno) : STATUS_OK;
     size_t got = file != NULL ? fread(hash, 1, DATASET_HASH_KEPT, file) : 0;
-    hash[got] = '\0';
     if (file != NULL) {
+        status = ferror(file) ? STATUS_IO : STATUS_OK;
         fclose(file);
     }
+    hash[got] = '\0';
+    return status == STATUS_IO ? error_set(err, STATUS_IO, NULL, "what a data set was made of cannot be read") : STATUS_OK;
 }

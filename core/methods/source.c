@@ -3,12 +3,15 @@
 #include <stdio.h>
 #include <string.h>
 
-void source_resolve(const char *source, const char *data, char hash[CONFIG_TEXT])
+enum status source_resolve(const char *source, const char *data, char hash[CONFIG_TEXT], struct error *err)
 {
     char folder[DATASET_PATH], found[DATASET_HASH_KEPT + 1] = "";
-    if (dataset_folder(data, source, folder, NULL) == STATUS_OK)
-        dataset_hash(folder, found);
+    struct error cause = {0};
+    enum status status = dataset_folder(data, source, folder, &cause);
+    if (!status)
+        status = dataset_hash(folder, found, &cause);
     snprintf(hash, CONFIG_TEXT, "%s", found);
+    return status == STATUS_IO ? error_set(err, status, "/config/source", "%s", cause.message) : STATUS_OK;
 }
 
 enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],
@@ -18,8 +21,9 @@ enum status source_folder(const char *source, const char *hash, const char *data
     enum status status = dataset_folder(data, source, folder, err);
     if (status || hash[0] == '\0')
         return status;
-    dataset_hash(folder, now);
-    return strcmp(now, hash) == 0 ? STATUS_OK
+    status = dataset_hash(folder, now, err);
+    return status                    ? status
+           : strcmp(now, hash) == 0 ? STATUS_OK
                                   : error_set(err, STATUS_CONFLICT, "/config/dataset_hash",
                                               "is of another data set than %s is now", source);
 }

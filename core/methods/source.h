@@ -6,8 +6,8 @@
 #include "core/base/error.h"
 #include "core/data/dataset.h"
 
-/* For resolve(): the hash of what was uploaded under that name; "" for a folder of the operator's, or none. */
-void source_resolve(const char *source, const char *data, char hash[CONFIG_TEXT]);
+/* For resolve(): the hash of what was uploaded under that name; "" for a folder of the operator's, or none. STATUS_IO. */
+enum status source_resolve(const char *source, const char *data, char hash[CONFIG_TEXT], struct error *err);
 
 /* Its folder. STATUS_CONFLICT where another file was uploaded since `hash` was found out. */
 enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],

@@ -56,6 +56,10 @@ static bool fails(const char *call)
     }
 
 CALL(DIR *, opendir, NULL, (const char *path), (path))
+CALL(struct dirent64 *, readdir64, NULL, (DIR * dir), (dir))
+CALL(int, stat64, -1, (const char *path, struct stat *out), (path, out))
+CALL(int, lstat64, -1, (const char *path, struct stat *out), (path, out))
+CALL(int, fstatat64, -1, (int dir, const char *path, struct stat *out, int flags), (dir, path, out, flags))
 CALL(int, ftruncate64, -1, (int fd, off_t bytes), (fd, bytes))
 CALL(ssize_t, pwrite64, -1, (int fd, const void *bytes, size_t count, off_t at), (fd, bytes, count, at))
 CALL(int, fsync, -1, (int fd), (fd))

@@ -274,6 +274,11 @@ static void configurations(void **state)
     says.pointer = NULL;
     assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"whole\"}"), 422);
     assert_fault(f, "/config", "as the test wants it");
+    static const enum status ours[] = {STATUS_IO, STATUS_NO_MEMORY};
+    for (int i = 0; i < 2; i++) { /* ours, and none of the job */
+        says.resolve = ours[i];
+        assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"whole\"}"), 503);
+    }
     says.resolve = STATUS_OK;
     assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"plain\",\"preset\":\"wrong\"}"), 422);
     assert_int_equal(ask(f, "POST", "/v1/jobs",

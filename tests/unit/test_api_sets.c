@@ -3,7 +3,6 @@
  * set is half there, and asked again it is done. */
 #include "tests/unit/api_sweep.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include "storage/dataset.h"
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"
+#include "tests/support/open_files.h"
 
 static const char csv[] = "a,b,label\n1,2,1\n3,4,2\n5,6,1\n";
 
@@ -62,20 +62,6 @@ static int put(struct sets *s, const char *target, const char *type, const char 
     return ask(s->f, "PUT", target, body);
 }
 
-static int entries(const struct sets *s, const char *below)
-{
-    char path[120];
-    const struct dirent *entry;
-    int count = 0;
-    (void)snprintf(path, sizeof path, "%s%s", s->root, below);
-    DIR *dir = opendir(path);
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        count += entry->d_name[0] != '.';
-    if (dir != NULL)
-        closedir(dir);
-    return count;
-}
-
 static void write_file(const struct sets *s, const char *name, const char *text)
 {
     char path[160];
@@ -103,7 +89,7 @@ static void every_type(void **state)
     assert_problem(s->f, 415, "media-type");
     assert_int_equal(put(s, "/v1/datasets/one", "application/octet-stream", csv), 415);
     assert_non_null(strstr(text_at(s->f, "/detail"), "?format="));
-    assert_int_equal(entries(s, ""), 0);
+    assert_int_equal(folder_entries(s->root, ""), 0);
     assert_int_equal(put(s, "/v1/datasets/one?format=csv", "application/octet-stream", csv), 201);
     assert_string_equal(text_at(s->f, "/format"), "csv");
     assert_int_equal(put(s, "/v1/datasets/two", "text/tab-separated-values", "a\tlabel\n1\t2\n3\t4\n"), 201);
@@ -120,8 +106,8 @@ static void every_type(void **state)
     assert_int_equal(put(s, "/v1/datasets/four?label=", "text/csv", csv), 400);
     assert_fault(s->f, "label", "1 to 60 bytes");
     assert_int_equal(ask(s->f, "GET", "/v1/datasets/four", NULL), 404);
-    assert_int_equal(entries(s, ""), 3);
-    assert_int_equal(entries(s, "/.uploads"), 0);
+    assert_int_equal(folder_entries(s->root, ""), 3);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
 /* The same bytes with other options are another set. */
@@ -143,7 +129,7 @@ static void the_same_again(void **state)
     (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
     assert_int_equal(put(s, target, "text/csv", csv), 409); /* before the bytes are looked at */
     assert_problem(s->f, 409, "conflict");
-    assert_int_equal(entries(s, "/.uploads"), 0);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
 /* Folders that an operator has put there, and files of a set that somebody has changed. */
@@ -252,7 +238,7 @@ static void in_pieces(void **state)
     assert_int_equal(begin(s, "/v1/datasets/one", "none", &upload, &offset), 0); /* admitting it sees to that */
     assert_int_equal(begin(s, "/v1/datasets/two", "1000", &second, &offset), 429);
     api_upload_close(s->f->api, upload); /* nothing has come: it leaves nothing */
-    assert_int_equal(entries(s, "/.uploads"), 0);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 
     hex_of(csv, hex);
     (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
@@ -270,7 +256,7 @@ static void in_pieces(void **state)
     assert_int_equal(begin(s, rest, "21", &upload, &offset), 0);
     api_upload_add(upload, csv + 10, strlen(csv) - 10);
     assert_int_equal(end(s, rest, upload), 201);
-    assert_int_equal(entries(s, "/.uploads"), 0);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 
     /* From its beginning again, which what is there does not hinder; and what is not what was announced. */
     hex_of("other", hex);
@@ -283,8 +269,8 @@ static void in_pieces(void **state)
     }
     api_upload_add(upload, csv + 10, strlen(csv) - 10);
     assert_int_equal(end(s, target, upload), 422);
-    assert_int_equal(entries(s, "/.uploads"), 0);
-    assert_int_equal(entries(s, ""), 1);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
+    assert_int_equal(folder_entries(s->root, ""), 1);
 }
 
 /* Two of the same bytes. */
@@ -303,8 +289,8 @@ static void beside_each_other(void **state)
     api_upload_add(upload, csv, strlen(csv));
     assert_int_equal(end(s, target, upload), 409);
     api_upload_close(s->f->api, NULL);
-    assert_int_equal(entries(s, ""), 1);
-    assert_int_equal(entries(s, "/.uploads"), 0);
+    assert_int_equal(folder_entries(s->root, ""), 1);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
 }
 
 /* Shares are of tokens: who has none is not held to one. Everybody is held to what all sets may take. */
@@ -323,7 +309,7 @@ static void quotas(void **state)
     remake(s);
     assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 413);
     assert_problem(s->f, 413, "too-large");
-    assert_int_equal(entries(s, ""), 1);
+    assert_int_equal(folder_entries(s->root, ""), 1);
     assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/one", NULL), 204);
     assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 201);
 }
@@ -364,7 +350,7 @@ static void of_many_jobs(void **state)
     assert_non_null(strstr(text_at(f, "/detail"), id));
     cancel(s, id);
     assert_int_equal(ask(f, "DELETE", "/v1/datasets/one", NULL), 204);
-    assert_int_equal(entries(s, ""), 0);
+    assert_int_equal(folder_entries(s->root, ""), 0);
 }
 
 /* A job of a kind that this build has not, or that has no data sets, uses none; one that cannot be read might. */
@@ -376,7 +362,7 @@ static void of_odd_jobs(void **state)
     store(s, "gone", "{\"label\":\"one\"}", id);
     store(s, "echo", "{\"label\":", id);
     assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/one", NULL), 500);
-    assert_int_equal(entries(s, ""), 1);
+    assert_int_equal(folder_entries(s->root, ""), 1);
     cancel(s, id);
     assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/one", NULL), 204);
     static const struct method *const plain[] = {&echo_method};
@@ -415,16 +401,6 @@ static const struct request_case cases[CASES] = {
     {"GET", "/v1/datasets/one/preview", NULL, 200, SHOW, {NULL}, {NULL}, true},
 };
 
-static int descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int count = 0;
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
-
 /* It is kept, and only the answer could not be given. */
 static bool whole(struct sets *s, const char *name)
 {
@@ -437,7 +413,7 @@ static bool whole(struct sets *s, const char *name)
 static void lay_out(struct sets *s)
 {
     (void)ask(s->f, "DELETE", "/v1/datasets/new", NULL);
-    if (entries(s, "") < 2)
+    if (folder_entries(s->root, "") < 2)
         assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 201);
 }
 
@@ -448,7 +424,7 @@ static void sweep(struct sets *s, const struct request_case *c, const struct swe
     lay_out(s);
     struct answer right = sweep_ask(&of, c, id, -1, false);
     assert_int_equal(right.status, c->status);
-    int before = descriptors();
+    int before = open_descriptors();
     bool failed = true;
     for (int place = 0; failed; place++) {
         lay_out(s);
@@ -465,10 +441,10 @@ static void sweep(struct sets *s, const struct request_case *c, const struct swe
                     (c->subject == DELETE_SET && a.status == 204);
         dataset_sweep(s->root); /* of a folder that could not be opened */
         int parts = c->subject == PUT_RESUMABLE && a.status != c->status ? 1 : 0; /* it may go on */
-        if (entries(s, "") != there || entries(s, "/.uploads") > parts || descriptors() != before)
+        if (folder_entries(s->root, "") != there || folder_entries(s->root, "/.uploads") > parts || open_descriptors() != before)
             complain("%s %s, %s %s %d: %d, and %d sets, %d parts, %d descriptors", c->method, c->target, fault->name,
-                     sweep_mode(forever), place, a.status, entries(s, ""), entries(s, "/.uploads"),
-                     descriptors() - before);
+                     sweep_mode(forever), place, a.status, folder_entries(s->root, ""), folder_entries(s->root, "/.uploads"),
+                     open_descriptors() - before);
         if (a.status != c->status) {
             struct answer again = sweep_ask(&of, c, id, -1, false);
             if (again.status != c->status && (c->subject != PUT_NEW || again.status != 200))

@@ -9,7 +9,6 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -23,6 +22,7 @@
 #include "server/console.h"
 #include "tests/support/fault.h"
 #include "tests/support/fault_calls.h"
+#include "tests/support/open_files.h"
 
 static char folder[] = "/tmp/motifd-console-XXXXXX", db[64], at[80];
 
@@ -243,22 +243,12 @@ static void others(void **state)
     console_stop(console);
 }
 
-static int descriptors(void)
-{
-    int count = 0;
-    DIR *all = opendir("/proc/self/fd");
-    while (readdir(all) != NULL)
-        count++;
-    closedir(all);
-    return count;
-}
-
 /* With ever one descriptor more: it starts, or says why not and has closed what it had. */
 static void without_descriptors(void **state)
 {
     const struct console_options options = {.db = db, .context = &asked, .answer = answer};
     struct rlimit usual, few;
-    int before = descriptors(), refusals = 0, lowest = dup(0);
+    int before = open_descriptors(), refusals = 0, lowest = dup(0);
     close(lowest);
     assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
     for (int more = 0; more < 8; more++) {
@@ -275,11 +265,11 @@ static void without_descriptors(void **state)
             refusals++;
             assert_true(console == NULL && err.message[0] != '\0');
         }
-        assert_int_equal(descriptors(), before);
+        assert_int_equal(open_descriptors(), before);
     }
     assert_int_equal(refusals, 3);
     struct console *console = start();
-    before = descriptors();
+    before = open_descriptors();
     lowest = dup(0);
     close(lowest);
     for (int more = 0; more < 2; more++) { /* who asks is told of its own want, not that nobody is there */
@@ -293,7 +283,7 @@ static void without_descriptors(void **state)
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
         assert_true(!open && status == (more == 0 ? STATUS_NOT_FOUND : STATUS_IO));
         buf_close(&out);
-        assert_int_equal(descriptors(), before);
+        assert_int_equal(open_descriptors(), before);
     }
     console_stop(console);
 }

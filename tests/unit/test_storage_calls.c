@@ -5,36 +5,15 @@
 
 #include <errno.h>
 
+#include "core/data/collection.h"
+#include "core/methods/source.h"
 #include "storage/copy.h"
 #include "storage/dataset.h"
 #include "tests/support/fault_calls.h"
+#include "tests/support/open_files.h"
 
 static int complaints; /* of the test */
 #define complain(...) (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0)
-
-static int descriptors(void)
-{
-    DIR *dir = opendir("/proc/self/fd");
-    int count = 0;
-    while (readdir(dir) != NULL)
-        count++;
-    closedir(dir);
-    return count;
-}
-
-static int entries(const char *root, const char *below)
-{
-    char path[200];
-    const struct dirent *entry;
-    int count = 0;
-    (void)snprintf(path, sizeof path, "%s%s", root, below);
-    DIR *dir = opendir(path);
-    while (dir != NULL && (entry = readdir(dir)) != NULL)
-        count += entry->d_name[0] != '.';
-    if (dir != NULL)
-        closedir(dir);
-    return count;
-}
 
 /* ---- data sets ------------------------------------------------------------------------------------------------- */
 
@@ -90,8 +69,9 @@ static enum status read_back(struct sets *s, const char *name)
 
 static bool is_there(struct sets *s, const char *name)
 {
-    bool ours;
-    return dataset_there(s->root, name, &ours);
+    char path[200];
+    (void)snprintf(path, sizeof path, "%s/%s/about.json", s->root, name);
+    return access(path, F_OK) == 0; /* a call that is never made to fail */
 }
 
 static enum status put_one(struct sets *s)
@@ -154,12 +134,61 @@ static enum status owner_bytes(struct sets *s)
     return status;
 }
 
+static enum status find_kept(struct sets *s)
+{
+    enum dataset_kind kind;
+    enum status status = dataset_find(s->root, "kept", &kind, &s->err);
+    if (status == STATUS_OK && kind != DATASET_OURS)
+        complain("kept is found to be %d\n", (int)kind);
+    if (status != STATUS_OK)
+        return status;
+    status = dataset_find(s->root, ".uploads", &kind, &s->err);
+    if (status == STATUS_OK && kind != DATASET_FOREIGN)
+        complain("a folder is found to be %d\n", (int)kind);
+    return status;
+}
+
+/* What a job asks of the data set it names. */
+static enum status bind_job(struct sets *s)
+{
+    char folder[DATASET_PATH], hash[CONFIG_TEXT] = "";
+    struct collection none;
+    enum status status = source_resolve("kept", s->root, hash, &s->err);
+    if (status == STATUS_OK && strcmp(hash, "") != 0)
+        complain("kept is bound to %s\n", hash);
+    if (status == STATUS_OK)
+        status = source_folder("kept", hash, s->root, folder, &s->err);
+    if (status == STATUS_OK)
+        status = source_folder("kept", "0123", s->root, folder, NULL) == STATUS_CONFLICT ? STATUS_OK : STATUS_IO;
+    if (status != STATUS_OK) {
+        (void)error_set(&s->err, status, NULL, "another data set");
+        return status;
+    }
+    (void)snprintf(folder, sizeof folder, "%s/kept/" COLLECTION_FILE, s->root);
+    status = collection_open(folder, &none, &s->err);
+    if (status != STATUS_NOT_FOUND)
+        return status;
+    error_clear(&s->err);
+    return STATUS_OK;
+}
+
+static enum status find_part(struct sets *s)
+{
+    static const char hash[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    int64_t bytes;
+    enum status status = dataset_part_bytes(s->root, hash, &bytes, &s->err);
+    if (status == STATUS_OK && bytes != -1)
+        complain("a part has %lld bytes\n", (long long)bytes);
+    return status;
+}
+
 static const struct {
     const char *name;
     enum status (*call)(struct sets *s);
     int least; /* calls of the system that are seen to fail */
-} cases[] = {{"put", put_one, 10},    {"read", read_kept, 2}, {"remove", remove_kept, 5},
-             {"parts", open_part, 5}, {"list", list_all, 1},  {"bytes", owner_bytes, 1}};
+} cases[] = {{"put", put_one, 10},    {"read", read_kept, 2},      {"remove", remove_kept, 5}, {"parts", open_part, 5},
+             {"list", list_all, 4},   {"bytes", owner_bytes, 30}, {"find", find_kept, 3},     {"find a part", find_part, 1},
+             {"for a job", bind_job, 6}};
 
 static void every_data_set(void **state)
 {
@@ -168,7 +197,7 @@ static void every_data_set(void **state)
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++)
         for (int forever = 0; forever < 2; forever++) {
             const char *call = "first";
-            int place = 0, before = descriptors();
+            int place = 0, before = open_descriptors();
             for (; call != NULL; place++) {
                 (void)dataset_remove(s->root, "one", NULL);
                 if (!is_there(s, "kept"))
@@ -180,14 +209,14 @@ static void every_data_set(void **state)
                 if (status != STATUS_OK && (call == NULL || status != STATUS_IO || s->err.message[0] == '\0' ||
                                             strstr(s->err.message, s->root) != NULL))
                     complain("%s, %s: %s: %s\n", cases[c].name, call, status_name(status), s->err.message);
-                bool tidies = call != NULL && cases[c].call == remove_kept && strcmp(call, "opendir") == 0;
+                bool tidies = call != NULL && cases[c].call == remove_kept && (strcmp(call, "opendir") == 0 || strcmp(call, "readdir64") == 0);
                 if (status == STATUS_OK && call != NULL && !tidies)
                     complain("%s: %s failed, and nobody said so\n", cases[c].name, call);
                 dataset_sweep(s->root);
-                if (entries(s->root, "/.uploads") > (cases[c].call == open_part))
+                if (folder_entries(s->root, "/.uploads") > (cases[c].call == open_part))
                     complain("%s, %s: something is left\n", cases[c].name, call);
-                if (descriptors() != before)
-                    complain("%s, %s: %d descriptors, and before %d\n", cases[c].name, call, descriptors(), before);
+                if (open_descriptors() != before)
+                    complain("%s, %s: %d descriptors, and before %d\n", cases[c].name, call, open_descriptors(), before);
                 error_clear(&s->err);
                 status = cases[c].call(s);
                 if (status != STATUS_OK && cases[c].call != remove_kept && cases[c].call != put_one)
@@ -197,6 +226,20 @@ static void every_data_set(void **state)
             assert_true(place > cases[c].least);
         }
     assert_int_equal(complaints, 0);
+}
+
+static int64_t part_bytes(struct sets *s, const char *hash)
+{
+    int64_t bytes;
+    assert_int_equal(dataset_part_bytes(s->root, hash, &bytes, &s->err), STATUS_OK);
+    return bytes;
+}
+
+static enum dataset_kind kind_of(struct sets *s, const char *name)
+{
+    enum dataset_kind kind;
+    assert_int_equal(dataset_find(s->root, name, &kind, &s->err), STATUS_OK);
+    return kind;
 }
 
 /* What a sweep finds and leaves, and names that are no data sets. */
@@ -209,19 +252,18 @@ static void swept(void **state)
     int file;
     int64_t bytes;
     static const char hash[] = "00000000000000000000000000000000000000000000000000000000000000ff";
-    bool ours;
     (void)snprintf(path, sizeof path, "%s/none", s->root);
     dataset_sweep(path);
     assert_int_equal(dataset_list(path, &s->arena, &names, &count, &s->err), STATUS_OK);
     assert_int_equal(count, 0);
-    assert_int_equal(dataset_part_bytes(s->root, hash), -1);
+    assert_int_equal(part_bytes(s, hash), -1);
     assert_int_equal(dataset_part_open(s->root, hash, &file, &bytes, &s->err), STATUS_OK);
     assert_int_equal(write(file, "abc", 3), 3);
     int second;
     assert_int_equal(dataset_part_open(s->root, hash, &second, &bytes, &s->err), STATUS_CONFLICT);
     dataset_part_close(file);
     dataset_sweep(s->root);
-    assert_int_equal(dataset_part_bytes(s->root, hash), 3); /* less than a day old */
+    assert_int_equal(part_bytes(s, hash), 3); /* less than a day old */
     char command[600];
     (void)snprintf(command, sizeof command,
                    "touch -d '2 days ago' '%s/.uploads/%s'; mkdir '%s/.uploads/stage-x' '%s/foreign'; touch "
@@ -230,9 +272,10 @@ static void swept(void **state)
                    s->root, hash, s->root, s->root, s->root, s->root);
     assert_int_equal(system(command), 0);
     dataset_sweep(s->root);
-    assert_int_equal(entries(s->root, "/.uploads"), 0);
-    assert_true(dataset_there(s->root, "foreign", &ours));
-    assert_false(ours); /* the operator's own */
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
+    assert_int_equal(kind_of(s, "foreign"), DATASET_FOREIGN);
+    assert_int_equal(kind_of(s, "none"), DATASET_NONE);
+    assert_int_equal(kind_of(s, "a/b"), DATASET_NONE);
     error_clear(&s->err);
     assert_int_equal(dataset_remove(s->root, "foreign", &s->err), STATUS_NOT_FOUND);
     for (int i = 0; i < 70; i++) { /* more than a list begins with */
@@ -262,7 +305,7 @@ static void every_opening(void **state)
     fixture_open(f);
     submit(f, "sparling", 0, id);
     fixture_close(f);
-    int before = descriptors(), seen = 0;
+    int before = open_descriptors(), seen = 0;
     const char *call = "first";
     for (int place = 0; call != NULL; place++) {
         error_clear(&f->err);
@@ -274,8 +317,8 @@ static void every_opening(void **state)
             (status == STATUS_OK || f->err.message[0] == '\0' || strstr(f->err.message, f->folder) != NULL))
             complain("opening, %s: %s: %s\n", call, status_name(status), f->err.message);
         fixture_close(f);
-        if (descriptors() != before)
-            complain("opening, %s: %d descriptors, and before %d\n", call, descriptors(), before);
+        if (open_descriptors() != before)
+            complain("opening, %s: %d descriptors, and before %d\n", call, open_descriptors(), before);
         fixture_open(f);
         assert_string_equal(job_of(f, id).id, id);
         fixture_close(f);
@@ -359,7 +402,7 @@ static void every_copy(void **state)
     struct storage_copy_report report;
     OK(storage_copy(&options, &report, &f->err)); /* what is opened once and stays */
     assert_int_equal(unlink(to), 0);
-    int before = descriptors(), seen = 0;
+    int before = open_descriptors(), seen = 0;
     const char *call = "first";
     for (int place = 0; call != NULL; place++) {
         error_clear(&f->err);
@@ -372,8 +415,8 @@ static void every_copy(void **state)
             complain("a copy, %s: %s: %s\n", call, status_name(status), f->err.message);
         if ((access(to, F_OK) == 0) != (status == STATUS_OK) || access(part, F_OK) == 0)
             complain("a copy, %s: %s, and the files are not so\n", call, status_name(status));
-        if (descriptors() != before)
-            complain("a copy, %s: %d descriptors, and before %d\n", call, descriptors(), before);
+        if (open_descriptors() != before)
+            complain("a copy, %s: %d descriptors, and before %d\n", call, open_descriptors(), before);
         (void)unlink(to);
     }
     assert_true(seen >= 7);

@@ -485,18 +485,20 @@ static void no_folder(void **state)
     for (int none = 0; none < 2; none++) {
         const char *at = none ? NULL : root, *bytes, **names;
         size_t count;
-        bool ours;
+        enum dataset_kind kind = DATASET_OURS;
         int file;
         int64_t size;
         dataset_sweep(at);
-        assert_false(dataset_there(at, "a", &ours));
+        assert_int_equal(dataset_find(at, "a", &kind, &f->err), STATUS_OK);
+        assert_int_equal(kind, DATASET_NONE);
         assert_int_equal(dataset_list(at, &f->arena, &names, &count, &f->err), STATUS_OK);
         assert_int_equal(count, 0);
         REFUSED(STATUS_NOT_FOUND, dataset_read(at, "a", "b", &f->arena, &bytes, &count, &f->err));
         assert_int_equal(dataset_bytes(at, NULL, &size, &f->err), STATUS_OK);
         assert_int_equal(size, 0);
         REFUSED(STATUS_NOT_FOUND, dataset_part_open(at, hash, &file, &size, &f->err));
-        assert_int_equal(dataset_part_bytes(at, hash), -1);
+        assert_int_equal(dataset_part_bytes(at, hash, &size, &f->err), STATUS_OK);
+        assert_int_equal(size, -1);
         dataset_part_remove(at, hash);
         REFUSED(STATUS_NOT_FOUND, dataset_stage(at, folder, &f->err));
         REFUSED(STATUS_NOT_FOUND, dataset_commit(at, f->folder, "a", &f->err));

@@ -29,9 +29,7 @@ static const char *const dataset_fields[] = {"source", NULL};
 static enum status resolve(void *config, const char *data, struct error *err)
 {
     struct environments_config *c = config;
-    (void)err;
-    source_resolve(c->data == DATA_TABLE ? c->source : "", data, c->dataset_hash);
-    return STATUS_OK;
+    return source_resolve(c->data == DATA_TABLE ? c->source : "", data, c->dataset_hash, err);
 }
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

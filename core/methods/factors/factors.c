@@ -33,9 +33,7 @@ static const char *const dataset_fields[] = {"source", NULL};
 static enum status resolve(void *config, const char *data, struct error *err)
 {
     struct factors_config *c = config;
-    (void)err;
-    source_resolve(c->data == DATA_SYNTHETIC ? "" : c->source, data, c->dataset_hash);
-    return STATUS_OK;
+    return source_resolve(c->data == DATA_SYNTHETIC ? "" : c->source, data, c->dataset_hash, err);
 }
 
 const struct method factors_method = {

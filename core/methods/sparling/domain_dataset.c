@@ -68,8 +68,9 @@ static enum status open_collection(const struct dataset_config *config, const ch
     struct error cause = {0};
     enum status status = dataset_folder(data, config->name, folder, &cause);
     hash[0] = '\0';
+    if (!status)
+        status = dataset_hash(folder, hash, &cause);
     if (!status) {
-        dataset_hash(folder, hash);
         snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
         status = collection_open(path, c, &cause);
     }
