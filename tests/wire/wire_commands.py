@@ -24,12 +24,13 @@ sys.path[:0] = [os.path.join(HERE, "..", "harness")]
 from daemon import Daemon  # noqa: E402
 
 MOTIFD, FAULTS = (os.path.abspath(path) for path in sys.argv[1:3])
+PATIENCE = 600  # seconds: a sanitizer makes trainings slow
 STRIDE = int(os.environ.get("MOTIF_FAULT_STRIDE", "0"))
 os.environ.update({"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":exitcode=99", "OPENBLAS_NUM_THREADS": "1"})
 
 
 def run(*words, program=MOTIFD, **environment):
-    return subprocess.run([program, *words], capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, env={**os.environ, **environment})
+    return subprocess.run([program, *words], capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, env={**os.environ, **environment})
 
 
 def expect(words, code, out="", err="", **environment):

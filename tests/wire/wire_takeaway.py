@@ -26,6 +26,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "harness")]
 import safetensors_file  # noqa: E402
 from daemon import JSON, TINY, Daemon  # noqa: E402
 
+PATIENCE = 1200  # seconds: a sanitizer makes trainings slow
 SMALL = {**TINY, "total_samples": 400}
 BYTES = "application/octet-stream"
 
@@ -41,18 +42,17 @@ class Giver(Daemon):
         asked = {"kind": kind, "preset": preset, "config": {**settings, **changes}}
         status, _, job = self.ask("POST", "/v1/jobs", {name: value for name, value in asked.items() if value is not None})
         assert status == 201, job
-        for _ in range(1200):
-            job = self.ask("GET", f"/v1/jobs/{job['id']}")[2]
-            if job["state"] not in ("queued", "running"):
-                break
+        until = time.monotonic() + PATIENCE
+        while job["state"] in ("queued", "running") and time.monotonic() < until:
             time.sleep(0.1)
+            job = self.ask("GET", f"/v1/jobs/{job['id']}")[2]
         assert job["state"] == "succeeded", job
         return job["id"]
 
 
 def control(daemon, folder, *words):
     return subprocess.run([os.path.abspath(sys.argv[2]), *words], cwd=folder, env={**os.environ, "MOTIFD_SERVER": daemon.url},
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=PATIENCE)
 
 
 def weights_travel(daemon, other, folder, job):
@@ -471,12 +471,12 @@ def labels_follow_motifs(daemon, other, folder, job):
     circle = daemon.train(settings=CIRCLE)
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "reproduce", "ask.py")
     done = subprocess.run([sys.executable, script, "perturb", circle, "--samples", "200", "--url", daemon.url], capture_output=True, text=True,
-                          timeout=120)
+                          timeout=PATIENCE)
     assert done.returncode == 0, done
     outside, own = float(done.stdout.split(": ")[1].split(" %")[0]) / 100, daemon.job(circle)["result"]["perturbed"]
     assert own > 0.5 and abs(outside - own) < 0.15, (done.stdout, own)
     both = subprocess.run([sys.executable, script, "agree", circle, circle, "--samples", "50", "--least", "0", "--url", daemon.url],
-                          capture_output=True, text=True, timeout=120)
+                          capture_output=True, text=True, timeout=PATIENCE)
     assert both.returncode == 0 and "100.0" in both.stdout, both  # a channel may have no motifs at all
 
 
