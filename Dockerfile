@@ -40,7 +40,7 @@ RUN --mount=type=cache,target=/var/cache/apt,sharing=locked --mount=type=cache,t
 COPY --from=build-mpi /source/build/motifd /source/build/motifctl /source/build/motif-train /source/build/motif-train-mpi /usr/local/bin/
 USER 10001:10001
 WORKDIR /var/lib/motifd
-ENV MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db MOTIFD_DATA=/var/lib/motifd/data \
+ENV MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db MOTIFD_DATA=/var/lib/motifd/data MOTIFD_JOB_NICE=19 \
     MOTIFD_EXECUTORS=thread,process,mpirun MOTIFD_MPIRUN="mpirun --bind-to none"
 VOLUME /var/lib/motifd
 EXPOSE 8080
@@ -53,7 +53,7 @@ FROM scratch
 COPY --from=build /rootfs /
 USER 10001:10001
 WORKDIR /var/lib/motifd
-ENV PATH=/usr/local/bin MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db MOTIFD_DATA=/var/lib/motifd/data
+ENV PATH=/usr/local/bin MOTIFD_LISTEN=0.0.0.0:8080 MOTIFD_DB=/var/lib/motifd/motifd.db MOTIFD_DATA=/var/lib/motifd/data MOTIFD_JOB_NICE=19
 VOLUME /var/lib/motifd
 EXPOSE 8080
 STOPSIGNAL SIGTERM
