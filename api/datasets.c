@@ -56,7 +56,7 @@ static bool read_request(struct exchange *x, struct upload_request *request)
 /* What is of that name already. */
 static bool name_free(struct exchange *x, const char *name, const char *hash)
 {
-    const char *text;
+    const char *text = NULL;
     size_t size;
     enum dataset_kind kind;
     struct error err;
@@ -65,15 +65,16 @@ static bool name_free(struct exchange *x, const char *name, const char *hash)
         respond_problem(x, PROBLEM_BAD_REQUEST, "A data set's name has small letters, digits, '.', '-' and '_', and begins with a letter or digit.");
         return false;
     }
-    if (dataset_find(root_of(x), name, &kind, &err) == STATUS_OK && kind == DATASET_NONE)
+    enum status status = dataset_find(root_of(x), name, &kind, &err);
+    if (status == STATUS_OK && kind == DATASET_NONE)
         return true;
-    if (kind == DATASET_OURS)
-        (void)dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err);
-    if (err.code != STATUS_OK && err.code != STATUS_NOT_FOUND) {
+    if (status == STATUS_OK && kind == DATASET_OURS)
+        status = dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err);
+    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
         respond_error(x, &err);
         return false;
     }
-    if (kind == DATASET_FOREIGN || err.code == STATUS_NOT_FOUND) {
+    if (text == NULL) { /* nothing of ours, or no more */
         respond_problem(x, PROBLEM_CONFLICT, "The name %s belongs to a folder of the operator's.", name);
         return false;
     }

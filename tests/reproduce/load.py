@@ -47,6 +47,11 @@ class Asker:
                 self.writer = None
         raise ConnectionError(f"{method} {path}")
 
+    def close(self):
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None
+
     async def answer(self):
         head = (await self.reader.readuntil(b"\r\n\r\n")).decode()
         length = 0
