@@ -25,9 +25,10 @@ ROUNDS = 10
 
 
 async def figures(port):
-    """The least of fifty readings: an answer that is being written has memory for a moment, and connections that broke off are seen a little later."""
+    """The least of twelve seconds: an answer that is being written has memory for a moment, and connections that broke off within a body are closed at its
+    deadline."""
     asker, found = Asker(port), {}
-    for _ in range(50):
+    for _ in range(120):
         text = (await asker.ask("GET", "/metrics"))[1].decode()
         for name in ("process_resident_memory_bytes", "process_open_fds"):
             now = float(re.search(rf"^{name} (\S+)$", text, re.M).group(1))
