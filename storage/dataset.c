@@ -86,7 +86,7 @@ enum status dataset_find(const char *root, const char *name, enum dataset_kind *
         *kind = DATASET_OURS;
         return STATUS_OK;
     }
-    if (status_unopened(errno) == STATUS_IO)
+    if (errno != EACCES && status_unopened(errno) == STATUS_IO) /* one that is closed to us, as lost+found, is none of ours */
         return unread(err);
     *strrchr(path, '/') = '\0';
     if (lstat(path, &what) == 0)

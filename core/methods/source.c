@@ -22,8 +22,7 @@ enum status source_folder(const char *source, const char *hash, const char *data
     if (status || hash[0] == '\0')
         return status;
     status = dataset_hash(folder, now, err);
-    return status                    ? status
-           : strcmp(now, hash) == 0 ? STATUS_OK
-                                  : error_set(err, STATUS_CONFLICT, "/config/dataset_hash",
-                                              "is of another data set than %s is now", source);
+    if (!status && strcmp(now, hash) != 0)
+        status = error_set(err, STATUS_CONFLICT, "/config/dataset_hash", "is of another data set than %s is now", source);
+    return status;
 }

@@ -275,6 +275,9 @@ static void swept(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
     assert_int_equal(kind_of(s, "foreign"), DATASET_FOREIGN);
     assert_int_equal(kind_of(s, "none"), DATASET_NONE);
+    fault_call_after(0, EACCES, false); /* an operator's folder that is closed to us must not hide the others */
+    assert_int_equal(kind_of(s, "foreign"), DATASET_FOREIGN);
+    assert_string_equal(fault_call_happened(), "stat64");
     assert_int_equal(kind_of(s, "a/b"), DATASET_NONE);
     error_clear(&s->err);
     assert_int_equal(dataset_remove(s->root, "foreign", &s->err), STATUS_NOT_FOUND);
