@@ -8,11 +8,11 @@
 #include <time.h>
 
 #include "api/api_int.h"
-#include "api/model_cache.h"
-#include "api/trainers.h"
-#include "api/uploads.h"
+#include "api/queries/model_cache.h"
+#include "api/trainers/trainers.h"
+#include "api/datasets/uploads.h"
 #include "core/base/hash.h"
-#include "storage/dataset.h"
+#include "storage/files/dataset.h"
 
 #define MODEL_CACHE_BYTES (1ull << 30)
 #define REQUEST_ARENA_BYTES (32u << 10)
@@ -84,8 +84,14 @@ void api_destroy(struct api *api)
 
 void api_facts(const struct api *api, struct api_system *system)
 {
-    *system = (struct api_system){.version = "", .build = "", .compiler = "", .cpu = "", .cpu_features = "",
-                                  .kernels = "", .blas = "", .blas_core = ""};
+    *system = (struct api_system){.version = "",
+                                  .build = "",
+                                  .compiler = "",
+                                  .cpu = "",
+                                  .cpu_features = "",
+                                  .kernels = "",
+                                  .blas = "",
+                                  .blas_core = ""};
     if (api->options.host.system != NULL) {
         api->options.host.system(api->options.host.context, system);
     }
@@ -165,7 +171,8 @@ static void finish(struct exchange *x, const struct timespec *start)
         response_header(response, "Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'");
     }
     if (api_response_header(response, "Cache-Control") == NULL) {
-        response_header(response, "Cache-Control", "%s", api_response_header(response, "ETag") != NULL ? "no-cache" : "no-store");
+        response_header(response, "Cache-Control", "%s",
+                        api_response_header(response, "ETag") != NULL ? "no-cache" : "no-store");
     }
     response->seconds = seconds_since(start);
     bool head = x->request->method != NULL && strcmp(x->request->method, "HEAD") == 0;

@@ -1,5 +1,5 @@
-/* The contract as a function: a request in, a response out. No sockets, and but for the parser of an upload (uploads.h) no
- * threads of its own.
+/* The contract as a function: a request in, a response out. No sockets, and but for the parser of an upload (uploads.h)
+ * no threads of its own.
  *
  * The process (server/) owns connections, tokens and workers; this room owns everything a client can
  * see: routes, validation, documents, errors. One table (route.h) says of every route its method,
@@ -33,16 +33,21 @@ struct storage;
 struct api_upload;
 
 /* What a token may do; each scope includes those before it. A route asks for at least one of them. */
-enum api_scope { API_SCOPE_NONE, API_SCOPE_READ, API_SCOPE_SUBMIT, API_SCOPE_ADMIN,
-                 API_SCOPE_TRAINER /* of a route: for the trainer of the job alone, with its own token */ };
+enum api_scope {
+    API_SCOPE_NONE,
+    API_SCOPE_READ,
+    API_SCOPE_SUBMIT,
+    API_SCOPE_ADMIN,
+    API_SCOPE_TRAINER /* of a route: for the trainer of the job alone, with its own token */
+};
 
-#define API_TARGET_MAX 4096             /* bytes of a request target */
-#define API_JSON_MAX (1024u * 1024u)    /* bytes of a JSON body */
-#define API_BODY_MAX (16u * 1024u * 1024u) /* bytes of the inputs of a query */
+#define API_TARGET_MAX 4096                   /* bytes of a request target */
+#define API_JSON_MAX (1024u * 1024u)          /* bytes of a JSON body */
+#define API_BODY_MAX (16u * 1024u * 1024u)    /* bytes of the inputs of a query */
 #define API_IMPORT_MAX (128u * 1024u * 1024u) /* bytes of a model; it is held in memory while it is checked */
-#define API_UPLOAD_MAX ((size_t)1 << 36)       /* of a route whose body is an upload: it streams */
+#define API_UPLOAD_MAX ((size_t)1 << 36)      /* of a route whose body is an upload: it streams */
 #define API_HEADERS_MAX 20
-#define API_REQUEST_ID 40               /* bytes of a request id with its NUL */
+#define API_REQUEST_ID 40 /* bytes of a request id with its NUL */
 
 struct api_request {
     const char *method; /* "GET" */
@@ -56,8 +61,8 @@ struct api_request {
     const void *body; /* NULL before it has arrived, and when there is none */
     size_t body_bytes;
     struct api_upload *upload; /* instead of a body, on a route that streams; else NULL */
-    enum api_scope scope; /* what the caller's token grants; ADMIN where no token is needed */
-    const char *who, *peer; /* the token's name and the other end's address, for the audit; NULL counts as "" */
+    enum api_scope scope;      /* what the caller's token grants; ADMIN where no token is needed */
+    const char *who, *peer;    /* the token's name and the other end's address, for the audit; NULL counts as "" */
     /* Chosen by the adapter (letters, digits, '-'), also for its log. "": one is made up. */
     char id[API_REQUEST_ID];
 };
@@ -100,51 +105,51 @@ struct api_system {
     const char *kernels;                    /* "avx512" */
     const char *blas, *blas_core;           /* "OpenBLAS 0.3.21", "Haswell" */
     int cores, workers, workers_busy, threads_per_job;
-    int64_t started_at;                     /* milliseconds since 1970 */
-    double gflops_per_thread;               /* measured on this machine in training; 0: not known */
-    uint64_t steps, samples;                /* done by this process since it started */
-    uint64_t memory_bytes;                  /* resident; 0: not known */
-    int64_t queue_limit;                    /* jobs that may wait; 0: no limit */
+    int64_t started_at;       /* milliseconds since 1970 */
+    double gflops_per_thread; /* measured on this machine in training; 0: not known */
+    uint64_t steps, samples;  /* done by this process since it started */
+    uint64_t memory_bytes;    /* resident; 0: not known */
+    int64_t queue_limit;      /* jobs that may wait; 0: no limit */
     bool tokens_required;
 };
 
 /* Calls into the process. Each may be called from any thread and must not block. */
-struct api_host {
+struct api_daemon {
     void *context;
-    void (*jobs_waiting)(void *context);                /* a job was stored or resumed: look at the queue */
-    void (*job_wish)(void *context, const char *job);   /* pause or cancel was recorded for a running job */
+    void (*jobs_waiting)(void *context);                   /* a job was stored or resumed: look at the queue */
+    void (*job_requested)(void *context, const char *job); /* pause or cancel was recorded for a running job */
     bool (*draining)(void *context);
     void (*system)(void *context, struct api_system *out);
     /* Further families for /metrics in Prometheus text; NULL: none. */
     void (*metrics)(void *context, struct buf *out);
-    /* What a trainer in another process has done since it last said so; gflops of a thread, 0: not known. A checkpoint of
-     * such a trainer is stored. May be NULL. */
+    /* What a trainer in another process has done since it last said so; gflops of a thread, 0: not known. A checkpoint
+     * of such a trainer is stored. May be NULL. */
     void (*trained)(void *context, uint64_t steps, uint64_t samples, double step_seconds, double gflops);
     void (*saved)(void *context);
 };
 
 struct api_options {
-    struct storage *storage;              /* borrowed, outlives the api */
-    const struct method *const *methods;  /* borrowed */
+    struct storage *storage;             /* borrowed, outlives the api */
+    const struct method *const *methods; /* borrowed */
     size_t method_count;
-    const struct kernels *kernels;        /* for queries */
-    const char *data;                     /* folder of data sets; borrowed; NULL: none */
+    const struct kernels *kernels; /* for queries */
+    const char *data;              /* folder of data sets; borrowed; NULL: none */
     struct log_hook log;
-    struct api_host host;
-    uint64_t model_cache_bytes;           /* models kept open for queries; 0: 1 GiB */
-    int64_t job_memory;                   /* most bytes that a job may need by its estimate; 0: not limited */
-    struct api_share {                    /* of one token; 0: not limited */
-        int64_t jobs;                     /* that are not finished */
-        int64_t threads;                  /* of its running jobs together; storage sees to it (owner_threads) */
-        int64_t job_bytes;                /* of the checkpoints and files of its jobs, looked at when it submits */
-        int64_t dataset_bytes;            /* of the data sets that it uploaded */
+    struct api_daemon host;
+    uint64_t model_cache_bytes; /* models kept open for queries; 0: 1 GiB */
+    int64_t job_memory;         /* most bytes that a job may need by its estimate; 0: not limited */
+    struct api_share {          /* of one token; 0: not limited */
+        int64_t jobs;           /* that are not finished */
+        int64_t threads;        /* of its running jobs together; storage sees to it (owner_threads) */
+        int64_t job_bytes;      /* of the checkpoints and files of its jobs, looked at when it submits */
+        int64_t dataset_bytes;  /* of the data sets that it uploaded */
     } share;
-    const char *const *executors;         /* that a job may ask for, the default first; ends with NULL. NULL: "thread" alone */
-    int threads_max;                      /* most threads of one job; 0: 256 */
-    int64_t upload_bytes;                 /* of one upload of a data set; 0: 1 GiB */
-    int64_t datasets_bytes;               /* of all data sets that were uploaded; 0: 16 GiB */
-    int uploads_at_once;                  /* 0: 2; more get 429 */
-    int queries_at_once;                  /* motif and predict queries that may compute; 0: 4; more get 429 */
+    const char *const *executors; /* that a job may ask for, the default first; ends with NULL. NULL: "thread" alone */
+    int threads_max;              /* most threads of one job; 0: 256 */
+    int64_t upload_bytes;         /* of one upload of a data set; 0: 1 GiB */
+    int64_t datasets_bytes;       /* of all data sets that were uploaded; 0: 16 GiB */
+    int uploads_at_once;          /* 0: 2; more get 429 */
+    int queries_at_once;          /* motif and predict queries that may compute; 0: 4; more get 429 */
 };
 
 enum status api_create(const struct api_options *options, struct api **api, struct error *err);
@@ -153,12 +158,11 @@ void api_destroy(struct api *api);
 
 /* Before the body: see above. True: *body_limit says how many bytes may be read (0: none are
  * expected; whatever arrives must be refused with 413). False: the response is ready. */
-bool api_admit(struct api *api, const struct api_request *request, struct api_response *response,
-               size_t *body_limit);
+bool api_admit(struct api *api, const struct api_request *request, struct api_response *response, size_t *body_limit);
 
-/* For a route that streams, after api_admit(): the body is given piece by piece instead of being collected, and `request->upload` says
- * so to api_handle(). False: the response refuses. Whatever happens then, api_upload_close() is called once; an upload that was not
- * handled can be resumed if the client said its hash. */
+/* For a route that streams, after api_admit(): the body is given piece by piece instead of being collected, and
+ * `request->upload` says so to api_handle(). False: the response refuses. Whatever happens then, api_upload_close() is
+ * called once; an upload that was not handled can be resumed if the client said its hash. */
 bool api_upload_begin(struct api *api, const struct api_request *request, struct api_upload **upload,
                       struct api_response *response);
 void api_upload_add(struct api_upload *upload, const void *bytes, size_t count);
@@ -171,8 +175,8 @@ void api_handle(struct api *api, const struct api_request *request, struct api_r
 /* A problem of the adapter's own (400 framing, 413, 417, 421, 429 with Retry-After, 431, 503): `title` and
  * `detail` are for the client. retry_after: seconds, or 0 for none. Method and target of the request may be
  * NULL when they never arrived. */
-void api_refuse(struct api *api, const struct api_request *request, int status, const char *title,
-                const char *detail, int retry_after, struct api_response *response);
+void api_refuse(struct api *api, const struct api_request *request, int status, const char *title, const char *detail,
+                int retry_after, struct api_response *response);
 
 /* The trainer of a job is gone: a checkpoint of which it had sent a part is dropped. */
 void api_trainer_gone(struct api *api, const char *job);

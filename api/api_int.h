@@ -5,13 +5,13 @@
 #include <stdatomic.h>
 
 #include "api/api.h"
-#include "api/config_json.h"
-#include "api/json.h"
-#include "api/json_sink.h"
-#include "api/problem.h"
-#include "api/prometheus.h"
-#include "api/route.h"
-#include "api/uri.h"
+#include "api/json/config_json.h"
+#include "api/json/json.h"
+#include "api/json/json_sink.h"
+#include "api/http/problem.h"
+#include "api/documents/prometheus.h"
+#include "api/http/route.h"
+#include "api/http/uri.h"
 #include "core/base/arena.h"
 #include "storage/storage.h"
 
@@ -27,9 +27,9 @@ struct api {
     struct counters *counters;
     struct model_cache *models;
     struct trainers *trainers;
-    struct buf openapi;      /* the document */
-    atomic_int queries;      /* that compute now */
-    atomic_int uploads;      /* in progress */
+    struct buf openapi; /* the document */
+    atomic_int queries; /* that compute now */
+    atomic_int uploads; /* in progress */
 };
 
 /* One request being answered. Lives on the stack of api_handle(). */
@@ -39,9 +39,9 @@ struct exchange {
     struct api_response *response;
     struct route_match match;
     struct query query;
-    struct arena arena;      /* gone with the exchange */
-    struct json_sink json;   /* writes response->body */
-    const struct sink *out;  /* the same, for sink_*() */
+    struct arena arena;     /* gone with the exchange */
+    struct json_sink json;  /* writes response->body */
+    const struct sink *out; /* the same, for sink_*() */
 };
 
 /* ---- what a request says (NULL: it does not) ---- */
@@ -118,7 +118,7 @@ void datasets_preview(struct exchange *x);
 void datasets_delete(struct exchange *x);
 void uploads_show(struct exchange *x);
 void audit_list(struct exchange *x);
-void trainer_hello(struct exchange *x);
+void trainer_register(struct exchange *x);
 void trainer_report(struct exchange *x);
 void trainer_artifact(struct exchange *x);
 void trainer_checkpoints(struct exchange *x);

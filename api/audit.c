@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "api/api_int.h"
-#include "api/cursor.h"
+#include "api/http/cursor.h"
 
 #define FILTER "audit"
 

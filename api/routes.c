@@ -1,6 +1,6 @@
 /* Every route there is. */
 #include "api/api_int.h"
-#include "api/route.h"
+#include "api/http/route.h"
 
 #define JSON "application/json"
 #define COUNT_LIMIT 1000
@@ -10,8 +10,9 @@ static const char *const json_types[] = {JSON, NULL};
 static const char *const patch_types[] = {JSON, "application/merge-patch+json", NULL};
 static const char *const query_types[] = {JSON, "image/png", "audio/wav", "application/x-npy", "text/x-fasta", NULL};
 static const char *const import_types[] = {"application/octet-stream", NULL};
-static const char *const dataset_types[] = {"application/x-npz", "application/x-npy", "text/csv", "text/tab-separated-values",
-                                             "application/x-tar", "text/x-fasta", "application/octet-stream", NULL};
+static const char *const dataset_types[] = {
+    "application/x-npz", "application/x-npy",        "text/csv", "text/tab-separated-values", "application/x-tar",
+    "text/x-fasta",      "application/octet-stream", NULL};
 static const char *const dataset_formats[] = {"npz", "npy", "csv", "tar", "fasta", NULL};
 static const char *const layouts[] = {"channels-last", "channels-first", NULL};
 static const char *const states[] = {"queued", "running", "paused", "succeeded", "failed", "cancelled", NULL};
@@ -46,8 +47,10 @@ static const struct api_parameter events_query[] = {
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 static const struct api_parameter ask_query[] = {
-    {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER; for bodies that are files"},
-    {PARAMETER_FLAG, "batch", 0, 0, NULL, "1: a body that is one array holds an input at each place of its first axis, at most 256"},
+    {PARAMETER_TEXT, "checkpoint", 0, 40, NULL,
+     "latest, best, a sequence number or density:NUMBER; for bodies that are files"},
+    {PARAMETER_FLAG, "batch", 0, 0, NULL,
+     "1: a body that is one array holds an input at each place of its first axis, at most 256"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
@@ -71,22 +74,32 @@ static const struct api_parameter dataset_query[] = {
     {PARAMETER_CHOICE, "format", 0, 0, dataset_formats, "what is sent, where the Content-Type does not say it"},
     {PARAMETER_TEXT, "label", 0, 60, NULL, "csv: the column that is the label (label, labels, class or target)"},
     {PARAMETER_TEXT, "group", 0, 60, NULL, "csv: the column that splits are made by (group or split)"},
-    {PARAMETER_CHOICE, "layout", 0, 0, layouts, "npz, npy: where the channels of four-dimensional arrays are (channels-last)"},
-    {PARAMETER_TEXT, "sha256", 0, 64, NULL, "of the whole, in hex: the upload is checked, and can be resumed if it breaks off"},
-    {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL, "how many bytes are there from before (GET /v1/uploads/{sha256}); the body goes on behind them"},
+    {PARAMETER_CHOICE, "layout", 0, 0, layouts,
+     "npz, npy: where the channels of four-dimensional arrays are (channels-last)"},
+    {PARAMETER_TEXT, "sha256", 0, 64, NULL,
+     "of the whole, in hex: the upload is checked, and can be resumed if it breaks off"},
+    {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL,
+     "how many bytes are there from before (GET /v1/uploads/{sha256}); the body goes on behind them"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
-#define EPOCH {PARAMETER_INTEGER, "epoch", 0, INTEGER_MAX, NULL, "what POST /v1/jobs/{id}/run was answered with"}
+#define EPOCH                                                                                                          \
+    {                                                                                                                  \
+        PARAMETER_INTEGER, "epoch", 0, INTEGER_MAX, NULL, "what POST /v1/jobs/{id}/run was answered with"              \
+    }
 static const char *const run_of[] = {"job", "source", NULL};
 static const struct api_parameter epoch_query[] = {EPOCH, {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 static const struct api_parameter run_artifact_query[] = {
-    EPOCH, {PARAMETER_TEXT, "type", 0, 100, NULL, "its media type (application/octet-stream)"}, {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
+    EPOCH,
+    {PARAMETER_TEXT, "type", 0, 100, NULL, "its media type (application/octet-stream)"},
+    {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 static const struct api_parameter run_of_query[] = {
-    EPOCH, {PARAMETER_CHOICE, "of", 0, 0, run_of, "the job's own, or those of the job that it starts from or evaluates (job)"},
+    EPOCH,
+    {PARAMETER_CHOICE, "of", 0, 0, run_of, "the job's own, or those of the job that it starts from or evaluates (job)"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 static const struct api_parameter piece_query[] = {
-    EPOCH, {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL, "where in the checkpoint the piece begins"},
+    EPOCH,
+    {PARAMETER_INTEGER, "offset", 0, INTEGER_MAX, NULL, "where in the checkpoint the piece begins"},
     {PARAMETER_END, NULL, 0, 0, NULL, NULL}};
 
 static const struct api_parameter pathways_query[] = {
@@ -95,165 +108,237 @@ static const struct api_parameter pathways_query[] = {
     {PARAMETER_END, NULL, 0, 0, NULL, NULL},
 };
 
-#define SURVEY_QUERY(most, preset)                                                                                                       \
-    {PARAMETER_CHOICE, "set", 0, 0, survey_set_names, "where the inputs come from (examples: those that queries name by their seed)"},     \
-    {PARAMETER_INTEGER, "samples", 1, 1000, NULL, "inputs to look through (100)"},                                                         \
-    {PARAMETER_INTEGER, "first", 0, UINT32_MAX - 1000, NULL, "number of the first of them (0)"},                                           \
-    {PARAMETER_INTEGER, "top", 1, most, NULL, "inputs to list or draw, the most exciting first (" preset ")"},                             \
-    {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER (latest)"},                            \
-    {PARAMETER_END, NULL, 0, 0, NULL, NULL}
+#define SURVEY_QUERY(most, preset)                                                                                     \
+    {PARAMETER_CHOICE,                                                                                                 \
+     "set",                                                                                                            \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     survey_set_names,                                                                                                 \
+     "where the inputs come from (examples: those that queries name by their seed)"},                                  \
+        {PARAMETER_INTEGER, "samples", 1, 1000, NULL, "inputs to look through (100)"},                                 \
+        {PARAMETER_INTEGER, "first", 0, UINT32_MAX - 1000, NULL, "number of the first of them (0)"},                   \
+        {PARAMETER_INTEGER, "top", 1, most, NULL, "inputs to list or draw, the most exciting first (" preset ")"},     \
+        {PARAMETER_TEXT, "checkpoint", 0, 40, NULL, "latest, best, a sequence number or density:NUMBER (latest)"},     \
+    {                                                                                                                  \
+        PARAMETER_END, NULL, 0, 0, NULL, NULL                                                                          \
+    }
 static const char *const survey_set_names[] = {"examples", "test", "validation", "training", NULL};
 static const struct api_parameter channel_query[] = {SURVEY_QUERY(64, "16")};
 static const struct api_parameter channels_query[] = {SURVEY_QUERY(16, "8; of each channel, in the picture")};
 
-#define PROBLEM(status, meaning) {status, "application/problem+json", "Problem", meaning}
-#define END {0, NULL, NULL, NULL}
+#define PROBLEM(status, meaning)                                                                                       \
+    {                                                                                                                  \
+        status, "application/problem+json", "Problem", meaning                                                         \
+    }
+#define END                                                                                                            \
+    {                                                                                                                  \
+        0, NULL, NULL, NULL                                                                                            \
+    }
 
 static const struct api_answer submit_answers[] = {
     {201, JSON, "Job", "The job is on disk. Location is its address."},
     {200, JSON, "Estimate", "dry_run: what the job would cost."},
-    PROBLEM(400, "The body is not JSON."), PROBLEM(422, "Fields are invalid, or the key belongs to another request."),
+    PROBLEM(400, "The body is not JSON."),
+    PROBLEM(422, "Fields are invalid, or the key belongs to another request."),
     PROBLEM(403, "What the token's jobs keep takes as much room as it may."),
     PROBLEM(429, "The token has as many unfinished jobs as it may have."),
-    PROBLEM(503, "The queue is full or the daemon is shutting down."), END};
+    PROBLEM(503, "The queue is full or the daemon is shutting down."),
+    END};
 static const struct api_answer list_answers[] = {
     {200, JSON, "JobList", "Newest first."}, PROBLEM(400, "A query parameter is wrong."), END};
 static const struct api_answer show_answers[] = {{200, JSON, "Job", "The job, with an ETag."},
                                                  {304, NULL, NULL, "If-None-Match names the present ETag."},
-                                                 PROBLEM(404, "There is no such job."), END};
+                                                 PROBLEM(404, "There is no such job."),
+                                                 END};
 static const struct api_answer patch_answers[] = {{200, JSON, "Job", "The changed job."},
                                                   PROBLEM(404, "There is no such job."),
                                                   PROBLEM(412, "If-Match names another version."),
-                                                  PROBLEM(422, "Fields are invalid."), END};
+                                                  PROBLEM(422, "Fields are invalid."),
+                                                  END};
 static const struct api_answer action_answers[] = {{202, JSON, "Job", "It will happen at the next step boundary."},
                                                    PROBLEM(404, "There is no such job."),
-                                                   PROBLEM(409, "The state of the job does not allow it."), END};
-static const struct api_answer delete_answers[] = {{204, NULL, NULL, "Gone."}, PROBLEM(404, "There is no such job."),
+                                                   PROBLEM(409, "The state of the job does not allow it."),
+                                                   END};
+static const struct api_answer delete_answers[] = {{204, NULL, NULL, "Gone."},
+                                                   PROBLEM(404, "There is no such job."),
                                                    PROBLEM(409, "The job is not finished."),
-                                                   PROBLEM(412, "If-Match names another version."), END};
-static const struct api_answer metrics_answers[] = {{200, JSON, "Metrics", "Series of [step, value]."},
-                                                    PROBLEM(404, "There is no such job."), END};
-#define STREAM {200, "text/event-stream", NULL, "Server-sent events: state, progress, metric, checkpoint."}
-#define STREAM_PROBLEMS                                                          \
-    PROBLEM(400, "Last-Event-ID or a query parameter is wrong."),                \
-        PROBLEM(503, "64 streams are open already, or the daemon is shutting down; Retry-After says when to come back.")
+                                                   PROBLEM(412, "If-Match names another version."),
+                                                   END};
+static const struct api_answer metrics_answers[] = {
+    {200, JSON, "Metrics", "Series of [step, value]."}, PROBLEM(404, "There is no such job."), END};
+#define STREAM                                                                                                         \
+    {                                                                                                                  \
+        200, "text/event-stream", NULL, "Server-sent events: state, progress, metric, checkpoint."                     \
+    }
+#define STREAM_PROBLEMS                                                                                                \
+    PROBLEM(400, "Last-Event-ID or a query parameter is wrong."),                                                      \
+        PROBLEM(503,                                                                                                   \
+                "64 streams are open already, or the daemon is shutting down; Retry-After says when to come back.")
 static const struct api_answer events_answers[] = {STREAM, STREAM_PROBLEMS, END};
 static const struct api_answer job_events_answers[] = {
-    STREAM, {204, NULL, NULL, "The job is finished and there are no further events: do not connect again."},
-    STREAM_PROBLEMS, PROBLEM(404, "There is no such job."), END};
-static const struct api_answer checkpoints_answers[] = {{200, JSON, "CheckpointList", "Oldest first."},
-                                                        PROBLEM(404, "There is no such job."), END};
+    STREAM,
+    {204, NULL, NULL, "The job is finished and there are no further events: do not connect again."},
+    STREAM_PROBLEMS,
+    PROBLEM(404, "There is no such job."),
+    END};
+static const struct api_answer checkpoints_answers[] = {
+    {200, JSON, "CheckpointList", "Oldest first."}, PROBLEM(404, "There is no such job."), END};
 static const struct api_answer checkpoint_answers[] = {
     {200, "application/octet-stream", NULL, "The weights as a safetensors file, with a strong ETag."},
     {206, "application/octet-stream", NULL, "The part that Range names."},
     {304, NULL, NULL, "If-None-Match names the present ETag."},
-    PROBLEM(404, "There is no such job or checkpoint."), PROBLEM(416, "The range lies outside the file."), END};
+    PROBLEM(404, "There is no such job or checkpoint."),
+    PROBLEM(416, "The range lies outside the file."),
+    END};
 static const struct api_answer ask_answers[] = {
     {200, JSON, "Answers", "One answer for each input."},
     {200, "image/png", NULL, "With Accept: image/png, the one input with its answer drawn over it."},
-    {200, "application/x-npy", NULL, "With this Accept, motif maps as they are: float32 [inputs][rows][cols][channels]."},
-    PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(406, "No such representation."),
-    PROBLEM(409, "The job has no checkpoint yet."), PROBLEM(422, "Inputs are invalid."),
-    PROBLEM(429, "Too many queries compute already."), PROBLEM(503, "Not enough memory at the moment."), END};
+    {200, "application/x-npy", NULL,
+     "With this Accept, motif maps as they are: float32 [inputs][rows][cols][channels]."},
+    PROBLEM(404, "There is no such job, or its kind does not answer this."),
+    PROBLEM(406, "No such representation."),
+    PROBLEM(409, "The job has no checkpoint yet."),
+    PROBLEM(422, "Inputs are invalid."),
+    PROBLEM(429, "Too many queries compute already."),
+    PROBLEM(503, "Not enough memory at the moment."),
+    END};
 static const struct api_answer intervention_answers[] = {
     {200, JSON, "Interventions", "For each input what was read before, and after."},
-    PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(409, "The job has no checkpoint yet."),
-    PROBLEM(422, "Inputs or changes are invalid."), PROBLEM(429, "Too many queries compute already."),
-    PROBLEM(503, "Not enough memory at the moment."), END};
+    PROBLEM(404, "There is no such job, or its kind does not answer this."),
+    PROBLEM(409, "The job has no checkpoint yet."),
+    PROBLEM(422, "Inputs or changes are invalid."),
+    PROBLEM(429, "Too many queries compute already."),
+    PROBLEM(503, "Not enough memory at the moment."),
+    END};
 static const struct api_answer compare_answers[] = {
-    {200, JSON, "Comparison", "Each channel beside the other job's channel that fires with it, and how well they agree."},
-    PROBLEM(404, "There is no such job, or its kind cannot be compared."), PROBLEM(409, "A job has no checkpoint yet, or is not sparse yet."),
-    PROBLEM(422, "The other job does not exist or takes other inputs."), PROBLEM(429, "Too many queries compute already."), END};
+    {200, JSON, "Comparison",
+     "Each channel beside the other job's channel that fires with it, and how well they agree."},
+    PROBLEM(404, "There is no such job, or its kind cannot be compared."),
+    PROBLEM(409, "A job has no checkpoint yet, or is not sparse yet."),
+    PROBLEM(422, "The other job does not exist or takes other inputs."),
+    PROBLEM(429, "Too many queries compute already."),
+    END};
 #define SURVEY_PROBLEMS                                                                                                \
-    {304, NULL, NULL, "If-None-Match names the present ETag."}, PROBLEM(400, "A query parameter is wrong."),         \
-        PROBLEM(404, "There is no such job, checkpoint or channel, or its kind has none."),                          \
-        PROBLEM(406, "No such representation."), PROBLEM(409, "The job has no checkpoint yet."),                     \
+    {304, NULL, NULL, "If-None-Match names the present ETag."}, PROBLEM(400, "A query parameter is wrong."),           \
+        PROBLEM(404, "There is no such job, checkpoint or channel, or its kind has none."),                            \
+        PROBLEM(406, "No such representation."), PROBLEM(409, "The job has no checkpoint yet."),                       \
         PROBLEM(429, "Too many queries compute already; Retry-After says when."), END
 static const struct api_answer channels_answers[] = {
     {200, JSON, "ChannelList", "How much each channel is used, and on which true symbols, with a strong ETag."},
-    {200, "image/png", NULL, "With Accept: image/png, of each channel the crops of inputs that excite it most."}, SURVEY_PROBLEMS};
+    {200, "image/png", NULL, "With Accept: image/png, of each channel the crops of inputs that excite it most."},
+    SURVEY_PROBLEMS};
 static const struct api_answer channel_answers[] = {
-    {200, JSON, "ChannelShow", "Its use, a histogram of its activations, and the inputs that excite it most, with a strong ETag."},
-    {200, "image/png", NULL, "With Accept: image/png, the crops of these inputs above the histogram."}, SURVEY_PROBLEMS};
+    {200, JSON, "ChannelShow",
+     "Its use, a histogram of its activations, and the inputs that excite it most, with a strong ETag."},
+    {200, "image/png", NULL, "With Accept: image/png, the crops of these inputs above the histogram."},
+    SURVEY_PROBLEMS};
 static const struct api_answer pathways_answers[] = {
-    {200, JSON, "Answers", "The pathway of one code, with its guarantee."}, PROBLEM(400, "A query parameter is wrong."),
-    PROBLEM(404, "There is no such job, or its kind does not answer this."), PROBLEM(409, "The job has no checkpoint yet."),
-    PROBLEM(422, "The job's codes have no pathway."), PROBLEM(429, "Too many queries compute already; Retry-After says when."),
+    {200, JSON, "Answers", "The pathway of one code, with its guarantee."},
+    PROBLEM(400, "A query parameter is wrong."),
+    PROBLEM(404, "There is no such job, or its kind does not answer this."),
+    PROBLEM(409, "The job has no checkpoint yet."),
+    PROBLEM(422, "The job's codes have no pathway."),
+    PROBLEM(429, "Too many queries compute already; Retry-After says when."),
     END};
 static const struct api_answer recover_answers[] = {
     {200, JSON, "Recovery", "Supports of all layers, their coherence, and what guarantee covers the signal."},
-    PROBLEM(400, "The body is not JSON."), PROBLEM(422, "Fields are invalid."),
-    PROBLEM(429, "Too many queries compute already; Retry-After says when."), END};
+    PROBLEM(400, "The body is not JSON."),
+    PROBLEM(422, "Fields are invalid."),
+    PROBLEM(429, "Too many queries compute already; Retry-After says when."),
+    END};
 static const struct api_answer attestation_answers[] = {
     {200, JSON, "Attestation", "Configuration, machine, and the chain of checkpoint hashes."},
-    PROBLEM(404, "There is no such job, or it is an evaluation."), END};
+    PROBLEM(404, "There is no such job, or it is an evaluation."),
+    END};
 static const struct api_answer onnx_answers[] = {
     {200, "application/octet-stream", NULL, "The model, with a strong ETag."},
-    {304, NULL, NULL, "If-None-Match names the present ETag."}, PROBLEM(400, "The parameter is wrong."),
+    {304, NULL, NULL, "If-None-Match names the present ETag."},
+    PROBLEM(400, "The parameter is wrong."),
     PROBLEM(404, "There is no such job or checkpoint, or its kind has no such model."),
-    PROBLEM(409, "The job has no checkpoint yet, or its model draws noise."), END};
+    PROBLEM(409, "The job has no checkpoint yet, or its model draws noise."),
+    END};
 static const struct api_answer bundle_answers[] = {
     {200, "application/octet-stream", NULL, "The bundle, a file in the safetensors format."},
-    PROBLEM(400, "The parameter is wrong."), PROBLEM(404, "There is no such job or checkpoint."),
-    PROBLEM(409, "The job has no checkpoint yet, or they are too large together."), END};
+    PROBLEM(400, "The parameter is wrong."),
+    PROBLEM(404, "There is no such job or checkpoint."),
+    PROBLEM(409, "The job has no checkpoint yet, or they are too large together."),
+    END};
 static const struct api_answer import_answers[] = {
     {201, JSON, "Job", "A job that has succeeded and holds the model. Location is its address."},
-    PROBLEM(413, "The file is too large."), PROBLEM(422, "The file is malformed, or its model does not fit its configuration."),
-    PROBLEM(503, "Not enough memory at the moment, or the daemon is shutting down."), END};
+    PROBLEM(413, "The file is too large."),
+    PROBLEM(422, "The file is malformed, or its model does not fit its configuration."),
+    PROBLEM(503, "Not enough memory at the moment, or the daemon is shutting down."),
+    END};
 static const struct api_answer evaluation_answers[] = {
     {200, JSON, "Evaluation", "The result of the newest evaluation, or of the job itself."},
-    PROBLEM(404, "There is no such job, or no evaluation yet."), END};
+    PROBLEM(404, "There is no such job, or no evaluation yet."),
+    END};
 static const struct api_answer evaluate_answers[] = {
     {201, JSON, "Job", "The evaluation is a job of its own. Location is its address."},
-    PROBLEM(404, "There is no such job."), PROBLEM(409, "The job has no checkpoint yet."),
-    PROBLEM(422, "Fields are invalid, or the key belongs to another request."), PROBLEM(503, "The queue is full."), END};
-static const struct api_answer artifacts_answers[] = {{200, JSON, "ArtifactList", "By name."},
-                                                      PROBLEM(404, "There is no such job."), END};
-static const struct api_answer artifact_answers[] = {{200, "*/*", NULL, "The file, with its own media type."},
-                                                     PROBLEM(404, "There is no such job or artifact."), END};
+    PROBLEM(404, "There is no such job."),
+    PROBLEM(409, "The job has no checkpoint yet."),
+    PROBLEM(422, "Fields are invalid, or the key belongs to another request."),
+    PROBLEM(503, "The queue is full."),
+    END};
+static const struct api_answer artifacts_answers[] = {
+    {200, JSON, "ArtifactList", "By name."}, PROBLEM(404, "There is no such job."), END};
+static const struct api_answer artifact_answers[] = {
+    {200, "*/*", NULL, "The file, with its own media type."}, PROBLEM(404, "There is no such job or artifact."), END};
 static const struct api_answer datasets_answers[] = {{200, JSON, "DatasetList", "By name."}, END};
-static const struct api_answer dataset_answers[] = {{200, JSON, "Dataset", "What it holds."},
-                                                    PROBLEM(404, "There is no such data set."), END};
-static const struct api_answer preview_answers[] = {{200, "image/png", NULL, "Its first samples."},
-                                                    PROBLEM(404, "There is no such data set."), END};
+static const struct api_answer dataset_answers[] = {
+    {200, JSON, "Dataset", "What it holds."}, PROBLEM(404, "There is no such data set."), END};
+static const struct api_answer preview_answers[] = {
+    {200, "image/png", NULL, "Its first samples."}, PROBLEM(404, "There is no such data set."), END};
 static const struct api_answer put_answers[] = {
     {201, JSON, "Dataset", "The data set is on disk. Location is its address."},
-    {200, JSON, "Dataset", "The same was there already."}, PROBLEM(400, "A query parameter or the name is wrong."),
+    {200, JSON, "Dataset", "The same was there already."},
+    PROBLEM(400, "A query parameter or the name is wrong."),
     PROBLEM(409, "The name belongs to another data set, or the upload must go on at Upload-Offset."),
     PROBLEM(413, "The upload is too large, or data sets take too much room."),
     PROBLEM(415, "The media type is none of those."),
     PROBLEM(422, "The file is refused: the row, column or member is named; or its SHA-256 is another."),
-    PROBLEM(429, "Too many uploads are in progress."), END};
-static const struct api_answer drop_answers[] = {{204, NULL, NULL, "Gone."}, PROBLEM(404, "There is no such data set."),
-                                                 PROBLEM(409, "A job that is not finished uses it."), END};
-static const struct api_answer upload_answers[] = {{200, JSON, "Upload", "How much of it has arrived."},
-                                                   PROBLEM(404, "Nothing of such an upload is here."), END};
+    PROBLEM(429, "Too many uploads are in progress."),
+    END};
+static const struct api_answer drop_answers[] = {{204, NULL, NULL, "Gone."},
+                                                 PROBLEM(404, "There is no such data set."),
+                                                 PROBLEM(409, "A job that is not finished uses it."),
+                                                 END};
+static const struct api_answer upload_answers[] = {
+    {200, JSON, "Upload", "How much of it has arrived."}, PROBLEM(404, "Nothing of such an upload is here."), END};
 static const struct api_answer kinds_answers[] = {{200, JSON, "KindList", "Every method of this build."}, END};
-static const struct api_answer kind_answers[] = {{200, JSON, "Kind", "The method."},
-                                                 PROBLEM(404, "There is no such method."), END};
+static const struct api_answer kind_answers[] = {
+    {200, JSON, "Kind", "The method."}, PROBLEM(404, "There is no such method."), END};
 static const struct api_answer system_answers[] = {{200, JSON, "System", "This daemon."}, END};
 static const struct api_answer audit_answers[] = {
     {200, JSON, "AuditList", "Newest first; status is null where the process ended before it answered."},
-    PROBLEM(400, "A query parameter is wrong."), END};
-#define RUN_PROBLEMS                                                                                        \
-    PROBLEM(401, "The token is not that of the job's trainer, or its run has ended."),                    \
+    PROBLEM(400, "A query parameter is wrong."),
+    END};
+#define RUN_PROBLEMS                                                                                                   \
+    PROBLEM(401, "The token is not that of the job's trainer, or its run has ended."),                                 \
         PROBLEM(409, "Another trainer has taken over, or the run has ended."), END
 static const struct api_answer hello_answers[] = {
     {200, JSON, "RunHello", "The job. The epoch goes with every later word."},
-    PROBLEM(503, "The job does not run at the moment: try again."), RUN_PROBLEMS};
+    PROBLEM(503, "The job does not run at the moment: try again."),
+    RUN_PROBLEMS};
 static const struct api_answer report_answers[] = {
-    {200, JSON, "RunWish", "It is on disk; a sequence number that is there already changes nothing. What is wished of the job."},
-    PROBLEM(422, "It is no report."), RUN_PROBLEMS};
-static const struct api_answer run_artifact_answers[] = {{204, NULL, NULL, "It is on disk."}, PROBLEM(422, "The name is refused."),
-                                                         RUN_PROBLEMS};
+    {200, JSON, "RunWish",
+     "It is on disk; a sequence number that is there already changes nothing. What is wished of the job."},
+    PROBLEM(422, "It is no report."),
+    RUN_PROBLEMS};
+static const struct api_answer run_artifact_answers[] = {
+    {204, NULL, NULL, "It is on disk."}, PROBLEM(422, "The name is refused."), RUN_PROBLEMS};
 static const struct api_answer run_list_answers[] = {{200, JSON, "RunCheckpoints", "Oldest first."}, RUN_PROBLEMS};
 static const struct api_answer run_bytes_answers[] = {
-    {200, "application/octet-stream", NULL, "Its bytes, with all that training needs."}, PROBLEM(404, "There is none."), RUN_PROBLEMS};
+    {200, "application/octet-stream", NULL, "Its bytes, with all that training needs."},
+    PROBLEM(404, "There is none."),
+    RUN_PROBLEMS};
 static const struct api_answer received_answers[] = {
-    {200, JSON, "RunReceived", "How much is there: what follows goes on behind it. seq: its number, once it is stored; else 0."},
-    PROBLEM(422, "It is not what was announced."), RUN_PROBLEMS};
-static const struct api_answer end_answers[] = {{204, NULL, NULL, "It is on disk; said again, it changes nothing."},
-                                                PROBLEM(422, "It is no end."), RUN_PROBLEMS};
+    {200, JSON, "RunReceived",
+     "How much is there: what follows goes on behind it. seq: its number, once it is stored; else 0."},
+    PROBLEM(422, "It is not what was announced."),
+    RUN_PROBLEMS};
+static const struct api_answer end_answers[] = {
+    {204, NULL, NULL, "It is on disk; said again, it changes nothing."}, PROBLEM(422, "It is no end."), RUN_PROBLEMS};
 static const struct api_answer live_answers[] = {{200, JSON, "Health", "The process answers."}, END};
 static const struct api_answer ready_answers[] = {
     {200, JSON, "Health", "Jobs are taken."}, PROBLEM(503, "It is shutting down, or the database is unwritable."), END};
@@ -262,28 +347,34 @@ static const struct api_answer openapi_answers[] = {{200, JSON, "OpenApi", "This
 static const struct api_answer root_answers[] = {
     {200, "text/html", NULL, "The dashboard."},
     {200, "text/plain", NULL, "Where to go, for those who ask for text and in a build without the page."},
-    {304, NULL, NULL, "If-None-Match names the present ETag."}, END};
+    {304, NULL, NULL, "If-None-Match names the present ETag."},
+    END};
 static const struct api_answer asset_answers[] = {
     {200, "text/javascript", NULL, "The page's script; it may be kept for ever."},
     {200, "text/css", NULL, "The page's style."},
     {304, NULL, NULL, "If-None-Match names the present ETag."},
-    PROBLEM(404, "The page has no file of this name."), END};
+    PROBLEM(404, "The page has no file of this name."),
+    END};
 
-#define GET(pattern, name, scope, query, answers, handle, summary) \
-    {"GET", pattern, name, summary, scope, 0, false, NULL, NULL, query, answers, handle}
-#define ACT(verb, handle, summary)                                                                                  \
-    {"POST", "/v1/jobs/{id}/" verb, verb "Job", summary, API_SCOPE_SUBMIT, 0, false, NULL, NULL, NULL, action_answers, \
-     handle}
+#define GET(pattern, name, scope, query, answers, handle, summary)                                                     \
+    {                                                                                                                  \
+        "GET", pattern, name, summary, scope, 0, false, NULL, NULL, query, answers, handle                             \
+    }
+#define ACT(verb, handle, summary)                                                                                     \
+    {                                                                                                                  \
+        "POST", "/v1/jobs/{id}/" verb, verb "Job", summary, API_SCOPE_SUBMIT, 0, false, NULL, NULL, NULL,              \
+            action_answers, handle                                                                                     \
+    }
 
 const struct api_route api_routes[] = {
     {"POST", "/v1/jobs", "submitJob", "Submit a job", API_SCOPE_SUBMIT, API_JSON_MAX, false, json_types, "NewJob",
      submit_query, submit_answers, jobs_submit},
     GET("/v1/jobs", "listJobs", API_SCOPE_READ, list_query, list_answers, jobs_list, "List jobs, newest first"),
     GET("/v1/jobs/{id}", "showJob", API_SCOPE_READ, NULL, show_answers, jobs_show, "Show a job"),
-    {"PATCH", "/v1/jobs/{id}", "changeJob", "Change the name or priority of a job", API_SCOPE_SUBMIT, API_JSON_MAX, false,
-     patch_types, "JobPatch", NULL, patch_answers, jobs_patch},
-    {"DELETE", "/v1/jobs/{id}", "deleteJob", "Delete a finished job and all that belongs to it", API_SCOPE_ADMIN, 0, false,
-     NULL, NULL, NULL, delete_answers, jobs_delete},
+    {"PATCH", "/v1/jobs/{id}", "changeJob", "Change the name or priority of a job", API_SCOPE_SUBMIT, API_JSON_MAX,
+     false, patch_types, "JobPatch", NULL, patch_answers, jobs_patch},
+    {"DELETE", "/v1/jobs/{id}", "deleteJob", "Delete a finished job and all that belongs to it", API_SCOPE_ADMIN, 0,
+     false, NULL, NULL, NULL, delete_answers, jobs_delete},
     ACT("cancel", jobs_cancel, "Cancel a job; a running one stops at its next step boundary"),
     ACT("pause", jobs_pause, "Pause a job; a running one saves a checkpoint and frees its worker"),
     ACT("resume", jobs_resume, "Let a paused job go on from where it stopped"),
@@ -299,28 +390,30 @@ const struct api_route api_routes[] = {
         "Weights of a checkpoint as safetensors; ranges allowed"),
     {"POST", "/v1/jobs/{id}/motifs", "queryMotifs", "Where a trained model finds motifs in inputs", API_SCOPE_READ,
      API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_motifs},
-    {"POST", "/v1/jobs/{id}/predict", "queryPredict", "What a trained model makes of inputs, end to end", API_SCOPE_READ,
-     API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_predict},
-    {"POST", "/v1/jobs/{id}/interventions", "queryInterventions", "What is read before and after motifs are changed", API_SCOPE_READ,
-     API_BODY_MAX, false, json_types, "Intervention", ask_query, intervention_answers, query_interventions},
-    {"POST", "/v1/jobs/{id}/compare", "compareJobs", "Which motifs of two trained models are the same", API_SCOPE_READ, API_JSON_MAX,
-     false, json_types, "NewComparison", NULL, compare_answers, query_compare},
+    {"POST", "/v1/jobs/{id}/predict", "queryPredict", "What a trained model makes of inputs, end to end",
+     API_SCOPE_READ, API_BODY_MAX, false, query_types, "Query", ask_query, ask_answers, query_predict},
+    {"POST", "/v1/jobs/{id}/interventions", "queryInterventions", "What is read before and after motifs are changed",
+     API_SCOPE_READ, API_BODY_MAX, false, json_types, "Intervention", ask_query, intervention_answers,
+     query_interventions},
+    {"POST", "/v1/jobs/{id}/compare", "compareJobs", "Which motifs of two trained models are the same", API_SCOPE_READ,
+     API_JSON_MAX, false, json_types, "NewComparison", NULL, compare_answers, query_compare},
     GET("/v1/jobs/{id}/channels", "surveyChannels", API_SCOPE_READ, channels_query, channels_answers, query_channels,
         "What the channels of a trained model stand for"),
-    GET("/v1/jobs/{id}/channels/{channel}", "surveyChannel", API_SCOPE_READ, channel_query, channel_answers, query_channel,
-        "What one channel stands for"),
+    GET("/v1/jobs/{id}/channels/{channel}", "surveyChannel", API_SCOPE_READ, channel_query, channel_answers,
+        query_channel, "What one channel stands for"),
     GET("/v1/jobs/{id}/pathways", "queryPathways", API_SCOPE_READ, pathways_query, pathways_answers, query_pathways,
         "The activation pathway of one of the job's codes, with its guarantee"),
-    {"POST", "/v1/pathways/recover", "recoverPathway", "Recover the activation pathway of a signal in given convolutions",
-     API_SCOPE_READ, API_BODY_MAX, false, json_types, "NewRecovery", NULL, recover_answers, recover_pathway},
+    {"POST", "/v1/pathways/recover", "recoverPathway",
+     "Recover the activation pathway of a signal in given convolutions", API_SCOPE_READ, API_BODY_MAX, false,
+     json_types, "NewRecovery", NULL, recover_answers, recover_pathway},
     GET("/v1/jobs/{id}/attestation", "readAttestation", API_SCOPE_READ, NULL, attestation_answers, attestation_show,
         "What a job's checkpoints come from, and the chain of their hashes"),
     GET("/v1/jobs/{id}/bundle", "getBundle", API_SCOPE_READ, bundle_query, bundle_answers, bundle_show,
         "A job as one file that another daemon takes in"),
     GET("/v1/jobs/{id}/onnx", "getOnnx", API_SCOPE_READ, onnx_query, onnx_answers, onnx_show,
         "What a job's model computes of an input, as an ONNX model"),
-    {"POST", "/v1/imports", "importModel", "Take in a bundle, or a model as safetensors", API_SCOPE_SUBMIT, API_IMPORT_MAX, false,
-     import_types, NULL, import_query, import_answers, imports_create},
+    {"POST", "/v1/imports", "importModel", "Take in a bundle, or a model as safetensors", API_SCOPE_SUBMIT,
+     API_IMPORT_MAX, false, import_types, NULL, import_query, import_answers, imports_create},
     GET("/v1/jobs/{id}/evaluation", "readEvaluation", API_SCOPE_READ, NULL, evaluation_answers, evaluation_read,
         "The newest evaluation of a job"),
     {"POST", "/v1/jobs/{id}/evaluation", "submitEvaluation", "Evaluate a checkpoint of a job", API_SCOPE_SUBMIT,
@@ -329,37 +422,42 @@ const struct api_route api_routes[] = {
         "Pictures and tables that a job made"),
     GET("/v1/jobs/{id}/artifacts/{name}", "getArtifact", API_SCOPE_READ, NULL, artifact_answers, artifacts_get,
         "One picture or table"),
-    GET("/v1/datasets", "listDatasets", API_SCOPE_READ, NULL, datasets_answers, datasets_list, "Data sets that were uploaded"),
-    {"PUT", "/v1/datasets/{name}", "putDataset", "Upload a data set", API_SCOPE_SUBMIT, API_UPLOAD_MAX, false, dataset_types, NULL,
-     dataset_query, put_answers, datasets_put},
+    GET("/v1/datasets", "listDatasets", API_SCOPE_READ, NULL, datasets_answers, datasets_list,
+        "Data sets that were uploaded"),
+    {"PUT", "/v1/datasets/{name}", "putDataset", "Upload a data set", API_SCOPE_SUBMIT, API_UPLOAD_MAX, false,
+     dataset_types, NULL, dataset_query, put_answers, datasets_put},
     GET("/v1/datasets/{name}", "showDataset", API_SCOPE_READ, NULL, dataset_answers, datasets_show,
         "Shapes, vocabulary and statistics of a data set"),
     GET("/v1/datasets/{name}/preview", "previewDataset", API_SCOPE_READ, NULL, preview_answers, datasets_preview,
         "A picture of a data set's first samples"),
-    {"DELETE", "/v1/datasets/{name}", "deleteDataset", "Delete a data set that no unfinished job uses", API_SCOPE_ADMIN, 0, false,
-     NULL, NULL, NULL, drop_answers, datasets_delete},
+    {"DELETE", "/v1/datasets/{name}", "deleteDataset", "Delete a data set that no unfinished job uses", API_SCOPE_ADMIN,
+     0, false, NULL, NULL, NULL, drop_answers, datasets_delete},
     GET("/v1/uploads/{sha256}", "showUpload", API_SCOPE_READ, NULL, upload_answers, uploads_show,
         "How much of an upload that broke off is here"),
     GET("/v1/kinds", "listKinds", API_SCOPE_READ, NULL, kinds_answers, kinds_list, "Methods, with fields and presets"),
     GET("/v1/kinds/{kind}", "showKind", API_SCOPE_READ, NULL, kind_answers, kinds_show, "One method"),
     GET("/v1/system", "showSystem", API_SCOPE_READ, NULL, system_answers, system_show, "Version, machine, load, sizes"),
-    GET("/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list, "What was asked to be changed, and by whom"),
-    {"POST", "/v1/jobs/{id}/run", "beginRun", "A trainer asks what there is to do", API_SCOPE_TRAINER, 0, false, NULL, NULL, NULL,
-     hello_answers, trainer_hello},
-    {"POST", "/v1/jobs/{id}/run/reports", "reportRun", "Points of series and progress, and the question whether to go on",
-     API_SCOPE_TRAINER, API_JSON_MAX, false, json_types, "RunReport", epoch_query, report_answers, trainer_report},
-    {"PUT", "/v1/jobs/{id}/run/artifacts/{name}", "putRunArtifact", "A file that belongs to the result", API_SCOPE_TRAINER,
-     STORAGE_ARTIFACT_BYTES, false, import_types, NULL, run_artifact_query, run_artifact_answers, trainer_artifact},
-    GET("/v1/jobs/{id}/run/checkpoints", "listRunCheckpoints", API_SCOPE_TRAINER, run_of_query, run_list_answers, trainer_checkpoints,
-        "Checkpoints that a run may read"),
+    GET("/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list,
+        "What was asked to be changed, and by whom"),
+    {"POST", "/v1/jobs/{id}/run", "beginRun", "A trainer asks what there is to do", API_SCOPE_TRAINER, 0, false, NULL,
+     NULL, NULL, hello_answers, trainer_register},
+    {"POST", "/v1/jobs/{id}/run/reports", "reportRun",
+     "Points of series and progress, and the question whether to go on", API_SCOPE_TRAINER, API_JSON_MAX, false,
+     json_types, "RunReport", epoch_query, report_answers, trainer_report},
+    {"PUT", "/v1/jobs/{id}/run/artifacts/{name}", "putRunArtifact", "A file that belongs to the result",
+     API_SCOPE_TRAINER, STORAGE_ARTIFACT_BYTES, false, import_types, NULL, run_artifact_query, run_artifact_answers,
+     trainer_artifact},
+    GET("/v1/jobs/{id}/run/checkpoints", "listRunCheckpoints", API_SCOPE_TRAINER, run_of_query, run_list_answers,
+        trainer_checkpoints, "Checkpoints that a run may read"),
     GET("/v1/jobs/{id}/run/checkpoints/{seq}", "getRunCheckpoint", API_SCOPE_TRAINER, run_of_query, run_bytes_answers,
         trainer_checkpoint, "A checkpoint as it was saved"),
-    {"POST", "/v1/jobs/{id}/run/checkpoints", "announceRunCheckpoint", "A checkpoint will follow in pieces", API_SCOPE_TRAINER,
-     API_JSON_MAX, false, json_types, "RunAnnouncement", epoch_query, received_answers, trainer_announce},
-    {"PUT", "/v1/jobs/{id}/run/upload", "putRunPiece", "A piece of the announced checkpoint", API_SCOPE_TRAINER, 8u << 20, false,
-     import_types, NULL, piece_query, received_answers, trainer_piece},
-    {"POST", "/v1/jobs/{id}/run/end", "endRun", "How the run ended", API_SCOPE_TRAINER, API_BODY_MAX, false, json_types, "RunEnd",
-     epoch_query, end_answers, trainer_end},
+    {"POST", "/v1/jobs/{id}/run/checkpoints", "announceRunCheckpoint", "A checkpoint will follow in pieces",
+     API_SCOPE_TRAINER, API_JSON_MAX, false, json_types, "RunAnnouncement", epoch_query, received_answers,
+     trainer_announce},
+    {"PUT", "/v1/jobs/{id}/run/upload", "putRunPiece", "A piece of the announced checkpoint", API_SCOPE_TRAINER,
+     8u << 20, false, import_types, NULL, piece_query, received_answers, trainer_piece},
+    {"POST", "/v1/jobs/{id}/run/end", "endRun", "How the run ended", API_SCOPE_TRAINER, API_BODY_MAX, false, json_types,
+     "RunEnd", epoch_query, end_answers, trainer_end},
     GET("/healthz", "live", API_SCOPE_NONE, NULL, live_answers, health_live, "Does the process answer?"),
     GET("/readyz", "ready", API_SCOPE_NONE, NULL, ready_answers, health_ready, "Does it take jobs?"),
     GET("/metrics", "metrics", API_SCOPE_READ, NULL, prometheus_answers, health_metrics, "Metrics for Prometheus"),

@@ -9,14 +9,19 @@
 
 static const struct bench table[] = {
     {"peak", "multiply-add and copy rates of this machine: the ceiling for all others", false, bench_peak},
-    {"conv3x3", "3x3 convolutions at 16, 32 and 64 channels, each pass, as a share of the peak; residual units", false, bench_conv3x3},
+    {"conv3x3", "3x3 convolutions at 16, 32 and 64 channels, each pass, as a share of the peak; residual units", false,
+     bench_conv3x3},
     {"gemm", "matrix products of the shapes that the head uses", false, bench_gemm},
     {"passes", "batch norm, sparse layer, quantile and pooling: bytes moved a second", false, bench_passes},
-    {"pathways", "Monte Carlo of activation pathways: trials a second; analyses by FFT and directly", false, bench_pathways},
-    {"sparling-step", "one SPARLING training step, everything in it: presets small and paper", true, bench_sparling_step},
-    {"sparling-forward", "motif maps, and labels read from them, in evaluation: presets small and paper", true, bench_sparling_forward},
+    {"pathways", "Monte Carlo of activation pathways: trials a second; analyses by FFT and directly", false,
+     bench_pathways},
+    {"sparling-step", "one SPARLING training step, everything in it: presets small and paper", true,
+     bench_sparling_step},
+    {"sparling-forward", "motif maps, and labels read from them, in evaluation: presets small and paper", true,
+     bench_sparling_forward},
     {"step-breakdown", "the same step by operation", true, bench_step_breakdown},
-    {"superposition-step", "a training step of the superposition autoencoder beside a square product", false, bench_superposition_step},
+    {"superposition-step", "a training step of the superposition autoencoder beside a square product", false,
+     bench_superposition_step},
     {"rug", "a Persian rug of 2^20 features applied to a vector", false, bench_rug},
     {NULL, NULL, false, NULL},
 };
@@ -39,8 +44,7 @@ static void write_machine(const struct sink *sink, const struct bench_options *o
     sink_end_object(sink);
 }
 
-enum status bench_run(const char *name, const struct bench_options *options, const struct sink *sink,
-                      struct error *err)
+enum status bench_run(const char *name, const struct bench_options *options, const struct sink *sink, struct error *err)
 {
     const struct bench *bench = table;
     if (options->threads < 0 || options->threads > 256)
@@ -55,7 +59,11 @@ enum status bench_run(const char *name, const struct bench_options *options, con
         bench++;
     if (!bench->name)
         return error_set(err, STATUS_NOT_FOUND, "/name", "no benchmark is called %.40s", name);
-    const char *odd = bench->network ? NULL : options->preset ? "/preset" : options->backward ? "/backward" : options->set ? "/set" : NULL;
+    const char *odd = bench->network      ? NULL
+                      : options->preset   ? "/preset"
+                      : options->backward ? "/backward"
+                      : options->set      ? "/set"
+                                          : NULL;
     if (odd)
         return error_set(err, STATUS_INVALID, odd, "is for the benchmarks of a network; %s has none", bench->name);
     blas_init();
@@ -120,7 +128,8 @@ const struct kernels *bench_kernels(const struct bench_options *options, struct 
 {
     const struct kernels *kernels = options->kernels ? kernels_named(options->kernels) : kernels_best();
     if (!kernels)
-        error_set(err, STATUS_INVALID, "/kernels", "this processor does not run kernels called %.20s", options->kernels);
+        error_set(err, STATUS_INVALID, "/kernels", "this processor does not run kernels called %.20s",
+                  options->kernels);
     return kernels;
 }
 

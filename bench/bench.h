@@ -19,11 +19,13 @@ struct bench_options {
     int threads;         /* 0: 1 and 2 where a benchmark reports several, else 2 */
     int batch;           /* 0: 10 */
     double density;      /* of the motif map; 0: 0.5 */
-    const char *backward; /* of whole steps: "dense" (NULL: that); "sparse" or "auto", with statistics held on one sample */
-    const struct config_setting *set; /* fields of the network's configuration, for whole steps; ends with field NULL. NULL: none */
+    const char
+        *backward; /* of whole steps: "dense" (NULL: that); "sparse" or "auto", with statistics held on one sample */
+    const struct config_setting
+        *set;            /* fields of the network's configuration, for whole steps; ends with field NULL. NULL: none */
     double seconds;      /* for each measured thing; 0: what the benchmark thinks enough */
-    bool processor_time; /* measure time on a processor, of all threads together, instead of wall time: for one thread on
-                            a machine that does other things as well */
+    bool processor_time; /* measure time on a processor, of all threads together, instead of wall time: for one thread
+                            on a machine that does other things as well */
 };
 
 struct bench {

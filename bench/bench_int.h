@@ -3,7 +3,7 @@
 #define MOTIF_BENCH_BENCH_INT_H
 
 #include "bench/bench.h"
-#include "core/base/pool.h"
+#include "core/base/thread_pool.h"
 #include "core/kernels/kernels.h"
 
 /* Seconds from some fixed moment, by the clock of the options. */
@@ -28,7 +28,7 @@ const struct kernels *bench_kernels(const struct bench_options *options, struct 
 real *bench_reals(size_t count, real value, struct error *err);
 
 /* GFLOPS of a register-only multiply-add loop of the widest kind, on `threads` threads at once. */
-double bench_fma_peak(struct pool *pool, double seconds);
+double bench_fma_peak(struct thread_pool *pool, double seconds);
 
 /* Seconds of one 3x3 convolution pass (0 forward, 1 gradient of the input, 2 of the weights) in libdnnl's own
  * layout; negative when it is not built in or fails. */
@@ -37,7 +37,7 @@ double bench_dnnl_conv(int pass, int images, int channels, int size, int threads
 /* A residual unit in libdnnl's primitives: forward, then backward. False when it is not built in or fails. */
 bool bench_dnnl_unit(int images, int channels, int size, int threads, double seconds, struct bench_timing timing[2]);
 /* Ours, and beside it libdnnl's if there is one: writes an object for forward, backward and both. */
-enum status bench_unit(const struct bench_options *options, struct pool *pool, int channels, double seconds,
+enum status bench_unit(const struct bench_options *options, struct thread_pool *pool, int channels, double seconds,
                        const struct sink *sink, struct error *err);
 
 enum status bench_peak(const struct bench_options *options, const struct sink *sink, struct error *err);

@@ -8,7 +8,7 @@ enum { SIZE = 100 };
 
 struct conv {
     const struct kernels *kernels;
-    struct pool *pool;
+    struct thread_pool *pool;
     struct map_shape shape;
     int pass;
     real *x, *y, *weights, *bias, *partials;
@@ -22,10 +22,12 @@ static void conv_task(void *context, int image, int worker)
     int blocks = map_blocks(c->shape.channels);
     struct map_strip x = map_strip_at(&c->shape, c->x, image, 0), y = map_strip_at(&c->shape, c->y, image, 0);
     if (c->pass == 2) {
-        struct conv_gradient_call call = {blocks, blocks, 3, 3, SIZE, SIZE, x, y, c->partials + (size_t)image * c->packed, NULL, {0}, 0};
+        struct conv_gradient_call call = {
+            blocks, blocks, 3, 3, SIZE, SIZE, x, y, c->partials + (size_t)image * c->packed, NULL, {0}, 0};
         c->kernels->conv_gradient(&call);
     } else {
-        struct conv_call call = {blocks, blocks, 3, 3, SIZE, SIZE, x, y, {NULL, 0, 0}, c->weights, c->bias, NULL, {0}, 0};
+        struct conv_call call = {blocks, blocks,       3,          3,       SIZE, SIZE, x,
+                                 y,      {NULL, 0, 0}, c->weights, c->bias, NULL, {0},  0};
         if (c->pass == 0)
             call.moments = c->moments + (ptrdiff_t)image * 2 * blocks * MAP_LANES; /* for the batch norm that follows */
         c->kernels->conv_forward(&call);
@@ -35,7 +37,7 @@ static void conv_task(void *context, int image, int worker)
 static void conv_work(void *context)
 {
     struct conv *c = context;
-    pool_run(c->pool, conv_task, c, c->shape.images);
+    thread_pool_run(c->pool, conv_task, c, c->shape.images);
 }
 
 static void conv_close(struct conv *c)
@@ -94,7 +96,7 @@ static void conv_measure(struct conv *c, double peak, double seconds, int thread
 
 static const int widths[] = {16, 32, 64};
 
-static enum status conv_passes(const struct bench_options *options, struct pool *pool, double seconds,
+static enum status conv_passes(const struct bench_options *options, struct thread_pool *pool, double seconds,
                                const struct sink *sink, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -103,13 +105,13 @@ static enum status conv_passes(const struct bench_options *options, struct pool 
         struct conv c = {.kernels = bench_kernels(options, err), .pool = pool};
         status = conv_open(&c, options->batch ? options->batch : 10, widths[i], err);
         if (status == STATUS_OK)
-            conv_measure(&c, peak, seconds, pool_threads(pool), sink);
+            conv_measure(&c, peak, seconds, thread_pool_threads(pool), sink);
         conv_close(&c);
     }
     return status;
 }
 
-static enum status conv_units(const struct bench_options *options, struct pool *pool, double seconds,
+static enum status conv_units(const struct bench_options *options, struct thread_pool *pool, double seconds,
                               const struct sink *sink, struct error *err)
 {
     enum status status = STATUS_OK;
@@ -118,19 +120,20 @@ static enum status conv_units(const struct bench_options *options, struct pool *
     return status;
 }
 
-static enum status conv_lists(const struct bench_options *options, bool units, const struct sink *sink, struct error *err)
+static enum status conv_lists(const struct bench_options *options, bool units, const struct sink *sink,
+                              struct error *err)
 {
     int first = options->threads ? options->threads : 1, last = options->threads ? options->threads : 2;
     double seconds = options->seconds > 0 ? options->seconds : 0.5;
     enum status status = STATUS_OK;
     sink_begin_list(sink, units ? "residual_units" : "results");
     for (int threads = first; threads <= last && status == STATUS_OK; threads++) {
-        struct pool *pool;
-        status = pool_create(threads, &pool, err);
+        struct thread_pool *pool;
+        status = thread_pool_create(threads, &pool, err);
         if (status != STATUS_OK)
             break;
         status = (units ? conv_units : conv_passes)(options, pool, seconds, sink, err);
-        pool_destroy(pool);
+        thread_pool_destroy(pool);
     }
     sink_end_list(sink);
     return status;

@@ -82,7 +82,10 @@ struct norm {
 static struct norm norm_forward(struct unit *u, dnnl_memory_t x)
 {
     dnnl_batch_normalization_desc_t d;
-    struct norm n = {.x = x, .y = make(u, &u->map), .mean = make(u, &u->vector), .variance = make(u, &u->vector),
+    struct norm n = {.x = x,
+                     .y = make(u, &u->map),
+                     .mean = make(u, &u->vector),
+                     .variance = make(u, &u->vector),
                      .pair = make(u, &u->pair)};
     u->failed |= dnnl_batch_normalization_forward_desc_init(&d, dnnl_forward_training, &u->map, 1e-5f,
                                                             dnnl_use_scaleshift | dnnl_fuse_norm_relu) != dnnl_success;
@@ -141,8 +144,9 @@ static struct conv conv_forward(struct unit *u, dnnl_memory_t x)
     dnnl_memory_desc_t w;
     dnnl_convolution_desc_t d;
     struct conv c = {.x = x, .y = make(u, &u->map)};
-    u->failed |= !conv_layout(u, &w) || dnnl_convolution_forward_desc_init(&d, dnnl_forward_training, u->algorithm,
-                                                                           &u->map, &w, &u->bias, &u->map, ones, ones, ones);
+    u->failed |=
+        !conv_layout(u, &w) || dnnl_convolution_forward_desc_init(&d, dnnl_forward_training, u->algorithm, &u->map, &w,
+                                                                  &u->bias, &u->map, ones, ones, ones);
     c.pd = u->failed ? NULL : describe(u, &d, NULL);
     if (u->failed)
         return c;
@@ -161,11 +165,11 @@ static dnnl_memory_t conv_backward(struct unit *u, const struct conv *c, dnnl_me
     dnnl_memory_desc_t w;
     dnnl_convolution_desc_t by_weights, by_data;
     dnnl_memory_t dx = make(u, &u->map);
-    u->failed |= !conv_layout(u, &w) ||
-                 dnnl_convolution_backward_weights_desc_init(&by_weights, u->algorithm, &u->map, &w, &u->bias,
-                                                             &u->map, ones, ones, ones) ||
-                 dnnl_convolution_backward_data_desc_init(&by_data, u->algorithm, &u->map, &w, &u->map, ones,
-                                                          ones, ones);
+    u->failed |=
+        !conv_layout(u, &w) ||
+        dnnl_convolution_backward_weights_desc_init(&by_weights, u->algorithm, &u->map, &w, &u->bias, &u->map, ones,
+                                                    ones, ones) ||
+        dnnl_convolution_backward_data_desc_init(&by_data, u->algorithm, &u->map, &w, &u->map, ones, ones, ones);
     if (u->failed)
         return NULL;
     dnnl_primitive_desc_t weights = describe(u, &by_weights, c->pd), data = describe(u, &by_data, c->pd);

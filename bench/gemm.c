@@ -29,7 +29,7 @@ static const struct shape shapes[] = {
 
 struct product {
     const struct kernels *kernels;
-    struct pool *pool;
+    struct thread_pool *pool;
     struct shape shape;
     bool bf16;
     real *a, *b, *c; /* c: one for each thread */
@@ -59,13 +59,13 @@ static void product_task(void *context, int chunk, int worker)
 static void product_work(void *context)
 {
     struct product *p = context;
-    pool_run(p->pool, product_task, p, pool_threads(p->pool));
+    thread_pool_run(p->pool, product_task, p, thread_pool_threads(p->pool));
 }
 
 static enum status measure(struct product *p, double peak, double seconds, const struct sink *sink, struct error *err)
 {
     const struct shape *s = &p->shape;
-    int threads = pool_threads(p->pool);
+    int threads = thread_pool_threads(p->pool);
     enum status status = STATUS_NO_MEMORY;
     p->a = bench_reals((size_t)s->m * (size_t)s->k, R(0.5), err);
     p->b = bench_reals((size_t)s->k * (size_t)s->n, R(0.25), err);
@@ -100,7 +100,7 @@ enum status bench_gemm(const struct bench_options *options, const struct sink *s
     if (!p.kernels)
         return STATUS_INVALID;
     int threads = options->threads ? options->threads : 1;
-    enum status status = pool_create(threads, &p.pool, err);
+    enum status status = thread_pool_create(threads, &p.pool, err);
     if (status != STATUS_OK)
         return status;
     double peak = bench_fma_peak(p.pool, seconds);
@@ -110,6 +110,6 @@ enum status bench_gemm(const struct bench_options *options, const struct sink *s
         status = measure(&p, peak, seconds, sink, err);
     }
     sink_end_list(sink);
-    pool_destroy(p.pool);
+    thread_pool_destroy(p.pool);
     return status;
 }

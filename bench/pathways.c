@@ -1,8 +1,9 @@
-/* The Monte Carlo of activation pathways, and what its dictionaries' products cost. Times are of the processor, one thread:
+/* The Monte Carlo of activation pathways, and what its dictionaries' products cost. Times are of the processor, one
+ * thread:
  *
- *   monte_carlo  trials a second (a trial is one draw of signs) at the sizes of the reference table, about where half of
- *                the pathways are recovered; eight draws a code, with nothing but recovery counted
- *   analysis     A^T y of a dense signal by FFT (kissfft) and directly, over filter lengths */
+ *   monte_carlo  trials a second (a trial is one draw of signs) at the sizes of the reference table, about where half
+ * of the pathways are recovered; eight draws a code, with nothing but recovery counted analysis     A^T y of a dense
+ * signal by FFT (kissfft) and directly, over filter lengths */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -56,8 +57,8 @@ static const struct row {
             {1024, 4, 8192, PATHWAYS_SIGNS, 160},
             {4096, 2, 32768, PATHWAYS_SIGNS, 570}};
 
-static enum status write_row(const struct row *row, double seconds, const struct kernels *kernels, const struct sink *sink,
-                             struct error *err)
+static enum status write_row(const struct row *row, double seconds, const struct kernels *kernels,
+                             const struct sink *sink, struct error *err)
 {
     enum { DRAWS = 8 };
     struct pathways_case plan = {.family = row->family, .layers = 1, .ratio = 1, .rule = {DECODER_TOP_K, 0.5, 1}};

@@ -59,7 +59,7 @@ static double fma_scalar(float *sink)
 }
 
 struct peak {
-    struct pool *pool;
+    struct thread_pool *pool;
     double (*loop)(float *sink);
     float state[256][16]; /* one cache line a thread */
     double flops;
@@ -76,10 +76,10 @@ static void peak_task(void *context, int chunk, int worker)
 static void peak_work(void *context)
 {
     struct peak *p = context;
-    pool_run(p->pool, peak_task, p, pool_threads(p->pool));
+    thread_pool_run(p->pool, peak_task, p, thread_pool_threads(p->pool));
 }
 
-double bench_fma_peak(struct pool *pool, double seconds)
+double bench_fma_peak(struct thread_pool *pool, double seconds)
 {
     struct peak p = {.pool = pool, .loop = fma_scalar};
     double best = 0;
@@ -98,13 +98,13 @@ double bench_fma_peak(struct pool *pool, double seconds)
             continue;
         p.loop = loops[i].loop;
         struct bench_timing t = bench_time(peak_work, &p, seconds);
-        double rate = p.flops * pool_threads(pool) / t.best;
+        double rate = p.flops * thread_pool_threads(pool) / t.best;
         best = rate > best ? rate : best;
     }
 #endif
     if (best == 0) {
         struct bench_timing t = bench_time(peak_work, &p, seconds);
-        best = p.flops * pool_threads(pool) / t.best;
+        best = p.flops * thread_pool_threads(pool) / t.best;
     }
     return best * 1e-9;
 }
@@ -112,7 +112,7 @@ double bench_fma_peak(struct pool *pool, double seconds)
 enum { COPY_CHUNKS = 64, COPY_CHUNK_BYTES = 1 << 22 };
 
 struct copy {
-    struct pool *pool;
+    struct thread_pool *pool;
     char *from, *to;
     size_t bytes; /* a chunk */
 };
@@ -126,7 +126,7 @@ static void copy_task(void *context, int chunk, int worker)
 static void copy_work(void *context)
 {
     struct copy *c = context;
-    pool_run(c->pool, copy_task, c, COPY_CHUNKS);
+    thread_pool_run(c->pool, copy_task, c, COPY_CHUNKS);
 }
 
 /* Bytes read and written a second, in memory (256 MiB each way) and within the second cache (256 KiB). */
@@ -140,7 +140,7 @@ static void write_copy(const struct sink *sink, const char *key, struct copy *co
 static enum status peak_threads(int threads, double seconds, const struct sink *sink, struct error *err)
 {
     struct copy copy = {0};
-    enum status status = pool_create(threads, &copy.pool, err);
+    enum status status = thread_pool_create(threads, &copy.pool, err);
     if (status != STATUS_OK)
         return status;
     size_t total = (size_t)COPY_CHUNKS * COPY_CHUNK_BYTES;
@@ -161,7 +161,7 @@ static enum status peak_threads(int threads, double seconds, const struct sink *
     }
     free(copy.from);
     free(copy.to);
-    pool_destroy(copy.pool);
+    thread_pool_destroy(copy.pool);
     return status;
 }
 

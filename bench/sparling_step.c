@@ -4,16 +4,16 @@
  *   small   g 16 wide, h 64 wide, 2 + 2 layers, 4 heads, feed-forward 256
  *   paper   the published network: g 64 wide, h 512 wide, 6 + 6 layers, 8 heads, feed-forward 2048
  *
- * Pictures are 100 x 100 with a tenth of the pixels ink, labels 7 tokens long. Thresholds move all the way to the quantile at
- * each step, so that the motif map has the density that was asked for. With backward sparse or auto the statistics of
- * batch norm are those of the first batch, held. */
+ * Pictures are 100 x 100 with a tenth of the pixels ink, labels 7 tokens long. Thresholds move all the way to the
+ * quantile at each step, so that the motif map has the density that was asked for. With backward sparse or auto the
+ * statistics of batch norm are those of the first batch, held. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "bench/bench_int.h"
-#include "core/methods/sparling/decode.h"
-#include "core/methods/sparling/network.h"
+#include "core/methods/sparling/model/decode.h"
+#include "core/methods/sparling/model/network.h"
 #include "core/nn/adam.h"
 
 enum { LENGTH = 7 };
@@ -26,7 +26,7 @@ struct step {
     struct sparling_config config;
     struct network *network;
     struct adam *adam;
-    struct pool *pool;
+    struct thread_pool *pool;
     struct arena arena;
     struct exec exec;
     struct exec_profile profile;
@@ -48,7 +48,8 @@ static uint32_t draw(uint64_t *state)
 
 static enum status make_data(struct step *s, struct error *err)
 {
-    size_t count = (size_t)s->config.batch, side = (size_t)s->config.digitcircle.image_size, pixels = count * side * side;
+    size_t count = (size_t)s->config.batch, side = (size_t)s->config.digitcircle.image_size,
+           pixels = count * side * side;
     uint32_t vocabulary = (uint32_t)sparling_vocabulary(&s->config);
     uint64_t state = 1;
     s->images = malloc(pixels * sizeof *s->images);
@@ -108,7 +109,7 @@ static void close_step(struct step *s)
     adam_destroy(s->adam);
     network_destroy(s->network);
     arena_close(&s->arena);
-    pool_destroy(s->pool);
+    thread_pool_destroy(s->pool);
     free(s->images);
     free(s->inputs);
     free(s->targets);
@@ -122,7 +123,7 @@ static enum status open_step(struct step *s, const struct bench_options *options
     arena_init(&s->arena, (size_t)16 << 20, 0);
     enum status status = kernels ? configure(s, options, err) : STATUS_INVALID;
     if (!status)
-        status = pool_create(options->threads ? options->threads : 2, &s->pool, err);
+        status = thread_pool_create(options->threads ? options->threads : 2, &s->pool, err);
     if (!status)
         status = network_create(&s->config, true, &s->network, err);
     if (!status)
@@ -162,7 +163,7 @@ static void take_step(void *context)
 
 static void write_shape(const struct step *s, const struct sink *sink)
 {
-    sink_integer(sink, "threads", pool_threads(s->pool));
+    sink_integer(sink, "threads", thread_pool_threads(s->pool));
     sink_integer(sink, "batch", s->config.batch);
     sink_number(sink, "density", s->density);
     if (s->active)
@@ -236,7 +237,7 @@ enum status bench_sparling_forward(const struct bench_options *options, const st
     if (!status) {
         double seconds = options->seconds > 0 ? options->seconds / 2 : 5;
         take_step(&s); /* statistics and thresholds of some data */
-        struct bench_timing map = bench_time(take_map, &s, seconds), reading = bench_time(take_reading, &s, seconds);
+        struct bench_timing map = bench_time(take_map, &s, seconds), annotation = bench_time(take_reading, &s, seconds);
         status = s.status ? error_set(err, s.status, NULL, "%s", s.error.message) : STATUS_OK;
         sink_text(sink, "preset", options->preset ? options->preset : "small");
         write_shape(&s, sink);
@@ -244,8 +245,8 @@ enum status bench_sparling_forward(const struct bench_options *options, const st
         sink_number(sink, "map_ms_best", map.best * 1e3);
         sink_number(sink, "maps_per_second", (double)s.config.batch / map.median);
         sink_number(sink, "maps_per_second_best", (double)s.config.batch / map.best);
-        sink_number(sink, "readings_per_second", (double)s.config.batch / reading.median);
-        sink_number(sink, "readings_per_second_best", (double)s.config.batch / reading.best);
+        sink_number(sink, "readings_per_second", (double)s.config.batch / annotation.median);
+        sink_number(sink, "readings_per_second_best", (double)s.config.batch / annotation.best);
     }
     close_step(&s);
     return status;

@@ -18,7 +18,7 @@
 enum { WIDE = 2048, DEEP = 512, SQUARE = 2048, BLOCK = 512, BATCH = 1024 };
 
 struct bench_step {
-    struct pool *pool;
+    struct thread_pool *pool;
     const struct kernels *kernels;
     struct arena arena;
     struct exec exec;
@@ -37,7 +37,7 @@ static void close_step(struct bench_step *s)
     adam_destroy(s->adam);
     autoencoder_destroy(s->model);
     arena_close(&s->arena);
-    pool_destroy(s->pool);
+    thread_pool_destroy(s->pool);
     free(s->a);
     free(s->b);
     free(s->c);
@@ -52,7 +52,7 @@ static enum status open_step(struct bench_step *s, const struct bench_options *o
     arena_init(&s->arena, (size_t)1 << 16, 0);
     enum status status = s->kernels ? STATUS_OK : STATUS_INVALID;
     if (!status)
-        status = pool_create(options->threads ? options->threads : 2, &s->pool, err);
+        status = thread_pool_create(options->threads ? options->threads : 2, &s->pool, err);
     if (!status)
         status = autoencoder_create(&shape, true, &s->model, err);
     if (!status)
@@ -98,7 +98,7 @@ static void square_task(void *context, int chunk, int worker)
 static double now(const struct bench_step *s)
 {
     struct timespec t;
-    clock_gettime(pool_threads(s->pool) == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    clock_gettime(thread_pool_threads(s->pool) == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
@@ -131,7 +131,7 @@ enum status bench_superposition_step(const struct bench_options *options, const 
             if (kind < 2)
                 status = take_step(&s, kind, err);
             else
-                pool_run(s.pool, square_task, &s, SQUARE / BLOCK);
+                thread_pool_run(s.pool, square_task, &s, SQUARE / BLOCK);
             took[kind][rounds] = now(&s) - began;
         }
         rounds++;
@@ -139,7 +139,7 @@ enum status bench_superposition_step(const struct bench_options *options, const 
     if (!status) {
         static const char *const names[] = {"step", "dense_step", "square_product"};
         double flops = 10.0 * s.rows * WIDE * DEEP, rate[3];
-        sink_integer(sink, "threads", pool_threads(s.pool));
+        sink_integer(sink, "threads", thread_pool_threads(s.pool));
         sink_integer(sink, "batch", s.rows);
         sink_number(sink, "active_outputs", batch_active(s.batch[0]));
         for (int kind = 0; kind < 3; kind++) {
@@ -159,7 +159,7 @@ enum status bench_superposition_step(const struct bench_options *options, const 
 
 struct bench_rug {
     struct rug rug;
-    struct pool *pool;
+    struct thread_pool *pool;
     const struct kernels *kernels;
     float *x, *scratch;
 };
@@ -179,7 +179,7 @@ enum status bench_rug(const struct bench_options *options, const struct sink *si
     sink_begin_list(sink, "rows");
     for (int threads = options->threads ? options->threads : 1;
          !status && threads <= (options->threads ? options->threads : 2); threads++) {
-        status = pool_create(threads, &b.pool, err);
+        status = thread_pool_create(threads, &b.pool, err);
         if (status)
             break;
         b.x = bench_reals(N, R(0.25), err);
@@ -196,7 +196,7 @@ enum status bench_rug(const struct bench_options *options, const struct sink *si
         } else {
             status = STATUS_NO_MEMORY;
         }
-        pool_destroy(b.pool);
+        thread_pool_destroy(b.pool);
         free(b.x);
         free(b.scratch);
         b.pool = NULL;

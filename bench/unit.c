@@ -19,8 +19,8 @@ struct unit {
     real *x, *dy;
 };
 
-static enum status unit_open(struct unit *u, const struct bench_options *options, struct pool *pool, int channels,
-                             struct error *err)
+static enum status unit_open(struct unit *u, const struct bench_options *options, struct thread_pool *pool,
+                             int channels, struct error *err)
 {
     u->shape = (struct map_shape){options->batch ? options->batch : 10, channels, SIZE, SIZE, 1, 1};
     arena_init(&u->arena, (size_t)16 << 20, 0);
@@ -122,12 +122,12 @@ static void write_unit(const struct bench_timing ours[2], const struct bench_tim
     }
 }
 
-enum status bench_unit(const struct bench_options *options, struct pool *pool, int channels, double seconds,
+enum status bench_unit(const struct bench_options *options, struct thread_pool *pool, int channels, double seconds,
                        const struct sink *sink, struct error *err)
 {
     struct unit u = {.params = NULL};
     struct bench_timing ours[2], theirs[2];
-    int threads = pool_threads(pool);
+    int threads = thread_pool_threads(pool);
     enum status status = unit_open(&u, options, pool, channels, err);
     if (!status)
         status = unit_time(&u, seconds, ours, err);

@@ -1,4 +1,5 @@
-/* Included before each file that deploy/tidy looks at: what clang's analyzer cannot know from a declaration. Nothing is built with it. */
+/* Included before each file that deploy/tidy looks at: what clang's analyzer cannot know from a declaration. Nothing is
+ * built with it. */
 #include <cjson/cJSON.h>
 
 #include "core/base/error.h"

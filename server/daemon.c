@@ -10,17 +10,17 @@
 #include <unistd.h>
 
 #include "core/kernels/blas.h"
-#include "server/certificate.h"
-#include "server/console.h"
-#include "server/crash.h"
-#include "server/notify.h"
-#include "server/priority.h"
-#include "server/programs.h"
-#include "server/signals.h"
+#include "server/http/certificate.h"
+#include "server/commands/console.h"
+#include "server/process/crash.h"
+#include "server/process/notify.h"
+#include "server/process/priority.h"
+#include "server/executors/programs.h"
+#include "server/process/signals.h"
 #include "server/tokens.h"
 
 #define LAST_REQUESTS_MS 1000
-#define THREADS_MAX 256 /* of one job: what pool_create() takes */
+#define THREADS_MAX 256 /* of one job: what thread_pool_create() takes */
 #define HEAPS 4
 #define HEAP_KEEPS (256 << 10) /* bytes */
 
@@ -58,7 +58,8 @@ static enum status deal_threads(struct daemon *daemon, struct error *err)
     int cores = daemon->facts.cores / (int)settings->workers;
     daemon->threads_per_job = settings->threads_per_job > 0 ? (int)settings->threads_per_job : cores > 0 ? cores : 1;
     if (settings->threads_per_token > 0 && settings->threads_per_token < daemon->threads_per_job) {
-        return error_set(err, STATUS_INVALID, NULL, "--threads-per-token %d is fewer than a job has that does not ask (--threads-per-job: %d)",
+        return error_set(err, STATUS_INVALID, NULL,
+                         "--threads-per-token %d is fewer than a job has that does not ask (--threads-per-job: %d)",
                          (int)settings->threads_per_token, daemon->threads_per_job);
     }
     return STATUS_OK;
@@ -87,8 +88,7 @@ static const char *find_slurm(struct daemon *daemon)
     (void)snprintf(daemon->slurm_options_text, sizeof daemon->slurm_options_text, "%s", settings->slurm_options);
     (void)snprintf(daemon->srun_text, sizeof daemon->srun_text, "%s", settings->srun);
     (void)program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi);
-    if (size < 0 || (size_t)size >= sizeof path ||
-        !program_find(path, daemon->slurm_bin, sizeof daemon->slurm_bin)) {
+    if (size < 0 || (size_t)size >= sizeof path || !program_find(path, daemon->slurm_bin, sizeof daemon->slurm_bin)) {
         return "there is no sbatch in --slurm-bin, or in PATH";
     }
     *strrchr(daemon->slurm_bin, '/') = '\0';
@@ -123,8 +123,7 @@ static enum status find_executors(struct daemon *daemon, struct error *err)
     size_t count = 0;
     char *rest = daemon->executors_text, *name;
     (void)snprintf(daemon->executors_text, sizeof daemon->executors_text, "%s", daemon->settings->executors);
-    while ((name = strsep(&rest, ",")) != NULL &&
-           count + 1 < sizeof daemon->executors / sizeof daemon->executors[0]) {
+    while ((name = strsep(&rest, ",")) != NULL && count + 1 < sizeof daemon->executors / sizeof daemon->executors[0]) {
         if (find_executor(daemon, name, err)) {
             daemon->executors[count++] = name;
         }
@@ -243,8 +242,8 @@ static enum status read_certificate(struct daemon *daemon, struct error *err)
     struct tm utc;
     (void)gmtime_r(&(time_t){(time_t)expires}, &utc);
     (void)strftime(until, sizeof until, "%Y-%m-%d", &utc);
-    journal_line(daemon->journal, expires > (int64_t)time(NULL) ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
-                 "the TLS certificate is good until %s", until);
+    journal_line(daemon->journal, expires > (int64_t)time(NULL) ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, JOURNAL_SERVER, NULL,
+                 NULL, "the TLS certificate is good until %s", until);
     if (stat(settings->tls_key, &facts) == 0 && (facts.st_mode & S_IROTH) != 0) {
         journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
                      "every user of this machine can read the TLS key");
@@ -286,7 +285,8 @@ static enum status start_http(struct daemon *daemon, struct error *err)
 }
 
 /* On the console's thread. The first token closes what was open to everybody, at once. */
-static enum status answer_console(void *context, const char *const *words, size_t count, struct buf *out, struct error *err)
+static enum status answer_console(void *context, const char *const *words, size_t count, struct buf *out,
+                                  struct error *err)
 {
     struct daemon *daemon = context;
     enum status status = tokens_do(daemon->storage, words, count, out, err);
@@ -302,7 +302,8 @@ static void start_console(struct daemon *daemon)
     struct error err = {0};
     struct console_options options = {.db = daemon->settings->db, .context = daemon, .answer = answer_console};
     if (console_start(&options, &daemon->console, &err) != STATUS_OK) {
-        journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL, "`motifd token` cannot speak to this daemon: %s", err.message);
+        journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
+                     "`motifd token` cannot speak to this daemon: %s", err.message);
     }
 }
 
@@ -377,8 +378,8 @@ static void serve_trainers(struct daemon *daemon)
 static void say_listening(const struct daemon *daemon)
 {
     bool v6 = strchr(daemon->host, ':') != NULL;
-    (void)printf("listening on %s://%s%s%s:%d\n", daemon->tls ? "https" : "http", v6 ? "[" : "",
-                 daemon->host, v6 ? "]" : "", http_port(daemon->http));
+    (void)printf("listening on %s://%s%s%s:%d\n", daemon->tls ? "https" : "http", v6 ? "[" : "", daemon->host,
+                 v6 ? "]" : "", http_port(daemon->http));
     (void)fflush(stdout);
     journal_line(daemon->journal, LOG_LEVEL_INFO, JOURNAL_SERVER, NULL, NULL,
                  "%s on %s (%d cores, kernels %s, BLAS core %s): %d workers of %d threads, tokens %s",
@@ -399,8 +400,7 @@ static bool store_lives(struct daemon *daemon, bool *writable)
     if (now != *writable) {
         *writable = now;
         journal_line(daemon->journal, now ? LOG_LEVEL_INFO : LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
-                     "the database %s%s",
-                     now ? "accepts writes again" : "accepts no writes: ", now ? "" : err.message);
+                     "the database %s%s", now ? "accepts writes again" : "accepts no writes: ", now ? "" : err.message);
     }
     return now || err.code != STATUS_IO;
 }
@@ -410,7 +410,8 @@ static void renew_certificate(struct daemon *daemon)
 {
     struct error err = {0};
     if (read_certificate(daemon, &err) != STATUS_OK) {
-        journal_line(daemon->journal, LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL, "the TLS certificate stays what it was: %s", err.message);
+        journal_line(daemon->journal, LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
+                     "the TLS certificate stays what it was: %s", err.message);
     }
 }
 
@@ -449,8 +450,7 @@ static void drain(struct daemon *daemon)
     for (int64_t waited = 0; !scheduler_drained(daemon->scheduler, 20); waited += 20) {
         int signal = signals_wait(0);
         if (signal != 0 && signal != SIGHUP) {
-            journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
-                         "second signal: ending at once");
+            journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL, "second signal: ending at once");
             _exit(EXIT_FAULT);
         }
         if (waited > daemon->settings->drain_ms) {

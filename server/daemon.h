@@ -7,7 +7,7 @@
 #ifndef MOTIF_SERVER_DAEMON_H
 #define MOTIF_SERVER_DAEMON_H
 
-#include "server/settings.h"
+#include "server/settings/settings.h"
 
 enum { EXIT_OK = 0, EXIT_FAULT = 1, EXIT_USAGE = 2 };
 

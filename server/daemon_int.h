@@ -5,15 +5,15 @@
 #include <stdatomic.h>
 
 #include "api/api.h"
-#include "server/auth.h"
+#include "server/http/auth.h"
 #include "server/daemon.h"
-#include "server/executor.h"
+#include "server/executors/executor.h"
 #include "trainer/facts.h"
-#include "server/http.h"
-#include "server/journal.h"
+#include "server/http/http.h"
+#include "server/process/journal.h"
 #include "server/scheduler.h"
-#include "server/settings.h"
-#include "server/streams.h"
+#include "server/settings/settings.h"
+#include "server/http/streams.h"
 #include "storage/storage.h"
 
 #define COMMAND_WORDS 40 /* of a setting that is a command */
@@ -37,16 +37,16 @@ struct daemon {
     bool loopback;
     bool tls;
     int threads_per_job;
-    char executors_text[SETTINGS_TEXT];                       /* cut at its commas */
+    char executors_text[SETTINGS_TEXT]; /* cut at its commas */
     char mpirun_text[SETTINGS_TEXT], srun_text[SETTINGS_TEXT], slurm_options_text[SETTINGS_TEXT]; /* at their spaces */
     const char *mpirun[COMMAND_WORDS], *srun[COMMAND_WORDS], *slurm_options[COMMAND_WORDS]; /* NULL behind the last */
-    char trainer[512], trainer_mpi[512];   /* paths of motif-train, motif-train-mpi */
-    char slurm_bin[SETTINGS_TEXT];         /* folder, "" without Slurm */
-    const char *executors[6];              /* NULL behind the last */
+    char trainer[512], trainer_mpi[512]; /* paths of motif-train, motif-train-mpi */
+    char slurm_bin[SETTINGS_TEXT];       /* folder, "" without Slurm */
+    const char *executors[6];            /* NULL behind the last */
     atomic_bool draining;
 };
 
 /* host.c: what the api may call. `daemon` must outlive the api. */
-struct api_host host_table(struct daemon *daemon);
+struct api_daemon host_table(struct daemon *daemon);
 
 #endif

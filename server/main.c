@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "trainer/build.h"
-#include "server/commands.h"
+#include "server/commands/commands.h"
 #include "server/daemon.h"
 #include "trainer/facts.h"
-#include "server/settings.h"
+#include "server/settings/settings.h"
 
 static void help(FILE *to)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "server/priority.h"
+#include "server/process/priority.h"
 
 #define LOOK_SECONDS 5  /* an idle worker looks at the queue this often without being woken */
 #define PAUSE_SECONDS 1 /* after the store failed */
@@ -14,7 +14,7 @@ struct worker {
     struct scheduler *scheduler;
     pthread_t thread;
     bool started, evaluates; /* evaluates: nothing else */
-    char job[STORAGE_ID]; /* "" when idle; guarded by the scheduler's lock */
+    char job[STORAGE_ID];    /* "" when idle; guarded by the scheduler's lock */
     struct job_control control;
 };
 
@@ -25,7 +25,7 @@ struct scheduler {
     pthread_cond_t left;  /* a worker has put its job down */
     uint64_t wakes;       /* counts wake-ups: one that comes during a claim is not lost */
     bool draining;
-    int count, busy; /* evaluators too */
+    int count, busy;         /* evaluators too */
     struct worker workers[]; /* those that take any job first */
 };
 
@@ -44,7 +44,7 @@ static void run_job(struct worker *worker, const char *job)
 {
     struct scheduler *scheduler = worker->scheduler;
     memcpy(worker->job, job, STORAGE_ID);
-    /* A wish may have been recorded between the claim and this line: let the job look at once. */
+    /* A requested may have been recorded between the claim and this line: let the job look at once. */
     atomic_store(&worker->control.look, true);
     atomic_store(&worker->control.drain, scheduler->draining);
     scheduler->busy++;

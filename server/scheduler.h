@@ -13,14 +13,14 @@
 #include <stdbool.h>
 
 #include "core/base/error.h"
-#include "server/journal.h"
+#include "server/process/journal.h"
 #include "storage/storage.h"
 
 struct scheduler;
 
 /* What the outside says to a job that runs. Both are looked at after every step. */
 struct job_control {
-    atomic_bool look;  /* a wish was recorded in storage: read it. Set at the start as well */
+    atomic_bool look;  /* a requested was recorded in storage: read it. Set at the start as well */
     atomic_bool drain; /* the process wants to end: save and yield */
 };
 
@@ -29,7 +29,7 @@ struct scheduler_options {
     struct journal *journal;
     int workers;
     int evaluators; /* workers for evaluations alone, beside the others */
-    int nice; /* added to the nice value of the workers and of the threads they start; 0: left alone */
+    int nice;       /* added to the nice value of the workers and of the threads they start; 0: left alone */
     /* Runs a claimed job; when it returns the job no longer runs (or storage would not say so, which
      * a restart mends). On a worker's thread. */
     void (*run)(void *context, const char *job, struct job_control *control);
@@ -40,7 +40,7 @@ enum status scheduler_start(const struct scheduler_options *options, struct sche
 
 /* There may be something to claim. Any thread; never blocks on work. */
 void scheduler_wake(struct scheduler *scheduler);
-/* The job, if it runs here, looks at its wish after its present step. Any thread. */
+/* The job, if it runs here, looks at its requested after its present step. Any thread. */
 void scheduler_poke(struct scheduler *scheduler, const char *job);
 int scheduler_busy(struct scheduler *scheduler); /* workers that have a job, evaluators left out */
 

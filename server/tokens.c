@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "core/base/arena.h"
-#include "server/auth.h"
+#include "server/http/auth.h"
 
 /* What the command line changes is written down as well, before and after it is tried. */
 static enum status begin_note(struct storage *storage, struct storage_audit *entry, const char *method,
@@ -40,9 +40,8 @@ static int64_t expiry(const char *days)
     if (days[0] == '\0') {
         return 0;
     }
-    return *end == '\0' && count >= 1 && count <= TOKEN_DAYS_MAX
-               ? ((int64_t)time(NULL) + count * INT64_C(86400)) * 1000
-               : -1;
+    return *end == '\0' && count >= 1 && count <= TOKEN_DAYS_MAX ? ((int64_t)time(NULL) + count * INT64_C(86400)) * 1000
+                                                                 : -1;
 }
 
 static enum status create(struct storage *storage, const char *const *words, struct buf *out, struct error *err)

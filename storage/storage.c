@@ -52,11 +52,11 @@ static enum status check_file_system(struct storage *storage, struct error *err)
         const char *name;
         bool remote; /* for certain; otherwise it is only doubtful */
     } suspects[] = {
-        {0x6969, "NFS", true},          {0x517B, "SMB", true},        {0xFF534D42, "CIFS", true},
-        {0xFE534D42, "SMB2", true},     {0x5346414F, "AFS", true},    {0x00C36400, "Ceph", true},
-        {0x0BD00BD0, "Lustre", true},   {0x47504653, "GPFS", true},   {0x564C, "NCP", true},
-        {0x73757245, "Coda", true},     {0x01161970, "GFS2", true},   {0x7461636F, "OCFS2", true},
-        {0x19830326, "BeeGFS", true},   {0x65735546, "FUSE", false},  {0x01021997, "9P", false},
+        {0x6969, "NFS", true},        {0x517B, "SMB", true},       {0xFF534D42, "CIFS", true},
+        {0xFE534D42, "SMB2", true},   {0x5346414F, "AFS", true},   {0x00C36400, "Ceph", true},
+        {0x0BD00BD0, "Lustre", true}, {0x47504653, "GPFS", true},  {0x564C, "NCP", true},
+        {0x73757245, "Coda", true},   {0x01161970, "GFS2", true},  {0x7461636F, "OCFS2", true},
+        {0x19830326, "BeeGFS", true}, {0x65735546, "FUSE", false}, {0x01021997, "9P", false},
     };
     struct statfs fs;
     if (fstatfs(storage->lock_fd, &fs) != 0)
@@ -231,8 +231,8 @@ enum status storage_open(const struct storage_options *options, struct storage *
     storage->path = join(options->path, "");
     storage->wal_path = join(options->path, "-wal");
     storage->vfs = options->vfs != NULL ? join(options->vfs, "") : NULL;
-    if (status == STATUS_OK && (storage->path == NULL || storage->wal_path == NULL ||
-                                (options->vfs != NULL && storage->vfs == NULL)))
+    if (status == STATUS_OK &&
+        (storage->path == NULL || storage->wal_path == NULL || (options->vfs != NULL && storage->vfs == NULL)))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open the database");
     storage->options.path = storage->path;
     storage->options.vfs = storage->vfs;

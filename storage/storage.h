@@ -36,40 +36,40 @@
 #include "core/base/error.h"
 #include "core/base/histogram.h"
 #include "core/base/log.h"
-#include "storage/job_state.h"
-#include "storage/lease_state.h"
+#include "storage/jobs/job_state.h"
+#include "storage/jobs/lease_state.h"
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
 struct storage;
 
 enum storage_durability {
-    STORAGE_DURABLE,      /* an acknowledged write survives loss of power */
-    STORAGE_DURABLE_NOT   /* for tests: survives the process only */
+    STORAGE_DURABLE,    /* an acknowledged write survives loss of power */
+    STORAGE_DURABLE_NOT /* for tests: survives the process only */
 };
 
-struct storage_options { /* all zero is good, but for `path` */
-    const char *path;                  /* of the database file; created when missing */
-    int readers;                       /* read-only connections; 0: 4 */
-    int busy_ms;                       /* how long to wait for a lock held by another program; 0: 5000 */
-    int64_t queue_limit;               /* most jobs that may be queued at once; 0: no limit */
-    int64_t owner_threads;             /* most threads that the running jobs of one owner have together; 0: no limit */
-    int threads_of_job;                /* of a job that does not say; for owner_threads */
-    const char *maker;                 /* what writes: kept with every checkpoint; borrowed; NULL: not said */
+struct storage_options {   /* all zero is good, but for `path` */
+    const char *path;      /* of the database file; created when missing */
+    int readers;           /* read-only connections; 0: 4 */
+    int busy_ms;           /* how long to wait for a lock held by another program; 0: 5000 */
+    int64_t queue_limit;   /* most jobs that may be queued at once; 0: no limit */
+    int64_t owner_threads; /* most threads that the running jobs of one owner have together; 0: no limit */
+    int threads_of_job;    /* of a job that does not say; for owner_threads */
+    const char *maker;     /* what writes: kept with every checkpoint; borrowed; NULL: not said */
     enum storage_durability durability;
-    bool allow_network_fs;             /* do not refuse NFS, SMB and the like */
-    int64_t check_bytes;               /* after an unclean stop a file up to this is checked before it opens; 0: 256 MiB */
-    int64_t check_log_bytes;           /* the write-ahead log at which a check of a larger one is put off; 0: 1 GiB */
-    const char *vfs;                   /* name of an SQLite VFS, for fault tests; NULL: the default */
+    bool allow_network_fs;   /* do not refuse NFS, SMB and the like */
+    int64_t check_bytes;     /* after an unclean stop a file up to this is checked before it opens; 0: 256 MiB */
+    int64_t check_log_bytes; /* the write-ahead log at which a check of a larger one is put off; 0: 1 GiB */
+    const char *vfs;         /* name of an SQLite VFS, for fault tests; NULL: the default */
     struct log_hook log;
     /* Called on the writing thread after a commit that added events; must only wake somebody. */
     void (*events_added)(void *context);
     void *events_context;
 };
 
-/* Opens or creates, migrates, checks after an unclean stop (the large tables of a large file later, in a thread of its own), yields the jobs that were left running
- * (job_state.h), removes unfinished checkpoints. Refuses: a file that another process has open
- * (CONFLICT), of another program or a newer version (CONFLICT), on a network file system
+/* Opens or creates, migrates, checks after an unclean stop (the large tables of a large file later, in a thread of its
+ * own), yields the jobs that were left running (job_state.h), removes unfinished checkpoints. Refuses: a file that
+ * another process has open (CONFLICT), of another program or a newer version (CONFLICT), on a network file system
  * (INVALID), damaged (CORRUPT). Messages name no path. The options are copied. */
 enum status storage_open(const struct storage_options *options, struct storage **storage, struct error *err);
 
@@ -86,27 +86,27 @@ enum status storage_writable(struct storage *storage, struct error *err);
 
 /* Of a store that was not closed last time. */
 enum storage_check {
-    STORAGE_CHECK_NONE,      /* it was closed */
-    STORAGE_CHECK_RUNNING,   /* the large tables are still being read */
+    STORAGE_CHECK_NONE,    /* it was closed */
+    STORAGE_CHECK_RUNNING, /* the large tables are still being read */
     STORAGE_CHECK_SOUND,
-    STORAGE_CHECK_DAMAGED,   /* the log says what */
+    STORAGE_CHECK_DAMAGED,    /* the log says what */
     STORAGE_CHECK_UNREADABLE, /* the disk, or no memory */
     STORAGE_CHECKS
 };
 const char *storage_check_name(enum storage_check check);
 
 struct storage_stats {
-    int64_t jobs[JOB_STATES];     /* count by state */
-    int64_t file_bytes;           /* the database file */
-    int64_t wal_bytes;            /* its write-ahead log */
-    int64_t free_bytes;           /* unused pages inside the file */
-    int64_t commits;              /* since the start */
-    int64_t commands;             /* since the start; commands / commits is the grouping */
-    double commit_seconds;        /* sum over commits */
+    int64_t jobs[JOB_STATES]; /* count by state */
+    int64_t file_bytes;       /* the database file */
+    int64_t wal_bytes;        /* its write-ahead log */
+    int64_t free_bytes;       /* unused pages inside the file */
+    int64_t commits;          /* since the start */
+    int64_t commands;         /* since the start; commands / commits is the grouping */
+    double commit_seconds;    /* sum over commits */
     double commit_seconds_max;
     struct histogram_counts commit_times;
-    int64_t queue_depth;          /* commands that wait for the writer now */
-    int64_t checkpoints;          /* complete ones, all jobs */
+    int64_t queue_depth; /* commands that wait for the writer now */
+    int64_t checkpoints; /* complete ones, all jobs */
     int64_t checkpoint_bytes;
     enum storage_check check;
     int64_t metric_points_dropped; /* points whose step went back (see storage_metric_append) */
@@ -115,51 +115,51 @@ enum status storage_stats_read(struct storage *storage, struct storage_stats *ou
 
 /* ---- jobs -------------------------------------------------------------------------------------- */
 
-#define STORAGE_ID 27       /* bytes of a job id with its NUL: 26 characters, sortable by creation */
-#define STORAGE_NAME 128    /* most bytes of a name, with its NUL */
-#define STORAGE_KEY 256     /* most bytes of an idempotency key, with its NUL */
+#define STORAGE_ID 27    /* bytes of a job id with its NUL: 26 characters, sortable by creation */
+#define STORAGE_NAME 128 /* most bytes of a name, with its NUL */
+#define STORAGE_KEY 256  /* most bytes of an idempotency key, with its NUL */
 
 enum job_task { JOB_TRAIN, JOB_EVALUATE };
 
 struct storage_job {
     char id[STORAGE_ID];
-    const char *kind, *preset, *name;  /* "" where none was given */
-    const char *owner;                 /* name of the token that asked for it, "" for none */
+    const char *kind, *preset, *name; /* "" where none was given */
+    const char *owner;                /* name of the token that asked for it, "" for none */
     enum job_task task;
     enum job_state state;
-    enum job_wish wish;
-    int priority;                      /* larger goes first */
-    int threads;                       /* 0: the daemon's choice */
-    const char *executor;              /* "thread", "process", ...; "": the daemon's choice */
-    int ranks;                         /* processes that train it together */
-    const char *config;                /* resolved */
-    const char *params;                /* of an evaluation; NULL otherwise */
+    enum requested_state requested;
+    int priority;                          /* larger goes first */
+    int threads;                           /* 0: the daemon's choice */
+    const char *executor;                  /* "thread", "process", ...; "": the daemon's choice */
+    int ranks;                             /* processes that train it together */
+    const char *config;                    /* resolved */
+    const char *params;                    /* of an evaluation; NULL otherwise */
     const char *progress, *result, *error; /* NULL while there is none */
-    const char *source_job;            /* "" or the job it starts from or evaluates */
-    int64_t source_checkpoint;         /* its seq; 0 when source_job is "" */
+    const char *source_job;                /* "" or the job it starts from or evaluates */
+    int64_t source_checkpoint;             /* its seq; 0 when source_job is "" */
     int64_t created_at, started_at, finished_at;
-    int64_t version;                   /* grows with every change but progress: for If-Match */
-    int64_t progress_version;          /* grows with every progress: with `version` makes an ETag */
+    int64_t version;          /* grows with every change but progress: for If-Match */
+    int64_t progress_version; /* grows with every progress: with `version` makes an ETag */
 };
 
 struct storage_submit {
     const char *kind, *preset, *name, *config, *params, *source_job; /* NULL counts as "" or none */
     enum job_task task;
     int priority, threads;
-    const char *executor;              /* NULL counts as "" */
-    int ranks;                         /* 0 counts as 1 */
+    const char *executor; /* NULL counts as "" */
+    int ranks;            /* 0 counts as 1 */
     int64_t source_checkpoint;
-    const char *owner;                 /* NULL counts as "" */
-    int64_t owner_limit;               /* most jobs of that owner that are not final; 0: no limit */
-    const char *key;                   /* idempotency key, or NULL */
-    uint8_t fingerprint[32];           /* of the request, looked at only with a key */
+    const char *owner;       /* NULL counts as "" */
+    int64_t owner_limit;     /* most jobs of that owner that are not final; 0: no limit */
+    const char *key;         /* idempotency key, or NULL */
+    uint8_t fingerprint[32]; /* of the request, looked at only with a key */
 };
 
 enum storage_submit_outcome {
-    STORAGE_CREATED,   /* `id` is new */
+    STORAGE_CREATED,    /* `id` is new */
     STORAGE_OWNER_FULL, /* the owner has as many jobs as allowed: nothing was stored */
-    STORAGE_REPLAYED,  /* the key was used for the same request: `id` is the job it made */
-    STORAGE_KEY_REUSED /* the key was used for another request: nothing was stored, `id` is that job */
+    STORAGE_REPLAYED,   /* the key was used for the same request: `id` is the job it made */
+    STORAGE_KEY_REUSED  /* the key was used for another request: nothing was stored, `id` is that job */
 };
 
 /* Job and key in one transaction. STATUS_UNAVAILABLE when queue_limit is reached (a replay is still
@@ -186,32 +186,33 @@ enum status storage_job_list(struct storage *storage, const struct storage_job_f
                              struct storage_job **jobs, size_t *count, bool *more, struct error *err);
 
 struct storage_job_patch {
-    const char *name;          /* NULL: as it is */
-    const int *priority;       /* NULL: as it is */
-    int64_t expected_version;  /* 0: whatever it is; otherwise CONFLICT when it differs */
+    const char *name;         /* NULL: as it is */
+    const int *priority;      /* NULL: as it is */
+    int64_t expected_version; /* 0: whatever it is; otherwise CONFLICT when it differs */
 };
 enum status storage_job_patch(struct storage *storage, const char *id, const struct storage_job_patch *patch,
                               struct error *err);
 
-/* JOB_EVENT_PAUSE, RESUME or CANCEL. *state and *wish (may be NULL) are what the job has
+/* JOB_EVENT_PAUSE, RESUME or CANCEL. *state and *requested (may be NULL) are what the job has
  * afterwards, also when the answer is CONFLICT. If the job still runs, tell its executor to look. */
-enum status storage_job_request(struct storage *storage, const char *id, enum job_event request,
-                                enum job_state *state, enum job_wish *wish, struct error *err);
+enum status storage_job_request(struct storage *storage, const char *id, enum job_event request, enum job_state *state,
+                                enum requested_state *requested, struct error *err);
 
 /* The queued job with the highest priority, the oldest among equals, becomes running. NOT_FOUND
  * when nothing is queued. */
 enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], struct error *err);
 /* The same among the queued jobs of one task. */
-enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID],
-                                   struct error *err);
+enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID], struct error *err);
 
 /* What the executor must look at between steps. A read. */
 /* What the checkpoints and files of all jobs of an owner take. Looks at each of them. */
 enum status storage_owner_bytes(struct storage *storage, const char *owner, int64_t *bytes, struct error *err);
-enum status storage_job_wish(struct storage *storage, const char *id, enum job_wish *wish, struct error *err);
+enum status storage_job_requested(struct storage *storage, const char *id, enum requested_state *requested,
+                                  struct error *err);
 
 /* From the executor: JOB_EVENT_YIELD, SUCCEED (with `result`) or FAIL (with `error`); the unused one
- * is NULL. *state (may be NULL) is what the job has become. The lease of the job, if there is one, is closed with it. */
+ * is NULL. *state (may be NULL) is what the job has become. The lease of the job, if there is one, is closed with it.
+ */
 enum status storage_job_leave(struct storage *storage, const char *id, enum job_event event, const char *result,
                               const char *error, enum job_state *state, struct error *err);
 
@@ -230,8 +231,8 @@ enum status storage_job_delete(struct storage *storage, const char *id, struct e
 /* ---- metrics ----------------------------------------------------------------------------------- */
 
 struct storage_point {
-    int64_t step;  /* samples seen */
-    double value;  /* may be NaN or infinite */
+    int64_t step; /* samples seen */
+    double value; /* may be NaN or infinite */
 };
 
 struct storage_metric {
@@ -247,16 +248,16 @@ enum status storage_metric_append(struct storage *storage, const char *id, const
 struct storage_series {
     const char *name;
     struct storage_point *points;
-    size_t count;       /* of points here */
-    int64_t total;      /* of points that are stored between `since` and `until` */
+    size_t count;  /* of points here */
+    int64_t total; /* of points that are stored between `since` and `until` */
 };
 
 struct storage_metric_query {
     const char *const *names; /* NULL: every series of the job */
     size_t name_count;
-    int64_t since;            /* only points with step > since; INT64_MIN: all */
-    const int64_t *until;     /* only points with step <= *until; NULL: all */
-    int64_t max_points;       /* a series; 0: all; less than 3 counts as 3 */
+    int64_t since;        /* only points with step > since; INT64_MIN: all */
+    const int64_t *until; /* only points with step <= *until; NULL: all */
+    int64_t max_points;   /* a series; 0: all; less than 3 counts as 3 */
 };
 
 /* A series that has more than max_points points is cut into max_points / 3 buckets of consecutive
@@ -265,13 +266,12 @@ struct storage_metric_query {
  * counts; NaN is never smallest or largest. Series come sorted by name; asked-for names that do not
  * exist are left out. Memory is bounded by the answer. */
 enum status storage_metric_read(struct storage *storage, const char *id, const struct storage_metric_query *query,
-                                struct arena *arena, struct storage_series **series, size_t *count,
-                                struct error *err);
+                                struct arena *arena, struct storage_series **series, size_t *count, struct error *err);
 
 /* ---- events -------------------------------------------------------------------------------------- */
 
 struct storage_event {
-    int64_t id;             /* grows over the whole store, never used twice */
+    int64_t id; /* grows over the whole store, never used twice */
     char job[STORAGE_ID];
     /* Added by storage, in the transaction of the change itself:
      *   "state"       the state's name
@@ -289,9 +289,8 @@ enum status storage_event_append(struct storage *storage, const char *id, const 
                                  struct error *err);
 
 /* Events with id > after, oldest first; of one job, or of all when `id` is NULL. limit 1..1000. */
-enum status storage_event_read(struct storage *storage, const char *id, int64_t after, int limit,
-                               struct arena *arena, struct storage_event **events, size_t *count,
-                               struct error *err);
+enum status storage_event_read(struct storage *storage, const char *id, int64_t after, int limit, struct arena *arena,
+                               struct storage_event **events, size_t *count, struct error *err);
 
 /* The id of the newest event that was ever added, 0 before the first. */
 enum status storage_event_newest(struct storage *storage, int64_t *id, struct error *err);
@@ -299,13 +298,13 @@ enum status storage_event_newest(struct storage *storage, int64_t *id, struct er
 /* ---- checkpoints --------------------------------------------------------------------------------- */
 
 struct storage_checkpoint {
-    int64_t seq;            /* 1, 2, ... within the job, never used twice */
-    int64_t step;           /* optimiser updates */
-    int64_t samples;        /* samples seen: the axis of metrics */
+    int64_t seq;              /* 1, 2, ... within the job, never used twice */
+    int64_t step;             /* optimiser updates */
+    int64_t samples;          /* samples seen: the axis of metrics */
     double density, accuracy; /* NaN where there is none */
     int64_t bytes;
-    uint8_t sha256[32];     /* of all bytes */
-    bool stage_end;         /* last state at its density */
+    uint8_t sha256[32]; /* of all bytes */
+    bool stage_end;     /* last state at its density */
     bool pinned;
     int64_t created_at;
 };
@@ -319,7 +318,7 @@ struct storage_checkpoint_new {
 struct storage_checkpoint_writer;
 
 /* begin → write ... → commit | abandon. Until commit returns, nobody sees the checkpoint; after a crash
- * no trace is left. write() has the signature that struct pack_writer wants (context: the writer); it
+ * no trace is left. write() has the signature that struct snapshot_writer wants (context: the writer); it
  * waits when the disk is slower than the caller. commit() and abandon() consume the writer, also when
  * they fail. commit() applies the retention rule: kept are the latest, the one with the best
  * accuracy, the last stage_end of each density, pinned ones and those that a job in waiting starts
@@ -333,8 +332,8 @@ void storage_checkpoint_abandon(struct storage_checkpoint_writer *writer); /* NU
 enum storage_pick { STORAGE_LATEST, STORAGE_SEQ, STORAGE_DENSITY, STORAGE_BEST };
 struct storage_checkpoint_pick {
     enum storage_pick by;
-    int64_t seq;     /* STORAGE_SEQ */
-    double density;  /* STORAGE_DENSITY: the last one within a relative 1e-6 */
+    int64_t seq;    /* STORAGE_SEQ */
+    double density; /* STORAGE_DENSITY: the last one within a relative 1e-6 */
 };
 
 enum status storage_checkpoint_find(struct storage *storage, const char *id, struct storage_checkpoint_pick pick,
@@ -347,7 +346,7 @@ enum status storage_checkpoint_pin(struct storage *storage, const char *id, int6
 
 /* An open reader holds the bytes: if the checkpoint is removed meanwhile, reading goes on to work.
  * Any offset and count within the bytes costs one read of what is asked for (chunks are 1 MiB).
- * read() has the signature that struct pack_reader wants; beyond the end it is STATUS_CORRUPT, as a
+ * read() has the signature that struct snapshot_reader wants; beyond the end it is STATUS_CORRUPT, as a
  * reader of foreign bytes wants it. No database lock is held between calls. `info` may be NULL. */
 struct storage_checkpoint_reader;
 enum status storage_checkpoint_open(struct storage *storage, const char *id, struct storage_checkpoint_pick pick,
@@ -361,30 +360,30 @@ void storage_checkpoint_close(struct storage_checkpoint_reader *reader); /* NULL
 /* What a checkpoint was. Links stay when retention removes the bytes; they go with their job. */
 struct storage_link {
     int64_t seq, step, samples, bytes, created_at;
-    double density;         /* NaN where there is none */
+    double density; /* NaN where there is none */
     bool stage_end;
-    bool kept;              /* the bytes are there */
+    bool kept; /* the bytes are there */
     uint8_t sha256[32];
-    const char *maker;      /* of the store that wrote it; "" when it is not known */
+    const char *maker; /* of the store that wrote it; "" when it is not known */
 };
 /* Oldest first. */
-enum status storage_chain_list(struct storage *storage, const char *id, struct arena *arena, struct storage_link **links,
-                               size_t *count, struct error *err);
+enum status storage_chain_list(struct storage *storage, const char *id, struct arena *arena,
+                               struct storage_link **links, size_t *count, struct error *err);
 
 /* ---- jobs from elsewhere ------------------------------------------------------------------------- */
 
 struct storage_import_checkpoint {
     struct storage_checkpoint_new what;
-    int64_t seq;        /* ascending from 1 */
+    int64_t seq; /* ascending from 1 */
     const void *bytes;
     size_t count;
 };
 struct storage_import {
-    const char *kind, *preset, *name, *config;      /* none NULL */
-    const char *progress, *result;                  /* NULL: none */
+    const char *kind, *preset, *name, *config; /* none NULL */
+    const char *progress, *result;             /* NULL: none */
     const struct storage_import_checkpoint *checkpoints;
     size_t count;
-    const struct storage_series *series;            /* steps of each ascending */
+    const struct storage_series *series; /* steps of each ascending */
     size_t series_count;
 };
 /* A job that has succeeded, with its checkpoints (pinned) and series, in one transaction. Everything is borrowed. */
@@ -412,11 +411,11 @@ enum status storage_artifact_get(struct storage *storage, const char *id, const 
 /* ---- tokens -------------------------------------------------------------------------------------- */
 
 struct storage_token {
-    uint8_t hash[32];     /* of the secret; the secret itself is never stored */
-    char name[64];        /* unique among tokens that are neither revoked nor expired */
-    int scope;            /* meaning belongs to the rooms above */
+    uint8_t hash[32]; /* of the secret; the secret itself is never stored */
+    char name[64];    /* unique among tokens that are neither revoked nor expired */
+    int scope;        /* meaning belongs to the rooms above */
     int64_t created_at;
-    int64_t expires_at;   /* 0: never */
+    int64_t expires_at; /* 0: never */
     bool revoked;
 };
 
@@ -438,13 +437,13 @@ enum status storage_token_revoke(struct storage *storage, const char *name, stru
 struct storage_lease {
     char job[STORAGE_ID];
     enum lease_state state;
-    int64_t epoch;              /* grows with every grant and every hello */
-    const char *executor;       /* that granted it */
-    const char *foreign_id;     /* of what was started: a process, a job of a cluster; "" when that is not known */
-    int64_t sequence;           /* of the newest report that is stored */
-    int tries;                  /* leases since the job's newest checkpoint */
-    int64_t seen;               /* the trainer's last word */
-    enum job_event ending;      /* ENDED: how, and with which document; the other one is NULL */
+    int64_t epoch;          /* grows with every grant and every hello */
+    const char *executor;   /* that granted it */
+    const char *foreign_id; /* of what was started: a process, a job of a cluster; "" when that is not known */
+    int64_t sequence;       /* of the newest report that is stored */
+    int tries;              /* leases since the job's newest checkpoint */
+    int64_t seen;           /* the trainer's last word */
+    enum job_event ending;  /* ENDED: how, and with which document; the other one is NULL */
     const char *result, *error;
 };
 
@@ -457,11 +456,12 @@ enum status storage_lease_grant(struct storage *storage, const char *id, const u
 enum status storage_lease_grant_to(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
                                    const char *executor, const char *foreign_id, int *tries, struct error *err);
 enum status storage_lease_foreign(struct storage *storage, const char *id, const char *foreign_id, struct error *err);
-enum status storage_lease_hello(struct storage *storage, const char *id, int64_t *epoch, struct error *err);
+enum status storage_lease_register(struct storage *storage, const char *id, int64_t *epoch, struct error *err);
 /* After what the word carries: that is on disk too when this returns. sequence: of a report; 0: another word. */
-enum status storage_lease_word(struct storage *storage, const char *id, int64_t epoch, int64_t sequence, struct error *err);
-enum status storage_lease_end(struct storage *storage, const char *id, int64_t epoch, enum job_event event, const char *result,
-                              const char *error, struct error *err);
+enum status storage_lease_message(struct storage *storage, const char *id, int64_t epoch, int64_t sequence,
+                                  struct error *err);
+enum status storage_lease_end(struct storage *storage, const char *id, int64_t epoch, enum job_event event,
+                              const char *result, const char *error, struct error *err);
 enum status storage_lease_close(struct storage *storage, const char *id, struct error *err);
 
 /* Reads. NOT_FOUND: the job never had one; no live lease has such a token. */
@@ -480,13 +480,14 @@ struct storage_audit {
     char peer[48];    /* address of the other end */
     char request[40]; /* unique */
     char method[8], target[200];
-    int status;       /* of the answer; 0: the process ended before it was given */
+    int status;            /* of the answer; 0: the process ended before it was given */
     char made[STORAGE_ID]; /* a job that came of it, or "" */
 };
 
 /* Before a change is tried: lazy, so on disk no later than the change itself. Then how it was answered, lazy too. */
 enum status storage_audit_begin(struct storage *storage, const struct storage_audit *entry, struct error *err);
-enum status storage_audit_end(struct storage *storage, const char *request, int answer, const char *made, struct error *err);
+enum status storage_audit_end(struct storage *storage, const char *request, int answer, const char *made,
+                              struct error *err);
 /* Newest first, with ids below `before`. */
 enum status storage_audit_list(struct storage *storage, int64_t before, int limit, struct arena *arena,
                                struct storage_audit **entries, size_t *count, struct error *err);

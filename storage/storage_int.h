@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "storage/db.h"
+#include "storage/database/db.h"
 #include "storage/storage.h"
 
 /* ---- commands (writer.c) ------------------------------------------------------------------------- */
@@ -19,8 +19,10 @@ struct command;
 
 /* How lazy commands wait for room (kept.c); such may be run again. */
 struct keeping {
-    bool (*same)(const struct command *earlier, const struct command *later); /* belong together, and must come in this order */
-    bool (*join)(struct command *earlier, struct command *later); /* takes over what `later` carries, adds to earlier->bytes; false: cannot */
+    bool (*same)(const struct command *earlier,
+                 const struct command *later); /* belong together, and must come in this order */
+    bool (*join)(struct command *earlier,
+                 struct command *later); /* takes over what `later` carries, adds to earlier->bytes; false: cannot */
 };
 
 struct command {
@@ -28,7 +30,7 @@ struct command {
     void (*destroy)(struct command *command); /* lazy ones: frees it */
     size_t bytes;                             /* lazy ones: held in memory */
     bool adds_events;                         /* may be set by run() */
-    const struct keeping *keeping;            /* lazy ones that wait for room where the disk is full; NULL: they are lost */
+    const struct keeping *keeping; /* lazy ones that wait for room where the disk is full; NULL: they are lost */
     /* the rest belongs to writer.c */
     struct command *next;
     enum manner manner;
@@ -46,23 +48,23 @@ struct writer {
     pthread_cond_t work;   /* for the writing thread */
     pthread_cond_t change; /* for callers: a command is done, the queue has room */
     /* under the lock */
-    struct command *head, **tail;           /* urgent and lazy, in order */
-    struct command *open;                   /* first lazy command behind the last urgent one */
+    struct command *head, **tail; /* urgent and lazy, in order */
+    struct command *open;         /* first lazy command behind the last urgent one */
     struct command *bulk_head, **bulk_tail;
-    int urgent, depth, blocked;             /* blocked: callers that wait for room */
+    int urgent, depth, blocked; /* blocked: callers that wait for room */
     size_t lazy_bytes;
-    int64_t lazy_due;                       /* monotonic ms at which the oldest lazy one must go */
-    bool closing, sweep;                    /* sweep: there may be something doomed */
-    bool tidy;                              /* the WAL wants to be truncated when it is quiet */
+    int64_t lazy_due;    /* monotonic ms at which the oldest lazy one must go */
+    bool closing, sweep; /* sweep: there may be something doomed */
+    bool tidy;           /* the WAL wants to be truncated when it is quiet */
     int64_t commits, commands;
     double commit_seconds, commit_seconds_max;
     struct histogram commit_times;
     /* the writing thread's alone */
-    int wal_frames, wal_next;               /* in the log now; at how many to copy them back */
-    int synchronous;                        /* what the connection is set to; -1: unknown */
-    struct command *kept;                   /* wait for room, in the order they came (kept.c) */
+    int wal_frames, wal_next; /* in the log now; at how many to copy them back */
+    int synchronous;          /* what the connection is set to; -1: unknown */
+    struct command *kept;     /* wait for room, in the order they came (kept.c) */
     size_t kept_bytes;
-    int64_t kept_due;                       /* monotonic ms of the next try */
+    int64_t kept_due; /* monotonic ms of the next try */
     /* everybody's */
     atomic_bool failed;
     atomic_llong points_dropped;
@@ -83,7 +85,8 @@ bool writer_merge(struct storage *storage,
 /* Bulk: returns at once; the command stays the caller's, who must writer_wait() before reuse. */
 enum status writer_bulk(struct storage *storage, struct command *command, struct error *err);
 enum status writer_wait(struct storage *storage, struct command *command, struct error *err);
-/* In kept.c, for the writing thread. Those of the list that may wait leave it: `full` ones, or all of them. Beyond the bound they are lost. */
+/* In kept.c, for the writing thread. Those of the list that may wait leave it: `full` ones, or all of them. Beyond the
+ * bound they are lost. */
 void kept_take(struct storage *storage, struct command **list, bool full);
 /* All that waits leaves, as a list. */
 struct command *kept_give(struct storage *storage);
@@ -150,7 +153,8 @@ struct check {
     _Atomic enum storage_check state;
 };
 
-/* After an unclean stop, on the writing connection before its thread has it: what must be sound before anybody is answered. */
+/* After an unclean stop, on the writing connection before its thread has it: what must be sound before anybody is
+ * answered. */
 enum status check_at_start(struct storage *storage, struct error *err);
 /* Begins to read what check_at_start() has left, if anything. */
 enum status check_start(struct storage *storage, struct error *err);
@@ -161,7 +165,7 @@ bool check_stop(struct storage *storage);
 
 /* ---- the rest ------------------------------------------------------------------------------------ */
 
-struct id_source { /* of job ids; the writing thread's alone */
+struct id_source {      /* of job ids; the writing thread's alone */
     uint64_t high, low; /* the last id: 48 bits of milliseconds, 80 of chance */
 };
 
@@ -180,15 +184,16 @@ struct storage {
 #define STORAGE_CHUNK ((size_t)1 << 20) /* bytes of a checkpoint in one row */
 #define CHUNK_BITS 20                   /* chunk.id = checkpoint.id << CHUNK_BITS | number */
 #define CHUNKS_MAX ((int64_t)1 << CHUNK_BITS)
-#define BLOCK_BITS 24                   /* block.id = series.id << BLOCK_BITS | number */
-#define PROGRESS_EVENTS 600             /* of a job */
-#define BLOCK_POINTS 240                /* points of a series in one row; all but the last row are full */
+#define BLOCK_BITS 24       /* block.id = series.id << BLOCK_BITS | number */
+#define PROGRESS_EVENTS 600 /* of a job */
+#define BLOCK_POINTS 240    /* points of a series in one row; all but the last row are full */
 
-int64_t clock_now_ms(void);       /* since 1970 */
+int64_t clock_now_ms(void); /* since 1970 */
 int64_t clock_monotonic_ms(void);
-double clock_seconds(void);       /* monotonic */
-/* The time for a row, on the writing connection: as clock_now_ms(), but not before the row that came before, so that the order of events is
- * that of their times though somebody sets the clock back. A clock that is a day behind was wrong before: from then on it counts. */
+double clock_seconds(void); /* monotonic */
+/* The time for a row, on the writing connection: as clock_now_ms(), but not before the row that came before, so that
+ * the order of events is that of their times though somebody sets the clock back. A clock that is a day behind was
+ * wrong before: from then on it counts. */
 int64_t db_stamp(struct db *db);
 enum status db_stamp_resume(struct db *db, struct error *err); /* after the newest event */
 

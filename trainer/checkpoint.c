@@ -14,21 +14,21 @@
 
 static enum status save_once(struct job_run *run, const struct storage_checkpoint_new *what, struct error *err)
 {
-    const struct run_host *host = run->host;
-    struct pack_writer to;
+    const struct coordinator *coordinator = run->coordinator;
+    struct snapshot_writer to;
     uint64_t bytes = 0;
     int64_t seq = 0;
     double begun = run_now();
-    enum status status = host->save_begin(host->context, what, &to, err);
+    enum status status = coordinator->save_begin(coordinator->context, what, &to, err);
     if (status != STATUS_OK) {
         return status;
     }
     status = run->method->save(run->run, &to, &bytes, err);
     if (status != STATUS_OK) {
-        host->save_abandon(host->context, err);
+        coordinator->save_abandon(coordinator->context, err);
         return status;
     }
-    status = host->save_commit(host->context, &seq, err);
+    status = coordinator->save_commit(coordinator->context, &seq, err);
     if (status == STATUS_OK) {
         run->last_checkpoint = seq;
         run->saved_step = what->step;
@@ -56,7 +56,7 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
             return status == STATUS_OK ? status : error_set(err, status, failure.pointer, "%s", failure.message);
         }
         run_line(run, LOG_LEVEL_WARN, "checkpoint not saved (%d of %d): %s", attempt, SAVE_TRIES, failure.message);
-        if (attempt == SAVE_TRIES || run->host->draining(run->host->context)) {
+        if (attempt == SAVE_TRIES || run->coordinator->draining(run->coordinator->context)) {
             return error_set(err, status, failure.pointer, "the checkpoint could not be saved: %s", failure.message);
         }
         (void)nanosleep(&(struct timespec){.tv_sec = attempt}, NULL);
@@ -66,18 +66,18 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
 
 /* ---- restoring --------------------------------------------------------------------------------------- */
 
-typedef enum status load_function(struct method_run *run, const struct pack_reader *from, struct error *err);
+typedef enum status load_function(struct method_run *run, const struct snapshot_reader *from, struct error *err);
 
 static enum status load_from(struct job_run *run, enum run_of of, struct storage_checkpoint_pick pick,
                              load_function *load, struct storage_checkpoint *info, struct error *err)
 {
-    const struct run_host *host = run->host;
-    struct pack_reader from;
+    const struct coordinator *coordinator = run->coordinator;
+    struct snapshot_reader from;
     void *reader = NULL;
-    enum status status = host->open(host->context, of, pick, &reader, &from, info, err);
+    enum status status = coordinator->open(coordinator->context, of, pick, &reader, &from, info, err);
     if (status == STATUS_OK) {
         status = load(run->run, &from, err);
-        host->close(host->context, reader);
+        coordinator->close(coordinator->context, reader);
     }
     return status;
 }
@@ -104,13 +104,13 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
         run->last_checkpoint = info.seq;
         run->saved_step = info.step;
         run->reported_samples = info.samples;
-        return run->host->rewind(run->host->context, info.samples, err);
+        return run->coordinator->rewind(run->coordinator->context, info.samples, err);
     }
     if (status != STATUS_NOT_FOUND) {
         return error_set(err, status, none.pointer, "checkpoint %lld: %s", (long long)info.seq, none.message);
     }
     /* From the start: what an earlier attempt without a checkpoint measured will be measured again. */
-    status = run->host->rewind(run->host->context, -1, err);
+    status = run->coordinator->rewind(run->coordinator->context, -1, err);
     if (status == STATUS_OK && run->job->source_job[0] != '\0') {
         status = load_from(run, RUN_OF_SOURCE, source_pick(run), run->method->warm_start, &info, err);
     }
@@ -128,11 +128,11 @@ static enum run_of table_of(const struct job_run *run)
 static enum status table_count(void *context, size_t *count, struct error *err)
 {
     struct job_run *run = context;
-    const struct run_host *host = run->host;
+    const struct coordinator *coordinator = run->coordinator;
     arena_reset(&run->list_arena);
     run->list_valid = false;
     enum status status =
-        host->list(host->context, table_of(run), &run->list_arena, &run->list, &run->list_count, err);
+        coordinator->list(coordinator->context, table_of(run), &run->list_arena, &run->list, &run->list_count, err);
     if (status == STATUS_OK) {
         run->list_valid = true;
         *count = run->list_count;
@@ -162,18 +162,18 @@ static enum status table_describe(void *context, size_t index, struct method_che
     return status;
 }
 
-static enum status table_open(void *context, size_t index, struct pack_reader *reader, struct error *err)
+static enum status table_open(void *context, size_t index, struct snapshot_reader *reader, struct error *err)
 {
     struct job_run *run = context;
-    const struct run_host *host = run->host;
+    const struct coordinator *coordinator = run->coordinator;
     enum status status = table_entry(run, index, err);
-    host->close(host->context, run->reader);
+    coordinator->close(coordinator->context, run->reader);
     run->reader = NULL;
     if (status != STATUS_OK) {
         return status;
     }
     struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = run->list[index].seq};
-    return host->open(host->context, table_of(run), pick, &run->reader, reader, NULL, err);
+    return coordinator->open(coordinator->context, table_of(run), pick, &run->reader, reader, NULL, err);
 }
 
 struct method_checkpoints checkpoint_table(struct job_run *run)
@@ -184,25 +184,25 @@ struct method_checkpoints checkpoint_table(struct job_run *run)
 
 void checkpoint_table_close(struct job_run *run)
 {
-    run->host->close(run->host->context, run->reader);
+    run->coordinator->close(run->coordinator->context, run->reader);
     run->reader = NULL;
     run->list_valid = false;
 }
 
 /* ---- the weights' hash ---------------------------------------------------------------------------------- */
 
-/* The weights lie together at the front of the data (pack.h). */
-static enum status hash_weights(const struct pack_reader *from, unsigned char digest[HASH_BYTES], struct error *err)
+/* The weights lie together at the front of the data (snapshot.h). */
+static enum status hash_weights(const struct snapshot_reader *from, unsigned char digest[HASH_BYTES], struct error *err)
 {
-    struct pack_entry *entries = NULL;
+    struct snapshot_entry *entries = NULL;
     size_t count = 0;
     struct hash hash;
     unsigned char *block = malloc(HASH_BLOCK);
-    enum status status = block != NULL ? pack_contents(from, &entries, &count, err)
+    enum status status = block != NULL ? snapshot_contents(from, &entries, &count, err)
                                        : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to hash the weights");
     hash_init(&hash);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
-        uint64_t left = entries[i].role == PACK_WEIGHT ? entries[i].bytes : 0, at = entries[i].offset;
+        uint64_t left = entries[i].role == SNAPSHOT_WEIGHT ? entries[i].bytes : 0, at = entries[i].offset;
         while (status == STATUS_OK && left > 0) {
             size_t piece = left < HASH_BLOCK ? (size_t)left : HASH_BLOCK;
             status = from->read(from->context, at, block, piece, err);
@@ -221,18 +221,18 @@ static enum status hash_weights(const struct pack_reader *from, unsigned char di
 
 enum status checkpoint_weights(struct job_run *run, char text[65], struct error *err)
 {
-    const struct run_host *host = run->host;
-    struct pack_reader from;
+    const struct coordinator *coordinator = run->coordinator;
+    struct snapshot_reader from;
     unsigned char digest[HASH_BYTES];
     void *reader = NULL;
     struct storage_checkpoint_pick pick =
         run->job->task == JOB_EVALUATE ? source_pick(run) : (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
-    enum status status = host->open(host->context, table_of(run), pick, &reader, &from, NULL, err);
+    enum status status = coordinator->open(coordinator->context, table_of(run), pick, &reader, &from, NULL, err);
     if (status != STATUS_OK) {
         return status;
     }
     status = hash_weights(&from, digest, err);
-    host->close(host->context, reader);
+    coordinator->close(coordinator->context, reader);
     if (status == STATUS_OK) {
         hash_hex(digest, text);
     }

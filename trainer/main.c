@@ -12,10 +12,10 @@
 
 #include "core/kernels/blas.h"
 #include "trainer/build.h"
-#include "trainer/crowd.h"
+#include "trainer/distributed_run.h"
 #include "trainer/facts.h"
 #include "trainer/ranks.h"
-#include "trainer/remote.h"
+#include "trainer/remote/remote.h"
 #include "trainer/run.h"
 
 #define EXIT_ENDED 0 /* the daemon knows how it ended, well or not */
@@ -123,8 +123,7 @@ static bool read_arguments(int argc, char **argv, struct arguments *out)
 static bool bind_to_parent(long long parent, int number)
 {
     long long now = (long long)getppid();
-    return parent < 0 ||
-           (prctl(PR_SET_PDEATHSIG, number) == 0 && (long long)getppid() == (parent > 0 ? parent : now));
+    return parent < 0 || (prctl(PR_SET_PDEATHSIG, number) == 0 && (long long)getppid() == (parent > 0 ? parent : now));
 }
 
 /* mpirun does not bind itself to whoever starts it: the signal that is asked for here stays through exec. It is one
@@ -197,7 +196,7 @@ static bool find_token(const struct arguments *arguments, int rank, char token[T
 static bool run(const struct arguments *arguments, const struct kernels *kernels, const struct storage_job *job,
                 struct remote *remote, struct comm *comm)
 {
-    struct crowd crowd = {.comm = comm, .told = &told};
+    struct distributed_run distributed = {.comm = comm, .told = &told};
     struct facts facts;
     facts_fill(&facts, kernels);
     struct run_setup setup = {.kernels = kernels,
@@ -210,17 +209,17 @@ static bool run(const struct arguments *arguments, const struct kernels *kernels
                               .comm = comm};
     setup.methods = methods_all(&setup.method_count);
     if (remote != NULL) {
-        crowd.outside = remote_host(remote);
+        distributed.outside = remote_coordinator(remote);
     }
-    struct run_host host = crowd_host(&crowd);
-    (void)run_job(&setup, &host, job);
+    struct coordinator coordinator = distributed_coordinator(&distributed);
+    (void)run_job(&setup, &coordinator, job);
     bool ended = remote != NULL ? remote_ended(remote) : !comm_broken(comm);
     if (comm_size(comm) > 1 &&
-        (crowd.end == JOB_EVENT_FAIL || comm_broken(comm))) { /* others may wait for this one */
+        (distributed.end == JOB_EVENT_FAIL || comm_broken(comm))) { /* others may wait for this one */
         if (remote == NULL) {
             (void)sleep(ALONE_SECONDS);
         }
-        (void)fprintf(stderr, "%s: rank %d: %s\n", ranks_program, comm_rank(comm), crowd.failure);
+        (void)fprintf(stderr, "%s: rank %d: %s\n", ranks_program, comm_rank(comm), distributed.failure);
         ranks_abort(comm, EXIT_LOST);
     }
     if (!ended && comm_rank(comm) == 0) {
@@ -253,7 +252,7 @@ static int train(const struct arguments *arguments, const char *token, struct co
     blas_init();
     arena_init(&arena, 16384, 0);
     enum status status = comm_rank(comm) == 0 ? remote_open(&options, &arena, &remote, &job, &err) : STATUS_OK;
-    status = crowd_job(comm, status, &arena, &job, &err);
+    status = distributed_job(comm, status, &arena, &job, &err);
     if (status == STATUS_OK) {
         ended = run(arguments, kernels, &job, remote, comm);
     } else if (comm_rank(comm) == 0) {

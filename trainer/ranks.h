@@ -1,5 +1,5 @@
-/* The ranks that train a job together, as the program sees them: none in motif-train (alone.c), the processes of mpirun or
- * srun in motif-train-mpi (mpi/ranks_mpi.c). */
+/* The ranks that train a job together, as the program sees them: none in motif-train (alone.c), the processes of mpirun
+ * or srun in motif-train-mpi (mpi/ranks_mpi.c). */
 #ifndef MOTIF_TRAINER_RANKS_H
 #define MOTIF_TRAINER_RANKS_H
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json.h"
-#include "api/json_sink.h"
+#include "api/json/json.h"
+#include "api/json/json_sink.h"
 #include "core/base/hash.h"
 
 #define REPORT_SECONDS 0.5 /* between two progress documents */
@@ -36,7 +36,7 @@ enum status report_flush(struct job_run *run, struct error *err)
 {
     size_t count = run->metric_count;
     run->metric_count = 0;
-    return count == 0 ? STATUS_OK : run->host->metrics(run->host->context, run->metrics, count, err);
+    return count == 0 ? STATUS_OK : run->coordinator->metrics(run->coordinator->context, run->metrics, count, err);
 }
 
 void report_metric(void *context, const char *name, int64_t step, double value)
@@ -52,14 +52,13 @@ void report_metric(void *context, const char *name, int64_t step, double value)
     }
     size_t at = run->metric_count++;
     memcpy(run->metric_names[at], name, length + 1);
-    run->metrics[at] =
-        (struct storage_metric){.name = run->metric_names[at], .point = {.step = step, .value = value}};
+    run->metrics[at] = (struct storage_metric){.name = run->metric_names[at], .point = {.step = step, .value = value}};
 }
 
 void report_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
 {
     struct job_run *run = context;
-    (void)run->host->artifact(run->host->context, name, media_type, bytes, count, &run->fault);
+    (void)run->coordinator->artifact(run->coordinator->context, name, media_type, bytes, count, &run->fault);
 }
 
 /* ---- progress -------------------------------------------------------------------------------------------- */
@@ -110,7 +109,7 @@ enum status report_progress(struct job_run *run, bool now, struct error *err)
     run->reported_samples = run->progress.samples;
     write_progress(run, &out);
     enum status status = out.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the progress")
-                                    : run->host->progress(run->host->context, out.data, err);
+                                    : run->coordinator->progress(run->coordinator->context, out.data, err);
     buf_close(&out);
     return status;
 }

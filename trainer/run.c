@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "api/config_json.h"
-#include "api/json.h"
+#include "api/json/config_json.h"
+#include "api/json/json.h"
 
 enum outcome { OUTCOME_DONE, OUTCOME_YIELD, OUTCOME_FAILED };
 
@@ -25,13 +25,13 @@ void run_line(const struct job_run *run, enum log_level level, const char *forma
     va_start(arguments, format);
     (void)vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    run->host->line(run->host->context, level, text);
+    run->coordinator->line(run->coordinator->context, level, text);
 }
 
 static void log_core(void *context, enum log_level level, const char *text)
 {
     const struct job_run *run = context;
-    run->host->line(run->host->context, level, text);
+    run->coordinator->line(run->coordinator->context, level, text);
 }
 
 /* ---- before the first step ------------------------------------------------------------------------- */
@@ -78,15 +78,14 @@ static enum status begin_evaluation(struct job_run *run, struct error *err)
     if (!cJSON_IsNumber(samples) || !cJSON_IsNumber(seed)) {
         status = error_set(err, STATUS_CORRUPT, "/params", "an evaluation needs samples and seed");
     } else {
-        struct method_evaluation what = {.samples = (int64_t)samples->valuedouble,
-                                         .seed = (int64_t)seed->valuedouble};
+        struct method_evaluation what = {.samples = (int64_t)samples->valuedouble, .seed = (int64_t)seed->valuedouble};
         status = run->method->begin_evaluation(run->run, &what, err);
     }
     cJSON_Delete(params);
     return status;
 }
 
-/* The job's own wish, else its configuration's, else the daemon's. */
+/* The job's own requested, else its configuration's, else the daemon's. */
 static int threads_of(const struct job_run *run)
 {
     const struct run_setup *setup = run->setup;
@@ -108,7 +107,7 @@ static enum status open_run(struct job_run *run, struct error *err)
     }
     if (status == STATUS_OK) {
         run->threads = threads_of(run);
-        status = pool_create(run->threads, &run->pool, err);
+        status = thread_pool_create(run->threads, &run->pool, err);
     }
     if (status != STATUS_OK) {
         return status;
@@ -149,15 +148,15 @@ static void count_step(const struct job_run *run, int64_t samples, double second
         samples > 0 && seconds > 0.0 && run->flops_per_sample > 0.0
             ? run->flops_per_sample * (double)samples / seconds / run->threads / comm_size(run->setup->comm) * 1e-9
             : 0.0;
-    run->host->stepped(run->host->context, samples > 0 ? samples : 0, seconds, gflops);
+    run->coordinator->stepped(run->coordinator->context, samples > 0 ? samples : 0, seconds, gflops);
 }
 
-static enum status one_step(struct job_run *run, enum method_wish *wish, struct error *err)
+static enum status one_step(struct job_run *run, enum method_request *requested, struct error *err)
 {
     int64_t samples_before = run->progress.samples;
     double begun = run_now();
-    *wish = METHOD_CONTINUE;
-    enum status status = run->method->step(run->run, wish, err);
+    *requested = METHOD_CONTINUE;
+    enum status status = run->method->step(run->run, requested, err);
     checkpoint_table_close(run);
     if (status == STATUS_OK && run->fault.code != STATUS_OK) {
         *err = run->fault;
@@ -168,7 +167,7 @@ static enum status one_step(struct job_run *run, enum method_wish *wish, struct 
         count_step(run, run->progress.samples - samples_before, run_now() - begun);
         status = report_flush(run, err);
     }
-    return status == STATUS_OK ? report_progress(run, *wish != METHOD_CONTINUE, err) : status;
+    return status == STATUS_OK ? report_progress(run, *requested != METHOD_CONTINUE, err) : status;
 }
 
 /* Saves unless what would be saved is on disk already, or the job leaves nothing to continue from. */
@@ -180,22 +179,22 @@ static enum status save_if_new(struct job_run *run, struct error *err)
 
 static enum outcome run_steps(struct job_run *run, struct error *err)
 {
-    enum method_wish wish = METHOD_CONTINUE;
+    enum method_request requested = METHOD_CONTINUE;
     bool stepped = false;
-    while (!run->host->must_yield(run->host->context)) {
-        if (one_step(run, &wish, err) != STATUS_OK) {
+    while (!run->coordinator->must_yield(run->coordinator->context)) {
+        if (one_step(run, &requested, err) != STATUS_OK) {
             return OUTCOME_FAILED;
         }
         stepped = true;
-        bool save = wish != METHOD_CONTINUE && run->job->task == JOB_TRAIN;
-        if (save && checkpoint_save(run, wish == METHOD_STAGE_END, err) != STATUS_OK) {
+        bool save = requested != METHOD_CONTINUE && run->job->task == JOB_TRAIN;
+        if (save && checkpoint_save(run, requested == METHOD_STAGE_END, err) != STATUS_OK) {
             return OUTCOME_FAILED;
         }
-        if (wish == METHOD_DONE) {
+        if (requested == METHOD_DONE) {
             return OUTCOME_DONE;
         }
     }
-    if (stepped && wish == METHOD_CONTINUE && save_if_new(run, err) != STATUS_OK) {
+    if (stepped && requested == METHOD_CONTINUE && save_if_new(run, err) != STATUS_OK) {
         return OUTCOME_FAILED;
     }
     return OUTCOME_YIELD;
@@ -205,7 +204,7 @@ static enum outcome run_steps(struct job_run *run, struct error *err)
 
 static void leave(struct job_run *run, enum job_event event, const char *result, const char *error)
 {
-    run->host->leave(run->host->context, event, result, error, report_seconds(run));
+    run->coordinator->leave(run->coordinator->context, event, result, error, report_seconds(run));
 }
 
 static enum job_event fail(struct job_run *run, const struct error *failure)
@@ -236,7 +235,7 @@ static void close_run(struct job_run *run)
     if (run->method != NULL) {
         run->method->destroy(run->run);
     }
-    pool_destroy(run->pool);
+    thread_pool_destroy(run->pool);
     free(run->config);
     arena_close(&run->list_arena);
     free(run);
@@ -259,17 +258,18 @@ static enum job_event run_opened(struct job_run *run)
     }
 }
 
-enum job_event run_job(const struct run_setup *setup, const struct run_host *host, const struct storage_job *job)
+enum job_event run_job(const struct run_setup *setup, const struct coordinator *coordinator,
+                       const struct storage_job *job)
 {
     struct error err = {0};
     struct job_run *run = calloc(1, sizeof *run);
     if (run == NULL) {
-        host->line(host->context, LOG_LEVEL_ERROR, "no memory for the job");
-        host->leave(host->context, JOB_EVENT_FAIL, NULL, "{\"code\":\"out-of-memory\"}", 0.0);
+        coordinator->line(coordinator->context, LOG_LEVEL_ERROR, "no memory for the job");
+        coordinator->leave(coordinator->context, JOB_EVENT_FAIL, NULL, "{\"code\":\"out-of-memory\"}", 0.0);
         return JOB_EVENT_FAIL;
     }
     run->setup = setup;
-    run->host = host;
+    run->coordinator = coordinator;
     run->job = job;
     run->begun = run->reported = run_now();
     run->saved_step = -1;

@@ -6,17 +6,17 @@
 #include "core/base/buf.h"
 #include "trainer/run.h"
 
-#define RUN_METRICS 64 /* points kept until they are handed to the host */
+#define RUN_METRICS 64 /* points kept until they are handed to the coordinator */
 #define RUN_NAME 64    /* bytes of a series name */
 
 struct job_run {
     const struct run_setup *setup;
-    const struct run_host *host;
+    const struct coordinator *coordinator;
     const struct storage_job *job;
     const struct method *method;
     void *config;
     int threads;
-    struct pool *pool;
+    struct thread_pool *pool;
     struct method_env env;
     struct method_run *run;
     double flops_per_sample;
@@ -45,7 +45,7 @@ struct job_run {
 void run_line(const struct job_run *run, enum log_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* report.c: what goes from a run to its host. */
+/* report.c: what goes from a run to its coordinator. */
 void report_metric(void *context, const char *name, int64_t step, double value);
 void report_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count);
 enum status report_flush(struct job_run *run, struct error *err);

@@ -29,10 +29,10 @@ static void allowed(const cJSON *field, char *out, size_t bytes)
     if (cJSON_IsArray(choices) && cJSON_GetArraySize(choices) > 0) {
         size_t used = 0;
         out[0] = 0;
-        cJSON_ArrayForEach(choice, choices)
-        {
+        cJSON_ArrayForEach (choice, choices) {
             used = strlen(out);
-            snprintf(out + used, bytes - used, "%s%s", used ? ", " : "", cJSON_IsString(choice) ? choice->valuestring : "?");
+            snprintf(out + used, bytes - used, "%s%s", used ? ", " : "",
+                     cJSON_IsString(choice) ? choice->valuestring : "?");
         }
     } else if (described) {
         snprintf(out, bytes, "%s", described);
@@ -52,8 +52,7 @@ static void fields_table(const cJSON *kind, bool markdown, bool colour, struct b
     if (!fields)
         fields = json_member(kind, "config");
     table_init(&table, "FIELD|DEFAULT|ALLOWED|UNIT|MEANING");
-    cJSON_ArrayForEach(field, fields)
-    {
+    cJSON_ArrayForEach (field, fields) {
         char text[512];
         const char *unit = json_string(field, "unit");
         table_add(&table, json_string(field, "name"));
@@ -76,8 +75,7 @@ static void names_table(const cJSON *list, const char *head, bool markdown, bool
     if (cJSON_GetArraySize(list) == 0)
         return;
     table_init(&table, head);
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         const char *meaning = json_string(item, "meaning");
         table_add(&table, cJSON_IsString(item) ? item->valuestring : json_string(item, "name"));
         table_add(&table, meaning ? meaning : "");
@@ -111,10 +109,8 @@ static void view_kinds(struct ctl *ctl, const cJSON *document)
     struct table table;
     const cJSON *kind = NULL, *preset = NULL;
     table_init(&table, "KIND|PRESET|MEANING");
-    cJSON_ArrayForEach(kind, json_member(document, "kinds"))
-    {
-        cJSON_ArrayForEach(preset, json_member(kind, "presets"))
-        {
+    cJSON_ArrayForEach (kind, json_member(document, "kinds")) {
+        cJSON_ArrayForEach (preset, json_member(kind, "presets")) {
             const char *meaning = json_string(preset, "meaning");
             table_add(&table, json_string(kind, "kind"));
             table_add(&table, cJSON_IsString(preset) ? preset->valuestring : json_string(preset, "name"));
@@ -178,8 +174,7 @@ static int system_run(struct ctl *ctl, const struct args *args)
         const cJSON *part = NULL;
         buf_init(&out, 1 << 20);
         view_object(&out, document, ctl->out.colour);
-        cJSON_ArrayForEach(part, document)
-        {
+        cJSON_ArrayForEach (part, document) {
             if (!cJSON_IsObject(part))
                 continue;
             buf_format(&out, "\n%s\n", part->string);

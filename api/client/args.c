@@ -141,7 +141,8 @@ void args_describe(const struct option_spec *specs, struct buf *out)
 {
     for (; specs && specs->name; specs++) {
         char left[64];
-        snprintf(left, sizeof(left), "--%s%s%s", specs->name, specs->value ? " " : "", specs->value ? specs->value : "");
+        snprintf(left, sizeof(left), "--%s%s%s", specs->name, specs->value ? " " : "",
+                 specs->value ? specs->value : "");
         buf_format(out, "  %-26s %s\n", left, specs->meaning);
     }
 }

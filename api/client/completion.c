@@ -123,7 +123,8 @@ static void write_zsh(struct buf *out)
     buf_text(out, "  esac\n"
                   "  if [[ \"$PREFIX\" == -* ]]; then\n    _describe option entries\n"
                   "  elif ((ids)); then\n"
-                  "    compadd latest ${(f)\"$(motifctl list --json 2>/dev/null | grep -o '\"id\": *\"[^\"]*\"' | cut -d '\"' -f 4)\"}\n"
+                  "    compadd latest ${(f)\"$(motifctl list --json 2>/dev/null | grep -o '\"id\": *\"[^\"]*\"' | cut "
+                  "-d '\"' -f 4)\"}\n"
                   "  else\n    _files\n  fi\n}\n"
                   "_motifctl \"$@\"\n");
 }
@@ -150,8 +151,9 @@ static void write_fish(struct buf *out)
         quoted(out, command->summary);
         buf_text(out, "\n");
         if (takes_job(command))
-            buf_format(out, "complete -c motifctl -n '__fish_seen_subcommand_from %s' -a \"latest (motifctl list --json "
-                            "2>/dev/null | string match -rga '\\\"id\\\": *\\\"([^\\\"]*)\\\"')\"\n",
+            buf_format(out,
+                       "complete -c motifctl -n '__fish_seen_subcommand_from %s' -a \"latest (motifctl list --json "
+                       "2>/dev/null | string match -rga '\\\"id\\\": *\\\"([^\\\"]*)\\\"')\"\n",
                        command->name);
         for (const struct option_spec *option = command->options; option && option->name; option++)
             fish_option(out, command, option);

@@ -85,8 +85,7 @@ int ctl_refused(struct ctl *ctl, const struct http_answer *answer)
         buf_format(&text, "%s answered %ld; is it motifd?", http_server(ctl->http), answer->status);
     else
         buf_format(&text, "%s%s%s", title ? title : "", title && detail ? ": " : "", detail ? detail : "");
-    cJSON_ArrayForEach(fault, json_member(problem, "errors"))
-    {
+    cJSON_ArrayForEach (fault, json_member(problem, "errors")) {
         const char *pointer = json_string(fault, "pointer"), *parameter = json_string(fault, "parameter");
         const char *what = json_string(fault, "detail");
         buf_format(&text, "\n  %s  %s", pointer ? pointer : parameter ? parameter : "", what ? what : "");
@@ -140,8 +139,7 @@ int ctl_get(struct ctl *ctl, const char *path, cJSON **json)
     return document_of(ctl, &(struct http_request){.method = "GET", .path = path}, json);
 }
 
-int ctl_show(struct ctl *ctl, const struct http_request *request,
-             void (*view)(struct ctl *ctl, const cJSON *document))
+int ctl_show(struct ctl *ctl, const struct http_request *request, void (*view)(struct ctl *ctl, const cJSON *document))
 {
     cJSON *document = NULL;
     int code = document_of(ctl, request, &document);
@@ -250,8 +248,7 @@ static int each_job(struct ctl *ctl, bool (*seen)(void *context, const cJSON *jo
         path = NULL;
         if (code != CTL_SUCCESS)
             return code;
-        cJSON_ArrayForEach(job, json_member(page, "jobs"))
-        {
+        cJSON_ArrayForEach (job, json_member(page, "jobs")) {
             more = more && seen(context, job);
         }
         const char *cursor = json_string(page, "next_cursor");

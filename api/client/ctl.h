@@ -5,7 +5,7 @@
 #ifndef MOTIF_API_CLIENT_CTL_H
 #define MOTIF_API_CLIENT_CTL_H
 
-#include "api/json.h"
+#include "api/json/json.h"
 #include <stdbool.h>
 
 #include "api/client/args.h"
@@ -56,8 +56,7 @@ int ctl_call(struct ctl *ctl, const struct http_request *request, struct http_an
 /* GET of a document, with nothing else of interest. */
 int ctl_get(struct ctl *ctl, const char *path, cJSON **json);
 /* Asks and shows the document: with --json as it came, otherwise by `view`. */
-int ctl_show(struct ctl *ctl, const struct http_request *request,
-             void (*view)(struct ctl *ctl, const cJSON *document));
+int ctl_show(struct ctl *ctl, const struct http_request *request, void (*view)(struct ctl *ctl, const cJSON *document));
 /* Asks and writes the body to a file. */
 int ctl_save(struct ctl *ctl, const struct http_request *request, const char *file);
 /* The exit code for a status line of an error, and the words for it on stderr. */

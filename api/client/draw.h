@@ -18,7 +18,7 @@ struct draw_motif {
     double row, column; /* position in pixels of the image */
     int channel;
     double value;
-    bool maximal;       /* the strongest of its footprint */
+    bool maximal; /* the strongest of its footprint */
 };
 
 /* Two rows of pixels a line of text (Unicode half blocks in true colour), no wider than `columns`: larger

@@ -12,8 +12,8 @@ static void clear_block(struct event_stream *stream)
     stream->any = false;
 }
 
-void event_stream_begin(struct event_stream *stream,
-                        bool (*take)(void *context, const char *type, const char *data), void *context)
+void event_stream_begin(struct event_stream *stream, bool (*take)(void *context, const char *type, const char *data),
+                        void *context)
 {
     event_stream_end(stream);
     buf_init(&stream->line, LINE_MAX_BYTES);

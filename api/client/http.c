@@ -185,7 +185,7 @@ enum status http_call(struct http *http, const struct http_request *request, str
         curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)request->from_bytes);
     } else if (request->body) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request->body);
-        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, 
+        curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
                          (curl_off_t)(request->body_bytes > 0 ? request->body_bytes : strlen(request->body)));
     } else if (strcmp(request->method, "POST") == 0) {
         curl_easy_setopt(curl, CURLOPT_POSTFIELDS, "");

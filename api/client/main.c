@@ -7,12 +7,13 @@
 #define DEFAULT_SERVER "http://127.0.0.1:8080"
 
 const struct command *const ctl_commands[] = {
-    &command_submit,   &command_list,   &command_show,   &command_watch,  &command_metrics,     &command_plot,
-    &command_motifs,   &command_channels, &command_intervene, &command_compare, &command_evaluate, &command_cancel,
-    &command_pause,    &command_resume, &command_delete,
-    &command_checkpoints, &command_export, &command_import, &command_attestation, &command_verify,
-    &command_artifacts, &command_datasets, &command_kinds, &command_system, &command_health,
-    &command_completion, &command_manual, NULL,
+    &command_submit,    &command_list,       &command_show,        &command_watch,
+    &command_metrics,   &command_plot,       &command_motifs,      &command_channels,
+    &command_intervene, &command_compare,    &command_evaluate,    &command_cancel,
+    &command_pause,     &command_resume,     &command_delete,      &command_checkpoints,
+    &command_export,    &command_import,     &command_attestation, &command_verify,
+    &command_artifacts, &command_datasets,   &command_kinds,       &command_system,
+    &command_health,    &command_completion, &command_manual,      NULL,
 };
 
 const struct option_spec ctl_shared_options[] = {
@@ -24,7 +25,8 @@ const struct option_spec ctl_shared_options[] = {
 };
 
 static const char incomplete[] = "error: what there is to say could not be written whole: no memory, or no room";
-static const char exit_codes[] = "exit code: 0 success, 1 the job failed or the server could not, 2 usage, 3 server unreachable\n";
+static const char exit_codes[] =
+    "exit code: 0 success, 1 the job failed or the server could not, 2 usage, 3 server unreachable\n";
 
 static int print(FILE *stream, struct buf *out, int code)
 {

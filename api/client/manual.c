@@ -57,20 +57,23 @@ static int run(struct ctl *ctl, const struct args *args)
     struct buf out;
     (void)args;
     buf_init(&out, 1 << 20);
-    buf_text(&out, ".TH MOTIFCTL 1 \"\" \"motifd " MOTIF_VERSION "\" \"User Commands\"\n"
-                   ".SH NAME\nmotifctl \\- the command line of motifd\n"
-                   ".SH SYNOPSIS\n\\fBmotifctl\\fR \\fICOMMAND\\fR [arguments] [options]\n"
-                   ".SH DESCRIPTION\nTrains sparse representations on a motifd server and looks at what they found. A job is "
-                   "named by its id, the\nunique beginning of one, or \\fBlatest\\fR.\n"
-                   ".SH OPTIONS OF EVERY COMMAND\n");
+    buf_text(&out,
+             ".TH MOTIFCTL 1 \"\" \"motifd " MOTIF_VERSION "\" \"User Commands\"\n"
+             ".SH NAME\nmotifctl \\- the command line of motifd\n"
+             ".SH SYNOPSIS\n\\fBmotifctl\\fR \\fICOMMAND\\fR [arguments] [options]\n"
+             ".SH DESCRIPTION\nTrains sparse representations on a motifd server and looks at what they found. A job is "
+             "named by its id, the\nunique beginning of one, or \\fBlatest\\fR.\n"
+             ".SH OPTIONS OF EVERY COMMAND\n");
     write_options(&out, ctl_shared_options);
     buf_text(&out, ".SH COMMANDS\n");
     for (size_t i = 0; ctl_commands[i]; i++)
         write_command(&out, ctl_commands[i]);
-    buf_text(&out, ".SH EXIT STATUS\n0 success, 1 the job failed or the server could not do what was asked, 2 usage, "
-                   "3 the server cannot be reached, 130 interrupted.\n"
-                   ".SH ENVIRONMENT\n.TP\n\\fBMOTIFD_SERVER\\fR\nthe server, as \\fB\\-\\-server\\fR\n"
-                   ".TP\n\\fBMOTIFD_TOKEN\\fR\na bearer token, as \\fB\\-\\-token\\fR\n.SH SEE ALSO\n\\fBmotifd\\fR \\-\\-help\n");
+    buf_text(
+        &out,
+        ".SH EXIT STATUS\n0 success, 1 the job failed or the server could not do what was asked, 2 usage, "
+        "3 the server cannot be reached, 130 interrupted.\n"
+        ".SH ENVIRONMENT\n.TP\n\\fBMOTIFD_SERVER\\fR\nthe server, as \\fB\\-\\-server\\fR\n"
+        ".TP\n\\fBMOTIFD_TOKEN\\fR\na bearer token, as \\fB\\-\\-token\\fR\n.SH SEE ALSO\n\\fBmotifd\\fR \\-\\-help\n");
     term_flush(&ctl->out, &out);
     buf_close(&out);
     return CTL_SUCCESS;

@@ -38,8 +38,7 @@ static enum status read_motifs(const cJSON *list, struct motif_answer *answer, s
     answer->motifs = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->motifs));
     if (!answer->motifs)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         struct draw_motif *motif = &answer->motifs[answer->motif_count++];
         const cJSON *channel = member(item, "channel"), *value = member(item, "value");
         motif->row = number_at(member(item, "position"), 0);
@@ -61,8 +60,7 @@ static enum status read_truth(const cJSON *list, struct motif_answer *answer, st
     answer->boxes = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof(*answer->boxes));
     if (!answer->boxes)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         struct motif_box *box = &answer->boxes[answer->box_count++];
         const char *symbol = cJSON_GetStringValue(member(item, "symbol"));
         const cJSON *sides = member(item, "box");
@@ -82,8 +80,7 @@ static void read_symbols(const cJSON *list, char *out, size_t bytes)
 {
     const cJSON *item = NULL;
     out[0] = 0;
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         size_t used = strlen(out);
         const char *symbol = cJSON_GetStringValue(item);
         snprintf(out + used, bytes - used, "%s%s", used ? " " : "", symbol ? symbol : "?");
@@ -98,8 +95,7 @@ static void read_image(const cJSON *input, struct motif_answer *answer)
     double low = INFINITY, high = -INFINITY;
     if ((size_t)cJSON_GetArraySize(values) != count)
         return;
-    cJSON_ArrayForEach(value, values)
-    {
+    cJSON_ArrayForEach (value, values) {
         answer->grey[i++] = (float)value->valuedouble;
         low = fmin(low, value->valuedouble);
         high = fmax(high, value->valuedouble);

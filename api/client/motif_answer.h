@@ -2,7 +2,7 @@
 #ifndef MOTIF_API_CLIENT_MOTIF_ANSWER_H
 #define MOTIF_API_CLIENT_MOTIF_ANSWER_H
 
-#include "api/json.h"
+#include "api/json/json.h"
 #include <stdbool.h>
 
 #include "api/client/draw.h"
@@ -19,7 +19,7 @@ struct motif_answer {
     float *grey;                 /* [rows][columns], the input; all 0 when the answer does not carry it */
     struct draw_motif *motifs;
     size_t motif_count;
-    struct motif_box *boxes;     /* where the symbols truly are, when that is known */
+    struct motif_box *boxes; /* where the symbols truly are, when that is known */
     size_t box_count;
     bool has_truth;
     char prediction[256], label[256]; /* what was read and what is right: symbols separated by spaces, or "" */

@@ -2,12 +2,13 @@
 #ifndef MOTIF_API_CLIENT_PROGRESS_H
 #define MOTIF_API_CLIENT_PROGRESS_H
 
-#include "api/json.h"
+#include "api/json/json.h"
 #include <stdbool.h>
 
 #include "core/base/buf.h"
 
-/* "training  ▕██████▍      ▏ 47 %  density 0.0133  accuracy 71.2 of 74.0 %  3:12 left  512 samples/s  FPE 3.1 FNE 0.03 CE 8.0 %"
+/* "training  ▕██████▍      ▏ 47 %  density 0.0133  accuracy 71.2 of 74.0 %  3:12 left  512 samples/s  FPE 3.1 FNE 0.03
+ * CE 8.0 %"
  *
  * `job` is a job document, `errors` the metrics document of fpe, fne and ce, or NULL. At most `columns` wide (parts are
  * left out from the right); 0: no bar and no bound, for logs. Pure. */

@@ -1,8 +1,9 @@
-/* The bodies of requests, that of POST /v1/jobs above all, put together from what a command line says. Pure functions on a cJSON object. */
+/* The bodies of requests, that of POST /v1/jobs above all, put together from what a command line says. Pure functions
+ * on a cJSON object. */
 #ifndef MOTIF_API_CLIENT_SUBMISSION_H
 #define MOTIF_API_CLIENT_SUBMISSION_H
 
-#include "api/json.h"
+#include "api/json/json.h"
 
 #include "core/base/error.h"
 
@@ -15,7 +16,8 @@ enum status submission_set(cJSON *body, const char *assignment, struct error *er
 /* "from": {"job": id, "checkpoint": seq}; `colon` points at ":SEQ", or is NULL for the latest. */
 enum status submission_from(cJSON *body, const char *id, const char *colon, struct error *err);
 void submission_text(cJSON *body, const char *name, const char *value);
-/* "checkpoint" of a query or an evaluation: a number when `text` is one, else text for the server to judge; NULL: none. */
+/* "checkpoint" of a query or an evaluation: a number when `text` is one, else text for the server to judge; NULL: none.
+ */
 void submission_checkpoint(cJSON *body, const char *text);
 
 #endif

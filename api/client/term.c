@@ -30,9 +30,8 @@ void term_flush(struct term *term, struct buf *out)
 void term_style(struct buf *out, bool colour, enum term_style style)
 {
     static const char *const codes[] = {
-        [STYLE_PLAIN] = "\033[0m",   [STYLE_BOLD] = "\033[1m",    [STYLE_DIM] = "\033[2m",
-        [STYLE_RED] = "\033[31m",    [STYLE_GREEN] = "\033[32m",  [STYLE_YELLOW] = "\033[33m",
-        [STYLE_BLUE] = "\033[34m",   [STYLE_CYAN] = "\033[36m",
+        [STYLE_PLAIN] = "\033[0m",  [STYLE_BOLD] = "\033[1m",    [STYLE_DIM] = "\033[2m",   [STYLE_RED] = "\033[31m",
+        [STYLE_GREEN] = "\033[32m", [STYLE_YELLOW] = "\033[33m", [STYLE_BLUE] = "\033[34m", [STYLE_CYAN] = "\033[36m",
     };
     if (colour)
         buf_text(out, codes[style]);

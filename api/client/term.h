@@ -61,7 +61,7 @@ struct table {
     char **cells;
     enum term_style *styles;
     size_t count, capacity;
-    bool failed;               /* no memory: what it is written to fails too */
+    bool failed; /* no memory: what it is written to fails too */
 };
 /* `head`: column names separated by '|'; a name that starts with '>' is right-aligned. */
 void table_init(struct table *table, const char *head);

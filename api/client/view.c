@@ -56,7 +56,8 @@ static void view_named(const cJSON *member, char *out, size_t bytes)
 {
     if (cJSON_IsNumber(member) && ends_with(member->string, "bytes"))
         term_bytes(out, bytes, member->valuedouble);
-    else if (cJSON_IsNumber(member) && (ends_with(member->string, "_seconds") || strcmp(member->string, "seconds") == 0))
+    else if (cJSON_IsNumber(member) &&
+             (ends_with(member->string, "_seconds") || strcmp(member->string, "seconds") == 0))
         term_duration(out, bytes, member->valuedouble);
     else
         view_scalar(member, out, bytes);
@@ -67,8 +68,7 @@ void view_object(struct buf *out, const cJSON *object, bool colour)
     struct table table;
     const cJSON *member = NULL;
     table_init(&table, "NAME|VALUE");
-    cJSON_ArrayForEach(member, object)
-    {
+    cJSON_ArrayForEach (member, object) {
         char text[256];
         if (cJSON_IsObject(member) || cJSON_IsArray(member))
             continue;
@@ -84,9 +84,8 @@ void view_object(struct buf *out, const cJSON *object, bool colour)
 static const struct {
     const char *name, *title;
 } errors[] = {
-    {"fpe", "false positive error (FPE)"},   {"fne", "false negative error (FNE)"},
-    {"ce", "confusion error (CE)"},          {"e2ee", "end-to-end error (E2EE)"},
-    {"exact", "answers exactly right"},
+    {"fpe", "false positive error (FPE)"}, {"fne", "false negative error (FNE)"}, {"ce", "confusion error (CE)"},
+    {"e2ee", "end-to-end error (E2EE)"},   {"exact", "answers exactly right"},
 };
 #define ERRORS (sizeof(errors) / sizeof(errors[0]))
 
@@ -105,8 +104,7 @@ static void view_by_density(struct buf *out, const cJSON *list, bool colour)
     if (cJSON_GetArraySize(list) == 0)
         return;
     table_init(&table, ">DENSITY|>FPE|>FNE|>CE|>E2EE|>CHECKPOINT");
-    cJSON_ArrayForEach(row, list)
-    {
+    cJSON_ArrayForEach (row, list) {
         char text[64];
         term_number(text, sizeof(text), json_number(row, "density"));
         table_add(&table, text);
@@ -129,17 +127,18 @@ static void view_census(struct table *table, const cJSON *result)
     char text[96];
     if (!cJSON_IsNull(json_member(result, "fpe")) || !(json_number(census, "samples") > 0))
         return;
-    snprintf(text, sizeof(text), "%.3g; tokens %.3g; as many in %.1f %%", json_number(census, "motifs"), json_number(census, "tokens"),
-             100 * json_number(census, "as_many"));
+    snprintf(text, sizeof(text), "%.3g; tokens %.3g; as many in %.1f %%", json_number(census, "motifs"),
+             json_number(census, "tokens"), 100 * json_number(census, "as_many"));
     table_add(table, "motifs a sample");
     table_add(table, text);
-    snprintf(text, sizeof(text), "%.1f %% of motifs, by %.1f %%; in %.1f %% of samples", 100 * json_number(census, "motifs_overlapping"),
-             100 * json_number(census, "overlap"), 100 * json_number(census, "samples_overlapping"));
+    snprintf(text, sizeof(text), "%.1f %% of motifs, by %.1f %%; in %.1f %% of samples",
+             100 * json_number(census, "motifs_overlapping"), 100 * json_number(census, "overlap"),
+             100 * json_number(census, "samples_overlapping"));
     table_add(table, "footprints overlap");
     table_add(table, text);
     int channels = cJSON_GetArraySize(json_member(census, "channels"));
-    snprintf(text, sizeof(text), "%.0f of %d; the least at %.2g of an even share", channels - json_number(census, "unused"), channels,
-             json_number(census, "least_use"));
+    snprintf(text, sizeof(text), "%.0f of %d; the least at %.2g of an even share",
+             channels - json_number(census, "unused"), channels, json_number(census, "least_use"));
     table_add(table, "channels used");
     table_add(table, text);
 }
@@ -160,8 +159,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
         table_add_styled(&table, text, STYLE_BOLD);
     }
     view_census(&table, result);
-    cJSON_ArrayForEach(member, result)
-    {
+    cJSON_ArrayForEach (member, result) {
         char text[128];
         if (cJSON_IsObject(member) || cJSON_IsArray(member) || cJSON_IsNull(member) || is_error_name(member->string))
             continue;
@@ -187,8 +185,7 @@ void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
         return;
     buf_init(&head, 4096);
     buf_text(&head, "TRUE");
-    cJSON_ArrayForEach(item, channels)
-    {
+    cJSON_ArrayForEach (item, channels) {
         view_scalar(item, text, sizeof(text));
         buf_format(&head, "|>%s", text);
     }
@@ -196,14 +193,12 @@ void view_confusion(struct buf *out, const cJSON *confusion, bool colour)
         return;
     table_init(&table, head.data);
     buf_close(&head);
-    cJSON_ArrayForEach(row, json_member(confusion, "counts"))
-    {
+    cJSON_ArrayForEach (row, json_member(confusion, "counts")) {
         if (cJSON_GetArraySize(row) != width)
             continue;
         view_scalar(cJSON_GetArrayItem(symbols, index++), text, sizeof(text));
         table_add_styled(&table, text, STYLE_DIM);
-        cJSON_ArrayForEach(item, row)
-        {
+        cJSON_ArrayForEach (item, row) {
             view_scalar(item, text, sizeof(text));
             table_add(&table, strcmp(text, "0") == 0 ? "." : text);
         }
@@ -225,8 +220,7 @@ void view_job_error(struct buf *out, const cJSON *job, bool colour)
     buf_text(out, "failed");
     term_style(out, colour, STYLE_PLAIN);
     buf_format(out, ": %s\n", message ? message : "no reason given");
-    cJSON_ArrayForEach(member, error)
-    {
+    cJSON_ArrayForEach (member, error) {
         char text[256];
         if (cJSON_GetStringValue(member) == message || cJSON_IsNull(member) || cJSON_IsObject(member))
             continue;

@@ -70,7 +70,7 @@ if (total > LIMIT) {
 }
 writeFileSync(
   process.argv[2],
-  `/* Made from api/dashboard by its build.mjs. */\n#include "api/dashboard.h"\n\n${files.map(array).join("\n")}
+  `/* Made from api/dashboard by its build.mjs. */\n#include "api/documents/dashboard.h"\n\n${files.map(array).join("\n")}
 const struct dashboard_file dashboard_files[] = {\n${files.map(row).join("\n")}\n};
 const size_t dashboard_file_count = ${files.length};
 const char dashboard_boot_hash[] = "${allowed(boot)}", dashboard_style_hash[] = "${allowed(look)}";\n`,

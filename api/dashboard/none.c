@@ -1,5 +1,5 @@
 /* A build without the page. */
-#include "api/dashboard.h"
+#include "api/documents/dashboard.h"
 
 const struct dashboard_file dashboard_files[1];
 const size_t dashboard_file_count = 0;

@@ -49,7 +49,8 @@ static struct gemm_grid gemm_grid(const struct gemm_call *call)
     return grid;
 }
 
-static void finish_block(const struct kernels *kernels, const struct gemm_job *job, int row, int rows, int col, int cols)
+static void finish_block(const struct kernels *kernels, const struct gemm_job *job, int row, int rows, int col,
+                         int cols)
 {
     const struct gemm_call *call = &job->call;
     real *c = call->c + row * call->ldc + col;
@@ -93,5 +94,5 @@ void gemm_run(struct exec *e, const struct gemm_job *jobs, int count)
         task.grid[i] = gemm_grid(&jobs[i].call);
         task.first[i + 1] = task.first[i] + task.grid[i].down * task.grid[i].across;
     }
-    pool_run(e->pool, gemm_block, &task, task.first[count]);
+    thread_pool_run(e->pool, gemm_block, &task, task.first[count]);
 }

@@ -47,8 +47,12 @@ struct region *region_make(struct exec *e, const struct map_shape *shape, struct
     struct region *r = op_alloc(e, sizeof *r);
     if (r == NULL)
         return NULL;
-    *r = (struct region){.images = shape->images, .height = shape->height, .width = shape->width, .span = span,
-                         .first = first, .spans = first[shape->images * shape->height]};
+    *r = (struct region){.images = shape->images,
+                         .height = shape->height,
+                         .width = shape->width,
+                         .span = span,
+                         .first = first,
+                         .spans = first[shape->images * shape->height]};
     return make_boxes(e, r) ? r : NULL;
 }
 
@@ -256,14 +260,15 @@ void region_clear(struct exec *e, const struct map_shape *shape, real *data, con
                   const struct region *keep)
 {
     struct clear_task task = {shape, within, keep, data};
-    pool_run(e->pool, clear_task, &task, (shape->images * shape->height + CLEAR_ROWS - 1) / CLEAR_ROWS);
+    thread_pool_run(e->pool, clear_task, &task, (shape->images * shape->height + CLEAR_ROWS - 1) / CLEAR_ROWS);
 }
 
 void region_clear_planes(const struct region *r, int channels, real *planes)
 {
     for (int row = 0; row < r->images * r->height; row++) {
         for (int c = 0; c < channels; c++) {
-            real *to = planes + (((ptrdiff_t)(row / r->height) * channels + c) * r->height + row % r->height) * r->width;
+            real *to =
+                planes + (((ptrdiff_t)(row / r->height) * channels + c) * r->height + row % r->height) * r->width;
             int from = 0;
             for (int i = r->first[row]; i < r->first[row + 1]; from = r->span[i++].to)
                 memset(to + from, 0, (size_t)(r->span[i].from - from) * sizeof *to);

@@ -5,8 +5,8 @@
  * its buffer holds outside is undefined. An operation that knows nothing of regions never sees one: tape.c
  * fills the rest with zeros before it runs (node.regions).
  *
- * A region is kept twice: as spans, runs of columns row by row, from which it grows; and as boxes, spans that are alike in
- * rows below one another put together, over which kernels run. Both are functions of the positions alone, so that
+ * A region is kept twice: as spans, runs of columns row by row, from which it grows; and as boxes, spans that are alike
+ * in rows below one another put together, over which kernels run. Both are functions of the positions alone, so that
  * results stay the same for any number of threads. Regions live in the step arena; nothing here changes one. */
 #ifndef MOTIF_CORE_AUTODIFF_REGION_H
 #define MOTIF_CORE_AUTODIFF_REGION_H
@@ -25,9 +25,9 @@ enum { BOX_ROWS = 32 }; /* at most, so that work can be shared out */
 struct region {
     int images, height, width;
     int spans, boxes;
-    struct span *span;   /* row after row, left to right; no two touch */
-    int *first;          /* [images * height + 1] the first span of each row of each image */
-    struct box *box;     /* disjoint; by image and first row */
+    struct span *span; /* row after row, left to right; no two touch */
+    int *first;        /* [images * height + 1] the first span of each row of each image */
+    struct box *box;   /* disjoint; by image and first row */
     int64_t positions;
     struct region *wider; /* grown by one position, once somebody asked */
 };
@@ -86,8 +86,8 @@ bool conv_backward_region(struct exec *e, const struct conv_back_region *conv);
 /* In place of an image to which the gradient of the statistics goes: to all of them; to one that another rank has. */
 enum { NORM_ALL = -1, NORM_ELSEWHERE = -2 };
 
-/* The gradient lies where it lay, and (batch) in the image `only`, to which the gradient of the batch's statistics goes as if
- * there were no other. call: scale, shift, mean, inv_std, blocks, relu. */
+/* The gradient lies where it lay, and (batch) in the image `only`, to which the gradient of the batch's statistics goes
+ * as if there were no other. call: scale, shift, mean, inv_std, blocks, relu. */
 struct norm_back_region {
     struct tensor *x, *out;
     const struct batch_norm *norm;
@@ -97,8 +97,10 @@ struct norm_back_region {
 };
 void norm_backward_region(struct exec *e, const struct norm_back_region *norm);
 
-/* Coefficients of dx = a dy' + b (x - mean) + c from `sums` of dy' and dy' x^, [2][padded], over `positions`; b and c NULL
- * where the statistics are not the batch's. The sums come as this rank's and leave as those of all. False after a failure. */
-bool norm_coefficients(struct exec *e, int channels, bool batch, double *sums, double positions, struct norm_call *call);
+/* Coefficients of dx = a dy' + b (x - mean) + c from `sums` of dy' and dy' x^, [2][padded], over `positions`; b and c
+ * NULL where the statistics are not the batch's. The sums come as this rank's and leave as those of all. False after a
+ * failure. */
+bool norm_coefficients(struct exec *e, int channels, bool batch, double *sums, double positions,
+                       struct norm_call *call);
 
 #endif

@@ -12,7 +12,7 @@
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
-void exec_init(struct exec *exec, const struct kernels *kernels, struct pool *pool, struct arena *arena,
+void exec_init(struct exec *exec, const struct kernels *kernels, struct thread_pool *pool, struct arena *arena,
                uint64_t seed)
 {
     *exec = (struct exec){.kernels = kernels, .pool = pool, .arena = arena, .seed = seed};

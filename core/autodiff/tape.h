@@ -22,7 +22,7 @@
 #include "core/base/arena.h"
 #include "core/base/comm.h"
 #include "core/base/error.h"
-#include "core/base/pool.h"
+#include "core/base/thread_pool.h"
 #include "core/base/real.h"
 #include "core/kernels/kernels.h"
 #include "core/kernels/map.h"
@@ -48,19 +48,20 @@ enum tensor_kind {
 
 struct tensor {
     enum tensor_kind kind;
-    bool wants_grad; /* a gradient must flow through it */
-    bool grad_ready; /* `grad` holds what has arrived so far */
-    int rows, cols;       /* TENSOR_ROWS */
-    struct map_shape map; /* TENSOR_MAP */
-    real *data;           /* NULL: a batch norm that its only reader computes on the way in, from `norm` */
-    real *grad;           /* NULL until the backward pass reaches it */
-    size_t count;         /* numbers in `data`, halo and padding included */
-    double *moments;      /* of a map just written by a convolution: per piece [2][padded channels], or NULL */
-    int moment_pieces;    /* how it was cut */
+    bool wants_grad;        /* a gradient must flow through it */
+    bool grad_ready;        /* `grad` holds what has arrived so far */
+    int rows, cols;         /* TENSOR_ROWS */
+    struct map_shape map;   /* TENSOR_MAP */
+    real *data;             /* NULL: a batch norm that its only reader computes on the way in, from `norm` */
+    real *grad;             /* NULL until the backward pass reaches it */
+    size_t count;           /* numbers in `data`, halo and padding included */
+    double *moments;        /* of a map just written by a convolution: per piece [2][padded channels], or NULL */
+    int moment_pieces;      /* how it was cut */
     struct norm_sums *norm; /* of a map made by a batch norm: what its backward pass will want to know */
-    struct region *active;  /* of a map made by a threshold: where it is not zero; NULL when those are too many. Elsewhere
-                               its maker drops whatever gradient arrives */
-    struct region *where;   /* positions outside which the gradient is zero (and `grad` undefined); NULL: all may differ */
+    struct region *active;  /* of a map made by a threshold: where it is not zero; NULL when those are too many.
+                               Elsewhere  its maker drops whatever gradient arrives */
+    struct region
+        *where; /* positions outside which the gradient is zero (and `grad` undefined); NULL: all may differ */
 };
 
 /* Time by operation, for `bench` and for whoever tunes; off unless exec.profile is set. */
@@ -82,42 +83,45 @@ enum exec_sparse { EXEC_DENSE, EXEC_SPARSE, EXEC_SPARSE_AUTO };
 
 struct exec {
     const struct kernels *kernels;
-    struct pool *pool;
+    struct thread_pool *pool;
     struct arena *arena; /* the step arena; exec_begin() resets it */
     uint64_t seed;       /* of dropout */
     enum exec_sparse sparse;
-    bool bf16;           /* linear layers and LSTMs round what they multiply to bf16 (kernels.h, gemm_bf16) */
-    struct comm *comm;   /* ranks that share each batch of training; NULL: one */
+    bool bf16;         /* linear layers and LSTMs round what they multiply to bf16 (kernels.h, gemm_bf16) */
+    struct comm *comm; /* ranks that share each batch of training; NULL: one */
     /* Told, in the backward pass, where exec_done_from() stood in the forward pass. NULL: nobody asks. */
     void (*done_from)(void *context, const struct weight *first);
     void *done_context;
-    bool hold;           /* the gradient of batch norms' statistics goes to one image only (ops.h): others stay sparse */
+    bool hold; /* the gradient of batch norms' statistics goes to one image only (ops.h): others stay sparse */
     /* Set by exec_begin(). */
-    bool training;       /* record; dropout on; batch statistics; thresholds move */
-    uint64_t step;       /* counts optimiser updates: a dropout mask is a function of (seed, stream, step, index) */
-    uint32_t streams;    /* dropout call sites met so far in this step: the stream of the next one */
+    bool training;    /* record; dropout on; batch statistics; thresholds move */
+    uint64_t step;    /* counts optimiser updates: a dropout mask is a function of (seed, stream, step, index) */
+    uint32_t streams; /* dropout call sites met so far in this step: the stream of the next one */
     struct exec_share {
-        int first, count, total; /* samples [first, first + count) of the batch's `total` are here; count 0: all, however many */
+        int first, count,
+            total; /* samples [first, first + count) of the batch's `total` are here; count 0: all, however many */
     } share;
-    struct error error;  /* first failure of the step */
+    struct error error; /* first failure of the step */
     struct tape *tape;
     struct exec_profile *profile; /* borrowed; NULL: no clock is read */
 };
 
 /* Plain fields are copied; nothing is allocated. The same pool may serve other execs in turn. */
-void exec_init(struct exec *exec, const struct kernels *kernels, struct pool *pool, struct arena *arena,
+void exec_init(struct exec *exec, const struct kernels *kernels, struct thread_pool *pool, struct arena *arena,
                uint64_t seed);
 /* Resets the arena and the tape: every tensor of the step before is gone. */
 void exec_begin(struct exec *exec, bool training, uint64_t step);
 enum status exec_status(const struct exec *exec, struct error *err);
 
-/* After exec_begin(): this step's tensors hold `count` samples from `first` on of a batch of `total`; the other ranks of exec.comm have the
- * others. In training what is a sum over the batch then is over all of it: statistics of batch norms and their gradients, quantiles, means and
- * losses. Random numbers are those of the sample's place in the whole batch. Gradients of weights stay each rank's own part, to
- * be added up (nn/gradients.h). In evaluation nothing but the random numbers is shared. */
+/* After exec_begin(): this step's tensors hold `count` samples from `first` on of a batch of `total`; the other ranks
+ * of exec.comm have the others. In training what is a sum over the batch then is over all of it: statistics of batch
+ * norms and their gradients, quantiles, means and losses. Random numbers are those of the sample's place in the whole
+ * batch. Gradients of weights stay each rank's own part, to be added up (nn/gradients.h). In evaluation nothing but the
+ * random numbers is shared. */
 void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t total);
-/* Between operations: weights that were declared with or after `first` take no part in what was done so far. So in the backward pass,
- * when all that follows has been gone through, their gradients are complete, and exec.done_from says so. */
+/* Between operations: weights that were declared with or after `first` take no part in what was done so far. So in the
+ * backward pass, when all that follows has been gone through, their gradients are complete, and exec.done_from says so.
+ */
 void exec_done_from(struct exec *exec, const struct weight *first);
 /* Time of work beside the operations: exec_clock() before it (0 without a profile), and its entry afterwards. */
 double exec_clock(const struct exec *exec);

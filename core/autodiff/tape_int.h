@@ -75,8 +75,8 @@ real *weight_open(struct weight *w, bool zero, bool *add);
 struct norm_sums {
     struct norm_call call; /* all but strips, rows and sums */
     const struct tensor *x;
-    double *sums;          /* [chunks][2][padded channels], or NULL */
-    int chunks, writers;   /* writers: of the gradient, so far */
+    double *sums;        /* [chunks][2][padded channels], or NULL */
+    int chunks, writers; /* writers: of the gradient, so far */
 };
 
 /* Batch norm with ReLU for the one operation that reads it by way of `norm` (conv_norm in kernels.h): its result has no
@@ -109,7 +109,10 @@ static inline int row_split_count(const struct row_split *split, int rows, int c
 
 /* A flat range in pieces. */
 enum { FLAT_CHUNK = 32768 };
-static inline int flat_chunks(size_t count) { return (int)((count + FLAT_CHUNK - 1) / FLAT_CHUNK); }
+static inline int flat_chunks(size_t count)
+{
+    return (int)((count + FLAT_CHUNK - 1) / FLAT_CHUNK);
+}
 static inline size_t flat_count(size_t count, int chunk)
 {
     size_t left = count - (size_t)chunk * FLAT_CHUNK;
@@ -120,19 +123,26 @@ void flat_add(struct exec *e, size_t count, const real *x, real *y);
 /* sums[j] = sum over rows, in order, of x[r][j]. */
 void column_sums(struct exec *e, int rows, int cols, const real *x, ptrdiff_t ld_x, real *sums);
 
-static inline uint32_t op_stream(struct exec *e) { return e->streams++; }
+static inline uint32_t op_stream(struct exec *e)
+{
+    return e->streams++;
+}
 
 /* --- ranks (ranks.c) ------------------------------------------------------------------------------ */
 
 /* Whether sums over this batch are to be completed by other ranks. */
-static inline bool op_ranked(const struct exec *e) { return e->comm != NULL && e->training; }
+static inline bool op_ranked(const struct exec *e)
+{
+    return e->comm != NULL && e->training;
+}
 /* Completes them, in place; nothing to do with one rank. False after a failure. */
 bool op_ranks_sum(struct exec *e, double *values, size_t count);
 bool op_ranks_most(struct exec *e, double *values, size_t count);
 /* Of something that has `here` on this rank's samples, as many for each: before this rank's, and of the whole batch. */
 uint64_t op_before(const struct exec *e, uint64_t here);
 double op_total(const struct exec *e, double here);
-/* Where this op's random numbers begin, its result having `count` elements on this rank. Dropout wants it to be a multiple of 4. */
+/* Where this op's random numbers begin, its result having `count` elements on this rank. Dropout wants it to be a
+ * multiple of 4. */
 struct random_at op_random(struct exec *e, uint64_t count, bool dropout);
 
 /* --- matrix products ---------------------------------------------------------------------------- */
@@ -140,9 +150,9 @@ struct random_at op_random(struct exec *e, uint64_t count, bool dropout);
 /* A product cut into blocks by its sizes, with what is done to each block while it is in cache. */
 struct gemm_job {
     struct gemm_call call;
-    const real *bias; /* [n] or NULL */
-    bool relu;        /* needs a bias */
-    double dropout;   /* 0: none */
+    const real *bias;    /* [n] or NULL */
+    bool relu;           /* needs a bias */
+    double dropout;      /* 0: none */
     struct random_at at; /* row r, column j: index r * (n rounded up to 4) + j */
 };
 /* Runs all jobs in one go; they must not depend on one another. */

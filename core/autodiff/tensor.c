@@ -92,7 +92,8 @@ void tensor_grad_to_planes(const struct tensor *map, real *planes)
     if (map->grad_ready)
         to_planes(s, map->grad, planes);
     else
-        memset(planes, 0, sizeof(real) * (size_t)s->images * (size_t)s->channels * (size_t)s->height * (size_t)s->width);
+        memset(planes, 0,
+               sizeof(real) * (size_t)s->images * (size_t)s->channels * (size_t)s->height * (size_t)s->width);
     if (map->where != NULL)
         region_clear_planes(map->where, s->channels, planes);
 }
@@ -117,7 +118,8 @@ struct tensor *op_out_outline(struct exec *e, const struct map_shape *shape, boo
 {
     struct tensor *x = e->error.code == STATUS_OK ? op_alloc(e, sizeof(*x)) : NULL;
     if (x != NULL)
-        *x = (struct tensor){.kind = TENSOR_MAP, .map = *shape, .count = map_size(shape), .wants_grad = wants && e->training};
+        *x = (struct tensor){
+            .kind = TENSOR_MAP, .map = *shape, .count = map_size(shape), .wants_grad = wants && e->training};
     return x;
 }
 
@@ -181,7 +183,7 @@ static void flat_add_task(void *context, int chunk, int worker)
 void flat_add(struct exec *e, size_t count, const real *x, real *y)
 {
     struct flat_task task = {e->kernels, count, x, y};
-    pool_run(e->pool, flat_add_task, &task, flat_chunks(count));
+    thread_pool_run(e->pool, flat_add_task, &task, flat_chunks(count));
 }
 
 enum { COLUMN_CHUNK = 128 };
@@ -206,5 +208,5 @@ static void column_task(void *context, int chunk, int worker)
 void column_sums(struct exec *e, int rows, int cols, const real *x, ptrdiff_t ld_x, real *sums)
 {
     struct column_task task = {e->kernels, rows, cols, x, ld_x, sums};
-    pool_run(e->pool, column_task, &task, (cols + COLUMN_CHUNK - 1) / COLUMN_CHUNK);
+    thread_pool_run(e->pool, column_task, &task, (cols + COLUMN_CHUNK - 1) / COLUMN_CHUNK);
 }

@@ -241,3 +241,76 @@ const char *config_text(const struct config_field *field, const void *config)
     }
     return at_const(field, config);
 }
+
+/* Whether the value of `field` is one of those between `from` and `to`, which '|' separates. */
+static bool value_is_among(const struct config_field *field, const void *config, const char *from, const char *to)
+{
+    const char *value =
+        field->type == FIELD_BOOL ? (config_bool(field, config) ? "true" : "false") : config_text(field, config);
+    size_t length = strlen(value);
+    while (from < to) {
+        size_t part = strcspn(from, "| ");
+        if (part == length && memcmp(from, value, length) == 0) {
+            return true;
+        }
+        from += part + 1;
+    }
+    return false;
+}
+
+bool config_applies(const struct config_table *table, const struct config_field *field, const void *config)
+{
+    const char *clause = field->applies;
+    while (clause != NULL && *clause != '\0') {
+        size_t length = strcspn(clause, " "), name_length = strcspn(clause, "=");
+        const struct config_field *asked = NULL;
+        for (size_t i = 0; i < table->count && asked == NULL; i++) {
+            const char *name = table->fields[i].name;
+            if (strlen(name) == name_length && memcmp(name, clause, name_length) == 0) {
+                asked = &table->fields[i];
+            }
+        }
+        bool has_names = asked != NULL && asked->type != FIELD_INT && asked->type != FIELD_REAL;
+        if (!has_names || !value_is_among(asked, config, clause + name_length + 1, clause + length)) {
+            return false;
+        }
+        clause += length + (clause[length] == ' ');
+    }
+    return true;
+}
+
+bool config_is_default(const struct config_table *table, const struct config_field *field, const void *config)
+{
+    struct error ignored;
+    error_clear(&ignored);
+    void *defaults = calloc(1, table->struct_bytes);
+    bool same = false;
+    if (defaults != NULL && config_parse(field, defaults, field->preset, &ignored) == STATUS_OK) {
+        switch (field->type) {
+        case FIELD_INT:
+        case FIELD_REAL:
+            same = config_number(field, defaults) == config_number(field, config);
+            break;
+        case FIELD_BOOL:
+            same = config_bool(field, defaults) == config_bool(field, config);
+            break;
+        default:
+            same = strcmp(config_text(field, defaults), config_text(field, config)) == 0;
+        }
+    }
+    free(defaults);
+    return same;
+}
+
+const char *config_group_name(enum field_group group)
+{
+    static const char *const names[FIELD_GROUPS] = {"data",      "model",     "sparsity",
+                                                    "annealing", "optimizer", "evaluation"};
+    return names[group];
+}
+
+const char *config_level_name(enum field_level level)
+{
+    static const char *const names[FIELD_LEVELS] = {"basic", "advanced", "research"};
+    return names[level];
+}

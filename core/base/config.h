@@ -13,10 +13,22 @@
 
 #include "core/base/error.h"
 
-#define CONFIG_TEXT 64                      /* bytes of a text field, with its NUL */
-#define CONFIG_INT_MAX 9007199254740991.0   /* 2^53 - 1: what JSON carries exactly */
+#define CONFIG_TEXT 64                    /* bytes of a text field, with its NUL */
+#define CONFIG_INT_MAX 9007199254740991.0 /* 2^53 - 1: what JSON carries exactly */
 
 enum field_type { FIELD_INT, FIELD_REAL, FIELD_BOOL, FIELD_CHOICE, FIELD_TEXT };
+
+/* What a field is about, and who sets it: everybody, who tunes a run, or who repeats a paper's experiment. */
+enum field_group {
+    GROUP_DATA,
+    GROUP_MODEL,
+    GROUP_SPARSITY,
+    GROUP_ANNEALING,
+    GROUP_OPTIMIZER,
+    GROUP_EVALUATION,
+    FIELD_GROUPS
+};
+enum field_level { LEVEL_BASIC, LEVEL_ADVANCED, LEVEL_RESEARCH, FIELD_LEVELS };
 
 struct config_field {
     const char *name;
@@ -27,7 +39,12 @@ struct config_field {
     bool min_open, max_open;    /* numbers: the bound itself is not allowed */
     const char *const *choices; /* FIELD_CHOICE: NULL-terminated names */
     const char *unit;           /* "samples", "px", ... or "" */
-    const char *meaning;        /* one line that teaches */
+    const char *meaning;        /* one sentence: what happens when the value grows */
+    enum field_group group;
+    enum field_level level;
+    /* When the field has an effect: clauses "FIELD=VALUE|VALUE", separated by spaces, that must all hold. FIELD is a
+     * choice or a flag of the same table. NULL: always. */
+    const char *applies;
 };
 
 struct config_setting { /* one override of a preset; a list ends with field == NULL */
@@ -40,7 +57,10 @@ struct config_table {
 };
 
 /* The table of a struct literal: CONFIG_TABLE(fields_array, struct sparling_config). */
-#define CONFIG_TABLE(array, type) { (array), sizeof(array) / sizeof((array)[0]), sizeof(type) }
+#define CONFIG_TABLE(array, type)                                                                                      \
+    {                                                                                                                  \
+        (array), sizeof(array) / sizeof((array)[0]), sizeof(type)                                                      \
+    }
 
 const struct config_field *config_find(const struct config_table *table, const char *name);
 
@@ -58,9 +78,16 @@ enum status config_set_text(const struct config_field *field, void *config, cons
 /* From text of any type ("12", "1e-3", "true", "auto"), as flags, files and presets carry them. */
 enum status config_parse(const struct config_field *field, void *config, const char *text, struct error *err);
 
-double config_number(const struct config_field *field, const void *config);    /* INT, REAL */
+double config_number(const struct config_field *field, const void *config); /* INT, REAL */
 bool config_bool(const struct config_field *field, const void *config);
 const char *config_text(const struct config_field *field, const void *config); /* CHOICE, TEXT */
+
+/* Whether `applies` holds for this configuration. A clause about a field that the table lacks does not hold. */
+bool config_applies(const struct config_table *table, const struct config_field *field, const void *config);
+/* Whether the configuration gives the field its default. */
+bool config_is_default(const struct config_table *table, const struct config_field *field, const void *config);
+const char *config_group_name(enum field_group group); /* "data", "model", ... static */
+const char *config_level_name(enum field_level level); /* "basic", "advanced", "research"; static */
 
 /* What is allowed, for messages and help: "an integer in [1, 64]", "one of dense, sparse, auto". */
 void config_describe(const struct config_field *field, char *out, size_t out_bytes);

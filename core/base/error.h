@@ -37,8 +37,8 @@ void error_clear(struct error *err);
 enum status error_set(struct error *err, enum status code, const char *pointer, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* What it means that something could not be opened or looked up, by its errno: STATUS_NOT_FOUND, or STATUS_IO where it may be
- * there all the same (no descriptor free, a disk that fails). */
+/* What it means that something could not be opened or looked up, by its errno: STATUS_NOT_FOUND, or STATUS_IO where it
+ * may be there all the same (no descriptor free, a disk that fails). */
 enum status status_unopened(int code);
 
 /* Name of a code in lower case words ("not found"); never NULL. */

@@ -1,7 +1,7 @@
 /* A computation as a graph of named operations, written out node by node: what a method gives an exporter.
  *
- * Names are short static or temporary text that the writer copies. Operations and attributes are those of ONNX's standard set
- * (Conv, BatchNormalization, Relu, ...), arrays are float32, row-major. One thread at a time. */
+ * Names are short static or temporary text that the writer copies. Operations and attributes are those of ONNX's
+ * standard set (Conv, BatchNormalization, Relu, ...), arrays are float32, row-major. One thread at a time. */
 #ifndef MOTIF_CORE_BASE_GRAPH_H
 #define MOTIF_CORE_BASE_GRAPH_H
 
@@ -10,7 +10,7 @@
 
 struct graph_attribute {
     const char *name;
-    size_t count;     /* of ints; 0: it is `number` */
+    size_t count; /* of ints; 0: it is `number` */
     int64_t ints[4];
     double number;
 };

@@ -1,5 +1,5 @@
-/* How often durations of a kind were seen, by length: what Prometheus calls a histogram. Adding is two relaxed atomic additions. Any
- * thread. A zeroed one is empty. */
+/* How often durations of a kind were seen, by length: what Prometheus calls a histogram. Adding is two relaxed atomic
+ * additions. Any thread. A zeroed one is empty. */
 #ifndef MOTIF_CORE_BASE_HISTOGRAM_H
 #define MOTIF_CORE_BASE_HISTOGRAM_H
 

@@ -22,14 +22,41 @@ struct sink {
     void (*null)(void *context, const char *key);
 };
 
-static inline void sink_begin_object(const struct sink *s, const char *key) { s->begin_object(s->context, key); }
-static inline void sink_end_object(const struct sink *s) { s->end_object(s->context); }
-static inline void sink_begin_list(const struct sink *s, const char *key) { s->begin_list(s->context, key); }
-static inline void sink_end_list(const struct sink *s) { s->end_list(s->context); }
-static inline void sink_number(const struct sink *s, const char *key, double v) { s->number(s->context, key, v); }
-static inline void sink_integer(const struct sink *s, const char *key, int64_t v) { s->integer(s->context, key, v); }
-static inline void sink_boolean(const struct sink *s, const char *key, bool v) { s->boolean(s->context, key, v); }
-static inline void sink_text(const struct sink *s, const char *key, const char *v) { s->text(s->context, key, v); }
-static inline void sink_null(const struct sink *s, const char *key) { s->null(s->context, key); }
+static inline void sink_begin_object(const struct sink *s, const char *key)
+{
+    s->begin_object(s->context, key);
+}
+static inline void sink_end_object(const struct sink *s)
+{
+    s->end_object(s->context);
+}
+static inline void sink_begin_list(const struct sink *s, const char *key)
+{
+    s->begin_list(s->context, key);
+}
+static inline void sink_end_list(const struct sink *s)
+{
+    s->end_list(s->context);
+}
+static inline void sink_number(const struct sink *s, const char *key, double v)
+{
+    s->number(s->context, key, v);
+}
+static inline void sink_integer(const struct sink *s, const char *key, int64_t v)
+{
+    s->integer(s->context, key, v);
+}
+static inline void sink_boolean(const struct sink *s, const char *key, bool v)
+{
+    s->boolean(s->context, key, v);
+}
+static inline void sink_text(const struct sink *s, const char *key, const char *v)
+{
+    s->text(s->context, key, v);
+}
+static inline void sink_null(const struct sink *s, const char *key)
+{
+    s->null(s->context, key);
+}
 
 #endif

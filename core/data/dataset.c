@@ -19,12 +19,16 @@ enum status dataset_folder(const char *root, const char *name, char folder[DATAS
         return error_set(err, STATUS_INVALID, NULL, "no name of a data set: small letters, digits, '.', '-' and '_'");
     }
     int written = root != NULL ? snprintf(folder, DATASET_PATH, "%s/%s", root, name) : -1;
-    int code = written < 0 || written >= DATASET_PATH ? ENOENT : stat(folder, &what) != 0 ? errno : S_ISDIR(what.st_mode) ? 0 : ENOTDIR;
+    int code = written < 0 || written >= DATASET_PATH ? ENOENT
+               : stat(folder, &what) != 0             ? errno
+               : S_ISDIR(what.st_mode)                ? 0
+                                                      : ENOTDIR;
     if (code == 0) {
         return STATUS_OK;
     }
-    return status_unopened(code) == STATUS_NOT_FOUND ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s here", name)
-                                                     : error_set(err, STATUS_IO, NULL, "the data set %s cannot be looked up", name);
+    return status_unopened(code) == STATUS_NOT_FOUND
+               ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s here", name)
+               : error_set(err, STATUS_IO, NULL, "the data set %s cannot be looked up", name);
 }
 
 enum status dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1], struct error *err)
@@ -39,5 +43,6 @@ enum status dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1], s
         fclose(file);
     }
     hash[got] = '\0';
-    return status == STATUS_IO ? error_set(err, STATUS_IO, NULL, "what a data set was made of cannot be read") : STATUS_OK;
+    return status == STATUS_IO ? error_set(err, STATUS_IO, NULL, "what a data set was made of cannot be read")
+                               : STATUS_OK;
 }

@@ -1,9 +1,10 @@
-/* OpenBLAS, single-threaded, for products that are too thin for our own kernels, and which of its kernel sets they take.
+/* OpenBLAS, single-threaded, for products that are too thin for our own kernels, and which of its kernel sets they
+ * take.
  *
- * OpenBLAS picks its kernels by processor family, and each set rounds in another way: the same training would end with other
- * weights on another machine. So every processor that can takes the same set. OpenBLAS reads the variable OPENBLAS_CORETYPE once,
- * when it is loaded. Whoever owns the process compares blas_core() with blas_best_core() at start, and if they differ sets
- * the variable and executes itself again, once. */
+ * OpenBLAS picks its kernels by processor family, and each set rounds in another way: the same training would end with
+ * other weights on another machine. So every processor that can takes the same set. OpenBLAS reads the variable
+ * OPENBLAS_CORETYPE once, when it is loaded. Whoever owns the process compares blas_core() with blas_best_core() at
+ * start, and if they differ sets the variable and executes itself again, once. */
 #ifndef MOTIF_CORE_KERNELS_BLAS_H
 #define MOTIF_CORE_KERNELS_BLAS_H
 

@@ -49,27 +49,28 @@ static void column_task(void *context, int chunk, int worker)
         memcpy(j->x + (ptrdiff_t)r * j->cols + at, tile + (ptrdiff_t)r * j->tile, bytes);
 }
 
-void hadamard_transform(struct pool *pool, const struct kernels *kernels, int n, real *x, real *scratch)
+void hadamard_transform(struct thread_pool *pool, const struct kernels *kernels, int n, real *x, real *scratch)
 {
     struct job j = plan(kernels, n, NULL, x, scratch);
-    pool_run(pool, row_task, &j, j.rows);
+    thread_pool_run(pool, row_task, &j, j.rows);
     if (j.rows > 1)
-        pool_run(pool, column_task, &j, j.cols / j.tile);
+        thread_pool_run(pool, column_task, &j, j.cols / j.tile);
 }
 
-void hadamard_sandwich(struct pool *pool, const struct kernels *kernels, int n, const real *d, real *x, real *scratch)
+void hadamard_sandwich(struct thread_pool *pool, const struct kernels *kernels, int n, const real *d, real *x,
+                       real *scratch)
 {
     struct job j = plan(kernels, n, d, x, scratch);
-    pool_run(pool, row_task, &j, j.rows);
+    thread_pool_run(pool, row_task, &j, j.rows);
     if (j.rows > 1)
-        pool_run(pool, column_task, &j, j.cols / j.tile);
+        thread_pool_run(pool, column_task, &j, j.cols / j.tile);
     else
         kernels->multiply((size_t)n, d, x);
-    pool_run(pool, row_task, &j, j.rows);
+    thread_pool_run(pool, row_task, &j, j.rows);
 }
 
-size_t hadamard_scratch(const struct pool *pool, int n)
+size_t hadamard_scratch(const struct thread_pool *pool, int n)
 {
     struct job j = plan(NULL, n, NULL, NULL, NULL);
-    return j.rows > 1 ? (size_t)pool_threads(pool) * (size_t)j.rows * (size_t)j.tile : 0;
+    return j.rows > 1 ? (size_t)thread_pool_threads(pool) * (size_t)j.rows * (size_t)j.tile : 0;
 }

@@ -5,7 +5,7 @@
 #ifndef MOTIF_CORE_KERNELS_HADAMARD_H
 #define MOTIF_CORE_KERNELS_HADAMARD_H
 
-#include "core/base/pool.h"
+#include "core/base/thread_pool.h"
 #include "core/kernels/kernels.h"
 
 enum { HADAMARD_ROW = 8192 }; /* the longest vector that one chunk transforms by itself */
@@ -17,11 +17,11 @@ static inline int hadamard_sign(uint64_t i, uint64_t j)
 }
 
 /* x <- H x, n a power of two up to 2^30. `scratch`: hadamard_scratch() reals. Same bits for any number of threads. */
-void hadamard_transform(struct pool *pool, const struct kernels *kernels, int n, real *x, real *scratch);
+void hadamard_transform(struct thread_pool *pool, const struct kernels *kernels, int n, real *x, real *scratch);
 /* x <- H diag(d) H x: three trips through memory in all. */
-void hadamard_sandwich(struct pool *pool, const struct kernels *kernels, int n, const real *d, real *x,
+void hadamard_sandwich(struct thread_pool *pool, const struct kernels *kernels, int n, const real *d, real *x,
                        real *scratch);
 /* Reals of scratch that either needs with this pool. */
-size_t hadamard_scratch(const struct pool *pool, int n);
+size_t hadamard_scratch(const struct thread_pool *pool, int n);
 
 #endif

@@ -26,9 +26,9 @@
 
 /* ---- maps: convolution ------------------------------------------------------------------------- */
 
-/* Batch norm and ReLU on the way into a 3x3 convolution: each pixel of the image counts as max(0, in * scale + shift), the
- * halo as 0. Columns -1 and `width` of such a strip are halo; `above` and `below` say whether rows -1 and `rows` are
- * of the image. scale NULL: the input as it is. For at most CONV_NORM_BLOCKS blocks on either side. */
+/* Batch norm and ReLU on the way into a 3x3 convolution: each pixel of the image counts as max(0, in * scale + shift),
+ * the halo as 0. Columns -1 and `width` of such a strip are halo; `above` and `below` say whether rows -1 and `rows`
+ * are of the image. scale NULL: the input as it is. For at most CONV_NORM_BLOCKS blocks on either side. */
 enum { CONV_NORM_BLOCKS = 4 };
 struct conv_norm {
     const real *scale, *shift; /* [16 in_blocks] */
@@ -36,9 +36,9 @@ struct conv_norm {
 };
 
 /* Stride-1 "same" convolution of a strip: `rows` x `width` output pixels. kernel_h is 1 or 3; kernel_w is 1 or 3, or
- * with kernel_h 1 any odd number, of taps `dilation` columns apart (0: 1; others only without a norm). The input strip stands
- * at the pixel under the centre tap of output pixel (0, 0); the pixels that the other taps reach must be readable (a
- * halo, or neighbouring rows and columns).
+ * with kernel_h 1 any odd number, of taps `dilation` columns apart (0: 1; others only without a norm). The input strip
+ * stands at the pixel under the centre tap of output pixel (0, 0); the pixels that the other taps reach must be
+ * readable (a halo, or neighbouring rows and columns).
  *
  *     out = weights * in + bias + add
  *
@@ -124,8 +124,8 @@ struct kth_set {
 
 enum { KTH_SCRATCH_BYTES = 1 << 22 };
 
-/* The values of one block above a bound of their channel, in scan order behind those that are there: list[c] has room for
- * `room`, count[c] counts on when it is full. A bound of infinity closes a channel. */
+/* The values of one block above a bound of their channel, in scan order behind those that are there: list[c] has room
+ * for `room`, count[c] counts on when it is full. A bound of infinity closes a channel. */
 struct above_call {
     int rows, width, room;
     struct map_strip x;
@@ -140,7 +140,7 @@ struct above_call {
  * order. `rows` x `width` counts windows; `in` stands at the first window's first pixel. `arg`:
  * [blocks][rows][width][16], position in the window, dy * pool_w + dx. Backward writes din over all
  * rows * pool_h x din_width pixels (those outside any window get 0). */
-struct pool_call {
+struct max_pool_call {
     int blocks, rows, width, pool_h, pool_w;
     struct map_strip in, out;
     uint16_t *arg;
@@ -151,7 +151,7 @@ struct pool_call {
  *
  *     tokens[w][d] = max over pixels p of window w of  bias[d] + sum_c weights[d][c] in[p][c]
  *
- * Windows as in pool_call; token w = row * width + column. A pixel whose channels are all zero has the
+ * Windows as in max_pool_call; token w = row * width + column. A pixel whose channels are all zero has the
  * value bias[d], and competes like any other, so a tie goes to the first in scan order. Time falls
  * with the number of active pixels.
  * `packed`: embed_pack(). `arg`: [rows * width][features].
@@ -268,14 +268,15 @@ struct cross_entropy_call {
     int32_t *best;
 };
 
-/* Sums of shifted rows of a table, for BANDED_PAIRS pairs of outputs at a time. A term adds its row to both outputs of a
- * pair, or to the second with the other sign; terms are listed by which it is, bit q of a pattern standing for pair q:
+/* Sums of shifted rows of a table, for BANDED_PAIRS pairs of outputs at a time. A term adds its row to both outputs of
+ * a pair, or to the second with the other sign; terms are listed by which it is, bit q of a pattern standing for pair
+ * q:
  *
  *     out[2 q][c]     += sum over terms of f t                        f = factor[q], t = table[offset + shift + c]
  *     out[2 q + 1][c] += sum over terms of (bit q of its pattern ? -f t : f t)       c in [0, BANDED_WIDTH)
  *
- * A pair's two sums of terms alike and unalike are kept apart until the end, so each term costs one operation a pair. What a
- * product of a banded matrix with vectors that differ in signs is, where few of its columns count. */
+ * A pair's two sums of terms alike and unalike are kept apart until the end, so each term costs one operation a pair.
+ * What a product of a banded matrix with vectors that differ in signs is, where few of its columns count. */
 enum { BANDED_WIDTH = 64, BANDED_PAIRS = 4, BANDED_ROWS = 2 * BANDED_PAIRS, BANDED_PATTERNS = 1 << BANDED_PAIRS };
 struct banded_term {
     ptrdiff_t offset, first; /* first: the caller's */
@@ -300,8 +301,8 @@ struct arc_row {
 struct arc_call {
     int count, width; /* of rows; of p, bias and heads */
     const struct arc_row *rows;
-    const real *p[2], *bias, *heads; /* heads: [features][width] */
-    real *values;                    /* [count] */
+    const real *p[2], *bias, *heads;      /* heads: [features][width] */
+    real *values;                         /* [count] */
     real *pulls, *dheads, *dbias, *dp[2]; /* pulls: [count][2], written; dheads may be NULL */
 };
 
@@ -344,9 +345,9 @@ struct kernels {
     real (*kth_all)(const struct kth_set *set, int64_t k, void *scratch);
     void (*collect_above)(const struct above_call *call);
 
-    void (*pool_forward)(const struct pool_call *call);
+    void (*max_pool_forward)(const struct max_pool_call *call);
     /* `out` holds the gradient of the pooled map, `in` is written with that of the input. */
-    void (*pool_backward)(const struct pool_call *call);
+    void (*max_pool_backward)(const struct max_pool_call *call);
     void (*embed_pool_forward)(const struct embed_call *call);
     void (*embed_pool_backward)(const struct embed_call *call);
 
@@ -354,7 +355,8 @@ struct kernels {
     /* The same of numbers rounded to bf16, to nearest even: 8 bits of precision, products and sums as floats. */
     void (*gemm_bf16)(const struct gemm_call *call);
     void (*sparse_gemm)(const struct sparse_call *call);
-    /* Where x is not zero: index (ascending, counted from `first`) and value, `count` of room each. Returns how many. */
+    /* Where x is not zero: index (ascending, counted from `first`) and value, `count` of room each. Returns how many.
+     */
     int (*nonzeros)(int count, const real *x, int32_t first, int32_t *index, real *value);
     /* x[r][j] += bias[j]; bias_relu then takes max(0, .). ReLU anywhere here lets NaN pass. */
     void (*bias_add)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
@@ -363,10 +365,10 @@ struct kernels {
     void (*relu_backward)(size_t count, const real *y, const real *dy, real *dx);
     /* sums[j] += sum over rows of x[r][j], rows in order. */
     void (*column_sums)(int rows, int columns, const real *x, ptrdiff_t ld_x, real *sums);
-    void (*add)(size_t count, const real *x, real *y);                          /* y += x */
-    void (*scale)(size_t count, real factor, real *x);                          /* x *= factor */
-    void (*axpy)(size_t count, real factor, const real *x, real *y);            /* y += factor x */
-    real (*dot)(size_t count, const real *x, const real *y);                    /* sum of x y */
+    void (*add)(size_t count, const real *x, real *y);               /* y += x */
+    void (*scale)(size_t count, real factor, real *x);               /* x *= factor */
+    void (*axpy)(size_t count, real factor, const real *x, real *y); /* y += factor x */
+    real (*dot)(size_t count, const real *x, const real *y);         /* sum of x y */
     void (*arc_forward)(const struct arc_call *call);
     void (*arc_backward)(const struct arc_call *call);
     void (*banded_sum)(const struct banded_call *call);
@@ -392,7 +394,7 @@ struct kernels {
     void (*vector_tanh)(size_t count, const real *x, real *y);
     void (*vector_sigmoid)(size_t count, const real *x, real *y);
 
-    void (*multiply)(size_t count, const real *x, real *y);                     /* y *= x */
+    void (*multiply)(size_t count, const real *x, real *y); /* y *= x */
     /* Walsh-Hadamard transforms in Sylvester's order, not scaled: y_i = sum_j (-1)^popcount(i AND j) x_j, in place, n a
      * power of two. Of `rows` vectors of n reals, ld apart; and down the columns of x [n][columns]. */
     void (*hadamard_rows)(int rows, int n, real *x, ptrdiff_t ld);

@@ -28,8 +28,14 @@ struct map_strip {
     ptrdiff_t block, row;
 };
 
-static inline int map_blocks(int channels) { return (channels + MAP_LANES - 1) / MAP_LANES; }
-static inline int map_padded(int channels) { return map_blocks(channels) * MAP_LANES; }
+static inline int map_blocks(int channels)
+{
+    return (channels + MAP_LANES - 1) / MAP_LANES;
+}
+static inline int map_padded(int channels)
+{
+    return map_blocks(channels) * MAP_LANES;
+}
 
 static inline ptrdiff_t map_row_stride(const struct map_shape *s)
 {
@@ -47,7 +53,10 @@ static inline ptrdiff_t map_image_stride(const struct map_shape *s)
 }
 
 /* Reals in the whole map. */
-static inline size_t map_size(const struct map_shape *s) { return (size_t)s->images * (size_t)map_image_stride(s); }
+static inline size_t map_size(const struct map_shape *s)
+{
+    return (size_t)s->images * (size_t)map_image_stride(s);
+}
 
 /* Offset of lane 0 of a pixel. */
 static inline ptrdiff_t map_offset(const struct map_shape *s, int image, int block, int y, int x)

@@ -11,11 +11,7 @@
 #include "core/methods/superposition/superposition.h"
 
 static const struct method *const methods[] = {
-    &sparling_method,
-    &superposition_method,
-    &pathways_method,
-    &factors_method,
-    &environments_method,
+    &sparling_method, &superposition_method, &pathways_method, &factors_method, &environments_method,
 };
 
 const struct method *const *methods_all(size_t *count)

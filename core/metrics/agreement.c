@@ -42,7 +42,8 @@ static int nearest(const struct motif *motif, const struct motif *others, int co
     return best;
 }
 
-void agreement_add(struct agreement *a, const struct motif *motifs, int count, const struct motif *others, int other_count, int reach)
+void agreement_add(struct agreement *a, const struct motif *motifs, int count, const struct motif *others,
+                   int other_count, int reach)
 {
     for (int i = 0; i < count; i++) {
         int best = nearest(&motifs[i], others, other_count, reach);

@@ -15,10 +15,10 @@ struct search {
     bool transposed;   /* short lines are columns of `score` */
     int shorts, longs; /* shorts <= longs */
     double *short_price, *long_price;
-    double *distance;  /* [longs] reduced cost of the best path so far */
-    int *owner;        /* [longs] short line matched to it, or -1 */
-    int *before;       /* [longs] long line before it on that path, or -1 */
-    bool *settled;     /* [longs] */
+    double *distance; /* [longs] reduced cost of the best path so far */
+    int *owner;       /* [longs] short line matched to it, or -1 */
+    int *before;      /* [longs] long line before it on that path, or -1 */
+    bool *settled;    /* [longs] */
 };
 
 static double reduced_cost(const struct search *s, int short_line, int long_line)
@@ -93,8 +93,7 @@ static void first_prices(struct search *s)
     }
 }
 
-enum status assignment_best(const double *score, int rows, int cols, int *column_of, double *total,
-                            struct error *err)
+enum status assignment_best(const double *score, int rows, int cols, int *column_of, double *total, struct error *err)
 {
     if (rows < 0 || cols < 0) {
         return error_set(err, STATUS_INVALID, NULL, "a matrix of %d x %d cannot be assigned", rows, cols);

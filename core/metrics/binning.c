@@ -25,10 +25,14 @@ void binning_make(struct binning *b, int bins, const float *sorted, size_t count
         number[bin]++;
     }
     for (int i = 0; i < bins; i++)
-        b->mean[i] = number[i] > 0 ? b->mean[i] / number[i] : 0.5 * (b->limit[i] + (i > 0 ? b->limit[i - 1] : (double)sorted[0]));
+        b->mean[i] = number[i] > 0 ? b->mean[i] / number[i]
+                                   : 0.5 * (b->limit[i] + (i > 0 ? b->limit[i - 1] : (double)sorted[0]));
 }
 
-double binning_apply(const struct binning *b, double value) { return b->mean[bin_of(b, value)]; }
+double binning_apply(const struct binning *b, double value)
+{
+    return b->mean[bin_of(b, value)];
+}
 
 double binning_information(double elements, double density, double bits)
 {

@@ -1,9 +1,9 @@
 /* Activations replaced by the mean of their bin: how many bits of an activation are used (SPARLING, Appendix H).
  *
  * For each channel the upper limits of `bins` bins are the quantiles at 1/bins .. 1 of its calibration values, linearly
- * interpolated. A value falls in the first bin whose limit is strictly greater; one that reaches the largest limit falls
- * in the lowest bin, as in the published experiment, and that is where the largest calibration value lies itself. Any
- * thread may apply; one builds. */
+ * interpolated. A value falls in the first bin whose limit is strictly greater; one that reaches the largest limit
+ * falls in the lowest bin, as in the published experiment, and that is where the largest calibration value lies itself.
+ * Any thread may apply; one builds. */
 #ifndef MOTIF_CORE_METRICS_BINNING_H
 #define MOTIF_CORE_METRICS_BINNING_H
 

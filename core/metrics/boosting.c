@@ -136,8 +136,7 @@ struct ranked {
 static int by_value(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
-    return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
-                                : (x->row > y->row) - (x->row < y->row);
+    return x->value != y->value ? (x->value > y->value) - (x->value < y->value) : (x->row > y->row) - (x->row < y->row);
 }
 
 static enum status sort_columns(struct grower *g, struct error *err)

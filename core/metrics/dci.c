@@ -31,8 +31,8 @@ double dci_disentanglement(const double *importance, int codes, int factors)
     return score;
 }
 
-enum status dci_score(const float *codes, const float *truth, int rows, int code_count, int factors,
-                      double *importance, double *score, struct error *err)
+enum status dci_score(const float *codes, const float *truth, int rows, int code_count, int factors, double *importance,
+                      double *score, struct error *err)
 {
     double *table = calloc((size_t)code_count * (size_t)factors, sizeof *table);
     double *one = calloc((size_t)code_count, sizeof *one), *y = calloc((size_t)rows, sizeof *y);

@@ -10,7 +10,7 @@ double dci_disentanglement(const double *importance, int codes, int factors);
 
 /* With R_.f the importances of boosted trees (boosting.h) that predict factor f from the codes. codes:
  * [rows][code_count], truth: [rows][factors]; importance: [code_count][factors], written, or NULL. */
-enum status dci_score(const float *codes, const float *truth, int rows, int code_count, int factors,
-                      double *importance, double *score, struct error *err);
+enum status dci_score(const float *codes, const float *truth, int rows, int code_count, int factors, double *importance,
+                      double *score, struct error *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* Everything depends on a pattern m2 through three numbers: how many motifs it has, in how many places one more would fit (the
- * patterns that a deletion brings there), and how often the symbols in question occur in it. So sets of places are counted by the
- * first two, namings by the third. */
+/* Everything depends on a pattern m2 through three numbers: how many motifs it has, in how many places one more would
+ * fit (the patterns that a deletion brings there), and how often the symbols in question occur in it. So sets of places
+ * are counted by the first two, namings by the third. */
 #include "core/metrics/importance.h"
 
 #include <math.h>
@@ -13,9 +13,15 @@ struct places {
     double *all;  /* [most + 1] */
 };
 
-static double *at(const struct places *p, int n, int room) { return &p->sets[(size_t)n * ((size_t)p->slots + 1) + (size_t)room]; }
+static double *at(const struct places *p, int n, int room)
+{
+    return &p->sets[(size_t)n * ((size_t)p->slots + 1) + (size_t)room];
+}
 
-static int positive(int value) { return value > 0 ? value : 0; }
+static int positive(int value)
+{
+    return value > 0 ? value : 0;
+}
 
 /* Sets that end at each slot, with the room to the left of their last motif, one motif after another. */
 static enum status count_places(const struct importance_line *line, struct places *p, struct error *err)
@@ -56,8 +62,8 @@ static enum status count_places(const struct importance_line *line, struct place
     return STATUS_OK;
 }
 
-/* The share of patterns with n - 1 motifs and enough of them with n for a partner: the sum over m2 of the least of P(m2) and
- * `gain` times what one m1 has. Sets of places only; `gain` carries symbols and picks. */
+/* The share of patterns with n - 1 motifs and enough of them with n for a partner: the sum over m2 of the least of
+ * P(m2) and `gain` times what one m1 has. Sets of places only; `gain` carries symbols and picks. */
 static double matched(const struct importance_line *line, const struct places *p, int n, double gain)
 {
     double sum = 0;
@@ -80,11 +86,13 @@ static double binomial(int n, int hits, double chance)
 {
     if (chance >= 1)
         return hits == n;
-    return exp(lgamma(n + 1) - lgamma(hits + 1) - lgamma(n - hits + 1) + hits * log(chance) + (n - hits) * log1p(-chance));
+    return exp(lgamma(n + 1) - lgamma(hits + 1) - lgamma(n - hits + 1) + hits * log(chance) +
+               (n - hits) * log1p(-chance));
 }
 
-/* A given symbol. Distinct: m2 is one of the namings without it, a share (S - n + 1) / S of those of n - 1 motifs, and one of the
- * S - n + 1 namings of n that agree with it has it where it was deleted. Free: m2 may keep others of it, and one of all is picked. */
+/* A given symbol. Distinct: m2 is one of the namings without it, a share (S - n + 1) / S of those of n - 1 motifs, and
+ * one of the S - n + 1 namings of n that agree with it has it where it was deleted. Free: m2 may keep others of it, and
+ * one of all is picked. */
 static double symbol(const struct importance_line *line, const struct places *p)
 {
     double sum = 0, kinds = line->symbols;
@@ -102,8 +110,8 @@ static double symbol(const struct importance_line *line, const struct places *p)
     return sum;
 }
 
-/* Places stay. Free: m2 with `gained` of the one and `kept` of the other symbol is met from as many patterns as it has of the
- * one, each of which picks among kept + 1. */
+/* Places stay. Free: m2 with `gained` of the one and `kept` of the other symbol is met from as many patterns as it has
+ * of the one, each of which picks among kept + 1. */
 static double exchange(const struct importance_line *line)
 {
     double sum = 0, kinds = line->symbols;
@@ -125,8 +133,8 @@ enum status importance_of(const struct importance_line *line, struct importance 
     if (line->slots < 1 || line->slots > 256 || line->spacing < 1 || line->spacing > line->slots || line->most < 1 ||
         line->most > IMPORTANCE_MOST || (line->most - 1) * line->spacing >= line->slots || line->symbols < 1 ||
         (line->distinct && line->symbols < line->most))
-        return error_set(err, STATUS_INVALID, NULL, "%d motifs of %d symbols on %d slots, %d apart", line->most, line->symbols,
-                         line->slots, line->spacing);
+        return error_set(err, STATUS_INVALID, NULL, "%d motifs of %d symbols on %d slots, %d apart", line->most,
+                         line->symbols, line->slots, line->spacing);
     struct places places;
     enum status status = count_places(line, &places, err);
     if (!status)

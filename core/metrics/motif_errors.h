@@ -31,19 +31,19 @@ struct motif {
 enum { MOTIF_COUNTS = 64 };
 struct motif_errors {
     int symbols, channels;
-    int reach;         /* of WINDOWS */
-    int64_t samples;   /* pictures counted */
-    int64_t motifs;    /* active elements in all of them */
+    int reach;       /* of WINDOWS */
+    int64_t samples; /* pictures counted */
+    int64_t motifs;  /* active elements in all of them */
     /* [symbols + 1][channels + 1], rows true, columns predicted; the last row and column are "none". */
     int64_t *boxes;
-    int64_t *windows;  /* without the weaker motifs of a cell; a missed symbol has its row's last column */
-    int64_t *lone;     /* of `boxes`, those that hold one motif only */
-    int64_t weaker;    /* WINDOWS: motifs in a cell that were not its strongest */
-    int64_t taken;     /* WINDOWS: symbols whose only motifs belonged to other cells (neither hit nor missed) */
+    int64_t *windows; /* without the weaker motifs of a cell; a missed symbol has its row's last column */
+    int64_t *lone;    /* of `boxes`, those that hold one motif only */
+    int64_t weaker;   /* WINDOWS: motifs in a cell that were not its strongest */
+    int64_t taken;    /* WINDOWS: symbols whose only motifs belonged to other cells (neither hit nor missed) */
     int64_t counts[MOTIF_COUNTS + 1]; /* samples with so many boxes; the last with that many or more */
-    int64_t most;      /* boxes of a sample */
-    int64_t crowded;   /* samples with two boxes whose windows meet: what the paper's NON-OVERLAPPING excludes */
-    int *owner;        /* scratch: a motif's box */
+    int64_t most;                     /* boxes of a sample */
+    int64_t crowded; /* samples with two boxes whose windows meet: what the paper's NON-OVERLAPPING excludes */
+    int *owner;      /* scratch: a motif's box */
     int owner_room;
 };
 
@@ -76,8 +76,8 @@ enum status motif_errors_add_map(struct motif_errors *errors, const float *map, 
 /* Adds the counts of another with the same symbols, channels and reach (STATUS_INVALID if not). */
 enum status motif_errors_merge(struct motif_errors *into, const struct motif_errors *from, struct error *err);
 
-/* Counts what was true of `symbol` as of none: its hits become false positives, its misses are forgotten. Of motifs that
- * are trivial to find and shall not count (SPARLING, Appendix L: the splice sites themselves). */
+/* Counts what was true of `symbol` as of none: its hits become false positives, its misses are forgotten. Of motifs
+ * that are trivial to find and shall not count (SPARLING, Appendix L: the splice sites themselves). */
 void motif_errors_fold(struct motif_errors *errors, int symbol);
 
 /* Active elements of a dense map [channels][rows][cols] in scan order, at most `room`; returns how

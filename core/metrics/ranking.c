@@ -38,7 +38,6 @@ enum status ranking_row(const float *scores, const float *likes, int count, int 
     }
     for (int t = 0; t < k && t < liked; t++)
         ideal += 1 / log2(t + 2);
-    *out =
-        liked ? (struct ranking){(double)found / (liked < r ? liked : r), gain / ideal} : (struct ranking){NAN, NAN};
+    *out = liked ? (struct ranking){(double)found / (liked < r ? liked : r), gain / ideal} : (struct ranking){NAN, NAN};
     return STATUS_OK;
 }

@@ -9,10 +9,10 @@ struct shuffler {
     const struct shuffled_sequence *sequences;
     int count, first, length, channels, folded;
     int64_t motifs;
-    struct motif *all, *placed;  /* [motifs], by channel; by sequence */
-    int32_t *place;              /* of each of `all` */
-    int32_t *positions;          /* [count * length], a permutation */
-    int64_t *begin;              /* [count + 1] of `placed` */
+    struct motif *all, *placed; /* [motifs], by channel; by sequence */
+    int32_t *place;             /* of each of `all` */
+    int32_t *positions;         /* [count * length], a permutation */
+    int64_t *begin;             /* [count + 1] of `placed` */
     struct motif_errors errors;
 };
 
@@ -97,7 +97,8 @@ static enum status prepare(struct shuffler *s, int symbols, struct error *err)
         for (int j = 0; j < s->sequences[i].motif_count; j++)
             s->motifs += s->sequences[i].motifs[j].value > 0;
     if (s->count < 1 || s->length < 1 || n > INT32_MAX)
-        return error_set(err, STATUS_INVALID, NULL, "a baseline over %d sequences of %d positions", s->count, s->length);
+        return error_set(err, STATUS_INVALID, NULL, "a baseline over %d sequences of %d positions", s->count,
+                         s->length);
     enum status status = motif_errors_init(&s->errors, symbols, s->channels, 0, err);
     size_t motifs = (size_t)s->motifs + 1;
     s->all = malloc(motifs * sizeof *s->all);
@@ -127,8 +128,12 @@ enum status shuffled_motif_errors(const struct shuffled_sequence *sequences, int
                                   int symbols, int folded, int channels, int shuffles, struct shuffled_errors *out,
                                   struct error *err)
 {
-    struct shuffler s = {.sequences = sequences, .count = count, .first = first, .length = length,
-                         .channels = channels, .folded = folded};
+    struct shuffler s = {.sequences = sequences,
+                         .count = count,
+                         .first = first,
+                         .length = length,
+                         .channels = channels,
+                         .folded = folded};
     double *values = shuffles > 0 ? malloc(4 * (size_t)shuffles * sizeof *values) : NULL;
     enum status status = STATUS_OK;
     if (values == NULL)

@@ -22,8 +22,8 @@ static double correlation(const float *x, int step_x, const float *y, int step_y
     return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
 }
 
-static struct support_score count(const float *mask, const unsigned char *truth, int features, int columns,
-                                  int factors, const int *column_of)
+static struct support_score count(const float *mask, const unsigned char *truth, int features, int columns, int factors,
+                                  const int *column_of)
 {
     int both = 0, either = 0, used = 0;
     for (int c = 0; c < columns; c++) {

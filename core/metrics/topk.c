@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-void topk_clear(struct topk *topk) { memset(topk, 0, sizeof *topk); }
+void topk_clear(struct topk *topk)
+{
+    memset(topk, 0, sizeof *topk);
+}
 
 static int step_of(double p)
 {
@@ -58,8 +61,8 @@ enum status topk_accuracy(const double *scores, const uint8_t *is_true, size_t n
     qsort(sorted, n, sizeof *sorted, ascending);
     double at = (1 - (double)k / (double)n) * (double)(n - 1);
     size_t below = (size_t)at;
-    double bound = below + 1 < n ? sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below])
-                                 : sorted[n - 1];
+    double bound =
+        below + 1 < n ? sorted[below] + (at - (double)below) * (sorted[below + 1] - sorted[below]) : sorted[n - 1];
     for (size_t i = 0; i < n; i++)
         found += is_true[i] != 0 && scores[i] > bound;
     free(sorted);

@@ -1,9 +1,9 @@
-/* Top-k accuracy of a rare class (Jaganathan et al. 2019): of its k true positions, the share whose score exceeds that of all
- * but k positions. Scores are probabilities.
+/* Top-k accuracy of a rare class (Jaganathan et al. 2019): of its k true positions, the share whose score exceeds that
+ * of all but k positions. Scores are probabilities.
  *
  * topk_accuracy() is the definition. A struct topk sums over any number of positions in bounded memory: it counts
- * logits in steps of 1/256 (about 0.4 % of a small probability), so positions within a step of the bound tie. A tie does
- * not exceed. Parts are joined by adding the counts; one thread at a time. */
+ * logits in steps of 1/256 (about 0.4 % of a small probability), so positions within a step of the bound tie. A tie
+ * does not exceed. Parts are joined by adding the counts; one thread at a time. */
 #ifndef MOTIF_CORE_METRICS_TOPK_H
 #define MOTIF_CORE_METRICS_TOPK_H
 

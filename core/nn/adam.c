@@ -124,15 +124,14 @@ static void update_task(void *context, int chunk, int worker)
 
 static double gradient_norm(struct adam *adam, struct exec *exec, struct adam_task *task)
 {
-    pool_run(exec->pool, squares_task, task, adam->count);
+    thread_pool_run(exec->pool, squares_task, task, adam->count);
     double sum = 0.0;
     for (int i = 0; i < adam->count; i++)
         sum += adam->squares[i];
     return sqrt(sum);
 }
 
-enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate, double *grad_norm,
-                      struct error *err)
+enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate, double *grad_norm, struct error *err)
 {
     const struct adam_config *config = &adam->config;
     struct adam_task task = {.adam = adam, .kernels = exec->kernels};
@@ -149,9 +148,13 @@ enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate
             factor = config->clip_norm / norm;
     }
     adam->updates++;
-    task.call = (struct adam_call){.t = adam->updates, .rate = learning_rate, .beta1 = config->beta1,
-                                   .beta2 = config->beta2, .epsilon = config->epsilon, .gradient_scale = factor};
-    pool_run(exec->pool, update_task, &task, adam->count);
+    task.call = (struct adam_call){.t = adam->updates,
+                                   .rate = learning_rate,
+                                   .beta1 = config->beta1,
+                                   .beta2 = config->beta2,
+                                   .epsilon = config->epsilon,
+                                   .gradient_scale = factor};
+    thread_pool_run(exec->pool, update_task, &task, adam->count);
     return STATUS_OK;
 }
 
@@ -171,7 +174,8 @@ void adam_scales(const struct adam *adam, const struct weight *weight, double le
     for (int i = 0; i < adam->count; i++) {
         const struct adam_piece *p = &adam->pieces[i];
         for (size_t j = 0; p->weight == weight && j < p->count; j++)
-            scales[p->at + j] = (real)(learning_rate / (sqrt((double)adam->v[p->moment + j] * unbias) + adam->config.epsilon));
+            scales[p->at + j] =
+                (real)(learning_rate / (sqrt((double)adam->v[p->moment + j] * unbias) + adam->config.epsilon));
     }
 }
 
@@ -180,32 +184,32 @@ int64_t adam_updates(const struct adam *adam)
     return adam->updates;
 }
 
-enum status adam_pack_as(struct adam *adam, const char *prefix, struct pack *pack, struct error *err)
+enum status adam_snapshot_as(struct adam *adam, const char *prefix, struct snapshot *snapshot, struct error *err)
 {
-    enum pack_type type = sizeof(real) == 4 ? PACK_F32 : PACK_F64;
+    enum snapshot_type type = sizeof(real) == 4 ? SNAPSHOT_F32 : SNAPSHOT_F64;
     for (int which = 0; which < 2; which++) {
         size_t at = 0;
         for (size_t i = 0; i < params_arrays(adam->params); i++) {
             const struct weight *w = params_array(adam->params, i);
-            char name[PACK_NAME + 8];
+            char name[SNAPSHOT_NAME + 8];
             snprintf(name, sizeof(name), "adam.%c.%s", which == 0 ? 'm' : 'v', params_name(adam->params, i));
             uint64_t dim[4] = {0};
             for (int d = 0; d < w->rank; d++)
                 dim[d] = (uint64_t)w->dim[d];
-            enum status status = pack_add(pack, PACK_OPTIMISER, type, name, w->rank, dim,
-                                          (which == 0 ? adam->m : adam->v) + at, err);
+            enum status status = snapshot_add(snapshot, SNAPSHOT_OPTIMISER, type, name, w->rank, dim,
+                                              (which == 0 ? adam->m : adam->v) + at, err);
             if (status != STATUS_OK)
                 return status;
             at += padded(w->count);
         }
     }
     uint64_t none[4] = {0};
-    char count[PACK_NAME];
+    char count[SNAPSHOT_NAME];
     snprintf(count, sizeof(count), "%sadam.updates", prefix);
-    return pack_add(pack, PACK_OPTIMISER, PACK_I64, count, 0, none, &adam->updates, err);
+    return snapshot_add(snapshot, SNAPSHOT_OPTIMISER, SNAPSHOT_I64, count, 0, none, &adam->updates, err);
 }
 
-enum status adam_pack(struct adam *adam, struct pack *pack, struct error *err)
+enum status adam_snapshot(struct adam *adam, struct snapshot *snapshot, struct error *err)
 {
-    return adam_pack_as(adam, "", pack, err);
+    return adam_snapshot_as(adam, "", snapshot, err);
 }

@@ -12,7 +12,8 @@ size_t filter_gram_size(const struct filter_bank *b)
 static size_t gram_at(const struct filter_bank *b, int f, int row, int column, int g)
 {
     return (((size_t)f * (size_t)(2 * b->height - 1) + (size_t)row) * (size_t)(2 * b->width - 1) + (size_t)column) *
-               (size_t)b->filters + (size_t)g;
+               (size_t)b->filters +
+           (size_t)g;
 }
 
 /* Four sums, so that one addition need not wait for the last. */
@@ -106,9 +107,9 @@ static void add_shifted(const struct filter_bank *b, const real *g, int dy, int 
         }
 }
 
-/* With c = <w_f, S w_g> / (|w_f| |w_g|) the derivative of c^2 / 2 by w_f is c (S w_g / (|w_f| |w_g|) - c w_f / |w_f|^2);
- * every unordered pair stands in the table twice, which the sum over f and g of the derivative by w_f alone takes
- * account of. */
+/* With c = <w_f, S w_g> / (|w_f| |w_g|) the derivative of c^2 / 2 by w_f is c (S w_g / (|w_f| |w_g|) - c w_f /
+ * |w_f|^2); every unordered pair stands in the table twice, which the sum over f and g of the derivative by w_f alone
+ * takes account of. */
 double filter_penalty(const struct filter_bank *b, const real *w, double weight, real *dw, real *gram)
 {
     size_t taps = (size_t)b->inputs * (size_t)b->height * (size_t)b->width;

@@ -27,8 +27,9 @@ void filter_gram(const struct filter_bank *bank, const real *w, real *gram);
 double filter_coherence(const struct filter_bank *bank, const real *w);
 
 /* The penalty  1/2 sum over pairs and shifts of c^2, c the normalised inner products without those of a filter with
- * itself unmoved, divided by the number of filters. Its gradient times `weight` is added to `dw`. Smooth, unlike mu, and
- * invariant to the filters' lengths: the gradient is orthogonal to each filter. `scratch`: filter_gram_size() reals. */
+ * itself unmoved, divided by the number of filters. Its gradient times `weight` is added to `dw`. Smooth, unlike mu,
+ * and invariant to the filters' lengths: the gradient is orthogonal to each filter. `scratch`: filter_gram_size()
+ * reals. */
 double filter_penalty(const struct filter_bank *bank, const real *w, double weight, real *dw, real *scratch);
 
 /* Lower bounds of mu that no bank can beat. Welch: `atoms` unit vectors in `dimension`. Convolutional (Papyan, Sulam,

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 struct part_name {
-    char text[2 * PACK_NAME]; /* what does not fit is refused by params_add() */
+    char text[2 * SNAPSHOT_NAME]; /* what does not fit is refused by params_add() */
 };
 
 static struct part_name part(const char *name, const char *what, int i)

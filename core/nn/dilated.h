@@ -1,6 +1,7 @@
-/* The aggregator of the splicing domain (SPARLING, Appendix L), as SpliceAI has it (Jaganathan et al. 2019): a 1x1 convolution,
- * residual units whose kernels and dilations grow, after every fourth a 1x1 of the state onto a skip path, and a 1x1 from there to
- * the classes. Over lines: maps of height 1, halo_h 0. The arrays belong to the params; the structs are plain values. */
+/* The aggregator of the splicing domain (SPARLING, Appendix L), as SpliceAI has it (Jaganathan et al. 2019): a 1x1
+ * convolution, residual units whose kernels and dilations grow, after every fourth a 1x1 of the state onto a skip path,
+ * and a 1x1 from there to the classes. Over lines: maps of height 1, halo_h 0. The arrays belong to the params; the
+ * structs are plain values. */
 #ifndef MOTIF_CORE_NN_DILATED_H
 #define MOTIF_CORE_NN_DILATED_H
 

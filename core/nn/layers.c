@@ -6,7 +6,7 @@
 
 /* NAME.part, and its twin's. Names that do not fit are refused by params_add(). */
 struct part_name {
-    char name[2 * PACK_NAME], twin[2 * PACK_NAME];
+    char name[2 * SNAPSHOT_NAME], twin[2 * SNAPSHOT_NAME];
     struct init init;
 };
 
@@ -33,8 +33,8 @@ void linear_build(struct linear *layer, struct params *params, const char *name,
     layer->b = add_part(params, name, twin, "bias", 1, &out, init_fan_in(in));
 }
 
-void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *twin, int in,
-                       int out, struct init weight)
+void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *twin, int in, int out,
+                       struct init weight)
 {
     layer->w = add_part(params, name, twin, "weight", 2, (int[]){out, in}, weight);
     layer->b = add_part(params, name, twin, "bias", 1, &out, init_constant(0.0));
@@ -64,8 +64,7 @@ void batch_norm_build(struct batch_norm *norm, struct params *params, const char
         norm->bias = add_part(params, name, NULL, "bias", 1, &channels, init_constant(0.0));
     }
     norm->mean = params_add_state(params, part(name, NULL, "running_mean", init_constant(0.0)).name, channels, 0.0);
-    norm->variance =
-        params_add_state(params, part(name, NULL, "running_var", init_constant(0.0)).name, channels, 1.0);
+    norm->variance = params_add_state(params, part(name, NULL, "running_var", init_constant(0.0)).name, channels, 1.0);
 }
 
 void layer_norm_build(struct layer_norm *norm, struct params *params, const char *name, int cols)
@@ -76,8 +75,7 @@ void layer_norm_build(struct layer_norm *norm, struct params *params, const char
 
 /* --- residual unit ------------------------------------------------------------------------------ */
 
-void residual_unit_build(struct residual_unit *unit, struct params *params, const char *name, int width, int kh,
-                         int kw)
+void residual_unit_build(struct residual_unit *unit, struct params *params, const char *name, int width, int kh, int kw)
 {
     struct init none = init_constant(0.0);
     batch_norm_build(&unit->norm1, params, part(name, NULL, "norm1", none).name, width, true);

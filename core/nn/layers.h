@@ -54,7 +54,7 @@ struct tensor *bilstm_forward(struct exec *e, struct bilstm *lstm, struct tensor
  * gradient. For maps that are sparse: what is left of them grows by orders of magnitude while they are made
  * sparser, and would drown what is added to it (positions). x: rows. */
 struct rms_scale {
-    struct weight *square; /* [1], state, 1 at first */
+    struct weight *square;    /* [1], state, 1 at first */
     double momentum, epsilon; /* 0.99, 1e-6 */
 };
 void rms_scale_build(struct rms_scale *scale, struct params *params, const char *name);

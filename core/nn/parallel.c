@@ -13,13 +13,14 @@ enum status sparse_parallel_create(struct sparse_parallel **out, struct params *
                                    const struct sparse_config *layers, int count, struct error *err)
 {
     if (count < 1 || count > PARALLEL_MOST)
-        return error_set(err, STATUS_INVALID, NULL, "%d sparse layers side by side; at most %d are possible", count, PARALLEL_MOST);
+        return error_set(err, STATUS_INVALID, NULL, "%d sparse layers side by side; at most %d are possible", count,
+                         PARALLEL_MOST);
     struct sparse_parallel *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the sparse layers");
     p->count = count;
     for (int i = 0; i < count; i++) {
-        char full[PACK_NAME];
+        char full[SNAPSHOT_NAME];
         snprintf(full, sizeof(full), "%s.%d", name, i);
         p->channels[i] = layers[i].channels;
         enum status status = sparse_create(&p->layer[i], params, full, &layers[i], err);
@@ -39,7 +40,8 @@ void sparse_parallel_destroy(struct sparse_parallel *parallel)
     free(parallel);
 }
 
-struct tensor *sparse_parallel_forward(struct exec *e, struct sparse_parallel *p, struct tensor *z, double density, bool raw)
+struct tensor *sparse_parallel_forward(struct exec *e, struct sparse_parallel *p, struct tensor *z, double density,
+                                       bool raw)
 {
     struct tensor *parts[PARALLEL_MOST];
     int first = 0;
@@ -48,16 +50,17 @@ struct tensor *sparse_parallel_forward(struct exec *e, struct sparse_parallel *p
         first += p->channels[i];
     }
     if (z != NULL && e->error.code == STATUS_OK && first != z->map.channels) {
-        error_set(&e->error, STATUS_INTERNAL, NULL, "sparse layers of %d channels on a map of %d", first, z->map.channels);
+        error_set(&e->error, STATUS_INTERNAL, NULL, "sparse layers of %d channels on a map of %d", first,
+                  z->map.channels);
         return NULL;
     }
     return op_join_channels(e, parts, p->count);
 }
 
-enum status sparse_parallel_pack(struct sparse_parallel *p, struct pack *pack, struct error *err)
+enum status sparse_parallel_snapshot(struct sparse_parallel *p, struct snapshot *snapshot, struct error *err)
 {
     enum status status = STATUS_OK;
     for (int i = 0; i < p->count && status == STATUS_OK; i++)
-        status = sparse_pack(p->layer[i], pack, err);
+        status = sparse_snapshot(p->layer[i], snapshot, err);
     return status;
 }

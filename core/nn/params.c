@@ -16,7 +16,7 @@ enum { PARAM_ALIGN = 16 }; /* reals: a cache line */
 
 struct param {
     struct weight weight;
-    char name[PACK_NAME], twin[PACK_NAME];
+    char name[SNAPSHOT_NAME], twin[SNAPSHOT_NAME];
     struct init init;
     real *grad; /* the array's place in the gradient block, also while it is frozen */
     bool state;
@@ -65,7 +65,7 @@ static struct param *append(struct params *params, const char *name)
 {
     if (params->error.code != STATUS_OK)
         return NULL;
-    if (params->sealed || strlen(name) >= PACK_NAME || find(params, name) != NULL) {
+    if (params->sealed || strlen(name) >= SNAPSHOT_NAME || find(params, name) != NULL) {
         error_set(&params->error, STATUS_INTERNAL, NULL, "parameter \"%.80s\" cannot be declared", name);
         return NULL;
     }
@@ -106,7 +106,7 @@ struct weight *params_add(struct params *params, const char *name, int rank, con
 {
     struct param *p = append(params, name);
     const char *twin = init.twin == NULL ? name : init.twin;
-    if (p != NULL && strlen(twin) < PACK_NAME)
+    if (p != NULL && strlen(twin) < SNAPSHOT_NAME)
         memcpy(p->twin, twin, strlen(twin) + 1);
     if (p != NULL) {
         p->init = init;
@@ -304,9 +304,9 @@ void params_copy(struct params *to, const struct params *from)
     memcpy(to->values, from->values, from->reals * sizeof(real));
 }
 
-enum status params_pack(struct params *params, struct pack *pack, struct error *err)
+enum status params_snapshot(struct params *params, struct snapshot *snapshot, struct error *err)
 {
-    enum pack_type type = sizeof(real) == 4 ? PACK_F32 : PACK_F64;
+    enum snapshot_type type = sizeof(real) == 4 ? SNAPSHOT_F32 : SNAPSHOT_F64;
     for (int state = 0; state < 2; state++) {
         for (size_t i = 0; i < params->count; i++) {
             struct param *p = params->arrays[i];
@@ -316,7 +316,7 @@ enum status params_pack(struct params *params, struct pack *pack, struct error *
             for (int d = 0; d < p->weight.rank; d++)
                 dim[d] = (uint64_t)p->weight.dim[d];
             enum status status =
-                pack_add(pack, PACK_WEIGHT, type, p->name, p->weight.rank, dim, p->weight.value, err);
+                snapshot_add(snapshot, SNAPSHOT_WEIGHT, type, p->name, p->weight.rank, dim, p->weight.value, err);
             if (status != STATUS_OK)
                 return status;
         }

@@ -82,7 +82,7 @@ static enum status no_memory(struct error *err)
 enum status select_ranks(struct exec *e, const struct kth_set *set, bool together, const int64_t *k, real *out,
                          struct error *err)
 {
-    int groups = together ? 1 : set->channels, workers = pool_threads(e->pool);
+    int groups = together ? 1 : set->channels, workers = thread_pool_threads(e->pool);
     size_t each = (size_t)groups * BUCKETS;
     int32_t *counts = arena_alloc(e->arena, (size_t)workers * each * sizeof *counts);
     double *total = arena_alloc(e->arena, each * sizeof *total);
@@ -97,7 +97,7 @@ enum status select_ranks(struct exec *e, const struct kth_set *set, bool togethe
         left -= bits;
         struct histogram_task task = {set, together, left, bits, prefix, counts, groups};
         memset(counts, 0, (size_t)workers * each * sizeof *counts);
-        pool_run(e->pool, histogram_task, &task, set->images * set->height);
+        thread_pool_run(e->pool, histogram_task, &task, set->images * set->height);
         for (size_t i = 0; i < each; i++) {
             total[i] = 0.0;
             for (int w = 0; w < workers; w++)
@@ -124,8 +124,8 @@ static size_t part_bytes(size_t groups, size_t most)
 }
 
 /* Group g's largest of all ranks into `values`; `merged` has room for those of all. */
-static void merge_group(const char *all, size_t ranks, size_t groups, size_t g, size_t most, real *merged,
-                        real *values, int *count, int64_t *sum)
+static void merge_group(const char *all, size_t ranks, size_t groups, size_t g, size_t most, real *merged, real *values,
+                        int *count, int64_t *sum)
 {
     size_t n = 0;
     *sum = 0;
@@ -159,7 +159,6 @@ enum status largest_ranks(struct exec *e, int groups, int most, real *values, in
     }
     enum status status = comm_gather(e->comm, mine, bytes, all, err);
     for (int g = 0; !status && g < groups; g++)
-        merge_group(all, ranks, (size_t)groups, (size_t)g, room, merged, values + (size_t)g * room, &count[g],
-                    &sum[g]);
+        merge_group(all, ranks, (size_t)groups, (size_t)g, room, merged, values + (size_t)g * room, &count[g], &sum[g]);
     return status;
 }

@@ -24,12 +24,12 @@
 
 struct sparse {
     struct sparse_config config;
-    char name[PACK_NAME];
+    char name[SNAPSHOT_NAME];
     struct weight *threshold;
     int groups;      /* thresholds that move on their own: channels, or 1 */
     int64_t *active; /* [channels] */
     real *bound;     /* [padded channels] below which a batch's quantile is not expected; infinity in the padding */
-    double *times;   /* [channels] the density of a channel over that of all: 1 but for those that were revived */
+    double *times;   /* [channels] the density of a channel over that of all: 1 but for those that were reinitialised */
     double fade;     /* what `times` is multiplied by at an update, down to 1 */
     bool bounded;    /* there are bounds, for `bounded_rank` */
     int64_t bounded_rank;
@@ -62,7 +62,7 @@ enum status sparse_create(struct sparse **out, struct params *params, const char
         goto no_memory;
     for (int c = 0; c < config->channels; c++)
         s->times[c] = 1.0;
-    char full[2 * PACK_NAME];
+    char full[2 * SNAPSHOT_NAME];
     snprintf(full, sizeof(full), "%s.threshold", name);
     if (config->mode == SPARSE_PER_CHANNEL || config->mode == SPARSE_SINGLE)
         s->threshold = params_add_state(params, full, config->channels, 0.0);
@@ -201,7 +201,7 @@ static bool direct(struct exec *e, struct quantile_task *t, const struct rank *r
     const struct sparse *s = t->sparse;
     int groups = s->groups;
     if (e->comm == NULL) {
-        pool_run(e->pool, direct_task, t, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(t->set.channels));
+        thread_pool_run(e->pool, direct_task, t, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(t->set.channels));
         return true;
     }
     int64_t *k = arena_alloc(e->arena, (size_t)groups * sizeof *k);
@@ -325,8 +325,7 @@ static bool run_top_ranks(struct exec *e, struct sparse *s, const struct top_tas
     for (int c = 0; c < channels && given; c++) {
         given = all[c] >= top;
         if (given)
-            take_top(s, task, c, &(struct top_list){values + (size_t)c * (size_t)most, count[c], all[c], top},
-                     &sound);
+            take_top(s, task, c, &(struct top_list){values + (size_t)c * (size_t)most, count[c], all[c], top}, &sound);
     }
     s->bounded = given && sound;
     return given;
@@ -345,7 +344,7 @@ static bool run_top(struct exec *e, struct sparse *s, const struct tensor *z, st
     real *values = arena_alloc(e->arena, (size_t)images * (size_t)t.room * sizeof *values);
     bool room = t.count != NULL && t.list != NULL && values != NULL;
     if (room)
-        pool_run(e->pool, top_task, &t, images * blocks);
+        thread_pool_run(e->pool, top_task, &t, images * blocks);
     if (e->comm != NULL)
         return run_top_ranks(e, s, room ? &t : NULL, task, top, values);
     if (!room)
@@ -464,7 +463,7 @@ static bool run_collected(struct exec *e, struct sparse *s, struct quantile_task
         return false;
     }
     if (e->comm == NULL)
-        pool_run(e->pool, collect_task, task, s->groups);
+        thread_pool_run(e->pool, collect_task, task, s->groups);
     else if (!collect_ranks(e, s, task))
         return false;
     s->collected = task->update ? 0 : s->collected + task->batch;
@@ -483,15 +482,15 @@ static void move_thresholds(struct sparse *s, const real *quantile)
     }
 }
 
-void sparse_revive(struct sparse *s, int channel, double times, int64_t updates)
+void sparse_reinitialise(struct sparse *s, int channel, double times, int64_t updates)
 {
     s->threshold->value[channel] = (real)INFINITY;
     s->times[channel] = times;
     s->fade = pow(1.0 / times, 1.0 / (double)(updates < 1 ? 1 : updates));
 }
 
-/* Channels that were revived have ranks of their own. */
-static bool revived_ranks(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
+/* Channels that were reinitialised have ranks of their own. */
+static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
 {
     struct rank *ranks = arena_alloc(e->arena, (size_t)s->groups * sizeof *ranks);
     struct quantile_task own = *task;
@@ -510,7 +509,7 @@ static bool revived_ranks(struct exec *e, struct sparse *s, struct quantile_task
     return true;
 }
 
-static void revived_quantiles(struct sparse *s, struct quantile_task *task, double density)
+static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task, double density)
 {
     for (int c = 0; c < s->config.channels; c++) {
         real low[MAP_LANES] = {0}, high[MAP_LANES] = {0};
@@ -547,7 +546,7 @@ static void update(struct exec *e, struct sparse *s, const struct tensor *z, dou
     task.update = enough(s, total, density);
     task.rank = rank_of(s, total, density);
     task.quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
-    task.scratch = arena_alloc(e->arena, (size_t)pool_threads(e->pool) * KTH_SCRATCH_BYTES);
+    task.scratch = arena_alloc(e->arena, (size_t)thread_pool_threads(e->pool) * KTH_SCRATCH_BYTES);
     if (task.quantile == NULL || task.scratch == NULL) {
         error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
         return;
@@ -567,8 +566,8 @@ static void update(struct exec *e, struct sparse *s, const struct tensor *z, dou
         }
     }
     if (e->comm == NULL)
-        revived_quantiles(s, &task, density);
-    else if (!revived_ranks(e, s, &task, density))
+        reinitialised_quantiles(s, &task, density);
+    else if (!reinitialised_ranks(e, s, &task, density))
         return;
     if (task.update)
         move_thresholds(s, task.quantile);
@@ -610,29 +609,30 @@ const int64_t *sparse_active(const struct sparse *sparse)
     return sparse->active;
 }
 
-/* "NAME.part", in room that the pack copies. */
-static const char *part(const struct sparse *s, const char *what, char out[2 * PACK_NAME])
+/* "NAME.part", in room that the snapshot copies. */
+static const char *part(const struct sparse *s, const char *what, char out[2 * SNAPSHOT_NAME])
 {
-    snprintf(out, 2 * PACK_NAME, "%s.%s", s->name, what);
+    snprintf(out, 2 * SNAPSHOT_NAME, "%s.%s", s->name, what);
     return out;
 }
 
-enum status sparse_pack(struct sparse *s, struct pack *pack, struct error *err)
+enum status sparse_snapshot(struct sparse *s, struct snapshot *snapshot, struct error *err)
 {
-    char name[2 * PACK_NAME];
-    enum pack_type type = sizeof(real) == 4 ? PACK_F32 : PACK_F64;
+    char name[2 * SNAPSHOT_NAME];
+    enum snapshot_type type = sizeof(real) == 4 ? SNAPSHOT_F32 : SNAPSHOT_F64;
     uint64_t dim[4] = {(uint64_t)s->groups, (uint64_t)s->keep}, channels[1] = {(uint64_t)s->config.channels};
-    enum status status = pack_add(pack, PACK_STATE, PACK_F64, part(s, "times", name), 1, channels, s->times, err);
+    enum status status =
+        snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, part(s, "times", name), 1, channels, s->times, err);
     if (status == STATUS_OK)
-        status = pack_add_f64(pack, part(s, "fade", name), &s->fade, err);
+        status = snapshot_add_f64(snapshot, part(s, "fade", name), &s->fade, err);
     if (status != STATUS_OK || s->keep == 0)
         return status;
-    status = pack_add(pack, PACK_STATE, type, part(s, "collected.top", name), 2, dim, s->top, err);
+    status = snapshot_add(snapshot, SNAPSHOT_STATE, type, part(s, "collected.top", name), 2, dim, s->top, err);
     if (status == STATUS_OK)
-        status = pack_add_i64(pack, part(s, "collected.count", name), &s->collected, err);
+        status = snapshot_add_i64(snapshot, part(s, "collected.count", name), &s->collected, err);
     if (status == STATUS_OK)
-        status = pack_add_i64(pack, part(s, "collected.kept", name), &s->kept, err);
+        status = snapshot_add_i64(snapshot, part(s, "collected.kept", name), &s->kept, err);
     if (status == STATUS_OK)
-        status = pack_add_f64(pack, part(s, "collected.density", name), &s->density, err);
+        status = snapshot_add_f64(snapshot, part(s, "collected.density", name), &s->density, err);
     return status;
 }

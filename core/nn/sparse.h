@@ -4,7 +4,7 @@
  * channel (or of all channels together); t <- momentum t + (1 - momentum) q, before it is used on the
  * same batch; then max(0, z - t). No gradient flows through q or t. Evaluation: t stays.
  *
- * Beyond the paper: a channel that begins anew may be denser than the others for a while, sparse_revive(). */
+ * Beyond the paper: a channel that begins anew may be denser than the others for a while, sparse_reinitialise(). */
 #ifndef MOTIF_CORE_NN_SPARSE_H
 #define MOTIF_CORE_NN_SPARSE_H
 
@@ -21,11 +21,11 @@ enum sparse_mode {
 struct sparse_config {
     enum sparse_mode mode;
     int channels;
-    double momentum;    /* of t: 0.9 */
-    double accumulate;  /* 0: update on every batch. Else batches are collected until the count of values
-                           behind a threshold times the density reaches this (10) */
-    int64_t elements;   /* 0, or in place of `accumulate`: until there are so many values behind a threshold */
-    bool interpolate;   /* linear interpolation between order statistics instead of the k-th value */
+    double momentum;   /* of t: 0.9 */
+    double accumulate; /* 0: update on every batch. Else batches are collected until the count of values
+                          behind a threshold times the density reaches this (10) */
+    int64_t elements;  /* 0, or in place of `accumulate`: until there are so many values behind a threshold */
+    bool interpolate;  /* linear interpolation between order statistics instead of the k-th value */
 };
 
 struct sparse; /* thresholds (state of `params`), and what has been collected */
@@ -44,14 +44,14 @@ struct tensor *sparse_penalty(struct exec *e, const struct sparse *sparse, struc
 /* The channel's threshold is forgotten: the next quantile is taken whole, and until then nothing passes. Its density is
  * `times` (>= 1) that of the others at first, and this factor falls to 1 geometrically over `updates` of training. Mode
  * PER_CHANNEL without `accumulate` only. */
-void sparse_revive(struct sparse *sparse, int channel, double times, int64_t updates);
+void sparse_reinitialise(struct sparse *sparse, int channel, double times, int64_t updates);
 const real *sparse_thresholds(const struct sparse *sparse); /* [channels] */
 /* Active positions of each channel in the last sparse_forward() of training; thresholded modes. [channels] */
 const int64_t *sparse_active(const struct sparse *sparse);
-/* What has been collected since the last update, as PACK_STATE entries of fixed shape (only the upper end
- * of the values can matter, see sparse.c), and the factors of revived channels, as NAME.*; the thresholds themselves belong
- * to `params`. */
-enum status sparse_pack(struct sparse *sparse, struct pack *pack, struct error *err);
+/* What has been collected since the last update, as SNAPSHOT_STATE entries of fixed shape (only the upper end
+ * of the values can matter, see sparse.c), and the factors of reinitialised channels, as NAME.*; the thresholds
+ * themselves belong to `params`. */
+enum status sparse_snapshot(struct sparse *sparse, struct snapshot *snapshot, struct error *err);
 
 /* The k-th smallest (1-based, 1 <= k <= n) of the values; reorders them. */
 real select_kth(real *values, size_t n, size_t k);

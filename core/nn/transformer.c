@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 struct layer_name {
-    char own[2 * PACK_NAME], twin[2 * PACK_NAME];
+    char own[2 * SNAPSHOT_NAME], twin[2 * SNAPSHOT_NAME];
 };
 
 static struct layer_name layer_name(const char *stack, int layer, bool identical, const char *what)
@@ -50,7 +50,7 @@ static void stack_feed_forward(const struct stack *s, struct linear *up, struct 
 static void final_norm(struct layer_norm *norm, struct params *params, const char *name,
                        const struct transformer_config *config)
 {
-    char full[2 * PACK_NAME];
+    char full[2 * SNAPSHOT_NAME];
     snprintf(full, sizeof(full), "%s.final", name);
     if (config->norm == TRANSFORMER_PRE_NORM)
         layer_norm_build(norm, params, full, config->width);
@@ -136,8 +136,12 @@ struct tensor *encoder_forward(struct exec *e, struct encoder *encoder, struct t
                                const int *lengths)
 {
     const struct transformer_config *c = &encoder->config;
-    struct attention shape = {.batch = batch, .queries = length, .keys = length, .heads = c->heads,
-                              .key_lengths = lengths, .dropout = c->dropout};
+    struct attention shape = {.batch = batch,
+                              .queries = length,
+                              .keys = length,
+                              .heads = c->heads,
+                              .key_lengths = lengths,
+                              .dropout = c->dropout};
     for (int i = 0; i < c->layers; i++) {
         struct encoder_layer *l = &encoder->layer[i];
         struct tensor *y = linear_forward(e, &l->qkv, enter(e, c, &l->norm1, x), false, 0.0);
@@ -152,10 +156,14 @@ struct tensor *decoder_forward(struct exec *e, struct decoder *decoder, struct t
                                int batch, int length, int keys, const int *memory_lengths)
 {
     const struct transformer_config *c = &decoder->config;
-    struct attention self = {.batch = batch, .queries = length, .keys = length, .heads = c->heads, .causal = true,
-                             .dropout = c->dropout};
-    struct attention cross = {.batch = batch, .queries = length, .keys = keys, .heads = c->heads,
-                              .key_lengths = memory_lengths, .dropout = c->dropout};
+    struct attention self = {
+        .batch = batch, .queries = length, .keys = length, .heads = c->heads, .causal = true, .dropout = c->dropout};
+    struct attention cross = {.batch = batch,
+                              .queries = length,
+                              .keys = keys,
+                              .heads = c->heads,
+                              .key_lengths = memory_lengths,
+                              .dropout = c->dropout};
     for (int i = 0; i < c->layers; i++) {
         struct decoder_layer *l = &decoder->layer[i];
         struct tensor *z = linear_forward(e, &l->self_qkv, enter(e, c, &l->norm1, y), false, 0.0);
@@ -171,11 +179,11 @@ struct tensor *decoder_forward(struct exec *e, struct decoder *decoder, struct t
 
 /* --- one token at a time ------------------------------------------------------------------------ */
 
-bool decode_begin(struct exec *e, struct decode_cache *cache, struct decoder *decoder, struct tensor *memory,
-                  int batch, int keys, int capacity, const int *memory_lengths)
+bool decode_begin(struct exec *e, struct decode_cache *cache, struct decoder *decoder, struct tensor *memory, int batch,
+                  int keys, int capacity, const int *memory_lengths)
 {
-    *cache = (struct decode_cache){.decoder = decoder, .batch = batch, .keys = keys, .capacity = capacity,
-                                   .memory_lengths = memory_lengths};
+    *cache = (struct decode_cache){
+        .decoder = decoder, .batch = batch, .keys = keys, .capacity = capacity, .memory_lengths = memory_lengths};
     for (int i = 0; i < decoder->config.layers; i++) {
         cache->cross_kv[i] = linear_forward(e, &decoder->layer[i].cross_kv, memory, false, 0.0);
         struct tensor *room = tensor_rows(e, batch * capacity, 2 * decoder->config.width);
@@ -198,15 +206,18 @@ static struct tensor *cached_self(struct exec *e, struct decode_cache *cache, in
         for (int j = 0; j < row; j++)
             to[j] = from[j];
     }
-    struct attention shape = {.batch = cache->batch, .queries = 1, .keys = cache->length + 1,
-                              .heads = cache->decoder->config.heads};
+    struct attention shape = {
+        .batch = cache->batch, .queries = 1, .keys = cache->length + 1, .heads = cache->decoder->config.heads};
     return op_cached_attention(e, qkv, width, cache->self_kv[layer], (ptrdiff_t)cache->capacity * row, &shape);
 }
 
 struct tensor *decode_step(struct exec *e, struct decode_cache *cache, struct tensor *y)
 {
     const struct transformer_config *c = &cache->decoder->config;
-    struct attention cross = {.batch = cache->batch, .queries = 1, .keys = cache->keys, .heads = c->heads,
+    struct attention cross = {.batch = cache->batch,
+                              .queries = 1,
+                              .keys = cache->keys,
+                              .heads = c->heads,
                               .key_lengths = cache->memory_lengths};
     if (cache->length >= cache->capacity) {
         error_set(&e->error, STATUS_INTERNAL, NULL, "decoding past the %d positions there is room for",

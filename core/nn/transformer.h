@@ -20,14 +20,14 @@ struct transformer_config {
 };
 
 struct encoder_layer {
-    struct linear qkv, out;          /* [3 width][width], [width][width] */
-    struct linear up, down;          /* feed-forward */
+    struct linear qkv, out; /* [3 width][width], [width][width] */
+    struct linear up, down; /* feed-forward */
     struct layer_norm norm1, norm2;
 };
 struct encoder {
     struct transformer_config config;
     struct encoder_layer layer[TRANSFORMER_LAYERS];
-    struct layer_norm final;         /* pre-norm only */
+    struct layer_norm final; /* pre-norm only */
 };
 
 struct decoder_layer {
@@ -65,8 +65,8 @@ struct decode_cache {
     real *self_kv[TRANSFORMER_LAYERS];           /* [batch][capacity][2 width] */
 };
 /* Computes the cross-attention keys and values of `memory` once. false after a failure (exec.error). */
-bool decode_begin(struct exec *e, struct decode_cache *cache, struct decoder *decoder, struct tensor *memory,
-                  int batch, int keys, int capacity, const int *memory_lengths);
+bool decode_begin(struct exec *e, struct decode_cache *cache, struct decoder *decoder, struct tensor *memory, int batch,
+                  int keys, int capacity, const int *memory_lengths);
 /* y: [batch][width], the embedded (and positioned) token of the next position of every sample.
  * Returns the decoder's output for it, [batch][width]: what decoder_forward() gives in its last rows. */
 struct tensor *decode_step(struct exec *e, struct decode_cache *cache, struct tensor *y);

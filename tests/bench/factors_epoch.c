@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 {
     struct error err = {0};
     struct features *features = NULL;
-    struct pool *pool = NULL;
+    struct thread_pool *pool = NULL;
     struct fit *fit = NULL;
     if (argc < 7)
         return 2;
@@ -52,7 +52,7 @@ int main(int argc, char **argv)
     double *seconds = calloc((size_t)updates, sizeof *seconds);
     int *order = calloc((size_t)rows, sizeof *order);
     blas_init();
-    if (!seconds || !order || features_create(rows, g, 0, &features, &err) || pool_create(1, &pool, &err))
+    if (!seconds || !order || features_create(rows, g, 0, &features, &err) || thread_pool_create(1, &pool, &err))
         return 1;
     struct philox from = philox_stream(1, 1, 0);
     for (ptrdiff_t i = 0; i < (ptrdiff_t)rows * g; i++)
@@ -85,7 +85,7 @@ int main(int argc, char **argv)
            batch, seconds[updates / 2], 1e-9 * latent_flops(&setup.shape) * batch);
     fit_destroy(fit);
     features_destroy(features);
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     free(seconds);
     free(order);
     return 0;

@@ -1,4 +1,5 @@
-/* Jobs with long series, for page_bench.mjs: makes a database FILE of JOBS finished jobs with POINTS points of loss each.
+/* Jobs with long series, for page_bench.mjs: makes a database FILE of JOBS finished jobs with POINTS points of loss
+ * each.
  *
  *   page_jobs FILE JOBS POINTS */
 #include <math.h>
@@ -24,7 +25,8 @@ static void append(struct storage *store, const char *id, int64_t points, double
     for (int64_t i = 0; i < points; i += AT_ONCE) {
         for (int k = 0; k < AT_ONCE; k++) {
             double x = (double)(i + k + 1);
-            some[k] = (struct storage_metric){.name = "loss", .point = {8 * (i + k + 1), 3 * exp(-speed * x) + 0.05 + 0.02 * sin(x)}};
+            some[k] = (struct storage_metric){.name = "loss",
+                                              .point = {8 * (i + k + 1), 3 * exp(-speed * x) + 0.05 + 0.02 * sin(x)}};
         }
         need(storage_metric_append(store, id, some, AT_ONCE, &err), &err);
     }

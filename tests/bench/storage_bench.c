@@ -77,7 +77,9 @@ static void print_times(const char *what, struct times *times)
 static void submit(char id[STORAGE_ID])
 {
     struct error err = {0};
-    struct storage_submit in = {.kind = "sparling", .preset = "digitcircle", .name = "bench",
+    struct storage_submit in = {.kind = "sparling",
+                                .preset = "digitcircle",
+                                .name = "bench",
                                 .config = "{\"seed\":1,\"density_start\":0.75,\"width\":16,\"channels\":64}"};
     enum storage_submit_outcome outcome;
     need(storage_job_submit(store, &in, id, &outcome, &err), &err);
@@ -177,8 +179,7 @@ static void bench_checkpoint(const char *id, size_t megabytes)
                round == 0   ? " (the file grows)"
                : round == 1 ? " (the file grows; then 3 s of sweeping the one before)"
                             : " (into free pages; then 3 s of sweeping)",
-               end - start,
-               (double)megabytes / (end - start), 1e3 * (end - commit));
+               end - start, (double)megabytes / (end - start), 1e3 * (end - commit));
         print_times("  submits meanwhile", &submits);
         print_times("  lists of 20 jobs meanwhile", &lists);
     }
@@ -233,8 +234,8 @@ static void bench_metrics(const char *id, int millions)
     };
     for (size_t r = 0; r < sizeof reads / sizeof reads[0]; r++) {
         for (int i = 0; i < reads[r].rounds; i++) {
-            struct storage_metric_query query = {.names = &name, .name_count = 1, .since = reads[r].since,
-                                                 .max_points = reads[r].max};
+            struct storage_metric_query query = {
+                .names = &name, .name_count = 1, .since = reads[r].since, .max_points = reads[r].max};
             struct storage_series *series;
             size_t count;
             start = now();

@@ -27,17 +27,17 @@
 #define SHA 65
 
 /* 400 updates that pass many densities, with dropout and both kinds of sequence layers. */
-#define JOB                                                                                                          \
-    "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"priority\":10,\"threads\":%d,\"config\":{"            \
-    "\"image_size\":40,\"classes\":4,\"max_symbols\":3,\"margin\":9,\"min_radius\":5,\"motifs\":4,\"units\":2,"      \
-    "\"channels\":32,\"feed_forward\":64,\"dropout\":0.1,\"lstm\":true,"                                             \
-    "\"batch\":8,\"total_samples\":3200,\"checkpoint_every\":80,\"validation_every\":80,\"validation_samples\":16,"  \
-    "\"density_start\":0.5,\"density_factor\":0.9,\"density_final\":0.005,\"target_start\":1,\"target_max\":1,"       \
-    "\"target_decay\":0.002,"                                                                                        \
+#define JOB                                                                                                            \
+    "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"priority\":10,\"threads\":%d,\"config\":{"              \
+    "\"image_size\":40,\"classes\":4,\"max_symbols\":3,\"margin\":9,\"min_radius\":5,\"motifs\":4,\"units\":2,"        \
+    "\"channels\":32,\"feed_forward\":64,\"dropout\":0.1,\"lstm\":true,"                                               \
+    "\"batch\":8,\"total_samples\":3200,\"checkpoint_every\":80,\"validation_every\":80,\"validation_samples\":16,"    \
+    "\"density_start\":0.5,\"density_factor\":0.9,\"density_final\":0.005,\"target_start\":1,\"target_max\":1,"        \
+    "\"target_decay\":0.002,"                                                                                          \
     "\"test_samples\":16,\"motif_samples\":16,\"stage_samples\":4}}"
 
-#define SMALL_JOB                                                                                                    \
-    "{\"kind\":\"sparling\",\"name\":\"%s\",\"priority\":-100,\"preset\":\"digitcircle-quick\",\"config\":{\"total_" \
+#define SMALL_JOB                                                                                                      \
+    "{\"kind\":\"sparling\",\"name\":\"%s\",\"priority\":-100,\"preset\":\"digitcircle-quick\",\"config\":{\"total_"   \
     "samples\":16}}"
 
 struct acknowledged {
@@ -157,12 +157,10 @@ static void check_series(const char *id)
     get(test.url, path, &reply);
     const cJSON *series, *point;
     int names = 0;
-    cJSON_ArrayForEach(series, cJSON_GetObjectItem(reply.json, "series"))
-    {
+    cJSON_ArrayForEach (series, cJSON_GetObjectItem(reply.json, "series")) {
         double expected = 80; /* a validation every 80 samples */
         names++;
-        cJSON_ArrayForEach(point, series)
-        {
+        cJSON_ArrayForEach (point, series) {
             if (cJSON_GetArrayItem(point, 0)->valuedouble != expected) {
                 die("a series has a gap or a double");
             }

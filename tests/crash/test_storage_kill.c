@@ -1,7 +1,7 @@
 /* A process that writes from several threads is killed at random moments. What it was told is on disk
  * is said through a pipe as soon as it was told; the file must then hold all of it, be sound, and
  * every checkpoint in it must be whole. */
-#include "tests/unit/storage_fixture.h"
+#include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -10,8 +10,8 @@
 #define ROUNDS 12
 #define WORKERS 3
 
-struct said { /* one acknowledgement; smaller than PIPE_BUF, so written whole */
-    char what;   /* 'j' submitted, 'c' checkpoint, 'd' deleted, 's' succeeded */
+struct said {  /* one acknowledgement; smaller than PIPE_BUF, so written whole */
+    char what; /* 'j' submitted, 'c' checkpoint, 'd' deleted, 's' succeeded */
     char id[STORAGE_ID];
     int64_t number; /* 'c': seq; 'j': index of the key */
     int64_t samples;
@@ -71,8 +71,11 @@ static void *executor(void *argument)
             if (samples % 10 != 0)
                 continue;
             struct storage_checkpoint_writer *writer;
-            struct storage_checkpoint_new what = {.step = samples, .samples = samples, .density = (double)samples,
-                                                  .accuracy = (double)NAN, .stage_end = true};
+            struct storage_checkpoint_new what = {.step = samples,
+                                                  .samples = samples,
+                                                  .density = (double)samples,
+                                                  .accuracy = (double)NAN,
+                                                  .stage_end = true};
             int64_t seq;
             if (storage_checkpoint_begin(store, id, &what, &writer, NULL) != STATUS_OK ||
                 storage_checkpoint_write(writer, bytes, sizeof bytes, NULL) != STATUS_OK ||
@@ -175,7 +178,8 @@ static void check(struct fixture *f, const struct log *log, size_t from)
         if (said->what == 'c' && i >= from)
             check_checkpoint(f, said);
     }
-    assert_int_equal(file_integer(f, "SELECT count(*) FROM (SELECT key FROM idempotency GROUP BY job HAVING count(*) > 1)"), 0);
+    assert_int_equal(
+        file_integer(f, "SELECT count(*) FROM (SELECT key FROM idempotency GROUP BY job HAVING count(*) > 1)"), 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM job WHERE state = 'running'"), 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM job WHERE num NOT IN (SELECT job FROM idempotency)"), 0);
 }
@@ -211,17 +215,19 @@ static void test_kill(void **state)
         fixture_open(f);
         check(f, &log, from);
         await_integer(f, "SELECT count(*) FROM doomed", 0);
-        assert_int_equal(file_integer(f, "SELECT count(*) FROM chunk WHERE id >> 20 NOT IN (SELECT id FROM checkpoint)"), 0);
+        assert_int_equal(
+            file_integer(f, "SELECT count(*) FROM chunk WHERE id >> 20 NOT IN (SELECT id FROM checkpoint)"), 0);
         fixture_close(f);
-        assert_int_equal(file_integer(f, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
+        assert_int_equal(file_integer(f, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"),
+                         0);
         assert_int_equal(file_integer(f, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
         arena_reset(&f->arena);
     }
     int kinds[256] = {0};
     for (size_t i = 0; i < log.count; i++)
         kinds[(unsigned char)log.said[i].what]++;
-    print_message("acknowledged: %d jobs, %d checkpoints, %d results, %d removals\n", kinds['j'], kinds['c'], kinds['s'],
-                  kinds['d']);
+    print_message("acknowledged: %d jobs, %d checkpoints, %d results, %d removals\n", kinds['j'], kinds['c'],
+                  kinds['s'], kinds['d']);
     assert_true(kinds['j'] > ROUNDS && kinds['c'] > 0);
     free(log.said);
 }

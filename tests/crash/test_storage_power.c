@@ -1,12 +1,12 @@
 /* The power goes at random moments: what was not synced may be there, or not, or in part. The store that
  * is left must hold everything that was acknowledged. The disk is played by fault_vfs.c, which keeps
  * for each file what it would be. */
-#include "tests/unit/storage_fixture.h"
+#include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "tests/unit/fault_vfs.h"
+#include "tests/unit/storage/fault_vfs.h"
 
 #define LOSSES 30
 #define MANY 4000
@@ -54,8 +54,8 @@ static void *executor(void *argument)
             if (samples % 10 != 0)
                 continue;
             struct storage_checkpoint_writer *writer;
-            struct storage_checkpoint_new what = {.step = samples, .samples = samples, .density = (double)NAN,
-                                                  .accuracy = (double)NAN};
+            struct storage_checkpoint_new what = {
+                .step = samples, .samples = samples, .density = (double)NAN, .accuracy = (double)NAN};
             int n = atomic_load(&told.checkpoint_count);
             if (n == MANY || storage_checkpoint_begin(f->storage, id, &what, &writer, NULL) != STATUS_OK)
                 return NULL;

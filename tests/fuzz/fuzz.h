@@ -14,16 +14,19 @@ struct fuzz_seed {
     const char *bytes;
     size_t size;
 };
-#define FUZZ_SEED(text) {(text), sizeof(text) - 1}
+#define FUZZ_SEED(text)                                                                                                \
+    {                                                                                                                  \
+        (text), sizeof(text) - 1                                                                                       \
+    }
 extern const struct fuzz_seed fuzz_seeds[];
 extern const size_t fuzz_seed_count;
 
-#define FUZZ_CHECK(condition)                                                        \
-    do {                                                                             \
-        if (!(condition)) {                                                          \
-            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);    \
-            abort();                                                                 \
-        }                                                                            \
+#define FUZZ_CHECK(condition)                                                                                          \
+    do {                                                                                                               \
+        if (!(condition)) {                                                                                            \
+            (void)fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);                                      \
+            abort();                                                                                                   \
+        }                                                                                                              \
     } while (0)
 
 #endif

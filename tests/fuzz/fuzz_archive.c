@@ -1,10 +1,10 @@
-/* Archives: the first byte says zip or tar, and whether reading them fails half way. Every name is one that could lead nowhere, and no more is
- * unpacked than allowed. */
+/* Archives: the first byte says zip or tar, and whether reading them fails half way. Every name is one that could lead
+ * nowhere, and no more is unpacked than allowed. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "core/data/archive.h"
+#include "core/formats/archive.h"
 
 #define ZIP "PK\3\4\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\2\0\0\0\2\0\0\0\1\0\0\0ahi"
 

@@ -1,20 +1,26 @@
-/* Manifests of bundles: the text goes into a file whose own hashes are right, so that what stands behind them is reached. What is taken
- * has a checkpoint, within the file. */
+/* Manifests of bundles: the text goes into a file whose own hashes are right, so that what stands behind them is
+ * reached. What is taken has a checkpoint, within the file. */
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>
 
-#include "api/bundle.h"
+#include "api/transfer/bundle.h"
 #include "core/base/hash.h"
 
-#define MANIFEST \
-    "{\"attestation\":{\"config\":{},\"dataset\":null,\"from\":null,\"kind\":\"sparling\",\"origin\":\"dda8ed678719aad65d7d" \
-        "ca7438e92ef907e7d1725c49b6e9aebf0f3d2020391f\",\"checkpoints\":[{\"seq\":1,\"step\":2,\"samples\":3,\"density\":0.5,\"" \
-        "stage_end\":true,\"sha256\":\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\",\"chain\":\"db55ebce3" \
-        "01c4a6ccdc43e3e659470bac4864e5b1cd3e35a6b56329ef0c3c570\"}],\"chain\":\"db55ebce301c4a6ccdc43e3e659470bac4864e5b1cd3e3" \
-        "5a6b56329ef0c3c570\"},\"members\":[{\"name\":\"metrics\",\"sha256\":\"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e83" \
-        "10c060f61caaff8a\",\"bytes\":2},{\"name\":\"checkpoint.1\",\"sha256\":\"ba7816bf8f01cfea414140de5dae2223b00361a396177a" \
-        "9cb410ff61f20015ad\",\"bytes\":3,\"accuracy\":0.5}]}"
+#define MANIFEST                                                                                                       \
+    "{\"attestation\":{\"config\":{},\"dataset\":null,\"from\":null,\"kind\":\"sparling\",\"origin\":"                 \
+    "\"dda8ed678719aad65d7d"                                                                                           \
+    "ca7438e92ef907e7d1725c49b6e9aebf0f3d2020391f\",\"checkpoints\":[{\"seq\":1,\"step\":2,\"samples\":3,\"density\":" \
+    "0.5,\""                                                                                                           \
+    "stage_end\":true,\"sha256\":\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\",\"chain\":"      \
+    "\"db55ebce3"                                                                                                      \
+    "01c4a6ccdc43e3e659470bac4864e5b1cd3e35a6b56329ef0c3c570\"}],\"chain\":"                                           \
+    "\"db55ebce301c4a6ccdc43e3e659470bac4864e5b1cd3e3"                                                                 \
+    "5a6b56329ef0c3c570\"},\"members\":[{\"name\":\"metrics\",\"sha256\":"                                             \
+    "\"44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e83"                                                               \
+    "10c060f61caaff8a\",\"bytes\":2},{\"name\":\"checkpoint.1\",\"sha256\":"                                           \
+    "\"ba7816bf8f01cfea414140de5dae2223b00361a396177a"                                                                 \
+    "9cb410ff61f20015ad\",\"bytes\":3,\"accuracy\":0.5}]}"
 
 const struct fuzz_seed fuzz_seeds[] = {FUZZ_SEED(MANIFEST), FUZZ_SEED("{\"attestation\":{},\"members\":[]}")};
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];

@@ -1,5 +1,6 @@
-/* Uploads of every format: the first byte says which (0 npz, 1 npy, 2 csv, 3 tar, 4 fasta), the rest arrives in small pieces. What is
- * taken is whole, and comes back from its stored form. With FUZZ_FORMAT="csv" defined the first byte says nothing: a target a format, with the same corpus. */
+/* Uploads of every format: the first byte says which (0 npz, 1 npy, 2 csv, 3 tar, 4 fasta), the rest arrives in small
+ * pieces. What is taken is whole, and comes back from its stored form. With FUZZ_FORMAT="csv" defined the first byte
+ * says nothing: a target a format, with the same corpus. */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -7,11 +8,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/data/collection.h"
+#include "core/data/uploads/collection.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("2a,b,label\n1,2,x\n3,\"4\",\"y, z\"\n"),
-    FUZZ_SEED("2\xEF\xBB\xBF" "id\tf\tgroup\r\nr\t1e3\ttest\r\ns\t-2\ttrain"),
+    FUZZ_SEED("2\xEF\xBB\xBF"
+              "id\tf\tgroup\r\nr\t1e3\ttest\r\ns\t-2\ttrain"),
     FUZZ_SEED("4>one donor acceptor\nACGTN\nacg\n>two\nUUU\n"),
     FUZZ_SEED("1\x93NUMPY\x01\x00\x38\x00{'descr': '|u1', 'fortran_order': True, 'shape': (2,2)}\x01\x02\x03\x04"),
 };
@@ -21,11 +23,13 @@ static struct collection_limits limits = {1 << 16, 1 << 10, 1 << 12, 64};
 
 static void check(const struct collection *c)
 {
-    FUZZ_CHECK(c->count > 0 && c->count <= limits.samples && c->cols > 0 && c->start[c->count] * c->channels * c->rows <= limits.numbers);
+    FUZZ_CHECK(c->count > 0 && c->count <= limits.samples && c->cols > 0 &&
+               c->start[c->count] * c->channels * c->rows <= limits.numbers);
     for (int64_t i = 0; i < c->count; i++) {
         const int32_t *label;
         int length = collection_labels(c, i, &label);
-        FUZZ_CHECK(collection_length(c, i) > 0 && collection_length(c, i) <= c->cols && length >= 0 && length <= c->longest);
+        FUZZ_CHECK(collection_length(c, i) > 0 && collection_length(c, i) <= c->cols && length >= 0 &&
+                   length <= c->longest);
         for (int j = 0; j < length; j++)
             FUZZ_CHECK(label[j] >= (c->target == TARGET_POSITIONS ? -1 : 0) && label[j] < c->vocabulary.count);
         for (int64_t j = 0; j < collection_length(c, i) * c->channels * c->rows; j++)
@@ -44,12 +48,13 @@ static void check_stored(const struct collection *c)
 {
     struct collection again;
     int file = memfd_create("collection", 0);
-    struct pack_writer to = {&file, put};
+    struct snapshot_writer to = {&file, put};
     FUZZ_CHECK(file >= 0 && collection_write(c, &to, NULL) == STATUS_OK);
     FUZZ_CHECK(collection_map(file, &again, NULL) == STATUS_OK);
     check(&again);
-    FUZZ_CHECK(again.count == c->count && again.boxes == c->boxes && again.vocabulary.count == c->vocabulary.count &&
-               memcmp(again.values, c->values, (size_t)(c->start[c->count] * c->channels * c->rows) * sizeof *c->values) == 0);
+    FUZZ_CHECK(
+        again.count == c->count && again.boxes == c->boxes && again.vocabulary.count == c->vocabulary.count &&
+        memcmp(again.values, c->values, (size_t)(c->start[c->count] * c->channels * c->rows) * sizeof *c->values) == 0);
     collection_close(&again);
     close(file);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/data/splicing_genes.h"
+#include "core/formats/gene_files.h"
 
 #define GFF(columns) columns "\t.\t+\t.\tParent=t\n"
 #define LENGTH 4

@@ -8,9 +8,9 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "api/trainers.h"
-#include "server/auth.h"
-#include "server/guard.h"
+#include "api/trainers/trainers.h"
+#include "server/http/auth.h"
+#include "server/http/guard.h"
 
 #define LINES 24
 #define GET "GET /v1/jobs HTTP/1.1\n"
@@ -85,8 +85,8 @@ static void start(void)
     FUZZ_CHECK(storage_open(&options, &kept.storage, NULL) == STATUS_OK);
     check_open();
     for (size_t i = 1; i < sizeof tokens / sizeof tokens[0]; i++) {
-        struct storage_token token = {.scope = tokens[i].grants != API_SCOPE_NONE ? (int)tokens[i].grants
-                                                                                  : API_SCOPE_ADMIN,
+        struct storage_token token = {.scope =
+                                          tokens[i].grants != API_SCOPE_NONE ? (int)tokens[i].grants : API_SCOPE_ADMIN,
                                       .expires_at = strcmp(tokens[i].secret, "late") == 0 ? 1 : 0};
         memcpy(token.name, tokens[i].secret, strlen(tokens[i].secret) + 1);
         (void)crypto_generichash(token.hash, sizeof token.hash, (const unsigned char *)tokens[i].secret,
@@ -144,8 +144,7 @@ static void cut(char *text, size_t size, struct guard_request *request, struct g
 static void check_passed(const struct guard_request *request, bool loopback)
 {
     uint64_t bytes = 7;
-    const char *length = guard_header(request, "Content-Length"),
-               *coding = guard_header(request, "Transfer-Encoding");
+    const char *length = guard_header(request, "Content-Length"), *coding = guard_header(request, "Transfer-Encoding");
     const char *host = guard_header(request, "Host"), *origin = guard_header(request, "Origin");
     bool body = guard_body(request, &bytes);
     FUZZ_CHECK(length == NULL || coding == NULL);

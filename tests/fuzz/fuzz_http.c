@@ -1,6 +1,6 @@
-/* Raw bytes into the whole server, in one process: libmicrohttpd's parser, the guard in front, admission, routes, storage. Whatever comes,
- * the answer is nothing, or whole answers of HTTP/1.1 with a status that the contract knows and never 500; and the next connection
- * is served. */
+/* Raw bytes into the whole server, in one process: libmicrohttpd's parser, the guard in front, admission, routes,
+ * storage. Whatever comes, the answer is nothing, or whole answers of HTTP/1.1 with a status that the contract knows
+ * and never 500; and the next connection is served. */
 #include "tests/fuzz/fuzz.h"
 
 #include <arpa/inet.h>
@@ -14,10 +14,10 @@
 
 #include "api/api.h"
 #include "core/kernels/kernels.h"
-#include "server/auth.h"
-#include "server/http.h"
-#include "server/journal.h"
-#include "server/streams.h"
+#include "server/http/auth.h"
+#include "server/http/http.h"
+#include "server/process/journal.h"
+#include "server/http/streams.h"
 #include "storage/storage.h"
 
 #define FIN_AFTER_MS 1
@@ -73,10 +73,19 @@ static void start(void)
     api.methods = methods_all(&api.method_count);
     FUZZ_CHECK(api_create(&api, &served.api, &err) == STATUS_OK);
     FUZZ_CHECK(auth_init(&served.auth, served.storage, true, "", &err) == STATUS_OK);
-    struct http_options http = {.host = "127.0.0.1", .loopback = true, .allow_host = "", .threads = 1, .handlers = 2,
-                                .connections = 64, .connections_per_address = 64,
-                                .deadlines = {.idle_ms = DEADLINE_MS, .header_ms = DEADLINE_MS, .grace_ms = DEADLINE_MS, .rate = 1000},
-                                .api = served.api, .auth = &served.auth, .journal = served.journal, .streams = served.streams};
+    struct http_options http = {
+        .host = "127.0.0.1",
+        .loopback = true,
+        .allow_host = "",
+        .threads = 1,
+        .handlers = 2,
+        .connections = 64,
+        .connections_per_address = 64,
+        .deadlines = {.idle_ms = DEADLINE_MS, .header_ms = DEADLINE_MS, .grace_ms = DEADLINE_MS, .rate = 1000},
+        .api = served.api,
+        .auth = &served.auth,
+        .journal = served.journal,
+        .streams = served.streams};
     FUZZ_CHECK(http_start(&http, &served.http, &err) == STATUS_OK);
     FUZZ_CHECK(atexit(stop) == 0);
 }
@@ -95,7 +104,8 @@ static int wait_for(struct pollfd *ready, int ms)
 
 static int connect_to_it(void)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_port = htons(http_port(served.http)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in address = {
+        .sin_family = AF_INET, .sin_port = htons(http_port(served.http)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct linger at_once = {.l_onoff = 1}; /* no port waits behind a connection that is over */
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     FUZZ_CHECK(fd >= 0 && setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once) == 0);
@@ -136,8 +146,8 @@ static size_t exchange(const uint8_t *data, size_t size, char *answer, size_t ro
 
 static void check_answer(const char *answer, size_t size)
 {
-    static const int known[] = {100, 200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 406, 409, 411, 412, 413,
-                                414, 415, 416, 417, 421, 422, 429, 431, 501, 503, 505};
+    static const int known[] = {100, 200, 201, 202, 204, 206, 304, 400, 401, 403, 404, 405, 406, 409,
+                                411, 412, 413, 414, 415, 416, 417, 421, 422, 429, 431, 501, 503, 505};
     int status = 0;
     if (size == 0) {
         return;

@@ -3,15 +3,18 @@
 
 #include <string.h>
 
-#include "api/config_json.h"
-#include "api/json.h"
+#include "api/json/config_json.h"
+#include "api/json/json.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}"),
-    FUZZ_SEED("{\"kind\":\"sparling\",\"config\":{\"density_start\":0.5,\"seed\":9007199254740991,\"lstm\":true},\"threads\":2}"),
-    FUZZ_SEED("{\"kind\":\"sparling\",\"config\":{\"batch\":1e1,\"backward\":\"auto\",\"dropout\":NaN},\"priority\":-3}"),
-    FUZZ_SEED("{\"kind\":\"sparling\",\"name\":\"\\u00e4\\ud83d\\ude00\",\"from\":{\"job\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\","
-              "\"checkpoint\":\"density:5.0e-5\"},\"ranks\":1}"),
+    FUZZ_SEED("{\"kind\":\"sparling\",\"config\":{\"density_start\":0.5,\"seed\":9007199254740991,\"lstm\":true},"
+              "\"threads\":2}"),
+    FUZZ_SEED(
+        "{\"kind\":\"sparling\",\"config\":{\"batch\":1e1,\"backward\":\"auto\",\"dropout\":NaN},\"priority\":-3}"),
+    FUZZ_SEED(
+        "{\"kind\":\"sparling\",\"name\":\"\\u00e4\\ud83d\\ude00\",\"from\":{\"job\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\","
+        "\"checkpoint\":\"density:5.0e-5\"},\"ranks\":1}"),
     FUZZ_SEED("[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"),
     FUZZ_SEED("{\"a\":{\"a\":[1,2,{\"a\":null}],\"a\":1},\"b\":\"\xc3\xa4\"}"),
     FUZZ_SEED("{\"a\":11111111111115111.315}"), /* beyond 2^53, with 17 digits */
@@ -52,7 +55,8 @@ static void check_config(const struct method *method, const char *text, size_t s
         void *config;
         faults.count = faults.more = 0;
         enum status status = api_config_parse(method, presets[i], text, size, "/config", &config, &faults, &err);
-        FUZZ_CHECK((status == STATUS_OK) == (config != NULL) && status == err.code && (i < 2 || status == STATUS_NOT_FOUND));
+        FUZZ_CHECK((status == STATUS_OK) == (config != NULL) && status == err.code &&
+                   (i < 2 || status == STATUS_NOT_FOUND));
         FUZZ_CHECK(i == 2 || (status == STATUS_OK) == (faults.count == 0));
         free(config);
     }
@@ -75,7 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         char *written = api_config_write(&spec.method->config, spec.config);
         void *again;
         FUZZ_CHECK(written != NULL);
-        FUZZ_CHECK(api_config_parse(spec.method, NULL, written, strlen(written), "/config", &again, &faults, NULL) == STATUS_OK);
+        FUZZ_CHECK(api_config_parse(spec.method, NULL, written, strlen(written), "/config", &again, &faults, NULL) ==
+                   STATUS_OK);
         FUZZ_CHECK(memcmp(again, spec.config, spec.method->config.struct_bytes) == 0);
         free(again);
         free(written);

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "core/data/npy.h"
+#include "core/formats/npy.h"
 
 #define LIMIT 4096
 

@@ -1,12 +1,13 @@
 /* Pictures from clients: what is taken is finite, between 0 and 1, and no larger than allowed. Each chunk's sum is
- * set right first, as no change would come past it. Every eighth that is taken is written in eight bits and read again. */
+ * set right first, as no change would come past it. Every eighth that is taken is written in eight bits and read again.
+ */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
 #include <string.h>
 #include <zlib.h>
 
-#include "core/data/png.h"
+#include "core/draw/png.h"
 
 #define SIDE 64
 
@@ -51,7 +52,8 @@ static void check_again(const float *values, int rows, int cols)
     FUZZ_CHECK(png_encode(picture, &small, NULL) == STATUS_LIMIT);
     buf_close(&small);
     FUZZ_CHECK(png_encode(picture, &file, NULL) == STATUS_OK);
-    FUZZ_CHECK(png_decode_grey(file.data, file.size, 2 * PNG_MAX_SIDE, &again, &again_rows, &again_cols, NULL) == STATUS_OK);
+    FUZZ_CHECK(png_decode_grey(file.data, file.size, 2 * PNG_MAX_SIDE, &again, &again_rows, &again_cols, NULL) ==
+               STATUS_OK);
     FUZZ_CHECK(again_rows == rows && again_cols == cols);
     for (int i = 0; i < rows * cols; i++) {
         FUZZ_CHECK(fabsf(again[i] - (float)picture->pixels[3 * i] / 255) < 1e-6F);

@@ -3,11 +3,13 @@
 
 #include <string.h>
 
-#include "api/safetensors.h"
+#include "api/transfer/safetensors.h"
 
 #define ONE "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]}}"
-#define TWO "{\"__metadata__\":{\"k\":\"v\"},\"b\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[8,9]}," \
-            "\"a\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]},\"e\":{\"dtype\":\"F64\",\"shape\":[0,3],\"data_offsets\":[8,8]}}"
+#define TWO                                                                                                            \
+    "{\"__metadata__\":{\"k\":\"v\"},\"b\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[8,9]},"                    \
+    "\"a\":{\"dtype\":\"I64\",\"shape\":[1],\"data_offsets\":[0,8]},\"e\":{\"dtype\":\"F64\",\"shape\":[0,3],\"data_"  \
+    "offsets\":[8,8]}}"
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("\x38\0\0\0\0\0\0\0" ONE "12345678"),
@@ -32,22 +34,23 @@ static enum status read_memory(void *context, uint64_t offset, void *to, size_t 
     return STATUS_OK;
 }
 
-static void check_pack(const struct safetensors_content *content)
+static void check_snapshot(const struct safetensors_content *content)
 {
     struct buf stream;
     struct error err = {0};
-    struct pack_entry *entries = NULL;
+    struct snapshot_entry *entries = NULL;
     size_t count = 0;
     buf_init(&stream, 1u << 24);
-    FUZZ_CHECK(safetensors_to_pack(content, &stream, &err) == STATUS_OK);
+    FUZZ_CHECK(safetensors_to_snapshot(content, &stream, &err) == STATUS_OK);
     struct memory memory = {stream.data, stream.size};
-    struct pack_reader from = {&memory, stream.size, read_memory};
-    FUZZ_CHECK(pack_contents(&from, &entries, &count, &err) == STATUS_OK);
+    struct snapshot_reader from = {&memory, stream.size, read_memory};
+    FUZZ_CHECK(snapshot_contents(&from, &entries, &count, &err) == STATUS_OK);
     FUZZ_CHECK(count == content->count);
     for (size_t i = 0; i < count; i++) {
         const struct safetensors_tensor *tensor = &content->tensors[i];
         FUZZ_CHECK(strcmp(entries[i].name, tensor->name) == 0 && entries[i].bytes == tensor->end - tensor->begin);
-        FUZZ_CHECK(memcmp(stream.data + entries[i].offset, content->data + tensor->begin, (size_t)entries[i].bytes) == 0);
+        FUZZ_CHECK(memcmp(stream.data + entries[i].offset, content->data + tensor->begin, (size_t)entries[i].bytes) ==
+                   0);
     }
     free(entries);
     buf_close(&stream);
@@ -67,7 +70,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             end = content.tensors[i].end;
         }
         FUZZ_CHECK(content.data + end == data + size);
-        check_pack(&content);
+        check_snapshot(&content);
     }
     safetensors_content_close(&content);
     return 0;

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/data/collection.h"
+#include "core/data/uploads/collection.h"
 
 const struct fuzz_seed fuzz_seeds[] = {FUZZ_SEED("MOTIFPK1\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0")};
 const size_t fuzz_seed_count = sizeof fuzz_seeds / sizeof fuzz_seeds[0];

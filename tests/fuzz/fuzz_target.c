@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "api/cursor.h"
-#include "api/json.h"
-#include "api/route.h"
-#include "api/uri.h"
+#include "api/http/cursor.h"
+#include "api/json/json.h"
+#include "api/http/route.h"
+#include "api/http/uri.h"
 
 const struct fuzz_seed fuzz_seeds[] = {
     FUZZ_SEED("/v1/jobs?state=queued&kind=sparling&limit=10&cursor=AAAA"),

@@ -1,5 +1,5 @@
-/* Recordings from clients: what is taken is finite and as long as it says, comes to another rate whole or not at all, has no
- * more behind it when its ends are cut off, and is read as it was written (every eighth). */
+/* Recordings from clients: what is taken is finite and as long as it says, comes to another rate whole or not at all,
+ * has no more behind it when its ends are cut off, and is read as it was written (every eighth). */
 #include "tests/fuzz/fuzz.h"
 
 #include <math.h>
@@ -7,9 +7,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "core/data/audio_wave.h"
+#include "core/formats/audio_wave.h"
 
-#define FORMAT(kind, channels, bytes_a_frame, bits) \
+#define FORMAT(kind, channels, bytes_a_frame, bits)                                                                    \
     "fmt \x10\0\0\0" kind "\0" channels "\0\x40\x1f\0\0\x80\x3e\0\0" bytes_a_frame "\0" bits "\0"
 
 const struct fuzz_seed fuzz_seeds[] = {
@@ -47,7 +47,8 @@ static void check_ends(struct audio_wave *wave)
     count = wave->count;
     if (audio_wave_pad(wave, 0.001, NULL) == STATUS_OK) {
         int each = (wave->count - count) / 2;
-        FUZZ_CHECK(wave->count == count + 2 * each && (each == 0 || (wave->samples[0] == 0 && wave->samples[wave->count - 1] == 0)));
+        FUZZ_CHECK(wave->count == count + 2 * each &&
+                   (each == 0 || (wave->samples[0] == 0 && wave->samples[wave->count - 1] == 0)));
     }
 }
 

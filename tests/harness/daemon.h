@@ -31,8 +31,8 @@ int daemon_wait(struct daemon_process *daemon, int ms);
 /* SIGTERM and daemon_wait(). */
 int daemon_stop(struct daemon_process *daemon);
 void daemon_kill(struct daemon_process *daemon); /* SIGKILL */
-/* Removes the folder with everything in it. What still runs is ended by SIGTERM, so that what it lost shows; the test program
- * ends where that is not an end in order. The log is printed then, and when `show_log`. */
+/* Removes the folder with everything in it. What still runs is ended by SIGTERM, so that what it lost shows; the test
+ * program ends where that is not an end in order. The log is printed then, and when `show_log`. */
 void daemon_close(struct daemon_process *daemon, bool show_log);
 
 /* Runs `motifd ARGS...` to its end: exit code, and what it wrote (malloc'ed; NULL: not wanted). */

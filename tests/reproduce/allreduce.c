@@ -1,7 +1,8 @@
-/* How long MPI's all-reduce of floats takes, by size: what docs/scaling.md fits its network to. Built and run by allreduce.sh; not part of the build,
- * because nothing of the daemon links MPI.
+/* How long MPI's all-reduce of floats takes, by size: what docs/scaling.md fits its network to. Built and run by
+ * allreduce.sh; not part of the build, because nothing of the daemon links MPI.
  *
- * One line a size: bytes, shortest and median seconds. The shortest is the network's; the median also has what else the machine did. */
+ * One line a size: bytes, shortest and median seconds. The shortest is the network's; the median also has what else the
+ * machine did. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ int main(int argc, char **argv)
         }
         if (rank == 0) {
             qsort(times, (size_t)repeats, sizeof *times, compare);
-            printf("%d ranks %zu bytes shortest %.9f median %.9f\n", ranks, (size_t)count * sizeof *data, times[0], times[repeats / 2]);
+            printf("%d ranks %zu bytes shortest %.9f median %.9f\n", ranks, (size_t)count * sizeof *data, times[0],
+                   times[repeats / 2]);
             fflush(stdout);
         }
     }

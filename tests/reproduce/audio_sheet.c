@@ -1,20 +1,20 @@
-/* A sheet of AudioMNISTSequence clips from a folder of recordings: the spectrogram that the network sees, low tones at the bottom,
- * the true boxes, and above each the word and who says it.
+/* A sheet of AudioMNISTSequence clips from a folder of recordings: the spectrogram that the network sees, low tones at
+ * the bottom, the true boxes, and above each the word and who says it.
  *
  *     audio_sheet FOLDER FILE.png [--seed -2] [--first 0] [--count 4] [--seconds 15] [--min 5] [--max 10] [--mels 64]
  *                 [--scale 2] [--training]
  *
- * New speakers are heard, with --training the training speakers. --bench draws 300 clips instead and says how long a clip takes
- * of one thread's time. */
+ * New speakers are heard, with --training the training speakers. --bench draws 300 clips instead and says how long a
+ * clip takes of one thread's time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "core/data/audio_sequence.h"
-#include "core/data/audio_spectrum.h"
-#include "core/data/png.h"
+#include "core/data/audio/audio_sequence.h"
+#include "core/data/audio/audio_spectrum.h"
+#include "core/draw/png.h"
 
 enum { RATE = 8000, MARGIN = 8, CAPTION = 12 };
 
@@ -42,7 +42,10 @@ static bool flag(int argc, char **argv, const char *name)
     return false;
 }
 
-static double now(void) { return (double)clock() / CLOCKS_PER_SEC; }
+static double now(void)
+{
+    return (double)clock() / CLOCKS_PER_SEC;
+}
 
 static int bench(const struct sheet *s)
 {
@@ -56,8 +59,8 @@ static int bench(const struct sheet *s)
         drawn += between - began;
         heard += now() - between;
     }
-    printf("%d samples, %d frames: a clip %.2f ms, its spectrogram %.2f ms, %.0f clips/s\n", s->domain.samples, s->frames,
-           1e3 * drawn / CLIPS, 1e3 * heard / CLIPS, CLIPS / (drawn + heard));
+    printf("%d samples, %d frames: a clip %.2f ms, its spectrogram %.2f ms, %.0f clips/s\n", s->domain.samples,
+           s->frames, 1e3 * drawn / CLIPS, 1e3 * heard / CLIPS, CLIPS / (drawn + heard));
     return 0;
 }
 
@@ -89,13 +92,14 @@ static void draw_clip(const struct sheet *s, struct picture *picture, int row, i
     }
 }
 
-static enum status draw_sheet(const struct sheet *s, int64_t seed, int64_t first, int count, const char *path, struct error *err)
+static enum status draw_sheet(const struct sheet *s, int64_t seed, int64_t first, int count, const char *path,
+                              struct error *err)
 {
     struct picture *picture = NULL;
     struct buf png;
     int tile = CAPTION + s->mels * s->scale + 26;
-    enum status status = picture_create(count * tile + MARGIN, s->frames * s->scale + 2 * MARGIN, (struct colour){255, 255, 255},
-                                        &picture, err);
+    enum status status = picture_create(count * tile + MARGIN, s->frames * s->scale + 2 * MARGIN,
+                                        (struct colour){255, 255, 255}, &picture, err);
     if (status)
         return status;
     for (int i = 0; i < count; i++)
@@ -124,7 +128,8 @@ int main(int argc, char **argv)
     if (!status)
         status = audio_spectrum_create(RATE, s.mels, 1.5, &s.spectrum, &err);
     if (!status) {
-        s.domain = audio_sequence_paper(s.corpus, flag(argc, argv, "--training") ? AUDIO_TRAINING_SPEAKERS : AUDIO_NEW_SPEAKERS);
+        s.domain = audio_sequence_paper(s.corpus,
+                                        flag(argc, argv, "--training") ? AUDIO_TRAINING_SPEAKERS : AUDIO_NEW_SPEAKERS);
         s.domain.samples = (int)(option(argc, argv, "--seconds", 15) * RATE);
         s.domain.min_symbols = (int)option(argc, argv, "--min", 5);
         s.domain.max_symbols = (int)option(argc, argv, "--max", 10);

@@ -10,7 +10,7 @@ ROOMS = ("storage", "api", "server", "core", "trainer", "client")
 def room_of(name):
     if name.startswith("api/client/"):
         return "client"
-    if name == "api/dashboard.c":
+    if name == "api/documents/dashboard.c":
         return "api"
     return name.split("/")[0]
 

@@ -1,7 +1,7 @@
 /* Linked into what coverage.sh builds: writes the counters down where a process ends, or becomes another program,
- * without going through exit(): _exit(), exec*(), a signal that it raises itself (server/crash.c), and a signal that
- * it does not catch (motifctl at ^C). gcc has such calls of its own for fork() and exec*(), but not under -std=c11.
- * What SIGKILL ends is lost. A program that catches the signal itself is as it was. */
+ * without going through exit(): _exit(), exec*(), a signal that it raises itself (server/process/crash.c), and a signal
+ * that it does not catch (motifctl at ^C). gcc has such calls of its own for fork() and exec*(), but not under
+ * -std=c11. What SIGKILL ends is lost. A program that catches the signal itself is as it was. */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>

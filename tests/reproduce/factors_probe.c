@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/lda.h"
+#include "core/data/tables/lda.h"
 #include "core/kernels/blas.h"
 #include "core/methods/factors/nmf.h"
 #include "core/metrics/boosting.h"
@@ -71,8 +71,8 @@ static enum status factorise(const struct table *t, int latent, double penalty, 
 {
     struct nmf_setup setup = {t->columns, latent, penalty, 1e-4, 200};
     struct nmf *nmf = NULL;
-    struct pool *pool = NULL;
-    enum status status = pool_create(1, &pool, err);
+    struct thread_pool *pool = NULL;
+    enum status status = thread_pool_create(1, &pool, err);
     if (!status)
         status = nmf_create(&setup, t->features, t->order, t->rows, kernels_best(), pool, &nmf, err);
     while (!status && !nmf_finished(nmf))
@@ -80,7 +80,7 @@ static enum status factorise(const struct table *t, int latent, double penalty, 
     if (!status)
         printf("%.9f\n", nmf_objective(nmf));
     nmf_destroy(nmf);
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     return status;
 }
 
@@ -88,16 +88,16 @@ static enum status topics(const struct table *t, int count, struct error *err)
 {
     struct lda_setup setup = LDA_DEFAULT;
     struct lda lda = {0};
-    struct pool *pool = NULL;
+    struct thread_pool *pool = NULL;
     setup.topics = count;
     setup.document = setup.word = 1.0 / count;
-    enum status status = pool_create(1, &pool, err);
+    enum status status = thread_pool_create(1, &pool, err);
     if (!status)
         status = lda_fit(&setup, t->features, pool, &lda, err);
     if (!status)
         printf("%.6f\n", lda.bound);
     lda_close(&lda);
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     return status;
 }
 

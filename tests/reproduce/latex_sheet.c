@@ -13,8 +13,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/data/latex.h"
-#include "core/data/png.h"
+#include "core/data/latex/latex.h"
+#include "core/draw/png.h"
 
 static double option(int argc, char **argv, const char *name, double preset)
 {
@@ -70,8 +70,8 @@ struct sheet {
     int scale;
 };
 
-static void draw_tile(const struct sheet *sheet, int row, int col, const float *image,
-                      const struct latex_truth *truth, bool boxes)
+static void draw_tile(const struct sheet *sheet, int row, int col, const float *image, const struct latex_truth *truth,
+                      bool boxes)
 {
     const struct colour black = {0, 0, 0}, white = {255, 255, 255}, frame = {190, 190, 190};
     const struct latex *domain = sheet->domain;
@@ -109,8 +109,7 @@ int main(int argc, char **argv)
     struct picture *sheet = NULL;
     struct buf bytes;
     const struct colour ground = {255, 255, 255};
-    int scale = (int)option(argc, argv, "--scale", 1), high = domain.rows * scale + 20,
-        wide = domain.cols * scale + 12;
+    int scale = (int)option(argc, argv, "--scale", 1), high = domain.rows * scale + 20, wide = domain.cols * scale + 12;
     bool pages = flag(argc, argv, "--pages"), pairs = flag(argc, argv, "--pairs");
     int tiles = pairs ? 2 * count : count;
     float *image = malloc((size_t)domain.rows * (size_t)domain.cols * sizeof *image);

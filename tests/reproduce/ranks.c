@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tests/support/rank_course.h"
+#include "tests/support/rank_run.h"
 #include "trainer/mpi/comm_mpi.h"
 
 enum { SETTINGS = 64, CONFIG_BYTES = 1 << 16 };
@@ -82,8 +82,7 @@ static struct moment arrive(struct timed *t)
 
 static enum status leave(struct timed *t, enum call call, struct moment since, size_t bytes, enum status status)
 {
-    struct each now = {clock_of(CLOCK_THREAD_CPUTIME_ID) - since.thread, clock_of(CLOCK_MONOTONIC) - since.wall,
-                       bytes};
+    struct each now = {clock_of(CLOCK_THREAD_CPUTIME_ID) - since.thread, clock_of(CLOCK_MONOTONIC) - since.wall, bytes};
     t->moved += now.wall;
     t->called += now.thread;
     if (t->count[call] < EACH)
@@ -97,8 +96,7 @@ static enum status leave(struct timed *t, enum call call, struct moment since, s
     return status;
 }
 
-static enum status timed_gather(struct comm *comm, const void *mine, const size_t *bytes, void *all,
-                                struct error *err)
+static enum status timed_gather(struct comm *comm, const void *mine, const size_t *bytes, void *all, struct error *err)
 {
     struct timed *t = (struct timed *)comm;
     struct moment m = arrive(t);
@@ -190,10 +188,10 @@ static enum status agree(struct comm *comm, const struct rank_witness *w, bool *
     return status;
 }
 
-static enum status whole(const struct rank_course *course, struct comm *comm, struct rank_witness *w, bool *same,
+static enum status whole(const struct rank_plan *plan, struct comm *comm, struct rank_witness *w, bool *same,
                          struct error *err)
 {
-    enum status status = rank_run(course, comm, w, err);
+    enum status status = rank_run(plan, comm, w, err);
     if (!status)
         status = agree(comm, w, same, err);
     for (int i = 0; !status && comm_rank(comm) == 0 && i < w->losses; i++)
@@ -204,34 +202,34 @@ static enum status whole(const struct rank_course *course, struct comm *comm, st
 }
 
 /* Every rank also plays the one rank alone: a run is the same bits wherever it runs. */
-static enum status by_stretches(struct rank_course *course, const struct options *o, struct comm *comm,
+static enum status by_stretches(struct rank_plan *plan, const struct options *o, struct comm *comm,
                                 struct rank_witness *w, bool *same, struct error *err)
 {
     struct rank_witness *alone = malloc(sizeof *alone);
-    struct host_bytes now = {0};
+    struct run_env_bytes now = {0};
     double most = 0;
     enum status status = alone ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
     *same = true;
     for (int64_t end = o->stretch; !status && *same && end <= o->updates; end += o->stretch) {
-        struct host_bytes next = {0};
-        course->updates = end;
-        course->from = end > o->stretch ? &now : NULL;
-        course->to = &next;
-        status = rank_run(course, NULL, alone, err);
-        course->to = NULL;
+        struct run_env_bytes next = {0};
+        plan->updates = end;
+        plan->from = end > o->stretch ? &now : NULL;
+        plan->to = &next;
+        status = rank_run(plan, NULL, alone, err);
+        plan->to = NULL;
         if (!status)
-            status = rank_run(course, comm, w, err);
+            status = rank_run(plan, comm, w, err);
         if (!status)
             status = agree(comm, w, same, err);
         if (!status && comm_rank(comm) == 0)
             printf("up to update %lld: %.1e apart\n", (long long)end, rank_apart(w, alone));
         most = status ? most : fmax(most, rank_apart(w, alone));
-        host_bytes_close(&now);
+        run_env_bytes_close(&now);
         now = next;
     }
     if (!status && comm_rank(comm) == 0)
         printf("largest: %.1e\n", most);
-    host_bytes_close(&now);
+    run_env_bytes_close(&now);
     free(alone);
     return status;
 }
@@ -275,14 +273,13 @@ static void tell_calls(struct timed *t, enum call call, double steps)
 static void tell_time(struct timed *t, const struct rank_witness *w)
 {
     double steps = (double)w->updates;
-    printf(
-        "%.2f ms an update; in calls %.3f ms of thread time (%.0f bytes), %.3f ms of wall time after all had come; "
-        "waiting %.2f ms\n",
-        1e3 * w->seconds / steps, 1e3 * t->called / steps, (double)t->bytes / steps, 1e3 * t->moved / steps,
-        1e3 * t->waited / steps);
+    printf("%.2f ms an update; in calls %.3f ms of thread time (%.0f bytes), %.3f ms of wall time after all had come; "
+           "waiting %.2f ms\n",
+           1e3 * w->seconds / steps, 1e3 * t->called / steps, (double)t->bytes / steps, 1e3 * t->moved / steps,
+           1e3 * t->waited / steps);
     qsort(t->update, (size_t)t->updates, sizeof t->update[0], by_size);
-    printf("of the updates, the one with the least thread time in calls %.3f ms, the median %.3f\n",
-           1e3 * t->update[0], 1e3 * t->update[t->updates / 2]);
+    printf("of the updates, the one with the least thread time in calls %.3f ms, the median %.3f\n", 1e3 * t->update[0],
+           1e3 * t->update[t->updates / 2]);
     for (enum call call = 0; call < CALLS; call++)
         if (t->count[call] > 0)
             tell_calls(t, call, steps);
@@ -300,20 +297,19 @@ static enum status run(int argc, char **argv, struct comm *comm, bool *same, str
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no method %s", o.kind);
     if (!status)
         status = rank_configure(method, o.preset, o.set, config, err);
-    struct rank_course course = {
+    struct rank_plan plan = {
         .method = method, .config = config, .data = o.data, .threads = o.threads, .updates = o.updates};
     static struct timed timed;
-    timed =
-        (struct timed){.comm = {.table = &TIMED, .rank = comm_rank(comm), .size = comm_size(comm)}, .inner = comm};
+    timed = (struct timed){.comm = {.table = &TIMED, .rank = comm_rank(comm), .size = comm_size(comm)}, .inner = comm};
     for (enum call call = 0; !status && call < CALLS; call++) {
         timed.each[call] = calloc(EACH, sizeof *timed.each[call]);
         if (!timed.each[call])
             status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory");
     }
     if (!status && o.stretch > 0)
-        status = by_stretches(&course, &o, comm, w, same, err);
+        status = by_stretches(&plan, &o, comm, w, same, err);
     else if (!status)
-        status = whole(&course, o.time ? &timed.comm : comm, w, same, err);
+        status = whole(&plan, o.time ? &timed.comm : comm, w, same, err);
     double before = clock_of(CLOCK_PROCESS_CPUTIME_ID);
     if (!status && o.time && comm_rank(comm) == 0) {
         tell_time(&timed, w);

@@ -2,9 +2,9 @@
  *
  *     scaling [--threads N] [--seconds S] [--clock wall|processor] [--out DIR]
  *
- * Steps of `motifd bench sparling-step --preset small`, each sweep with one field changed. Prints a table and the fitted
- * exponents (least squares of the logarithms, with standard errors); with --out, draws DIR/scaling.png and writes
- * DIR/scaling.csv. */
+ * Steps of `motifd bench sparling-step --preset small`, each sweep with one field changed. Prints a table and the
+ * fitted exponents (least squares of the logarithms, with standard errors); with --out, draws DIR/scaling.png and
+ * writes DIR/scaling.csv. */
 #include <getopt.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "core/data/chart.h"
+#include "core/draw/chart.h"
 #include "core/kernels/blas.h"
 
 enum { POINTS = 8, SWEEPS = 5, VALUE_BYTES = 24 };
@@ -54,7 +54,7 @@ static double step_ms(const struct sweep *sweep, double value, const struct benc
     char text[VALUE_BYTES];
     double ms = NAN;
     struct error err = {0};
-    struct sink sink = {&ms,          ignore_key,     ignore_end,     ignore_key,  ignore_end,
+    struct sink sink = {&ms,         ignore_key,     ignore_end,     ignore_key,  ignore_end,
                         keep_median, ignore_integer, ignore_boolean, ignore_text, ignore_key};
     struct bench_options options = *common;
     struct config_setting set[] = {{sweep->field, text}, {NULL, NULL}};
@@ -117,19 +117,25 @@ static void draw(const char *folder, const struct measured *m)
     for (int i = 0, next = 0; i < SWEEPS; i++) {
         struct chart_panel *p = &panels[sweeps[i].panel];
         int colour = i == SWEEPS - 1 ? 1 : 0;
-        (void)snprintf(names[i], sizeof names[i], "%s: exponent %.2f ± %.2f", sweeps[i].name, m[i].exponent, m[i].error);
+        (void)snprintf(names[i], sizeof names[i], "%s: exponent %.2f ± %.2f", sweeps[i].name, m[i].exponent,
+                       m[i].error);
         if (p->series == NULL)
             p->series = &series[next];
-        series[next++] = (struct chart_series){.name = names[i], .mark = CHART_POINTS, .colour = colour, .x = sweeps[i].x,
-                                               .y = m[i].ms, .count = (size_t)sweeps[i].count};
-        series[next++] = (struct chart_series){.mark = CHART_DASHES, .colour = colour, .x = sweeps[i].x, .y = m[i].fit,
+        series[next++] = (struct chart_series){.name = names[i],
+                                               .mark = CHART_POINTS,
+                                               .colour = colour,
+                                               .x = sweeps[i].x,
+                                               .y = m[i].ms,
                                                .count = (size_t)sweeps[i].count};
+        series[next++] = (struct chart_series){
+            .mark = CHART_DASHES, .colour = colour, .x = sweeps[i].x, .y = m[i].fit, .count = (size_t)sweeps[i].count};
         p->series_count += 2;
         p->title = titles[sweeps[i].panel];
         p->x = CHART_LOG_AXIS(sweeps[i].label);
         p->y = CHART_LOG_AXIS("milliseconds of a step");
     }
-    struct chart chart = {.title = "Cost of a training step (small network)", .panels = panels, .panel_count = 4, .columns = 2};
+    struct chart chart = {
+        .title = "Cost of a training step (small network)", .panels = panels, .panel_count = 4, .columns = 2};
     struct buf png, csv;
     buf_init(&png, CHART_BYTES);
     buf_init(&csv, CHART_BYTES);
@@ -145,8 +151,10 @@ static void draw(const char *folder, const struct measured *m)
 
 int main(int argc, char **argv)
 {
-    static const struct option flags[] = {{"threads", required_argument, NULL, 't'}, {"seconds", required_argument, NULL, 's'},
-                                          {"clock", required_argument, NULL, 'c'},   {"out", required_argument, NULL, 'o'},
+    static const struct option flags[] = {{"threads", required_argument, NULL, 't'},
+                                          {"seconds", required_argument, NULL, 's'},
+                                          {"clock", required_argument, NULL, 'c'},
+                                          {"out", required_argument, NULL, 'o'},
                                           {NULL, 0, NULL, 0}};
     struct bench_options options = {.threads = 2, .seconds = 3};
     struct measured m[SWEEPS];

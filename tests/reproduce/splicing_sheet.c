@@ -1,5 +1,5 @@
-/* A sequence of the planted splicing domain with what is in it: its letters, the motifs that bind (a bar each, named), and under the
- * cores which of them the proteins around make a splice site.
+/* A sequence of the planted splicing domain with what is in it: its letters, the motifs that bind (a bar each, named),
+ * and under the cores which of them the proteins around make a splice site.
  *
  *     splicing_sheet FILE.png [--index 0] [--length 480] [--proteins 6] [--spacing 40] [--reach 60] */
 #include <stdbool.h>
@@ -7,12 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/png.h"
-#include "core/data/splicing_planted.h"
+#include "core/draw/png.h"
+#include "core/data/splicing/splicing_planted.h"
 
 enum { LINE = 120, ADVANCE = 8, DOWN = 84, LEFT = 14, TOP = 40, BOXES = 4096 };
 
-static const struct colour white = {255, 255, 255}, black = {20, 20, 20}, faint = {150, 150, 150}, pale = {205, 205, 205};
+static const struct colour white = {255, 255, 255}, black = {20, 20, 20}, faint = {150, 150, 150},
+                           pale = {205, 205, 205};
 
 static double option(int argc, char **argv, const char *name, double preset)
 {
@@ -22,8 +23,14 @@ static double option(int argc, char **argv, const char *name, double preset)
     return preset;
 }
 
-static int row_of(int position) { return TOP + position / LINE * DOWN; }
-static int col_of(int position) { return LEFT + position % LINE * ADVANCE; }
+static int row_of(int position)
+{
+    return TOP + position / LINE * DOWN;
+}
+static int col_of(int position)
+{
+    return LEFT + position % LINE * ADVANCE;
+}
 
 /* Letters stand at row + 24. Of two bars that overlap the second is drawn higher. */
 static void draw_motif(struct picture *sheet, const struct splicing_planted *d, const struct box *box, int level)
@@ -38,7 +45,8 @@ static void draw_motif(struct picture *sheet, const struct splicing_planted *d, 
     picture_text(sheet, row_of(from) + 6 - 12 * level, col_of(from), p->name, 1, colour);
 }
 
-static void draw_site(struct picture *sheet, const struct splicing_planted *d, const struct box *box, const uint8_t *classes)
+static void draw_site(struct picture *sheet, const struct splicing_planted *d, const struct box *box,
+                      const uint8_t *classes)
 {
     int core = box->symbol - splicing_planted_proteins(d), at = box->col + d->core_site[core];
     bool used = classes[at] != SITE_NONE;
@@ -51,7 +59,8 @@ static void draw_site(struct picture *sheet, const struct splicing_planted *d, c
 static void draw(struct picture *sheet, const struct splicing_planted *d, const uint8_t *bases, const uint8_t *classes,
                  const struct splicing_truth *truth)
 {
-    picture_text(sheet, 8, LEFT, "motifs that bind (bars), their sequence, and which cores they make a splice site", 1, black);
+    picture_text(sheet, 8, LEFT, "motifs that bind (bars), their sequence, and which cores they make a splice site", 1,
+                 black);
     for (int i = 0; i < d->length; i++) {
         char letter[2] = {splicing_letter(bases[i]), '\0'};
         picture_text(sheet, row_of(i) + 24, col_of(i) + 1, letter, 1, faint);
@@ -78,7 +87,8 @@ static int save(const struct picture *sheet, const char *path)
     struct buf bytes;
     buf_init(&bytes, 16 << 20);
     FILE *file = fopen(path, "wb");
-    int failed = file == NULL || png_encode(sheet, &bytes, NULL) || fwrite(bytes.data, 1, bytes.size, file) != bytes.size;
+    int failed =
+        file == NULL || png_encode(sheet, &bytes, NULL) || fwrite(bytes.data, 1, bytes.size, file) != bytes.size;
     if (file != NULL)
         failed |= fclose(file) != 0;
     buf_close(&bytes);
@@ -101,9 +111,10 @@ int main(int argc, char **argv)
     uint8_t *bases = malloc(2 * (size_t)d.length), *classes = bases + d.length;
     struct splicing_truth truth = {.room = BOXES, .boxes = calloc(BOXES, sizeof(struct box))};
     struct picture *sheet = NULL;
-    int failed = bases == NULL || truth.boxes == NULL ||
-                 splicing_planted_sample(&d, 1, (int64_t)option(argc, argv, "--index", 0), bases, classes, &truth, &err) ||
-                 picture_create(TOP + d.length / LINE * DOWN, 2 * LEFT + LINE * ADVANCE, white, &sheet, &err);
+    int failed =
+        bases == NULL || truth.boxes == NULL ||
+        splicing_planted_sample(&d, 1, (int64_t)option(argc, argv, "--index", 0), bases, classes, &truth, &err) ||
+        picture_create(TOP + d.length / LINE * DOWN, 2 * LEFT + LINE * ADVANCE, white, &sheet, &err);
     if (!failed) {
         truth.count = truth.count < BOXES ? truth.count : BOXES;
         draw(sheet, &d, bases, classes, &truth);

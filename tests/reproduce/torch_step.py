@@ -7,7 +7,7 @@ The network is g (1x1 convolution, two residual units, 1x1 convolution, affine b
 threshold for each channel) and h (embedding with max-pool, row BiLSTM, sine positions, transformer encoder and
 decoder, linear), from stock layers, dropout 0. Everything is computed in double precision from values that float
 holds exactly, so that a test may hold both builds of the core against it. The file is a pack stream
-(core/base/pack.h) with, for each array under the name the core gives it, value.NAME, grad.NAME and (post) after.NAME,
+(core/base/snapshot.h) with, for each array under the name the core gives it, value.NAME, grad.NAME and (post) after.NAME,
 and input.*, result.*.
 """
 import math

@@ -4,9 +4,10 @@
  *           [--resume N] [--evaluate SEED] [--follow METRIC]
  *
  * One line a validation, the result at the end, artifacts into DIR. Ends with 1 when the run fails. With --resume the
- * run is saved, destroyed and loaded anew after every N steps, and says so. With --evaluate the result follows on another
- * set of samples (-1: the validation's). With --follow every value of a metric is a line, and the run is measured on the
- * validation's set at each of its checkpoints besides (checkpoint_every). The last lines are hashes of what was trained. */
+ * run is saved, destroyed and loaded anew after every N steps, and says so. With --evaluate the result follows on
+ * another set of samples (-1: the validation's). With --follow every value of a metric is a line, and the run is
+ * measured on the validation's set at each of its checkpoints besides (checkpoint_every). The last lines are hashes of
+ * what was trained. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 #include "core/kernels/blas.h"
 #include "core/kernels/kernels.h"
-#include "tests/support/run_host.h"
+#include "tests/support/run_env.h"
 
 struct options {
     const char *kind, *preset, *kernels, *data, *out, *follow;
@@ -43,9 +44,15 @@ static void on_metric(void *context, const char *name, int64_t step, double valu
     const struct {
         const char *name;
         double *at;
-    } kept[] = {{"loss", &w->loss}, {"fpe", &w->fpe}, {"fne", &w->fne}, {"ce", &w->ce},
-                {"validation_loss", &w->validation_loss}, {"accuracy", &w->accuracy},
-                {"density", &w->density},   {"achieved_density", &w->achieved},       {"gradient_norm", &w->norm},
+    } kept[] = {{"loss", &w->loss},
+                {"fpe", &w->fpe},
+                {"fne", &w->fne},
+                {"ce", &w->ce},
+                {"validation_loss", &w->validation_loss},
+                {"accuracy", &w->accuracy},
+                {"density", &w->density},
+                {"achieved_density", &w->achieved},
+                {"gradient_norm", &w->norm},
                 {"samples_per_second", &w->speed}};
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         if (strcmp(name, kept[i].name) == 0)
@@ -92,7 +99,10 @@ static void put_begin(void *context, const char *key)
     printf("\n");
     ++*(int *)context;
 }
-static void put_end(void *context) { --*(int *)context; }
+static void put_end(void *context)
+{
+    --*(int *)context;
+}
 static void put_number(void *context, const char *key, double value)
 {
     put(context, key);
@@ -113,7 +123,10 @@ static void put_text(void *context, const char *key, const char *value)
     put(context, key);
     printf("%s\n", value);
 }
-static void put_null(void *context, const char *key) { put_text(context, key, "null"); }
+static void put_null(void *context, const char *key)
+{
+    put_text(context, key, "null");
+}
 
 /* ---- the run ------------------------------------------------------------------------------------ */
 
@@ -165,38 +178,40 @@ static enum status configure(const struct method *method, const char *preset, in
 }
 
 /* A run made anew from what the one before had saved. */
-static enum status resume(const struct method *method, const void *config, struct run_host *host, double began,
+static enum status resume(const struct method *method, const void *config, struct run_env *host, double began,
                           struct method_run **run, struct error *err)
 {
-    struct host_bytes bytes = {0};
+    struct run_env_bytes bytes = {0};
     struct method_progress at;
-    enum status status = host_save(method, *run, &bytes, err);
+    enum status status = run_env_save(method, *run, &bytes, err);
     if (!status) {
         method->destroy(*run);
         *run = NULL;
         status = method->create(config, &host->env, run, err);
     }
     if (!status) {
-        struct pack_reader reader = host_reader(&bytes);
+        struct snapshot_reader reader = run_env_reader(&bytes);
         status = method->load(*run, &reader, err);
     }
     if (!status) {
         method->progress(*run, &at);
-        printf("%7.1f s %8lld samples  resumed from %.1f MB\n", now() - began, (long long)at.samples, (double)bytes.count / 1e6);
+        printf("%7.1f s %8lld samples  resumed from %.1f MB\n", now() - began, (long long)at.samples,
+               (double)bytes.count / 1e6);
         fflush(stdout);
     }
-    host_bytes_close(&bytes);
+    run_env_bytes_close(&bytes);
     return status;
 }
 
 /* What the run holds, measured on another set by a run of its own. */
-static enum status measure(const struct method *method, const void *config, struct run_host *host, struct method_run *trained,
-                           const struct method_evaluation *what, struct method_run **run, struct error *err)
+static enum status measure(const struct method *method, const void *config, struct run_env *host,
+                           struct method_run *trained, const struct method_evaluation *what, struct method_run **run,
+                           struct error *err)
 {
-    struct host_bytes bytes = {0};
-    enum method_wish wish = METHOD_CONTINUE;
-    enum status status = host_save(method, trained, &bytes, err);
-    struct pack_reader reader = host_reader(&bytes);
+    struct run_env_bytes bytes = {0};
+    enum method_request wish = METHOD_CONTINUE;
+    enum status status = run_env_save(method, trained, &bytes, err);
+    struct snapshot_reader reader = run_env_reader(&bytes);
     if (!status)
         status = method->create(config, &host->env, run, err);
     if (!status)
@@ -204,12 +219,12 @@ static enum status measure(const struct method *method, const void *config, stru
     if (!status)
         status = method->begin_evaluation(*run, what, err);
     while (!status && wish != METHOD_DONE)
-        status = host_step(host, method, *run, &wish, err);
-    host_bytes_close(&bytes);
+        status = run_env_step(host, method, *run, &wish, err);
+    run_env_bytes_close(&bytes);
     return status;
 }
 
-static enum status evaluate(const struct method *method, const void *config, struct run_host *host,
+static enum status evaluate(const struct method *method, const void *config, struct run_env *host,
                             struct method_run *trained, int64_t seed, const struct sink *sink, struct error *err)
 {
     struct method_run *run = NULL;
@@ -223,7 +238,7 @@ static enum status evaluate(const struct method *method, const void *config, str
 }
 
 /* Its metrics are printed as they come. */
-static enum status follow(const struct method *method, const void *config, struct run_host *host,
+static enum status follow(const struct method *method, const void *config, struct run_env *host,
                           struct method_run *trained, struct error *err)
 {
     struct method_run *run = NULL;
@@ -236,12 +251,12 @@ static enum status follow(const struct method *method, const void *config, struc
 /* Of two runs that are the same, both are. */
 static enum status print_hashes(const struct method *method, struct method_run *run, struct error *err)
 {
-    struct host_bytes bytes = {0};
+    struct run_env_bytes bytes = {0};
     char hex[65];
     unsigned char all[HASH_BYTES];
-    enum status status = host_save(method, run, &bytes, err);
+    enum status status = run_env_save(method, run, &bytes, err);
     if (!status)
-        status = host_weights_hash(&bytes, hex, err);
+        status = run_env_weights_hash(&bytes, hex, err);
     if (!status) {
         struct hash hash;
         hash_init(&hash);
@@ -252,28 +267,29 @@ static enum status print_hashes(const struct method *method, struct method_run *
             printf("%02x", all[i]);
         printf("\n");
     }
-    host_bytes_close(&bytes);
+    run_env_bytes_close(&bytes);
     return status;
 }
 
-static enum status drive(const struct method *method, const void *config, struct run_host *host,
+static enum status drive(const struct method *method, const void *config, struct run_env *host,
                          const struct options *options, struct error *err)
 {
     struct method_run *run = NULL;
     struct method_estimate estimate;
-    enum method_wish wish = METHOD_CONTINUE;
+    enum method_request wish = METHOD_CONTINUE;
     double began = now();
     int depth = 0;
     const struct sink sink = {&depth,     put_begin,   put_end,     put_begin, put_end,
                               put_number, put_integer, put_boolean, put_text,  put_null};
     enum status status = method->estimate(config, &estimate, err);
     if (!status)
-        printf("%lld parameters, %.1f MFLOP a sample, about %.0f MB, kernels %s, BLAS %s\n", (long long)estimate.parameters,
-               estimate.flops_per_sample / 1e6, (double)estimate.memory_bytes / 1e6, host->env.kernels->name, blas_core());
+        printf("%lld parameters, %.1f MFLOP a sample, about %.0f MB, kernels %s, BLAS %s\n",
+               (long long)estimate.parameters, estimate.flops_per_sample / 1e6, (double)estimate.memory_bytes / 1e6,
+               host->env.kernels->name, blas_core());
     if (!status)
         status = method->create(config, &host->env, &run, err);
     for (long step = 1; !status && wish != METHOD_DONE; step++) {
-        status = host_step(host, method, run, &wish, err);
+        status = run_env_step(host, method, run, &wish, err);
         if (!status && options->resume > 0 && step % options->resume == 0 && wish != METHOD_DONE)
             status = resume(method, config, host, began, &run, err);
         if (!status && options->follow && wish == METHOD_CHECKPOINT)
@@ -303,7 +319,7 @@ int main(int argc, char **argv)
 {
     struct options options = {.kind = "sparling", .threads = 2, .data = "motifd-data"};
     struct error err = {0};
-    struct run_host host;
+    struct run_env host;
     for (int i = 1; i < argc; i++) {
         if (i + 1 >= argc)
             return usage();
@@ -342,14 +358,14 @@ int main(int argc, char **argv)
         free(config);
         return complain(&err);
     }
-    status = host_open(&host, options.threads, options.kernels, &err);
+    status = run_env_open(&host, options.threads, options.kernels, &err);
     host.env.data = options.data;
     host.watcher = &watch;
     host.metric = on_metric;
     host.artifact = on_artifact;
     if (!status)
         status = drive(method, config, &host, &options, &err);
-    host_close(&host);
+    run_env_close(&host);
     free(config);
     return status ? complain(&err) : 0;
 }

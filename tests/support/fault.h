@@ -7,8 +7,9 @@
  *         assert_int_equal(status, STATUS_NO_MEMORY);
  *     }
  *
- * A test that uses it names `faults` in tests/unit/meson.build. Counted are allocations of the program's own objects in all of its
- * threads, and after fault_libraries() those of cJSON and SQLite; calls from within other shared libraries (libpng, libc) are not. */
+ * A test that uses it names `faults` in tests/unit/meson.build. Counted are allocations of the program's own objects in
+ * all of its threads, and after fault_libraries() those of cJSON and SQLite; calls from within other shared libraries
+ * (libpng, libc) are not. */
 #ifndef MOTIF_TESTS_SUPPORT_FAULT_H
 #define MOTIF_TESTS_SUPPORT_FAULT_H
 
@@ -19,7 +20,8 @@
 void fault_after(int count);
 /* The same, and all that follow fail as well. */
 void fault_from(int count);
-/* Only allocations of the thread that calls the above count: what a store does meanwhile has nothing to do with a call. */
+/* Only allocations of the thread that calls the above count: what a store does meanwhile has nothing to do with a call.
+ */
 void fault_spare_others(bool spare);
 /* Whether one has failed since; switches the fault off. */
 bool fault_happened(void);

@@ -47,12 +47,12 @@ static bool fails(const char *call)
 }
 
 /* CALL(result, name, failed value, parameters, arguments) */
-#define CALL(type, call, bad, parameters, arguments)                                                                 \
-    type __real_##call parameters;                                                                                   \
-    type __wrap_##call parameters;                                                                                   \
-    type __wrap_##call parameters                                                                                    \
-    {                                                                                                                \
-        return fails(#call) ? (bad) : __real_##call arguments;                                                       \
+#define CALL(type, call, bad, parameters, arguments)                                                                   \
+    type __real_##call parameters;                                                                                     \
+    type __wrap_##call parameters;                                                                                     \
+    type __wrap_##call parameters                                                                                      \
+    {                                                                                                                  \
+        return fails(#call) ? (bad) : __real_##call arguments;                                                         \
     }
 
 CALL(DIR *, opendir, NULL, (const char *path), (path))

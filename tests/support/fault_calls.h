@@ -1,6 +1,7 @@
 /* Makes the n-th call that a test program's own objects make of the system fail: opening, reading, syncing, moving,
- * making folders, locking, asking for facts, starting threads, making locks. What only tidies up (close, unlink, rmdir) is left alone. Calls from
- * within shared libraries are not counted. A test that uses it names `call_faults` in tests/unit/meson.build. */
+ * making folders, locking, asking for facts, starting threads, making locks. What only tidies up (close, unlink, rmdir)
+ * is left alone. Calls from within shared libraries are not counted. A test that uses it names `call_faults` in
+ * tests/unit/meson.build. */
 #ifndef MOTIF_TESTS_SUPPORT_FAULT_CALLS_H
 #define MOTIF_TESTS_SUPPORT_FAULT_CALLS_H
 

@@ -14,9 +14,9 @@ struct fault_count {
     int left;
     bool forever, happened;
 };
-#define FAULT_COUNT                                                                                                  \
-    {                                                                                                                \
-        .lock = PTHREAD_MUTEX_INITIALIZER                                                                            \
+#define FAULT_COUNT                                                                                                    \
+    {                                                                                                                  \
+        .lock = PTHREAD_MUTEX_INITIALIZER                                                                              \
     }
 
 static inline void fault_count_arm(struct fault_count *c, int left, bool forever)

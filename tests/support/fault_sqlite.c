@@ -70,13 +70,13 @@ static void look(sqlite3_stmt *stmt)
 }
 
 /* CALL(name, parameters, arguments): what gives a code. */
-#define CALL(call, parameters, arguments)                                                                            \
-    int __real_##call parameters;                                                                                    \
-    int __wrap_##call parameters;                                                                                    \
-    int __wrap_##call parameters                                                                                     \
-    {                                                                                                                \
-        int code;                                                                                                    \
-        return fails(&code) ? code : __real_##call arguments;                                                        \
+#define CALL(call, parameters, arguments)                                                                              \
+    int __real_##call parameters;                                                                                      \
+    int __wrap_##call parameters;                                                                                      \
+    int __wrap_##call parameters                                                                                       \
+    {                                                                                                                  \
+        int code;                                                                                                      \
+        return fails(&code) ? code : __real_##call arguments;                                                          \
     }
 
 CALL(sqlite3_prepare_v3,

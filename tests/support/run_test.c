@@ -16,7 +16,7 @@ void run_test_configure(const struct method *method, void *config, const struct 
     assert_ok(config_apply(&method->config, config, settings, err));
 }
 
-struct method_run *run_test_start(const struct method *method, struct run_host *host, const void *config)
+struct method_run *run_test_start(const struct method *method, struct run_env *host, const void *config)
 {
     struct method_run *run = NULL;
     assert_ok(method->create(config, &host->env, &run, err));
@@ -24,14 +24,14 @@ struct method_run *run_test_start(const struct method *method, struct run_host *
 }
 
 int run_test_through(const struct run_test *test, const struct config_setting *settings, int threads, int every,
-                     void *context, struct host_witness *same)
+                     void *context, struct run_env_witness *same)
 {
     int steps;
     void *config = malloc(test->method->config.struct_bytes);
-    const struct host_course course = {test->method, config, test->data, threads, every, test->look, context};
+    const struct run_env_plan plan = {test->method, config, test->data, threads, every, test->look, context};
     assert_non_null(config);
     run_test_configure(test->method, config, settings);
-    assert_ok(host_run(&course, same, &steps, err));
+    assert_ok(run_env_run(&plan, same, &steps, err));
     free(config);
     return steps;
 }
@@ -42,7 +42,7 @@ void run_test_bits(const struct run_test *test, const struct config_setting *con
     static const int others[][2] = {{3, 0}, {2, 1}, {1, 7}}; /* threads; steps between pauses */
     const struct run_test blind = {test->method, test->data, NULL};
     for (size_t i = 0; i < count; i++) {
-        struct host_witness one, other;
+        struct run_env_witness one, other;
         run_test_through(&blind, settings[i], 1, 0, NULL, &one);
         assert_true(one.metrics > 0 && one.artifacts >= least_artifacts);
         for (size_t j = 0; j < sizeof others / sizeof others[0]; j++) {

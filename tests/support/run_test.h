@@ -3,7 +3,7 @@
 #define MOTIF_TESTS_SUPPORT_RUN_TEST_H
 
 #include "tests/support/assert_ok.h"
-#include "tests/support/run_host.h"
+#include "tests/support/run_env.h"
 
 struct run_test {
     const struct method *method;
@@ -13,12 +13,12 @@ struct run_test {
 
 /* The defaults with `settings` over them. config: of the method's structure. */
 void run_test_configure(const struct method *method, void *config, const struct config_setting *settings);
-struct method_run *run_test_start(const struct method *method, struct run_host *host, const void *config);
+struct method_run *run_test_start(const struct method *method, struct run_env *host, const void *config);
 
 /* A whole run, looked at; with `every`, saved, destroyed, made anew and loaded after so many steps. How many it had.
  */
 int run_test_through(const struct run_test *test, const struct config_setting *settings, int threads, int every,
-                     void *context, struct host_witness *same);
+                     void *context, struct run_env_witness *same);
 
 /* The same weights, state, metrics and artifacts with any number of threads and across pauses anywhere. */
 void run_test_bits(const struct run_test *test, const struct config_setting *const *settings, size_t count,

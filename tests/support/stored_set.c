@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "core/data/collection.h"
+#include "core/data/uploads/collection.h"
 
 static enum status put(void *context, const void *bytes, size_t count, struct error *err)
 {
@@ -24,7 +24,7 @@ enum status stored_set(const char *folder, const char *format, const char *text,
         return status;
     snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
     FILE *file = mkdir(folder, 0700) == 0 ? fopen(path, "wb") : NULL;
-    status = file ? collection_write(&c, &(struct pack_writer){file, put}, err)
+    status = file ? collection_write(&c, &(struct snapshot_writer){file, put}, err)
                   : error_set(err, STATUS_IO, NULL, "no folder %s", folder);
     if (file && fclose(file) && !status)
         status = error_set(err, STATUS_IO, NULL, "not written");

@@ -4,7 +4,7 @@
 
 #include "core/base/error.h"
 
-/* Makes the folder and writes what `text`, a file of the format (core/data/collection.h), holds into it. */
+/* Makes the folder and writes what `text`, a file of the format (core/data/uploads/collection.h), holds into it. */
 enum status stored_set(const char *folder, const char *format, const char *text, struct error *err);
 
 #endif

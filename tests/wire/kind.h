@@ -30,8 +30,7 @@ static inline void assert_kind(const char *kind, int presets)
     assert_int_equal(reply.status, 200);
     const cJSON *all = cJSON_GetObjectItemCaseSensitive(reply.json, "presets"), *preset;
     assert_true(cJSON_GetArraySize(all) >= presets);
-    cJSON_ArrayForEach(preset, all)
-    {
+    cJSON_ArrayForEach (preset, all) {
         snprintf(body, sizeof body, "{\"kind\":\"%s\",\"preset\":\"%s\"}", kind, json_text(preset, "name"));
         post(served.url, "/v1/jobs?dry_run=1", body, &dry);
         assert_int_equal(dry.status, 200);

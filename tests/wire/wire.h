@@ -26,10 +26,10 @@
 #define PATIENCE (240 * SLOWED) /* seconds until something that must happen is given up */
 
 /* A whole SPARLING run in well under a second of one core. */
-#define TINY                                                                                                         \
-    "\"image_size\":32,\"classes\":3,\"min_symbols\":1,\"max_symbols\":2,\"shift\":1,\"margin\":8,\"min_radius\":5," \
-    "\"width\":16,\"motifs\":3,\"units\":1,\"channels\":16,\"layers\":1,\"heads\":2,\"feed_forward\":32,"            \
-    "\"batch\":4,\"validation_every\":40,\"validation_samples\":8,\"checkpoint_every\":20,\"test_samples\":8,"       \
+#define TINY                                                                                                           \
+    "\"image_size\":32,\"classes\":3,\"min_symbols\":1,\"max_symbols\":2,\"shift\":1,\"margin\":8,\"min_radius\":5,"   \
+    "\"width\":16,\"motifs\":3,\"units\":1,\"channels\":16,\"layers\":1,\"heads\":2,\"feed_forward\":32,"              \
+    "\"batch\":4,\"validation_every\":40,\"validation_samples\":8,\"checkpoint_every\":20,\"test_samples\":8,"         \
     "\"motif_samples\":8,\"stage_samples\":4,\"curriculum\":0,\"density_start\":0.01"
 
 /* Submits a job that must be taken. */

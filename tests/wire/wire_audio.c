@@ -6,17 +6,19 @@
 static struct daemon_process served;
 static char job[JOB_ID];
 
-#define CONFIG                                                                                                           \
-    "\"audio_seconds\":3,\"audio_min_symbols\":1,\"audio_max_symbols\":2,\"width\":8,\"units\":1,\"channels\":16,"       \
-    "\"layers\":1,\"heads\":2,\"feed_forward\":32,\"batch\":4,\"validation_every\":20,\"validation_samples\":8,"         \
-    "\"checkpoint_every\":20,\"test_samples\":8,\"motif_samples\":8,\"stage_samples\":0,\"curriculum\":0,"               \
+#define CONFIG                                                                                                         \
+    "\"audio_seconds\":3,\"audio_min_symbols\":1,\"audio_max_symbols\":2,\"width\":8,\"units\":1,\"channels\":16,"     \
+    "\"layers\":1,\"heads\":2,\"feed_forward\":32,\"batch\":4,\"validation_every\":20,\"validation_samples\":8,"       \
+    "\"checkpoint_every\":20,\"test_samples\":8,\"motif_samples\":8,\"stage_samples\":0,\"curriculum\":0,"             \
     "\"total_samples\":40,\"density_start\":0.05,\"density_final\":0.02"
 
 static void submit_audio(const char *dataset, int status, struct reply *reply)
 {
     char body[1024];
     (void)snprintf(body, sizeof body,
-                   "{\"kind\":\"sparling\",\"preset\":\"audio-sequence\",\"config\":{\"audio_dataset\":\"%s\"," CONFIG "}}", dataset);
+                   "{\"kind\":\"sparling\",\"preset\":\"audio-sequence\",\"config\":{\"audio_dataset\":\"%s\"," CONFIG
+                   "}}",
+                   dataset);
     post(served.url, "/v1/jobs", body, reply);
     if (reply->status != status) {
         print_error("%d %s\n", reply->status, reply->body != NULL ? reply->body : "");
@@ -32,7 +34,8 @@ static int setup(void **state)
     (void)snprintf(data, sizeof data, "%s/data", served.folder);
     (void)snprintf(set, sizeof set, "%s/digits", data);
     if (mkdir(data, 0700) != 0 ||
-        motifd_run((const char *const[]){"dataset", "audio", "--out", set, "--voices", "3", "--takes", "1", NULL}, NULL, NULL) != 0 ||
+        motifd_run((const char *const[]){"dataset", "audio", "--out", set, "--voices", "3", "--takes", "1", NULL}, NULL,
+                   NULL) != 0 ||
         !daemon_start(&served, (const char *const[]){"--data", data, NULL}, NULL)) {
         return -1;
     }
@@ -71,7 +74,8 @@ static void samples_have_truth_and_picture(void **state)
     struct reply reply;
     char path[256];
     job_path(path, job, "/motifs");
-    ask(&(struct call){.method = "POST", .path = path, .body = "{\"inputs\":[{\"sample\":{\"seed\":5}}]}"}, 200, &reply);
+    ask(&(struct call){.method = "POST", .path = path, .body = "{\"inputs\":[{\"sample\":{\"seed\":5}}]}"}, 200,
+        &reply);
     const cJSON *truth = cJSON_GetObjectItemCaseSensitive(first_answer(&reply), "truth");
     int words = cJSON_GetArraySize(truth);
     assert_in_range(words, 1, 2);
@@ -169,10 +173,8 @@ static void the_attestation_names_the_data(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_have_truth_and_picture),
-        cmocka_unit_test(recordings_are_heard),
-        cmocka_unit_test(voices_of_training_are_measured_apart),
-        cmocka_unit_test(data_sets_are_names),
+        cmocka_unit_test(samples_have_truth_and_picture),        cmocka_unit_test(recordings_are_heard),
+        cmocka_unit_test(voices_of_training_are_measured_apart), cmocka_unit_test(data_sets_are_names),
         cmocka_unit_test(the_attestation_names_the_data),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,4 +1,5 @@
-/* A daemon that dies of a signal of its own leaves a report, dies of that signal, and its jobs go on with the next start. */
+/* A daemon that dies of a signal of its own leaves a report, dies of that signal, and its jobs go on with the next
+ * start. */
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -42,7 +43,8 @@ static void a_signal_is_reported(void **state)
         daemon_signal(&served, cases[i].number);
         assert_int_equal(daemon_wait(&served, 20000), 128 + cases[i].number);
         char *report = read_file(path), *log = read_file(served.log);
-        (void)snprintf(expected, sizeof expected, "motifd ended by %s sent by process %d\n", cases[i].name, (int)getpid());
+        (void)snprintf(expected, sizeof expected, "motifd ended by %s sent by process %d\n", cases[i].name,
+                       (int)getpid());
         assert_says(report, expected);
         assert_says(report, "build: 0.");
         assert_says(report, "stack:\n  0x");
@@ -79,6 +81,7 @@ static void a_good_end_leaves_none(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_signal_is_reported), cmocka_unit_test(a_good_end_leaves_none)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_signal_is_reported),
+                                       cmocka_unit_test(a_good_end_leaves_none)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

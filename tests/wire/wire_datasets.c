@@ -1,5 +1,5 @@
-/* Data sets over the wire: uploads that are taken, refused by row and member, broken off and resumed, killed; what is listed and shown;
- * what may not be deleted. */
+/* Data sets over the wire: uploads that are taken, refused by row and member, broken off and resumed, killed; what is
+ * listed and shown; what may not be deleted. */
 #include "tests/wire/wire.h"
 
 #include <dirent.h>
@@ -119,8 +119,8 @@ static void what_is_wrong_is_named(void **state)
         {"/v1/datasets/bad?sha256=12", "text/csv", "a\n1\n", 400, "sha256"},
         {"/v1/datasets/bad?offset=3", "text/csv", "a\n1\n", 400, "offset"},
         {"/v1/datasets/-bad", "text/csv", "a\n1\n", 400, "name"},
-        {"/v1/datasets/bad?sha256=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "text/csv", "a\n1\n", 422,
-         "is not the SHA-256"},
+        {"/v1/datasets/bad?sha256=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "text/csv",
+         "a\n1\n", 422, "is not the SHA-256"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct reply reply;
@@ -140,7 +140,8 @@ static void too_much_is_refused(void **state)
     struct reply reply;
     strcpy(body, "a\n");
     while (strlen(body) < 60000)
-        strcat(body, "1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n");
+        strcat(body,
+               "1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n1\n");
     put("/v1/datasets/large", "text/csv", body, &reply); /* 30000 numbers: more than the quota */
     assert_problem(&reply, 413);
     assert_non_null(strstr(reply.body, "of 40000 bytes"));
@@ -162,7 +163,9 @@ static void what_a_job_uses_stays(void **state)
     assert_int_equal(reply.status, 201);
     reply_close(&reply);
     post(served.url, "/v1/jobs",
-         "{\"kind\":\"factors\",\"config\":{\"data\":\"cells\",\"source\":\"table\",\"folds\":2,\"latent\":2,\"epochs\":100000}}", &reply);
+         "{\"kind\":\"factors\",\"config\":{\"data\":\"cells\",\"source\":\"table\",\"folds\":2,\"latent\":2,"
+         "\"epochs\":100000}}",
+         &reply);
     assert_int_equal(reply.status, 201);
     memcpy(id, json_text(reply.json, "id"), JOB_ID);
     reply_close(&reply);
@@ -177,7 +180,8 @@ static void what_a_job_uses_stays(void **state)
     call("DELETE", "/v1/datasets/table", &reply);
     assert_int_equal(reply.status, 204);
     reply_close(&reply);
-    post(served.url, "/v1/jobs", "{\"kind\":\"sparling\",\"preset\":\"dataset\",\"config\":{\"dataset_name\":\"table\"}}", &reply);
+    post(served.url, "/v1/jobs",
+         "{\"kind\":\"sparling\",\"preset\":\"dataset\",\"config\":{\"dataset_name\":\"table\"}}", &reply);
     assert_problem(&reply, 422);
     assert_non_null(strstr(reply.body, "/config/dataset_name"));
     reply_close(&reply);
@@ -188,8 +192,10 @@ static int begin_upload(const char *path, size_t length, const char *first)
 {
     char head[512];
     int fd = raw_connect(served.port);
-    int bytes = snprintf(head, sizeof head, "PUT %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/csv\r\nContent-Length: %zu\r\n\r\n%s",
-                         path, length, first);
+    int bytes =
+        snprintf(head, sizeof head,
+                 "PUT %s HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: text/csv\r\nContent-Length: %zu\r\n\r\n%s", path,
+                 length, first);
     assert_true(fd >= 0 && raw_send(fd, head, (size_t)bytes));
     return fd;
 }
@@ -268,8 +274,10 @@ static void a_kill_leaves_nothing_half(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_is_taken_and_shown), cmocka_unit_test(what_is_wrong_is_named),
-        cmocka_unit_test(too_much_is_refused),        cmocka_unit_test(what_a_job_uses_stays),
+        cmocka_unit_test(a_table_is_taken_and_shown),
+        cmocka_unit_test(what_is_wrong_is_named),
+        cmocka_unit_test(too_much_is_refused),
+        cmocka_unit_test(what_a_job_uses_stays),
         cmocka_unit_test(an_upload_goes_on_where_it_broke_off),
         cmocka_unit_test(a_kill_leaves_nothing_half),
     };

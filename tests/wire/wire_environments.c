@@ -29,8 +29,8 @@ static void an_experiment_leaves_a_picture_and_answers(void **state)
 static void a_pause_changes_nothing(void **state)
 {
     static const char *const names[] = {"mse", NULL};
-    assert_pause_changes_nothing(
-        "{\"kind\":\"environments\",\"config\":{\"updates\":1500,\"checkpoint_every\":50000}}", names);
+    assert_pause_changes_nothing("{\"kind\":\"environments\",\"config\":{\"updates\":1500,\"checkpoint_every\":50000}}",
+                                 names);
 }
 
 int main(void)

@@ -99,8 +99,7 @@ static void query_parameters(void **state)
 static bool names(const cJSON *errors, const char *pointer)
 {
     const cJSON *error;
-    cJSON_ArrayForEach(error, errors)
-    {
+    cJSON_ArrayForEach (error, errors) {
         if (strcmp(json_text(error, "pointer"), pointer) == 0) {
             return json_text(error, "detail")[0] != '\0';
         }

@@ -10,14 +10,12 @@ static void the_kind_shows_itself(void **state)
 
 static void an_experiment_leaves_a_picture_and_answers(void **state)
 {
-    static const char *const names[] = {"mse",  "dci",     "columns_used", "support_f1",
-                                        "seed", "samples", "seconds",      NULL};
+    static const char *const names[] = {"mse", "dci", "columns_used", "support_f1", "seed", "samples", "seconds", NULL};
     char id[JOB_ID];
-    submit(
-        served.url,
-        "{\"kind\":\"factors\",\"config\":{\"experiment\":\"rho\",\"models\":\"vae,sparse-vae\",\"rhos\":\"0,0.5\","
-        "\"datasets\":2,\"rows\":200,\"epochs\":5,\"restarts\":2}}",
-        id);
+    submit(served.url,
+           "{\"kind\":\"factors\",\"config\":{\"experiment\":\"rho\",\"models\":\"vae,sparse-vae\",\"rhos\":\"0,0.5\","
+           "\"datasets\":2,\"rows\":200,\"epochs\":5,\"restarts\":2}}",
+           id);
     await_state(served.url, id, "succeeded");
     assert_result(id, names, 8, 4);
     assert_begins(id, "/artifacts/rho.png", "\x89PNG");

@@ -133,8 +133,7 @@ static void waiting_jobs(void **state)
     assert_string_equal(now, "queued");
     job_path(path, second, "");
     call_server(served.url,
-                &(struct call){.method = "PATCH", .path = path, .body = "{\"priority\":5,\"name\":\"soon\"}"},
-                &reply);
+                &(struct call){.method = "PATCH", .path = path, .body = "{\"priority\":5,\"name\":\"soon\"}"}, &reply);
     assert_int_equal(reply.status, 200);
     assert_string_equal(json_text(reply.json, "name"), "soon");
     reply_close(&reply);

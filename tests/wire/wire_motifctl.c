@@ -122,10 +122,10 @@ static cJSON *document(void)
     return json;
 }
 
-#define TINY_FLAGS                                                                                                      \
-    "--preset digitcircle-quick --set image_size=32 --set classes=3 --set min_symbols=1 --set max_symbols=2 "           \
-    "--set shift=1 --set margin=8 --set min_radius=5 --set width=16 --set motifs=3 --set units=1 --set channels=16 "    \
-    "--set layers=1 --set heads=2 --set feed_forward=32 --set batch=4 --set validation_every=40 "                       \
+#define TINY_FLAGS                                                                                                     \
+    "--preset digitcircle-quick --set image_size=32 --set classes=3 --set min_symbols=1 --set max_symbols=2 "          \
+    "--set shift=1 --set margin=8 --set min_radius=5 --set width=16 --set motifs=3 --set units=1 --set channels=16 "   \
+    "--set layers=1 --set heads=2 --set feed_forward=32 --set batch=4 --set validation_every=40 "                      \
     "--set validation_samples=8 --set checkpoint_every=20"
 
 static int setup(void **state)
@@ -148,7 +148,8 @@ static int teardown(void **state)
 
 static void submitting_and_watching(void **state)
 {
-    ctl("submit " TINY_FLAGS " --set test_samples=8 --set motif_samples=8 --set total_samples=40 --name second --watch");
+    ctl("submit " TINY_FLAGS
+        " --set test_samples=8 --set motif_samples=8 --set total_samples=40 --name second --watch");
     expect(0);
     shows("submitted second as ");
     shows("second ");

@@ -10,10 +10,15 @@ static int setup(void **state)
     if (serve(state) != 0) {
         return -1;
     }
-    submit(served.url, "{\"kind\":\"pathways\",\"config\":{\"filters\":2,\"filter_length\":32,\"length\":128,\"depth\":2,\"deep_filters\":2,"
-           "\"deep_length\":8,\"deep_nonzeros\":2,\"nonzeros\":\"1,2,4\",\"trials\":40}}", pathways_job);
-    submit(served.url, "{\"kind\":\"pathways\",\"config\":{\"dictionary\":\"dirac-hadamard\",\"filter_length\":16,\"length\":1,"
-           "\"nonzeros\":\"1,2\",\"trials\":8}}", hadamard_job);
+    submit(served.url,
+           "{\"kind\":\"pathways\",\"config\":{\"filters\":2,\"filter_length\":32,\"length\":128,\"depth\":2,\"deep_"
+           "filters\":2,"
+           "\"deep_length\":8,\"deep_nonzeros\":2,\"nonzeros\":\"1,2,4\",\"trials\":40}}",
+           pathways_job);
+    submit(served.url,
+           "{\"kind\":\"pathways\",\"config\":{\"dictionary\":\"dirac-hadamard\",\"filter_length\":16,\"length\":1,"
+           "\"nonzeros\":\"1,2\",\"trials\":8}}",
+           hadamard_job);
     submit_tiny(served.url, 40, "", sparling_job);
     await_state(served.url, pathways_job, "succeeded");
     await_state(served.url, hadamard_job, "succeeded");
@@ -41,7 +46,8 @@ static void a_signal_in_given_filters(void **state)
 {
     struct reply reply;
     recover("{\"model\":{\"layers\":[{\"name\":\"pair\",\"filters\":[[1,1,1,1],[1,-1,1,-1]]}]},"
-            "\"signal\":[0,0,0,3,3,3,3,0,0,0,0,0,0,0,0,0],\"nonzeros\":[1]}", 200, &reply);
+            "\"signal\":[0,0,0,3,3,3,3,0,0,0,0,0,0,0,0,0],\"nonzeros\":[1]}",
+            200, &reply);
     assert_string_equal(json_text(reply.json, "guarantee"), "uniform");
     assert_string_equal(json_text(reply.json, "basis"), "fit");
     assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply.json, "recovered")));
@@ -54,13 +60,16 @@ static void a_signal_in_given_filters(void **state)
     reply_close(&reply);
     /* the same with noise that no bound allows */
     recover("{\"model\":{\"layers\":[{\"filters\":[[1,1,1,1],[1,-1,1,-1]]}]},"
-            "\"signal\":[0,0,0,3,3,3,3,0,0,0,0,0,0,0,0,0],\"nonzeros\":[1],\"config\":{\"noise\":4}}", 200, &reply);
+            "\"signal\":[0,0,0,3,3,3,3,0,0,0,0,0,0,0,0,0],\"nonzeros\":[1],\"config\":{\"noise\":4}}",
+            200, &reply);
     assert_string_equal(json_text(reply.json, "guarantee"), "none");
     assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply.json, "recovered")));
     reply_close(&reply);
     /* two dimensions, a threshold instead of a number */
-    recover("{\"model\":{\"layers\":[{\"filters\":[[[[1,0],[0,1]]]]}]},\"signal\":[[0,0,0,0],[0,2,0,0],[0,0,2,0],[0,0,0,0]],"
-            "\"config\":{\"decoder\":\"hard\",\"threshold\":0.8}}", 200, &reply);
+    recover("{\"model\":{\"layers\":[{\"filters\":[[[[1,0],[0,1]]]]}]},\"signal\":[[0,0,0,0],[0,2,0,0],[0,0,2,0],[0,0,"
+            "0,0]],"
+            "\"config\":{\"decoder\":\"hard\",\"threshold\":0.8}}",
+            200, &reply);
     spike = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(layer_of(&reply, 0), "support"), 0);
     assert_int_equal(cJSON_GetArraySize(spike), 4);
     assert_int_equal(cJSON_GetArrayItem(spike, 0)->valueint, 1);
@@ -72,7 +81,8 @@ static void a_code_in_two_layers(void **state)
 {
     struct reply reply;
     recover("{\"model\":{\"layers\":[{\"filters\":[[1,1,-1,1,0,0],[1,0,0,0,-1,1]]},{\"filters\":[[[1,0,0],[0,0,0]]]}]},"
-            "\"code\":[[3,0,1]],\"length\":24,\"config\":{\"signs\":\"random\",\"seed\":5}}", 200, &reply);
+            "\"code\":[[3,0,1]],\"length\":24,\"config\":{\"signs\":\"random\",\"seed\":5}}",
+            200, &reply);
     assert_string_equal(json_text(reply.json, "basis"), "code");
     assert_true(cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(reply.json, "recovered")));
     assert_int_equal(json_number(layer_of(&reply, 0), "nonzeros"), 1);
@@ -91,14 +101,17 @@ static void models_of_jobs(void **state)
     assert_string_equal(json_text(layer_of(&reply, 1), "name"), "layer.2");
     assert_int_equal(json_number(layer_of(&reply, 1), "nonzeros"), 2);
     reply_close(&reply);
-    (void)snprintf(body, sizeof body, "{\"job\":\"%s\",\"layers\":[\"layer.1\"],\"code\":[[5,0,1]],\"length\":200}", pathways_job);
+    (void)snprintf(body, sizeof body, "{\"job\":\"%s\",\"layers\":[\"layer.1\"],\"code\":[[5,0,1]],\"length\":200}",
+                   pathways_job);
     recover(body, 200, &reply);
     assert_int_equal(cJSON_GetArraySize(cJSON_GetObjectItemCaseSensitive(reply.json, "layers")), 1);
     reply_close(&reply);
 
-    size_t used = (size_t)snprintf(body, sizeof body, "{\"job\":\"%s\",\"config\":{\"decoder\":\"relu\"},\"signal\":[", sparling_job);
+    size_t used = (size_t)snprintf(body, sizeof body, "{\"job\":\"%s\",\"config\":{\"decoder\":\"relu\"},\"signal\":[",
+                                   sparling_job);
     for (int i = 0; i < 16; i++) {
-        used += (size_t)snprintf(body + used, sizeof body - used, "%s[0,0,0,%d,1,0,0,0,1,%d,0,0]", i > 0 ? "," : "", i % 2, i % 3 == 0);
+        used += (size_t)snprintf(body + used, sizeof body - used, "%s[0,0,0,%d,1,0,0,0,1,%d,0,0]", i > 0 ? "," : "",
+                                 i % 2, i % 3 == 0);
     }
     (void)snprintf(body + used, sizeof body - used, "]}");
     recover(body, 200, &reply);
@@ -126,7 +139,8 @@ static void models_of_jobs(void **state)
 
 static void a_job_tells_its_curve(void **state)
 {
-    static const char *const point[] = {"stripe", "recovered", "trials", "uniform_bound", "probabilistic_bound", "instance_bound"};
+    static const char *const point[] = {"stripe",        "recovered",           "trials",
+                                        "uniform_bound", "probabilistic_bound", "instance_bound"};
     struct reply reply;
     char path[256];
     job_path(path, pathways_job, "");
@@ -155,9 +169,12 @@ static void what_is_wrong_is_named(void **state)
         {"{\"model\":3,\"signal\":[1]}", "/model"},
         {"{\"model\":{\"layers\":[{}]},\"signal\":[1]}", "/model/layers/0"},
         {"{\"model\":{\"layers\":[{\"filters\":[1]}]},\"signal\":[1,2],\"nonzeros\":[1]}", "/model/layers/0/filters"},
-        {"{\"model\":{\"layers\":[{\"filters\":[[1],[1,2]]}]},\"signal\":[1,2],\"nonzeros\":[1]}", "/model/layers/0/filters"},
-        {"{\"model\":{\"layers\":[{\"filters\":[[0,0]]}]},\"signal\":[1,2],\"nonzeros\":[1]}", "/model/layers/0/filters"},
-        {"{\"model\":{\"layers\":[{\"filters\":[[1,2]]},{\"filters\":[[[1],[2]]]}]},\"signal\":[1,2],\"nonzeros\":[1,1]}",
+        {"{\"model\":{\"layers\":[{\"filters\":[[1],[1,2]]}]},\"signal\":[1,2],\"nonzeros\":[1]}",
+         "/model/layers/0/filters"},
+        {"{\"model\":{\"layers\":[{\"filters\":[[0,0]]}]},\"signal\":[1,2],\"nonzeros\":[1]}",
+         "/model/layers/0/filters"},
+        {"{\"model\":{\"layers\":[{\"filters\":[[1,2]]},{\"filters\":[[[1],[2]]]}]},\"signal\":[1,2],\"nonzeros\":[1,1]"
+         "}",
          "/model/layers/1/filters"},
         {"{" ONE ",\"signal\":[1,2],\"nonzeros\":[1]}", "/model/layers/0/filters"},
         {"{" ONE ",\"signal\":[0,0,0],\"nonzeros\":[1]}", "/signal"},
@@ -196,7 +213,8 @@ static void what_is_wrong_is_named(void **state)
     (void)snprintf(body, sizeof body, "{\"job\":\"%s\",\"checkpoint\":999,\"signal\":[1]}", sparling_job);
     recover(body, 422, &reply);
     reply_close(&reply);
-    (void)snprintf(body, sizeof body, "{\"job\":\"%s\",\"layers\":[\"h.embed\"],\"signal\":[1],\"nonzeros\":[1]}", sparling_job);
+    (void)snprintf(body, sizeof body, "{\"job\":\"%s\",\"layers\":[\"h.embed\"],\"signal\":[1],\"nonzeros\":[1]}",
+                   sparling_job);
     recover(body, 422, &reply);
     reply_close(&reply);
     (void)snprintf(body, sizeof body, "{\"job\":\"%s\",\"signal\":[1],\"nonzeros\":[1]}", hadamard_job);
@@ -222,8 +240,10 @@ static void what_is_wrong_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_signal_in_given_filters), cmocka_unit_test(a_code_in_two_layers),
-        cmocka_unit_test(models_of_jobs),            cmocka_unit_test(a_job_tells_its_curve),
+        cmocka_unit_test(a_signal_in_given_filters),
+        cmocka_unit_test(a_code_in_two_layers),
+        cmocka_unit_test(models_of_jobs),
+        cmocka_unit_test(a_job_tells_its_curve),
         cmocka_unit_test(what_is_wrong_is_named),
     };
     return cmocka_run_group_tests(tests, setup, stop_serving);

@@ -124,8 +124,7 @@ static void lists_in_pages(void **state)
         get(served.url, path, &reply);
         assert_int_equal(reply.status, 200);
         const cJSON *job;
-        cJSON_ArrayForEach(job, member(reply.json, "jobs"))
-        {
+        cJSON_ArrayForEach (job, member(reply.json, "jobs")) {
             assert_string_equal(json_text(job, "state"), "succeeded");
             memcpy(seen[count++], json_text(job, "id"), JOB_ID);
         }
@@ -188,8 +187,7 @@ static void metrics(void **state)
     const cJSON *series = member(reply.json, "series"), *accuracy = member(series, "accuracy"), *point;
     double last = -1;
     assert_true(cJSON_GetArraySize(accuracy) >= 9); /* every 40 of 400 samples */
-    cJSON_ArrayForEach(point, accuracy)
-    {
+    cJSON_ArrayForEach (point, accuracy) {
         assert_int_equal(cJSON_GetArraySize(point), 2);
         assert_true(cJSON_GetArrayItem(point, 0)->valuedouble > last);
         last = cJSON_GetArrayItem(point, 0)->valuedouble;
@@ -202,8 +200,8 @@ static void metrics(void **state)
     accuracy = member(series, "accuracy");
     assert_in_range(cJSON_GetArraySize(accuracy), 1, 3);
     assert_true(cJSON_GetArrayItem(cJSON_GetArrayItem(accuracy, 0), 0)->valuedouble > 200);
-    assert_int_equal(
-        cJSON_GetArrayItem(cJSON_GetArrayItem(accuracy, cJSON_GetArraySize(accuracy) - 1), 0)->valuedouble, last);
+    assert_int_equal(cJSON_GetArrayItem(cJSON_GetArrayItem(accuracy, cJSON_GetArraySize(accuracy) - 1), 0)->valuedouble,
+                     last);
     reply_close(&reply);
 }
 
@@ -233,8 +231,7 @@ static void checkpoints(void **state)
     cJSON *head = cJSON_ParseWithLength(reply.body + 8, (size_t)head_bytes);
     const cJSON *tensor;
     double end = 0;
-    cJSON_ArrayForEach(tensor, head)
-    {
+    cJSON_ArrayForEach (tensor, head) {
         if (strcmp(tensor->string, "__metadata__") != 0) {
             const cJSON *offsets = member(tensor, "data_offsets");
             assert_true(cJSON_GetArrayItem(offsets, 0)->valuedouble == end); /* no holes */
@@ -285,8 +282,8 @@ static void queries(void **state)
     for (int row = 0; row < 32; row++) {
         size += snprintf(array + size, sizeof array - (size_t)size, "%s[", row > 0 ? "," : "");
         for (int column = 0; column < 32; column++) {
-            size += snprintf(array + size, sizeof array - (size_t)size, "%s%d", column > 0 ? "," : "",
-                             (row ^ column) & 1);
+            size +=
+                snprintf(array + size, sizeof array - (size_t)size, "%s%d", column > 0 ? "," : "", (row ^ column) & 1);
         }
         size += snprintf(array + size, sizeof array - (size_t)size, "]");
     }
@@ -370,8 +367,7 @@ static void artifacts(void **state)
     assert_int_equal(reply.status, 200);
     const cJSON *list = member(reply.json, "artifacts"), *item;
     assert_true(cJSON_GetArraySize(list) > 0);
-    cJSON_ArrayForEach(item, list)
-    {
+    cJSON_ArrayForEach (item, list) {
         (void)snprintf(path, sizeof path, "/v1/jobs/%s/artifacts/%s", done_job, json_text(item, "name"));
         get(served.url, path, &file);
         assert_int_equal(file.status, 200);
@@ -433,8 +429,7 @@ static void openapi_is_true(void **state)
     assert_int_equal(strncmp(json_text(document.json, "openapi"), "3.1", 3), 0);
     const cJSON *entry, *operation;
     int operations = 0;
-    cJSON_ArrayForEach(entry, member(document.json, "paths"))
-    {
+    cJSON_ArrayForEach (entry, member(document.json, "paths")) {
         const char *brace = strchr(entry->string, '{');
         (void)snprintf(path, sizeof path, "%.*s%s%s",
                        (int)(brace != NULL ? brace - entry->string : (long)strlen(entry->string)), entry->string,
@@ -444,10 +439,12 @@ static void openapi_is_true(void **state)
                        brace == NULL ? "" : strchr(brace, '}') + 1);
         char *again = strchr(path, '{');
         if (again != NULL) { /* {seq}, {channel}, {name} */
-            (void)snprintf(again, 64, "%s", strncmp(again, "{seq}", 5) == 0 ? "latest" : strncmp(again, "{channel}", 9) == 0 ? "0" : "summary.json");
+            (void)snprintf(again, 64, "%s",
+                           strncmp(again, "{seq}", 5) == 0       ? "latest"
+                           : strncmp(again, "{channel}", 9) == 0 ? "0"
+                                                                 : "summary.json");
         }
-        cJSON_ArrayForEach(operation, entry)
-        {
+        cJSON_ArrayForEach (operation, entry) {
             if (strcmp(operation->string, "parameters") == 0) {
                 continue;
             }
@@ -466,7 +463,8 @@ static void openapi_is_true(void **state)
                             strstr(path, "/datasets/") != NULL || strstr(path, "/uploads/") != NULL ||
                             strstr(path, "/assets/") != NULL;
             bool of_trainers = strstr(path, "/run/") != NULL; /* they take another token */
-            assert_true(reply.status == 200 || (reply.status == 404 && may_lack) || (reply.status == 401 && of_trainers));
+            assert_true(reply.status == 200 || (reply.status == 404 && may_lack) ||
+                        (reply.status == 401 && of_trainers));
             ask("HEAD", path, NULL, NULL, &head);
             assert_int_equal(head.status, reply.status);
             assert_int_equal(head.body_bytes, 0);

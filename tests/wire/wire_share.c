@@ -1,11 +1,13 @@
-/* What one token may have of what all share: threads of its running jobs, room for what its jobs keep, room for its data sets. */
+/* What one token may have of what all share: threads of its running jobs, room for what its jobs keep, room for its
+ * data sets. */
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/wire/wire.h"
 
-#define SMALL(more)                                                                                                                                \
-    "{\"kind\":\"pathways\",\"config\":{\"dictionary\":\"dirac-hadamard\",\"filter_length\":16,\"length\":1,\"nonzeros\":\"1,2\",\"trials\":8}" more "}"
+#define SMALL(more)                                                                                                    \
+    "{\"kind\":\"pathways\",\"config\":{\"dictionary\":\"dirac-hadamard\",\"filter_length\":16,\"length\":1,"          \
+    "\"nonzeros\":\"1,2\",\"trials\":8}" more "}"
 #define LONG(more) "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"" more "}"
 
 static struct daemon_process served;
@@ -35,16 +37,19 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     char command[256];
-    int code = served.pid > 0 ? daemon_stop(&served) : 0; /* a good end: what it lost or did not count shows only then */
+    int code =
+        served.pid > 0 ? daemon_stop(&served) : 0; /* a good end: what it lost or did not count shows only then */
     daemon_close(&served, code != 0);
     (void)snprintf(command, sizeof command, "rm -rf '%s'", root);
     return code != 0 ? code : system(command);
 }
 
-static void ask(const char *who, const char *method, const char *path, const char *type, const char *body, struct reply *reply)
+static void ask(const char *who, const char *method, const char *path, const char *type, const char *body,
+                struct reply *reply)
 {
     const char *headers[] = {who, NULL};
-    call_server(served.url, &(struct call){.method = method, .path = path, .type = type, .body = body, .headers = headers}, reply);
+    call_server(served.url,
+                &(struct call){.method = method, .path = path, .type = type, .body = body, .headers = headers}, reply);
 }
 
 static void expect(const char *who, const char *method, const char *path, const char *body, int status)
@@ -124,7 +129,8 @@ static void threads_of_one_token_are_shared_by_its_jobs(void **state)
 
 static void too_small_a_share_of_threads_is_refused_at_the_start(void **state)
 {
-    static const char *const args[] = {"serve", "--listen", "127.0.0.1:0", "--threads-per-job", "4", "--threads-per-token", "3", "--db", NULL, NULL};
+    static const char *const args[] = {
+        "serve", "--listen", "127.0.0.1:0", "--threads-per-job", "4", "--threads-per-token", "3", "--db", NULL, NULL};
     const char *run[sizeof args / sizeof args[0]];
     char *said = NULL;
     memcpy(run, args, sizeof args);

@@ -12,10 +12,9 @@ static void the_kind_shows_itself(void **state)
 
 static void an_experiment_leaves_pictures_and_answers(void **state)
 {
-    static const char *const names[] = {
-        "loss",    "analytic_loss", "linear_loss", "bayes_bound", "a",       "b",
-        "sigma",   "diagonal_mean", "diagonal_sd", "bias_mean",   "bias_sd", "lyapunov",
-        "dropped", "seed",          "samples",     "seconds",     NULL};
+    static const char *const names[] = {"loss",    "analytic_loss", "linear_loss", "bayes_bound", "a",       "b",
+                                        "sigma",   "diagonal_mean", "diagonal_sd", "bias_mean",   "bias_sd", "lyapunov",
+                                        "dropped", "seed",          "samples",     "seconds",     NULL};
     char id[JOB_ID], path[256];
     struct reply reply;
     submit(served.url,

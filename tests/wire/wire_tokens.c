@@ -157,7 +157,8 @@ static void while_it_runs(void **state)
     assert_true(S_ISSOCK(facts.st_mode));
     assert_int_equal(facts.st_mode & 0777, 0600);
 
-    const char *const create[] = {"token", "create", "--name", "late", "--scope", "admin", "--days", "3", "--db", other.db, NULL};
+    const char *const create[] = {"token",  "create", "--name", "late",   "--scope", "admin",
+                                  "--days", "3",      "--db",   other.db, NULL};
     assert_int_equal(motifd_run(create, &out, NULL), 0);
     (void)snprintf(secret, sizeof secret, "%.*s", (int)strcspn(out, "\n"), out);
     assert_int_equal(strncmp(secret, "motif_", 6), 0);
@@ -193,7 +194,16 @@ static void while_it_runs(void **state)
     static const struct {
         const char *bytes;
         size_t count;
-    } odd[] = {{"", 0}, {"list", 4}, {"list", 5}, {"forge\0a\0read\0", 14}, {"create\0a\0god\0" "3", 15}, {"create\0a\0read\0" "x", 16},
+    } odd[] = {{"", 0},
+               {"list", 4},
+               {"list", 5},
+               {"forge\0a\0read\0", 14},
+               {"create\0a\0god\0"
+                "3",
+                15},
+               {"create\0a\0read\0"
+                "x",
+                16},
                {"a\0b\0c\0d\0e\0f\0g\0h\0i", 18}};
     static char large[5000];
     struct sockaddr_un at = {.sun_family = AF_UNIX};
@@ -217,7 +227,8 @@ static void while_it_runs(void **state)
     }
     assert_listed(other.db, "late", secret);
 
-    /* A daemon that was killed leaves its socket; nobody answers there, so the database is opened, and the next daemon takes its place. */
+    /* A daemon that was killed leaves its socket; nobody answers there, so the database is opened, and the next daemon
+     * takes its place. */
     daemon_kill(&other);
     (void)daemon_wait(&other, 10000);
     assert_int_equal(lstat(path, &facts), 0);

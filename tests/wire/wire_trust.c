@@ -30,8 +30,9 @@ static const cJSON *change_at(const struct reply *reply, int index)
 
 /* ---- the audit ------------------------------------------------------------------------------------------ */
 
-static const char job_body[] = "{\"kind\":\"pathways\",\"config\":{\"dictionary\":\"dirac-hadamard\",\"filter_length\":16,"
-                               "\"length\":1,\"nonzeros\":\"1,2\",\"trials\":8}}";
+static const char job_body[] =
+    "{\"kind\":\"pathways\",\"config\":{\"dictionary\":\"dirac-hadamard\",\"filter_length\":16,"
+    "\"length\":1,\"nonzeros\":\"1,2\",\"trials\":8}}";
 
 static const char long_body[] = "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\"}";
 
@@ -258,7 +259,8 @@ static void put_in_place(const char *from, const char *to)
     assert_int_equal(system(command), 0);
 }
 
-/* A renewed certificate comes with SIGHUP; one that does not go with its key leaves what there was; jobs do not notice. */
+/* A renewed certificate comes with SIGHUP; one that does not go with its key leaves what there was; jobs do not notice.
+ */
 static void tls_certificate_is_renewed(void **state)
 {
     struct daemon_process *served = *state;
@@ -373,8 +375,15 @@ static void a_backup_while_it_works(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        FRESH(changes_are_written_down),  FRESH(tokens_are_named_and_have_their_share), FRESH(who_asks_too_often_waits),
-        FRESH(a_job_that_cannot_fit_is_refused), FRESH(tls_alone),                 FRESH(tls_half_given_is_refused), FRESH(tls_certificate_is_renewed), FRESH(hangup_without_tls_drains), FRESH(a_backup_while_it_works),
+        FRESH(changes_are_written_down),
+        FRESH(tokens_are_named_and_have_their_share),
+        FRESH(who_asks_too_often_waits),
+        FRESH(a_job_that_cannot_fit_is_refused),
+        FRESH(tls_alone),
+        FRESH(tls_half_given_is_refused),
+        FRESH(tls_certificate_is_renewed),
+        FRESH(hangup_without_tls_drains),
+        FRESH(a_backup_while_it_works),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

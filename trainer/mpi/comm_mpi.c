@@ -156,8 +156,8 @@ static int give(struct mpi_comm *c, struct sum *s)
     for (int r = 0; r < ranks; r++)
         from[r] = r == c->comm.rank ? sum : s->parts + (size_t)place_of(&c->comm, r) * (size_t)own.count * width;
     comm_add(sum, from, ranks, (size_t)own.count, s->type);
-    return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, s->values, s->counts + 2 * ranks,
-                           s->places + 2 * ranks, kind_of(s->type), c->all, &s->request);
+    return MPI_Iallgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, s->values, s->counts + 2 * ranks, s->places + 2 * ranks,
+                           kind_of(s->type), c->all, &s->request);
 }
 
 /* Collectives are to be begun in the same order by all ranks: the second half of the sums in the order of the first,

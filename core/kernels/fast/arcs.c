@@ -21,8 +21,8 @@ INLINE void forward_rows(const int rows, const struct arc_call *c, int first)
     FOR_VECTORS(i, part, c->width)
     {
         vf bias = LOAD(c->bias + i), p0 = LOAD(c->p[0] + i), p1 = LOAD(c->p[1] + i);
-        UNROLL for (int r = 0; r < rows; r++)
-            sum[r] = v_fma(LOAD(v[r] + i), v_relu(arc_value(bias, p0, p1, &row[r])), sum[r]);
+        UNROLL for (int r = 0; r < rows; r++) sum[r] =
+            v_fma(LOAD(v[r] + i), v_relu(arc_value(bias, p0, p1, &row[r])), sum[r]);
     }
     UNROLL for (int r = 0; r < rows; r++) c->values[first + r] = v_sum(sum[r]);
 }

@@ -22,7 +22,10 @@ enum {
     PAIRED = V_TILE(V_WIDE ? 14 : 0)  /* of two; 0: never paired */
 };
 
-INLINE ptrdiff_t tap_step(int dilation) { return (dilation > 1 ? dilation : 1) * L; }
+INLINE ptrdiff_t tap_step(int dilation)
+{
+    return (dilation > 1 ? dilation : 1) * L;
+}
 
 /* One tile. `n` pixels, `groups` registers of output channels across `groups / PV` blocks; constants
  * after inlining. `in`, `out`, `add` stand at the tile's first pixel. */
@@ -30,19 +33,22 @@ INLINE void tile(const int n, const int groups, const struct conv_call *c, const
                  ptrdiff_t weight_block, const float *bias, const float *add, float *out)
 {
     vf acc[32];
-    UNROLL for (int p = 0; p < n; p++) {
+    UNROLL for (int p = 0; p < n; p++)
+    {
         UNROLL for (int g = 0; g < groups; g++) acc[p * groups + g] = bias ? v_load(bias + g * V) : v_zero();
     }
     for (int ib = 0; ib < c->in_blocks; ib++) {
         for (int ky = 0; ky < c->kernel_h; ky++) {
             const ptrdiff_t step = tap_step(c->dilation);
-            const float *row = in + ib * c->in.block + (ky - (c->kernel_h >> 1)) * c->in.row - (c->kernel_w >> 1) * step;
+            const float *row =
+                in + ib * c->in.block + (ky - (c->kernel_h >> 1)) * c->in.row - (c->kernel_w >> 1) * step;
             for (int kx = 0; kx < c->kernel_w; kx++, weights += TILE, row += step) {
                 for (int i = 0; i < L; i++) {
                     vf w[4];
                     UNROLL for (int g = 0; g < groups; g++) w[g] =
                         v_load(weights + i * L + (g / PV) * weight_block + (g % PV) * V);
-                    UNROLL for (int p = 0; p < n; p++) {
+                    UNROLL for (int p = 0; p < n; p++)
+                    {
                         vf x = v_all(row[p * L + i]);
                         UNROLL for (int g = 0; g < groups; g++) acc[p * groups + g] =
                             v_fma(x, w[g], acc[p * groups + g]);
@@ -51,8 +57,10 @@ INLINE void tile(const int n, const int groups, const struct conv_call *c, const
             }
         }
     }
-    UNROLL for (int p = 0; p < n; p++) {
-        UNROLL for (int g = 0; g < groups; g++) {
+    UNROLL for (int p = 0; p < n; p++)
+    {
+        UNROLL for (int g = 0; g < groups; g++)
+        {
             vf v = acc[p * groups + g];
             if (add)
                 v = v_add(v, v_load(add + p * L + (g / PV) * c->add.block + (g % PV) * V));
@@ -110,8 +118,8 @@ static void narrow_tile(int n, const struct conv_call *c, const float *in, const
 }
 
 #if V_WIDE
-static void paired_tile(int n, const struct conv_call *c, const float *in, const float *weights,
-                        ptrdiff_t weight_block, const float *bias, const float *add, float *out)
+static void paired_tile(int n, const struct conv_call *c, const float *in, const float *weights, ptrdiff_t weight_block,
+                        const float *bias, const float *add, float *out)
 {
     switch (n) {
         PAIRED_TILE(1)
@@ -195,9 +203,11 @@ INLINE void gradient_tile(const int taps, const int inputs, const struct conv_gr
         for (int q = 0; q < c->width + taps - 1; q++, x += L) {
             UNROLL for (int s = taps * PV - 1; s >= PV; s--) slide[s] = slide[s - PV];
             UNROLL for (int s = 0; s < PV; s++) slide[s] = q < c->width ? v_load(d + q * L + s * V) : v_zero();
-            UNROLL for (int i = 0; i < inputs; i++) {
+            UNROLL for (int i = 0; i < inputs; i++)
+            {
                 vf value = v_all(x[i]);
-                UNROLL for (int s = 0; s < taps * PV; s++) {
+                UNROLL for (int s = 0; s < taps * PV; s++)
+                {
                     int a = (s / PV * inputs + i) * PV + s % PV;
                     acc[a] = v_fma(value, slide[s], acc[a]);
                 }

@@ -10,10 +10,22 @@ enum { B = V / 2 }; /* blocks in a register: 4 B = 2 V elements */
 
 #if V_WIDE
 typedef __m512i vl;
-INLINE vl l_all(uint32_t x) { return _mm512_set1_epi64((int64_t)(uint64_t)x); }
-INLINE vl l_product(vl a, vl b) { return _mm512_mul_epu32(a, b); }
-INLINE vl l_high(vl a) { return _mm512_srli_epi64(a, 32); }
-INLINE vl l_xor3(vl a, vl b, vl c) { return _mm512_ternarylogic_epi64(a, b, c, 0x96); }
+INLINE vl l_all(uint32_t x)
+{
+    return _mm512_set1_epi64((int64_t)(uint64_t)x);
+}
+INLINE vl l_product(vl a, vl b)
+{
+    return _mm512_mul_epu32(a, b);
+}
+INLINE vl l_high(vl a)
+{
+    return _mm512_srli_epi64(a, 32);
+}
+INLINE vl l_xor3(vl a, vl b, vl c)
+{
+    return _mm512_ternarylogic_epi64(a, b, c, 0x96);
+}
 INLINE vl l_count(uint64_t from)
 {
     return _mm512_add_epi64(_mm512_set1_epi64((int64_t)from), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
@@ -26,11 +38,26 @@ INLINE unsigned l_kept(vl word, uint32_t bound)
 }
 #else
 typedef __m256i vl;
-INLINE vl l_all(uint32_t x) { return _mm256_set1_epi64x((int64_t)(uint64_t)x); }
-INLINE vl l_product(vl a, vl b) { return _mm256_mul_epu32(a, b); }
-INLINE vl l_high(vl a) { return _mm256_srli_epi64(a, 32); }
-INLINE vl l_xor(vl a, vl b) { return _mm256_xor_si256(a, b); }
-INLINE vl l_xor3(vl a, vl b, vl c) { return l_xor(l_xor(a, b), c); }
+INLINE vl l_all(uint32_t x)
+{
+    return _mm256_set1_epi64x((int64_t)(uint64_t)x);
+}
+INLINE vl l_product(vl a, vl b)
+{
+    return _mm256_mul_epu32(a, b);
+}
+INLINE vl l_high(vl a)
+{
+    return _mm256_srli_epi64(a, 32);
+}
+INLINE vl l_xor(vl a, vl b)
+{
+    return _mm256_xor_si256(a, b);
+}
+INLINE vl l_xor3(vl a, vl b, vl c)
+{
+    return l_xor(l_xor(a, b), c);
+}
 INLINE vl l_count(uint64_t from)
 {
     return _mm256_add_epi64(_mm256_set1_epi64x((int64_t)from), _mm256_setr_epi64x(0, 1, 2, 3));
@@ -69,9 +96,9 @@ INLINE void kept_bits(const struct philox *stream, uint64_t first, uint32_t boun
         k0 += 0x9E3779B9u;
         k1 += 0xBB67AE85u;
     }
-    UNROLL for (int s = 0; s < SIDE; s++)
-        bits[s] = _pdep_u32(l_kept(c0[s], bound), 0x11111111u) | _pdep_u32(l_kept(c1[s], bound), 0x22222222u) |
-                  _pdep_u32(l_kept(c2[s], bound), 0x44444444u) | _pdep_u32(l_kept(c3[s], bound), 0x88888888u);
+    UNROLL for (int s = 0; s < SIDE; s++) bits[s] =
+        _pdep_u32(l_kept(c0[s], bound), 0x11111111u) | _pdep_u32(l_kept(c1[s], bound), 0x22222222u) |
+        _pdep_u32(l_kept(c2[s], bound), 0x44444444u) | _pdep_u32(l_kept(c3[s], bound), 0x88888888u);
 }
 
 static void copy(const struct dropout_call *c)

@@ -23,7 +23,7 @@ void FAST(kth_block)(const struct kth_set *set, int block, int64_t k, real *out,
 real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch);
 void FAST(collect_above)(const struct above_call *call);
 
-void FAST(pool_forward)(const struct pool_call *call);
+void FAST(max_pool_forward)(const struct max_pool_call *call);
 void FAST(embed_pool_forward)(const struct embed_call *call);
 void FAST(embed_pool_backward)(const struct embed_call *call);
 
@@ -77,8 +77,8 @@ void fast_row_moments(int blocks, int width, const float *row, ptrdiff_t block, 
 #define fast_row_sums FAST(row_sums)
 void fast_row_sums(int rows, int width, const float *at, ptrdiff_t row, float *sums);
 
-/* 3x3 convolutions with fewer products (winograd.c, tiles of 2x2): forward for at most WINOGRAD_BLOCKS blocks on either side, the
- * gradient of the weights (without bias) for any number. */
+/* 3x3 convolutions with fewer products (winograd.c, tiles of 2x2): forward for at most WINOGRAD_BLOCKS blocks on either
+ * side, the gradient of the weights (without bias) for any number. */
 enum { WINOGRAD_BLOCKS = CONV_NORM_BLOCKS };
 #define fast_winograd_forward FAST(winograd_forward)
 void fast_winograd_forward(const struct conv_call *call);

@@ -6,14 +6,20 @@
 
 enum { DEEP = 1 };
 
-INLINE vf lanes_across(const float *from, int part) { return part == V ? v_load(from) : v_load_part(from, part); }
+INLINE vf lanes_across(const float *from, int part)
+{
+    return part == V ? v_load(from) : v_load_part(from, part);
+}
 
 INLINE vf lanes_along(const float *from, ptrdiff_t ld, int lines, int deep)
 {
     return lines == V ? v_load(from) : v_load_part(from, lines);
 }
 
-INLINE vf lanes_fma(vf a, vf b, vf c) { return v_fma(a, b, c); }
+INLINE vf lanes_fma(vf a, vf b, vf c)
+{
+    return v_fma(a, b, c);
+}
 
 #include "core/kernels/fast/panels.h"
 

@@ -14,13 +14,16 @@ enum { DEEP = 2 };
 
 INLINE vf pair(vf low, vf high)
 {
-    const __m512i weave = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5,
-                                           20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    const __m512i weave = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6,
+                                           21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
     return _mm512_castsi512_ps(_mm512_permutexvar_epi16(weave, (__m512i)_mm512_cvtne2ps_pbh(high, low)));
 }
 
 /* The first V numbers fill the lower half of the register. */
-INLINE vf neighbours(vf first, vf second) { return _mm512_castsi512_ps((__m512i)_mm512_cvtne2ps_pbh(second, first)); }
+INLINE vf neighbours(vf first, vf second)
+{
+    return _mm512_castsi512_ps((__m512i)_mm512_cvtne2ps_pbh(second, first));
+}
 
 INLINE vf lanes_fma(vf a, vf b, vf c)
 {
@@ -29,13 +32,34 @@ INLINE vf lanes_fma(vf a, vf b, vf c)
 
 #else
 #if V_WIDE
-INLINE vi bits(vf v) { return _mm512_castps_si512(v); }
-INLINE vf floats(vi v) { return _mm512_castsi512_ps(v); }
-INLINE vi bits_and(vi a, vi b) { return _mm512_and_si512(a, b); }
-INLINE vi bits_or(vi a, vi b) { return _mm512_or_si512(a, b); }
-INLINE vi bits_add(vi a, vi b) { return _mm512_add_epi32(a, b); }
-INLINE vi bits_down(vi a) { return _mm512_srli_epi32(a, 16); }
-INLINE vi bits_up(vi a) { return _mm512_slli_epi32(a, 16); }
+INLINE vi bits(vf v)
+{
+    return _mm512_castps_si512(v);
+}
+INLINE vf floats(vi v)
+{
+    return _mm512_castsi512_ps(v);
+}
+INLINE vi bits_and(vi a, vi b)
+{
+    return _mm512_and_si512(a, b);
+}
+INLINE vi bits_or(vi a, vi b)
+{
+    return _mm512_or_si512(a, b);
+}
+INLINE vi bits_add(vi a, vi b)
+{
+    return _mm512_add_epi32(a, b);
+}
+INLINE vi bits_down(vi a)
+{
+    return _mm512_srli_epi32(a, 16);
+}
+INLINE vi bits_up(vi a)
+{
+    return _mm512_slli_epi32(a, 16);
+}
 INLINE vf evens(vf a, vf b)
 {
     return _mm512_permutex2var_ps(a, _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30), b);
@@ -45,16 +69,46 @@ INLINE vf odds(vf a, vf b)
     return _mm512_permutex2var_ps(a, _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31), b);
 }
 #else
-INLINE vi bits(vf v) { return _mm256_castps_si256(v); }
-INLINE vf floats(vi v) { return _mm256_castsi256_ps(v); }
-INLINE vi bits_and(vi a, vi b) { return _mm256_and_si256(a, b); }
-INLINE vi bits_or(vi a, vi b) { return _mm256_or_si256(a, b); }
-INLINE vi bits_add(vi a, vi b) { return _mm256_add_epi32(a, b); }
-INLINE vi bits_down(vi a) { return _mm256_srli_epi32(a, 16); }
-INLINE vi bits_up(vi a) { return _mm256_slli_epi32(a, 16); }
-INLINE vf in_order(vf v) { return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8)); }
-INLINE vf evens(vf a, vf b) { return in_order(_mm256_shuffle_ps(a, b, 0x88)); }
-INLINE vf odds(vf a, vf b) { return in_order(_mm256_shuffle_ps(a, b, 0xdd)); }
+INLINE vi bits(vf v)
+{
+    return _mm256_castps_si256(v);
+}
+INLINE vf floats(vi v)
+{
+    return _mm256_castsi256_ps(v);
+}
+INLINE vi bits_and(vi a, vi b)
+{
+    return _mm256_and_si256(a, b);
+}
+INLINE vi bits_or(vi a, vi b)
+{
+    return _mm256_or_si256(a, b);
+}
+INLINE vi bits_add(vi a, vi b)
+{
+    return _mm256_add_epi32(a, b);
+}
+INLINE vi bits_down(vi a)
+{
+    return _mm256_srli_epi32(a, 16);
+}
+INLINE vi bits_up(vi a)
+{
+    return _mm256_slli_epi32(a, 16);
+}
+INLINE vf in_order(vf v)
+{
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(_mm256_castps_pd(v), 0xd8));
+}
+INLINE vf evens(vf a, vf b)
+{
+    return in_order(_mm256_shuffle_ps(a, b, 0x88));
+}
+INLINE vf odds(vf a, vf b)
+{
+    return in_order(_mm256_shuffle_ps(a, b, 0xdd));
+}
 #endif
 
 enum { UPPER = -65536 }; /* 0xffff0000 */
@@ -67,9 +121,15 @@ INLINE vi rounded(vf v)
     return bits_and(vi_select(v_ne(v, v), quiet, near), vi_all(UPPER));
 }
 
-INLINE vf pair(vf low, vf high) { return floats(bits_or(bits_down(rounded(low)), rounded(high))); }
+INLINE vf pair(vf low, vf high)
+{
+    return floats(bits_or(bits_down(rounded(low)), rounded(high)));
+}
 
-INLINE vf neighbours(vf first, vf second) { return pair(evens(first, second), odds(first, second)); }
+INLINE vf neighbours(vf first, vf second)
+{
+    return pair(evens(first, second), odds(first, second));
+}
 
 INLINE vf lanes_fma(vf a, vf b, vf c)
 {
@@ -79,9 +139,15 @@ INLINE vf lanes_fma(vf a, vf b, vf c)
 
 #endif
 
-INLINE vf some(const float *from, int n) { return n >= V ? v_load(from) : n > 0 ? v_load_part(from, n) : v_zero(); }
+INLINE vf some(const float *from, int n)
+{
+    return n >= V ? v_load(from) : n > 0 ? v_load_part(from, n) : v_zero();
+}
 
-INLINE vf lanes_across(const float *from, int part) { return neighbours(some(from, part), some(from + V, part - V)); }
+INLINE vf lanes_across(const float *from, int part)
+{
+    return neighbours(some(from, part), some(from + V, part - V));
+}
 
 INLINE vf lanes_along(const float *from, ptrdiff_t ld, int lines, int deep)
 {
@@ -91,9 +157,15 @@ INLINE vf lanes_along(const float *from, ptrdiff_t ld, int lines, int deep)
 #include "core/kernels/fast/panels.h"
 
 #ifdef __AVX512BF16__
-void FAST(product)(const struct gemm_call *call) { product(call); }
+void FAST(product)(const struct gemm_call *call)
+{
+    product(call);
+}
 #else
-void FAST(gemm_bf16_apart)(const struct gemm_call *call) { product(call); }
+void FAST(gemm_bf16_apart)(const struct gemm_call *call)
+{
+    product(call);
+}
 
 void FAST(gemm_bf16)(const struct gemm_call *call)
 {

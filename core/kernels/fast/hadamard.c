@@ -8,13 +8,13 @@ void FAST(multiply)(size_t count, const real *x, real *y)
 }
 
 /* Two levels, distances 1 and 2 rows of four. */
-#define FOUR(a, b, c, d)                                                                                             \
-    do {                                                                                                             \
-        vf ab = v_add(a, b), a_b = v_sub(a, b), cd = v_add(c, d), c_d = v_sub(c, d);                                 \
-        (a) = v_add(ab, cd);                                                                                         \
-        (b) = v_add(a_b, c_d);                                                                                       \
-        (c) = v_sub(ab, cd);                                                                                         \
-        (d) = v_sub(a_b, c_d);                                                                                       \
+#define FOUR(a, b, c, d)                                                                                               \
+    do {                                                                                                               \
+        vf ab = v_add(a, b), a_b = v_sub(a, b), cd = v_add(c, d), c_d = v_sub(c, d);                                   \
+        (a) = v_add(ab, cd);                                                                                           \
+        (b) = v_add(a_b, c_d);                                                                                         \
+        (c) = v_sub(ab, cd);                                                                                           \
+        (d) = v_sub(a_b, c_d);                                                                                         \
     } while (0)
 
 INLINE void four_rows(int columns, float *p0, float *p1, float *p2, float *p3)

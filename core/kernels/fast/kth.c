@@ -25,7 +25,7 @@ struct search {
     int lanes; /* in use in a block */
     float low[L], high[L];
     int64_t below[L], low_or_below[L], high_or_below[L];
-    int collected[L]; /* between the ends, both excluded: so many equal values cost nothing */
+    int collected[L];  /* between the ends, both excluded: so many equal values cost nothing */
     uint32_t *list[L]; /* keys, CAPACITY each (L * CAPACITY when together) */
 };
 

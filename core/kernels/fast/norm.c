@@ -109,8 +109,8 @@ struct norm_lanes {
 
 static struct norm_lanes norm_lanes(const struct norm_call *c, int at)
 {
-    struct norm_lanes n = {v_load(c->scale + at), v_load(c->shift + at), v_load(c->mean + at), v_zero(), v_zero(),
-                           v_zero(), v_zero()};
+    struct norm_lanes n = {
+        v_load(c->scale + at), v_load(c->shift + at), v_load(c->mean + at), v_zero(), v_zero(), v_zero(), v_zero()};
     if (c->inv_std)
         n.inv_std = v_load(c->inv_std + at);
     if (c->a)
@@ -158,8 +158,8 @@ void FAST(norm_sums)(const struct norm_call *c)
     }
 }
 
-INLINE void backward_row(const bool relu, const struct norm_lanes *n, const float *x, const float *dy,
-                         const float *add, float *dx, int width)
+INLINE void backward_row(const bool relu, const struct norm_lanes *n, const float *x, const float *dy, const float *add,
+                         float *dx, int width)
 {
     for (ptrdiff_t i = 0; i < (ptrdiff_t)width * L; i += L) {
         vf value = v_load(x + i), rest = v_fma(n->b, v_sub(value, n->mean), n->c);
@@ -217,6 +217,7 @@ void FAST(map_mask)(int blocks, int rows, int width, struct map_strip y, struct 
 {
     for (int b = 0; b < blocks; b++)
         for (int r = 0; r < rows; r++)
-            FAST(relu_backward)((size_t)width * L, y.at + b * y.block + r * y.row, dy.at + b * dy.block + r * dy.row,
-                                dx.at + b * dx.block + r * dx.row);
+            FAST(relu_backward)
+    ((size_t)width * L, y.at + b * y.block + r * y.row, dy.at + b * dy.block + r * dy.row,
+     dx.at + b * dx.block + r * dx.row);
 }

@@ -20,10 +20,10 @@
 
 enum {
     MR = V_TILE(V_WIDE ? 14 : 6), /* rows of a tile */
-    NR = 2 * V,            /* columns */
-    DEPTH = 256,           /* lanes of the inner dimension at a time */
-    ROWS = 18 * MR,        /* of A at a time: 256 KiB with AVX-512, in the second cache */
-    COLUMNS = 512,         /* of B at a time: 512 KiB */
+    NR = 2 * V,                   /* columns */
+    DEPTH = 256,                  /* lanes of the inner dimension at a time */
+    ROWS = 18 * MR,               /* of A at a time: 256 KiB with AVX-512, in the second cache */
+    COLUMNS = 512,                /* of B at a time: 512 KiB */
     PANEL_BYTES = (ROWS + V + COLUMNS + NR) * DEPTH * 4
 };
 
@@ -152,9 +152,9 @@ INLINE void tile(const int mr, const int nv, const struct gemm_call *call, int d
 #define TILE_OF(rows)                                                                                                  \
     case rows:                                                                                                         \
         if (nv == 2)                                                                                                   \
-            tile(rows, 2, call, depth, a, b, c, columns, beta);                                                       \
+            tile(rows, 2, call, depth, a, b, c, columns, beta);                                                        \
         else                                                                                                           \
-            tile(rows, 1, call, depth, a, b, c, columns, beta);                                                       \
+            tile(rows, 1, call, depth, a, b, c, columns, beta);                                                        \
         break;
 
 static void any_tile(int mr, int nv, const struct gemm_call *call, int depth, const float *a, const float *b, float *c,
@@ -275,8 +275,9 @@ static void product(const struct gemm_call *call)
                 i += rows;
                 struct ahead next = {NULL, call->lda, 0, 0, 0, 0};
                 if (n + 1 < row_blocks)
-                    next = call->transpose_a ? (struct ahead){call->a + (ptrdiff_t)p * call->lda + i, call->lda, count, rows, 0, 0}
-                                             : (struct ahead){call->a + (ptrdiff_t)i * call->lda + p, call->lda, rows, count, 0, 0};
+                    next = call->transpose_a
+                               ? (struct ahead){call->a + (ptrdiff_t)p * call->lda + i, call->lda, count, rows, 0, 0}
+                               : (struct ahead){call->a + (ptrdiff_t)i * call->lda + p, call->lda, rows, count, 0, 0};
                 block(call, i - rows, rows, panels, j, columns, depth, a, b, beta, &next);
             }
             p += count;

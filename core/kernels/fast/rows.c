@@ -95,19 +95,22 @@ void FAST(banded_sum)(const struct banded_call *c)
 {
     for (int at = 0; at < BANDED_WIDTH; at += BANDED_STRIP * V) {
         vf sum[BANDED_PAIRS][2][BANDED_STRIP];
-        UNROLL for (int q = 0; q < BANDED_PAIRS; q++)
-            UNROLL for (int s = 0; s < BANDED_STRIP; s++) sum[q][0][s] = sum[q][1][s] = v_zero();
-        banded_terms(c, 0, at, sum), banded_terms(c, 1, at, sum), banded_terms(c, 2, at, sum), banded_terms(c, 3, at, sum);
-        banded_terms(c, 4, at, sum), banded_terms(c, 5, at, sum), banded_terms(c, 6, at, sum), banded_terms(c, 7, at, sum);
-        banded_terms(c, 8, at, sum), banded_terms(c, 9, at, sum), banded_terms(c, 10, at, sum), banded_terms(c, 11, at, sum);
-        banded_terms(c, 12, at, sum), banded_terms(c, 13, at, sum), banded_terms(c, 14, at, sum), banded_terms(c, 15, at, sum);
-        UNROLL for (int q = 0; q < BANDED_PAIRS; q++)
-            UNROLL for (int s = 0; s < BANDED_STRIP; s++)
-            {
-                float *to = c->out + 2 * q * BANDED_WIDTH + at + s * V, *other = to + BANDED_WIDTH;
-                v_store(to, v_add(v_load(to), v_add(sum[q][0][s], sum[q][1][s])));
-                v_store(other, v_add(v_load(other), v_sub(sum[q][0][s], sum[q][1][s])));
-            }
+        UNROLL for (int q = 0; q < BANDED_PAIRS; q++) UNROLL for (int s = 0; s < BANDED_STRIP; s++) sum[q][0][s] =
+            sum[q][1][s] = v_zero();
+        banded_terms(c, 0, at, sum), banded_terms(c, 1, at, sum), banded_terms(c, 2, at, sum),
+            banded_terms(c, 3, at, sum);
+        banded_terms(c, 4, at, sum), banded_terms(c, 5, at, sum), banded_terms(c, 6, at, sum),
+            banded_terms(c, 7, at, sum);
+        banded_terms(c, 8, at, sum), banded_terms(c, 9, at, sum), banded_terms(c, 10, at, sum),
+            banded_terms(c, 11, at, sum);
+        banded_terms(c, 12, at, sum), banded_terms(c, 13, at, sum), banded_terms(c, 14, at, sum),
+            banded_terms(c, 15, at, sum);
+        UNROLL for (int q = 0; q < BANDED_PAIRS; q++) UNROLL for (int s = 0; s < BANDED_STRIP; s++)
+        {
+            float *to = c->out + 2 * q * BANDED_WIDTH + at + s * V, *other = to + BANDED_WIDTH;
+            v_store(to, v_add(v_load(to), v_add(sum[q][0][s], sum[q][1][s])));
+            v_store(other, v_add(v_load(other), v_sub(sum[q][0][s], sum[q][1][s])));
+        }
     }
 }
 

@@ -40,48 +40,147 @@
 #if V_WIDE
 
 enum { V = 16 };
-typedef __m512 vf;   /* V floats */
-typedef __m512i vi;  /* V 32-bit integers */
+typedef __m512 vf;    /* V floats */
+typedef __m512i vi;   /* V 32-bit integers */
 typedef __mmask16 vm; /* V truth values */
 
-INLINE vf v_load(const float *p) { return _mm512_loadu_ps(p); }
-INLINE void v_store(float *p, vf v) { _mm512_storeu_ps(p, v); }
-INLINE vm v_first(int n) { return (vm)(n >= V ? 0xffff : (1u << n) - 1); }
-INLINE vf v_load_part(const float *p, int n) { return _mm512_maskz_loadu_ps(v_first(n), p); }
-INLINE void v_store_part(float *p, int n, vf v) { _mm512_mask_storeu_ps(p, v_first(n), v); }
-INLINE vf v_all(float x) { return _mm512_set1_ps(x); }
-INLINE vf v_zero(void) { return _mm512_setzero_ps(); }
-INLINE vf v_add(vf a, vf b) { return _mm512_add_ps(a, b); }
-INLINE vf v_sub(vf a, vf b) { return _mm512_sub_ps(a, b); }
-INLINE vf v_mul(vf a, vf b) { return _mm512_mul_ps(a, b); }
-INLINE vf v_div(vf a, vf b) { return _mm512_div_ps(a, b); }
-INLINE vf v_sqrt(vf a) { return _mm512_sqrt_ps(a); }
-INLINE vf v_max(vf a, vf b) { return _mm512_max_ps(a, b); } /* b when one is NaN */
-INLINE vf v_min(vf a, vf b) { return _mm512_min_ps(a, b); }
-INLINE vf v_fma(vf a, vf b, vf c) { return _mm512_fmadd_ps(a, b, c); }   /* a b + c */
-INLINE vf v_fnma(vf a, vf b, vf c) { return _mm512_fnmadd_ps(a, b, c); } /* c - a b */
-INLINE vf v_round(vf a) { return _mm512_roundscale_ps(a, 8); }           /* to nearest even */
-INLINE vm v_gt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ); }
-INLINE vm v_lt(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ); }
-INLINE vm v_le(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ); }
-INLINE vm v_ne(vf a, vf b) { return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ); }
-INLINE vf v_select(vm m, vf yes, vf no) { return _mm512_mask_blend_ps(m, no, yes); }
-INLINE vf v_keep(vm m, vf v) { return _mm512_maskz_mov_ps(m, v); } /* v where m, else 0 */
-INLINE unsigned v_bits(vm m) { return m; }
-INLINE vm v_mask(unsigned bits) { return (vm)bits; }
-INLINE vf v_abs(vf a) { return _mm512_abs_ps(a); }
+INLINE vf v_load(const float *p)
+{
+    return _mm512_loadu_ps(p);
+}
+INLINE void v_store(float *p, vf v)
+{
+    _mm512_storeu_ps(p, v);
+}
+INLINE vm v_first(int n)
+{
+    return (vm)(n >= V ? 0xffff : (1u << n) - 1);
+}
+INLINE vf v_load_part(const float *p, int n)
+{
+    return _mm512_maskz_loadu_ps(v_first(n), p);
+}
+INLINE void v_store_part(float *p, int n, vf v)
+{
+    _mm512_mask_storeu_ps(p, v_first(n), v);
+}
+INLINE vf v_all(float x)
+{
+    return _mm512_set1_ps(x);
+}
+INLINE vf v_zero(void)
+{
+    return _mm512_setzero_ps();
+}
+INLINE vf v_add(vf a, vf b)
+{
+    return _mm512_add_ps(a, b);
+}
+INLINE vf v_sub(vf a, vf b)
+{
+    return _mm512_sub_ps(a, b);
+}
+INLINE vf v_mul(vf a, vf b)
+{
+    return _mm512_mul_ps(a, b);
+}
+INLINE vf v_div(vf a, vf b)
+{
+    return _mm512_div_ps(a, b);
+}
+INLINE vf v_sqrt(vf a)
+{
+    return _mm512_sqrt_ps(a);
+}
+INLINE vf v_max(vf a, vf b)
+{
+    return _mm512_max_ps(a, b);
+} /* b when one is NaN */
+INLINE vf v_min(vf a, vf b)
+{
+    return _mm512_min_ps(a, b);
+}
+INLINE vf v_fma(vf a, vf b, vf c)
+{
+    return _mm512_fmadd_ps(a, b, c);
+} /* a b + c */
+INLINE vf v_fnma(vf a, vf b, vf c)
+{
+    return _mm512_fnmadd_ps(a, b, c);
+} /* c - a b */
+INLINE vf v_round(vf a)
+{
+    return _mm512_roundscale_ps(a, 8);
+} /* to nearest even */
+INLINE vm v_gt(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_GT_OQ);
+}
+INLINE vm v_lt(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_LT_OQ);
+}
+INLINE vm v_le(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_LE_OQ);
+}
+INLINE vm v_ne(vf a, vf b)
+{
+    return _mm512_cmp_ps_mask(a, b, _CMP_NEQ_UQ);
+}
+INLINE vf v_select(vm m, vf yes, vf no)
+{
+    return _mm512_mask_blend_ps(m, no, yes);
+}
+INLINE vf v_keep(vm m, vf v)
+{
+    return _mm512_maskz_mov_ps(m, v);
+} /* v where m, else 0 */
+INLINE unsigned v_bits(vm m)
+{
+    return m;
+}
+INLINE vm v_mask(unsigned bits)
+{
+    return (vm)bits;
+}
+INLINE vf v_abs(vf a)
+{
+    return _mm512_abs_ps(a);
+}
 INLINE vf v_copysign(vf magnitude, vf sign)
 {
     return _mm512_castsi512_ps(_mm512_ternarylogic_epi32(_mm512_castps_si512(magnitude), _mm512_castps_si512(sign),
                                                          _mm512_set1_epi32((int)0x80000000u), 0xd8));
 }
-INLINE vf v_scale2(vf a, vf n) { return _mm512_scalef_ps(a, n); } /* a 2^n, n integral */
-INLINE vi vi_all(int x) { return _mm512_set1_epi32(x); }
-INLINE vi vi_zero(void) { return _mm512_setzero_si512(); }
-INLINE vi vi_select(vm m, vi yes, vi no) { return _mm512_mask_blend_epi32(m, no, yes); }
-INLINE vi vi_count(vi n, vm m) { return _mm512_mask_add_epi32(n, m, n, _mm512_set1_epi32(1)); }
-INLINE void vi_store(int32_t *p, vi v) { _mm512_storeu_si512(p, v); }
-INLINE vi vi_load_u16(const uint16_t *p, int n) { return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(v_first(n), p)); }
+INLINE vf v_scale2(vf a, vf n)
+{
+    return _mm512_scalef_ps(a, n);
+} /* a 2^n, n integral */
+INLINE vi vi_all(int x)
+{
+    return _mm512_set1_epi32(x);
+}
+INLINE vi vi_zero(void)
+{
+    return _mm512_setzero_si512();
+}
+INLINE vi vi_select(vm m, vi yes, vi no)
+{
+    return _mm512_mask_blend_epi32(m, no, yes);
+}
+INLINE vi vi_count(vi n, vm m)
+{
+    return _mm512_mask_add_epi32(n, m, n, _mm512_set1_epi32(1));
+}
+INLINE void vi_store(int32_t *p, vi v)
+{
+    _mm512_storeu_si512(p, v);
+}
+INLINE vi vi_load_u16(const uint16_t *p, int n)
+{
+    return _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(v_first(n), p));
+}
 INLINE void vi_store_u16(uint16_t *p, int n, vi v)
 {
     _mm256_mask_storeu_epi16(p, v_first(n), _mm512_cvtepi32_epi16(v));
@@ -95,7 +194,10 @@ INLINE float v_sum(vf v)
     q = _mm_add_ps(q, _mm_movehl_ps(q, q));
     return _mm_cvtss_f32(_mm_add_ss(q, _mm_shuffle_ps(q, q, 1)));
 }
-INLINE float v_most(vf v) { return _mm512_reduce_max_ps(v); }
+INLINE float v_most(vf v)
+{
+    return _mm512_reduce_max_ps(v);
+}
 
 /* acc[0..V) += v in double. */
 INLINE void v_add_double(double *acc, vf v)
@@ -112,45 +214,127 @@ typedef __m256 vf;
 typedef __m256i vi;
 typedef __m256 vm;
 
-INLINE vf v_load(const float *p) { return _mm256_loadu_ps(p); }
-INLINE void v_store(float *p, vf v) { _mm256_storeu_ps(p, v); }
+INLINE vf v_load(const float *p)
+{
+    return _mm256_loadu_ps(p);
+}
+INLINE void v_store(float *p, vf v)
+{
+    _mm256_storeu_ps(p, v);
+}
 INLINE __m256i v_first_int(int n)
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
-INLINE vm v_first(int n) { return _mm256_castsi256_ps(v_first_int(n)); }
-INLINE vf v_load_part(const float *p, int n) { return _mm256_maskload_ps(p, v_first_int(n)); }
-INLINE void v_store_part(float *p, int n, vf v) { _mm256_maskstore_ps(p, v_first_int(n), v); }
-INLINE vf v_all(float x) { return _mm256_set1_ps(x); }
-INLINE vf v_zero(void) { return _mm256_setzero_ps(); }
-INLINE vf v_add(vf a, vf b) { return _mm256_add_ps(a, b); }
-INLINE vf v_sub(vf a, vf b) { return _mm256_sub_ps(a, b); }
-INLINE vf v_mul(vf a, vf b) { return _mm256_mul_ps(a, b); }
-INLINE vf v_div(vf a, vf b) { return _mm256_div_ps(a, b); }
-INLINE vf v_sqrt(vf a) { return _mm256_sqrt_ps(a); }
-INLINE vf v_max(vf a, vf b) { return _mm256_max_ps(a, b); }
-INLINE vf v_min(vf a, vf b) { return _mm256_min_ps(a, b); }
-#ifdef MOTIF_NO_FMA /* rounded twice, for valgrind: it calculates fused products one by one, a thousand times slower */
-INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_add_ps(_mm256_mul_ps(a, b), c); }
-INLINE vf v_fnma(vf a, vf b, vf c) { return _mm256_sub_ps(c, _mm256_mul_ps(a, b)); }
+INLINE vm v_first(int n)
+{
+    return _mm256_castsi256_ps(v_first_int(n));
+}
+INLINE vf v_load_part(const float *p, int n)
+{
+    return _mm256_maskload_ps(p, v_first_int(n));
+}
+INLINE void v_store_part(float *p, int n, vf v)
+{
+    _mm256_maskstore_ps(p, v_first_int(n), v);
+}
+INLINE vf v_all(float x)
+{
+    return _mm256_set1_ps(x);
+}
+INLINE vf v_zero(void)
+{
+    return _mm256_setzero_ps();
+}
+INLINE vf v_add(vf a, vf b)
+{
+    return _mm256_add_ps(a, b);
+}
+INLINE vf v_sub(vf a, vf b)
+{
+    return _mm256_sub_ps(a, b);
+}
+INLINE vf v_mul(vf a, vf b)
+{
+    return _mm256_mul_ps(a, b);
+}
+INLINE vf v_div(vf a, vf b)
+{
+    return _mm256_div_ps(a, b);
+}
+INLINE vf v_sqrt(vf a)
+{
+    return _mm256_sqrt_ps(a);
+}
+INLINE vf v_max(vf a, vf b)
+{
+    return _mm256_max_ps(a, b);
+}
+INLINE vf v_min(vf a, vf b)
+{
+    return _mm256_min_ps(a, b);
+}
+#ifdef MOTIF_NO_FMA /* rounded twice, for valgrind: it calculates fused products one by one, a thousand times slower   \
+                     */
+INLINE vf v_fma(vf a, vf b, vf c)
+{
+    return _mm256_add_ps(_mm256_mul_ps(a, b), c);
+}
+INLINE vf v_fnma(vf a, vf b, vf c)
+{
+    return _mm256_sub_ps(c, _mm256_mul_ps(a, b));
+}
 #else
-INLINE vf v_fma(vf a, vf b, vf c) { return _mm256_fmadd_ps(a, b, c); }
-INLINE vf v_fnma(vf a, vf b, vf c) { return _mm256_fnmadd_ps(a, b, c); }
+INLINE vf v_fma(vf a, vf b, vf c)
+{
+    return _mm256_fmadd_ps(a, b, c);
+}
+INLINE vf v_fnma(vf a, vf b, vf c)
+{
+    return _mm256_fnmadd_ps(a, b, c);
+}
 #endif
-INLINE vf v_round(vf a) { return _mm256_round_ps(a, 8); }
-INLINE vm v_gt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_GT_OQ); }
-INLINE vm v_lt(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LT_OQ); }
-INLINE vm v_le(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_LE_OQ); }
-INLINE vm v_ne(vf a, vf b) { return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ); }
-INLINE vf v_select(vm m, vf yes, vf no) { return _mm256_blendv_ps(no, yes, m); }
-INLINE vf v_keep(vm m, vf v) { return _mm256_and_ps(m, v); }
-INLINE unsigned v_bits(vm m) { return (unsigned)_mm256_movemask_ps(m); }
+INLINE vf v_round(vf a)
+{
+    return _mm256_round_ps(a, 8);
+}
+INLINE vm v_gt(vf a, vf b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_GT_OQ);
+}
+INLINE vm v_lt(vf a, vf b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_LT_OQ);
+}
+INLINE vm v_le(vf a, vf b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_LE_OQ);
+}
+INLINE vm v_ne(vf a, vf b)
+{
+    return _mm256_cmp_ps(a, b, _CMP_NEQ_UQ);
+}
+INLINE vf v_select(vm m, vf yes, vf no)
+{
+    return _mm256_blendv_ps(no, yes, m);
+}
+INLINE vf v_keep(vm m, vf v)
+{
+    return _mm256_and_ps(m, v);
+}
+INLINE unsigned v_bits(vm m)
+{
+    return (unsigned)_mm256_movemask_ps(m);
+}
 INLINE vm v_mask(unsigned bits)
 {
     __m256i lanes = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
     return _mm256_castsi256_ps(_mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)bits), lanes), lanes));
 }
-INLINE vf v_abs(vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
+INLINE vf v_abs(vf a)
+{
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a);
+}
 INLINE vf v_copysign(vf magnitude, vf sign)
 {
     __m256 bit = _mm256_set1_ps(-0.0f);
@@ -164,11 +348,26 @@ INLINE vf v_scale2(vf a, vf n)
     a = _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(half, bias), 23)));
     return _mm256_mul_ps(a, _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(rest, bias), 23)));
 }
-INLINE vi vi_all(int x) { return _mm256_set1_epi32(x); }
-INLINE vi vi_zero(void) { return _mm256_setzero_si256(); }
-INLINE vi vi_select(vm m, vi yes, vi no) { return _mm256_blendv_epi8(no, yes, _mm256_castps_si256(m)); }
-INLINE vi vi_count(vi n, vm m) { return _mm256_sub_epi32(n, _mm256_castps_si256(m)); }
-INLINE void vi_store(int32_t *p, vi v) { _mm256_storeu_si256((__m256i *)(void *)p, v); }
+INLINE vi vi_all(int x)
+{
+    return _mm256_set1_epi32(x);
+}
+INLINE vi vi_zero(void)
+{
+    return _mm256_setzero_si256();
+}
+INLINE vi vi_select(vm m, vi yes, vi no)
+{
+    return _mm256_blendv_epi8(no, yes, _mm256_castps_si256(m));
+}
+INLINE vi vi_count(vi n, vm m)
+{
+    return _mm256_sub_epi32(n, _mm256_castps_si256(m));
+}
+INLINE void vi_store(int32_t *p, vi v)
+{
+    _mm256_storeu_si256((__m256i *)(void *)p, v);
+}
 INLINE vi vi_load_u16(const uint16_t *p, int n)
 {
     int32_t wide[8] = {0};
@@ -208,12 +407,16 @@ INLINE void v_add_double(double *acc, vf v)
 
 enum { PV = 16 / V }; /* registers in a pixel of a block */
 
-INLINE vf v_relu(vf a) { return v_max(v_zero(), a); } /* NaN passes */
+INLINE vf v_relu(vf a)
+{
+    return v_max(v_zero(), a);
+} /* NaN passes */
 
 /* Runs BODY for at = 0, V, 2V, ... with `part` lanes of each register valid: LOAD and STORE below use
  * masks only in the last round. NOLINTBEGIN(bugprone-macro-parentheses): two arguments are names of variables */
 #define FOR_VECTORS(at, part, count)                                                                                   \
-    for (ptrdiff_t at = 0, part = V; at < (ptrdiff_t)(count) && (part = (ptrdiff_t)(count)-at < V ? (ptrdiff_t)(count)-at : V); \
+    for (ptrdiff_t at = 0, part = V;                                                                                   \
+         at < (ptrdiff_t)(count) && (part = (ptrdiff_t)(count)-at < V ? (ptrdiff_t)(count)-at : V);                    \
          at += V) /* NOLINTEND(bugprone-macro-parentheses) */
 #define LOAD(p) (part == V ? v_load(p) : v_load_part(p, (int)part))
 #define STORE(p, v)                                                                                                    \

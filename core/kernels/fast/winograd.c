@@ -22,10 +22,10 @@
 enum {
     L = MAP_LANES,
     TILE = L * L,
-    SPOTS = 16,                /* positions of a transformed tile */
+    SPOTS = 16, /* positions of a transformed tile */
     MOST = WINOGRAD_TILES,
-    GROUP = WINOGRAD_BLOCKS,   /* channel blocks of one side */
-    ROW = 28                   /* tiles of the gradient that are transformed together */
+    GROUP = WINOGRAD_BLOCKS, /* channel blocks of one side */
+    ROW = 28                 /* tiles of the gradient that are transformed together */
 };
 
 /* Four values of a line to four: the rows of B'. */
@@ -80,7 +80,8 @@ static void transform_weights(const float *from, float *to, ptrdiff_t stride)
     for (int at = 0; at < TILE; at += V) {
         vf rows[4][3];
         for (int x = 0; x < 3; x++) {
-            vf a = v_load(from + x * TILE + at), b = v_load(from + (3 + x) * TILE + at), c = v_load(from + (6 + x) * TILE + at);
+            vf a = v_load(from + x * TILE + at), b = v_load(from + (3 + x) * TILE + at),
+               c = v_load(from + (6 + x) * TILE + at);
             vf ends = v_mul(half, v_add(a, c)), middle = v_mul(half, b);
             rows[0][x] = a;
             rows[1][x] = v_add(ends, middle);
@@ -143,7 +144,8 @@ static void forward_group(const struct conv_call *c, int y, int x, int tiles, co
     for (int ob = 0; ob < c->out_blocks; ob++) {
         ptrdiff_t out = ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L;
         const float *add = c->add.at ? c->add.at + ob * c->add.block + y * c->add.row + (ptrdiff_t)x * L : NULL;
-        winograd_products(SPOTS, tiles, c->in_blocks, inputs, spot, block, weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE, products_);
+        winograd_products(SPOTS, tiles, c->in_blocks, inputs, spot, block,
+                          weights + (ptrdiff_t)ob * c->in_blocks * SPOTS * TILE, products_);
         transform_output(products_, tiles, across, down, c->bias ? c->bias + ob * L : NULL, add, c->add.row,
                          c->out.at + out, c->out.row);
     }
@@ -151,7 +153,8 @@ static void forward_group(const struct conv_call *c, int y, int x, int tiles, co
 
 void fast_winograd_forward(const struct conv_call *c)
 {
-    _Alignas(64) float weights[GROUP * GROUP * SPOTS * TILE], inputs[GROUP * SPOTS * MOST * L], middle[SPOTS * MOST * L];
+    _Alignas(64) float weights[GROUP * GROUP * SPOTS * TILE], inputs[GROUP * SPOTS * MOST * L],
+        middle[SPOTS * MOST * L];
     int across = (c->width + 1) / 2, groups = (across + MOST - 1) / MOST;
     for (int ob = 0; ob < c->out_blocks; ob++)
         for (int ib = 0; ib < c->in_blocks; ib++)
@@ -224,8 +227,8 @@ struct gradient_scratch {
 };
 
 /* One group of tiles, all pairs of the group of blocks that begins at (ob, ib). */
-static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x, int tiles,
-                           struct gradient_scratch *s)
+static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x,
+                           int tiles, struct gradient_scratch *s)
 {
     ptrdiff_t stride = (ptrdiff_t)tiles * L;
     int across = c->width - x, down = c->rows - y;
@@ -264,7 +267,8 @@ void fast_winograd_gradient(const struct conv_gradient_call *c)
             }
             for (int pair = 0; pair < outs * ins; pair++)
                 untransform_weights(s.sums + (ptrdiff_t)pair * SPOTS * TILE,
-                                    c->dweights + (ptrdiff_t)((ob + pair / ins) * c->in_blocks + ib + pair % ins) * 9 * TILE);
+                                    c->dweights +
+                                        (ptrdiff_t)((ob + pair / ins) * c->in_blocks + ib + pair % ins) * 9 * TILE);
         }
     }
 }

@@ -10,7 +10,8 @@
 enum { WINOGRAD_TILES = V_TILE(V_WIDE ? 14 : 6) };
 
 /* to[n tiles][16 out] = from[blocks][n tiles][16 in] x weights[blocks][16 in][16 out]; n a constant. */
-INLINE void winograd_product(const int n, int blocks, const float *from, ptrdiff_t block, const float *weights, float *to)
+INLINE void winograd_product(const int n, int blocks, const float *from, ptrdiff_t block, const float *weights,
+                             float *to)
 {
     vf acc[WINOGRAD_TILES * PV];
     UNROLL for (int a = 0; a < n * PV; a++) acc[a] = v_zero();

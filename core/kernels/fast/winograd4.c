@@ -74,7 +74,8 @@ INLINE void dout_line(const vf y[4], vf out[6])
     out[5] = y[3];
 }
 
-/* Where the inputs of a group of tiles come from: one register column of six rows, at the column left of the first tile. */
+/* Where the inputs of a group of tiles come from: one register column of six rows, at the column left of the first
+ * tile. */
 struct inlet {
     const float *row[SIDE]; /* NULL: not there */
     int first, end;         /* columns that are there */
@@ -82,7 +83,8 @@ struct inlet {
     const float *scale, *shift;
 };
 
-static struct inlet inlet(const struct conv_norm *n, const struct map_strip *in, int rows, int width, int lane, int y, int x)
+static struct inlet inlet(const struct conv_norm *n, const struct map_strip *in, int rows, int width, int lane, int y,
+                          int x)
 {
     const float *at = in->at + lane / L * in->block + lane % L;
     struct inlet i = {.end = width - x + 2, .ahead = 4 * in->row};
@@ -106,7 +108,8 @@ INLINE void input_column(const bool normed, const struct inlet *in, vf scale, vf
 {
     vf d[SIDE], z[SIDE];
     bool there = x >= in->first && x < in->end;
-    UNROLL for (int r = 2; r < SIDE; r++) if (in->row[r]) __builtin_prefetch(in->row[r] + in->ahead + (ptrdiff_t)x * L, 0, 2);
+    UNROLL for (int r = 2; r < SIDE; r++) if (in->row[r])
+        __builtin_prefetch(in->row[r] + in->ahead + (ptrdiff_t)x * L, 0, 2);
     UNROLL for (int r = 0; r < SIDE; r++)
     {
         d[r] = v_zero();
@@ -184,7 +187,8 @@ static void transform_output(const float *from, int tiles, const struct outlet *
             UNROLL for (int r = 0; r < SIDE; r++)
             {
                 vf m[SIDE];
-                UNROLL for (int x = 0; x < SIDE; x++) m[x] = v_load(from + (ptrdiff_t)((r * SIDE + x) * MOST + t) * L + g * V);
+                UNROLL for (int x = 0; x < SIDE; x++) m[x] =
+                    v_load(from + (ptrdiff_t)((r * SIDE + x) * MOST + t) * L + g * V);
                 output_line(m, across[r]);
             }
             UNROLL for (int x = 0; x < 4; x++)
@@ -216,8 +220,9 @@ static void forward_group(const struct conv_call *c, int y, int x, int tiles, co
         transform_input(&in, tiles, inputs + b / PV * block + b % PV * V, spot);
     }
     for (int ob = 0; ob < c->out_blocks; ob++) {
-        struct outlet o = {c->width - x, c->rows - y, c->bias ? c->bias + ob * L : NULL, NULL, c->add.row,
-                           c->out.at + ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L, c->out.row};
+        struct outlet o = {c->width - x, c->rows - y, c->bias ? c->bias + ob * L : NULL,
+                           NULL,         c->add.row,  c->out.at + ob * c->out.block + y * c->out.row + (ptrdiff_t)x * L,
+                           c->out.row};
         if (c->add.at)
             o.add = c->add.at + ob * c->add.block + y * c->add.row + (ptrdiff_t)x * L;
         winograd_products(SPOTS, tiles, c->in_blocks, inputs, spot, block,
@@ -228,7 +233,8 @@ static void forward_group(const struct conv_call *c, int y, int x, int tiles, co
 
 void fast_winograd4_forward(const struct conv_call *c)
 {
-    _Alignas(64) float weights[GROUP * GROUP * SPOTS * TILE], inputs[GROUP * SPOTS * MOST * L], middle[SPOTS * MOST * L];
+    _Alignas(64) float weights[GROUP * GROUP * SPOTS * TILE], inputs[GROUP * SPOTS * MOST * L],
+        middle[SPOTS * MOST * L];
     int across = (c->width + 3) / 4, groups = (across + MOST - 1) / MOST;
     for (int pair = 0; pair < c->out_blocks * c->in_blocks; pair++) {
         int ob = pair / c->in_blocks, ib = pair % c->in_blocks;
@@ -254,7 +260,8 @@ static void transform_dout(const float *at, ptrdiff_t row, int across, int down,
         UNROLL for (int x = 0; x < 4; x++)
         {
             vf d[4];
-            UNROLL for (int r = 0; r < 4; r++) __builtin_prefetch(at + (r + 4) * row + (ptrdiff_t)(4 * t + x) * L, 0, 2);
+            UNROLL for (int r = 0; r < 4; r++)
+                __builtin_prefetch(at + (r + 4) * row + (ptrdiff_t)(4 * t + x) * L, 0, 2);
             UNROLL for (int r = 0; r < 4; r++) d[r] =
                 4 * t + x < across && r < down ? v_load(at + r * row + (ptrdiff_t)(4 * t + x) * L) : v_zero();
             dout_line(d, z[x]);
@@ -298,8 +305,8 @@ struct gradient_scratch {
 };
 
 /* One group of tiles, all pairs of the group of blocks that begins at (ob, ib). */
-static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x, int tiles,
-                           struct gradient_scratch *s)
+static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x,
+                           int tiles, struct gradient_scratch *s)
 {
     ptrdiff_t stride = (ptrdiff_t)tiles * L;
     for (int b = 0; b < ins * PV; b++) {
@@ -337,7 +344,8 @@ void fast_winograd4_gradient(const struct conv_gradient_call *c)
             }
             for (int pair = 0; pair < outs * ins; pair++)
                 untransform_weights(s.sums + (ptrdiff_t)pair * SPOTS * TILE,
-                                    c->dweights + (ptrdiff_t)((ob + pair / ins) * c->in_blocks + ib + pair % ins) * 9 * TILE);
+                                    c->dweights +
+                                        (ptrdiff_t)((ob + pair / ins) * c->in_blocks + ib + pair % ins) * 9 * TILE);
         }
     }
 }

@@ -5,11 +5,14 @@
 
 enum { L = MAP_LANES, TILE = L * L };
 
-static int step_of(int dilation) { return dilation > 1 ? dilation : 1; }
+static int step_of(int dilation)
+{
+    return dilation > 1 ? dilation : 1;
+}
 
 /* Pixel (y, x) of one block of the input as the convolution sees it, in `room` if it is not there as such. */
-static const real *input_pixel(const struct conv_norm *n, const struct map_strip *in, int rows, int width, int ib, int y,
-                               int x, real room[L])
+static const real *input_pixel(const struct conv_norm *n, const struct map_strip *in, int rows, int width, int ib,
+                               int y, int x, real room[L])
 {
     const real *p = in->at + ib * in->block + y * in->row + (ptrdiff_t)x * L;
     if (!n->scale)

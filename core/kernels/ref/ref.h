@@ -22,8 +22,8 @@ void ref_kth_block(const struct kth_set *set, int block, int64_t k, real *out, v
 real ref_kth_all(const struct kth_set *set, int64_t k, void *scratch);
 void ref_collect_above(const struct above_call *call);
 
-void ref_pool_forward(const struct pool_call *call);
-void ref_pool_backward(const struct pool_call *call);
+void ref_max_pool_forward(const struct max_pool_call *call);
+void ref_max_pool_backward(const struct max_pool_call *call);
 void ref_embed_pool_forward(const struct embed_call *call);
 void ref_embed_pool_backward(const struct embed_call *call);
 

@@ -7,7 +7,7 @@
 
 #include "core/base/philox.h"
 #include "core/data/dataset.h"
-#include "core/methods/starts.h"
+#include "core/methods/shared/multi_start.h"
 
 const char *const environments_baseline_names[] = {"none",       "no-penalty", "independent", "pooled",
                                                    "l1-weights", "l2-changes", "oracle",      NULL};
@@ -23,25 +23,28 @@ enum { STREAM_START = 0x73747274 };
 #define sweep_names environments_sweep_names
 
 #define AT(member) offsetof(struct environments_config, member)
-#define INTEGER(name, preset, low, high, unit, meaning)                                                              \
-    {                                                                                                                \
-#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning                             \
+#define INTEGER(name, preset, low, high, unit, meaning)                                                                \
+    {                                                                                                                  \
+#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning, GROUP_DATA, LEVEL_ADVANCED,  \
+            NULL                                                                                                       \
     }
-#define REAL_IN(name, preset, low, high, low_open, high_open, meaning)                                               \
-    {                                                                                                                \
-#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, "", meaning                       \
+#define REAL_IN(name, preset, low, high, low_open, high_open, meaning)                                                 \
+    {                                                                                                                  \
+#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, "", meaning, GROUP_DATA,            \
+            LEVEL_ADVANCED, NULL                                                                                       \
     }
-#define CHOICE(name, preset, meaning)                                                                                \
-    {                                                                                                                \
-#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning                         \
+#define CHOICE(name, preset, meaning)                                                                                  \
+    {                                                                                                                  \
+#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning, GROUP_DATA,              \
+            LEVEL_ADVANCED, NULL                                                                                       \
     }
-#define SWITCH(name, preset, meaning)                                                                                \
-    {                                                                                                                \
-#name, FIELD_BOOL, AT(name), preset, 0, 0, false, false, NULL, "", meaning                                   \
+#define SWITCH(name, preset, meaning)                                                                                  \
+    {                                                                                                                  \
+#name, FIELD_BOOL, AT(name), preset, 0, 0, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL   \
     }
-#define TEXT(name, meaning)                                                                                          \
-    {                                                                                                                \
-#name, FIELD_TEXT, AT(name), "", 0, 0, false, false, NULL, "", meaning                                       \
+#define TEXT(name, meaning)                                                                                            \
+    {                                                                                                                  \
+#name, FIELD_TEXT, AT(name), "", 0, 0, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL       \
     }
 
 const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
@@ -49,21 +52,19 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
     INTEGER(threads, "0", 0, 256, "threads",
             "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
 
-    CHOICE(
-        baseline, "none",
-        "none: sparse changes along a tree; or without the penalty, a head an environment, one head for all, sparse "
-        "heads, small changes, or the true latent variables given"),
+    CHOICE(baseline, "none",
+           "none: sparse changes along a tree; or without the penalty, a head an environment, one head for all, sparse "
+           "heads, small changes, or the true latent variables given"),
     CHOICE(data, "simulated", "a simulation, or a table that is read"),
     TEXT(source, "name of the data set that a table is read from, with its tree"),
-    TEXT(dataset_hash,
-         "beginning of the SHA-256 of what was uploaded under that name; it is found out on submission"),
+    TEXT(dataset_hash, "beginning of the SHA-256 of what was uploaded under that name; it is found out on submission"),
     CHOICE(target, "read",
            "tables: the outcome in the table if there is one, or latent variables and outcomes that are planted"),
     INTEGER(features, "100", 1, 100000, "features", "tables: those of the largest variance, at most"),
     REAL_IN(test_share, "0.3", 0, 0.9, true, false, "tables: rows of each environment that are held out"),
 
     CHOICE(shape, "complete", "simulation: the tree, of `children` and `depth`, or of `leaves`"),
-    INTEGER(depth, "5", 1, 12, "arcs", "complete tree: arcs from root to leaf"),
+    INTEGER(depth, "5", 1, 12, "edges", "complete tree: edges from root to leaf"),
     INTEGER(children, "2", 1, 64, "nodes", "complete tree: children of a node"),
     INTEGER(leaves, "32", 2, 4096, "leaves", "other trees"),
     INTEGER(inputs, "20", 1, 4096, "inputs", "simulation: width of x"),
@@ -88,7 +89,7 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
             "changes; 0: their sizes"),
     SWITCH(unit_variance, "true",
            "latent variables are scaled to variance 1, without which the penalty can be escaped"),
-    SWITCH(merge_root, "true", "the two arcs at a root without data are one: data cannot tell them apart"),
+    SWITCH(merge_root, "true", "the two edges at a root without data are one: data cannot tell them apart"),
     SWITCH(refit, "true", "after training, what is not zero is fitted again without the penalty"),
     INTEGER(unseen, "4", 0, 4096, "environments",
             "held out as a whole, no two with the same parent where that is possible"),
@@ -103,7 +104,7 @@ const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
 
     INTEGER(batch, "1024", 2, 65536, "rows", "rows of one optimiser update"),
     INTEGER(updates, "8000", 1, 10000000, "updates", "of each fit"),
-    INTEGER(restarts, "1", 1, STARTS_MOST, "fits",
+    INTEGER(restarts, "1", 1, MULTI_START_MOST, "fits",
             "fits from different starts, of which the one with the least objective is kept"),
     INTEGER(screen_updates, "0", 0, 10000000, "updates",
             "updates after which that is decided, and the others end; 0: at the end"),
@@ -327,8 +328,8 @@ enum status environments_estimate(const void *config, struct method_estimate *ou
         double seen = updates_of(&own, &setup) * setup.batch;
         flops += seen * flops_of(&own, features);
         samples += seen;
-        weights = fmax(weights, encoder_weights(&own, features) +
-                                    (table ? TABLE_NODES : tree_nodes(&own)) * (double)own.latent);
+        weights = fmax(weights,
+                       encoder_weights(&own, features) + (table ? TABLE_NODES : tree_nodes(&own)) * (double)own.latent);
         rows = fmax(rows, (table ? TABLE_ROWS : tree_leaves_of(&own) * (double)(own.samples + own.test_samples)) *
                               (features + 2 * (double)own.latent));
     }
@@ -339,8 +340,8 @@ enum status environments_estimate(const void *config, struct method_estimate *ou
         .parameters = (int64_t)weights,
         .flops_per_sample = flops / samples,
         .memory_bytes =
-            (int64_t)(4 * rows + (double)c->restarts *
-                                     (16 * weights + 64.0 * (double)c->batch * (double)(c->hidden + c->latent))),
+            (int64_t)(4 * rows +
+                      (double)c->restarts * (16 * weights + 64.0 * (double)c->batch * (double)(c->hidden + c->latent))),
         .checkpoint_bytes = (int64_t)(12 * weights * (double)c->restarts) + 8192 + 128 * (int64_t)count,
         .samples = (int64_t)samples,
         .gflops = c->encoder == ENCODER_LINEAR ? 2 : 10, /* small products */

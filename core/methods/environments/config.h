@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "core/base/config.h"
-#include "core/data/environments.h"
+#include "core/data/trees/environments.h"
 #include "core/methods/environments/fit.h"
 #include "core/methods/method.h"
 

@@ -1,6 +1,6 @@
 /* Environments as a row of the registry.
  *
- * A tour: arcs.c (which changes data can tell apart), fit.c (one model in training), least.c (heads by least
+ * A tour: edges.c (which changes data can tell apart), fit.c (one model in training), least.c (heads by least
  * squares), config.c (what can be set, and the list of cases), run.c (what a run is, and what of it is saved),
  * work.c (its cases), evaluate.c (what is measured), summary.c, result.c and plots.c (what is said of it), query.c
  * (asking). */
@@ -8,8 +8,8 @@
 
 #include "core/methods/environments/config.h"
 #include "core/methods/environments/run.h"
-#include "core/methods/source.h"
-#include "core/methods/walk.h"
+#include "core/methods/shared/table_source.h"
+#include "core/methods/shared/case_sweep.h"
 
 static const struct method_metric metrics[] = {
     {"loss", "", "squared error of a training batch, mean of twenty updates"},
@@ -17,7 +17,7 @@ static const struct method_metric metrics[] = {
     {"mcc", "", "mean correlation of true latent variables with those matched to them, when a case is done"},
     {"mse", "", "squared error on test rows of the environments of training"},
     {"mse_unseen", "", "squared error in environments that were held out"},
-    {"changes_found", "weights", "changes on arcs that are larger than found_above"},
+    {"changes_found", "weights", "changes on edges that are larger than found_above"},
 };
 
 static const struct method_query queries[] = {
@@ -57,14 +57,14 @@ const struct method environments_method = {
     .check = environments_check,
     .estimate = environments_estimate,
     .create = environments_create,
-    .step = walk_step,
-    .progress = walk_progress,
-    .save = walk_save,
-    .load = walk_load,
-    .warm_start = walk_warm_start,
-    .begin_evaluation = walk_begin_evaluation,
+    .step = case_sweep_step,
+    .progress = case_sweep_progress,
+    .save = case_sweep_save,
+    .load = case_sweep_load,
+    .warm_start = case_sweep_warm_start,
+    .begin_evaluation = case_sweep_begin_evaluation,
     .result = environments_result,
-    .destroy = walk_destroy,
+    .destroy = case_sweep_destroy,
     .open = environments_open,
     .close = environments_close,
     .model_bytes = environments_model_bytes,

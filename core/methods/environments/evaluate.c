@@ -32,8 +32,7 @@ static double errors(const struct environments *e, const float *z, const float *
 {
     double sum = 0, right = 0;
     for (int i = 0; i < e->rows; i++) {
-        double y = predicted(w + (ptrdiff_t)e->node[i] * k, NULL, z + (ptrdiff_t)i * k, k),
-               miss = y - (double)e->y[i];
+        double y = predicted(w + (ptrdiff_t)e->node[i] * k, NULL, z + (ptrdiff_t)i * k, k), miss = y - (double)e->y[i];
         sum += miss * miss / e->rows;
         right += (y > 0.5) == (e->y[i] > 0.5F);
     }
@@ -47,8 +46,7 @@ static double errors_fitted(const struct method_run *run, const float *z, const 
     const struct environments *e = run->unseen;
     int k = case_fit(run)->model->setup.latent, few = (int)run->own.fit_samples, counted = 0;
     double sum = 0, d[256];
-    float *of_node = malloc((size_t)e->rows * (size_t)(k + 1) * sizeof *of_node),
-          *y = of_node + (ptrdiff_t)e->rows * k;
+    float *of_node = malloc((size_t)e->rows * (size_t)(k + 1) * sizeof *of_node), *y = of_node + (ptrdiff_t)e->rows * k;
     for (int u = 0; of_node && u < run->unseen_count; u++) {
         int rows = 0;
         const float *weights = w + (ptrdiff_t)run->unseen_node[u] * k;
@@ -69,18 +67,18 @@ static double errors_fitted(const struct method_run *run, const float *z, const 
     return counted ? sum / counted : NAN;
 }
 
-/* Changes of the truth along the model's arcs, and how many of them were found on the matched variable. */
+/* Changes of the truth along the model's edges, and how many of them were found on the matched variable. */
 static enum status count_changes(const struct method_run *run, const int *match, struct outcome *o, struct error *err)
 {
     const struct environments *e = run->test;
     const struct weight *found = case_fit(run)->model->changes;
     int p = e->latent, k = case_fit(run)->model->setup.latent;
-    double *truth = malloc((size_t)run->arcs.count * (size_t)p * sizeof *truth + 1), least = run->own.found_above;
+    double *truth = malloc((size_t)run->edges.count * (size_t)p * sizeof *truth + 1), least = run->own.found_above;
     if (!truth)
         return no_memory(err);
-    arcs_gather(&run->arcs, e->changes, p, truth);
+    tree_edges_gather(&run->edges, e->changes, p, truth);
     o->changes_true = o->changes_right = 0;
-    for (int a = 0; a < run->arcs.count; a++)
+    for (int a = 0; a < run->edges.count; a++)
         for (int c = 0; c < p; c++) {
             bool real_change = truth[a * p + c] != 0;
             o->changes_true += real_change;
@@ -99,7 +97,7 @@ static enum status identify(const struct method_run *run, const float *z, struct
     enum status status = identify_mcc(e->z, p, z, k, e->rows, match, &o->mcc, err);
     if (!status)
         status = identify_linear_r2(e->z, p, z, k, e->rows, &o->linear_r2, err);
-    if (!status && run->arcs.shape == ARCS_TREE)
+    if (!status && run->edges.shape == EDGES_TREE)
         status = count_changes(run, match, o, err);
     free(match);
     return status;
@@ -134,21 +132,21 @@ enum status tree_case_evaluate(struct method_run *run, struct outcome *o, struct
     float *w = malloc((size_t)run->tree->nodes * (size_t)k * sizeof *w), *z = NULL;
     for (int i = 0; i < OUTCOME_COLUMNS; i++)
         ((double *)o)[i] = NAN;
-    if (run->arcs.shape == ARCS_TREE)
+    if (run->edges.shape == EDGES_TREE)
         o->changes_found = tree_fit_found(case_fit(run), run->own.found_above);
     o->train_loss = case_fit(run)->last_loss;
     o->updates = (double)case_fit(run)->updates;
     o->samples = o->updates * (double)run->own.batch;
-    o->objective = run->starts.objective;
-    o->worst_objective = run->starts.worst;
-    o->restart = (double)run->starts.chosen;
+    o->objective = run->multi_start.objective;
+    o->worst_objective = run->multi_start.worst;
+    o->restart = (double)run->multi_start.chosen;
     enum status status = w ? STATUS_OK : no_memory(err);
-    if (!status && !run->walk.alone)
+    if (!status && !run->sweep.alone)
         status = tree_fit_settle(case_fit(run), refitted(run), err);
     if (!status)
         status = codes_of(run, run->test, &z, err);
     if (!status) {
-        arcs_weights(&run->arcs, m->base, m->changes, k, w);
+        tree_edges_weights(&run->edges, m->base, m->changes, k, w);
         o->mse = errors(run->test, z, w, k, &o->accuracy);
         status = measure_unseen(run, w, o, err);
     }

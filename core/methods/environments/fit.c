@@ -14,7 +14,7 @@ static const double SLOW_AFTER = 0.6, LAST_RATE = 0.02; /* the rate falls linear
 /* ---- the model ---------------------------------------------------------------------------------------- */
 
 struct name {
-    char text[PACK_NAME];
+    char text[SNAPSHOT_NAME];
 };
 
 static struct name behind(const char *prefix, const char *name)
@@ -24,7 +24,7 @@ static struct name behind(const char *prefix, const char *name)
     return n;
 }
 
-static void build(struct tree_model *m, const struct arcs *arcs, const char *prefix)
+static void build(struct tree_model *m, const struct tree_edges *edges, const char *prefix)
 {
     const struct fit_setup *s = &m->setup;
     if (s->encoder == ENCODER_LINEAR)
@@ -32,15 +32,15 @@ static void build(struct tree_model *m, const struct arcs *arcs, const char *pre
     if (s->encoder == ENCODER_MLP)
         mlp_build(&m->encoder, m->params, behind(prefix, "encoder").text, 3,
                   (int[]){s->features, s->hidden, s->hidden, s->latent}, 0);
-    m->base = arcs->based ? params_add(m->params, behind(prefix, "heads.base").text, 1, &s->latent, init_normal(0.1))
-                          : NULL;
-    m->changes = arcs->count > 0 ? params_add(m->params, behind(prefix, "heads.changes").text, 2,
-                                              (int[]){arcs->count, s->latent}, init_normal(arcs->based ? 0 : 0.1))
-                                 : NULL;
+    m->base =
+        edges->based ? params_add(m->params, behind(prefix, "heads.base").text, 1, &s->latent, init_normal(0.1)) : NULL;
+    m->changes = edges->count > 0 ? params_add(m->params, behind(prefix, "heads.changes").text, 2,
+                                               (int[]){edges->count, s->latent}, init_normal(edges->based ? 0 : 0.1))
+                                  : NULL;
     m->deviation = params_add_state(m->params, behind(prefix, "latent.deviation").text, s->latent, 1);
 }
 
-enum status tree_model_create(const struct fit_setup *setup, const struct arcs *arcs, const char *prefix,
+enum status tree_model_create(const struct fit_setup *setup, const struct tree_edges *edges, const char *prefix,
                               bool with_grad, struct tree_model **model, struct error *err)
 {
     struct tree_model *m = calloc(1, sizeof *m);
@@ -49,7 +49,7 @@ enum status tree_model_create(const struct fit_setup *setup, const struct arcs *
     m->setup = *setup;
     enum status status = params_create(&m->params, err);
     if (!status) {
-        build(m, arcs, prefix);
+        build(m, edges, prefix);
         status = params_seal(m->params, with_grad, err);
     }
     if (status) {
@@ -103,15 +103,15 @@ static float *reals(size_t count)
     return aligned_alloc(64, (count + ALIGNED - 1) / ALIGNED * ALIGNED * sizeof(float));
 }
 
-enum status tree_fit_create(const struct fit_setup *setup, const struct arcs *arcs, const struct environments *data,
-                            const char *prefix, const struct kernels *kernels, struct pool *pool, bool alone,
-                            struct tree_fit **fit, struct error *err)
+enum status tree_fit_create(const struct fit_setup *setup, const struct tree_edges *edges,
+                            const struct environments *data, const char *prefix, const struct kernels *kernels,
+                            struct thread_pool *pool, bool alone, struct tree_fit **fit, struct error *err)
 {
     struct tree_fit *f = calloc(1, sizeof *f);
     if (!f)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a fit");
     size_t rows = (size_t)setup->batch;
-    f->arcs = arcs;
+    f->edges = edges;
     f->data = data;
     f->last_loss = NAN;
     f->x = reals(rows * (size_t)(setup->features > setup->latent ? setup->features : setup->latent));
@@ -119,12 +119,11 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct arcs *ar
     f->slope = reals(rows);
     f->node = malloc(rows * sizeof *f->node);
     arena_init(&f->arena, (size_t)1 << 20, 0);
-    enum status status =
-        f->x && f->y && f->slope && f->node
-            ? tree_model_create(setup, arcs, prefix, true, &f->model, err)
-            : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d rows", setup->batch);
+    enum status status = f->x && f->y && f->slope && f->node
+                             ? tree_model_create(setup, edges, prefix, true, &f->model, err)
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d rows", setup->batch);
     if (!status && alone)
-        status = pool_create(1, &f->own, err);
+        status = thread_pool_create(1, &f->own, err);
     if (!status) {
         params_init(f->model->params, setup->seed);
         status = adam_create(f->model->params, &ADAM_DEFAULT, &f->adam, err);
@@ -153,7 +152,7 @@ void tree_fit_destroy(struct tree_fit *fit)
     adam_destroy(fit->adam);
     tree_model_destroy(fit->model);
     arena_close(&fit->arena);
-    pool_destroy(fit->own);
+    thread_pool_destroy(fit->own);
     free(fit->x);
     free(fit->y);
     free(fit->slope);
@@ -174,16 +173,16 @@ void tree_fit_copy(struct tree_fit *to, const struct tree_fit *from)
     to->last_loss = from->last_loss;
 }
 
-enum status tree_fit_pack(struct tree_fit *fit, enum pack_role role, struct pack *pack, const char *prefix,
-                          struct error *err)
+enum status tree_fit_snapshot(struct tree_fit *fit, enum snapshot_role role, struct snapshot *snapshot,
+                              const char *prefix, struct error *err)
 {
     const struct name updates = behind(prefix, "fit.updates"), loss = behind(prefix, "fit.last_loss");
-    if (role == PACK_WEIGHT)
-        return params_pack(fit->model->params, pack, err);
-    if (role == PACK_OPTIMISER)
-        return adam_pack_as(fit->adam, prefix, pack, err);
-    enum status status = pack_add_i64(pack, updates.text, &fit->updates, err);
-    return status ? status : pack_add_f64(pack, loss.text, &fit->last_loss, err);
+    if (role == SNAPSHOT_WEIGHT)
+        return params_snapshot(fit->model->params, snapshot, err);
+    if (role == SNAPSHOT_OPTIMISER)
+        return adam_snapshot_as(fit->adam, prefix, snapshot, err);
+    enum status status = snapshot_add_i64(snapshot, updates.text, &fit->updates, err);
+    return status ? status : snapshot_add_f64(snapshot, loss.text, &fit->last_loss, err);
 }
 
 /* ---- an update ---------------------------------------------------------------------------------------- */
@@ -200,7 +199,7 @@ static void draw_batch(struct tree_fit *f, struct comm_share own)
         size_t row = (size_t)((uint64_t)philox_u32(&from, (uint64_t)(own.first + i)) * (uint64_t)data->rows >> 32);
         memcpy(f->x + (size_t)i * width, (given ? data->z : data->x) + row * width, width * sizeof *f->x);
         f->y[i] = data->y[row];
-        f->node[i] = data->node[row] + f->arcs->offset;
+        f->node[i] = data->node[row] + f->edges->offset;
     }
 }
 
@@ -250,7 +249,7 @@ enum status tree_fit_update(struct tree_fit *f, struct error *err)
     struct tensor *z = encode(f->model, e, f->x, rows);
     if (s->encoder != ENCODER_GIVEN && s->unit_variance)
         z = op_unit_columns(e, z, f->model->deviation);
-    struct tensor *y = op_tree_heads(e, z, f->node, f->model->base, f->model->changes, &f->arcs->heads);
+    struct tensor *y = op_tree_heads(e, z, f->node, f->model->base, f->model->changes, &f->edges->heads);
     enum status status = exec_status(e, err);
     if (status)
         return status;
@@ -342,9 +341,7 @@ static double penalty_of(const struct tree_fit *f)
     double sum = 0;
     for (size_t i = 0; changes && s->penalty != PENALTY_NONE && i < changes->count; i++) {
         double size = fabs((double)changes->value[i]);
-        sum += s->penalty == PENALTY_L2 ? size * size
-               : sharpened(f)           ? s->sharpness * log1p(size / s->sharpness)
-                                        : size;
+        sum += s->penalty == PENALTY_L2 ? size * size : sharpened(f) ? s->sharpness * log1p(size / s->sharpness) : size;
     }
     return s->weight * sum;
 }
@@ -352,12 +349,12 @@ static double penalty_of(const struct tree_fit *f)
 enum status tree_fit_objective(struct tree_fit *f, double *objective, struct error *err)
 {
     const struct tree_model *m = f->model;
-    float *z, *w = reals((size_t)f->arcs->nodes * (size_t)m->setup.latent);
+    float *z, *w = reals((size_t)f->edges->nodes * (size_t)m->setup.latent);
     enum status status = settled_codes(f, &z, err);
     if (!status && !w)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for heads");
     if (!status) {
-        arcs_weights(f->arcs, m->base, m->changes, m->setup.latent, w);
+        tree_edges_weights(f->edges, m->base, m->changes, m->setup.latent, w);
         *objective = squared_error(f, z, w) + penalty_of(f);
     }
     free(w);
@@ -373,11 +370,11 @@ enum status tree_fit_settle(struct tree_fit *f, bool refit, struct error *err)
     float *z;
     enum status status = settled_codes(f, &z, err);
     if (!status && refit)
-        status = least_sums_create(f->arcs->nodes, k, &sums, err);
+        status = least_sums_create(f->edges->nodes, k, &sums, err);
     for (int r = 0; !status && refit && r < data->rows; r++)
         least_sums_add(&sums, data->node[r], z + (ptrdiff_t)r * k, data->y[r]);
     if (!status && refit)
-        status = least_refit(f->arcs, &sums, f->model->base, f->model->changes, err);
+        status = least_refit(f->edges, &sums, f->model->base, f->model->changes, err);
     least_sums_close(&sums);
     free(z);
     return status;

@@ -4,8 +4,8 @@
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_FIT_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_FIT_H
 
-#include "core/data/environments.h"
-#include "core/methods/environments/arcs.h"
+#include "core/data/trees/environments.h"
+#include "core/methods/environments/edges.h"
 #include "core/methods/environments/least.h"
 #include "core/nn/adam.h"
 #include "core/nn/gradients.h"
@@ -29,39 +29,39 @@ struct fit_setup {
 };
 
 /* Encoder and heads as arrays, their names behind the prefix: encoder.*, latent.deviation [latent], heads.base
- * [latent], heads.changes [arcs][latent]. */
+ * [latent], heads.changes [edges][latent]. */
 struct tree_model {
     struct fit_setup setup;
     struct params *params;
     struct mlp encoder;
-    struct weight *deviation, *base, *changes; /* base or changes NULL where the arcs have none */
+    struct weight *deviation, *base, *changes; /* base or changes NULL where the edges have none */
 };
-enum status tree_model_create(const struct fit_setup *setup, const struct arcs *arcs, const char *prefix,
+enum status tree_model_create(const struct fit_setup *setup, const struct tree_edges *edges, const char *prefix,
                               bool with_grad, struct tree_model **model, struct error *err);
 void tree_model_destroy(struct tree_model *model); /* NULL is fine */
 
 struct tree_fit {
     struct tree_model *model;
-    const struct arcs *arcs;
+    const struct tree_edges *edges;
     const struct environments *data;
     struct adam *adam;
     struct gradients gradients;
     struct comm *comm; /* ranks that share the rows of a batch; NULL: one */
     struct arena arena;
     struct exec exec;
-    struct pool *own; /* NULL: that of others */
-    float *x, *slope; /* of a batch */
+    struct thread_pool *own; /* NULL: that of others */
+    float *x, *slope;        /* of a batch */
     float *y;
     int32_t *node;
     int64_t updates;
     double last_loss; /* mean squared error of the last batch */
 };
 
-/* data, arcs and pool outlive the fit. With `alone` it has a thread of its own (that of its caller), else it works on
+/* data, edges and pool outlive the fit. With `alone` it has a thread of its own (that of its caller), else it works on
  * `pool`. */
-enum status tree_fit_create(const struct fit_setup *setup, const struct arcs *arcs, const struct environments *data,
-                            const char *prefix, const struct kernels *kernels, struct pool *pool, bool alone,
-                            struct tree_fit **fit, struct error *err);
+enum status tree_fit_create(const struct fit_setup *setup, const struct tree_edges *edges,
+                            const struct environments *data, const char *prefix, const struct kernels *kernels,
+                            struct thread_pool *pool, bool alone, struct tree_fit **fit, struct error *err);
 /* From now on ranks share the rows of each batch. */
 void tree_fit_share(struct tree_fit *fit, struct comm *comm);
 void tree_fit_destroy(struct tree_fit *fit); /* NULL is fine */
@@ -73,8 +73,8 @@ void tree_fit_copy(struct tree_fit *to, const struct tree_fit *from);
 enum status tree_fit_objective(struct tree_fit *fit, double *objective, struct error *err);
 /* Optimiser and position under names behind the prefix, in their roles; call for all fits in one role before the
  * next. */
-enum status tree_fit_pack(struct tree_fit *fit, enum pack_role role, struct pack *pack, const char *prefix,
-                          struct error *err);
+enum status tree_fit_snapshot(struct tree_fit *fit, enum snapshot_role role, struct snapshot *snapshot,
+                              const char *prefix, struct error *err);
 /* After training: settles the deviations over all rows, and refits what is not zero without the penalty (refit). */
 enum status tree_fit_settle(struct tree_fit *fit, bool refit, struct error *err);
 

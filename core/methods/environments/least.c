@@ -12,8 +12,7 @@ enum status least_sums_create(int nodes, int latent, struct least_sums *sums, st
 {
     size_t n = (size_t)nodes, k = (size_t)latent;
     *sums = (struct least_sums){nodes, latent, calloc(n * k * k, sizeof(double)), calloc(n * k, sizeof(double))};
-    return sums->products && sums->outcomes ? STATUS_OK
-                                            : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for sums");
+    return sums->products && sums->outcomes ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for sums");
 }
 
 void least_sums_close(struct least_sums *sums)
@@ -41,24 +40,24 @@ struct term {
 };
 
 /* Unknowns of w_0 first, then a number for each change that is not zero. */
-static int number_unknowns(const struct arcs *arcs, const struct weight *changes, int k, int *number)
+static int number_unknowns(const struct tree_edges *edges, const struct weight *changes, int k, int *number)
 {
-    int count = arcs->based ? k : 0;
-    for (int i = 0; i < arcs->count * k; i++)
+    int count = edges->based ? k : 0;
+    for (int i = 0; i < edges->count * k; i++)
         number[i] = changes->value[i] != 0 ? count++ : -1;
     return count;
 }
 
-static int terms_of(const struct arcs *arcs, int head, int k, const int *number, struct term *terms)
+static int terms_of(const struct tree_edges *edges, int head, int k, const int *number, struct term *terms)
 {
     int count = 0;
-    for (int c = 0; c < k && arcs->based; c++)
+    for (int c = 0; c < k && edges->based; c++)
         terms[count++] = (struct term){c, c, 1};
-    for (int v = head; v > 0; v = arcs->parent[v])
-        for (int c = 0; c < k && arcs->arc[v] >= 0; c++) {
-            int at = number[arcs->arc[v] * k + c];
+    for (int v = head; v > 0; v = edges->parent[v])
+        for (int c = 0; c < k && edges->arc[v] >= 0; c++) {
+            int at = number[edges->arc[v] * k + c];
             if (at >= 0)
-                terms[count++] = (struct term){at, c, (double)arcs->share[v]};
+                terms[count++] = (struct term){at, c, (double)edges->share[v]};
         }
     return count;
 }
@@ -76,33 +75,33 @@ static void add_node(const struct least_sums *s, int node, const struct term *te
     }
 }
 
-static void take_solution(const struct arcs *arcs, const double *x, const int *number, int k, struct weight *base,
-                          struct weight *changes)
+static void take_solution(const struct tree_edges *edges, const double *x, const int *number, int k,
+                          struct weight *base, struct weight *changes)
 {
-    for (int c = 0; c < k && arcs->based; c++)
+    for (int c = 0; c < k && edges->based; c++)
         base->value[c] = (float)x[c];
-    for (int i = 0; i < arcs->count * k; i++)
+    for (int i = 0; i < edges->count * k; i++)
         if (number[i] >= 0)
             changes->value[i] = (float)x[number[i]];
 }
 
-enum status least_refit(const struct arcs *arcs, const struct least_sums *sums, struct weight *base,
+enum status least_refit(const struct tree_edges *edges, const struct least_sums *sums, struct weight *base,
                         struct weight *changes, struct error *err)
 {
     int k = sums->latent;
-    int *number = malloc(((size_t)arcs->count * (size_t)k + 1) * sizeof *number);
-    struct term *terms = malloc((size_t)(arcs->nodes + 2) * (size_t)k * sizeof *terms);
-    int n = number && terms ? number_unknowns(arcs, changes, k, number) : 0;
+    int *number = malloc(((size_t)edges->count * (size_t)k + 1) * sizeof *number);
+    struct term *terms = malloc((size_t)(edges->nodes + 2) * (size_t)k * sizeof *terms);
+    int n = number && terms ? number_unknowns(edges, changes, k, number) : 0;
     double *a = n > 0 && n <= LEAST_UNKNOWNS ? calloc((size_t)n * (size_t)(n + 1), sizeof *a) : NULL;
     enum status status = number && terms && (a || n > LEAST_UNKNOWNS || n == 0)
                              ? STATUS_OK
                              : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a refit");
-    for (int v = 0; a && v < arcs->nodes; v++)
-        if (arcs->seen[v])
-            add_node(sums, v, terms, terms_of(arcs, v + arcs->offset, k, number, terms), a, a + (ptrdiff_t)n * n, n);
+    for (int v = 0; a && v < edges->nodes; v++)
+        if (edges->seen[v])
+            add_node(sums, v, terms, terms_of(edges, v + edges->offset, k, number, terms), a, a + (ptrdiff_t)n * n, n);
     if (a) {
         solve_symmetric(a, n, a + (ptrdiff_t)n * n, 1);
-        take_solution(arcs, a + (ptrdiff_t)n * n, number, k, base, changes);
+        take_solution(edges, a + (ptrdiff_t)n * n, number, k, base, changes);
     }
     free(number);
     free(terms);

@@ -3,7 +3,7 @@
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_LEAST_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_LEAST_H
 
-#include "core/methods/environments/arcs.h"
+#include "core/methods/environments/edges.h"
 
 /* Sums over rows of z z', z y and y^2. */
 struct least_sums {
@@ -18,7 +18,7 @@ void least_sums_add(struct least_sums *sums, int node, const float *z, float y);
 /* The unpenalised optimum over w_0 and those changes that are not zero, written over them. More unknowns than
  * LEAST_UNKNOWNS: nothing happens. */
 enum { LEAST_UNKNOWNS = 1500 };
-enum status least_refit(const struct arcs *arcs, const struct least_sums *sums, struct weight *base,
+enum status least_refit(const struct tree_edges *edges, const struct least_sums *sums, struct weight *base,
                         struct weight *changes, struct error *err);
 
 /* min over d of (mean squared error of y = (w + d) . z over `rows`) + penalty |d|_1, by coordinate descent. z:

@@ -1,13 +1,13 @@
-/* Pictures of a run: the last case's tree with the changes on its arcs, and the figure that its sweep or its list of
+/* Pictures of a run: the last case's tree with the changes on its edges, and the figure that its sweep or its list of
  * baselines stands for. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/data/tree_plot.h"
+#include "core/data/trees/tree_plot.h"
 #include "core/methods/environments/run_int.h"
-#include "core/methods/hand_over.h"
+#include "core/methods/shared/publish.h"
 #include "core/metrics/identify.h"
 
 enum { LEGEND_MOST = 8 };
@@ -27,8 +27,7 @@ static enum status matched(struct method_run *run, int *match, struct error *err
     double mcc;
     float *z = malloc((size_t)e->rows * (size_t)k * sizeof *z + 1);
     enum status status =
-        z ? tree_model_encode(case_fit(run)->model, &case_fit(run)->exec, e->x, e->z, e->rows, z, err)
-          : no_memory(err);
+        z ? tree_model_encode(case_fit(run)->model, &case_fit(run)->exec, e->x, e->z, e->rows, z, err) : no_memory(err);
     if (!status)
         status = identify_mcc(e->z, e->latent, z, k, e->rows, match, &mcc, err);
     free(z);
@@ -37,10 +36,10 @@ static enum status matched(struct method_run *run, int *match, struct error *err
 
 static double found_at(const struct method_run *run, int node, int c)
 {
-    int arc = run->arcs.arc[node], k = case_fit(run)->model->setup.latent;
+    int arc = run->edges.arc[node], k = case_fit(run)->model->setup.latent;
     return arc < 0
                ? 0
-               : (double)case_fit(run)->model->changes->value[(ptrdiff_t)arc * k + c] * (double)run->arcs.share[node];
+               : (double)case_fit(run)->model->changes->value[(ptrdiff_t)arc * k + c] * (double)run->edges.share[node];
 }
 
 /* Rings first, so that discs lie over them. */
@@ -73,17 +72,16 @@ static enum status write_table(const struct method_run *run, const int *match, s
                 truth += match[t] == c ? run->test->changes[(ptrdiff_t)v * p + t] : 0;
             if (size != 0 || truth != 0)
                 buf_format(&bytes, "%s,%s,%d,%d,%.9g,%.9g\n", run->tree->names[run->tree->parent[v]],
-                           run->tree->names[v], run->arcs.arc[v], c, size, truth);
+                           run->tree->names[v], run->edges.arc[v], c, size, truth);
         }
     enum status status = bytes.failed ? no_memory(err) : STATUS_OK;
     if (!status)
-        run->walk.env.artifact(run->walk.env.context, "tree.csv", "text/csv", bytes.data, bytes.size);
+        run->sweep.env.artifact(run->sweep.env.context, "tree.csv", "text/csv", bytes.data, bytes.size);
     buf_close(&bytes);
     return status;
 }
 
-static enum status draw_tree(const struct method_run *run, const struct tree_mark *marks, int count,
-                             struct error *err)
+static enum status draw_tree(const struct method_run *run, const struct tree_mark *marks, int count, struct error *err)
 {
     static const char *const names[LEGEND_MOST] = {"latent 0", "latent 1", "latent 2", "latent 3",
                                                    "latent 4", "latent 5", "latent 6", "latent 7"};
@@ -101,17 +99,17 @@ static enum status draw_tree(const struct method_run *run, const struct tree_mar
         .marks = marks,
         .mark_count = count,
         .title = "Changes along the tree",
-        .note =
-            truth ? "Disc: a change that was found. Ring: one that is there, in the colour of the variable that was "
-                    "matched to it.\nSigns are free; areas grow with the change. The two arcs at the root are one."
-                  : "Disc: a change that was found; its area grows with the change.",
+        .note = truth
+                    ? "Disc: a change that was found. Ring: one that is there, in the colour of the variable that was "
+                      "matched to it.\nSigns are free; areas grow with the change. The two edges at the root are one."
+                    : "Disc: a change that was found; its area grows with the change.",
         .legend = (const char **)names,
         .legend_count = k < LEGEND_MOST ? k : LEGEND_MOST,
     };
     buf_init(&bytes, CHART_BYTES);
     enum status status = tree_plot_png(&plot, &bytes, err);
     if (!status)
-        run->walk.env.artifact(run->walk.env.context, "tree.png", "image/png", bytes.data, bytes.size);
+        run->sweep.env.artifact(run->sweep.env.context, "tree.png", "image/png", bytes.data, bytes.size);
     buf_close(&bytes);
     free(pale);
     return status;
@@ -119,8 +117,7 @@ static enum status draw_tree(const struct method_run *run, const struct tree_mar
 
 static enum status tree_picture(struct method_run *run, struct error *err)
 {
-    size_t k = (size_t)case_fit(run)->model->setup.latent, p = (size_t)run->test->latent,
-           n = (size_t)run->tree->nodes;
+    size_t k = (size_t)case_fit(run)->model->setup.latent, p = (size_t)run->test->latent, n = (size_t)run->tree->nodes;
     int *match = calloc(p + 1, sizeof *match);
     struct tree_mark *marks = malloc((k + p) * n * sizeof *marks);
     enum status status = match && marks ? STATUS_OK : no_memory(err);
@@ -175,23 +172,21 @@ static int collect(const struct method_run *run, const struct summary *rows, int
 static enum status draw_curves(const struct method_run *run, const struct curve *curves, int used, struct error *err)
 {
     static const char *const titles[CURVES] = {"Latent variables found (MCC)", "Error, environments seen",
-                                               "Error, unseen environments",
-                                               "Error there, after a fit to a few rows"};
+                                               "Error, unseen environments", "Error there, after a fit to a few rows"};
     struct chart_series series[CURVES][BASELINES];
     struct chart_panel panels[CURVES];
     bool sweep = run->config.sweep != SWEEP_NONE;
     for (int m = 0; m < CURVES; m++) {
         for (int i = 0; i < used; i++)
-            series[m][i] = (struct chart_series){curves[i].baseline == BASELINE_NONE
-                                                     ? "tree penalty"
-                                                     : environments_baseline_names[curves[i].baseline],
-                                                 sweep ? CHART_LINE_POINTS : CHART_POINTS,
-                                                 -1,
-                                                 curves[i].x,
-                                                 curves[i].y[m],
-                                                 curves[i].low[m],
-                                                 curves[i].high[m],
-                                                 curves[i].count};
+            series[m][i] = (struct chart_series){
+                curves[i].baseline == BASELINE_NONE ? "tree penalty" : environments_baseline_names[curves[i].baseline],
+                sweep ? CHART_LINE_POINTS : CHART_POINTS,
+                -1,
+                curves[i].x,
+                curves[i].y[m],
+                curves[i].low[m],
+                curves[i].high[m],
+                curves[i].count};
         panels[m] = (struct chart_panel){.title = titles[m],
                                          .x = CHART_AXIS(sweep ? environments_sweep_names[run->config.sweep]
                                                                : "baseline, in the order of the legend"),
@@ -210,15 +205,15 @@ static enum status draw_curves(const struct method_run *run, const struct curve 
                           .panel_count = CURVES,
                           .one_legend = true,
                           .note = "Medians over seeds; bars reach from the least to the largest."};
-    return hand_over_chart(&run->walk.env, sweep ? "sweep" : "baselines", &chart, err);
+    return publish_chart(&run->sweep.env, sweep ? "sweep" : "baselines", &chart, err);
 }
 
 static enum status curve_chart(struct method_run *run, struct error *err)
 {
-    struct summary *rows = calloc((size_t)run->walk.count, sizeof *rows);
+    struct summary *rows = calloc((size_t)run->sweep.count, sizeof *rows);
     struct curve *curves = calloc(BASELINES, sizeof *curves);
     enum status status = STATUS_OK;
-    int count = rows && curves ? environments_summarise(run, rows, run->walk.count) : 0;
+    int count = rows && curves ? environments_summarise(run, rows, run->sweep.count) : 0;
     if (!rows || !curves || count == 0)
         status = no_memory(err);
     if (!status && count > 1)
@@ -230,8 +225,8 @@ static enum status curve_chart(struct method_run *run, struct error *err)
 
 enum status environments_plots(struct method_run *run, struct error *err)
 {
-    if (!run->walk.env.artifact)
+    if (!run->sweep.env.artifact)
         return STATUS_OK;
-    enum status status = run->arcs.shape == ARCS_TREE && run->arcs.count > 0 ? tree_picture(run, err) : STATUS_OK;
-    return !status && !run->walk.alone ? curve_chart(run, err) : status;
+    enum status status = run->edges.shape == EDGES_TREE && run->edges.count > 0 ? tree_picture(run, err) : STATUS_OK;
+    return !status && !run->sweep.alone ? curve_chart(run, err) : status;
 }

@@ -1,30 +1,30 @@
 /* Presets: the simulation with either encoder, what breaks it, and tables. */
 #include "core/methods/environments/config.h"
 
-#define FIVE                                                                                                         \
-    {                                                                                                                \
-        "seeds", "5"                                                                                                 \
+#define FIVE                                                                                                           \
+    {                                                                                                                  \
+        "seeds", "5"                                                                                                   \
     }
-#define LINEAR                                                                                                       \
-    {"learning_rate", "2e-2"},                                                                                       \
-    {                                                                                                                \
-        "updates", "12000"                                                                                           \
+#define LINEAR                                                                                                         \
+    {"learning_rate", "2e-2"},                                                                                         \
+    {                                                                                                                  \
+        "updates", "12000"                                                                                             \
     }
-#define MLP                                                                                                          \
-    {"encoder", "mlp"}, {"psi", "tanh"}, {"inputs", "10"}, {"samples", "1000"}, {"learning_rate", "1e-2"},           \
-    {                                                                                                                \
-        "updates", "8000"                                                                                            \
+#define MLP                                                                                                            \
+    {"encoder", "mlp"}, {"psi", "tanh"}, {"inputs", "10"}, {"samples", "1000"}, {"learning_rate", "1e-2"},             \
+    {                                                                                                                  \
+        "updates", "8000"                                                                                              \
     }
-#define TABLE(name)                                                                                                  \
-    {"data", "table"}, {"source", name}, {"baselines", "pooled,independent,no-penalty,none"}, {"batch", "256"},      \
-    {                                                                                                                \
-        "seeds", "3"                                                                                                 \
+#define TABLE(name)                                                                                                    \
+    {"data", "table"}, {"source", name}, {"baselines", "pooled,independent,no-penalty,none"}, {"batch", "256"},        \
+    {                                                                                                                  \
+        "seeds", "3"                                                                                                   \
     }
 /* A linear encoder: one that is not tells types of cells apart by x, and takes their changes into z. */
-#define CELLS(name)                                                                                                  \
-    TABLE(name), LINEAR, {"target", "planted"}, {"features", "30"}, {"sharpness", "0.3"},                            \
-    {                                                                                                                \
-        NULL, NULL                                                                                                   \
+#define CELLS(name)                                                                                                    \
+    TABLE(name), LINEAR, {"target", "planted"}, {"features", "30"}, {"sharpness", "0.3"},                              \
+    {                                                                                                                  \
+        NULL, NULL                                                                                                     \
     }
 
 static const struct config_setting tree_linear[] = {

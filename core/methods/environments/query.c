@@ -1,6 +1,6 @@
 /* Asking a checkpoint: the latent variables of an input, and the outcome that each environment makes of them.
  *
- * The tree and its arcs are functions of the configuration and, for a table, of the data set, which is read again. */
+ * The tree and its edges are functions of the configuration and, for a table, of the data set, which is read again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,32 +12,32 @@ enum { QUERY_SET = 1 << 20 }; /* of simulated rows; far from training, test and 
 
 struct method_model {
     struct method_run *run; /* a run that is never stepped: its case, tree and model */
-    struct pool *pool;
+    struct thread_pool *pool;
     const struct kernels *kernels;
     float *weights; /* [nodes][latent] */
 };
 
-static enum status read_model(struct method_model *m, const struct pack_reader *from, struct error *err)
+static enum status read_model(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
     struct method_run *run = m->run;
-    enum status status = walk_load(run, from, err);
+    enum status status = case_sweep_load(run, from, err);
     const struct tree_model *model = status ? NULL : case_fit(run)->model;
     m->weights = status ? NULL : malloc((size_t)run->tree->nodes * (size_t)model->setup.latent * sizeof *m->weights);
     if (!status && !m->weights)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for heads");
     if (!status)
-        arcs_weights(&run->arcs, model->base, model->changes, model->setup.latent, m->weights);
+        tree_edges_weights(&run->edges, model->base, model->changes, model->setup.latent, m->weights);
     return status ? status : params_check(model->params, err);
 }
 
 enum status environments_open(const void *config, const struct kernels *kernels, const char *data,
-                              const struct pack_reader *from, struct method_model **model, struct error *err)
+                              const struct snapshot_reader *from, struct method_model **model, struct error *err)
 {
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
     m->kernels = kernels;
-    enum status status = pool_create(1, &m->pool, err);
+    enum status status = thread_pool_create(1, &m->pool, err);
     if (!status) {
         const struct method_env env = {.pool = m->pool, .kernels = kernels, .data = data};
         status = environments_create(config, &env, &m->run, err);
@@ -56,8 +56,8 @@ void environments_close(struct method_model *model)
 {
     if (!model)
         return;
-    walk_destroy(model->run);
-    pool_destroy(model->pool);
+    case_sweep_destroy(model->run);
+    thread_pool_destroy(model->pool);
     free(model->weights);
     free(model);
 }
@@ -85,16 +85,16 @@ static enum status take_input(const struct method_model *m, const struct method_
         return STATUS_OK;
     }
     if (run->own.data != DATA_SIMULATED)
-        return error_set(err, STATUS_INVALID, "/sample",
-                         "rows of a table are not drawn: give an array of %d features", d);
+        return error_set(err, STATUS_INVALID, "/sample", "rows of a table are not drawn: give an array of %d features",
+                         d);
     if (input->seed < 0 || input->seed > 1000000000)
         return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, 1000000000]; got %lld",
                          (long long)input->seed);
     const struct environments_outcome outcome = {(uint64_t)run->own.seed, (int)run->own.factors, 0, 0, 0};
     struct environments *one;
     int root = 0;
-    enum status status = environments_simulate(run->tree, &outcome, (enum environments_psi)run->own.psi, d, &root, 1,
-                                               1, QUERY_SET + (uint32_t)input->seed, &one, err);
+    enum status status = environments_simulate(run->tree, &outcome, (enum environments_psi)run->own.psi, d, &root, 1, 1,
+                                               QUERY_SET + (uint32_t)input->seed, &one, err);
     if (status)
         return status;
     memcpy(x, one->x, (size_t)d * sizeof *x);
@@ -107,14 +107,14 @@ static enum status codes_of(const struct method_model *m, const float *x, float 
 {
     struct arena arena;
     struct exec e;
-    struct pool *pool = NULL;
+    struct thread_pool *pool = NULL;
     arena_init(&arena, (size_t)1 << 16, 0);
-    enum status status = pool_create(1, &pool, err);
+    enum status status = thread_pool_create(1, &pool, err);
     if (!status) {
         exec_init(&e, m->kernels, pool, &arena, 0);
         status = tree_model_encode(case_fit(m->run)->model, &e, x, NULL, 1, z, err);
     }
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     arena_close(&arena);
     return status;
 }
@@ -130,13 +130,13 @@ static void write_answer(const struct method_model *m, const float *z, const str
     sink_begin_list(out, "environments");
     for (int v = 0; v < run->tree->nodes; v++) {
         double y = 0;
-        if (!tree_leaf(run->tree, v) && !(run->arcs.seen && run->arcs.seen[v]))
+        if (!tree_leaf(run->tree, v) && !(run->edges.seen && run->edges.seen[v]))
             continue;
         for (int c = 0; c < k; c++)
             y += (double)m->weights[(ptrdiff_t)v * k + c] * (double)z[c];
         sink_begin_object(out, NULL);
         sink_text(out, "name", run->tree->names[v]);
-        sink_boolean(out, "trained", run->arcs.seen && run->arcs.seen[v]);
+        sink_boolean(out, "trained", run->edges.seen && run->edges.seen[v]);
         sink_number(out, "outcome", y);
         sink_end_object(out);
     }

@@ -71,8 +71,8 @@ static void write_summary(const struct method_run *run, const struct summary *s,
 
 static enum status write_summaries(const struct method_run *run, const struct sink *out, struct error *err)
 {
-    struct summary *rows = calloc((size_t)run->walk.count, sizeof *rows);
-    int count = rows ? environments_summarise(run, rows, run->walk.count) : 0;
+    struct summary *rows = calloc((size_t)run->sweep.count, sizeof *rows);
+    int count = rows ? environments_summarise(run, rows, run->sweep.count) : 0;
     for (size_t i = 0; count && i < COUNT(fields); i++) /* the group of the last case */
         write_value(out, fields[i].name, rows[count - 1].column[fields[i].column].median);
     sink_begin_list(out, "summary");
@@ -114,19 +114,19 @@ static void write_changes(const struct method_run *run, const struct column_link
     const struct weight *w = case_fit(run)->model->changes;
     int k = case_fit(run)->model->setup.latent;
     sink_begin_list(out, "changes");
-    for (int v = 1; run->arcs.shape == ARCS_TREE && v < run->tree->nodes; v++)
-        for (int c = 0; c < k && run->arcs.arc[v] >= 0; c++) {
-            double size = (double)w->value[(ptrdiff_t)run->arcs.arc[v] * k + c];
+    for (int v = 1; run->edges.shape == EDGES_TREE && v < run->tree->nodes; v++)
+        for (int c = 0; c < k && run->edges.arc[v] >= 0; c++) {
+            double size = (double)w->value[(ptrdiff_t)run->edges.arc[v] * k + c];
             if (fabs(size) <= run->own.found_above)
                 continue;
             sink_begin_object(out, NULL);
             sink_text(out, "parent", run->tree->names[run->tree->parent[v]]);
             sink_text(out, "child", run->tree->names[v]);
-            sink_integer(out, "arc", run->arcs.arc[v]);
+            sink_integer(out, "arc", run->edges.arc[v]);
             sink_integer(out, "latent", c);
             if (links && links[(ptrdiff_t)c * COLUMNS_SHOWN].column >= 0)
                 sink_text(out, "column", run->names[links[(ptrdiff_t)c * COLUMNS_SHOWN].column]);
-            sink_number(out, "change", size * (double)run->arcs.share[v]);
+            sink_number(out, "change", size * (double)run->edges.share[v]);
             sink_end_object(out);
         }
     sink_end_list(out);
@@ -151,22 +151,22 @@ static enum status write_found(struct method_run *run, const struct sink *out, s
 
 enum status environments_result(struct method_run *run, const struct sink *out, struct error *err)
 {
-    if (run->walk.phase != WALK_DONE)
+    if (run->sweep.phase != CASE_SWEEP_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
-    enum status status = run->walk.opened == run->walk.at ? STATUS_OK : tree_case_open(run, (int)run->walk.at, err);
+    enum status status = run->sweep.opened == run->sweep.at ? STATUS_OK : tree_case_open(run, (int)run->sweep.at, err);
     if (status)
         return status;
     sink_integer(out, "seed", run->config.seed);
     sink_integer(out, "samples", run->test->rows);
-    if (run->walk.alone) {
-        write_outcome(out, &run->outcomes[run->walk.at]);
+    if (run->sweep.alone) {
+        write_outcome(out, &run->outcomes[run->sweep.at]);
         return STATUS_OK;
     }
     status = write_summaries(run, out, err);
     if (!status)
         status = write_found(run, out, err);
     sink_begin_list(out, "curve");
-    for (int i = 0; i < run->walk.count; i++) {
+    for (int i = 0; i < run->sweep.count; i++) {
         sink_begin_object(out, NULL);
         write_case(run, &run->cases[i], out);
         sink_integer(out, "case_seed", run->cases[i].seed);

@@ -1,4 +1,5 @@
-/* A run as a walk over cases (core/methods/walk.h): what begins one, what is measured at its end, what is saved. */
+/* A run as a walk over cases (core/methods/shared/case_sweep.h): what begins one, what is measured at its end, what is
+ * saved. */
 #include "core/methods/environments/run.h"
 
 #include <math.h>
@@ -10,29 +11,29 @@
 static enum status plan(struct method_run *run, struct error *err)
 {
     int count = environments_cases(&run->config, NULL);
-    enum status status = walk_plan(run, count, ENVIRONMENTS_CASES, sizeof *run->cases, OUTCOME_COLUMNS, err);
+    enum status status = case_sweep_plan(run, count, ENVIRONMENTS_CASES, sizeof *run->cases, OUTCOME_COLUMNS, err);
     if (status)
         return status;
-    run->cases = run->walk.cases;
-    run->outcomes = run->walk.outcomes;
+    run->cases = run->sweep.cases;
+    run->outcomes = run->sweep.outcomes;
     environments_cases(&run->config, run->cases);
     return STATUS_OK;
 }
 
 static void begin(struct method_run *run)
 {
-    starts_begin(&run->starts);
+    multi_start_begin(&run->multi_start);
 }
 
 static enum status open_case(struct method_run *run, struct error *err)
 {
-    const struct walk *w = &run->walk;
+    const struct case_sweep *w = &run->sweep;
     return w->opened == w->at ? STATUS_OK : tree_case_open(run, (int)w->at, err);
 }
 
 static enum status evaluate(struct method_run *run, bool *done, struct error *err)
 {
-    const struct walk *w = &run->walk;
+    const struct case_sweep *w = &run->sweep;
     bool fresh = w->alone && w->evaluation_seed >= 0 && run->own.data == DATA_SIMULATED;
     (void)done;
     enum status status = fresh ? tree_case_fresh(run, err) : STATUS_OK;
@@ -42,44 +43,44 @@ static enum status evaluate(struct method_run *run, bool *done, struct error *er
 /* In updates. */
 static double part_done(const struct method_run *run)
 {
-    if (run->starts.count == 0)
+    if (run->multi_start.count == 0)
         return 0;
     const struct tree_fit *f = case_fit(run);
-    return starts_part(&run->starts, run->config.restarts, (double)run->config.screen_updates, (double)f->updates,
-                       (double)f->model->setup.updates);
+    return multi_start_part(&run->multi_start, run->config.restarts, (double)run->config.screen_updates,
+                            (double)f->updates, (double)f->model->setup.updates);
 }
 
 /* ---- what is saved -------------------------------------------------------------------------------------- */
 
-static const struct walk_number numbers[] = {
-    {"run.chosen", WALK_POSITION, offsetof(struct method_run, starts.chosen)},
-    {"run.features", WALK_INTEGER, offsetof(struct method_run, features)},
-    {"run.objective", WALK_REAL, offsetof(struct method_run, starts.objective)},
-    {"run.worst", WALK_REAL, offsetof(struct method_run, starts.worst)},
-    {NULL, WALK_INTEGER, 0},
+static const struct case_sweep_number numbers[] = {
+    {"run.chosen", CASE_SWEEP_POSITION, offsetof(struct method_run, multi_start.chosen)},
+    {"run.features", CASE_SWEEP_INTEGER, offsetof(struct method_run, features)},
+    {"run.objective", CASE_SWEEP_REAL, offsetof(struct method_run, multi_start.objective)},
+    {"run.worst", CASE_SWEEP_REAL, offsetof(struct method_run, multi_start.worst)},
+    {NULL, CASE_SWEEP_INTEGER, 0},
 };
 
-static enum status arrays(struct method_run *run, enum pack_role role, struct pack *pack, struct error *err)
+static enum status arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot, struct error *err)
 {
-    return starts_pack(&run->starts, role, pack, err);
+    return multi_start_snapshot(&run->multi_start, role, snapshot, err);
 }
 
 static enum status check_weights(const struct method_run *run, struct error *err)
 {
-    return starts_check(&run->starts, err);
+    return multi_start_check(&run->multi_start, err);
 }
 
 static bool position_sound(const struct method_run *run)
 {
-    return starts_sound(&run->starts, run->config.restarts);
+    return multi_start_sound(&run->multi_start, run->config.restarts);
 }
 
 static enum status loaded(struct method_run *run, bool *sound, struct error *err)
 {
     (void)err;
     *sound = run->features == run->train->features;
-    for (int i = 0; i < run->starts.count; i++) {
-        const struct tree_fit *f = run->starts.fit[i];
+    for (int i = 0; i < run->multi_start.count; i++) {
+        const struct tree_fit *f = run->multi_start.fit[i];
         *sound = *sound && f->updates >= 0 && f->updates <= f->model->setup.updates;
     }
     return STATUS_OK;
@@ -92,7 +93,7 @@ static bool single(const struct method_run *run)
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
-static const struct walk_metric metrics[] = {
+static const struct case_sweep_metric metrics[] = {
     {"mcc", OUTCOME_COLUMN(mcc)},
     {"mse", OUTCOME_COLUMN(mse)},
     {"mse_unseen", OUTCOME_COLUMN(mse_unseen)},
@@ -100,7 +101,7 @@ static const struct walk_metric metrics[] = {
     {NULL, 0},
 };
 
-static const struct walk_table walk_table = {
+static const struct case_sweep_table case_sweep_table = {
     .method = &environments_method,
     .numbers = numbers,
     .metrics = metrics,
@@ -129,5 +130,5 @@ enum status environments_create(const void *config, const struct method_env *env
     struct method_run *r = calloc(1, sizeof *r);
     if (r)
         r->config = *c;
-    return walk_create(r, &walk_table, env, c->checkpoint_every, run, err);
+    return case_sweep_create(r, &case_sweep_table, env, c->checkpoint_every, run, err);
 }

@@ -1,4 +1,4 @@
-/* The functions behind core/methods/method.h (see there) that are not the walk's (core/methods/walk.h). */
+/* The functions behind core/methods/method.h (see there) that are not the walk's (core/methods/shared/case_sweep.h). */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_H
 
@@ -9,7 +9,7 @@ enum status environments_create(const void *config, const struct method_env *env
 enum status environments_result(struct method_run *run, const struct sink *out, struct error *err);
 
 enum status environments_open(const void *config, const struct kernels *kernels, const char *data,
-                              const struct pack_reader *from, struct method_model **model, struct error *err);
+                              const struct snapshot_reader *from, struct method_model **model, struct error *err);
 void environments_close(struct method_model *model);
 uint64_t environments_model_bytes(const struct method_model *model);
 enum status environments_query(const struct method_model *model, const char *query, const struct method_input *input,

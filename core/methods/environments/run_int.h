@@ -1,14 +1,14 @@
 /* An environments run in progress: private to core/methods/environments.
  *
  * Training has restarts side by side; an evaluation settles, refits and measures. run.c is the walk's table, with
- * what is saved; work.c opens cases (what the data, the tree and the arcs are), evaluate.c measures, result.c and
+ * what is saved; work.c opens cases (what the data, the tree and the edges are), evaluate.c measures, result.c and
  * plots.c write what came out. */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
 
 #include "core/methods/environments/config.h"
-#include "core/methods/starts.h"
-#include "core/methods/walk.h"
+#include "core/methods/shared/multi_start.h"
+#include "core/methods/shared/case_sweep.h"
 
 enum { SET_TRAINING, SET_TEST, SETS_FRESH = 1000 }; /* of simulated rows; evaluations draw from SETS_FRESH on */
 
@@ -27,7 +27,7 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
-    struct walk walk;
+    struct case_sweep sweep;
     struct environments_config config;
     struct environments_case *cases;
     struct outcome *outcomes; /* as the walk's */
@@ -41,8 +41,8 @@ struct method_run {
     int *place;       /* [nodes] where the model is told that an environment stands */
     int *unseen_node; /* [unseen_count] in the tree */
     int unseen_count;
-    struct arcs arcs;
-    struct starts starts; /* of `struct tree_fit` */
+    struct tree_edges edges;
+    struct multi_start multi_start; /* of `struct tree_fit` */
 
     /* Saved. */
     int64_t features; /* of the open case */
@@ -50,11 +50,11 @@ struct method_run {
 
 static inline struct tree_fit *case_fit(const struct method_run *run)
 {
-    return run->starts.fit[0];
+    return run->multi_start.fit[0];
 }
 
 /* work.c */
-/* Makes data, arcs and fits of case `at` ready: all restarts, or the chosen one; weights as at the start. */
+/* Makes data, edges and fits of case `at` ready: all restarts, or the chosen one; weights as at the start. */
 enum status tree_case_open(struct method_run *run, int at, struct error *err);
 void tree_case_close(struct method_run *run);
 /* One update of every fit; decides between restarts when it is time. */

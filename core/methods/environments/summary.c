@@ -19,7 +19,7 @@ static bool same_group(const struct environments_case *a, const struct environme
 static struct spread spread_of(const struct method_run *run, int first, int column, double *values)
 {
     int n = 0;
-    for (int i = 0; i < run->walk.count; i++) {
+    for (int i = 0; i < run->sweep.count; i++) {
         double value = ((const double *)&run->outcomes[i])[column];
         if (same_group(&run->cases[first], &run->cases[i]) && isfinite(value))
             values[n++] = value;
@@ -32,15 +32,15 @@ static struct spread spread_of(const struct method_run *run, int first, int colu
 
 int environments_summarise(const struct method_run *run, struct summary *out, int room)
 {
-    double *values = malloc((size_t)run->walk.count * sizeof *values);
+    double *values = malloc((size_t)run->sweep.count * sizeof *values);
     int groups = 0;
-    for (int i = 0; values && i < run->walk.count; i++) {
+    for (int i = 0; values && i < run->sweep.count; i++) {
         int first = 0, members = 0;
         while (!same_group(&run->cases[first], &run->cases[i]))
             first++;
         if (first < i)
             continue;
-        for (int j = i; j < run->walk.count; j++)
+        for (int j = i; j < run->sweep.count; j++)
             members += same_group(&run->cases[i], &run->cases[j]);
         for (int c = 0; c < OUTCOME_COLUMNS && groups < room; c++)
             out[groups].column[c] = spread_of(run, i, c, values);

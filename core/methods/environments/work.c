@@ -1,11 +1,11 @@
-/* The open case: its data, the tree that the model is told, the arcs, an update. */
+/* The open case: its data, the tree that the model is told, the edges, an update. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/philox.h"
 #include "core/methods/environments/run_int.h"
-#include "core/methods/source.h"
+#include "core/methods/shared/table_source.h"
 
 enum { STREAM_UNSEEN = 0x756e73, STREAM_PLACES, STREAM_SPLIT };
 
@@ -16,8 +16,8 @@ static enum status no_memory(struct error *err)
 
 void tree_case_close(struct method_run *run)
 {
-    starts_close(&run->starts);
-    arcs_close(&run->arcs);
+    multi_start_close(&run->multi_start);
+    tree_edges_close(&run->edges);
     environments_free(run->train);
     environments_free(run->test);
     environments_free(run->unseen);
@@ -31,14 +31,14 @@ void tree_case_close(struct method_run *run)
     run->tree = NULL;
     run->names = NULL;
     run->place = run->unseen_node = NULL;
-    run->walk.opened = -1;
+    run->sweep.opened = -1;
 }
 
-static enum arcs_shape shape_of(int baseline)
+static enum edge_shape shape_of(int baseline)
 {
     if (baseline == BASELINE_POOLED)
-        return ARCS_NONE;
-    return baseline == BASELINE_INDEPENDENT || baseline == BASELINE_L1_WEIGHTS ? ARCS_STAR : ARCS_TREE;
+        return EDGES_NONE;
+    return baseline == BASELINE_INDEPENDENT || baseline == BASELINE_L1_WEIGHTS ? EDGES_STAR : EDGES_TREE;
 }
 
 /* ---- which are held out ------------------------------------------------------------------------------- */
@@ -177,8 +177,7 @@ static enum status split_rows(struct method_run *run, const struct environments 
 {
     int n = run->tree->nodes, rows = all->rows;
     bool *keep = calloc(3 * (size_t)rows, sizeof *keep), *test = keep + rows, *unseen = test + rows;
-    int *order = malloc((size_t)rows * sizeof *order), *total = calloc(2 * (size_t)n, sizeof *total),
-        *met = total + n;
+    int *order = malloc((size_t)rows * sizeof *order), *total = calloc(2 * (size_t)n, sizeof *total), *met = total + n;
     enum status status = keep && order && total ? STATUS_OK : no_memory(err);
     for (int i = 0; !status && i < rows; i++) {
         order[i] = i;
@@ -214,7 +213,7 @@ static void note_read(struct method_run *run, const struct environments *all)
     hash_add(&hash, all->x, (size_t)all->rows * (size_t)all->features * sizeof *all->x);
     hash_add(&hash, all->node, (size_t)all->rows * sizeof *all->node);
     hash_add(&hash, run->tree->parent, (size_t)run->tree->nodes * sizeof *run->tree->parent);
-    walk_read(run, &hash);
+    case_sweep_read(run, &hash);
 }
 
 static enum status read_table(struct method_run *run, struct environments **all, struct error *err)
@@ -222,7 +221,7 @@ static enum status read_table(struct method_run *run, struct environments **all,
     const struct environments_config *c = &run->own;
     const struct environments_reading reading = {(int)c->features, c->target == TARGET_PLANTED, outcome_of(c)};
     char folder[DATASET_PATH];
-    enum status status = source_folder(c->source, c->dataset_hash, run->walk.env.data, folder, err);
+    enum status status = source_folder(c->source, c->dataset_hash, run->sweep.env.data, folder, err);
     if (!status)
         status = environments_read(folder, &reading, &run->tree, all, err);
     if (!status)
@@ -271,7 +270,7 @@ static void move(const struct method_run *run, struct environments *e)
         e->node[i] = run->place[e->node[i]];
 }
 
-static enum status open_arcs(struct method_run *run, struct error *err)
+static enum status open_edges(struct method_run *run, struct error *err)
 {
     bool *seen = calloc((size_t)run->tree->nodes, sizeof *seen);
     if (!seen)
@@ -279,21 +278,22 @@ static enum status open_arcs(struct method_run *run, struct error *err)
     for (int i = 0; i < run->train->rows; i++)
         seen[run->train->node[i]] = true;
     enum status status =
-        arcs_create(run->tree, seen, shape_of(run->own.baseline), run->own.merge_root, &run->arcs, err);
+        tree_edges_create(run->tree, seen, shape_of(run->own.baseline), run->own.merge_root, &run->edges, err);
     free(seen);
     return status;
 }
 
-/* ---- what a fit is (core/methods/starts.h) ---------------------------------------------------------------- */
+/* ---- what a fit is (core/methods/shared/multi_start.h)
+ * ---------------------------------------------------------------- */
 
 static enum status create_fit(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
                               struct error *err)
 {
-    const struct method_env *env = &run->walk.env;
+    const struct method_env *env = &run->sweep.env;
     struct fit_setup setup = environments_setup(&run->own, run->train->features, start);
     struct tree_fit *made;
     enum status status =
-        tree_fit_create(&setup, &run->arcs, run->train, prefix, env->kernels, env->pool, alone, &made, err);
+        tree_fit_create(&setup, &run->edges, run->train, prefix, env->kernels, env->pool, alone, &made, err);
     if (status)
         return status;
     tree_fit_share(made, env->comm);
@@ -323,13 +323,14 @@ static enum status objective_of(void *fit, double *objective, struct error *err)
     return tree_fit_objective(fit, objective, err);
 }
 
-static enum status pack_fit(void *fit, enum pack_role role, struct pack *pack, const char *prefix, struct error *err)
+static enum status snapshot_fit(void *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
+                                struct error *err)
 {
-    return tree_fit_pack(fit, role, pack, prefix, err);
+    return tree_fit_snapshot(fit, role, snapshot, prefix, err);
 }
 
-static const struct starts_table fits = {create_fit, destroy_fit, update_fit, objective_of,
-                                         copy_fit,   pack_fit,    params_of};
+static const struct multi_start_table fits = {create_fit, destroy_fit,  update_fit, objective_of,
+                                              copy_fit,   snapshot_fit, params_of};
 
 /* ---- opening ---------------------------------------------------------------------------------------------- */
 
@@ -343,7 +344,7 @@ enum status tree_case_open(struct method_run *run, int at, struct error *err)
     run->own = environments_of_case(&run->config, &run->cases[at]);
     enum status status =
         run->own.data == DATA_TABLE ? read_data(run, nodes, &count, err) : simulate(run, nodes, &count, err);
-    run->walk.opened = at;
+    run->sweep.opened = at;
     if (!status)
         status = choose_places(run, nodes, count, err);
     free(nodes);
@@ -353,56 +354,57 @@ enum status tree_case_open(struct method_run *run, int at, struct error *err)
     move(run, run->test);
     if (run->own.baseline == BASELINE_ORACLE && run->train->latent == 0)
         return error_set(err, STATUS_INVALID, "/config/baselines", "the table's latent variables are not known");
-    status = open_arcs(run, err);
+    status = open_edges(run, err);
     run->features = run->train->features;
-    run->starts.table = &fits;
-    return status ? status : starts_open(run, &run->starts, run->config.restarts, err);
+    run->multi_start.table = &fits;
+    return status ? status : multi_start_open(run, &run->multi_start, run->config.restarts, err);
 }
 
 /* ---- training ----------------------------------------------------------------------------------------- */
 
 bool tree_case_trained(const struct method_run *run)
 {
-    return run->starts.chosen >= 0 && tree_fit_done(case_fit(run));
+    return run->multi_start.chosen >= 0 && tree_fit_done(case_fit(run));
 }
 
 static void metrics(struct method_run *run)
 {
     enum { EVERY = 20 };
-    run->walk.loss_sum += case_fit(run)->last_loss;
-    if (run->walk.work % EVERY)
+    run->sweep.loss_sum += case_fit(run)->last_loss;
+    if (run->sweep.work % EVERY)
         return;
-    walk_metric(run, "loss", run->walk.loss_sum / EVERY);
-    walk_metric(run, "nonzero", tree_fit_found(case_fit(run), 0));
-    run->walk.loss_sum = 0;
+    case_sweep_metric(run, "loss", run->sweep.loss_sum / EVERY);
+    case_sweep_metric(run, "nonzero", tree_fit_found(case_fit(run), 0));
+    run->sweep.loss_sum = 0;
 }
 
 enum status tree_case_update(struct method_run *run, struct error *err)
 {
     const struct tree_fit *first = case_fit(run);
-    int count = run->starts.count;
-    enum status status = starts_update(run, &run->starts, err);
+    int count = run->multi_start.count;
+    enum status status = multi_start_update(run, &run->multi_start, err);
     if (status)
         return status;
-    run->walk.work++;
-    run->walk.seen += run->own.batch * count;
+    run->sweep.work++;
+    run->sweep.seen += run->own.batch * count;
     metrics(run);
     bool screened = count > 1 && first->updates == run->config.screen_updates;
-    return run->starts.chosen < 0 && (screened || tree_fit_done(first)) ? starts_choose(run, &run->starts, err)
-                                                                        : STATUS_OK;
+    return run->multi_start.chosen < 0 && (screened || tree_fit_done(first))
+               ? multi_start_choose(run, &run->multi_start, err)
+               : STATUS_OK;
 }
 
 /* ---- the evaluation's rows ------------------------------------------------------------------------------ */
 
 enum status tree_case_fresh(struct method_run *run, struct error *err)
 {
-    uint32_t set = SETS_FRESH + (uint32_t)(run->walk.evaluation_seed % 1000000);
+    uint32_t set = SETS_FRESH + (uint32_t)(run->sweep.evaluation_seed % 1000000);
     int *nodes = malloc(TREE_NODES_MOST * sizeof *nodes);
     if (!nodes)
         return no_memory(err);
     int count = drop_unseen(run, nodes, tree_leaves(run->tree, nodes));
     /* NOLINTNEXTLINE(clang-analyzer-core.DivideZero): choose_unseen() leaves two */
-    int64_t rows = run->walk.evaluation_samples / count;
+    int64_t rows = run->sweep.evaluation_samples / count;
     struct environments *fresh = NULL;
     enum status status = draw(run, nodes, count, rows > 1 ? rows : 2, set, &fresh, err);
     free(nodes);

@@ -7,8 +7,8 @@
 
 #include "core/base/philox.h"
 #include "core/data/dataset.h"
-#include "core/data/synthetic.h"
-#include "core/methods/starts.h"
+#include "core/data/tables/synthetic.h"
+#include "core/methods/shared/multi_start.h"
 
 const char *const factors_model_names[] = {"sparse-vae", "vae", "beta-vae", "vsc", "oi-vae", "nmf", NULL};
 static const char *const experiment_names[] = {"one", "rho", "folds", NULL};
@@ -24,21 +24,24 @@ static const char *const divergence_names[] = {"corrected", "published", NULL};
 #define model_names factors_model_names
 
 #define AT(member) offsetof(struct factors_config, member)
-#define INTEGER(name, preset, low, high, unit, meaning)                                                              \
-    {                                                                                                                \
-#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning                             \
+#define INTEGER(name, preset, low, high, unit, meaning)                                                                \
+    {                                                                                                                  \
+#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning, GROUP_DATA, LEVEL_ADVANCED,  \
+            NULL                                                                                                       \
     }
-#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning)                                         \
-    {                                                                                                                \
-#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning                     \
+#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning)                                           \
+    {                                                                                                                  \
+#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning, GROUP_DATA,          \
+            LEVEL_ADVANCED, NULL                                                                                       \
     }
-#define CHOICE(name, preset, meaning)                                                                                \
-    {                                                                                                                \
-#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning                         \
+#define CHOICE(name, preset, meaning)                                                                                  \
+    {                                                                                                                  \
+#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning, GROUP_DATA,              \
+            LEVEL_ADVANCED, NULL                                                                                       \
     }
-#define LIST(name, meaning)                                                                                          \
-    {                                                                                                                \
-#name, FIELD_TEXT, AT(name), "", 0, 0, false, false, NULL, "", meaning                                       \
+#define LIST(name, meaning)                                                                                            \
+    {                                                                                                                  \
+#name, FIELD_TEXT, AT(name), "", 0, 0, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL       \
     }
 
 const struct config_field factors_fields[FACTORS_FIELDS] = {
@@ -54,9 +57,8 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
            "seven features of two factors; or a table that is read: ratings, abstracts, cells (or any table of "
            "numbers); or abstracts drawn anew, in training from shifted mixtures of topics"),
     {"source", FIELD_TEXT, AT(source), "", 0, 0, false, false, NULL, "",
-     "name of the data set that a table is read from"},
-    LIST(dataset_hash,
-         "beginning of the SHA-256 of what was uploaded under that name; it is found out on submission"),
+     "name of the data set that a table is read from", GROUP_DATA, LEVEL_ADVANCED, NULL},
+    LIST(dataset_hash, "beginning of the SHA-256 of what was uploaded under that name; it is found out on submission"),
     INTEGER(features, "0", 0, 100000, "features",
             "tables: most features that are kept; 0: 300 movies, 500 words, 558 genes"),
     INTEGER(folds, "5", 2, 100, "folds",
@@ -64,8 +66,7 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     LIST(models, "experiments: models to compare, as \"sparse-vae,vae\"; empty: model"),
     LIST(rhos, "experiments: values of rho, as \"0,0.2,0.4\"; empty: rho"),
     INTEGER(datasets, "25", 1, 1000, "data sets", "experiments: data sets for each rho"),
-    INTEGER(dataset, "0", 0, 1000000, "",
-            "number of the (first) synthetic data set; or of the fold that is held out"),
+    INTEGER(dataset, "0", 0, 1000000, "", "number of the (first) synthetic data set; or of the fold that is held out"),
     REAL_IN(rho, "0", -1, 1, true, true, "", "synthetic data: correlation of the two factors"),
     INTEGER(rows, "1000", 10, 1000000, "rows", "synthetic data: samples, of which about half are held out"),
     CHOICE(noise, "deviation",
@@ -110,7 +111,7 @@ const struct config_field factors_fields[FACTORS_FIELDS] = {
     INTEGER(epochs, "200", 1, 100000, "epochs", "passes over the rows of training"),
     INTEGER(zeros_after, "50", 0, 100000, "epochs",
             "passes before zeros are made exact (and skipped), see zeros; below 0.01 they count as zero until then"),
-    INTEGER(restarts, "1", 1, STARTS_MOST, "fits",
+    INTEGER(restarts, "1", 1, MULTI_START_MOST, "fits",
             "fits from different starts, of which the one with the least objective is kept"),
     INTEGER(screen_epochs, "0", 0, 100000, "epochs",
             "passes after which that is decided, and the others end; 0: at the end"),

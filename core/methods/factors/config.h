@@ -62,8 +62,8 @@ enum { FACTORS_CASES = 4096, FACTORS_LIST = 32 };
  * Returns how many there are, 0 when a list does not read. */
 int factors_cases(const struct factors_config *config, struct factors_case *cases);
 /* How a case is fitted, as restart number `restart`, to a table of `features` columns and `rows` rows of training. */
-struct fit_setup factors_setup(const struct factors_config *c, const struct factors_case *one, int features,
-                               int rows, int restart);
+struct fit_setup factors_setup(const struct factors_config *c, const struct factors_case *one, int features, int rows,
+                               int restart);
 struct nmf_setup factors_nmf_setup(const struct factors_config *config, int features);
 /* Features of the data, as far as the configuration tells: at most so many. */
 int factors_features(const struct factors_config *config);

@@ -136,9 +136,9 @@ static enum status disentanglement(struct method_run *run, int most, double *sco
     }
     if (!status) {
         truth = truth_of(run->features, rows, count);
-        status =
-            truth ? dci_score(codes, truth, count, (int)run->config.latent, run->features->factors, NULL, score, err)
-                  : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for factors");
+        status = truth
+                     ? dci_score(codes, truth, count, (int)run->config.latent, run->features->factors, NULL, score, err)
+                     : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for factors");
     }
     free(rows);
     free(codes);
@@ -320,10 +320,10 @@ enum status evaluate_case(struct method_run *run, struct outcome *out, struct er
     for (int i = 0; i < OUTCOME_COLUMNS; i++)
         ((double *)out)[i] = NAN;
     out->objective = f ? fit_objective(f) : nmf_objective(run->nmf);
-    out->worst_objective = run->starts.worst;
-    out->restart = (double)run->starts.chosen;
-    out->updates = run->walk.alone ? before[0] : (double)(f ? f->updates : run->nmf->done);
-    out->samples = run->walk.alone ? before[1] : (double)(f ? f->epoch : run->nmf->done) * run->data.train_count;
+    out->worst_objective = run->multi_start.worst;
+    out->restart = (double)run->multi_start.chosen;
+    out->updates = run->sweep.alone ? before[0] : (double)(f ? f->updates : run->nmf->done);
+    out->samples = run->sweep.alone ? before[1] : (double)(f ? f->epoch : run->nmf->done) * run->data.train_count;
     enum status status = held_out(run, true, out, err);
     if (!status)
         status = held_out(run, false, out, err);

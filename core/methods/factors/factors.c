@@ -7,8 +7,8 @@
 
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"
-#include "core/methods/source.h"
-#include "core/methods/walk.h"
+#include "core/methods/shared/table_source.h"
+#include "core/methods/shared/case_sweep.h"
 
 static const struct method_metric metrics[] = {
     {"loss", "", "objective of a training batch, mean of twenty updates"},
@@ -57,14 +57,14 @@ const struct method factors_method = {
     .check = factors_check,
     .estimate = factors_estimate,
     .create = factors_create,
-    .step = walk_step,
-    .progress = walk_progress,
-    .save = walk_save,
-    .load = walk_load,
-    .warm_start = walk_warm_start,
-    .begin_evaluation = walk_begin_evaluation,
+    .step = case_sweep_step,
+    .progress = case_sweep_progress,
+    .save = case_sweep_save,
+    .load = case_sweep_load,
+    .warm_start = case_sweep_warm_start,
+    .begin_evaluation = case_sweep_begin_evaluation,
     .result = factors_result,
-    .destroy = walk_destroy,
+    .destroy = case_sweep_destroy,
     .open = factors_open,
     .close = factors_close,
     .model_bytes = factors_model_bytes,

@@ -77,7 +77,7 @@ static enum status start_weights(struct fit *f, struct error *err)
 }
 
 enum status fit_create(const struct fit_setup *setup, const struct fit_data *data, const char *prefix,
-                       const struct kernels *kernels, struct pool *pool, bool alone, struct fit **fit,
+                       const struct kernels *kernels, struct thread_pool *pool, bool alone, struct fit **fit,
                        struct error *err)
 {
     struct fit *f = calloc(1, sizeof *f);
@@ -89,7 +89,7 @@ enum status fit_create(const struct fit_setup *setup, const struct fit_data *dat
     f->loss = NAN;
     arena_init(&f->arena, (size_t)1 << 20, 0);
     arena_init(&f->decoder_arena, (size_t)1 << 20, 0);
-    enum status status = alone ? pool_create(1, &f->own, err) : STATUS_OK;
+    enum status status = alone ? thread_pool_create(1, &f->own, err) : STATUS_OK;
     if (!status)
         status = latent_create(&setup->shape, prefix, true, &f->model, err);
     if (!status)
@@ -123,7 +123,7 @@ void fit_destroy(struct fit *fit)
     latent_destroy(fit->model);
     arena_close(&fit->arena);
     arena_close(&fit->decoder_arena);
-    pool_destroy(fit->own);
+    thread_pool_destroy(fit->own);
     if (fit->input != fit->x)
         free(fit->input);
     free(fit->x);
@@ -147,7 +147,8 @@ void fit_copy(struct fit *to, const struct fit *from)
     to->ordered = -1;
 }
 
-enum status fit_pack(struct fit *fit, enum pack_role role, struct pack *pack, const char *prefix, struct error *err)
+enum status fit_snapshot(struct fit *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
+                         struct error *err)
 {
     const struct {
         const char *name;
@@ -156,16 +157,16 @@ enum status fit_pack(struct fit *fit, enum pack_role role, struct pack *pack, co
     } entries[] = {{"seed", &fit->setup.seed, false},  {"updates", &fit->updates, false},
                    {"epoch", &fit->epoch, false},      {"position", &fit->position, false},
                    {"loss_sum", &fit->loss_sum, true}, {"loss", &fit->loss, true}};
-    if (role == PACK_WEIGHT)
-        return params_pack(fit->model->params, pack, err);
-    if (role == PACK_OPTIMISER)
-        return adam_pack_as(fit->adam, prefix, pack, err);
+    if (role == SNAPSHOT_WEIGHT)
+        return params_snapshot(fit->model->params, snapshot, err);
+    if (role == SNAPSHOT_OPTIMISER)
+        return adam_snapshot_as(fit->adam, prefix, snapshot, err);
     enum status status = STATUS_OK;
     for (size_t i = 0; !status && i < sizeof entries / sizeof entries[0]; i++) {
-        char name[PACK_NAME];
+        char name[SNAPSHOT_NAME];
         snprintf(name, sizeof name, "%sfit.%s", prefix, entries[i].name);
-        status = entries[i].real ? pack_add_f64(pack, name, entries[i].at, err)
-                                 : pack_add_i64(pack, name, entries[i].at, err);
+        status = entries[i].real ? snapshot_add_f64(snapshot, name, entries[i].at, err)
+                                 : snapshot_add_i64(snapshot, name, entries[i].at, err);
     }
     return status;
 }
@@ -312,8 +313,7 @@ static enum status work_batch(struct fit *f, int rows, struct comm_share own, do
     struct tensor *total = op_known(e, z, decoded, f->dz);
     total = plus(e, total, latent_divergence(f->model, e, x, &code, f->setup.printed, divergence));
     if (f->model->pseudo && comm_rank(e->comm) == 0) /* of pseudo-inputs, that all ranks have: once in the sum */
-        total =
-            plus(e, total, latent_rate(f->model, e, f->setup.rate, divergence * rows * (f->setup.printed ? g : k)));
+        total = plus(e, total, latent_rate(f->model, e, f->setup.rate, divergence * rows * (f->setup.printed ? g : k)));
     if (comm_rank(e->comm) == 0) /* once in the sum over ranks */
         total = priors(f, total);
     status = tape_backward(e, total, NULL, err);

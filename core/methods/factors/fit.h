@@ -14,7 +14,7 @@
 #ifndef MOTIF_CORE_METHODS_FACTORS_FIT_H
 #define MOTIF_CORE_METHODS_FACTORS_FIT_H
 
-#include "core/data/features.h"
+#include "core/data/tables/features.h"
 #include "core/methods/factors/prior.h"
 #include "core/nn/adam.h"
 #include "core/nn/gradients.h"
@@ -33,9 +33,9 @@ struct fit_setup {
     double rate;                        /* VSC: alpha, of latent variables that are on */
     bool printed;                       /* VSC: the divergence as a published program has it */
     uint64_t seed;
-    bool relative; /* the encoder sees a row divided by its sum */
+    bool relative;   /* the encoder sees a row divided by its sum */
     int64_t warm_up; /* VSC: epochs (latent_model.warmth) */
-    bool bf16;     /* training: the decoder rounds what it multiplies to bf16 */
+    bool bf16;       /* training: the decoder rounds what it multiplies to bf16 */
 };
 
 /* Rows of a table: borrowed. */
@@ -51,10 +51,11 @@ struct fit {
     struct latent_model *model;
     struct adam *adam;
     struct gradients gradients;
-    struct comm *comm; /* ranks that share the rows of a batch; NULL: one. Of a batch with fewer rows than ranks each takes all */
+    struct comm *comm; /* ranks that share the rows of a batch; NULL: one. Of a batch with fewer rows than ranks each
+                          takes all */
     struct exec exec, decoder; /* the decoder's passes have a tape of their own, a few rows at a time */
     struct arena arena, decoder_arena;
-    struct pool *own; /* NULL: that of whoever made it */
+    struct thread_pool *own;              /* NULL: that of whoever made it */
     float *x, *input, *dz, *coefficients; /* dz: [batch][latent] */
     int *order;
     int64_t ordered; /* the epoch that `order` is of */
@@ -70,7 +71,7 @@ struct fit {
 
 /* With `alone` the fit has a thread of its own (that of its caller), else it works on `pool`. */
 enum status fit_create(const struct fit_setup *setup, const struct fit_data *data, const char *prefix,
-                       const struct kernels *kernels, struct pool *pool, bool alone, struct fit **fit,
+                       const struct kernels *kernels, struct thread_pool *pool, bool alone, struct fit **fit,
                        struct error *err);
 /* From now on ranks share the rows of each batch. */
 void fit_share(struct fit *fit, struct comm *comm);
@@ -80,8 +81,9 @@ enum status fit_update(struct fit *fit, struct error *err);
 bool fit_done(const struct fit *fit);
 /* Weights, optimiser and position of another fit of the same setup and data. */
 void fit_copy(struct fit *to, const struct fit *from);
-/* Entries of a pack in its three roles; call for all fits of a run in one role before the next. */
-enum status fit_pack(struct fit *fit, enum pack_role role, struct pack *pack, const char *prefix, struct error *err);
+/* Entries of a snapshot in its three roles; call for all fits of a run in one role before the next. */
+enum status fit_snapshot(struct fit *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
+                         struct error *err);
 /* After entries were read. */
 void fit_loaded(struct fit *fit);
 /* The mean loss of the last whole epoch: what restarts are compared by. */

@@ -12,23 +12,22 @@ enum { STREAM_RATE = 0x726174 };
 static void build_layer(struct linear *layer, struct params *params, const char *prefix, const char *name, int in,
                         int out)
 {
-    char full[PACK_NAME];
+    char full[SNAPSHOT_NAME];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     linear_build(layer, params, full, NULL, in, out);
 }
 
-static struct weight *build_array(struct params *params, const char *prefix, const char *name, int rank,
-                                  const int *dim, struct init init)
+static struct weight *build_array(struct params *params, const char *prefix, const char *name, int rank, const int *dim,
+                                  struct init init)
 {
-    char full[PACK_NAME];
+    char full[SNAPSHOT_NAME];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     return params_add(params, full, rank, dim, init);
 }
 
-static struct weight *build_state(struct params *params, const char *prefix, const char *name, int count,
-                                  double value)
+static struct weight *build_state(struct params *params, const char *prefix, const char *name, int count, double value)
 {
-    char full[PACK_NAME];
+    char full[SNAPSHOT_NAME];
     snprintf(full, sizeof full, "%s%s", prefix, name);
     return params_add_state(params, full, count, value);
 }
@@ -223,8 +222,7 @@ static struct tensor *hidden(struct latent_model *m, struct exec *e, struct tens
 }
 
 /* The features `which`, all if NULL, one product for all of them; 0 in the others' columns. */
-static struct tensor *masked(struct latent_model *m, struct exec *e, struct tensor *z, const int32_t *which,
-                             int count)
+static struct tensor *masked(struct latent_model *m, struct exec *e, struct tensor *z, const int32_t *which, int count)
 {
     struct tensor *h = hidden(m, e, op_mask_rows(e, z, m->mask, which, count));
     return op_feature_head(e, h, z->rows, which, count, m->head, m->head_bias);

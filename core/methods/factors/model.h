@@ -13,15 +13,7 @@
 
 #include "core/nn/layers.h"
 
-enum factors_model {
-    MODEL_SPARSE_VAE,
-    MODEL_VAE,
-    MODEL_BETA_VAE,
-    MODEL_VSC,
-    MODEL_OI_VAE,
-    MODEL_NMF,
-    FACTORS_MODELS
-};
+enum factors_model { MODEL_SPARSE_VAE, MODEL_VAE, MODEL_BETA_VAE, MODEL_VSC, MODEL_OI_VAE, MODEL_NMF, FACTORS_MODELS };
 enum { LATENT_PSEUDO = 10, LATENT_SHARPNESS = 10 }; /* VSC: pseudo-inputs, of gates */
 enum factors_likelihood { LIKELIHOOD_GAUSSIAN, LIKELIHOOD_MULTINOMIAL, LIKELIHOOD_BERNOULLI };
 
@@ -55,7 +47,8 @@ struct latent_model {
     struct weight *scales;    /* state, [2]; NULL likewise (prior.h) */
     struct weight no_bias;
     float *zeros;
-    double warmth; /* VSC: slabs are N(warmth m, (warmth s + 1 - warmth)^2); 1 from the start unless somebody says else */
+    double
+        warmth; /* VSC: slabs are N(warmth m, (warmth s + 1 - warmth)^2); 1 from the start unless somebody says else */
     bool skipping; /* the decoder skips by `skip` */
     struct latent_skip skip;
 };
@@ -73,8 +66,7 @@ void latent_skip(struct latent_model *model);
 /* x: [rows][features]. `odds` is NULL but for VSC. */
 struct spike_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x);
 /* `first`: number of the first row within its batch. */
-struct tensor *latent_sample(struct latent_model *model, struct exec *e, const struct spike_code *code,
-                             int64_t first);
+struct tensor *latent_sample(struct latent_model *model, struct exec *e, const struct spike_code *code, int64_t first);
 /* Expected values, in evaluation. */
 struct tensor *latent_mean(struct latent_model *model, struct exec *e, const struct spike_code *code);
 /* factor * sum over rows and latent variables of the divergence from the prior. */

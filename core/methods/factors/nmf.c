@@ -85,7 +85,7 @@ static double pass(struct nmf *n, bool transpose, float *w, int rows, const floa
     struct pass p = {n, rows, w, n->products, gram, gram + k * k};
     gram_of(n, fixed, fixed_rows, gram);
     multiply(n, transpose, fixed);
-    pool_run(n->pool, pass_task, &p, (rows + NMF_ROWS - 1) / NMF_ROWS);
+    thread_pool_run(n->pool, pass_task, &p, (rows + NMF_ROWS - 1) / NMF_ROWS);
     for (int i = 0; i < rows; i++)
         sum += p.violations[i];
     free(gram);
@@ -239,7 +239,7 @@ static void take_rows(struct nmf *n, const struct features *features, const int 
 }
 
 enum status nmf_create(const struct nmf_setup *setup, const struct features *features, const int *rows, int count,
-                       const struct kernels *kernels, struct pool *pool, struct nmf **nmf, struct error *err)
+                       const struct kernels *kernels, struct thread_pool *pool, struct nmf **nmf, struct error *err)
 {
     struct nmf *n = calloc(1, sizeof *n);
     size_t g = (size_t)setup->features, k = (size_t)setup->latent, most = (size_t)count > g ? (size_t)count : g;
@@ -307,20 +307,20 @@ void nmf_apply(const struct nmf *nmf, const float *x, float *codes, float *y)
     free(gram);
 }
 
-enum status nmf_pack(struct nmf *nmf, enum pack_role role, struct pack *pack, struct error *err)
+enum status nmf_snapshot(struct nmf *nmf, enum snapshot_role role, struct snapshot *snapshot, struct error *err)
 {
     const uint64_t parts[4] = {(uint64_t)nmf->setup.features, (uint64_t)nmf->setup.latent};
     const uint64_t lowest[4] = {(uint64_t)nmf->setup.features},
                    codes[4] = {(uint64_t)nmf->rows, (uint64_t)nmf->setup.latent};
     enum status status;
-    if (role == PACK_WEIGHT) {
-        status = pack_add(pack, role, PACK_F32, "parts", 2, parts, nmf->parts, err);
-        return status ? status : pack_add(pack, role, PACK_F32, "lowest", 1, lowest, nmf->lowest, err);
+    if (role == SNAPSHOT_WEIGHT) {
+        status = snapshot_add(snapshot, role, SNAPSHOT_F32, "parts", 2, parts, nmf->parts, err);
+        return status ? status : snapshot_add(snapshot, role, SNAPSHOT_F32, "lowest", 1, lowest, nmf->lowest, err);
     }
-    if (role == PACK_OPTIMISER)
-        return pack_add(pack, role, PACK_F32, "codes", 2, codes, nmf->codes, err);
-    status = pack_add_i64(pack, "nmf.done", &nmf->done, err);
+    if (role == SNAPSHOT_OPTIMISER)
+        return snapshot_add(snapshot, role, SNAPSHOT_F32, "codes", 2, codes, nmf->codes, err);
+    status = snapshot_add_i64(snapshot, "nmf.done", &nmf->done, err);
     if (!status)
-        status = pack_add_f64(pack, "nmf.first", &nmf->first, err);
-    return status ? status : pack_add_f64(pack, "nmf.last", &nmf->last, err);
+        status = snapshot_add_f64(snapshot, "nmf.first", &nmf->first, err);
+    return status ? status : snapshot_add_f64(snapshot, "nmf.last", &nmf->last, err);
 }

@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
-#include "core/base/pack.h"
-#include "core/base/pool.h"
-#include "core/data/features.h"
+#include "core/base/snapshot.h"
+#include "core/base/thread_pool.h"
+#include "core/data/tables/features.h"
 #include "core/kernels/kernels.h"
 
 struct nmf_setup {
@@ -22,7 +22,7 @@ struct nmf_setup {
 struct nmf {
     struct nmf_setup setup;
     const struct kernels *kernels;
-    struct pool *pool;
+    struct thread_pool *pool;
     int rows;
     float *x;      /* [rows][features] lowered; NULL: for questions only */
     float *codes;  /* [rows][latent] A */
@@ -33,9 +33,9 @@ struct nmf {
     double first, last; /* violation of the optimum at the first and the last */
 };
 
-/* From rows `rows` of `features`, started by NNDSVD; NULL rows: zeros, to be read from a pack. */
+/* From rows `rows` of `features`, started by NNDSVD; NULL rows: zeros, to be read from a snapshot. */
 enum status nmf_create(const struct nmf_setup *setup, const struct features *features, const int *rows, int count,
-                       const struct kernels *kernels, struct pool *pool, struct nmf **nmf, struct error *err);
+                       const struct kernels *kernels, struct thread_pool *pool, struct nmf **nmf, struct error *err);
 void nmf_destroy(struct nmf *nmf); /* NULL is fine */
 /* One pass over A and one over H. */
 void nmf_iterate(struct nmf *nmf);
@@ -46,7 +46,7 @@ double nmf_objective(const struct nmf *nmf);
 /* Codes of one row of features under the present H, and what they make: y [features]. codes: [latent]. */
 void nmf_apply(const struct nmf *nmf, const float *x, float *codes, float *y);
 
-/* Entries of a pack in their three roles. */
-enum status nmf_pack(struct nmf *nmf, enum pack_role role, struct pack *pack, struct error *err);
+/* Entries of a snapshot in their three roles. */
+enum status nmf_snapshot(struct nmf *nmf, enum snapshot_role role, struct snapshot *snapshot, struct error *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "core/methods/factors/summary.h"
-#include "core/methods/hand_over.h"
+#include "core/methods/shared/publish.h"
 
 enum { MASK_ROWS_MOST = 64 };
 
@@ -46,7 +46,7 @@ static enum status draw_mask(struct method_run *run, double *values, const float
                           .height = g < 20   ? 300
                                     : g > 60 ? 900
                                              : 15 * g};
-    return hand_over_chart(&run->walk.env, "mask", &chart, err);
+    return publish_chart(&run->sweep.env, "mask", &chart, err);
 }
 
 static enum status mask_chart(struct method_run *run, struct error *err)
@@ -54,8 +54,7 @@ static enum status mask_chart(struct method_run *run, struct error *err)
     size_t entries = (size_t)run->features->columns * (size_t)run->config.latent;
     float *mask = malloc(entries * sizeof *mask);
     double *values = malloc(entries * sizeof *values);
-    enum status status =
-        mask && values ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+    enum status status = mask && values ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
     if (!status && case_mask(run, mask))
         status = draw_mask(run, values, mask, err);
     free(mask);
@@ -99,7 +98,7 @@ static enum status rho_chart(struct method_run *run, struct summary *rows, struc
 {
     struct chart_series mse[FACTORS_MODELS], dci[FACTORS_MODELS];
     char note[128];
-    int count = collect(rows, summarise(run, rows, run->walk.count), curves, FACTORS_MODELS);
+    int count = collect(rows, summarise(run, rows, run->sweep.count), curves, FACTORS_MODELS);
     for (int i = 0; i < count; i++) {
         const struct curve *c = &curves[i];
         mse[i] = (struct chart_series){factors_model_names[c->model],
@@ -134,16 +133,16 @@ static enum status rho_chart(struct method_run *run, struct summary *rows, struc
     snprintf(note, sizeof note, "Medians and quartiles of %d data sets; the best of %d restarts by the objective.",
              (int)run->config.datasets, (int)run->config.restarts);
     struct chart chart = {.note = note, .panels = panels, .panel_count = 2, .one_legend = true};
-    return hand_over_chart(&run->walk.env, "rho", &chart, err);
+    return publish_chart(&run->sweep.env, "rho", &chart, err);
 }
 
 enum status factors_plots(struct method_run *run, struct error *err)
 {
-    if (!run->walk.env.artifact || run->walk.alone)
+    if (!run->sweep.env.artifact || run->sweep.alone)
         return STATUS_OK;
     if (run->config.experiment != EXPERIMENT_RHO)
         return mask_chart(run, err);
-    struct summary *rows = calloc((size_t)run->walk.count, sizeof *rows);
+    struct summary *rows = calloc((size_t)run->sweep.count, sizeof *rows);
     struct curve *curves = calloc(FACTORS_MODELS, sizeof *curves);
     enum status status = rows && curves ? rho_chart(run, rows, curves, err)
                                         : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");

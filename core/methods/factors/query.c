@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/synthetic.h"
+#include "core/data/tables/synthetic.h"
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"
 
@@ -20,20 +20,20 @@ struct method_model {
     float *mask; /* NULL but for the sparse VAE */
 };
 
-static enum status read_case(struct method_model *m, const struct pack_reader *from, struct error *err)
+static enum status read_case(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
     struct factors_case *cases = malloc(FACTORS_CASES * sizeof *cases);
-    struct pack *pack = NULL;
+    struct snapshot *snapshot = NULL;
     int64_t at = -1, width = 0;
     int count = cases ? factors_cases(&m->config, cases) : 0;
     enum status status =
-        cases ? pack_create(&pack, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
     if (!status)
-        status = pack_add_i64(pack, "run.at", &at, err);
+        status = snapshot_add_i64(snapshot, "run.at", &at, err);
     if (!status)
-        status = pack_add_i64(pack, "run.features", &width, err);
+        status = snapshot_add_i64(snapshot, "run.features", &width, err);
     if (!status)
-        status = pack_read(pack, from, 1u << PACK_STATE, err);
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
     if (!status && (width < 1 || width > QUERY_FEATURES))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's features cannot be counted");
     if (!status && (at < 0 || at >= count || count > FACTORS_CASES))
@@ -41,7 +41,7 @@ static enum status read_case(struct method_model *m, const struct pack_reader *f
     if (!status)
         m->c = cases[at];
     m->features = (int)width;
-    pack_destroy(pack);
+    snapshot_destroy(snapshot);
     free(cases);
     return status;
 }
@@ -51,9 +51,9 @@ static size_t mask_entries(const struct method_model *m)
     return (size_t)m->features * (size_t)m->config.latent;
 }
 
-static enum status read_weights(struct method_model *m, const struct pack_reader *from, struct error *err)
+static enum status read_weights(struct method_model *m, const struct snapshot_reader *from, struct error *err)
 {
-    struct pack *pack = NULL;
+    struct snapshot *snapshot = NULL;
     struct fit_setup setup = factors_setup(&m->config, &m->c, m->features, 1, 0);
     struct nmf_setup parts = factors_nmf_setup(&m->config, m->features);
     bool nmf = m->c.model == MODEL_NMF;
@@ -61,14 +61,15 @@ static enum status read_weights(struct method_model *m, const struct pack_reader
     enum status status = nmf ? nmf_create(&parts, NULL, NULL, 0, m->kernels, NULL, &m->nmf, err)
                              : latent_create(&setup.shape, "", false, &m->latent, err);
     if (!status)
-        status = pack_create(&pack, err);
+        status = snapshot_create(&snapshot, err);
     if (!status)
-        status = nmf ? nmf_pack(m->nmf, PACK_WEIGHT, pack, err) : params_pack(m->latent->params, pack, err);
+        status = nmf ? nmf_snapshot(m->nmf, SNAPSHOT_WEIGHT, snapshot, err)
+                     : params_snapshot(m->latent->params, snapshot, err);
     if (!status)
-        status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
     if (!status && !nmf)
         status = params_check(m->latent->params, err);
-    pack_destroy(pack);
+    snapshot_destroy(snapshot);
     return status;
 }
 
@@ -87,7 +88,7 @@ static enum status make_mask(struct method_model *m, struct error *err)
 }
 
 enum status factors_open(const void *config, const struct kernels *kernels, const char *data,
-                         const struct pack_reader *from, struct method_model **model, struct error *err)
+                         const struct snapshot_reader *from, struct method_model **model, struct error *err)
 {
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
@@ -119,8 +120,7 @@ void factors_close(struct method_model *model)
 
 uint64_t factors_model_bytes(const struct method_model *model)
 {
-    return sizeof *model +
-           (model->latent ? params_bytes(model->latent->params) : mask_entries(model) * sizeof(float)) +
+    return sizeof *model + (model->latent ? params_bytes(model->latent->params) : mask_entries(model) * sizeof(float)) +
            (model->mask ? mask_entries(model) * sizeof(float) : 0);
 }
 
@@ -208,7 +208,7 @@ static enum status ask_latent(const struct method_model *m, float *x, const stru
 {
     struct arena arena;
     struct exec e;
-    struct pool *pool = NULL;
+    struct thread_pool *pool = NULL;
     struct latent_model view = *m->latent; /* its decoder's lists are not touched */
     float *input = m->config.data == DATA_ABSTRACTS || m->config.data == DATA_SHIFTED ? x + m->features : x, sum = 0;
     for (int j = 0; j < m->features; j++)
@@ -216,7 +216,7 @@ static enum status ask_latent(const struct method_model *m, float *x, const stru
     for (int j = 0; j < m->features && input != x; j++)
         input[j] = sum > 0 ? x[j] / sum : 0;
     arena_init(&arena, (size_t)1 << 20, 0);
-    enum status status = pool_create(1, &pool, err);
+    enum status status = thread_pool_create(1, &pool, err);
     if (!status) {
         exec_init(&e, m->kernels, pool, &arena, 0);
         exec_begin(&e, false, 0);
@@ -228,7 +228,7 @@ static enum status ask_latent(const struct method_model *m, float *x, const stru
             write_features(m, x, y->data, out);
         }
     }
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     arena_close(&arena);
     return status;
 }

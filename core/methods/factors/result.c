@@ -63,8 +63,8 @@ static void write_summary(const struct sink *out, const struct summary *s)
 
 static enum status write_summaries(const struct method_run *run, const struct sink *out, struct error *err)
 {
-    struct summary *rows = calloc((size_t)run->walk.count, sizeof *rows);
-    int count = rows ? summarise(run, rows, run->walk.count) : 0;
+    struct summary *rows = calloc((size_t)run->sweep.count, sizeof *rows);
+    int count = rows ? summarise(run, rows, run->sweep.count) : 0;
     sink_begin_list(out, "summary");
     for (int i = 0; i < count; i++)
         write_summary(out, &rows[i]);
@@ -105,8 +105,8 @@ static void write_rows(const struct method_run *run, const float *codes, int c, 
 
 /* The features that a latent variable reaches furthest, those that hang on nothing else, and rows. Used ones only.
  * codes: NULL where rows have no titles. */
-static void write_topic(const struct method_run *run, const float *reach, const float *mask, const float *codes,
-                        int c, const struct sink *out)
+static void write_topic(const struct method_run *run, const float *reach, const float *mask, const float *codes, int c,
+                        const struct sink *out)
 {
     int g = run->features->columns, k = (int)run->config.latent, best[TOPIC_FEATURES], have = 0, listed = 0;
     for (int j = 0; j < g; j++) {
@@ -178,18 +178,18 @@ static enum status write_topics(struct method_run *run, const struct sink *out, 
 
 enum status factors_result(struct method_run *run, const struct sink *out, struct error *err)
 {
-    if (run->walk.phase != WALK_DONE)
+    if (run->sweep.phase != CASE_SWEEP_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
-    write_outcome(out, &run->outcomes[run->walk.at]);
+    write_outcome(out, &run->outcomes[run->sweep.at]);
     sink_integer(out, "seed", run->config.seed);
     sink_integer(out, "samples", run->data.test_count);
-    if (run->walk.alone)
+    if (run->sweep.alone)
         return STATUS_OK;
     enum status status = write_topics(run, out, err);
     if (status)
         return status;
     sink_begin_list(out, "curve");
-    for (int i = 0; i < run->walk.count; i++) {
+    for (int i = 0; i < run->sweep.count; i++) {
         sink_begin_object(out, NULL);
         sink_text(out, "model", factors_model_names[run->cases[i].model]);
         sink_number(out, "rho", run->cases[i].rho);

@@ -1,4 +1,5 @@
-/* A run as a walk over cases (core/methods/walk.h): what begins one, what is measured at its end, what is saved. */
+/* A run as a walk over cases (core/methods/shared/case_sweep.h): what begins one, what is measured at its end, what is
+ * saved. */
 #include "core/methods/factors/run.h"
 
 #include <math.h>
@@ -10,29 +11,29 @@
 static enum status plan(struct method_run *run, struct error *err)
 {
     int count = factors_cases(&run->config, NULL);
-    enum status status = walk_plan(run, count, FACTORS_CASES, sizeof *run->cases, OUTCOME_COLUMNS, err);
+    enum status status = case_sweep_plan(run, count, FACTORS_CASES, sizeof *run->cases, OUTCOME_COLUMNS, err);
     if (status)
         return status;
-    run->cases = run->walk.cases;
-    run->outcomes = run->walk.outcomes;
+    run->cases = run->sweep.cases;
+    run->outcomes = run->sweep.outcomes;
     factors_cases(&run->config, run->cases);
     return STATUS_OK;
 }
 
 static void begin(struct method_run *run)
 {
-    starts_begin(&run->starts);
+    multi_start_begin(&run->multi_start);
 }
 
 static enum status open_case(struct method_run *run, struct error *err)
 {
-    const struct walk *w = &run->walk;
+    const struct case_sweep *w = &run->sweep;
     return w->opened == w->at ? STATUS_OK : case_open(run, (int)w->at, err);
 }
 
 static enum status evaluate(struct method_run *run, bool *done, struct error *err)
 {
-    const struct walk *w = &run->walk;
+    const struct case_sweep *w = &run->sweep;
     (void)done;
     enum status status = w->alone && w->evaluation_seed >= 0 && !run->table ? case_fresh(run, err) : STATUS_OK;
     return status ? status : evaluate_case(run, &run->outcomes[w->at], err);
@@ -43,12 +44,12 @@ static double part_done(const struct method_run *run)
 {
     if (run->nmf)
         return (double)run->nmf->done / (double)run->nmf->setup.iterations;
-    if (run->starts.count == 0)
+    if (run->multi_start.count == 0)
         return 0;
     const struct fit *f = case_fit(run);
     double done = (double)f->epoch + (double)f->position / run->data.train_count;
-    return starts_part(&run->starts, run->config.restarts, (double)run->config.screen_epochs, done,
-                       (double)f->setup.epochs);
+    return multi_start_part(&run->multi_start, run->config.restarts, (double)run->config.screen_epochs, done,
+                            (double)f->setup.epochs);
 }
 
 static void close_run(struct method_run *run)
@@ -60,34 +61,35 @@ static void close_run(struct method_run *run)
 
 /* ---- what is saved -------------------------------------------------------------------------------------- */
 
-static const struct walk_number numbers[] = {
-    {"run.chosen", WALK_POSITION, offsetof(struct method_run, starts.chosen)},
-    {"run.features", WALK_INTEGER, offsetof(struct method_run, width)},
-    {"run.worst", WALK_REAL, offsetof(struct method_run, starts.worst)},
-    {NULL, WALK_INTEGER, 0},
+static const struct case_sweep_number numbers[] = {
+    {"run.chosen", CASE_SWEEP_POSITION, offsetof(struct method_run, multi_start.chosen)},
+    {"run.features", CASE_SWEEP_INTEGER, offsetof(struct method_run, width)},
+    {"run.worst", CASE_SWEEP_REAL, offsetof(struct method_run, multi_start.worst)},
+    {NULL, CASE_SWEEP_INTEGER, 0},
 };
 
-static enum status arrays(struct method_run *run, enum pack_role role, struct pack *pack, struct error *err)
+static enum status arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot, struct error *err)
 {
-    return run->nmf ? nmf_pack(run->nmf, role, pack, err) : starts_pack(&run->starts, role, pack, err);
+    return run->nmf ? nmf_snapshot(run->nmf, role, snapshot, err)
+                    : multi_start_snapshot(&run->multi_start, role, snapshot, err);
 }
 
 static enum status check_weights(const struct method_run *run, struct error *err)
 {
-    return starts_check(&run->starts, err);
+    return multi_start_check(&run->multi_start, err);
 }
 
 static bool position_sound(const struct method_run *run)
 {
-    return starts_sound(&run->starts, run->config.restarts);
+    return multi_start_sound(&run->multi_start, run->config.restarts);
 }
 
 static enum status loaded(struct method_run *run, bool *sound, struct error *err)
 {
     (void)err;
     *sound = run->width == run->features->columns && (!run->nmf || run->nmf->done >= 0);
-    for (int i = 0; i < run->starts.count; i++) {
-        struct fit *f = run->starts.fit[i];
+    for (int i = 0; i < run->multi_start.count; i++) {
+        struct fit *f = run->multi_start.fit[i];
         fit_loaded(f);
         *sound = *sound && f->updates >= 0 && f->epoch >= 0 && f->epoch <= f->setup.epochs && f->position >= 0 &&
                  f->position < run->data.train_count;
@@ -102,7 +104,7 @@ static bool single(const struct method_run *run)
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
-static const struct walk_metric metrics[] = {
+static const struct case_sweep_metric metrics[] = {
     {"objective", OUTCOME_COLUMN(objective)},
     {"mse", OUTCOME_COLUMN(mse)},
     {"nll", OUTCOME_COLUMN(nll)},
@@ -113,7 +115,7 @@ static const struct walk_metric metrics[] = {
     {NULL, 0},
 };
 
-static const struct walk_table walk_table = {
+static const struct case_sweep_table case_sweep_table = {
     .method = &factors_method,
     .numbers = numbers,
     .metrics = metrics,
@@ -135,12 +137,11 @@ static const struct walk_table walk_table = {
     .close = close_run,
 };
 
-enum status factors_create(const void *config, const struct method_env *env, struct method_run **run,
-                           struct error *err)
+enum status factors_create(const void *config, const struct method_env *env, struct method_run **run, struct error *err)
 {
     const struct factors_config *c = config;
     struct method_run *r = calloc(1, sizeof *r);
     if (r)
         r->config = *c;
-    return walk_create(r, &walk_table, env, c->checkpoint_every, run, err);
+    return case_sweep_create(r, &case_sweep_table, env, c->checkpoint_every, run, err);
 }

@@ -1,4 +1,4 @@
-/* The functions behind core/methods/method.h (see there) that are not the walk's (core/methods/walk.h). */
+/* The functions behind core/methods/method.h (see there) that are not the walk's (core/methods/shared/case_sweep.h). */
 #ifndef MOTIF_CORE_METHODS_FACTORS_RUN_H
 #define MOTIF_CORE_METHODS_FACTORS_RUN_H
 
@@ -9,7 +9,7 @@ enum status factors_create(const void *config, const struct method_env *env, str
 enum status factors_result(struct method_run *run, const struct sink *out, struct error *err);
 
 enum status factors_open(const void *config, const struct kernels *kernels, const char *data,
-                         const struct pack_reader *from, struct method_model **model, struct error *err);
+                         const struct snapshot_reader *from, struct method_model **model, struct error *err);
 void factors_close(struct method_model *model);
 uint64_t factors_model_bytes(const struct method_model *model);
 enum status factors_query(const struct method_model *model, const char *query, const struct method_input *input,

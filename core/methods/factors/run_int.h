@@ -5,10 +5,10 @@
 #ifndef MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
 #define MOTIF_CORE_METHODS_FACTORS_RUN_INT_H
 
-#include "core/data/lda.h"
+#include "core/data/tables/lda.h"
 #include "core/methods/factors/config.h"
-#include "core/methods/starts.h"
-#include "core/methods/walk.h"
+#include "core/methods/shared/multi_start.h"
+#include "core/methods/shared/case_sweep.h"
 
 enum { FRESH_SETS = 1 << 30 }; /* synthetic data sets from FRESH_SETS on are never trained on */
 
@@ -35,7 +35,7 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
-    struct walk walk;
+    struct case_sweep sweep;
     struct factors_config config;
     struct factors_case *cases;
     struct outcome *outcomes; /* as the walk's */
@@ -48,7 +48,7 @@ struct method_run {
     float *view;            /* of the factorisation: [rows][features + features + latent] */
     int *rows;              /* of training, then of test */
     struct fit_data data;
-    struct starts starts; /* of `struct fit` */
+    struct multi_start multi_start; /* of `struct fit` */
 
     /* Saved. */
     int64_t width; /* features */
@@ -56,7 +56,7 @@ struct method_run {
 
 static inline struct fit *case_fit(const struct method_run *run)
 {
-    return run->starts.fit[0];
+    return run->multi_start.fit[0];
 }
 
 /* work.c */

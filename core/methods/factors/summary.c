@@ -62,10 +62,10 @@ static bool same_group(const struct factors_case *a, const struct factors_case *
 
 int summarise(const struct method_run *run, struct summary *out, int room)
 {
-    double *values = malloc((size_t)run->walk.count * sizeof *values);
+    double *values = malloc((size_t)run->sweep.count * sizeof *values);
     int groups = 0, to;
-    for (int from = 0; values && from < run->walk.count; from = to) {
-        for (to = from + 1; to < run->walk.count && same_group(&run->cases[from], &run->cases[to]); to++)
+    for (int from = 0; values && from < run->sweep.count; from = to) {
+        for (to = from + 1; to < run->sweep.count && same_group(&run->cases[from], &run->cases[to]); to++)
             ;
         if (groups < room)
             out[groups] = summarise_group(run, from, to, values);

@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/abstracts.h"
-#include "core/data/cells.h"
-#include "core/data/ratings.h"
-#include "core/data/synthetic.h"
+#include "core/data/tables/abstracts.h"
+#include "core/data/tables/cells.h"
+#include "core/data/tables/ratings.h"
+#include "core/data/tables/synthetic.h"
 #include "core/methods/factors/run_int.h"
-#include "core/methods/source.h"
+#include "core/methods/shared/table_source.h"
 
 void case_close(struct method_run *run)
 {
-    starts_close(&run->starts);
+    multi_start_close(&run->multi_start);
     nmf_destroy(run->nmf);
     free(run->view);
     if (run->features != run->table)
@@ -22,7 +22,7 @@ void case_close(struct method_run *run)
     run->view = NULL;
     run->features = NULL;
     run->rows = NULL;
-    run->walk.opened = -1;
+    run->sweep.opened = -1;
 }
 
 /* Shifted documents are for training, those from mixtures as they are for the test; without those that have no word.
@@ -43,8 +43,7 @@ static enum status split_shifted(struct method_run *run, struct error *err)
     if (!run->rows)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split of %d rows", f->rows);
     run->data = (struct fit_data){f, run->rows, run->rows + count[0], count[0], count[1]};
-    return count[0] > 0 && count[1] > 0 ? STATUS_OK
-                                        : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
+    return count[0] > 0 && count[1] > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
 }
 
 /* Rows of the test fold are the test set, the others are for training. */
@@ -69,12 +68,13 @@ static enum status split(struct method_run *run, int folds, int test_fold, struc
     return train > 0 && test > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
 }
 
-/* ---- what a fit is (core/methods/starts.h) ---------------------------------------------------------------- */
+/* ---- what a fit is (core/methods/shared/multi_start.h)
+ * ---------------------------------------------------------------- */
 
 static enum status create_fit(struct method_run *run, int start, const char *prefix, bool alone, void **fit,
                               struct error *err)
 {
-    const struct walk *w = &run->walk;
+    const struct case_sweep *w = &run->sweep;
     struct fit_setup setup =
         factors_setup(&run->config, &run->cases[w->opened], run->features->columns, run->data.train_count, start);
     struct fit *made;
@@ -110,13 +110,14 @@ static enum status objective_of(void *fit, double *objective, struct error *err)
     return STATUS_OK;
 }
 
-static enum status pack_fit(void *fit, enum pack_role role, struct pack *pack, const char *prefix, struct error *err)
+static enum status snapshot_fit(void *fit, enum snapshot_role role, struct snapshot *snapshot, const char *prefix,
+                                struct error *err)
 {
-    return fit_pack(fit, role, pack, prefix, err);
+    return fit_snapshot(fit, role, snapshot, prefix, err);
 }
 
-static const struct starts_table fits = {create_fit, destroy_fit, update_fit, objective_of,
-                                         copy_fit,   pack_fit,    params_of};
+static const struct multi_start_table fits = {create_fit, destroy_fit,  update_fit, objective_of,
+                                              copy_fit,   snapshot_fit, params_of};
 
 enum { VIEW_ROWS = 64 };
 
@@ -127,8 +128,8 @@ static enum status open_nmf(struct method_run *run, struct error *err)
     run->view = malloc(VIEW_ROWS * each * sizeof *run->view);
     if (!run->view)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for rows");
-    return nmf_create(&setup, run->features, run->data.train, run->data.train_count, run->walk.env.kernels,
-                      run->walk.env.pool, &run->nmf, err);
+    return nmf_create(&setup, run->features, run->data.train, run->data.train_count, run->sweep.env.kernels,
+                      run->sweep.env.pool, &run->nmf, err);
 }
 
 static void products(int rows, int columns, int depth, const float *a, const float *b, float *out)
@@ -143,7 +144,7 @@ static void note_read(struct method_run *run, const struct features *f)
     struct hash hash;
     hash_init(&hash);
     hash_add(&hash, f->x, (size_t)f->rows * (size_t)f->columns * sizeof *f->x);
-    walk_read(run, &hash);
+    case_sweep_read(run, &hash);
 }
 
 /* Once for a run. */
@@ -156,7 +157,7 @@ static enum status read_table(struct method_run *run, struct error *err)
     char folder[DATASET_PATH];
     if (run->table)
         return STATUS_OK;
-    enum status status = source_folder(c->source, c->dataset_hash, run->walk.env.data, folder, err);
+    enum status status = source_folder(c->source, c->dataset_hash, run->sweep.env.data, folder, err);
     if (status)
         return status;
     ratings.movies = abstracts.words = cells.genes = factors_features(c);
@@ -181,7 +182,7 @@ static enum status draw_shifted(struct method_run *run, int replicate, struct er
     setup.document = setup.word = 1.0 / (double)c->topics;
     setup.seed = (uint64_t)c->seed;
     enum status status =
-        run->topics.theta ? STATUS_OK : lda_fit(&setup, run->table, run->walk.env.pool, &run->topics, err);
+        run->topics.theta ? STATUS_OK : lda_fit(&setup, run->table, run->sweep.env.pool, &run->topics, err);
     uint64_t seed = (uint64_t)c->seed * 1000003 + (uint64_t)replicate;
     return status ? status : lda_shifted(&run->topics, run->table, c->shift, seed, &run->features, err);
 }
@@ -206,7 +207,7 @@ enum status case_open(struct method_run *run, int at, struct error *err)
     const struct factors_case *one = &run->cases[at];
     bool synthetic = c->data == DATA_SYNTHETIC;
     case_close(run);
-    run->walk.opened = at;
+    run->sweep.opened = at;
     enum status status = open_data(run, one, err);
     if (status)
         return status;
@@ -216,18 +217,18 @@ enum status case_open(struct method_run *run, int at, struct error *err)
                                      : split(run, synthetic ? 2 : (int)c->folds, synthetic ? 0 : one->dataset, err);
     if (status)
         return status;
-    run->starts.table = &fits;
-    return one->model == MODEL_NMF ? open_nmf(run, err) : starts_open(run, &run->starts, c->restarts, err);
+    run->multi_start.table = &fits;
+    return one->model == MODEL_NMF ? open_nmf(run, err) : multi_start_open(run, &run->multi_start, c->restarts, err);
 }
 
 enum status case_fresh(struct method_run *run, struct error *err)
 {
     const struct factors_config *c = &run->config;
     struct features *fresh;
-    int n = (int)run->walk.evaluation_samples;
-    uint32_t set = (uint32_t)FRESH_SETS + (uint32_t)(run->walk.evaluation_seed % FRESH_SETS);
-    enum status status = synthetic_features((uint64_t)c->seed, set, run->cases[run->walk.at].rho,
-                                            factors_deviation(c), n, &fresh, err);
+    int n = (int)run->sweep.evaluation_samples;
+    uint32_t set = (uint32_t)FRESH_SETS + (uint32_t)(run->sweep.evaluation_seed % FRESH_SETS);
+    enum status status =
+        synthetic_features((uint64_t)c->seed, set, run->cases[run->sweep.at].rho, factors_deviation(c), n, &fresh, err);
     int *rows = status ? NULL : malloc((size_t)n * sizeof *rows);
     if (!status && !rows) {
         features_destroy(fresh);
@@ -292,31 +293,31 @@ bool case_trained(const struct method_run *run)
 {
     if (run->nmf)
         return nmf_finished(run->nmf);
-    return run->starts.count == 1 && fit_done(case_fit(run));
+    return run->multi_start.count == 1 && fit_done(case_fit(run));
 }
 
 static void metrics(struct method_run *run, int rows, double loss)
 {
     enum { EVERY = 20 };
-    run->walk.loss_sum += loss;
-    run->walk.work++;
-    run->walk.seen += rows;
-    if (run->walk.work % EVERY)
+    run->sweep.loss_sum += loss;
+    run->sweep.work++;
+    run->sweep.seen += rows;
+    if (run->sweep.work % EVERY)
         return;
-    walk_metric(run, "loss", run->walk.loss_sum / EVERY);
-    run->walk.loss_sum = 0;
+    case_sweep_metric(run, "loss", run->sweep.loss_sum / EVERY);
+    run->sweep.loss_sum = 0;
 }
 
 static enum status update_nmf(struct method_run *run, struct error *err)
 {
     nmf_iterate(run->nmf);
-    run->walk.work++;
-    run->walk.seen += run->data.train_count;
+    run->sweep.work++;
+    run->sweep.seen += run->data.train_count;
     if (!isfinite(run->nmf->last))
         return error_set(err, STATUS_NUMERIC, NULL, "the factorisation is not finite at pass %lld",
                          (long long)run->nmf->done);
-    walk_metric(run, "loss", run->nmf->last);
-    run->starts.chosen = 0;
+    case_sweep_metric(run, "loss", run->nmf->last);
+    run->multi_start.chosen = 0;
     return STATUS_OK;
 }
 
@@ -325,13 +326,14 @@ enum status case_update(struct method_run *run, struct error *err)
     if (run->nmf)
         return update_nmf(run, err);
     const struct fit *first = case_fit(run);
-    int count = run->starts.count;
-    enum status status = starts_update(run, &run->starts, err);
+    int count = run->multi_start.count;
+    enum status status = multi_start_update(run, &run->multi_start, err);
     if (status)
         return status;
     metrics(run, first->last_rows * count, first->last_loss);
     int64_t screen = run->config.screen_epochs;
     bool screened = count > 1 && screen > 0 && first->epoch >= screen && first->position == 0;
-    return run->starts.chosen < 0 && (screened || fit_done(first)) ? starts_choose(run, &run->starts, err)
-                                                                   : STATUS_OK;
+    return run->multi_start.chosen < 0 && (screened || fit_done(first))
+               ? multi_start_choose(run, &run->multi_start, err)
+               : STATUS_OK;
 }

@@ -1,11 +1,12 @@
-/* What a finished run leaves beside its result: its curves with their bounds, and the law of scaling where sizes differ. */
+/* What a finished run leaves beside its result: its curves with their bounds, and the law of scaling where sizes
+ * differ. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/data/chart.h"
-#include "core/methods/hand_over.h"
+#include "core/draw/chart.h"
+#include "core/methods/shared/publish.h"
 #include "core/methods/pathways/run_int.h"
 
 enum { PANELS = 12, WAYS = 4 };
@@ -40,10 +41,11 @@ static void fill_plot(const struct curve *curve, struct curve_plot *plot)
     }
 }
 
-static struct chart_series curve_series(const struct curve *curve, const struct curve_plot *plot, const char *name, int colour)
+static struct chart_series curve_series(const struct curve *curve, const struct curve_plot *plot, const char *name,
+                                        int colour)
 {
-    return (struct chart_series){name, CHART_LINE_POINTS, colour, plot->x, plot->share, plot->low, plot->high,
-                                 (size_t)curve->points};
+    return (struct chart_series){name,        CHART_LINE_POINTS, colour,     plot->x,
+                                 plot->share, plot->low,         plot->high, (size_t)curve->points};
 }
 
 /* Limits (3) and (5), where a code can obey them at all. */
@@ -74,8 +76,10 @@ static struct chart_panel dictionary_panel(const struct method_run *run, int64_t
     }
     if (run->plan[i].signs == SIGNS_RANDOM) {
         const struct curve_plot *c = &plot->curve[0];
-        plot->series[count++] = (struct chart_series){"instance bound", CHART_LINE, 4, c->x, c->instance, NULL, NULL, points};
-        plot->series[count++] = (struct chart_series){"Theorem 3.2", CHART_DASHES, 7, c->x, c->theorem, NULL, NULL, points};
+        plot->series[count++] =
+            (struct chart_series){"instance bound", CHART_LINE, 4, c->x, c->instance, NULL, NULL, points};
+        plot->series[count++] =
+            (struct chart_series){"Theorem 3.2", CHART_DASHES, 7, c->x, c->theorem, NULL, NULL, points};
     }
     size_t title = ways > 1 ? strcspn(run->plan[i].label, " ") : strlen(run->plan[i].label);
     snprintf(plot->title, sizeof plot->title, "%.*s", (int)title, run->plan[i].label);
@@ -107,15 +111,18 @@ static enum status bounds_chart(struct method_run *run, struct error *err)
     }
     struct chart chart = {
         .title = "Recovery of activation pathways, and what is guaranteed",
-        .note = "Bars: 95 % over codes. Limits (3) and (5) are vertical lines, where they allow any non-zero.\nThe curves of "
+        .note = "Bars: 95 % over codes. Limits (3) and (5) are vertical lines, where they allow any non-zero.\nThe "
+                "curves of "
                 "bounds are guaranteed probabilities under random signs.",
         .panels = panel,
         .panel_count = shown,
-        .columns = shown < 3 ? shown : shown == 4 ? 2 : 3,
+        .columns = shown < 3    ? shown
+                   : shown == 4 ? 2
+                                : 3,
         .width = 360,
         .height = 250,
     };
-    enum status status = hand_over_chart(&run->env, "recovery", &chart, err);
+    enum status status = publish_chart(&run->env, "recovery", &chart, err);
     free(plots);
     return status;
 }
@@ -139,9 +146,13 @@ static enum status together_chart(struct method_run *run, struct error *err)
         .series = series,
         .series_count = count,
     };
-    struct chart chart = {.title = "Recovery of activation pathways", .note = "Bars: 95 % over codes.",
-                          .panels = &panel, .panel_count = 1, .width = 560, .height = 340};
-    enum status status = hand_over_chart(&run->env, "comparison", &chart, err);
+    struct chart chart = {.title = "Recovery of activation pathways",
+                          .note = "Bars: 95 % over codes.",
+                          .panels = &panel,
+                          .panel_count = 1,
+                          .width = 560,
+                          .height = 340};
+    enum status status = publish_chart(&run->env, "comparison", &chart, err);
     free(plots);
     return status;
 }
@@ -162,8 +173,8 @@ static void name_fit(const struct scaling_fit *fit, const char *of, char *out, s
 }
 
 /* The line of a fit over the coherences of the run; false when there is none. */
-static bool fit_line(const struct method_run *run, int group, enum scaling_of of, const char *name, struct scaling_plot *plot,
-                     struct chart_series *out, enum chart_mark mark, int colour)
+static bool fit_line(const struct method_run *run, int group, enum scaling_of of, const char *name,
+                     struct scaling_plot *plot, struct chart_series *out, enum chart_mark mark, int colour)
 {
     struct scaling_fit fit = pathways_fit(run, group, of);
     if (isnan(fit.slope))
@@ -191,8 +202,8 @@ static struct chart_series measured(const struct method_run *run, int group, str
         plot->x[count] = 1 / run->curves[i].coherence[0];
         plot->y[count++] = middle;
     }
-    return (struct chart_series){pathways_group_name(&run->config, group), CHART_POINTS, group, plot->x, plot->y, NULL, NULL,
-                                 count};
+    return (struct chart_series){
+        pathways_group_name(&run->config, group), CHART_POINTS, group, plot->x, plot->y, NULL, NULL, count};
 }
 
 static enum status scaling_chart(struct method_run *run, struct error *err)
@@ -203,8 +214,8 @@ static enum status scaling_chart(struct method_run *run, struct error *err)
     if (!plots)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart");
     for (int g = 0; g < WAYS && g < pathways_groups(run); g++)
-        if (fit_line(run, g, SCALING_MEASURED, pathways_group_name(&run->config, g), &plots[g], &series[count + 1], CHART_LINE,
-                     g)) {
+        if (fit_line(run, g, SCALING_MEASURED, pathways_group_name(&run->config, g), &plots[g], &series[count + 1],
+                     CHART_LINE, g)) {
             series[count] = measured(run, g, &plots[g]);
             count += 2;
         }
@@ -218,11 +229,15 @@ static enum status scaling_chart(struct method_run *run, struct error *err)
             .series = series,
             .series_count = count,
         };
-        struct chart chart = {.title = "How many non-zeros a stripe may hold", .panels = &panel, .panel_count = 1,
-                              .note = "Slopes by least squares over sizes, 95 % intervals. The theory: \xce\xbc\xe2\x81\xbb"
-                                      "\xc2\xb2 for random signs, \xce\xbc\xe2\x81\xbb\xc2\xb9 for the worst.",
-                              .width = 640, .height = 420};
-        status = hand_over_chart(&run->env, "scaling", &chart, err);
+        struct chart chart = {.title = "How many non-zeros a stripe may hold",
+                              .panels = &panel,
+                              .panel_count = 1,
+                              .note =
+                                  "Slopes by least squares over sizes, 95 % intervals. The theory: \xce\xbc\xe2\x81\xbb"
+                                  "\xc2\xb2 for random signs, \xce\xbc\xe2\x81\xbb\xc2\xb9 for the worst.",
+                              .width = 640,
+                              .height = 420};
+        status = publish_chart(&run->env, "scaling", &chart, err);
     }
     free(plots);
     return status;
@@ -233,7 +248,8 @@ enum status pathways_artifacts(struct method_run *run, struct error *err)
     if (!run->env.artifact)
         return STATUS_OK;
     enum status status = bounds_chart(run, err);
-    bool sizes = run->config.sweep == SWEEP_SIZES || run->config.sweep == SWEEP_SIGNS || run->config.sweep == SWEEP_REFERENCE;
+    bool sizes =
+        run->config.sweep == SWEEP_SIZES || run->config.sweep == SWEEP_SIGNS || run->config.sweep == SWEEP_REFERENCE;
     if (!status && sizes)
         status = scaling_chart(run, err);
     if (!status && !sizes && run->cases > 1)

@@ -27,14 +27,20 @@ double bound_error(double patch, double mu, double stripe, double x_max, double 
     return sqrt(patch) * (mu * fmax(0, stripe - 1) * x_max + zeta);
 }
 
-double bound_uniqueness(double mu) { return 0.5 * (1 + 1 / mu); }
+double bound_uniqueness(double mu)
+{
+    return 0.5 * (1 + 1 / mu);
+}
 
 double bound_soft(double mu, double x_min, double x_max, double zeta, double threshold)
 {
     return 0.5 * (1 + x_min / (mu * x_max)) - (zeta + threshold) / (mu * x_max);
 }
 
-double bound_pursuit(double mu) { return (1 + 1 / mu) / 3; }
+double bound_pursuit(double mu)
+{
+    return (1 + 1 / mu) / 3;
+}
 
 /* ---- the instance bound ------------------------------------------------------------------------ */
 
@@ -117,8 +123,8 @@ static void measure(const struct dictionary *d, const struct dictionary *next, c
     out->patch = local_norm(&patch, map, 0, scratch);
     out->stripe_literal = NAN;
     if (s->height == 1)
-        out->stripe_literal = local_norm_literal(map, dictionary_code_size(d),
-                                                 (size_t)(2 * s->extent_w - 1) * (size_t)s->filters, 0);
+        out->stripe_literal =
+            local_norm_literal(map, dictionary_code_size(d), (size_t)(2 * s->extent_w - 1) * (size_t)s->filters, 0);
     out->x_min = x->count ? INFINITY : 0;
     out->x_max = 0;
     for (int i = 0; i < x->count; i++) {

@@ -1,8 +1,8 @@
 /* When the decoder provably finds the support: the paper's bounds, and sharper ones from the same proofs.
  *
- * Letters. mu: coherence. S: stripe sparsity. x_min, x_max: smallest and largest magnitude of the non-zeros. zeta: bound
- * of the patch norm of the error that comes in from the layer below (the noise, for the first). atoms: M n_l, columns of
- * the dictionary. All pure functions; limits may be below 1 or negative: then no code is covered. */
+ * Letters. mu: coherence. S: stripe sparsity. x_min, x_max: smallest and largest magnitude of the non-zeros. zeta:
+ * bound of the patch norm of the error that comes in from the layer below (the noise, for the first). atoms: M n_l,
+ * columns of the dictionary. All pure functions; limits may be below 1 or negative: then no code is covered. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_BOUNDS_H
 #define MOTIF_CORE_METHODS_PATHWAYS_BOUNDS_H
 
@@ -31,8 +31,8 @@ double bound_pursuit(double mu);
  *     P(failure) <= sum over k outside of 2 exp(-p^2 / (2 (v_k + zeta^2)))
  *                 + sum over i inside of  2 exp(-(|x_i| - p)^2 / (2 (v_i + zeta^2))),   v_k = sum_j x_j^2 <a_k, a_j>^2
  *
- * with the split p between the smallest magnitude inside and what may lie outside. `half`: the value at p = x_min / 2, as
- * in the paper's proof; `best`: with p searched. `scratch`: two doubles for each atom. */
+ * with the split p between the smallest magnitude inside and what may lie outside. `half`: the value at p = x_min / 2,
+ * as in the paper's proof; `best`: with p searched. `scratch`: two doubles for each atom. */
 struct instance_bound {
     double half, best, split;
 };
@@ -47,9 +47,9 @@ struct layer_guarantee {
     double x_min, x_max;
     double zeta_in, zeta_out;
     double uniform_limit, probabilistic_limit; /* of S, (3) and (5) */
-    double failure;                /* gamma_l */
+    double failure;                            /* gamma_l */
     struct instance_bound instance;
-    bool uniform;                  /* S is below uniform_limit: recovered for certain */
+    bool uniform; /* S is below uniform_limit: recovered for certain */
 };
 
 /* The pathway of `layers` codes, maps [height][width][filters] of each layer's dictionary, l = 1 first. zeta: bound of

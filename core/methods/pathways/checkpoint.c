@@ -1,50 +1,57 @@
-/* A run as entries of a pack: the first case's filters as weights, the curves and the position as state. Other cases'
- * dictionaries are functions of the configuration. */
+/* A run as entries of a snapshot: the first case's filters as weights, the curves and the position as state. Other
+ * cases' dictionaries are functions of the configuration. */
 #include <stdio.h>
 #include <string.h>
 
 #include "core/methods/pathways/run.h"
 #include "core/methods/pathways/run_int.h"
 
-static enum status add_filters(struct method_run *run, struct pack *pack, struct error *err)
+static enum status add_filters(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     const struct pathways_case *plan = &run->plan[0];
     if (plan->family == PATHWAYS_HADAMARD)
-        return pack_add(pack, PACK_WEIGHT, PACK_F32, "hadamard.side", 1, (const uint64_t[4]){1}, &run->side, err);
+        return snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, "hadamard.side", 1, (const uint64_t[4]){1},
+                            &run->side, err);
     enum status status = STATUS_OK;
     for (int l = 0; !status && l < plan->layers; l++) {
         const struct dictionary_shape *s = &plan->shape[l];
-        const uint64_t dim[4] = {(uint64_t)s->filters, (uint64_t)s->extent_h, (uint64_t)s->extent_w, (uint64_t)s->inputs};
+        const uint64_t dim[4] = {(uint64_t)s->filters, (uint64_t)s->extent_h, (uint64_t)s->extent_w,
+                                 (uint64_t)s->inputs};
         char name[32];
         snprintf(name, sizeof name, "layer.%d.filters", l + 1);
-        status = pack_add(pack, PACK_WEIGHT, PACK_F32, name, 4, dim, run->filters[l], err);
+        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, name, 4, dim, run->filters[l], err);
     }
     return status;
 }
 
-static enum status add_state(struct method_run *run, struct pack *pack, struct error *err)
+static enum status add_state(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
-    const struct pack_number numbers[] = {
-        {"run.phase", &run->phase, NULL},     {"run.case", &run->at_case, NULL},
-        {"run.point", &run->at_point, NULL},  {"run.code", &run->at_code, NULL},
-        {"run.batches", &run->batches, NULL}, {"run.trials", &run->trials, NULL},
-        {"run.drawn", &run->drawn, NULL},     {"run.draw_seed", &run->draw_seed, NULL},
-        {"pilot.nonzeros", &run->pilot_nonzeros, NULL}, {"pilot.low", &run->pilot_low, NULL},
+    const struct snapshot_number numbers[] = {
+        {"run.phase", &run->phase, NULL},
+        {"run.case", &run->at_case, NULL},
+        {"run.point", &run->at_point, NULL},
+        {"run.code", &run->at_code, NULL},
+        {"run.batches", &run->batches, NULL},
+        {"run.trials", &run->trials, NULL},
+        {"run.drawn", &run->drawn, NULL},
+        {"run.draw_seed", &run->draw_seed, NULL},
+        {"pilot.nonzeros", &run->pilot_nonzeros, NULL},
+        {"pilot.low", &run->pilot_low, NULL},
     };
     const uint64_t table[2] = {(uint64_t)run->cases, CURVE_COLUMNS};
-    enum status status = pack_add_numbers(pack, numbers, sizeof numbers / sizeof numbers[0], err);
-    return status ? status : pack_add(pack, PACK_STATE, PACK_F64, "curves", 2, table, run->curves, err);
+    enum status status = snapshot_add_numbers(snapshot, numbers, sizeof numbers / sizeof numbers[0], err);
+    return status ? status : snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "curves", 2, table, run->curves, err);
 }
 
-static enum status declare(void *run, struct pack *pack, struct error *err)
+static enum status declare(void *run, struct snapshot *snapshot, struct error *err)
 {
-    enum status status = add_filters(run, pack, err);
-    return status ? status : add_state(run, pack, err);
+    enum status status = add_filters(run, snapshot, err);
+    return status ? status : add_state(run, snapshot, err);
 }
 
-enum status pathways_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
+enum status pathways_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err)
 {
-    return pack_save(declare, run, to, bytes, err);
+    return snapshot_save(declare, run, to, bytes, err);
 }
 
 /* What comes from a stream is not trusted where it selects memory or work. */
@@ -69,22 +76,23 @@ static bool sound(const struct method_run *run)
             run->at_code < pathways_codes(run));
 }
 
-static enum status read_back(struct method_run *run, const struct pack_reader *from, unsigned roles, struct error *err)
+static enum status read_back(struct method_run *run, const struct snapshot_reader *from, unsigned roles,
+                             struct error *err)
 {
-    enum status status = pack_load(declare, run, from, roles, err);
+    enum status status = snapshot_load(declare, run, from, roles, err);
     pathways_close_case(run);
     return status;
 }
 
-enum status pathways_load(struct method_run *run, const struct pack_reader *from, struct error *err)
+enum status pathways_load(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
-    enum status status = read_back(run, from, PACK_ALL, err);
+    enum status status = read_back(run, from, SNAPSHOT_ALL, err);
     if (!status && !sound(run))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
     return status;
 }
 
-enum status pathways_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err)
+enum status pathways_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
-    return read_back(run, from, 1u << PACK_WEIGHT, err);
+    return read_back(run, from, 1u << SNAPSHOT_WEIGHT, err);
 }

@@ -10,26 +10,37 @@ static const char *const dictionary_names[] = {"gauss", "signs", "sparse", "dira
 static const char *const signs_names[] = {"random", "plus", "adversarial", NULL};
 static const char *const support_names[] = {"any", "spikes", "worst", NULL};
 static const char *const decoder_names[] = {"top-k", "hard", "soft", "relu", "pursuit", NULL};
-static const char *const sweep_names[] = {"none",       "sizes",    "signs",       "noise",
-                                          "magnitudes", "decoders", "deep-length", "reference", NULL};
+static const char *const sweep_names[] = {"none",     "sizes",       "signs",     "noise", "magnitudes",
+                                          "decoders", "deep-length", "reference", NULL};
 
 #define AT(member) offsetof(struct pathways_config, member)
-#define INTEGER(name, preset, low, high, unit, meaning) \
-    {#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning}
-#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning) \
-    {#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning}
-#define CHOICE(name, member, preset, meaning) \
-    {#name, FIELD_CHOICE, AT(member), preset, 0, 0, false, false, name##_names, "", meaning}
+#define INTEGER(name, preset, low, high, unit, meaning)                                                                \
+    {                                                                                                                  \
+#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning, GROUP_DATA, LEVEL_ADVANCED,  \
+            NULL                                                                                                       \
+    }
+#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning)                                           \
+    {                                                                                                                  \
+#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning, GROUP_DATA,          \
+            LEVEL_ADVANCED, NULL                                                                                       \
+    }
+#define CHOICE(name, member, preset, meaning)                                                                          \
+    {                                                                                                                  \
+#name, FIELD_CHOICE, AT(member), preset, 0, 0, false, false, name##_names, "", meaning, GROUP_DATA,            \
+            LEVEL_ADVANCED, NULL                                                                                       \
+    }
 
 const struct config_field pathways_fields[PATHWAYS_FIELDS] = {
     INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of filters, supports, magnitudes, signs and noise"),
-    INTEGER(threads, "0", 0, 256, "threads", "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
+    INTEGER(threads, "0", 0, 256, "threads",
+            "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
 
     CHOICE(dictionary, family, "signs",
            "local filters of the first layer: Gaussian, +-1, a few +-1 each, or all of [I, H/sqrt m] at one position"),
     INTEGER(filters, "2", 1, 4096, "filters", "n_1, filters of the first layer"),
     INTEGER(filter_length, "1024", 1, 65536, "entries", "m_1, length of a filter; dirac-hadamard: m, the side of H"),
-    INTEGER(length, "8192", 1, 1048576, "positions", "M, length of the signal, a circle; dirac-hadamard has one position"),
+    INTEGER(length, "8192", 1, 1048576, "positions",
+            "M, length of the signal, a circle; dirac-hadamard has one position"),
     INTEGER(filter_nonzeros, "8", 1, 65536, "entries", "non-zeros of a sparse filter of the first layer"),
 
     INTEGER(depth, "1", 1, PATHWAYS_DEPTH, "layers", "L, layers of dictionaries"),
@@ -40,7 +51,8 @@ const struct config_field pathways_fields[PATHWAYS_FIELDS] = {
     CHOICE(signs, signs, "random",
            "the diagonal D: random, all +1 (the original deep coding model), or the worst found for each code"),
     CHOICE(support, support, "any",
-           "where non-zeros stand: anywhere, on the spikes of dirac-hadamard alone, or where they meet some one column most"),
+           "where non-zeros stand: anywhere, on the spikes of dirac-hadamard alone, or where they meet some one column "
+           "most"),
     REAL_IN(noise, "0", 0, 100, false, false, "x_min", "patch norm zeta_0 of Gaussian noise on the signal"),
     REAL_IN(magnitude_ratio, "1", 1, 1000, false, false, "x_min", "magnitudes are uniform between 1 and this"),
     CHOICE(decoder, decoder, "top-k",
@@ -52,10 +64,12 @@ const struct config_field pathways_fields[PATHWAYS_FIELDS] = {
     CHOICE(sweep, sweep, "none",
            "what differs between curves: nothing, sizes, sizes and signs, noise, magnitudes, decoders, deep_length, or "
            "the five dictionaries of the reference table"),
-    INTEGER(sizes, "1", 1, 12, "sizes", "sweeps over sizes: how many, each half the one before (dirac-hadamard: a quarter)"),
+    INTEGER(sizes, "1", 1, 12, "sizes",
+            "sweeps over sizes: how many, each half the one before (dirac-hadamard: a quarter)"),
     INTEGER(dictionaries, "1", 1, 16, "dictionaries", "sweeps over sizes: random dictionaries of each size"),
     {"nonzeros", FIELD_TEXT, AT(nonzeros), "", 0, 0, false, false, NULL, "non-zeros",
-     "numbers of non-zeros to try, as \"16,32,64\"; empty: the run looks for where recovery falls"},
+     "numbers of non-zeros to try, as \"16,32,64\"; empty: the run looks for where recovery falls", GROUP_DATA,
+     LEVEL_ADVANCED, NULL},
     INTEGER(points, "10", 2, PATHWAYS_POINTS, "points", "of a curve, when the run looks for itself"),
     INTEGER(trials, "1000", 1, 10000000, "trials", "a point; a trial is one draw of signs for one code"),
     INTEGER(draws, "8", 1, 4096, "draws", "of signs for the same code x"),
@@ -104,7 +118,8 @@ static void check_sizes(const struct pathways_config *c, const struct method_fau
             const char *filters = l == 0 ? "filters" : "deep_filters";
             double atoms = (double)s->filters * s->width * s->height;
             if (dictionary_gram_size(s) > table)
-                method_fault(faults, filters, "its Gram table would have %.3g numbers; at most %.3g", dictionary_gram_size(s), table);
+                method_fault(faults, filters, "its Gram table would have %.3g numbers; at most %.3g",
+                             dictionary_gram_size(s), table);
             if (atoms > map)
                 method_fault(faults, filters, "a code would have %.3g entries; at most %.3g", atoms, map);
         }
@@ -112,12 +127,13 @@ static void check_sizes(const struct pathways_config *c, const struct method_fau
     int64_t list[PATHWAYS_POINTS];
     int points = pathways_nonzeros(c, list);
     if (points < 0)
-        method_fault(faults, "nonzeros", "must be an ascending list of at most %.0f numbers from 1 to 1e6, such as \"16,32,64\"",
-              (double)PATHWAYS_POINTS);
+        method_fault(faults, "nonzeros",
+                     "must be an ascending list of at most %.0f numbers from 1 to 1e6, such as \"16,32,64\"",
+                     (double)PATHWAYS_POINTS);
     for (int i = 0; i < count && points > 0; i++)
         if (list[points - 1] >= pathways_columns(&cases[i])) {
             method_fault(faults, "nonzeros", "must stay below the %.0f columns of a code; got %.0f",
-                  (double)pathways_columns(&cases[i]), (double)list[points - 1]);
+                         (double)pathways_columns(&cases[i]), (double)list[points - 1]);
             break;
         }
     free(cases);
@@ -127,7 +143,8 @@ static void check_model(const struct pathways_config *c, const struct method_fau
 {
     bool hadamard = c->family == PATHWAYS_HADAMARD;
     if (hadamard && (c->filter_length & (c->filter_length - 1)) != 0)
-        method_fault(faults, "filter_length", "must be a power of two for dirac-hadamard; got %.0f", (double)c->filter_length);
+        method_fault(faults, "filter_length", "must be a power of two for dirac-hadamard; got %.0f",
+                     (double)c->filter_length);
     if (hadamard && c->depth > 1)
         method_fault(faults, "depth", "must be 1 for dirac-hadamard; got %.0f", (double)c->depth);
     if (!hadamard && c->support == SUPPORT_SPIKES)
@@ -135,9 +152,11 @@ static void check_model(const struct pathways_config *c, const struct method_fau
     if (hadamard && c->support == SUPPORT_WORST)
         method_fault(faults, "support", "must be any or spikes: all columns of dirac-hadamard meet alike");
     if (!hadamard && c->filter_length > c->length)
-        method_fault(faults, "filter_length", "must not exceed length (%.0f); got %.0f", (double)c->length, (double)c->filter_length);
+        method_fault(faults, "filter_length", "must not exceed length (%.0f); got %.0f", (double)c->length,
+                     (double)c->filter_length);
     if (c->depth > 1 && c->deep_length > c->length)
-        method_fault(faults, "deep_length", "must not exceed length (%.0f); got %.0f", (double)c->length, (double)c->deep_length);
+        method_fault(faults, "deep_length", "must not exceed length (%.0f); got %.0f", (double)c->length,
+                     (double)c->deep_length);
     bool adversarial = c->signs == SIGNS_ADVERSARIAL || c->sweep == SWEEP_SIGNS;
     if (adversarial && c->depth > 1)
         method_fault(faults, "depth", "must be 1 with adversarial signs; got %.0f", (double)c->depth);
@@ -151,11 +170,12 @@ static void check_model(const struct pathways_config *c, const struct method_fau
         method_fault(faults, "dictionary", "must be convolutional for the reference table");
     bool sized = c->sweep == SWEEP_SIZES || c->sweep == SWEEP_SIGNS;
     if (sized && c->sizes * c->dictionaries * pathways_ways(c) > PATHWAYS_CASES)
-        method_fault(faults, "sizes", "sizes x dictionaries must be at most %d; got %.0f", PATHWAYS_CASES / pathways_ways(c),
-                     (double)(c->sizes * c->dictionaries));
+        method_fault(faults, "sizes", "sizes x dictionaries must be at most %d; got %.0f",
+                     PATHWAYS_CASES / pathways_ways(c), (double)(c->sizes * c->dictionaries));
     int shift = (int)(c->sizes - 1) * (hadamard ? 2 : 1);
     if (sized && (c->filter_length >> shift) < 2)
-        method_fault(faults, "sizes", "the smallest filter would have less than 2 entries with %.0f sizes", (double)c->sizes);
+        method_fault(faults, "sizes", "the smallest filter would have less than 2 entries with %.0f sizes",
+                     (double)c->sizes);
 }
 
 void pathways_check(const void *config, const struct method_faults *faults)

@@ -23,7 +23,14 @@ enum pathways_family { PATHWAYS_GAUSS, PATHWAYS_SIGNS, PATHWAYS_SPARSE, PATHWAYS
 enum pathways_signs { SIGNS_RANDOM, SIGNS_PLUS, SIGNS_ADVERSARIAL };
 enum pathways_support { SUPPORT_ANY, SUPPORT_SPIKES, SUPPORT_WORST };
 enum pathways_sweep {
-    SWEEP_NONE, SWEEP_SIZES, SWEEP_SIGNS, SWEEP_NOISE, SWEEP_MAGNITUDES, SWEEP_DECODERS, SWEEP_DEEP, SWEEP_REFERENCE
+    SWEEP_NONE,
+    SWEEP_SIZES,
+    SWEEP_SIGNS,
+    SWEEP_NOISE,
+    SWEEP_MAGNITUDES,
+    SWEEP_DECODERS,
+    SWEEP_DEEP,
+    SWEEP_REFERENCE
 };
 
 struct pathways_config {
@@ -53,15 +60,15 @@ enum status pathways_estimate(const void *config, struct method_estimate *out, s
 
 /* One curve to be measured. */
 struct pathways_case {
-    char label[40];          /* what sets it apart within its run: "m=1024 random" */
-    int group;               /* cases of one group lie on one line of log S50 against log 1/mu */
+    char label[40]; /* what sets it apart within its run: "m=1024 random" */
+    int group;      /* cases of one group lie on one line of log S50 against log 1/mu */
     int family;
     int layers;
     struct dictionary_shape shape[PATHWAYS_DEPTH];
     int nonzeros[PATHWAYS_DEPTH]; /* of a sparse filter; 0: dense */
-    uint32_t stream;         /* which random filters; equal streams and shapes give equal dictionaries */
+    uint32_t stream;              /* which random filters; equal streams and shapes give equal dictionaries */
     int signs, support;
-    double noise, ratio;     /* patch norm of the noise and largest magnitude, in units of the smallest magnitude */
+    double noise, ratio; /* patch norm of the noise and largest magnitude, in units of the smallest magnitude */
     struct decode_rule rule;
 };
 

@@ -3,9 +3,15 @@
 
 #include "core/methods/pathways/run_int.h"
 
-double point_share(const struct curve_point *p) { return p->draws > 0 ? p->recovered / p->draws : NAN; }
+double point_share(const struct curve_point *p)
+{
+    return p->draws > 0 ? p->recovered / p->draws : NAN;
+}
 
-double point_stripe(const struct curve_point *p) { return p->codes > 0 ? p->stripe[0] / p->codes : NAN; }
+double point_stripe(const struct curve_point *p)
+{
+    return p->codes > 0 ? p->stripe[0] / p->codes : NAN;
+}
 
 /* Codes are the independent units; with one draw each this is the binomial error. */
 double point_error(const struct curve_point *p)
@@ -73,9 +79,10 @@ static int scaling_points(const struct method_run *run, int group, enum scaling_
         const struct pathways_case *plan = &run->plan[i];
         const struct dictionary_shape *s = &plan->shape[0];
         double mu = run->curves[i].coherence[0], atoms = (double)s->filters * s->height * s->width;
-        double value = of == SCALING_MEASURED  ? curve_crossing(&run->curves[i], 0.5, false)
-                       : of == SCALING_UNIFORM ? bound_uniform(mu, 1, plan->ratio, plan->noise)
-                                               : bound_probabilistic(mu, atoms, 1, plan->ratio, plan->noise, run->config.delta);
+        double value = of == SCALING_MEASURED ? curve_crossing(&run->curves[i], 0.5, false)
+                       : of == SCALING_UNIFORM
+                           ? bound_uniform(mu, 1, plan->ratio, plan->noise)
+                           : bound_probabilistic(mu, atoms, 1, plan->ratio, plan->noise, run->config.delta);
         if (plan->group != group || !(value > 0))
             continue;
         bool same = points > 0 && members > 0 && plan->stream % 16 != 0;

@@ -62,9 +62,12 @@ static void keep_largest(const float *code, size_t count, size_t keep, struct sp
 static float shrink(enum decoder decoder, float c, float t)
 {
     switch (decoder) {
-    case DECODER_HARD: return fabsf(c) > t ? c : 0;
-    case DECODER_RELU: return c > t ? c - t : 0;
-    default: return c > t ? c - t : c < -t ? c + t : 0;
+    case DECODER_HARD:
+        return fabsf(c) > t ? c : 0;
+    case DECODER_RELU:
+        return c > t ? c - t : 0;
+    default:
+        return c > t ? c - t : c < -t ? c + t : 0;
     }
 }
 
@@ -154,8 +157,8 @@ double decode_lipschitz(const struct dictionary *d, float *scratch)
     return 1.05 * norm;
 }
 
-void decode_pursuit(const struct dictionary *d, double lipschitz, const float *signal, double lambda, int64_t iterations,
-                    float *code, float *scratch)
+void decode_pursuit(const struct dictionary *d, double lipschitz, const float *signal, double lambda,
+                    int64_t iterations, float *code, float *scratch)
 {
     double step = 1 / lipschitz, t = 1;
     struct pursuit p = pursuit_over(d, scratch);

@@ -17,16 +17,17 @@ struct decode_rule {
     int64_t iterations; /* pursuit */
 };
 
-/* code [count] to its non-zeros after the threshold, indices ascending; out has room for `count`. top-k keeps the `keep`
- * largest magnitudes (zeros never; of equals the first), the others what passes `threshold`: hard |c| > t unchanged, soft
- * c -+ t, relu max(0, c - t). `scratch`: count floats (top-k). */
+/* code [count] to its non-zeros after the threshold, indices ascending; out has room for `count`. top-k keeps the
+ * `keep` largest magnitudes (zeros never; of equals the first), the others what passes `threshold`: hard |c| > t
+ * unchanged, soft c -+ t, relu max(0, c - t). `scratch`: count floats (top-k). */
 void decode_threshold(enum decoder decoder, const float *code, size_t count, int64_t keep, double threshold,
                       struct spikes *out, float *scratch);
 
 /* Layered basis pursuit, one layer: minimises |signal - A x|^2 / 2 + lambda |x|_1 by FISTA with `iterations` steps of
- * 1 / lipschitz. The result is written to code; what is not above zero is exactly zero. scratch: decode_pursuit_scratch(). */
-void decode_pursuit(const struct dictionary *d, double lipschitz, const float *signal, double lambda, int64_t iterations,
-                    float *code, float *scratch);
+ * 1 / lipschitz. The result is written to code; what is not above zero is exactly zero. scratch:
+ * decode_pursuit_scratch(). */
+void decode_pursuit(const struct dictionary *d, double lipschitz, const float *signal, double lambda,
+                    int64_t iterations, float *code, float *scratch);
 size_t decode_pursuit_scratch(const struct dictionary *d);
 /* Largest eigenvalue of A^T A, by power iteration from fixed numbers, a little rounded up. Same scratch. */
 double decode_lipschitz(const struct dictionary *d, float *scratch);

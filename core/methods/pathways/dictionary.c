@@ -16,7 +16,10 @@ double dictionary_taps(const struct dictionary_shape *s)
     return (double)s->filters * s->inputs * s->extent_h * s->extent_w;
 }
 
-static int folded(int extent, int side) { return 2 * extent - 1 < side ? 2 * extent - 1 : side; }
+static int folded(int extent, int side)
+{
+    return 2 * extent - 1 < side ? 2 * extent - 1 : side;
+}
 
 double dictionary_gram_size(const struct dictionary_shape *s)
 {
@@ -86,7 +89,8 @@ static void fold_gram(struct dictionary *d, const struct filter_bank *bank, cons
             for (int x = 0; x < columns; x++) {
                 const float *from = table + ((f * (size_t)rows + (size_t)y) * (size_t)columns + (size_t)x) * filters;
                 float *to = d->gram + ((f * (size_t)d->gram_h + (size_t)(y % d->gram_h)) * (size_t)d->gram_w +
-                                       (size_t)(x % d->gram_w)) * filters;
+                                       (size_t)(x % d->gram_w)) *
+                                          filters;
                 for (size_t g = 0; g < filters; g++)
                     to[g] += from[g];
             }
@@ -200,7 +204,9 @@ enum status dictionary_draw(const struct dictionary_shape *shape, enum dictionar
     if (!filters)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for filters");
     for (size_t i = 0; i < count && family != FAMILY_SPARSE; i++)
-        filters[i] = family == FAMILY_GAUSS ? (float)philox_normal(&random, i) : philox_u32(&random, i) & 1 ? 1.0f : -1.0f;
+        filters[i] = family == FAMILY_GAUSS       ? (float)philox_normal(&random, i)
+                     : philox_u32(&random, i) & 1 ? 1.0f
+                                                  : -1.0f;
     for (size_t f = 0; f < (size_t)shape->filters && family == FAMILY_SPARSE; f++)
         draw_sparse(&random, 2 * taps * f, taps, (size_t)nonzeros < taps ? (size_t)nonzeros : taps, filters + f * taps);
     enum status status = dictionary_create(shape, filters, kernels, out, err);
@@ -327,12 +333,13 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
     size_t block = (size_t)d->gram_h * (size_t)d->gram_w * (size_t)s->filters;
     for (int i = 0; i < x->count; i++) {
         struct place p = place_of(s, s->filters, x->at[i]);
-        stamp(&of, p.y - s->extent_h + 1, p.x - s->extent_w + 1, x->value[i], d->gram + (size_t)p.channel * block, code);
+        stamp(&of, p.y - s->extent_h + 1, p.x - s->extent_w + 1, x->value[i], d->gram + (size_t)p.channel * block,
+              code);
     }
 }
 
-/* The Gram rows of all spikes as terms, those of a pattern of flips together and ascending. A row that goes over an end of the
- * circle stands in the list twice, one lap apart: first the rows that come in from before the beginning. */
+/* The Gram rows of all spikes as terms, those of a pattern of flips together and ascending. A row that goes over an end
+ * of the circle stands in the list twice, one lap apart: first the rows that come in from before the beginning. */
 static void list_terms(const struct dictionary *d, const struct correlation *c, struct banded_call *call)
 {
     const int filters = d->shape.filters;
@@ -400,7 +407,8 @@ void dictionary_analyse_sparse(const struct dictionary *d, const struct spikes *
     size_t block = (size_t)s->extent_h * (size_t)s->extent_w * (size_t)s->filters;
     for (int i = 0; i < y->count; i++) {
         struct place p = place_of(s, s->inputs, y->at[i]);
-        stamp(&of, p.y - s->extent_h + 1, p.x - s->extent_w + 1, y->value[i], d->rows + (size_t)p.channel * block, code);
+        stamp(&of, p.y - s->extent_h + 1, p.x - s->extent_w + 1, y->value[i], d->rows + (size_t)p.channel * block,
+              code);
     }
 }
 

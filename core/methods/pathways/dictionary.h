@@ -22,8 +22,8 @@
 #include "core/kernels/kernels.h"
 
 struct dictionary_shape {
-    int height, width;     /* positions; one-dimensional: height 1 */
-    int inputs, filters;   /* n_{l-1}, n_l */
+    int height, width;      /* positions; one-dimensional: height 1 */
+    int inputs, filters;    /* n_{l-1}, n_l */
     int extent_h, extent_w; /* of a filter in positions, at most height and width */
 };
 
@@ -31,14 +31,14 @@ struct spectrum; /* transforms of the filters, transform.h */
 
 struct dictionary {
     struct dictionary_shape shape;
-    bool hadamard;     /* [I, H / sqrt m] at one position: nothing is stored, products are Walsh-Hadamard transforms */
-    float *filters;    /* [filters][extent_h][extent_w][inputs] */
-    float *rows;       /* [inputs][extent_h][extent_w][filters], turned round: what an entry of a signal stamps */
-    float *gram;       /* [filters][gram_h][gram_w][filters]: what a spike stamps on A^T A */
+    bool hadamard;      /* [I, H / sqrt m] at one position: nothing is stored, products are Walsh-Hadamard transforms */
+    float *filters;     /* [filters][extent_h][extent_w][inputs] */
+    float *rows;        /* [inputs][extent_h][extent_w][filters], turned round: what an entry of a signal stamps */
+    float *gram;        /* [filters][gram_h][gram_w][filters]: what a spike stamps on A^T A */
     int gram_h, gram_w; /* 2 extent - 1, or all positions where that is less (shifts that meet are added up) */
-    float *bands;      /* one-dimensional: the Gram rows with zeros before and behind, for dictionary_correlate_draws() */
+    float *bands; /* one-dimensional: the Gram rows with zeros before and behind, for dictionary_correlate_draws() */
     struct spectrum *spectrum; /* NULL: direct correlation is as fast, or the length does not suit the FFT */
-    double coherence;  /* mu(A) */
+    double coherence;          /* mu(A) */
     const struct kernels *kernels;
 };
 
@@ -74,8 +74,8 @@ struct spikes {
 void dictionary_synthesise(const struct dictionary *d, const struct spikes *x, float *signal);
 /* code += A^T A x. */
 void dictionary_correlate(const struct dictionary *d, const struct spikes *x, float *code);
-/* A^T A D x for BANDED_ROWS of D at once, without writing the code down: the codes come in tiles of BANDED_WIDTH entries
- * from index 0 on, [BANDED_ROWS][BANDED_WIDTH]; the last may have less. NULL bands: not available. */
+/* A^T A D x for BANDED_ROWS of D at once, without writing the code down: the codes come in tiles of BANDED_WIDTH
+ * entries from index 0 on, [BANDED_ROWS][BANDED_WIDTH]; the last may have less. NULL bands: not available. */
 struct correlation {
     const struct spikes *x;
     const uint8_t *flips;      /* [x->count]: bit r: D_jj = -1 in draw r */

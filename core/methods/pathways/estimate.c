@@ -1,5 +1,6 @@
-/* What a configuration costs. The range of non-zeros is not known before the run has looked, so the work of a trial is that
- * of the middle of the curve by the law S50 = 0.6 / mu^2, with the coherence that random filters are expected to have. */
+/* What a configuration costs. The range of non-zeros is not known before the run has looked, so the work of a trial is
+ * that of the middle of the curve by the law S50 = 0.6 / mu^2, with the coherence that random filters are expected to
+ * have. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -55,7 +56,8 @@ static double whole_cost(const struct pathways_case *p, double nonzeros)
 }
 
 /* Operations of a trial; `bounds`, `attacks`: of what is done once for a code. */
-static double trial_cost(const struct pathways_config *c, const struct pathways_case *p, double *bounds, double *attacks)
+static double trial_cost(const struct pathways_config *c, const struct pathways_case *p, double *bounds,
+                         double *attacks)
 {
     const struct dictionary_shape *s = &p->shape[0];
     double nonzeros = middle_nonzeros(c, p), atoms = (double)s->filters * s->height * s->width;
@@ -95,7 +97,8 @@ enum status pathways_estimate(const void *config, struct method_estimate *out, s
     out->flops_per_sample = flops / trials;
     out->gflops = PACE;
     out->memory_bytes = (int64_t)bytes + ((int64_t)4 << 20);
-    out->checkpoint_bytes = (int64_t)(4 * taps) + 8192 + 8 * (int64_t)count * (int64_t)sizeof(double) * 32 * PATHWAYS_POINTS / 8;
+    out->checkpoint_bytes =
+        (int64_t)(4 * taps) + 8192 + 8 * (int64_t)count * (int64_t)sizeof(double) * 32 * PATHWAYS_POINTS / 8;
     free(cases);
     return STATUS_OK;
 }

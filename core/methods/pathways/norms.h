@@ -2,9 +2,9 @@
  * of a map sees, with wrap-around.
  *
  * A stripe is all of a code that meets one column of its own dictionary: 2 extent - 1 positions. A patch is what one
- * column of the next dictionary covers: its extent in positions. The paper lets windows start at any entry of the vector;
- * the proofs need those that start at a position ("aligned", Papyan et al.), which give a value at most as large. Both are
- * here; bounds use aligned ones. A window at least as long as the circle is the whole of it. */
+ * column of the next dictionary covers: its extent in positions. The paper lets windows start at any entry of the
+ * vector; the proofs need those that start at a position ("aligned", Papyan et al.), which give a value at most as
+ * large. Both are here; bounds use aligned ones. A window at least as long as the circle is the whole of it. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_NORMS_H
 #define MOTIF_CORE_METHODS_PATHWAYS_NORMS_H
 

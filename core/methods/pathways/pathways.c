@@ -1,8 +1,9 @@
 /* Activation pathways as a row of the registry.
  *
- * A tour: dictionary.c (products with circulant-banded dictionaries that are never formed), transform.c (by FFT), norms.c
- * (stripes and patches), bounds.c (what is guaranteed), decode.c (thresholds and pursuit), presets.c (cases of a sweep),
- * trial.c (one code and its sign draws), run.c (the course), curve.c (what curves say), recover.c and query.c (asking). */
+ * A tour: dictionary.c (products with circulant-banded dictionaries that are never formed), transform.c (by FFT),
+ * norms.c (stripes and patches), bounds.c (what is guaranteed), decode.c (thresholds and pursuit), presets.c (cases of
+ * a sweep), trial.c (one code and its sign draws), run.c (the course), curve.c (what curves say), recover.c and query.c
+ * (asking). */
 #include "core/methods/pathways/pathways.h"
 
 #include "core/methods/pathways/config.h"
@@ -26,9 +27,10 @@ static const struct method_query queries[] = {
 const struct method pathways_method = {
     .kind = "pathways",
     .title = "Activation pathways: recovery in deep convolutional sparse coding",
-    .summary = "A signal is made from a sparse code by convolutional dictionaries with random signs; a forward pass of "
-               "thresholds tries to find the supports of all layers again. Measures how often it does, against the stripe "
-               "sparsity, beside what the theory guarantees.",
+    .summary =
+        "A signal is made from a sparse code by convolutional dictionaries with random signs; a forward pass of "
+        "thresholds tries to find the supports of all layers again. Measures how often it does, against the stripe "
+        "sparsity, beside what the theory guarantees.",
     .paper = "M. Murray, J. Tanner. Analysing recovery of activation pathways in DCNNs via deep convolutional sparse "
              "coding. 2021.",
     .config = CONFIG_TABLE(pathways_fields, struct pathways_config),

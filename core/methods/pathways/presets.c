@@ -6,50 +6,75 @@
 
 /* The convolutional single layer: sizes from 64 to 4096, random signs. */
 static const struct config_setting single_layer[] = {
-    {"dictionary", "signs"}, {"filters", "2"},      {"filter_length", "4096"}, {"length", "32768"}, {"sweep", "sizes"},
-    {"sizes", "7"},          {"dictionaries", "8"}, {"points", "10"},          {"trials", "1000"},  {"bound_codes", "2"},
-    {NULL, NULL}};
+    {"dictionary", "signs"}, {"filters", "2"},   {"filter_length", "4096"},
+    {"length", "32768"},     {"sweep", "sizes"}, {"sizes", "7"},
+    {"dictionaries", "8"},   {"points", "10"},   {"trials", "1000"},
+    {"bound_codes", "2"},    {NULL, NULL}};
 
-static const struct config_setting two_layer[] = {
-    {"dictionary", "signs"}, {"filters", "2"},      {"filter_length", "1024"}, {"length", "4096"},
-    {"depth", "2"},          {"deep_filters", "4"}, {"deep_length", "256"},    {"deep_nonzeros", "8"},
-    {"sweep", "deep-length"}, {"sizes", "2"},       {"nonzeros", "1,2,4,6,8,12,16"}, {"trials", "2000"}, {NULL, NULL}};
+static const struct config_setting two_layer[] = {{"dictionary", "signs"},
+                                                  {"filters", "2"},
+                                                  {"filter_length", "1024"},
+                                                  {"length", "4096"},
+                                                  {"depth", "2"},
+                                                  {"deep_filters", "4"},
+                                                  {"deep_length", "256"},
+                                                  {"deep_nonzeros", "8"},
+                                                  {"sweep", "deep-length"},
+                                                  {"sizes", "2"},
+                                                  {"nonzeros", "1,2,4,6,8,12,16"},
+                                                  {"trials", "2000"},
+                                                  {NULL, NULL}};
 
-static const struct config_setting dirac_hadamard[] = {
-    {"dictionary", "dirac-hadamard"}, {"filter_length", "4096"}, {"length", "1"}, {"sweep", "signs"}, {"sizes", "2"},
-    {"nonzeros", "16,32,34,48,64,96,128,160,192,256,320,384"}, {"trials", "2000"}, {NULL, NULL}};
+static const struct config_setting dirac_hadamard[] = {{"dictionary", "dirac-hadamard"},
+                                                       {"filter_length", "4096"},
+                                                       {"length", "1"},
+                                                       {"sweep", "signs"},
+                                                       {"sizes", "2"},
+                                                       {"nonzeros", "16,32,34,48,64,96,128,160,192,256,320,384"},
+                                                       {"trials", "2000"},
+                                                       {NULL, NULL}};
 
 /* Random signs against none, against the worst, and against the worst supports too, over sizes. */
-static const struct config_setting signs[] = {
-    {"dictionary", "signs"}, {"filters", "2"},      {"filter_length", "4096"}, {"length", "32768"}, {"sweep", "signs"},
-    {"sizes", "7"},          {"dictionaries", "3"}, {"points", "10"},          {"trials", "1000"},  {"bound_codes", "2"},
-    {NULL, NULL}};
+static const struct config_setting signs[] = {{"dictionary", "signs"}, {"filters", "2"},   {"filter_length", "4096"},
+                                              {"length", "32768"},     {"sweep", "signs"}, {"sizes", "7"},
+                                              {"dictionaries", "3"},   {"points", "10"},   {"trials", "1000"},
+                                              {"bound_codes", "2"},    {NULL, NULL}};
 
 /* No table of non-zeros: the run finds where recovery falls, from m = 16384 down to 64. */
-static const struct config_setting hadamard_scaling[] = {
-    {"dictionary", "dirac-hadamard"}, {"filter_length", "16384"}, {"length", "1"}, {"sweep", "signs"}, {"sizes", "5"},
-    {"points", "10"}, {"trials", "1000"}, {NULL, NULL}};
+static const struct config_setting hadamard_scaling[] = {{"dictionary", "dirac-hadamard"},
+                                                         {"filter_length", "16384"},
+                                                         {"length", "1"},
+                                                         {"sweep", "signs"},
+                                                         {"sizes", "5"},
+                                                         {"points", "10"},
+                                                         {"trials", "1000"},
+                                                         {NULL, NULL}};
 
 /* Powers of two are what the reference was measured at; what lies between finds S50. */
-static const struct config_setting reference[] = {
-    {"sweep", "reference"}, {"dictionaries", "8"}, {"nonzeros", "2,4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},
-    {"trials", "800"},      {NULL, NULL}};
+static const struct config_setting reference[] = {{"sweep", "reference"},
+                                                  {"dictionaries", "8"},
+                                                  {"nonzeros", "2,4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},
+                                                  {"trials", "800"},
+                                                  {NULL, NULL}};
 
-static const struct config_setting noise[] = {
-    {"dictionary", "signs"}, {"filters", "4"}, {"filter_length", "256"}, {"length", "2048"}, {"sweep", "noise"},
-    {"points", "12"},        {"trials", "4000"}, {NULL, NULL}};
+static const struct config_setting noise[] = {{"dictionary", "signs"}, {"filters", "4"},   {"filter_length", "256"},
+                                              {"length", "2048"},      {"sweep", "noise"}, {"points", "12"},
+                                              {"trials", "4000"},      {NULL, NULL}};
 static const struct config_setting magnitudes[] = {
-    {"dictionary", "signs"}, {"filters", "4"}, {"filter_length", "256"}, {"length", "2048"}, {"sweep", "magnitudes"},
-    {"points", "12"},        {"trials", "4000"}, {NULL, NULL}};
+    {"dictionary", "signs"}, {"filters", "4"}, {"filter_length", "256"}, {"length", "2048"},
+    {"sweep", "magnitudes"}, {"points", "12"}, {"trials", "4000"},       {NULL, NULL}};
 static const struct config_setting decoders[] = {
-    {"dictionary", "signs"}, {"filters", "4"}, {"filter_length", "128"}, {"length", "1024"}, {"sweep", "decoders"},
-    {"nonzeros", "2,4,8,12,16,24,32,48,64,96,128"}, {"trials", "400"}, {"threshold", "0.5"}, {NULL, NULL}};
+    {"dictionary", "signs"}, {"filters", "4"},      {"filter_length", "128"},
+    {"length", "1024"},      {"sweep", "decoders"}, {"nonzeros", "2,4,8,12,16,24,32,48,64,96,128"},
+    {"trials", "400"},       {"threshold", "0.5"},  {NULL, NULL}};
 
 const struct method_preset pathways_presets[PATHWAYS_PRESETS] = {
     {"single-layer", "design A: random filters of seven sizes, random signs; recovery grows with mu^-2", single_layer},
     {"two-layer", "design C: sparse filters over dense ones; the first layer is the bottleneck", two_layer},
-    {"dirac-hadamard", "design B: spikes and Hadamard rows, m = 4096 and 1024; bound (5) overtakes bound (3)", dirac_hadamard},
-    {"hadamard-scaling", "design B over sizes: the slopes of random and of equal signs without filters' chance", hadamard_scaling},
+    {"dirac-hadamard", "design B: spikes and Hadamard rows, m = 4096 and 1024; bound (5) overtakes bound (3)",
+     dirac_hadamard},
+    {"hadamard-scaling", "design B over sizes: the slopes of random and of equal signs without filters' chance",
+     hadamard_scaling},
     {"signs", "random, all-plus and adversarial signs of the same codes, and worst codes; mu^-2 against mu^-1", signs},
     {"reference", "design A at the five sizes of the reference table", reference},
     {"noise", "design D: noise of patch norm 0, 0.1, 0.3 and 0.5 x_min", noise},
@@ -109,10 +134,12 @@ static const struct {
     int signs, support;
     const char *name;
 } ways[2][WAYS] = {
-    {{SIGNS_RANDOM, SUPPORT_ANY, "random signs"}, {SIGNS_PLUS, SUPPORT_ANY, "all plus"},
+    {{SIGNS_RANDOM, SUPPORT_ANY, "random signs"},
+     {SIGNS_PLUS, SUPPORT_ANY, "all plus"},
      {SIGNS_ADVERSARIAL, SUPPORT_ANY, "adversarial signs"},
      {SIGNS_ADVERSARIAL, SUPPORT_WORST, "worst support"}},
-    {{SIGNS_RANDOM, SUPPORT_SPIKES, "random signs, spikes"}, {SIGNS_RANDOM, SUPPORT_ANY, "random signs, mixed"},
+    {{SIGNS_RANDOM, SUPPORT_SPIKES, "random signs, spikes"},
+     {SIGNS_RANDOM, SUPPORT_ANY, "random signs, mixed"},
      {SIGNS_PLUS, SUPPORT_SPIKES, "all plus, spikes"}},
 };
 
@@ -137,7 +164,8 @@ static int size_cases(const struct pathways_config *c, const struct pathways_cas
                     p->signs = ways[hadamard][way].signs;
                     p->support = ways[hadamard][way].support;
                 }
-                snprintf(p->label, sizeof p->label, "m=%d %.24s", length_of(p), own > 1 ? ways[hadamard][way].name : "");
+                snprintf(p->label, sizeof p->label, "m=%d %.24s", length_of(p),
+                         own > 1 ? ways[hadamard][way].name : "");
             }
     return count;
 }
@@ -147,8 +175,11 @@ static int reference_cases(const struct pathways_case *base, int dictionaries, s
 {
     static const struct {
         int length, filters, positions, family;
-    } rows[] = {{49, 98, 256, PATHWAYS_GAUSS},  {49, 4, 512, PATHWAYS_GAUSS},   {256, 4, 2048, PATHWAYS_SIGNS},
-                {1024, 4, 8192, PATHWAYS_SIGNS}, {4096, 2, 32768, PATHWAYS_SIGNS}};
+    } rows[] = {{49, 98, 256, PATHWAYS_GAUSS},
+                {49, 4, 512, PATHWAYS_GAUSS},
+                {256, 4, 2048, PATHWAYS_SIGNS},
+                {1024, 4, 8192, PATHWAYS_SIGNS},
+                {4096, 2, 32768, PATHWAYS_SIGNS}};
     int count = 0;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int copy = 0; copy < dictionaries; copy++) {
@@ -208,13 +239,19 @@ int pathways_cases(const struct pathways_config *c, struct pathways_case *out)
     struct pathways_case base = configured(c);
     switch ((enum pathways_sweep)c->sweep) {
     case SWEEP_SIZES:
-    case SWEEP_SIGNS: return size_cases(c, &base, out);
-    case SWEEP_REFERENCE: return reference_cases(&base, (int)c->dictionaries < PATHWAYS_CASES / 5 ? (int)c->dictionaries : PATHWAYS_CASES / 5, out);
-    case SWEEP_DEEP: return deep_cases(c, &base, out);
+    case SWEEP_SIGNS:
+        return size_cases(c, &base, out);
+    case SWEEP_REFERENCE:
+        return reference_cases(
+            &base, (int)c->dictionaries < PATHWAYS_CASES / 5 ? (int)c->dictionaries : PATHWAYS_CASES / 5, out);
+    case SWEEP_DEEP:
+        return deep_cases(c, &base, out);
     case SWEEP_NOISE:
     case SWEEP_MAGNITUDES:
-    case SWEEP_DECODERS: return variants(c, &base, out);
-    case SWEEP_NONE: break;
+    case SWEEP_DECODERS:
+        return variants(c, &base, out);
+    case SWEEP_NONE:
+        break;
     }
     out[0] = base;
     snprintf(out[0].label, sizeof out[0].label, "m=%d", length_of(&base));

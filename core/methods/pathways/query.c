@@ -17,24 +17,26 @@ struct method_model {
     float *weights[PATHWAYS_DEPTH]; /* [filters][inputs][1][extent], for the outside */
 };
 
-static enum status read_filters(struct method_model *m, const struct pack_reader *from, float *filters[PATHWAYS_DEPTH],
-                                struct error *err)
+static enum status read_filters(struct method_model *m, const struct snapshot_reader *from,
+                                float *filters[PATHWAYS_DEPTH], struct error *err)
 {
-    struct pack *pack = NULL;
-    enum status status = pack_create(&pack, err);
+    struct snapshot *snapshot = NULL;
+    enum status status = snapshot_create(&snapshot, err);
     for (int l = 0; !status && l < m->plan.layers; l++) {
         const struct dictionary_shape *s = &m->plan.shape[l];
-        const uint64_t dim[4] = {(uint64_t)s->filters, (uint64_t)s->extent_h, (uint64_t)s->extent_w, (uint64_t)s->inputs};
+        const uint64_t dim[4] = {(uint64_t)s->filters, (uint64_t)s->extent_h, (uint64_t)s->extent_w,
+                                 (uint64_t)s->inputs};
         char name[32];
         snprintf(name, sizeof name, "layer.%d.filters", l + 1);
         filters[l] = malloc((size_t)dictionary_taps(s) * sizeof(float));
         m->weights[l] = malloc((size_t)dictionary_taps(s) * sizeof(float));
-        status = filters[l] && m->weights[l] ? pack_add(pack, PACK_WEIGHT, PACK_F32, name, 4, dim, filters[l], err)
-                                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for filters");
+        status = filters[l] && m->weights[l]
+                     ? snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F32, name, 4, dim, filters[l], err)
+                     : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for filters");
     }
     if (!status)
-        status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
-    pack_destroy(pack);
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
+    snapshot_destroy(snapshot);
     return status;
 }
 
@@ -44,12 +46,13 @@ static void to_planes(const struct dictionary_shape *s, const float *from, float
     for (size_t f = 0; f < (size_t)s->filters; f++)
         for (size_t t = 0; t < window; t++)
             for (size_t c = 0; c < inputs; c++)
-                /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a layer has filters when the pack was read */
+                /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a layer has filters when the snapshot was read
+                 */
                 to[(f * inputs + c) * window + t] = from[(f * window + t) * inputs + c];
 }
 
 enum status pathways_open(const void *config, const struct kernels *kernels, const char *data,
-                          const struct pack_reader *from, struct method_model **model, struct error *err)
+                          const struct snapshot_reader *from, struct method_model **model, struct error *err)
 {
     struct method_model *m = calloc(1, sizeof *m);
     struct pathways_case *plans = calloc(PATHWAYS_CASES, sizeof *plans);
@@ -115,8 +118,8 @@ size_t pathways_convolutions(const struct method_model *m, struct method_convolu
     return (size_t)m->plan.layers;
 }
 
-/* Numbers of non-zeros at which recovery is likely: the first of the configured list, else a third of where the law puts
- * the middle of the curve. */
+/* Numbers of non-zeros at which recovery is likely: the first of the configured list, else a third of where the law
+ * puts the middle of the curve. */
 static int64_t modest_nonzeros(const struct method_model *m)
 {
     int64_t list[PATHWAYS_POINTS];
@@ -130,15 +133,19 @@ static int64_t modest_nonzeros(const struct method_model *m)
 }
 
 /* A code of the job's own kind, drawn by its number, through the route that recovers any signal. */
-static enum status recover_sample(const struct method_model *m, int64_t number, const struct sink *out, struct error *err)
+static enum status recover_sample(const struct method_model *m, int64_t number, const struct sink *out,
+                                  struct error *err)
 {
     struct method_convolution layers[PATHWAYS_DEPTH];
     struct trial_space *space = NULL;
     struct trial_picture picture;
     struct recover_options options;
     const struct dictionary_shape *deep = &m->plan.shape[m->plan.layers - 1];
-    struct trial_request request = {.seed = (uint64_t)m->config.seed, .nonzeros = modest_nonzeros(m),
-                                    .number = number & 0xffffff, .draws = 1, .delta = m->config.delta};
+    struct trial_request request = {.seed = (uint64_t)m->config.seed,
+                                    .nonzeros = modest_nonzeros(m),
+                                    .number = number & 0xffffff,
+                                    .draws = 1,
+                                    .delta = m->config.delta};
     struct method_spike *code = calloc((size_t)request.nonzeros, sizeof *code);
     size_t count = 0;
     enum status status = code ? trial_space_create(&m->scenario, &space, err)
@@ -149,15 +156,21 @@ static enum status recover_sample(const struct method_model *m, int64_t number, 
         status = config_defaults(&recover_options_table, &options, err);
     for (size_t i = 0; !status && i < dictionary_code_size(&m->scenario.dictionary[m->plan.layers - 1]); i++)
         if (picture.codes[m->plan.layers - 1][i] != 0 && count < (size_t)request.nonzeros)
-            code[count++] = (struct method_spike){(int64_t)i / deep->filters / deep->width, (int64_t)i / deep->filters % deep->width,
-                                                  (int64_t)i % deep->filters, (double)picture.codes[m->plan.layers - 1][i]};
+            code[count++] = (struct method_spike){(int64_t)i / deep->filters / deep->width,
+                                                  (int64_t)i / deep->filters % deep->width, (int64_t)i % deep->filters,
+                                                  (double)picture.codes[m->plan.layers - 1][i]};
     if (!status) {
         options.signs = m->plan.signs == SIGNS_RANDOM;
         options.seed = number & 0xffffff;
         options.delta = m->config.delta;
-        struct method_recovery recovery = {
-            .options = &options, .kernels = m->kernels, .layers = layers, .rank = 1, .dim = {deep->width},
-            .layer_count = pathways_convolutions(m, layers, PATHWAYS_DEPTH), .code = code, .code_count = count};
+        struct method_recovery recovery = {.options = &options,
+                                           .kernels = m->kernels,
+                                           .layers = layers,
+                                           .rank = 1,
+                                           .dim = {deep->width},
+                                           .layer_count = pathways_convolutions(m, layers, PATHWAYS_DEPTH),
+                                           .code = code,
+                                           .code_count = count};
         sink_integer(out, "sample", number);
         status = pathways_recover(&recovery, out, err);
     }
@@ -174,7 +187,8 @@ enum status pathways_query(const struct method_model *m, const char *query, cons
     if (m->plan.family == PATHWAYS_HADAMARD)
         return error_set(err, STATUS_CONFLICT, NULL, "dirac-hadamard has no convolutions to recover a pathway in");
     if (input->kind != METHOD_INPUT_SAMPLE || input->seed < 0)
-        return error_set(err, STATUS_INVALID, "", "must be {\"sample\":{\"seed\":N}} with N of at least 0; other signals go to "
+        return error_set(err, STATUS_INVALID, "",
+                         "must be {\"sample\":{\"seed\":N}} with N of at least 0; other signals go to "
                          "POST /v1/pathways/recover");
     return recover_sample(m, input->seed, out, err);
 }

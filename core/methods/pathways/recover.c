@@ -18,14 +18,21 @@ static const char *const signs_names[] = {"plus", "random", NULL};
 #define AT(member) offsetof(struct recover_options, member)
 static const struct config_field fields[] = {
     {"decoder", FIELD_CHOICE, AT(decoder), "top-k", 0, 0, false, false, decoder_names, "",
-     "of each layer; top-k needs to know how many non-zeros there are, from `nonzeros` or from `code`"},
+     "of each layer; top-k needs to know how many non-zeros there are, from `nonzeros` or from `code`", GROUP_DATA,
+     LEVEL_ADVANCED, NULL},
     {"threshold", FIELD_REAL, AT(threshold), "0.5", 0, 1, true, false, NULL, "",
-     "as a share of a layer's smallest true magnitude where `code` is given, else of the largest response"},
-    {"iterations", FIELD_INT, AT(iterations), "100", 1, 1000, false, false, NULL, "iterations", "of basis pursuit"},
-    {"signs", FIELD_CHOICE, AT(signs), "plus", 0, 0, false, false, signs_names, "", "the diagonals D: all +1, or random"},
-    {"seed", FIELD_INT, AT(seed), "1", 0, CONFIG_INT_MAX, false, false, NULL, "", "seed of random signs"},
-    {"noise", FIELD_REAL, AT(noise), "0", 0, 1e6, false, false, NULL, "", "bound of the patch norm of noise on the signal"},
-    {"delta", FIELD_REAL, AT(delta), "0.01", 0, 1, true, true, NULL, "", "probability of failure that bound (5) is asked for"},
+     "as a share of a layer's smallest true magnitude where `code` is given, else of the largest response", GROUP_DATA,
+     LEVEL_ADVANCED, NULL},
+    {"iterations", FIELD_INT, AT(iterations), "100", 1, 1000, false, false, NULL, "iterations", "of basis pursuit",
+     GROUP_DATA, LEVEL_ADVANCED, NULL},
+    {"signs", FIELD_CHOICE, AT(signs), "plus", 0, 0, false, false, signs_names, "",
+     "the diagonals D: all +1, or random", GROUP_DATA, LEVEL_ADVANCED, NULL},
+    {"seed", FIELD_INT, AT(seed), "1", 0, CONFIG_INT_MAX, false, false, NULL, "", "seed of random signs", GROUP_DATA,
+     LEVEL_ADVANCED, NULL},
+    {"noise", FIELD_REAL, AT(noise), "0", 0, 1e6, false, false, NULL, "",
+     "bound of the patch norm of noise on the signal", GROUP_DATA, LEVEL_ADVANCED, NULL},
+    {"delta", FIELD_REAL, AT(delta), "0.01", 0, 1, true, true, NULL, "",
+     "probability of failure that bound (5) is asked for", GROUP_DATA, LEVEL_ADVANCED, NULL},
 };
 const struct config_table recover_options_table = CONFIG_TABLE(fields, struct recover_options);
 
@@ -37,14 +44,14 @@ struct recovery {
     struct dictionary dictionary[RECOVER_LAYERS];
     int layers, opened;
     float *signal;
-    float *truth[RECOVER_LAYERS];          /* maps of the codes that bounds are about */
-    struct spikes found[RECOVER_LAYERS];   /* what the decoder found */
+    float *truth[RECOVER_LAYERS];        /* maps of the codes that bounds are about */
+    struct spikes found[RECOVER_LAYERS]; /* what the decoder found */
     uint32_t *signs[RECOVER_LAYERS];
     float *map, *scratch;
-    struct spikes sparse;                  /* a map's non-zeros on the way down */
+    struct spikes sparse; /* a map's non-zeros on the way down */
     double *sums;
-    double zeta;                           /* patch norm of the noise that bounds reckon with */
-    bool known;                            /* the code was given */
+    double zeta; /* patch norm of the noise that bounds reckon with */
+    bool known;  /* the code was given */
 };
 
 static void *take(struct recovery *r, size_t count, size_t size, enum status *status, struct error *err)
@@ -75,7 +82,8 @@ static enum status check_stack(const struct method_recovery *q, struct error *er
     int64_t height = q->rank == 2 ? q->dim[0] : 1, width = q->dim[q->rank - 1];
     double work = 0;
     if (q->layer_count < 1 || q->layer_count > RECOVER_LAYERS)
-        return error_set(err, STATUS_INVALID, "/layers", "must be 1 to %d convolutions; got %zu", RECOVER_LAYERS, q->layer_count);
+        return error_set(err, STATUS_INVALID, "/layers", "must be 1 to %d convolutions; got %zu", RECOVER_LAYERS,
+                         q->layer_count);
     for (size_t l = 0; l < q->layer_count; l++) {
         const struct method_convolution *c = &q->layers[l];
         int inputs = l == 0 ? 1 : q->layers[l - 1].filters;
@@ -86,11 +94,13 @@ static enum status check_stack(const struct method_recovery *q, struct error *er
         struct dictionary_shape s = {(int)height, (int)width, c->inputs, c->filters, c->height, c->width};
         double atoms = (double)height * (double)width * c->filters;
         if (dictionary_gram_size(&s) > gram_most || atoms > code_most)
-            return layer_fault(err, l, "would need %.3g numbers, at most %.3g", fmax(dictionary_gram_size(&s), atoms), code_most);
+            return layer_fault(err, l, "would need %.3g numbers, at most %.3g", fmax(dictionary_gram_size(&s), atoms),
+                               code_most);
         work += 60 * atoms * c->inputs * c->height * c->width;
     }
     if (work > work_most)
-        return error_set(err, STATUS_INVALID, "/layers", "would take about %.2g operations; at most %.2g", work, work_most);
+        return error_set(err, STATUS_INVALID, "/layers", "would take about %.2g operations; at most %.2g", work,
+                         work_most);
     return STATUS_OK;
 }
 
@@ -99,8 +109,8 @@ static enum status make_dictionary(struct recovery *r, size_t l, struct error *e
 {
     const struct method_recovery *q = r->request;
     const struct method_convolution *c = &q->layers[l];
-    struct dictionary_shape s = {q->rank == 2 ? (int)q->dim[0] : 1, (int)q->dim[q->rank - 1], c->inputs, c->filters,
-                                 c->height, c->width};
+    struct dictionary_shape s = {
+        q->rank == 2 ? (int)q->dim[0] : 1, (int)q->dim[q->rank - 1], c->inputs, c->filters, c->height, c->width};
     size_t window = (size_t)c->height * (size_t)c->width, inputs = (size_t)c->inputs;
     float *filters = malloc((size_t)c->filters * inputs * window * sizeof *filters);
     struct error inner;
@@ -167,7 +177,10 @@ static void close_recovery(struct recovery *r)
 
 /* ---- encoder ------------------------------------------------------------------------------------- */
 
-static bool minus(const uint32_t *signs, size_t at) { return signs[at / 32] >> (at % 32) & 1; }
+static bool minus(const uint32_t *signs, size_t at)
+{
+    return signs[at / 32] >> (at % 32) & 1;
+}
 
 /* r->sparse = D (map's non-zeros). Entries that are only the rounding of sums that cancel become zero in the map. */
 static void gather_signed(struct recovery *r, int l, float *map)
@@ -207,11 +220,12 @@ static enum status place_code(struct recovery *r, struct error *err)
         snprintf(pointer, sizeof pointer, "/code/%zu", i);
         if (spike->row < 0 || spike->row >= s->height || spike->column < 0 || spike->column >= s->width ||
             spike->filter < 0 || spike->filter >= s->filters)
-            return error_set(err, STATUS_INVALID, pointer, "must lie within %d x %d positions and %d filters", s->height,
-                             s->width, s->filters);
+            return error_set(err, STATUS_INVALID, pointer, "must lie within %d x %d positions and %d filters",
+                             s->height, s->width, s->filters);
         if (!(fabs(spike->value) > 1e-30 && fabs(spike->value) < 1e30))
             return error_set(err, STATUS_INVALID, pointer, "must have a value that is not zero");
-        size_t at = ((size_t)spike->row * (size_t)s->width + (size_t)spike->column) * (size_t)s->filters + (size_t)spike->filter;
+        size_t at = ((size_t)spike->row * (size_t)s->width + (size_t)spike->column) * (size_t)s->filters +
+                    (size_t)spike->filter;
         if (code[at] != 0)
             return error_set(err, STATUS_INVALID, pointer, "stands at the place of another");
         code[at] = (float)spike->value;
@@ -254,7 +268,8 @@ static void decode_one(struct recovery *r, int l, const float *input)
     double unit = r->known ? extreme(r->truth[l], atoms, true) : extreme(r->map, atoms, false);
     double threshold = r->options->threshold * unit;
     if (pursuit)
-        decode_pursuit(d, decode_lipschitz(d, r->scratch), input, threshold, r->options->iterations, r->map, r->scratch);
+        decode_pursuit(d, decode_lipschitz(d, r->scratch), input, threshold, r->options->iterations, r->map,
+                       r->scratch);
     for (size_t i = 0; i < atoms; i++)
         r->map[i] = minus(r->signs[l], i) ? -r->map[i] : r->map[i];
     decode_threshold(pursuit ? DECODER_HARD : (enum decoder)r->options->decoder, r->map, atoms, nonzeros_of(r, l),
@@ -309,8 +324,8 @@ static void normal_product(struct recovery *r, const double *x, double *out, flo
         out[i] = (double)r->truth[r->layers - 1][support->at[i]];
 }
 
-/* Conjugate gradients for E^T E x = E^T signal from x = 0. Leaves the codes of the fit in truth[] and the patch norm of what
- * is left in zeta. */
+/* Conjugate gradients for E^T E x = E^T signal from x = 0. Leaves the codes of the fit in truth[] and the patch norm of
+ * what is left in zeta. */
 static enum status fit_code(struct recovery *r, struct error *err)
 {
     enum { ROUNDS = 20 };
@@ -426,9 +441,9 @@ static void write_answer(const struct recovery *r, const struct layer_guarantee 
         agrees = agrees && layer_agrees(r, l);
     /* Bounds are of top-k; and of a fitted code they speak only where it explains what was found. */
     bool applies = r->options->decoder == DECODER_TOP_K && (r->known || agrees);
-    const char *guarantee = !applies              ? "none"
-                            : v.uniform           ? "uniform"
-                            : v.theorem >= enough ? "probabilistic"
+    const char *guarantee = !applies               ? "none"
+                            : v.uniform            ? "uniform"
+                            : v.theorem >= enough  ? "probabilistic"
                             : v.instance >= enough ? "instance"
                                                    : "none";
     sink_text(out, "guarantee", guarantee);
@@ -443,13 +458,15 @@ static void write_answer(const struct recovery *r, const struct layer_guarantee 
     sink_end_list(out);
 }
 
-static enum status check_signal(const struct method_recovery *q, const struct recover_options *options, struct error *err)
+static enum status check_signal(const struct method_recovery *q, const struct recover_options *options,
+                                struct error *err)
 {
     int64_t count = 1;
     for (int d = 0; d < q->rank; d++)
         count *= q->dim[d];
     if ((q->rank != 1 && q->rank != 2) || count < 1)
-        return error_set(err, STATUS_INVALID, "/signal", "must be a list of numbers, or of equally long lists of numbers");
+        return error_set(err, STATUS_INVALID, "/signal",
+                         "must be a list of numbers, or of equally long lists of numbers");
     double square = 0;
     for (int64_t i = 0; q->signal && i < count; i++)
         square += (double)q->signal[i] * (double)q->signal[i];
@@ -501,8 +518,8 @@ enum status pathways_recover(const struct method_recovery *request, const struct
     for (int l = 0; l < r->opened; l++)
         dictionaries[l] = &r->dictionary[l];
     if (!status)
-        status = pathway_guarantee(dictionaries, (const float *const *)r->truth, r->layers, r->zeta, r->options->delta, true,
-                                   guarantee, err);
+        status = pathway_guarantee(dictionaries, (const float *const *)r->truth, r->layers, r->zeta, r->options->delta,
+                                   true, guarantee, err);
     if (!status)
         write_answer(r, guarantee, out);
     close_recovery(r);

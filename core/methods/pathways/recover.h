@@ -1,9 +1,9 @@
 /* Recovers the activation pathway of one signal in a given stack of convolutions, and says what guarantee covers it.
  *
  * The convolutions are taken as analyses: layer l's dictionary has their filters, scaled to unit norm, as columns. A
- * pathway is found by the forward pass with thresholds (or by layered basis pursuit). Where the code that made the signal
- * is given, bounds are those of the true codes. Where it is not, the deepest code is fitted to the signal on the support
- * that was found, by least squares; the codes it gives on the way down, and the patch norm of what it leaves
+ * pathway is found by the forward pass with thresholds (or by layered basis pursuit). Where the code that made the
+ * signal is given, bounds are those of the true codes. Where it is not, the deepest code is fitted to the signal on the
+ * support that was found, by least squares; the codes it gives on the way down, and the patch norm of what it leaves
  * unexplained, are what the bounds are about. If these codes have the supports that were found and (3) holds at every
  * layer, then no noise of that patch norm could have led the decoder elsewhere. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_RECOVER_H

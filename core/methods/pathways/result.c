@@ -5,7 +5,8 @@
 #include "core/methods/pathways/run_int.h"
 #include "core/nn/coherence.h"
 
-static void write_point(const struct sink *out, const struct method_run *run, int64_t at_case, const struct curve_point *p)
+static void write_point(const struct sink *out, const struct method_run *run, int64_t at_case,
+                        const struct curve_point *p)
 {
     const struct pathways_case *plan = &run->plan[at_case];
     bool bounds = p->bound_codes > 0;
@@ -50,7 +51,8 @@ static void write_limits(const struct sink *out, const struct method_run *run, i
     const struct dictionary_shape *s = &plan->shape[0];
     double mu = run->curves[at_case].coherence[0], atoms = (double)s->filters * s->height * s->width;
     sink_number(out, "uniform_limit", bound_uniform(mu, 1, plan->ratio, plan->noise));
-    sink_number(out, "probabilistic_limit", bound_probabilistic(mu, atoms, 1, plan->ratio, plan->noise, run->config.delta));
+    sink_number(out, "probabilistic_limit",
+                bound_probabilistic(mu, atoms, 1, plan->ratio, plan->noise, run->config.delta));
     double length = (double)s->inputs * s->extent_h * s->extent_w;
     sink_number(out, "welch_floor", coherence_floor_welch(length, s->filters));
     sink_number(out, "convolutional_floor",
@@ -79,7 +81,8 @@ static void write_case(const struct sink *out, const struct method_run *run, int
     sink_end_object(out);
 }
 
-static void write_fit(const struct sink *out, const struct method_run *run, int group, enum scaling_of of, const char *name)
+static void write_fit(const struct sink *out, const struct method_run *run, int group, enum scaling_of of,
+                      const char *name)
 {
     struct scaling_fit fit = pathways_fit(run, group, of);
     if (isnan(fit.slope))

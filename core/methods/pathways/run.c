@@ -1,13 +1,14 @@
-/* The course of a run. Case by case: look for the range of non-zeros in which recovery falls (a pilot that doubles, unless
- * the numbers are given), then measure its points. A unit is one code with its sign draws; a batch of units goes over the
- * pool, and their counts are added up in order. The pilot depends on counts alone, so it resumes like everything else. */
+/* The loop of a run. Case by case: look for the range of non-zeros in which recovery falls (a pilot that doubles,
+ * unless the numbers are given), then measure its points. A unit is one code with its sign draws; a batch of units goes
+ * over the pool, and their counts are added up in order. The pilot depends on counts alone, so it resumes like
+ * everything else. */
 #include "core/methods/pathways/run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/course.h"
+#include "core/methods/shared/timed_loop.h"
 #include "core/methods/pathways/run_int.h"
 
 static void metric(const struct method_run *run, const char *name, double value)
@@ -43,7 +44,8 @@ static enum status take_filters(struct method_run *r, struct error *err)
     return status;
 }
 
-enum status pathways_create(const void *config, const struct method_env *env, struct method_run **run, struct error *err)
+enum status pathways_create(const void *config, const struct method_env *env, struct method_run **run,
+                            struct error *err)
 {
     struct method_run *r = calloc(1, sizeof *r);
     if (!r)
@@ -54,7 +56,7 @@ enum status pathways_create(const void *config, const struct method_env *env, st
     r->opened = -1;
     r->draw_seed = r->config.seed;
     r->curves = calloc((size_t)r->cases, sizeof *r->curves);
-    r->spaces = calloc((size_t)pool_threads(env->pool), sizeof *r->spaces);
+    r->spaces = calloc((size_t)thread_pool_threads(env->pool), sizeof *r->spaces);
     enum status status = STATUS_OK;
     if (!r->curves || !r->spaces)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for curves");
@@ -70,7 +72,7 @@ enum status pathways_create(const void *config, const struct method_env *env, st
 
 void pathways_close_case(struct method_run *run)
 {
-    for (int i = 0; run->spaces && i < pool_threads(run->env.pool); i++) {
+    for (int i = 0; run->spaces && i < thread_pool_threads(run->env.pool); i++) {
         trial_space_destroy(run->spaces[i]);
         run->spaces[i] = NULL;
     }
@@ -105,13 +107,13 @@ static enum status open_case(struct method_run *run, struct error *err)
         return STATUS_OK;
     pathways_close_case(run);
     bool given = same_dictionary(run, run->at_case) && run->filters[0];
-    enum status status = scenario_open(&run->plan[run->at_case], (uint64_t)run->config.seed,
-                                       given ? (const float *const *)run->filters : NULL, run->env.kernels,
-                                       &run->scenario, err);
+    enum status status =
+        scenario_open(&run->plan[run->at_case], (uint64_t)run->config.seed,
+                      given ? (const float *const *)run->filters : NULL, run->env.kernels, &run->scenario, err);
     if (status)
         return status;
     run->opened = run->at_case;
-    for (int i = 0; !status && i < pool_threads(run->env.pool); i++)
+    for (int i = 0; !status && i < thread_pool_threads(run->env.pool); i++)
         status = trial_space_create(&run->scenario, &run->spaces[i], err);
     for (int l = 0; l < run->plan[run->at_case].layers; l++)
         run->curves[run->at_case].coherence[l] = run->scenario.dictionary[l].coherence;
@@ -134,8 +136,7 @@ static void do_unit(void *context, int chunk, int worker)
     struct batch *b = context;
     int i = b->first + chunk;
     error_clear(&b->error[i]);
-    b->status[i] =
-        trial_run(&b->run->scenario, b->run->spaces[worker], &b->request[i], &b->outcome[i], &b->error[i]);
+    b->status[i] = trial_run(&b->run->scenario, b->run->spaces[worker], &b->request[i], &b->outcome[i], &b->error[i]);
 }
 
 static void add_outcome(struct curve_point *p, const struct trial_outcome *o, bool bounds)
@@ -178,7 +179,7 @@ static enum status do_batch(struct method_run *run, struct curve_point *point, b
         };
     struct comm_share own = comm_share(run->env.comm, count);
     b.first = (int)own.first;
-    pool_run(run->env.pool, do_unit, &b, (int)own.count);
+    thread_pool_run(run->env.pool, do_unit, &b, (int)own.count);
     enum status status = comm_complete(run->env.comm, b.status, count, sizeof b.status[0], err);
     if (!status)
         status = comm_complete(run->env.comm, b.error, count, sizeof b.error[0], err);
@@ -304,10 +305,11 @@ static enum status work(struct method_run *run, struct error *err)
     return run->phase == PHASE_PILOT ? pilot(run, err) : measure(run, err);
 }
 
-enum status pathways_step(struct method_run *run, enum method_wish *wish, struct error *err)
+enum status pathways_step(struct method_run *run, enum method_request *request, struct error *err)
 {
-    const struct course course = {work, &run->env, &run->drawn, run->config.checkpoint_every, &run->phase, PHASE_DONE, NULL};
-    return course_step(&course, run, wish, err);
+    const struct timed_loop loop = {work,        &run->env,  &run->drawn, run->config.checkpoint_every,
+                                    &run->phase, PHASE_DONE, NULL};
+    return timed_loop_step(&loop, run, request, err);
 }
 
 /* The filters stay; everything is measured again with other codes. */
@@ -334,5 +336,5 @@ void pathways_progress(const struct method_run *run, struct method_progress *out
         trials = ((double)run->at_point + (double)run->at_code / (double)pathways_codes(run)) / points;
     }
     double fraction = run->phase == PHASE_DONE ? 1 : ((double)run->at_case + trials) / (double)run->cases;
-    course_progress(fraction, run->batches, run->trials, stages[run->phase], out);
+    timed_loop_progress(fraction, run->batches, run->trials, stages[run->phase], out);
 }

@@ -43,8 +43,8 @@ struct method_run {
     struct curve *curves; /* [cases] */
     int64_t phase, at_case, at_point, at_code;
     int64_t pilot_nonzeros, pilot_low; /* tried next; the largest number up to which all were recovered */
-    int64_t batches, trials, drawn; /* drawn: the pilot's too */
-    int64_t draw_seed;      /* of everything but filters */
+    int64_t batches, trials, drawn;    /* drawn: the pilot's too */
+    int64_t draw_seed;                 /* of everything but filters */
     struct curve_point pilot;
 };
 
@@ -55,15 +55,15 @@ enum status pathways_artifacts(struct method_run *run, struct error *err);
 
 /* ---- what curves say ------------------------------------------------------------------------------ */
 
-double point_share(const struct curve_point *point);    /* recovered share of the draws */
-double point_error(const struct curve_point *point);    /* its standard error, over codes */
-double point_stripe(const struct curve_point *point);   /* mean stripe sparsity of the first layer */
-/* Stripe sparsity (or, with `columns`, number of non-zeros) at which recovery falls to `share`: from a monotone fit to the
- * curve, linear in log S between points. NaN where the curve does not reach it. */
+double point_share(const struct curve_point *point);  /* recovered share of the draws */
+double point_error(const struct curve_point *point);  /* its standard error, over codes */
+double point_stripe(const struct curve_point *point); /* mean stripe sparsity of the first layer */
+/* Stripe sparsity (or, with `columns`, number of non-zeros) at which recovery falls to `share`: from a monotone fit to
+ * the curve, linear in log S between points. NaN where the curve does not reach it. */
 double curve_crossing(const struct curve *curve, double share, bool nonzeros);
 
-/* log S50 (or log of what (3) or (5) allows) against log 1/mu of the cases of a group, by least squares over sizes; low,
- * high: 95 % interval from Student's t, NaN for two sizes. */
+/* log S50 (or log of what (3) or (5) allows) against log 1/mu of the cases of a group, by least squares over sizes;
+ * low, high: 95 % interval from Student's t, NaN for two sizes. */
 enum scaling_of { SCALING_MEASURED, SCALING_UNIFORM, SCALING_PROBABILISTIC };
 struct scaling_fit {
     int points; /* sizes */

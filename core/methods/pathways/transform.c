@@ -26,8 +26,14 @@ bool spectrum_suits(const struct dictionary_shape *s)
     return smooth(s->width) && smooth(s->height);
 }
 
-static size_t positions(const struct dictionary_shape *s) { return (size_t)s->height * (size_t)s->width; }
-static size_t pairs_of(const struct dictionary_shape *s) { return ((size_t)s->filters + 1) / 2; }
+static size_t positions(const struct dictionary_shape *s)
+{
+    return (size_t)s->height * (size_t)s->width;
+}
+static size_t pairs_of(const struct dictionary_shape *s)
+{
+    return ((size_t)s->filters + 1) / 2;
+}
 
 double spectrum_cost(const struct dictionary_shape *s)
 {
@@ -44,7 +50,8 @@ double direct_cost(const struct dictionary_shape *s)
 }
 
 /* Rows, then columns through a buffer of one column. `line`: 2 * the longer side. */
-static void transform(const struct spectrum *sp, int inverse, const kiss_fft_cpx *in, kiss_fft_cpx *out, kiss_fft_cpx *line)
+static void transform(const struct spectrum *sp, int inverse, const kiss_fft_cpx *in, kiss_fft_cpx *out,
+                      kiss_fft_cpx *line)
 {
     int height = sp->shape.height, width = sp->shape.width;
     for (int y = 0; y < height; y++)
@@ -69,7 +76,8 @@ size_t spectrum_scratch(const struct dictionary_shape *s)
 }
 
 /* Filter f with its entries of channel c placed at the origin. */
-static void place(const struct dictionary_shape *s, const float *filters, int f, int c, bool imaginary, kiss_fft_cpx *to)
+static void place(const struct dictionary_shape *s, const float *filters, int f, int c, bool imaginary,
+                  kiss_fft_cpx *to)
 {
     if (f >= s->filters)
         return;
@@ -148,7 +156,10 @@ void spectrum_destroy(struct spectrum *sp)
     free(sp);
 }
 
-size_t spectrum_bytes(const struct spectrum *sp) { return sp ? sp->bytes : 0; }
+size_t spectrum_bytes(const struct spectrum *sp)
+{
+    return sp ? sp->bytes : 0;
+}
 
 void spectrum_analyse(const struct spectrum *sp, const float *signal, float *code, float *scratch)
 {

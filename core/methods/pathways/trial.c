@@ -1,6 +1,7 @@
-/* Two ways through a trial. One layer with top-k needs no signal: A^T A D x is the sum of K rows of the Gram matrix, for
- * eight D side by side, and whether the largest entries are the right ones is seen tile by tile without sorting. Everything
- * else goes through the whole encoder and decoder. Noise is analysed once a code: A^T v does not depend on D. */
+/* Two ways through a trial. One layer with top-k needs no signal: A^T A D x is the sum of K rows of the Gram matrix,
+ * for eight D side by side, and whether the largest entries are the right ones is seen tile by tile without sorting.
+ * Everything else goes through the whole encoder and decoder. Noise is analysed once a code: A^T v does not depend on
+ * D. */
 #include "core/methods/pathways/trial.h"
 
 #include <math.h>
@@ -12,9 +13,17 @@
 #include "core/methods/pathways/norms.h"
 
 /* The stream of a case, below 1000, is added: cases with equal ones see the same codes. */
-enum { STREAM_FILTERS = 1, STREAM_SUPPORT = 10000, STREAM_MAGNITUDE = 20000, STREAM_NOISE = 30000, STREAM_SIGNS = 40000,
-       STREAM_LAYER = 1000, STREAM_PILOT = 100000 };
-static const double ROUNDING = 1e-6; /* entries of an encoded map below this share of its largest are sums that cancel */
+enum {
+    STREAM_FILTERS = 1,
+    STREAM_SUPPORT = 10000,
+    STREAM_MAGNITUDE = 20000,
+    STREAM_NOISE = 30000,
+    STREAM_SIGNS = 40000,
+    STREAM_LAYER = 1000,
+    STREAM_PILOT = 100000
+};
+static const double ROUNDING =
+    1e-6; /* entries of an encoded map below this share of its largest are sums that cancel */
 
 struct trial_space {
     float *map[PATHWAYS_DEPTH + 1]; /* encoder: signal, then the code of each layer */
@@ -22,7 +31,7 @@ struct trial_space {
     float *code, *noise, *scratch;
     double *sums;
     uint64_t *taken; /* bits */
-    uint8_t *flips; /* with `terms`, for several draws at once; [columns], [2 columns] */
+    uint8_t *flips;  /* with `terms`, for several draws at once; [columns], [2 columns] */
     struct banded_term *terms;
     uint32_t *signs[PATHWAYS_DEPTH];
 };
@@ -88,9 +97,15 @@ uint64_t scenario_bytes(const struct pathways_case *plan)
     return (uint64_t)bytes;
 }
 
-static size_t code_size(const struct scenario *s, int layer) { return dictionary_code_size(&s->dictionary[layer]); }
+static size_t code_size(const struct scenario *s, int layer)
+{
+    return dictionary_code_size(&s->dictionary[layer]);
+}
 
-static size_t signal_size(const struct scenario *s) { return dictionary_signal_size(&s->dictionary[0]); }
+static size_t signal_size(const struct scenario *s)
+{
+    return dictionary_signal_size(&s->dictionary[0]);
+}
 
 enum status trial_space_create(const struct scenario *s, struct trial_space **space, struct error *err)
 {
@@ -119,8 +134,8 @@ enum status trial_space_create(const struct scenario *s, struct trial_space **sp
         t->taken = calloc(most / 64 + 1, sizeof *t->taken);
         t->flips = calloc(code_size(s, 0), 1);
         t->terms = malloc(2 * code_size(s, 0) * sizeof *t->terms);
-        whole = t->flips && t->terms && t->map[0] && t->found.at && t->found.value && t->code && t->noise && t->scratch &&
-                t->sums && t->taken;
+        whole = t->flips && t->terms && t->map[0] && t->found.at && t->found.value && t->code && t->noise &&
+                t->scratch && t->sums && t->taken;
     }
     if (!whole) {
         trial_space_destroy(t);
@@ -169,9 +184,15 @@ static struct philox stream_of(const struct drawing *w, uint32_t use, int64_t dr
     return philox_stream(r->seed, stream, step);
 }
 
-static bool marked(const uint64_t *bits, size_t at) { return bits[at / 64] >> (at % 64) & 1; }
+static bool marked(const uint64_t *bits, size_t at)
+{
+    return bits[at / 64] >> (at % 64) & 1;
+}
 
-static void mark(uint64_t *bits, size_t at) { bits[at / 64] |= UINT64_C(1) << (at % 64); }
+static void mark(uint64_t *bits, size_t at)
+{
+    bits[at / 64] |= UINT64_C(1) << (at % 64);
+}
 
 /* Uniform over supports of the wanted size (Floyd). */
 static void mark_any(const struct philox *random, size_t columns, size_t count, uint64_t *taken)
@@ -195,8 +216,8 @@ static enum status mark_worst(const struct drawing *w, const struct philox *rand
     t->code[target] = 0;
     decode_threshold(DECODER_TOP_K, t->code, atoms, (int64_t)count, 0, &t->found, t->scratch);
     if ((size_t)t->found.count < count)
-        return error_set(err, STATUS_INVALID, NULL, "only %d columns meet column %d; %zu were asked for", t->found.count,
-                         target, count);
+        return error_set(err, STATUS_INVALID, NULL, "only %d columns meet column %d; %zu were asked for",
+                         t->found.count, target, count);
     for (size_t i = 0; i < count; i++)
         mark(t->taken, (size_t)t->found.at[i]);
     return STATUS_OK;
@@ -260,7 +281,10 @@ static void draw_signs(const struct drawing *w, int64_t draw)
     }
 }
 
-static bool minus(const uint32_t *signs, int32_t at) { return signs[at / 32] >> (at % 32) & 1; }
+static bool minus(const uint32_t *signs, int32_t at)
+{
+    return signs[at / 32] >> (at % 32) & 1;
+}
 
 /* out = D x. */
 static void apply_signs(const struct spikes *x, const uint32_t *signs, struct spikes *out)
@@ -336,9 +360,10 @@ static void correlate(const struct drawing *w, const struct spikes *signed_code)
         t->code[i] += analysed[i];
 }
 
-/* Top-k finds the support if and only if all inside are larger than all outside. `inside`: the values there. The code is
- * left as it was. */
-static bool separated(const struct kernels *kernels, const struct spikes *x, float *code, size_t count, struct spikes *inside)
+/* Top-k finds the support if and only if all inside are larger than all outside. `inside`: the values there. The code
+ * is left as it was. */
+static bool separated(const struct kernels *kernels, const struct spikes *x, float *code, size_t count,
+                      struct spikes *inside)
 {
     float least = INFINITY, most = 0;
     inside->count = x->count;
@@ -446,8 +471,8 @@ static void look(void *context, size_t first, size_t entries, float *tile)
     out->kernels->row_peaks(BANDED_ROWS, (int)entries, tile, BANDED_WIDTH, out->most);
 }
 
-/* The signs of draw `first + row` as bit `row` of each spike's flips: the words of draw_signs() that spikes ask for, one by
- * one where they are few. */
+/* The signs of draw `first + row` as bit `row` of each spike's flips: the words of draw_signs() that spikes ask for,
+ * one by one where they are few. */
 static void draw_flips(const struct drawing *w, int64_t first, int row)
 {
     struct trial_space *t = w->t;
@@ -553,7 +578,8 @@ static enum status guarantees(const struct drawing *w, struct trial_outcome *out
         dictionaries[l] = &w->s->dictionary[l];
         codes[l] = w->t->map[l + 1];
     }
-    enum status status = pathway_guarantee(dictionaries, codes, layers, w->s->plan.noise, w->request->delta, true, layer, err);
+    enum status status =
+        pathway_guarantee(dictionaries, codes, layers, w->s->plan.noise, w->request->delta, true, layer, err);
     if (status)
         return status;
     struct pathway_verdict verdict = pathway_verdict(layer, layers);
@@ -565,7 +591,8 @@ static enum status guarantees(const struct drawing *w, struct trial_outcome *out
     return STATUS_OK;
 }
 
-/* Most non-zeros in a window of a circle, in units of `unit` entries. A fullest window starts at a non-zero, so O(K). */
+/* Most non-zeros in a window of a circle, in units of `unit` entries. A fullest window starts at a non-zero, so O(K).
+ */
 static double fullest(const struct spikes *x, int unit, int64_t circle, int64_t window)
 {
     int most = 0;

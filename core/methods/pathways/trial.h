@@ -38,9 +38,9 @@ struct trial_request {
 };
 
 struct trial_outcome {
-    int draws;                           /* that were made */
-    int recovered;                       /* draws whose whole pathway was found */
-    int layer_recovered[PATHWAYS_DEPTH]; /* draws in which that layer's support was found */
+    int draws;                                                     /* that were made */
+    int recovered;                                                 /* draws whose whole pathway was found */
+    int layer_recovered[PATHWAYS_DEPTH];                           /* draws in which that layer's support was found */
     double stripe[PATHWAYS_DEPTH], stripe_literal[PATHWAYS_DEPTH]; /* of the first draw */
     /* With `bounds`: certain; lower bounds of the probability; limits of the first layer's stripe sparsity. */
     bool uniform;
@@ -50,8 +50,8 @@ struct trial_outcome {
 enum status trial_run(const struct scenario *scenario, struct trial_space *space, const struct trial_request *request,
                       struct trial_outcome *out, struct error *err);
 
-/* The codes of a draw, for queries and tests: codes[l] is the map of x^(l+1) with D^(l+1) applied to the dictionary, that
- * is the true code; signal the noisy observation [M]. Pointers into the space, valid until its next use. */
+/* The codes of a draw, for queries and tests: codes[l] is the map of x^(l+1) with D^(l+1) applied to the dictionary,
+ * that is the true code; signal the noisy observation [M]. Pointers into the space, valid until its next use. */
 struct trial_picture {
     const float *codes[PATHWAYS_DEPTH];
     const float *signal;

@@ -1,4 +1,4 @@
-/* Everything that a run is, as entries of a pack: weights with statistics and thresholds, moments of
+/* Everything that a run is, as entries of a snapshot: weights with statistics and thresholds, moments of
  * Adam, then the state. The same declarations serve saving and loading. */
 #include <string.h>
 
@@ -14,14 +14,14 @@ struct named_real {
     double *at;
 };
 
-static enum status add_course(struct method_run *run, struct pack *pack, struct error *err)
+static enum status add_course(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     const struct named_integer integers[] = {
         {"run.phase", &run->phase},
         {"run.updates", &run->updates},
         {"run.stage_updates", &run->stage_updates},
         {"run.samples", &run->samples},
-        {"run.revive_due", &run->revive_due},
+        {"run.reinitialise_due", &run->reinitialise_due},
         {"run.checkpoint_due", &run->checkpoint_due},
         {"run.loss_count", &run->loss_count},
         {"validation.position", &run->validation_position},
@@ -30,102 +30,118 @@ static enum status add_course(struct method_run *run, struct pack *pack, struct 
         {"study.off", &run->study.off},
     };
     const struct named_real reals[] = {
-        {"run.accuracy", &run->accuracy},   {"run.best_accuracy", &run->best_accuracy},
-        {"run.loss_sum", &run->loss_sum},   {"run.norm_sum", &run->norm_sum},
+        {"run.accuracy", &run->accuracy},           {"run.best_accuracy", &run->best_accuracy},
+        {"run.loss_sum", &run->loss_sum},           {"run.norm_sum", &run->norm_sum},
         {"validation.loss", &run->validation_loss}, {"revival.count", &run->revival.count},
     };
     enum status status = STATUS_OK;
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
-        status = pack_add_i64(pack, integers[i].name, integers[i].at, err);
+        status = snapshot_add_i64(snapshot, integers[i].name, integers[i].at, err);
     for (size_t i = 0; !status && i < sizeof reals / sizeof reals[0]; i++)
-        status = pack_add_f64(pack, reals[i].name, reals[i].at, err);
+        status = snapshot_add_f64(snapshot, reals[i].name, reals[i].at, err);
     return status;
 }
 
-static enum status add_evaluation(struct evaluation *e, struct pack *pack, struct error *err)
+static enum status add_evaluation(struct evaluation *e, struct snapshot *snapshot, struct error *err)
 {
     const struct named_integer integers[] = {
-        {"evaluation.rows", &e->rows},       {"evaluation.at", &e->at},
-        {"evaluation.part", &e->part},       {"evaluation.position", &e->position},
-        {"evaluation.seed", &e->seed},       {"evaluation.exact", &e->exact},
-        {"evaluation.samples", &e->errors.samples}, {"evaluation.motifs", &e->errors.motifs},
-        {"evaluation.weaker", &e->errors.weaker},   {"evaluation.taken", &e->errors.taken},
-        {"evaluation.most", &e->errors.most},       {"evaluation.crowded", &e->errors.crowded},
+        {"evaluation.rows", &e->rows},
+        {"evaluation.at", &e->at},
+        {"evaluation.part", &e->part},
+        {"evaluation.position", &e->position},
+        {"evaluation.seed", &e->seed},
+        {"evaluation.exact", &e->exact},
+        {"evaluation.samples", &e->errors.samples},
+        {"evaluation.motifs", &e->errors.motifs},
+        {"evaluation.weaker", &e->errors.weaker},
+        {"evaluation.taken", &e->errors.taken},
+        {"evaluation.most", &e->errors.most},
+        {"evaluation.crowded", &e->errors.crowded},
     };
     const uint64_t shape[2] = {(uint64_t)e->errors.symbols + 1, (uint64_t)e->errors.channels + 1};
     const uint64_t counts[1] = {MOTIF_COUNTS + 1};
     const uint64_t table[2] = {EVALUATION_MAX, EVALUATION_COLUMNS};
     enum status status = STATUS_OK;
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
-        status = pack_add_i64(pack, integers[i].name, integers[i].at, err);
+        status = snapshot_add_i64(snapshot, integers[i].name, integers[i].at, err);
     if (!status)
-        status = pack_add_f64(pack, "evaluation.edit_sum", &e->edit_sum, err);
+        status = snapshot_add_f64(snapshot, "evaluation.edit_sum", &e->edit_sum, err);
     if (!status)
-        status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.boxes", 2, shape, e->errors.boxes, err);
+        status =
+            snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.boxes", 2, shape, e->errors.boxes, err);
     if (!status)
-        status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.windows", 2, shape, e->errors.windows, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.windows", 2, shape, e->errors.windows,
+                              err);
     if (!status)
-        status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.lone", 2, shape, e->errors.lone, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.lone", 2, shape, e->errors.lone, err);
     if (!status)
-        status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.counts", 1, counts, e->errors.counts, err);
+        status =
+            snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.counts", 1, counts, e->errors.counts, err);
     if (!status)
-        status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.rows_done", 2, table, e->row, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.rows_done", 2, table, e->row, err);
     return status;
 }
 
 /* What only some runs have. */
-static enum status add_extras(struct method_run *run, struct pack *pack, struct error *err)
+static enum status add_extras(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct evaluation *e = &run->evaluation;
     const uint64_t numbers[1] = {CHANCE_NUMBERS};
     const uint64_t topk[3] = {run->domain.shape.positions ? (uint64_t)run->domain.shape.tokens - 1 : 0, 2, TOPK_STEPS};
     enum status status = STATUS_OK;
     const uint64_t digest[1] = {HASH_BYTES};
-    const uint64_t census[1] = {CENSUS_NUMBERS}, channels[2] = {(uint64_t)run->config.channels_motif, 2};
-    status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.census", 1, census, &e->census, err);
+    const uint64_t motif_counts[1] = {CENSUS_NUMBERS}, channels[2] = {(uint64_t)run->config.channels_motif, 2};
+    status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.motif_counts", 1, motif_counts,
+                          &e->motif_counts, err);
     if (!status)
-        status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.channels", 2, channels, e->channels, err);
+        status =
+            snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.channels", 2, channels, e->channels, err);
     if (!status && run->domain.domain->digest)
-        status = pack_add(pack, PACK_STATE, PACK_U8, "run.data", 1, digest, run->trained_on, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, "run.data", 1, digest, run->trained_on, err);
     if (!status && e->topk)
-        status = pack_add(pack, PACK_STATE, PACK_I64, "evaluation.topk", 3, topk, e->topk, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "evaluation.topk", 3, topk, e->topk, err);
     if (!status && run->config.chance_shuffles > 0)
-        status = pack_add(pack, PACK_STATE, PACK_F64, "evaluation.chance", 1, numbers, &e->chance, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.chance", 1, numbers, &e->chance, err);
     return status;
 }
 
-enum status run_declare(struct method_run *run, struct pack *pack, struct error *err)
+enum status run_declare(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
-    enum status status = params_pack(run->network->params, pack, err);
+    enum status status = params_snapshot(run->network->params, snapshot, err);
     if (!status)
-        status = adam_pack(run->adam, pack, err);
+        status = adam_snapshot(run->adam, snapshot, err);
     if (!status)
-        status = sparse_pack(run->network->sparse, pack, err);
+        status = sparse_snapshot(run->network->sparse, snapshot, err);
     if (!status)
-        status = annealer_pack(&run->annealer, pack, err);
+        status = annealer_snapshot(&run->annealer, snapshot, err);
     if (!status)
-        status = add_course(run, pack, err);
+        status = add_course(run, snapshot, err);
     const uint64_t channels[1] = {(uint64_t)run->config.channels_motif};
     if (!status)
-        status = pack_add(pack, PACK_STATE, PACK_F64, "revival.worthless", 1, channels, run->revival.worthless, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "revival.worthless", 1, channels,
+                              run->revival.worthless, err);
     if (!status)
-        status = pack_add(pack, PACK_STATE, PACK_F64, "revival.rests", 1, channels, run->revival.rests, err);
+        status =
+            snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "revival.rests", 1, channels, run->revival.rests, err);
     if (!status)
-        status = add_evaluation(&run->evaluation, pack, err);
+        status = add_evaluation(&run->evaluation, snapshot, err);
     if (!status)
-        status = add_extras(run, pack, err);
+        status = add_extras(run, snapshot, err);
     return status;
 }
 
-static enum status declare(void *owner, struct pack *pack, struct error *err) { return run_declare(owner, pack, err); }
+static enum status declare(void *owner, struct snapshot *snapshot, struct error *err)
+{
+    return run_declare(owner, snapshot, err);
+}
 
-enum status sparling_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err)
+enum status sparling_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err)
 {
     if (run->config.seeds > 1)
-        return deal_save(&run->study.deal, run, to, bytes, err);
+        return distribution_save(&run->study.distribution, run, to, bytes, err);
     /* A checkpoint is what a run goes back to, so it never holds a broken weight. */
     enum status status = params_check(run->network->params, err);
-    return status ? status : pack_save(declare, run, to, bytes, err);
+    return status ? status : snapshot_save(declare, run, to, bytes, err);
 }
 
 /* A row that is still to be evaluated counts samples up to here. */
@@ -160,7 +176,7 @@ static bool sound_counts(const double *counts, int64_t count)
 static bool sound_census(const struct method_run *run)
 {
     const struct evaluation *e = &run->evaluation;
-    return sound_counts((const double *)&e->census, CENSUS_NUMBERS) &&
+    return sound_counts((const double *)&e->motif_counts, CENSUS_NUMBERS) &&
            sound_counts((const double *)e->channels, 2 * run->config.channels_motif);
 }
 
@@ -170,16 +186,17 @@ static enum status check_data(const struct method_run *run, struct error *err)
     return memcmp(run->trained_on, run->data, HASH_BYTES) == 0
                ? STATUS_OK
                : error_set(err, STATUS_CONFLICT, NULL,
-                           "the %s data set has changed since the checkpoint was saved: a run goes on with the same data alone",
+                           "the %s data set has changed since the checkpoint was saved: a run goes on with the same "
+                           "data alone",
                            run->domain.domain->name);
 }
 
 /* What comes from a stream is not trusted where it selects memory or work. */
 static enum status check_loaded(const struct method_run *run, struct error *err)
 {
-    bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_DONE && run->updates >= 0 && run->stage_updates >= 0 &&
-                 run->samples >= 0 &&
-                 (double)run->samples <= CONFIG_INT_MAX && run->annealer.density > 0 && run->annealer.density <= 1;
+    bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_DONE && run->updates >= 0 &&
+                 run->stage_updates >= 0 && run->samples >= 0 && (double)run->samples <= CONFIG_INT_MAX &&
+                 run->annealer.density > 0 && run->annealer.density <= 1;
     if (sound && run->phase == PHASE_VALIDATE)
         sound = run->validation_position >= 0 && run->validation_position < run->config.validation_samples;
     if (sound && run->phase == PHASE_EVALUATE)
@@ -203,24 +220,24 @@ enum status run_loaded(struct method_run *run, struct error *err)
     return status;
 }
 
-enum status sparling_load(struct method_run *run, const struct pack_reader *from, struct error *err)
+enum status sparling_load(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
     if (run->config.seeds > 1)
-        return deal_load(&run->study.deal, run, from, err);
-    enum status status = pack_load(declare, run, from, PACK_ALL, err);
+        return distribution_load(&run->study.distribution, run, from, err);
+    enum status status = snapshot_load(declare, run, from, SNAPSHOT_ALL, err);
     return status ? status : run_loaded(run, err);
 }
 
-enum status sparling_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err)
+enum status sparling_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
     if (study_of_many(run))
         return error_set(err, STATUS_INVALID, "/from", "a study begins each of its seeds anew; set seeds to 1");
-    struct pack *pack = NULL;
-    enum status status = pack_create(&pack, err);
+    struct snapshot *snapshot = NULL;
+    enum status status = snapshot_create(&snapshot, err);
     if (!status)
-        status = params_pack(run->network->params, pack, err);
+        status = params_snapshot(run->network->params, snapshot, err);
     if (!status)
-        status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
-    pack_destroy(pack);
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
+    snapshot_destroy(snapshot);
     return status;
 }

@@ -6,7 +6,8 @@
 
 #include "core/nn/dilated.h"
 
-static const char *const sparsity_names[] = {"per-channel", "single", "l1", "kl", "noise", "none", "identity", "scaled-l1", NULL};
+static const char *const sparsity_names[] = {"per-channel", "single",   "l1",        "kl", "noise",
+                                             "none",        "identity", "scaled-l1", NULL};
 static const char *const batch_norm_names[] = {"affine", "plain", "none", NULL};
 static const char *const quantile_names[] = {"kth", "interpolated", NULL};
 static const char *const objective_names[] = {"labels", "single-motifs", NULL};
@@ -24,16 +25,19 @@ static const char *const precision_names[] = {"float", "bf16", NULL};
 static const char *const initialisation_names[] = {"uniform", "he", NULL};
 
 #define AT(member) offsetof(struct sparling_config, member)
-#define INTEGER(name, preset, low, high, unit, meaning) \
-    NAMED_INTEGER(#name, name, preset, low, high, unit, meaning)
-#define NAMED_INTEGER(name, member, preset, low, high, unit, meaning) \
-    {name, FIELD_INT, AT(member), preset, low, high, false, false, NULL, unit, meaning},
-#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning) \
-    {#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning},
+#define INTEGER(name, preset, low, high, unit, meaning) NAMED_INTEGER(#name, name, preset, low, high, unit, meaning)
+#define NAMED_INTEGER(name, member, preset, low, high, unit, meaning)                                                  \
+    {name,  FIELD_INT, AT(member), preset,  low,        high,           false,                                         \
+     false, NULL,      unit,       meaning, GROUP_DATA, LEVEL_ADVANCED, NULL},
+#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning)                                           \
+    {#name,     FIELD_REAL, AT(name), preset,  low,        high,           low_open,                                   \
+     high_open, NULL,       unit,     meaning, GROUP_DATA, LEVEL_ADVANCED, NULL},
 #define CLOSED(name, preset, low, high, unit, meaning) REAL_IN(name, preset, low, high, false, false, unit, meaning)
-#define FLAG(name, preset, meaning) {#name, FIELD_BOOL, AT(name), preset, 0, 1, false, false, NULL, "", meaning},
-#define CHOICE(name, preset, meaning) \
-    {#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning},
+#define FLAG(name, preset, meaning)                                                                                    \
+    {#name, FIELD_BOOL, AT(name), preset, 0, 1, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL},
+#define CHOICE(name, preset, meaning)                                                                                  \
+    {#name, FIELD_CHOICE, AT(name),   preset,         0,   0, false, false, name##_names,                              \
+     "",    meaning,      GROUP_DATA, LEVEL_ADVANCED, NULL},
 #define DOMAIN_FIELDS(name, NAME) NAME##_FIELDS,
 #define DOMAINS SPARLING_DOMAINS(DOMAIN_FIELDS)
 
@@ -43,7 +47,10 @@ const struct config_field sparling_fields[SPARLING_FIELDS] = {
 
 const struct config_table sparling_config_table = CONFIG_TABLE(sparling_fields, struct sparling_config);
 
-int sparling_vocabulary(const struct sparling_config *config) { return TOKEN_FIRST + domain_shape(config).tokens; }
+int sparling_vocabulary(const struct sparling_config *config)
+{
+    return TOKEN_FIRST + domain_shape(config).tokens;
+}
 
 int sparling_decode_steps(const struct sparling_config *config)
 {
@@ -77,13 +84,13 @@ bool sparling_collects(const struct sparling_config *config)
     return sparling_thresholds(config) && (config->accumulate_motifs > 0 || config->accumulate_elements > 0);
 }
 
-bool sparling_revives(const struct sparling_config *config)
+bool sparling_reinitialises(const struct sparling_config *config)
 {
-    return config->revive_below > 0 && config->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(config) &&
+    return config->reinitialise_below > 0 && config->sparsity == SPARSITY_PER_CHANNEL && !sparling_collects(config) &&
            config->freeze == FREEZE_NOTHING && !domain_shape(config).positions;
 }
 
-static int walk_densities(const struct sparling_config *config, double *density)
+static int case_sweep_densities(const struct sparling_config *config, double *density)
 {
     int stages = 1;
     for (*density = config->density_start; *density * config->density_factor >= config->density_final; stages++)
@@ -94,14 +101,14 @@ static int walk_densities(const struct sparling_config *config, double *density)
 double sparling_last_density(const struct sparling_config *config)
 {
     double density;
-    (void)walk_densities(config, &density);
+    (void)case_sweep_densities(config, &density);
     return density;
 }
 
 int sparling_stages(const struct sparling_config *config)
 {
     double density;
-    return walk_densities(config, &density);
+    return case_sweep_densities(config, &density);
 }
 
 /* What the dilated head needs; the other one's fields have no effect. */
@@ -120,25 +127,29 @@ static void check_head(const struct sparling_config *c, const struct method_faul
     if (c->channels % c->heads != 0)
         method_fault(faults, "heads", "must divide channels (%.0f); got %.0f", (double)c->channels, (double)c->heads);
     if (c->channels % 2 != 0)
-        method_fault(faults, "channels", "must be even: half of them are sines, half cosines; got %.0f", (double)c->channels);
+        method_fault(faults, "channels", "must be even: half of them are sines, half cosines; got %.0f",
+                     (double)c->channels);
     if (c->positions == POSITIONS_GRID && c->channels % 4 != 0)
         method_fault(faults, "channels", "must be a multiple of 4 with grid positions; got %.0f", (double)c->channels);
     if (c->motif_scale == MOTIF_SCALE_RMS && c->embed_order != POOL_THEN_EMBED)
         method_fault(faults, "motif_scale", "rms needs embed_order pool-then-embed");
     struct sparling_geometry map = sparling_geometry(c);
     if (map.grid_rows < 1 || map.grid_cols < 1)
-        method_fault(faults, "pool", "must not exceed the %d x %d positions of the motif map; got %.0f", map.rows, map.cols,
-                     (double)c->pool);
+        method_fault(faults, "pool", "must not exceed the %d x %d positions of the motif map; got %.0f", map.rows,
+                     map.cols, (double)c->pool);
 }
 
 static bool same_value(const struct config_field *field, const void *a, const void *b)
 {
     switch (field->type) {
     case FIELD_INT:
-    case FIELD_REAL: return config_number(field, a) == config_number(field, b);
-    case FIELD_BOOL: return config_bool(field, a) == config_bool(field, b);
+    case FIELD_REAL:
+        return config_number(field, a) == config_number(field, b);
+    case FIELD_BOOL:
+        return config_bool(field, a) == config_bool(field, b);
     case FIELD_CHOICE:
-    case FIELD_TEXT: return strcmp(config_text(field, a), config_text(field, b)) == 0;
+    case FIELD_TEXT:
+        return strcmp(config_text(field, a), config_text(field, b)) == 0;
     }
     return true;
 }
@@ -168,43 +179,49 @@ static void check_run(const struct sparling_config *c, const struct method_fault
         method_fault(faults, "narrow_units", "must be at most %.0f with %.0f units; got %.0f",
                      (double)(SPARLING_UNITS - c->units), (double)c->units, (double)c->narrow_units);
     if (shape.positions && c->binning_samples > 0)
-        method_fault(faults, "binning_samples", "must be 0 with a label at every position; got %.0f", (double)c->binning_samples);
+        method_fault(faults, "binning_samples", "must be 0 with a label at every position; got %.0f",
+                     (double)c->binning_samples);
     if (shape.positions && c->perturb_samples > 0)
-        method_fault(faults, "perturb_samples", "must be 0 with a label at every position; got %.0f", (double)c->perturb_samples);
+        method_fault(faults, "perturb_samples", "must be 0 with a label at every position; got %.0f",
+                     (double)c->perturb_samples);
     if (c->chance_shuffles > 0 && shape.rows > 1)
-        method_fault(faults, "chance_shuffles", "must be 0 where inputs are no sequences; got %.0f", (double)c->chance_shuffles);
+        method_fault(faults, "chance_shuffles", "must be 0 where inputs are no sequences; got %.0f",
+                     (double)c->chance_shuffles);
     if (c->density_final > c->density_start)
         method_fault(faults, "density_final", "must not exceed density_start (%g); got %g", c->density_start,
-              c->density_final);
+                     c->density_final);
     if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->sparsity != SPARSITY_IDENTITY)
-        method_fault(faults, "sparsity", "must be identity with objective single-motifs, which trains the scores themselves");
+        method_fault(faults, "sparsity",
+                     "must be identity with objective single-motifs, which trains the scores themselves");
     if ((c->objective == OBJECTIVE_SINGLE_MOTIFS || c->single_samples > 0) && !domain_of(c)->single)
         method_fault(faults, c->objective == OBJECTIVE_SINGLE_MOTIFS ? "objective" : "single_samples",
                      "the domain %s has no samples of one motif", domain_of(c)->name);
     if (c->perturb_samples > 0 && !domain_of(c)->replace)
         method_fault(faults, "perturb_samples", "the domain %s has no perturbation experiment", domain_of(c)->name);
     if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->single_samples == 0)
-        method_fault(faults, "single_samples", "must be above 0 with objective single-motifs: it is all there is to measure");
+        method_fault(faults, "single_samples",
+                     "must be above 0 with objective single-motifs: it is all there is to measure");
     if (c->objective == OBJECTIVE_SINGLE_MOTIFS && c->channels_motif < domain_shape(c).symbols)
-        method_fault(faults, "motifs", "must be at least the %d symbols of the domain with objective single-motifs; got %.0f",
+        method_fault(faults, "motifs",
+                     "must be at least the %d symbols of the domain with objective single-motifs; got %.0f",
                      domain_shape(c).symbols, (double)c->channels_motif);
     if (c->accumulate_motifs > 0 && c->accumulate_elements > 0)
-        method_fault(faults, "accumulate_elements", "must be 0 beside accumulate_motifs (%g), which says the same in motifs; got %.0f",
+        method_fault(faults, "accumulate_elements",
+                     "must be 0 beside accumulate_motifs (%g), which says the same in motifs; got %.0f",
                      c->accumulate_motifs, (double)c->accumulate_elements);
     if (c->target_min > c->target_max)
         method_fault(faults, "target_min", "must not exceed target_max (%g); got %g", c->target_max, c->target_min);
     if (c->validation_every < c->batch)
         method_fault(faults, "validation_every", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
-              (double)c->validation_every);
+                     (double)c->validation_every);
     if (c->checkpoint_every < c->batch)
         method_fault(faults, "checkpoint_every", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
-              (double)c->checkpoint_every);
+                     (double)c->checkpoint_every);
     if (c->total_samples < c->batch)
         method_fault(faults, "total_samples", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
-              (double)c->total_samples);
+                     (double)c->total_samples);
     if (c->backward == BACKWARD_SPARSE && c->hold_below <= 0)
-        method_fault(faults, "hold_below", "must be above 0 with backward sparse; got %g",
-              c->hold_below);
+        method_fault(faults, "hold_below", "must be above 0 with backward sparse; got %g", c->hold_below);
 }
 
 void sparling_check(const void *config, const struct method_faults *faults)

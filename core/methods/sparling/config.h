@@ -10,8 +10,8 @@
 
 #include "core/base/config.h"
 #include "core/methods/method.h"
-#include "core/methods/sparling/domain.h"
-#include "core/methods/sparling/domains.h"
+#include "core/methods/sparling/domains/domain.h"
+#include "core/methods/sparling/domains/domains.h"
 
 /* Indices into the choices of the table; the order must match config.c. */
 enum sparling_sparsity {
@@ -65,8 +65,8 @@ struct sparling_config {
     double plateau_gain, plateau_density;
 
     /* Channels that begin anew. */
-    double revive_below, revive_density;
-    int64_t revive_samples;
+    double reinitialise_below, reinitialise_density;
+    int64_t reinitialise_samples;
 
     /* Head h. */
     int64_t channels, layers, heads, feed_forward, pool, context;
@@ -87,7 +87,8 @@ struct sparling_config {
     int64_t chance_shuffles, chance_samples;
 };
 
-/* Lines of the table: the method's own, then each domain's. NOLINTBEGIN(bugprone-macro-parentheses): counted one after another */
+/* Lines of the table: the method's own, then each domain's. NOLINTBEGIN(bugprone-macro-parentheses): counted one after
+ * another */
 #define INTEGER(...) +1
 #define NAMED_INTEGER(...) +1
 #define REAL_IN(...) +1
@@ -110,17 +111,22 @@ enum {
 #undef DOMAINS
 
 /* Every preset: its name, its settings in presets.c, what it is. */
-#define SPARLING_PRESET_LIST(P) \
-    P("digitcircle-quick", quick, "five digits in a 64-pixel picture: a full run with its evaluation in minutes") \
-    P("digitcircle", digitcircle, "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores") \
-    P("digitcircle-paper", paper, "the paper's network and schedule, 46 million parameters: days on a CPU") \
-    P("latex-ocr", latex_ocr, "short noisy formulas read as LaTeX, with a network for two CPU cores") \
-    P("latex-ocr-paper", latex_ocr_paper, "noisy formulas read as LaTeX, the paper's network and schedule: a month or more on a CPU") \
-    P("audio-sequence", audio, "spoken digits in 6-second clips with a network for two CPU cores; needs motifd dataset audio") \
-    P("audio-sequence-paper", audio_paper, "spoken digits in 15-second clips with the paper's network, 44 million parameters: weeks on a CPU") \
-    P("splicing", splicing, "planted motifs of six proteins that make splice sites, with networks for two CPU cores") \
-    P("splicing-paper", splicing_paper, "the paper's networks, windows of 15,000 bases and schedule, on planted motifs: months on a CPU") \
-    P("dataset", own, "images, sequences or recordings of your own (PUT /v1/datasets), with a network for two CPU cores")
+#define SPARLING_PRESET_LIST(P)                                                                                        \
+    P("digitcircle-quick", quick, "five digits in a 64-pixel picture: a full run with its evaluation in minutes")      \
+    P("digitcircle", digitcircle, "the paper's pictures (100 pixels, ten digits) with a network for two CPU cores")    \
+    P("digitcircle-paper", paper, "the paper's network and schedule, 46 million parameters: days on a CPU")            \
+    P("latex-ocr", latex_ocr, "short noisy formulas read as LaTeX, with a network for two CPU cores")                  \
+    P("latex-ocr-paper", latex_ocr_paper,                                                                              \
+      "noisy formulas read as LaTeX, the paper's network and schedule: a month or more on a CPU")                      \
+    P("audio-sequence", audio,                                                                                         \
+      "spoken digits in 6-second clips with a network for two CPU cores; needs motifd dataset audio")                  \
+    P("audio-sequence-paper", audio_paper,                                                                             \
+      "spoken digits in 15-second clips with the paper's network, 44 million parameters: weeks on a CPU")              \
+    P("splicing", splicing, "planted motifs of six proteins that make splice sites, with networks for two CPU cores")  \
+    P("splicing-paper", splicing_paper,                                                                                \
+      "the paper's networks, windows of 15,000 bases and schedule, on planted motifs: months on a CPU")                \
+    P("dataset", own,                                                                                                  \
+      "images, sequences or recordings of your own (PUT /v1/datasets), with a network for two CPU cores")
 #define SPARLING_ONE(...) +1 /* NOLINTEND(bugprone-macro-parentheses) */
 enum { SPARLING_PRESETS = 0 SPARLING_PRESET_LIST(SPARLING_ONE) };
 #undef SPARLING_ONE
@@ -151,8 +157,8 @@ int sparling_decode_steps(const struct sparling_config *config);
 
 /* How g and h cut a map: a sequence (one row) has kernels and pooling windows of one row. */
 struct sparling_geometry {
-    int rows, cols;           /* of the motif map */
-    int kernel_h, kernel_w;   /* of g's residual units */
+    int rows, cols;         /* of the motif map */
+    int kernel_h, kernel_w; /* of g's residual units */
     int pool_h, pool_w;
     int grid_rows, grid_cols; /* of the pooled map */
     int reach;                /* receptive fields of two positions overlap within this many positions */
@@ -160,11 +166,11 @@ struct sparling_geometry {
 struct sparling_geometry sparling_geometry(const struct sparling_config *config);
 /* Whether the configuration has thresholds that follow the density. */
 bool sparling_thresholds(const struct sparling_config *config);
-/* Whether thresholds wait for several batches (accumulate_motifs, accumulate_elements), and whether channels that are worth nothing
- * begin anew (revive_below): both mean "where it applies", so that a preset that sets them goes with every bottleneck, head and
- * domain. */
+/* Whether thresholds wait for several batches (accumulate_motifs, accumulate_elements), and whether channels that are
+ * worth nothing begin anew (reinitialise_below): both mean "where it applies", so that a preset that sets them goes
+ * with every bottleneck, head and domain. */
 bool sparling_collects(const struct sparling_config *config);
-bool sparling_revives(const struct sparling_config *config);
+bool sparling_reinitialises(const struct sparling_config *config);
 /* The lowest density that the schedule reaches: density_start * density_factor^k >= density_final. */
 double sparling_last_density(const struct sparling_config *config);
 /* Densities of the schedule, the first and the last among them. */

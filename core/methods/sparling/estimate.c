@@ -126,8 +126,7 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
     out->checkpoint_bytes = 12 * parameters + 65536;
     if (domain_shape(c).positions)
         out->checkpoint_bytes += (int64_t)sizeof(struct topk) * (domain_shape(c).tokens - 1);
-    out->memory_bytes =
-        16 * parameters + (int64_t)(4 * activation_floats(c) * (double)c->batch) + (int64_t)(16 << 20);
+    out->memory_bytes = 16 * parameters + (int64_t)(4 * activation_floats(c) * (double)c->batch) + (int64_t)(16 << 20);
     out->samples = likely < (double)c->total_samples ? (int64_t)likely : c->total_samples;
     out->samples *= c->seeds;
     return STATUS_OK;

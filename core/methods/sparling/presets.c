@@ -12,115 +12,226 @@ static const struct config_setting paper[] = {{NULL, NULL}};
 #define RECIPE                                                                                                         \
     {"width", "16"}, {"channels", "64"}, {"heads", "4"}, {"head_norm", "pre"}, {"positions", "grid"},                  \
         {"embed_order", "pool-then-embed"}, {"attend", "active"}, {"motif_scale", "rms"}, {"batch_norm", "plain"},     \
-        {"lstm", "false"}, {"dropout", "0"}, {"identical_layers", "false"}, {"batch", "8"},                            \
-        {"learning_rate", "1e-3"}, {"warm_up", "200"}, {"clip_norm", "1"}, {"schedule", "linear"},                     \
-        {"learning_rate_final", "0.05"}, {"plateau_gain", "0.9"}, {"target_decay", "0"}, {"validation_samples", "500"}
+        {"lstm", "false"}, {"dropout", "0"}, {"identical_layers", "false"}, {"batch", "8"}, {"learning_rate", "1e-3"}, \
+        {"warm_up", "200"}, {"clip_norm", "1"}, {"schedule", "linear"}, {"learning_rate_final", "0.05"},               \
+        {"plateau_gain", "0.9"}, {"target_decay", "0"},                                                                \
+    {                                                                                                                  \
+        "validation_samples", "500"                                                                                    \
+    }
 
-/* Thresholds of the two below interpolate between neighbouring values: a batch of 8 has four motifs of a channel, and the
- * k-th value, rounded up to five, would let through a quarter too many. */
+/* Thresholds of the two below interpolate between neighbouring values: a batch of 8 has four motifs of a channel, and
+ * the k-th value, rounded up to five, would let through a quarter too many. */
 
 /* The paper's domain with a network that two CPU cores can train. */
-static const struct config_setting digitcircle[] = {
-    RECIPE,
-    {"quantile", "interpolated"},
-    {"layers", "3"},                {"feed_forward", "256"},        {"curriculum", "40000"},
-    {"density_start", "8.9186e-4"}, {"density_final", "5.02e-5"},   {"plateau_validations", "2"},
-    {"plateau_density", "5.5e-5"},  {"revive_below", "1e-4"},       {"target_start", "0.99"},       {"target_max", "0.99"},
-    {"validation_every", "2000"},   {"total_samples", "240000"},    {"checkpoint_every", "20000"},
-    {NULL, NULL}};
+static const struct config_setting digitcircle[] = {RECIPE,
+                                                    {"quantile", "interpolated"},
+                                                    {"layers", "3"},
+                                                    {"feed_forward", "256"},
+                                                    {"curriculum", "40000"},
+                                                    {"density_start", "8.9186e-4"},
+                                                    {"density_final", "5.02e-5"},
+                                                    {"plateau_validations", "2"},
+                                                    {"plateau_density", "5.5e-5"},
+                                                    {"reinitialise_below", "1e-4"},
+                                                    {"target_start", "0.99"},
+                                                    {"target_max", "0.99"},
+                                                    {"validation_every", "2000"},
+                                                    {"total_samples", "240000"},
+                                                    {"checkpoint_every", "20000"},
+                                                    {NULL, NULL}};
 
 /* A smaller circle: the whole line in minutes. */
-static const struct config_setting quick[] = {
-    RECIPE,
-    {"quantile", "interpolated"},
-    {"image_size", "64"},           {"classes", "5"},               {"min_symbols", "2"},
-    {"max_symbols", "4"},           {"min_radius", "12"},           {"motifs", "5"},
-    {"layers", "2"},                {"feed_forward", "128"},        {"curriculum", "24000"},
-    {"density_start", "1.4683e-3"}, {"density_final", "1.465e-4"},  {"plateau_validations", "2"},
-    {"plateau_density", "1.5e-4"},  {"revive_below", "2.2e-4"},     {"target_start", "0.98"},
-    {"target_max", "0.98"},         {"validation_every", "1500"},   {"total_samples", "90000"},     {"checkpoint_every", "9000"},
-    {"test_samples", "2000"},       {"motif_samples", "2000"},      {"stage_samples", "500"},
-    {NULL, NULL}};
+static const struct config_setting quick[] = {RECIPE,
+                                              {"quantile", "interpolated"},
+                                              {"image_size", "64"},
+                                              {"classes", "5"},
+                                              {"min_symbols", "2"},
+                                              {"max_symbols", "4"},
+                                              {"min_radius", "12"},
+                                              {"motifs", "5"},
+                                              {"layers", "2"},
+                                              {"feed_forward", "128"},
+                                              {"curriculum", "24000"},
+                                              {"density_start", "1.4683e-3"},
+                                              {"density_final", "1.465e-4"},
+                                              {"plateau_validations", "2"},
+                                              {"plateau_density", "1.5e-4"},
+                                              {"reinitialise_below", "2.2e-4"},
+                                              {"target_start", "0.98"},
+                                              {"target_max", "0.98"},
+                                              {"validation_every", "1500"},
+                                              {"total_samples", "90000"},
+                                              {"checkpoint_every", "9000"},
+                                              {"test_samples", "2000"},
+                                              {"motif_samples", "2000"},
+                                              {"stage_samples", "500"},
+                                              {NULL, NULL}};
 
 /* Formulas of up to 12 tokens at two thirds of the published resolution, with half the noise. Cells of 4 pixels tell
- * scripts apart. Windows of 13 pixels are as high as a digit: with 17, motifs lie beside small characters and still see them. */
-static const struct config_setting latex_ocr[] = {
-    RECIPE,
-    {"domain", "latex"},            {"latex_rows", "52"},           {"latex_cols", "136"},
-    {"latex_dpi", "133"},           {"latex_max_tokens", "12"},     {"latex_noise", "0.125"},
-    {"latex_margin", "1"},          {"motifs", "64"},               {"quantile", "interpolated"},
-    {"units", "3"},                 {"layers", "3"},                {"feed_forward", "256"},
-    {"pool", "4"},                  {"curriculum", "100000"},       {"density_start", "2.115e-4"},
-    {"density_final", "2.1e-5"},    {"revive_below", "2.5e-5"},     {"plateau_validations", "2"},
-    {"plateau_density", "2.3e-5"},  {"target_start", "0.985"},      {"target_max", "0.985"},
-    {"validation_every", "7500"},   {"total_samples", "600000"},    {"checkpoint_every", "20000"},
-    {NULL, NULL}};
+ * scripts apart. Windows of 13 pixels are as high as a digit: with 17, motifs lie beside small characters and still see
+ * them. */
+static const struct config_setting latex_ocr[] = {RECIPE,
+                                                  {"domain", "latex"},
+                                                  {"latex_rows", "52"},
+                                                  {"latex_cols", "136"},
+                                                  {"latex_dpi", "133"},
+                                                  {"latex_max_tokens", "12"},
+                                                  {"latex_noise", "0.125"},
+                                                  {"latex_margin", "1"},
+                                                  {"motifs", "64"},
+                                                  {"quantile", "interpolated"},
+                                                  {"units", "3"},
+                                                  {"layers", "3"},
+                                                  {"feed_forward", "256"},
+                                                  {"pool", "4"},
+                                                  {"curriculum", "100000"},
+                                                  {"density_start", "2.115e-4"},
+                                                  {"density_final", "2.1e-5"},
+                                                  {"reinitialise_below", "2.5e-5"},
+                                                  {"plateau_validations", "2"},
+                                                  {"plateau_density", "2.3e-5"},
+                                                  {"target_start", "0.985"},
+                                                  {"target_max", "0.985"},
+                                                  {"validation_every", "7500"},
+                                                  {"total_samples", "600000"},
+                                                  {"checkpoint_every", "20000"},
+                                                  {NULL, NULL}};
 
 /* LaTeX-OCR as published: windows of 65 pixels (units 8: of 33), 32 motifs, no gain in the batch norm, thresholds that
  * wait until a channel expects ten motifs. */
-static const struct config_setting latex_ocr_paper[] = {
-    {"domain", "latex"},      {"units", "16"},           {"motifs", "32"},
-    {"batch_norm", "plain"},  {"accumulate_motifs", "10"}, {"batch", "8"},
-    {"validation_samples", "10008"}, {"density_final", "6.97338e-6"}, {NULL, NULL}};
+static const struct config_setting latex_ocr_paper[] = {{"domain", "latex"},
+                                                        {"units", "16"},
+                                                        {"motifs", "32"},
+                                                        {"batch_norm", "plain"},
+                                                        {"accumulate_motifs", "10"},
+                                                        {"batch", "8"},
+                                                        {"validation_samples", "10008"},
+                                                        {"density_final", "6.97338e-6"},
+                                                        {NULL, NULL}};
 
-/* Spoken digits in clips of six seconds, with a network that two CPU cores can train. Windows of 21 frames are about as long as
- * a word: with longer ones a motif may lie beside its word and still see all of it. At the last density a batch expects two
- * motifs a channel: the k-th value would let through half as many again. */
-static const struct config_setting audio[] = {
-    RECIPE,
-    {"domain", "audio"},            {"audio_scale", "units"},       {"audio_seconds", "6"},
-    {"audio_min_symbols", "2"},     {"audio_max_symbols", "4"},     {"width", "32"},
-    {"units", "5"},                 {"layers", "2"},                {"feed_forward", "128"},
-    {"quantile", "interpolated"},   {"curriculum", "30000"},        {"density_start", "2.1e-2"},
-    {"density_final", "1.18e-3"},   {"plateau_validations", "3"},   {"plateau_density", "1.3e-3"},
-    {"revive_below", "2.4e-3"},     {"target_start", "0.98"},       {"target_max", "0.98"},
-    {"validation_every", "3000"},   {"total_samples", "200000"},    {"checkpoint_every", "15000"},
-    {"test_samples", "5000"},       {"motif_samples", "5000"},      {NULL, NULL}};
+/* Spoken digits in clips of six seconds, with a network that two CPU cores can train. Windows of 21 frames are about as
+ * long as a word: with longer ones a motif may lie beside its word and still see all of it. At the last density a batch
+ * expects two motifs a channel: the k-th value would let through half as many again. */
+static const struct config_setting audio[] = {RECIPE,
+                                              {"domain", "audio"},
+                                              {"audio_scale", "units"},
+                                              {"audio_seconds", "6"},
+                                              {"audio_min_symbols", "2"},
+                                              {"audio_max_symbols", "4"},
+                                              {"width", "32"},
+                                              {"units", "5"},
+                                              {"layers", "2"},
+                                              {"feed_forward", "128"},
+                                              {"quantile", "interpolated"},
+                                              {"curriculum", "30000"},
+                                              {"density_start", "2.1e-2"},
+                                              {"density_final", "1.18e-3"},
+                                              {"plateau_validations", "3"},
+                                              {"plateau_density", "1.3e-3"},
+                                              {"reinitialise_below", "2.4e-3"},
+                                              {"target_start", "0.98"},
+                                              {"target_max", "0.98"},
+                                              {"validation_every", "3000"},
+                                              {"total_samples", "200000"},
+                                              {"checkpoint_every", "15000"},
+                                              {"test_samples", "5000"},
+                                              {"motif_samples", "5000"},
+                                              {NULL, NULL}};
 
-/* AudioMNISTSequence as published (section 5.1): 15 seconds, 5 to 10 digits, 44 million parameters. Decoding takes three tokens
- * more than the longest label, and the head's vocabulary is the one of LaTeX-OCR. */
-static const struct config_setting audio_paper[] = {
-    {"domain", "audio"},       {"audio_tokens", "26"},           {"width", "64"},
-    {"units", "8"},            {"lstm", "false"},                {"batch_norm", "plain"},
-    {"accumulate_motifs", "10"}, {"density_final", "1.168224e-3"}, {"batch", "8"},
-    {"total_samples", "60000000"}, {"validation_samples", "10008"}, {"decode_extra", "3"},
-    {NULL, NULL}};
+/* AudioMNISTSequence as published (section 5.1): 15 seconds, 5 to 10 digits, 44 million parameters. Decoding takes
+ * three tokens more than the longest label, and the head's vocabulary is the one of LaTeX-OCR. */
+static const struct config_setting audio_paper[] = {{"domain", "audio"},
+                                                    {"audio_tokens", "26"},
+                                                    {"width", "64"},
+                                                    {"units", "8"},
+                                                    {"lstm", "false"},
+                                                    {"batch_norm", "plain"},
+                                                    {"accumulate_motifs", "10"},
+                                                    {"density_final", "1.168224e-3"},
+                                                    {"batch", "8"},
+                                                    {"total_samples", "60000000"},
+                                                    {"validation_samples", "10008"},
+                                                    {"decode_extra", "3"},
+                                                    {NULL, NULL}};
 
-/* Splicing with planted motifs: the rule is learned on dense maps, and then the maps become sparse. A protein's motifs are alike in
- * number to a core's, so that one density fits all channels. */
-static const struct config_setting splicing[] = {
-    {"domain", "splicing"},         {"splicing_length", "600"},     {"motifs", "8"},
-    {"width", "16"},                {"units", "3"},                 {"channels", "16"},
-    {"context", "400"},             {"batch_norm", "plain"},        {"motif_scale", "rms"},
-    {"batch", "8"},                 {"learning_rate", "2e-3"},      {"warm_up", "200"},
-    {"clip_norm", "1"},             {"schedule", "linear"},         {"learning_rate_final", "0.05"},
-    {"density_start", "0.0533"},    {"density_final", "2.9e-3"},    {"plateau_validations", "3"},
-    {"plateau_gain", "0.02"},       {"plateau_density", "3.1e-3"},  {"target_start", "0.93"},
-    {"target_max", "0.93"},         {"target_decay", "0"},          {"validation_every", "10000"},
-    {"validation_samples", "400"},  {"total_samples", "800000"},   {"checkpoint_every", "40000"},
-    {"test_samples", "2000"},       {"motif_samples", "1000"},      {"stage_samples", "200"},
-    {"chance_shuffles", "10"},      {"chance_samples", "1000"},     {NULL, NULL}};
+/* Splicing with planted motifs: the rule is learned on dense maps, and then the maps become sparse. A protein's motifs
+ * are alike in number to a core's, so that one density fits all channels. */
+static const struct config_setting splicing[] = {{"domain", "splicing"},
+                                                 {"splicing_length", "600"},
+                                                 {"motifs", "8"},
+                                                 {"width", "16"},
+                                                 {"units", "3"},
+                                                 {"channels", "16"},
+                                                 {"context", "400"},
+                                                 {"batch_norm", "plain"},
+                                                 {"motif_scale", "rms"},
+                                                 {"batch", "8"},
+                                                 {"learning_rate", "2e-3"},
+                                                 {"warm_up", "200"},
+                                                 {"clip_norm", "1"},
+                                                 {"schedule", "linear"},
+                                                 {"learning_rate_final", "0.05"},
+                                                 {"density_start", "0.0533"},
+                                                 {"density_final", "2.9e-3"},
+                                                 {"plateau_validations", "3"},
+                                                 {"plateau_gain", "0.02"},
+                                                 {"plateau_density", "3.1e-3"},
+                                                 {"target_start", "0.93"},
+                                                 {"target_max", "0.93"},
+                                                 {"target_decay", "0"},
+                                                 {"validation_every", "10000"},
+                                                 {"validation_samples", "400"},
+                                                 {"total_samples", "800000"},
+                                                 {"checkpoint_every", "40000"},
+                                                 {"test_samples", "2000"},
+                                                 {"motif_samples", "1000"},
+                                                 {"stage_samples", "200"},
+                                                 {"chance_shuffles", "10"},
+                                                 {"chance_samples", "1000"},
+                                                 {NULL, NULL}};
 
-/* The paper's networks, windows, batch and schedule (Appendix L with the authors' code). Its data are not to be had here: the
- * sequences are planted ones of that size. */
-static const struct config_setting splicing_paper[] = {
-    {"domain", "splicing"},         {"splicing_length", "5000"},    {"splicing_flank", "5000"},
-    {"splicing_proteins", "8"},     {"motifs", "80"},               {"width", "80"},
-    {"units", "5"},                 {"narrow_units", "5"},          {"channels", "32"},
-    {"context", "10000"},           {"batch", "32"},                {"density_final", "1.8e-3"},
-    {"target_decay", "1.2292e-7"},  {"validation_samples", "10048"}, {"test_samples", "1000"},
-    {"motif_samples", "1000"},      {"stage_samples", "200"},       {"chance_shuffles", "10"},
-    {"chance_samples", "1000"},     {NULL, NULL}};
+/* The paper's networks, windows, batch and schedule (Appendix L with the authors' code). Its data are not to be had
+ * here: the sequences are planted ones of that size. */
+static const struct config_setting splicing_paper[] = {{"domain", "splicing"},
+                                                       {"splicing_length", "5000"},
+                                                       {"splicing_flank", "5000"},
+                                                       {"splicing_proteins", "8"},
+                                                       {"motifs", "80"},
+                                                       {"width", "80"},
+                                                       {"units", "5"},
+                                                       {"narrow_units", "5"},
+                                                       {"channels", "32"},
+                                                       {"context", "10000"},
+                                                       {"batch", "32"},
+                                                       {"density_final", "1.8e-3"},
+                                                       {"target_decay", "1.2292e-7"},
+                                                       {"validation_samples", "10048"},
+                                                       {"test_samples", "1000"},
+                                                       {"motif_samples", "1000"},
+                                                       {"stage_samples", "200"},
+                                                       {"chance_shuffles", "10"},
+                                                       {"chance_samples", "1000"},
+                                                       {NULL, NULL}};
 
 /* Data of one's own: the recipe with cells of 4 pixels, sizes and densities from the data. */
-static const struct config_setting own[] = {
-    RECIPE,
-    {"domain", "dataset"},          {"dataset_fit", "true"},        {"quantile", "interpolated"},
-    {"layers", "2"},                {"feed_forward", "128"},        {"pool", "4"},
-    {"plateau_validations", "2"},   {"target_start", "0.98"},       {"target_max", "0.98"},
-    {"curriculum", "20000"},        {"validation_every", "2000"},   {"total_samples", "100000"},
-    {"checkpoint_every", "10000"},  {"test_samples", "2000"},       {"motif_samples", "1000"},
-    {"stage_samples", "300"},       {NULL, NULL}};
+static const struct config_setting own[] = {RECIPE,
+                                            {"domain", "dataset"},
+                                            {"dataset_fit", "true"},
+                                            {"quantile", "interpolated"},
+                                            {"layers", "2"},
+                                            {"feed_forward", "128"},
+                                            {"pool", "4"},
+                                            {"plateau_validations", "2"},
+                                            {"target_start", "0.98"},
+                                            {"target_max", "0.98"},
+                                            {"curriculum", "20000"},
+                                            {"validation_every", "2000"},
+                                            {"total_samples", "100000"},
+                                            {"checkpoint_every", "10000"},
+                                            {"test_samples", "2000"},
+                                            {"motif_samples", "1000"},
+                                            {"stage_samples", "300"},
+                                            {NULL, NULL}};
 
 #define ENTRY(name, settings, meaning) {name, meaning, settings},
 const struct method_preset sparling_presets[SPARLING_PRESETS] = {SPARLING_PRESET_LIST(ENTRY)};

@@ -1,7 +1,7 @@
 /* The fields of a result. */
 #include <math.h>
 
-#include "core/methods/sparling/coherence.h"
+#include "core/methods/sparling/model/coherence.h"
 #include "core/methods/sparling/run.h"
 #include "core/methods/sparling/run_int.h"
 #include "core/nn/coherence.h"
@@ -25,8 +25,8 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
         sink_number(out, "perturbed", row->perturbed);
 }
 
-/* Rises of the edit error when activations are told apart by 16, 8, 4 or 2 values only, and what a map can carry at most
- * with as many bits as leave the rise below 0.1 % (all four bits where none does). */
+/* Rises of the edit error when activations are told apart by 16, 8, 4 or 2 values only, and what a map can carry at
+ * most with as many bits as leave the rise below 0.1 % (all four bits where none does). */
 static void write_binning(const struct method_run *run, const struct evaluation_row *row, const struct sink *out)
 {
     static const char *const names[BINNINGS] = {"bins_16", "bins_8", "bins_4", "bins_2"};
@@ -99,7 +99,8 @@ static void write_misses(const struct open_domain *domain, const struct motif_er
         for (int j = 0; j <= errors->channels; j++)
             truths += count[j];
         if (truths > 0)
-            sink_number(out, domain->domain->symbol(domain->state, i), (double)count[errors->channels] / (double)truths);
+            sink_number(out, domain->domain->symbol(domain->state, i),
+                        (double)count[errors->channels] / (double)truths);
     }
     sink_end_object(out);
 }
@@ -111,7 +112,8 @@ static enum status write_coherence(const struct network *network, const struct s
     size_t count = network_convolutions(network, all, COHERENCE_LAYERS);
     sink_begin_list(out, "coherence");
     for (size_t i = 0; i < count && i < COHERENCE_LAYERS; i++) {
-        double length = (double)all[i].inputs * all[i].height * all[i].width, coherence = convolution_coherence(&all[i]);
+        double length = (double)all[i].inputs * all[i].height * all[i].width,
+               coherence = convolution_coherence(&all[i]);
         if (isnan(coherence))
             return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the coherence of %s", all[i].name);
         sink_begin_object(out, NULL);
@@ -186,7 +188,7 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
     if (status)
         return status;
     sink_number(out, "minimal_density", minimal_density);
-    census_result(run, out);
+    motif_counts_result(run, out);
     if (e->chance.samples > 0)
         write_chance(out, &e->chance, run->config.chance_shuffles);
     status = theorem_result(run, out, err);

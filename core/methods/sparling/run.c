@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/methods/sparling/coherence.h"
+#include "core/methods/sparling/model/coherence.h"
 #include "core/methods/sparling/run_int.h"
 
 /* Prompt to pause, yet long against the overhead of a step. */
@@ -26,7 +26,7 @@ double run_clock(void)
 void run_metric(struct method_run *run, const char *name, double value)
 {
     if (study_of_many(run))
-        deal_metric(&run->study.deal, name, run->samples, value);
+        distribution_metric(&run->study.distribution, name, run->samples, value);
     else if (run->env.metric)
         run->env.metric(run->env.context, name, run->samples, value);
 }
@@ -70,7 +70,7 @@ enum status run_begin(struct method_run *r, struct error *err)
     r->loss_sum = r->norm_sum = r->best_accuracy = 0;
     r->accuracy = NAN;
     r->revival = (struct revival){0};
-    r->revive_due = 0;
+    r->reinitialise_due = 0;
     annealer_init(&r->annealer, c->density_start, c->target_start, 0);
     exec_init(&r->exec, r->env.kernels, r->env.pool, &r->arena, (uint64_t)c->seed);
     r->exec.bf16 = c->precision == PRECISION_BF16;
@@ -94,16 +94,17 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     r->study.first = c->seed;
     r->step_seconds = env->step_seconds > 0 ? env->step_seconds : STEP_SECONDS;
     if (comm_size(env->comm) > 1) /* ranks that share a batch end a step together: not by their clocks */
-        r->step_seconds = !study_of_many(r) ? 0 : env->step_seconds > 0 ? env->step_seconds : DEAL_SECONDS;
+        r->step_seconds = !study_of_many(r) ? 0 : env->step_seconds > 0 ? env->step_seconds : DISTRIBUTION_SECONDS;
     r->evaluation.loaded = -1;
     arena_init(&r->arena, (size_t)16 << 20, 0);
 
     int reach = sparling_geometry(c).reach;
     r->direct = c->objective == OBJECTIVE_SINGLE_MOTIFS;
-    enum status status = study_of_many(r) || comm_size(env->comm) <= c->batch ? STATUS_OK
-                                                          : error_set(err, STATUS_INVALID, "/config/batch",
-                                                                      "%lld samples cannot be shared by %d ranks",
-                                                                      (long long)c->batch, comm_size(env->comm));
+    enum status status =
+        study_of_many(r) || comm_size(env->comm) <= c->batch
+            ? STATUS_OK
+            : error_set(err, STATUS_INVALID, "/config/batch", "%lld samples cannot be shared by %d ranks",
+                        (long long)c->batch, comm_size(env->comm));
     if (!status)
         status = domain_open(c, env->data, &r->domain, err);
     if (!status && r->domain.domain->digest)
@@ -126,8 +127,7 @@ enum status sparling_create(const void *config, const struct method_env *env, st
     if (!status && (!r->evaluation.channels || (c->seeds > 1 && !r->study.motifs)))
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
     if (!status)
-        status =
-            motif_errors_init(&r->evaluation.errors, r->domain.shape.symbols, (int)c->channels_motif, reach, err);
+        status = motif_errors_init(&r->evaluation.errors, r->domain.shape.symbols, (int)c->channels_motif, reach, err);
     if (!status && study_of_many(r))
         status = study_open(r, err);
     if (status) {
@@ -148,7 +148,7 @@ void sparling_destroy(struct method_run *run)
     chance_drop(&run->evaluation);
     free(run->evaluation.topk);
     free(run->evaluation.channels);
-    deal_close(&run->study.deal);
+    distribution_close(&run->study.distribution);
     free(run->study.motifs);
     batch_source_destroy(run->source);
     domain_close(&run->domain);
@@ -164,7 +164,7 @@ static bool crossed(const struct method_run *run, int64_t every)
     return run->samples / every != (run->samples - run->config.batch) / every;
 }
 
-static enum status train(struct method_run *run, enum method_wish *wish, struct error *err)
+static enum status train(struct method_run *run, enum method_request *request, struct error *err)
 {
     enum status status = run_update(run, err);
     if (status)
@@ -178,12 +178,12 @@ static enum status train(struct method_run *run, enum method_wish *wish, struct 
         evaluation_clear_classes(run);
     } else if (run->checkpoint_due) {
         run->checkpoint_due = 0;
-        *wish = METHOD_CHECKPOINT;
+        *request = METHOD_CHECKPOINT;
     }
     return STATUS_OK;
 }
 
-static enum status validate(struct method_run *run, enum method_wish *wish, struct error *err)
+static enum status validate(struct method_run *run, enum method_request *request, struct error *err)
 {
     bool done, ended;
     enum status status = run_validate(run, &done, err);
@@ -199,7 +199,7 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
     run_metric(run, "validation_loss", loss);
     run_metric(run, "density", run->annealer.density);
     if (run->direct) { /* nothing is annealed */
-        *wish = run->checkpoint_due ? METHOD_CHECKPOINT : METHOD_CONTINUE;
+        *request = run->checkpoint_due ? METHOD_CHECKPOINT : METHOD_CONTINUE;
         run->checkpoint_due = 0;
         return STATUS_OK;
     }
@@ -216,15 +216,16 @@ static enum status validate(struct method_run *run, enum method_wish *wish, stru
     network_coherence(run->network, &mean, &largest);
     run_metric(run, "coherence", mean);
     run_metric(run, "coherence_max", largest);
-    run->revive_due = sparling_revives(&run->config) && run->annealer.density < run->config.revive_below;
+    run->reinitialise_due =
+        sparling_reinitialises(&run->config) && run->annealer.density < run->config.reinitialise_below;
     status = annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, &ended, err);
     if (status)
         return status;
     run_metric(run, "target_accuracy", run->annealer.target);
     if (ended)
-        *wish = METHOD_STAGE_END;
+        *request = METHOD_STAGE_END;
     else if (run->checkpoint_due)
-        *wish = METHOD_CHECKPOINT;
+        *request = METHOD_CHECKPOINT;
     run->checkpoint_due = 0;
     return STATUS_OK;
 }
@@ -238,15 +239,15 @@ static enum status settle(struct method_run *run, struct error *err)
     if (!last)
         annealer_advance(&run->annealer, &run->rule);
     if (!last && run->samples < run->config.total_samples) {
-        bool look = run->revive_due;
-        run->revive_due = 0;
-        return look ? run_revive(run, err) : STATUS_OK;
+        bool look = run->reinitialise_due;
+        run->reinitialise_due = 0;
+        return look ? run_reinitialise(run, err) : STATUS_OK;
     }
-    run->study.deal.waits = study_of_many(run) && deal_must_wait(&run->study.deal);
-    if (run->study.deal.waits)
+    run->study.distribution.waits = study_of_many(run) && distribution_must_wait(&run->study.distribution);
+    if (run->study.distribution.waits)
         return STATUS_OK;
     /* Of a study's seeds but the last, denser stages are shown nowhere. */
-    bool stages = !study_of_many(run) || run->study.deal.now == run->config.seeds - 1;
+    bool stages = !study_of_many(run) || run->study.distribution.now == run->config.seeds - 1;
     run->phase = PHASE_EVALUATE;
     return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
 }
@@ -267,23 +268,23 @@ static enum status finish(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-enum status run_stretch(struct method_run *run, enum method_wish *wish, struct error *err)
+enum status run_stretch(struct method_run *run, enum method_request *request, struct error *err)
 {
     double began = run_clock();
     enum status status = STATUS_OK;
-    *wish = METHOD_CONTINUE;
-    while (!status && *wish == METHOD_CONTINUE && !run->study.deal.over) {
+    *request = METHOD_CONTINUE;
+    while (!status && *request == METHOD_CONTINUE && !run->study.distribution.over) {
         bool done = false;
         if (run->phase == PHASE_TRAIN)
             status = settle(run, err);
-        if (status || run->study.deal.waits)
+        if (status || run->study.distribution.waits)
             break;
         switch ((enum run_phase)run->phase) {
         case PHASE_TRAIN:
-            status = train(run, wish, err);
+            status = train(run, request, err);
             break;
         case PHASE_VALIDATE:
-            status = validate(run, wish, err);
+            status = validate(run, request, err);
             break;
         case PHASE_EVALUATE:
             status = evaluation_piece(run, &done, err);
@@ -291,20 +292,21 @@ enum status run_stretch(struct method_run *run, enum method_wish *wish, struct e
                 status = finish(run, err);
             break;
         case PHASE_DONE:
-            *wish = METHOD_DONE;
+            *request = METHOD_DONE;
             break;
         }
-        if (*wish != METHOD_DONE && study_of_many(run) && !deal_drives(&run->study.deal))
-            *wish = METHOD_CONTINUE;
+        if (*request != METHOD_DONE && study_of_many(run) && !distribution_drives(&run->study.distribution))
+            *request = METHOD_CONTINUE;
         if (run->phase != PHASE_DONE && run_clock() - began >= run->step_seconds)
             break;
     }
     return status;
 }
 
-enum status sparling_step(struct method_run *run, enum method_wish *wish, struct error *err)
+enum status sparling_step(struct method_run *run, enum method_request *request, struct error *err)
 {
-    return study_of_many(run) ? deal_step(&run->study.deal, run, wish, err) : run_stretch(run, wish, err);
+    return study_of_many(run) ? distribution_step(&run->study.distribution, run, request, err)
+                              : run_stretch(run, request, err);
 }
 
 enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
@@ -348,7 +350,7 @@ void run_stands(const struct method_run *run, struct method_progress *out)
 void sparling_progress(const struct method_run *run, struct method_progress *out)
 {
     if (study_of_many(run))
-        deal_progress(&run->study.deal, run, out);
+        distribution_progress(&run->study.distribution, run, out);
     else
         run_stands(run, out);
 }

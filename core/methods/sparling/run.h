@@ -6,13 +6,12 @@
 
 enum status sparling_create(const void *config, const struct method_env *env, struct method_run **run,
                             struct error *err);
-enum status sparling_step(struct method_run *run, enum method_wish *wish, struct error *err);
+enum status sparling_step(struct method_run *run, enum method_request *request, struct error *err);
 void sparling_progress(const struct method_run *run, struct method_progress *out);
-enum status sparling_save(struct method_run *run, const struct pack_writer *to, uint64_t *bytes, struct error *err);
-enum status sparling_load(struct method_run *run, const struct pack_reader *from, struct error *err);
-enum status sparling_warm_start(struct method_run *run, const struct pack_reader *from, struct error *err);
-enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what,
-                                      struct error *err);
+enum status sparling_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes, struct error *err);
+enum status sparling_load(struct method_run *run, const struct snapshot_reader *from, struct error *err);
+enum status sparling_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err);
+enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err);
 enum status sparling_result(struct method_run *run, const struct sink *out, struct error *err);
 void sparling_destroy(struct method_run *run);
 

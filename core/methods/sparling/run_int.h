@@ -11,11 +11,11 @@
 #define MOTIF_CORE_METHODS_SPARLING_RUN_INT_H
 
 #include "core/base/arena.h"
-#include "core/methods/sparling/annealer.h"
-#include "core/methods/sparling/batch.h"
-#include "core/methods/sparling/decode.h"
-#include "core/methods/sparling/network.h"
-#include "core/methods/sparling/study.h"
+#include "core/methods/sparling/training/annealer.h"
+#include "core/methods/sparling/training/batch.h"
+#include "core/methods/sparling/model/decode.h"
+#include "core/methods/sparling/model/network.h"
+#include "core/methods/sparling/evaluation/study.h"
 #include "core/metrics/binning.h"
 #include "core/metrics/motif_errors.h"
 #include "core/metrics/shuffled.h"
@@ -34,10 +34,10 @@ struct evaluation_row {
     double window_fpe, window_fne, window_ce;      /* the paper text's form (motif_errors.h) */
     double checkpoint;                             /* seq, or -1: what the run holds itself */
     double motif_samples, test_samples;
-    double proof;                                  /* E_m (motif_errors.h) */
-    double single;                                 /* single-motif error; NaN: not asked for */
-    double perturbed;                              /* share of changed labels that are read so; NaN likewise */
-    double binning[4];                             /* rise of the edit error with 16, 8, 4, 2 bins; NaN likewise */
+    double proof;      /* E_m (motif_errors.h) */
+    double single;     /* single-motif error; NaN: not asked for */
+    double perturbed;  /* share of changed labels that are read so; NaN likewise */
+    double binning[4]; /* rise of the edit error with 16, 8, 4, 2 bins; NaN likewise */
 };
 enum { EVALUATION_COLUMNS = 21 };
 _Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
@@ -51,10 +51,10 @@ struct activations { /* of a channel, over zero; the first ACTIVATIONS_MOST */
     size_t count, room;
 };
 struct analysis {
-    int64_t *single;          /* [motif channels][symbols] */
-    struct activations *lists; /* [motif channels] */
-    struct binning *bins;     /* [motif channels][BINNINGS]; bins 0: a channel that never was active */
-    int64_t tried, followed;   /* samples with a symbol changed; those whose label followed */
+    int64_t *single;            /* [motif channels][symbols] */
+    struct activations *lists;  /* [motif channels] */
+    struct binning *bins;       /* [motif channels][BINNINGS]; bins 0: a channel that never was active */
+    int64_t tried, followed;    /* samples with a symbol changed; those whose label followed */
     double edits[BINNINGS + 1]; /* summed edit errors: of the map as it is, then of each binning */
 };
 
@@ -72,8 +72,9 @@ enum { CHANCE_NUMBERS = 25 };
 _Static_assert(sizeof(struct chance) == CHANCE_NUMBERS * sizeof(double), "chance is a row of doubles");
 struct chance_samples; /* chance.c: what is being collected */
 
-/* What is known of motifs without boxes (census.c): sums over samples of the run's own model. Doubles only: they are saved as tables. */
-struct census {
+/* What is known of motifs without boxes (motif_counts.c): sums over samples of the run's own model. Doubles only: they
+ * are saved as tables. */
+struct motif_counts {
     double samples, dense; /* looked at; of them, those with more motifs than are looked through */
     double motifs, tokens; /* maximal motifs; tokens of the labels */
     double as_many;        /* samples with as many of one as of the other */
@@ -81,8 +82,8 @@ struct census {
     double overlap;        /* summed: the largest share of a motif's footprint that another sees too */
 };
 enum { CENSUS_NUMBERS = 8 };
-_Static_assert(sizeof(struct census) == CENSUS_NUMBERS * sizeof(double), "a census is a row of doubles");
-struct census_channel {
+_Static_assert(sizeof(struct motif_counts) == CENSUS_NUMBERS * sizeof(double), "a motif_counts is a row of doubles");
+struct motif_counts_channel {
     double motifs, inputs; /* maximal ones; samples that have any */
 };
 
@@ -93,18 +94,18 @@ struct evaluation {
     int64_t seed;                              /* of the test set */
     double edit_sum;
     int64_t exact;
-    struct motif_errors errors;                /* of a validation; of the row; at last, of the final model */
-    struct analysis analysis;                  /* of the part being evaluated */
-    struct network *other;                     /* holds a row's checkpoint; NULL until needed */
-    int64_t loaded;                            /* seq in `other`; -1: none */
-    struct topk *topk;                         /* with labels at positions: [tokens - 1], of a validation or a test */
-    struct census census;                      /* of the run's own model */
-    struct census_channel *channels;           /* [motif channels] */
+    struct motif_errors errors;            /* of a validation; of the row; at last, of the final model */
+    struct analysis analysis;              /* of the part being evaluated */
+    struct network *other;                 /* holds a row's checkpoint; NULL until needed */
+    int64_t loaded;                        /* seq in `other`; -1: none */
+    struct topk *topk;                     /* with labels at positions: [tokens - 1], of a validation or a test */
+    struct motif_counts motif_counts;      /* of the run's own model */
+    struct motif_counts_channel *channels; /* [motif channels] */
     struct chance chance;
-    struct chance_samples *collected;          /* is not saved: the part begins anew */
+    struct chance_samples *collected; /* is not saved: the part begins anew */
 };
 
-/* What is known of each channel's use (revive.c). Doubles only: they are saved as tables. */
+/* What is known of each channel's use (reinitialise.c). Doubles only: they are saved as tables. */
 enum { REVIVAL_CHANNELS = 1024 };
 struct revival {
     double count;                       /* channels begun anew so far */
@@ -115,11 +116,11 @@ struct revival {
 struct method_run {
     struct sparling_config config;
     struct open_domain domain;
-    struct open_domain single;  /* the same with samples of one motif, where the domain has them */
+    struct open_domain single; /* the same with samples of one motif, where the domain has them */
     struct method_env env;
     struct annealer_rule rule;
     unsigned char data[HASH_BYTES]; /* of the domain's data; zero without any */
-    bool direct;         /* objective single-motifs */
+    bool direct;                    /* objective single-motifs */
     struct network *network;
     struct adam *adam;
     struct batch_source *source;
@@ -135,7 +136,8 @@ struct method_run {
     int64_t stage_updates; /* of this stage */
     struct annealer annealer;
     struct revival revival;
-    int64_t revive_due; /* a validation has ended: what each channel is worth is looked at once its stage is saved */
+    int64_t
+        reinitialise_due; /* a validation has ended: what each channel is worth is looked at once its stage is saved */
     int64_t validation_position, validation_correct, validation_counted;
     double validation_loss; /* sum over counted tokens */
     double accuracy, best_accuracy;
@@ -156,8 +158,9 @@ int64_t run_last_checkpoint(const struct method_run *run);
 
 /* Weights, optimiser, annealing and counts as they are before the first update of config.seed. */
 enum status run_begin(struct method_run *run, struct error *err);
-/* Training, validation or evaluation for a step's time, up to what a step ends at. Of a study: of the seed that this rank has. */
-enum status run_stretch(struct method_run *run, enum method_wish *wish, struct error *err);
+/* Training, validation or evaluation for a step's time, up to what a step ends at. Of a study: of the seed that this
+ * rank has. */
+enum status run_stretch(struct method_run *run, enum method_request *request, struct error *err);
 /* All is evaluated: the artifacts. */
 enum status run_finish(struct method_run *run, struct error *err);
 /* Of a study: where the seed that this rank has stands. */
@@ -166,15 +169,16 @@ const char *run_stage(int64_t phase);
 
 /* checkpoint.c */
 /* Everything that a run is; of a study, what the seed is that this rank has. */
-enum status run_declare(struct method_run *run, struct pack *pack, struct error *err);
-/* After a pack was read into it. */
+enum status run_declare(struct method_run *run, struct snapshot *snapshot, struct error *err);
+/* After a snapshot was read into it. */
 enum status run_loaded(struct method_run *run, struct error *err);
 
-/* census.c */
-void census_clear(struct method_run *run);
+/* motif_counts.c */
+void motif_counts_clear(struct method_run *run);
 /* One sample: planes [channels][rows][cols] of its map. */
-enum status census_add(struct method_run *run, const float *planes, const struct domain_truth *truth, int64_t sample, struct error *err);
-void census_result(const struct method_run *run, const struct sink *out);
+enum status motif_counts_add(struct method_run *run, const float *planes, const struct domain_truth *truth,
+                             int64_t sample, struct error *err);
+void motif_counts_result(const struct method_run *run, const struct sink *out);
 
 /* train.c */
 /* What h says of a batch's motif maps: rows to be compared with its targets. NULL after a failure. */
@@ -182,9 +186,9 @@ struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const s
 enum status run_update(struct method_run *run, struct error *err);
 enum status run_validate(struct method_run *run, bool *done, struct error *err);
 
-/* revive.c */
+/* reinitialise.c */
 /* Looks at what each channel is worth, and lets the least begin anew if it is worth nothing. */
-enum status run_revive(struct method_run *run, struct error *err);
+enum status run_reinitialise(struct method_run *run, struct error *err);
 
 /* evaluate.c */
 /* The run's own model and, with `stages`, the last checkpoint of each denser stage. */
@@ -207,21 +211,26 @@ double evaluation_accuracy(const struct method_run *run);
 void evaluation_clear_classes(struct method_run *run);
 
 /* chance.c: motif errors of chance. Adds a batch of examples; after the last, shuffles. */
-enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch, struct error *err);
+enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
+                       struct error *err);
 enum status chance_finish(struct method_run *run, struct error *err);
 void chance_drop(struct evaluation *evaluation);
 
-/* theorem.c: the constants of the Motif Identifiability Theorem for the domain and the windows of g, as a member of the result. */
+/* theorem.c: the constants of the Motif Identifiability Theorem for the domain and the windows of g, as a member of the
+ * result. */
 enum status theorem_result(const struct method_run *run, const struct sink *out, struct error *err);
 
 /* analyses.c: a piece of a part, `count` samples from `first` on; the row's figures when the part is over. */
-enum status analysis_single(struct method_run *run, struct network *network, int64_t first, int count, struct error *err);
+enum status analysis_single(struct method_run *run, struct network *network, int64_t first, int count,
+                            struct error *err);
 enum status analysis_binning(struct method_run *run, struct network *network, const struct batch *batch, int64_t first,
                              struct error *err);
-enum status analysis_perturb(struct method_run *run, struct network *network, int64_t first, int count, struct error *err);
-/* perturb.c: of the map `planes` keeps the maximal motifs alone, those of the channels that stand for `from` moved to `channel`,
- * value and place as they were. symbol_of: [channels]. */
-enum status perturb_move(struct method_run *run, const int *symbol_of, int from, int channel, float *planes, struct error *err);
+enum status analysis_perturb(struct method_run *run, struct network *network, int64_t first, int count,
+                             struct error *err);
+/* perturb.c: of the map `planes` keeps the maximal motifs alone, those of the channels that stand for `from` moved to
+ * `channel`, value and place as they were. symbol_of: [channels]. */
+enum status perturb_move(struct method_run *run, const int *symbol_of, int from, int channel, float *planes,
+                         struct error *err);
 void analysis_finish(struct method_run *run);
 void analysis_clear(struct method_run *run);
 

@@ -1,12 +1,12 @@
 /* SPARLING as a row of the registry.
  *
- * A tour: config.c (what can be set), domain.h (what samples are), network.c (the models g and h), batch.c (samples drawn ahead),
- * train.c (an update, a validation), annealer.c (when the density falls), run.c (the course of it),
+ * A tour: config.c (what can be set), domain.h (what samples are), network.c (the models g and h), batch.c (samples
+ * drawn ahead), train.c (an update, a validation), annealer.c (when the density falls), run.c (the course of it),
  * evaluate.c (errors), checkpoint.c (what is saved), reading.c, query.c, survey.c and compare.c (asking a model). */
 #include "core/methods/sparling/sparling.h"
 
 #include "core/methods/sparling/config.h"
-#include "core/methods/sparling/query.h"
+#include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/run.h"
 
 static const struct method_metric metrics[] = {
@@ -21,7 +21,7 @@ static const struct method_metric metrics[] = {
     {"ce", "", "share of the covered symbols whose motif is not the one that stands for them"},
     {"coherence", "", "mutual coherence of g's 3x3 convolutions, their mean"},
     {"coherence_max", "", "the largest of them"},
-    {"revived", "", "channels that have begun anew so far (revive_below)"},
+    {"reinitialised", "", "channels that have begun anew so far (reinitialise_below)"},
     {"threshold_mean", "", "mean of the sparse layer's thresholds"},
     {"learning_rate", "", "step size of the optimiser"},
     {"gradient_norm", "", "Euclidean norm of the whole gradient, mean of ten updates"},
@@ -31,10 +31,12 @@ static const struct method_metric metrics[] = {
 static const struct method_query queries[] = {
     {"motifs", "where the motif model marks something in an input, and what is really there", true},
     {"predict", "the label that is read, token by token with probabilities", false},
-    {"interventions", "what is read before and after motifs are deleted, moved, or given another channel or value", false},
+    {"interventions", "what is read before and after motifs are deleted, moved, or given another channel or value",
+     false},
 };
 
-static const char *const dataset_fields[] = {"dataset_name", "audio_dataset", "splicing_dataset", "splicing_motifs", NULL};
+static const char *const dataset_fields[] = {"dataset_name", "audio_dataset", "splicing_dataset", "splicing_motifs",
+                                             NULL};
 
 static enum status resolve(void *config, const char *data, struct error *err)
 {
@@ -79,8 +81,8 @@ const struct method sparling_method = {
     .draw = sparling_draw,
     .array = sparling_array,
     .compare = sparling_compare,
-    .survey = sparling_survey,
-    .draw_survey = sparling_survey_draw,
+    .channels = sparling_channels,
+    .draw_channels = sparling_draw_channels,
     .graph = sparling_graph,
     .convolutions = sparling_convolutions,
 };

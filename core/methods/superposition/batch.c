@@ -23,7 +23,7 @@ struct places {
 
 struct batch {
     struct autoencoder *model;
-    struct pool *pool;
+    struct thread_pool *pool;
     const struct kernels *kernels;
     int room, blocks;
     bool dense_x, dense_z; /* of this run */
@@ -95,12 +95,12 @@ size_t batch_bytes(const struct autoencoder_shape *shape, int room, int threads)
     return lay_out(&unused, shape, room, threads, NULL);
 }
 
-enum status batch_create(struct autoencoder *model, struct pool *pool, const struct kernels *kernels, int room,
+enum status batch_create(struct autoencoder *model, struct thread_pool *pool, const struct kernels *kernels, int room,
                          const float *importance, bool dense, struct batch **batch, struct error *err)
 {
     const struct autoencoder_shape *s = &model->shape;
     struct batch *b = calloc(1, sizeof *b);
-    size_t bytes = batch_bytes(s, room, pool_threads(pool));
+    size_t bytes = batch_bytes(s, room, thread_pool_threads(pool));
     if (b)
         b->memory = aligned_alloc(64, bytes);
     if (!b || !b->memory) {
@@ -108,7 +108,7 @@ enum status batch_create(struct autoencoder *model, struct pool *pool, const str
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch of %d samples of %d features", room,
                          s->n_s);
     }
-    lay_out(b, s, room, pool_threads(pool), (char *)b->memory);
+    lay_out(b, s, room, thread_pool_threads(pool), (char *)b->memory);
     b->model = model;
     b->pool = pool;
     b->kernels = kernels;
@@ -403,11 +403,11 @@ static void gate_gradient(struct batch *b)
 static void backward(struct batch *b)
 {
     struct autoencoder *m = b->model;
-    pool_run(b->pool, back_task, b, pieces(b->now.count, b->dense_z ? BLOCK_ROWS : ROWS));
+    thread_pool_run(b->pool, back_task, b, pieces(b->now.count, b->dense_z ? BLOCK_ROWS : ROWS));
     if (!b->dense_x || !b->dense_z)
-        pool_run(b->pool, gather_task, b, b->blocks);
+        thread_pool_run(b->pool, gather_task, b, b->blocks);
     if (b->dense_x || b->dense_z)
-        pool_run(b->pool, gather_dense_task, b, pieces(m->shape.n_s, DEEP_FEATURES));
+        thread_pool_run(b->pool, gather_dense_task, b, pieces(m->shape.n_s, DEEP_FEATURES));
     if (m->gate)
         gate_gradient(b);
     m->encoder->grad_ready = m->decoder->grad_ready = m->bias->grad_ready = true;
@@ -420,9 +420,9 @@ double batch_run(struct batch *batch, const struct batch_samples *samples, bool 
     b->now = *samples;
     b->dense_x = b->dense || samples->p > BATCH_SPARSE;
     autoencoder_thresholds(b->model, b->thresholds);
-    pool_run(b->pool, draw_task, b, pieces(samples->count, b->dense_x ? BLOCK_ROWS : ROWS));
-    pool_run(b->pool, read_task, b, pieces(samples->count, BLOCK_ROWS) * pieces(n_s, BLOCK_COLUMNS));
-    pool_run(b->pool, compare_task, b, pieces(samples->count, ROWS));
+    thread_pool_run(b->pool, draw_task, b, pieces(samples->count, b->dense_x ? BLOCK_ROWS : ROWS));
+    thread_pool_run(b->pool, read_task, b, pieces(samples->count, BLOCK_ROWS) * pieces(n_s, BLOCK_COLUMNS));
+    thread_pool_run(b->pool, compare_task, b, pieces(samples->count, ROWS));
     double loss = 0;
     int64_t active = 0;
     for (int r = 0; r < samples->count; r++) {

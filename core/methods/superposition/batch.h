@@ -6,7 +6,7 @@
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_BATCH_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_BATCH_H
 
-#include "core/base/pool.h"
+#include "core/base/thread_pool.h"
 #include "core/methods/superposition/model.h"
 
 #define BATCH_SPARSE 0.2 /* measured: about where a sparse product stops being faster */
@@ -25,7 +25,7 @@ struct batch_samples {
 
 /* `importance`: [n_s] weights of the features' squared errors (copied), or NULL for ones. With `dense` every product
  * is. The model outlives the batch. */
-enum status batch_create(struct autoencoder *model, struct pool *pool, const struct kernels *kernels, int room,
+enum status batch_create(struct autoencoder *model, struct thread_pool *pool, const struct kernels *kernels, int room,
                          const float *importance, bool dense, struct batch **batch, struct error *err);
 void batch_destroy(struct batch *batch); /* NULL is fine */
 size_t batch_bytes(const struct autoencoder_shape *shape, int room, int threads);

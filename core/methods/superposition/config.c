@@ -17,26 +17,44 @@ static const char *const stop_names[] = {"blocks", "windows", "never", NULL};
 static const char *const products_names[] = {"auto", "dense", NULL};
 
 #define AT(member) offsetof(struct superposition_config, member)
-#define INTEGER(name, preset, low, high, unit, meaning) \
-    {#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning}
-#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning) \
-    {#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning}
-#define FLAG(name, preset, meaning) {#name, FIELD_BOOL, AT(name), preset, 0, 1, false, false, NULL, "", meaning}
-#define CHOICE(name, preset, meaning) \
-    {#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning}
-#define LIST(name, meaning) {#name, FIELD_TEXT, AT(name), "", 0, 0, false, false, NULL, "", meaning}
+#define INTEGER(name, preset, low, high, unit, meaning)                                                                \
+    {                                                                                                                  \
+#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning, GROUP_DATA, LEVEL_ADVANCED,  \
+            NULL                                                                                                       \
+    }
+#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning)                                           \
+    {                                                                                                                  \
+#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning, GROUP_DATA,          \
+            LEVEL_ADVANCED, NULL                                                                                       \
+    }
+#define FLAG(name, preset, meaning)                                                                                    \
+    {                                                                                                                  \
+#name, FIELD_BOOL, AT(name), preset, 0, 1, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL   \
+    }
+#define CHOICE(name, preset, meaning)                                                                                  \
+    {                                                                                                                  \
+#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning, GROUP_DATA,              \
+            LEVEL_ADVANCED, NULL                                                                                       \
+    }
+#define LIST(name, meaning)                                                                                            \
+    {                                                                                                                  \
+#name, FIELD_TEXT, AT(name), "", 0, 0, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL       \
+    }
 
 const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
     INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of samples, initial weights and the rug's rows"),
-    INTEGER(threads, "0", 0, 256, "threads", "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
+    INTEGER(threads, "0", 0, 256, "threads",
+            "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
 
     CHOICE(model, "trained",
            "an autoencoder trained by Adam, the artificial rug with its two best numbers, or the best linear map"),
     CHOICE(experiment, "one",
            "one model; loss against n_d/n_s; against p; maps over both; scaling of the limits; activations"),
-    REAL_IN(p, "0.044001", 0, 1, true, false, "", "probability that a feature is not zero; its value is then uniform in [0, 1]"),
+    REAL_IN(p, "0.044001", 0, 1, true, false, "",
+            "probability that a feature is not zero; its value is then uniform in [0, 1]"),
     INTEGER(n_s, "512", 2, 16777216, "features", "features of the data; rug and linear need a power of two"),
-    INTEGER(n_d, "0", 0, 16777216, "dimensions", "dimensions of the bottleneck; 0: ratio n_s, rounded down, at least 1"),
+    INTEGER(n_d, "0", 0, 16777216, "dimensions",
+            "dimensions of the bottleneck; 0: ratio n_s, rounded down, at least 1"),
     REAL_IN(ratio, "0.254001", 0, 1, true, false, "", "n_d / n_s where n_d is 0"),
     LIST(models, "experiments: models to compare, as \"trained,rug,linear\"; empty: model"),
     LIST(sizes, "experiments: values of n_s, as \"128,512,1024\"; empty: n_s"),
@@ -47,13 +65,17 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
     FLAG(tied, "false", "encoder and decoder are one matrix"),
     CHOICE(activation, "relu",
            "max(0, z); z above a threshold; the k largest z of a sample; z where a gate with a bias of its own opens"),
-    REAL_IN(threshold, "0", 0, 10, false, false, "", "of activation threshold; 0: the best at the predicted interference"),
+    REAL_IN(threshold, "0", 0, 10, false, false, "",
+            "of activation threshold; 0: the best at the predicted interference"),
     INTEGER(kept, "0", 0, 16777216, "features", "k of activation k-sparse; 0: the best at the predicted interference"),
     INTEGER(relu_updates, "0", 0, CONFIG_INT_MAX, "updates",
-            "threshold and k-sparse begin as ReLU for this long: a feature that never passes gets no gradient and stays lost"),
-    CHOICE(importance, "equal", "weight of feature i's squared error: 1, (i + 1)^-importance_rate, or importance_rate^i"),
+            "threshold and k-sparse begin as ReLU for this long: a feature that never passes gets no gradient and "
+            "stays lost"),
+    CHOICE(importance, "equal",
+           "weight of feature i's squared error: 1, (i + 1)^-importance_rate, or importance_rate^i"),
     REAL_IN(importance_rate, "0.9", 0, 10, false, false, "", "see importance"),
-    CHOICE(initialisation, "uniform", "U(+-1/sqrt(fan in)), biases too; or normal weights of variance 2/(n_s + n_d), biases 0"),
+    CHOICE(initialisation, "uniform",
+           "U(+-1/sqrt(fan in)), biases too; or normal weights of variance 2/(n_s + n_d), biases 0"),
 
     INTEGER(batch, "1024", 1, 65536, "samples", "samples of one optimiser update"),
     INTEGER(block, "30000", 0, CONFIG_INT_MAX, "samples",
@@ -62,8 +84,9 @@ const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
     REAL_IN(beta1, "0.9", 0, 1, false, true, "", "Adam's decay of the mean gradient"),
     REAL_IN(beta2, "0.999", 0, 1, false, true, "", "Adam's decay of the mean squared gradient"),
     REAL_IN(epsilon, "1e-7", 0, 1, true, false, "", "Adam's guard against division by zero"),
-    CHOICE(stop, "blocks", "training ends when the mean loss of a window is not below that of the window before: asked at the "
-                           "start of a block (the authors' code), after each window (the paper), or never"),
+    CHOICE(stop, "blocks",
+           "training ends when the mean loss of a window is not below that of the window before: asked at the "
+           "start of a block (the authors' code), after each window (the paper), or never"),
     INTEGER(window, "200", 1, 10000, "updates", "updates of a window"),
     REAL_IN(tolerance, "0", 0, 1, false, false, "", "fall of log10 loss from window to window that is asked for"),
     CHOICE(products, "auto", "matrix products: sparse where that is faster, or all dense. Changes rounding only"),
@@ -78,7 +101,10 @@ const struct config_table superposition_config_table = CONFIG_TABLE(superpositio
 
 /* ---- lists -------------------------------------------------------------------------------------------- */
 
-static bool in_range(double value, double most) { return value > 0 && value <= most; }
+static bool in_range(double value, double most)
+{
+    return value > 0 && value <= most;
+}
 
 int superposition_list(const char *text, double most, double values[SUPERPOSITION_LIST])
 {
@@ -164,16 +190,22 @@ int superposition_cases(const struct superposition_config *c, struct superpositi
                             cases[count] = (struct superposition_case){
                                 (enum superposition_model)l.model[m],
                                 l.model[m] == MODEL_TRAINED ? (enum activation)l.activation[a] : ACTIVATION_RELU,
-                                n_s, n_d < 1 ? 1 : n_d, l.p[p], ratio};
+                                n_s,
+                                n_d < 1 ? 1 : n_d,
+                                l.p[p],
+                                ratio};
                         count++;
                     }
     return count;
 }
 
-struct autoencoder_shape superposition_shape(const struct superposition_config *config, const struct superposition_case *c)
+struct autoencoder_shape superposition_shape(const struct superposition_config *config,
+                                             const struct superposition_case *c)
 {
-    struct autoencoder_shape shape = {c->n_s, c->n_d, config->tied, config->initialisation == INITIALISATION_XAVIER,
-                                      c->activation, (float)config->threshold, (int)config->kept};
+    struct autoencoder_shape shape = {c->n_s,           c->n_d,
+                                      config->tied,     config->initialisation == INITIALISATION_XAVIER,
+                                      c->activation,    (float)config->threshold,
+                                      (int)config->kept};
     if ((c->activation == ACTIVATION_THRESHOLD && config->threshold <= 0) ||
         (c->activation == ACTIVATION_KEEP && config->kept == 0)) {
         struct theory_cut best = theory_cut(c->p, theory_sigma(c->p, (double)c->n_d / c->n_s));
@@ -199,7 +231,8 @@ static void check_lists(const struct superposition_config *c, const struct metho
     if (names_in(c->models, model_names, indices) < 0)
         faults->add(faults->context, "models", "must be names among trained, rug and linear with commas between");
     if (names_in(c->activations, activation_names, indices) < 0)
-        faults->add(faults->context, "activations", "must be names among relu, threshold, k-sparse and gated with commas between");
+        faults->add(faults->context, "activations",
+                    "must be names among relu, threshold, k-sparse and gated with commas between");
     if (superposition_list(c->sizes, 16777216, values) < 0)
         faults->add(faults->context, "sizes", "must be numbers in [2, 16777216] with commas between");
     if (superposition_list(c->ps, 1, values) < 0)
@@ -219,7 +252,8 @@ static void check_case(const struct superposition_config *c, const struct superp
     if (one->model != MODEL_TRAINED && (one->n_s & (one->n_s - 1)) != 0)
         method_fault(faults, size, "must be a power of two for rug and linear; got %d", one->n_s);
     if (one->model == MODEL_TRAINED && (double)one->n_s * (double)c->batch > 1 << 28)
-        method_fault(faults, "batch", "times n_s must not exceed 2^28 in training; got %.0f x %d", (double)c->batch, one->n_s);
+        method_fault(faults, "batch", "times n_s must not exceed 2^28 in training; got %.0f x %d", (double)c->batch,
+                     one->n_s);
 }
 
 void superposition_check(const void *config, const struct method_faults *faults)
@@ -239,6 +273,7 @@ void superposition_check(const void *config, const struct method_faults *faults)
     }
     check_case(c, &worst, faults);
     if (c->block > 0 && c->block < c->batch)
-        method_fault(faults, "block", "must be at least one batch (%.0f); got %.0f", (double)c->batch, (double)c->block);
+        method_fault(faults, "block", "must be at least one batch (%.0f); got %.0f", (double)c->batch,
+                     (double)c->block);
     free(cases);
 }

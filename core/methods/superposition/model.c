@@ -18,8 +18,7 @@ enum status autoencoder_create(const struct autoencoder_shape *shape, bool with_
         struct init zero = init_constant(0), wide = init_fan_in(shape->n_d);
         m->encoder = params_add(m->params, shape->tied ? "weight" : "encoder", 2, dim,
                                 shape->xavier ? normal : init_fan_in(shape->n_s));
-        m->decoder =
-            shape->tied ? m->encoder : params_add(m->params, "decoder", 2, dim, shape->xavier ? normal : wide);
+        m->decoder = shape->tied ? m->encoder : params_add(m->params, "decoder", 2, dim, shape->xavier ? normal : wide);
         m->bias = params_add(m->params, "bias", 1, dim, shape->xavier ? zero : wide);
         if (shape->activation == ACTIVATION_GATED)
             m->gate = params_add(m->params, "gate", 1, dim, zero);

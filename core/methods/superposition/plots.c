@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/hand_over.h"
+#include "core/methods/shared/publish.h"
 #include "core/methods/superposition/run_int.h"
 
 enum { FINE = 81, PANELS = 8, GROUPS = 12, SERIES = GROUPS + 8 };
@@ -43,7 +43,7 @@ static void survey(struct curves *k)
 {
     k->from = INFINITY;
     k->to = 0;
-    for (int i = 0; i < k->run->walk.count; i++) {
+    for (int i = 0; i < k->run->sweep.count; i++) {
         const struct superposition_case *c = &k->run->cases[i];
         bool known = false, grouped = false;
         for (int j = 0; j < k->panels; j++)
@@ -159,10 +159,10 @@ static int group_colour(const struct curves *k, int group)
 static struct chart_series measured_series(struct curves *k, int group, double fixed, bool gap)
 {
     const struct method_run *run = k->run;
-    size_t most = (size_t)run->walk.count, count = 0;
+    size_t most = (size_t)run->sweep.count, count = 0;
     double *x = keep(k, most, sizeof *x), *y = keep(k, most, sizeof *y), *low = keep(k, most, sizeof *low),
            *high = keep(k, most, sizeof *high);
-    for (int i = 0; !k->failed && i < run->walk.count; i++) {
+    for (int i = 0; !k->failed && i < run->sweep.count; i++) {
         const struct superposition_case *c = &run->cases[i];
         const struct outcome *o = &run->outcomes[i];
         if (!same_group(c, k->group[group]) || across(k, c) != fixed)
@@ -204,8 +204,7 @@ static enum status draw_curves(struct method_run *run, bool along_p, const char 
                 losses[count++] = theory_series(&k, (enum line)line, k.fixed[i]);
         snprintf(caption, 64, along_p ? "n_d / n_s = %.3g" : "p = %.3g", k.fixed[i]);
         struct chart_axis x = along_p ? CHART_LOG_AXIS("p") : CHART_AXIS("ratio n_d / n_s");
-        panels[i] =
-            (struct chart_panel){caption, x, CHART_LOG_AXIS("loss per feature"), losses, count, NULL, 0, NULL};
+        panels[i] = (struct chart_panel){caption, x, CHART_LOG_AXIS("loss per feature"), losses, count, NULL, 0, NULL};
         panels[k.panels + i] = (struct chart_panel){
             "measured over predicted", x, CHART_AXIS("gap, %"), gaps, (size_t)k.groups, &zero, 1, NULL};
     }
@@ -218,7 +217,7 @@ static enum status draw_curves(struct method_run *run, bool along_p, const char 
                           .width = k.panels > 2 ? 330 : 480,
                           .one_legend = true};
     enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
-                                  : hand_over_chart(&run->walk.env, name, &chart, err);
+                                  : publish_chart(&run->sweep.env, name, &chart, err);
     arena_close(&arena);
     return status;
 }
@@ -281,7 +280,7 @@ static enum status draw_maps(struct method_run *run, const struct superposition_
     snprintf(name, sizeof name, "maps-%d", first->n_s);
     struct chart chart = {
         .title = title, .panels = panels, .panel_count = MAPS, .columns = 3, .width = 280, .height = 240};
-    enum status status = hand_over_chart(&run->walk.env, name, &chart, err);
+    enum status status = publish_chart(&run->sweep.env, name, &chart, err);
     free(values);
     return status;
 }
@@ -294,7 +293,7 @@ static enum status draw_all_maps(struct method_run *run, struct error *err)
     enum status status = STATUS_OK;
     p_count = p_count < 1 ? 1 : p_count;
     ratio_count = ratio_count < 1 ? 1 : ratio_count;
-    for (int i = 0; !status && i + p_count * ratio_count <= run->walk.count; i += p_count * ratio_count)
+    for (int i = 0; !status && i + p_count * ratio_count <= run->sweep.count; i += p_count * ratio_count)
         if (run->cases[i].model == MODEL_TRAINED)
             status = draw_maps(run, &run->cases[i], ps, p_count, ratios, ratio_count, err);
     return status;
@@ -307,7 +306,7 @@ static enum status draw_all_maps(struct method_run *run, struct error *err)
 static double exponent(const struct method_run *run, double ratio, double most, bool predicted)
 {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
-    for (int i = 0; i < run->walk.count; i++) {
+    for (int i = 0; i < run->sweep.count; i++) {
         const struct superposition_case *c = &run->cases[i];
         if (c->ratio != ratio || c->p > most)
             continue;
@@ -327,7 +326,7 @@ static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int c
 {
     const struct method_run *run = k->run;
     double *x = keep(k, FINE, sizeof *x), *y = keep(k, FINE, sizeof *y);
-    double *mx = keep(k, (size_t)run->walk.count, sizeof *mx), *my = keep(k, (size_t)run->walk.count, sizeof *my);
+    double *mx = keep(k, (size_t)run->sweep.count, sizeof *mx), *my = keep(k, (size_t)run->sweep.count, sizeof *my);
     char name[64], points[80];
     size_t found = 0;
     if (k->failed)
@@ -338,7 +337,7 @@ static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int c
         x[i] = along_ratio ? r : p;
         y[i] = along_ratio ? loss / theory_variance(p) : loss * r / (p * p);
     }
-    for (int i = 0; i < run->walk.count; i++) {
+    for (int i = 0; i < run->sweep.count; i++) {
         const struct superposition_case *c = &run->cases[i];
         double r = case_ratio(c), loss = run->outcomes[i].loss;
         if (along_ratio ? c->p != fixed : c->ratio != fixed)
@@ -385,14 +384,14 @@ static enum status draw_scaling(struct method_run *run, struct error *err)
              small, last, exponent(run, last, small, false), exponent(run, last, small, true));
     struct chart chart = {.title = "How the loss scales", .note = note, .panels = panels, .panel_count = 2};
     enum status status = k.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a chart")
-                                  : hand_over_chart(&run->walk.env, "scaling", &chart, err);
+                                  : publish_chart(&run->sweep.env, "scaling", &chart, err);
     arena_close(&arena);
     return status;
 }
 
 enum status plots_write(struct method_run *run, struct error *err)
 {
-    if (!run->walk.env.artifact || run->walk.alone)
+    if (!run->sweep.env.artifact || run->sweep.alone)
         return STATUS_OK;
     switch ((enum superposition_experiment)run->config.experiment) {
     case EXPERIMENT_ONE:

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/methods/hand_over.h"
+#include "core/methods/shared/publish.h"
 #include "core/methods/superposition/run_int.h"
 
 enum { WINDOW = 30, RUG_SIDE = 256, BINS = 80 };
@@ -20,8 +20,7 @@ static double entry(const struct method_run *run, const float *row, int i, int j
         /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): without a model there is a row */
         return run->scale * (double)row[i ^ j];
     int d = run->model->shape.n_d;
-    const float *a = run->model->decoder->value + (ptrdiff_t)i * d,
-                *b = run->model->encoder->value + (ptrdiff_t)j * d;
+    const float *a = run->model->decoder->value + (ptrdiff_t)i * d, *b = run->model->encoder->value + (ptrdiff_t)j * d;
     double sum = 0;
     for (int k = 0; k < d; k++)
         sum += (double)a[k] * (double)b[k];
@@ -36,7 +35,7 @@ static double bias_of(const struct method_run *run, int i)
 /* The matrix's upper left part; of trained models with the bias in a column of its own, as in Fig. 3. */
 static enum status draw_matrix(struct method_run *run, const float *row, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->walk.at];
+    const struct superposition_case *c = &run->cases[run->sweep.at];
     int side = run->model ? WINDOW : RUG_SIDE, extra = run->model ? 2 : 0;
     side = side < c->n_s ? side : c->n_s;
     int cols = side + extra;
@@ -59,7 +58,7 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
                         : "W, features 0 to %d.",
              side - 1);
     double most =
-        run->outcomes[run->walk.at].statistics.kept_diagonal_mean / 2; /* the diagonal may go beyond the colours */
+        run->outcomes[run->sweep.at].statistics.kept_diagonal_mean / 2; /* the diagonal may go beyond the colours */
     struct chart_heat heat = {values, side, cols, NULL, NULL, CHART_SIGNED, false, true, -most, most, "weight"};
     struct chart_panel panel = {NULL, CHART_AXIS("from feature"), CHART_AXIS("to feature"), NULL, 0, NULL, 0, &heat};
     int pixels = run->model ? 14 * side : 512;
@@ -69,7 +68,7 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
                           .panel_count = 1,
                           .width = pixels * cols / side,
                           .height = pixels};
-    enum status status = hand_over_chart(&run->walk.env, run->model ? "matrix" : "rug", &chart, err);
+    enum status status = publish_chart(&run->sweep.env, run->model ? "matrix" : "rug", &chart, err);
     free(values);
     return status;
 }
@@ -77,8 +76,8 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
 /* Shares of off-diagonal entries in bins, and of a normal with their mean and deviation. */
 static void histogram(const struct method_run *run, const float *row, struct picture_of *p)
 {
-    const struct statistics *s = &run->outcomes[run->walk.at].statistics;
-    int n = run->cases[run->walk.at].n_s, rows = run->model ? (n < 512 ? n : 512) : 1;
+    const struct statistics *s = &run->outcomes[run->sweep.at].statistics;
+    int n = run->cases[run->sweep.at].n_s, rows = run->model ? (n < 512 ? n : 512) : 1;
     double low = s->off_min, width = (s->off_max - s->off_min) / BINS, count = 0;
     for (int b = 0; b < BINS; b++) {
         double z = (low + (b + 0.5) * width - s->off_mean) / s->off_sd;
@@ -99,8 +98,8 @@ static void histogram(const struct method_run *run, const float *row, struct pic
 
 static enum status draw_features(struct method_run *run, const float *row, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->walk.at];
-    const struct statistics *s = &run->outcomes[run->walk.at].statistics;
+    const struct superposition_case *c = &run->cases[run->sweep.at];
+    const struct statistics *s = &run->outcomes[run->sweep.at].statistics;
     struct theory_optimum best = theory_optimum(c->p, case_sigma(c));
     int shown = c->n_s < 4096 ? c->n_s : 4096;
     double *memory = calloc(3 * (size_t)shown + 3 * BINS, sizeof *memory);
@@ -133,9 +132,9 @@ static enum status draw_features(struct method_run *run, const float *row, struc
     snprintf(note, sizeof note,
              "Kept features: W_ii %.3f ± %.3f, bias %.3f ± %.3f; dropped %.1f %%; loss %.4g, closed form %.4g.",
              s->kept_diagonal_mean, s->kept_diagonal_sd, s->kept_bias_mean, s->kept_bias_sd, 100 * s->dropped,
-             run->outcomes[run->walk.at].loss, case_predicted(c));
+             run->outcomes[run->sweep.at].loss, case_predicted(c));
     struct chart chart = {.note = note, .panels = panels, .panel_count = 2};
-    enum status status = hand_over_chart(&run->walk.env, "features", &chart, err);
+    enum status status = publish_chart(&run->sweep.env, "features", &chart, err);
     free(memory);
     return status;
 }
@@ -145,8 +144,8 @@ enum status plots_one(struct method_run *run, struct error *err)
     float *row = NULL;
     enum status status = STATUS_OK;
     if (!run->model) {
-        row = malloc((size_t)run->cases[run->walk.at].n_s * sizeof *row);
-        status = row ? rug_row(&run->rug, run->walk.env.pool, run->walk.env.kernels, row, err)
+        row = malloc((size_t)run->cases[run->sweep.at].n_s * sizeof *row);
+        status = row ? rug_row(&run->rug, run->sweep.env.pool, run->sweep.env.kernels, row, err)
                      : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");
     }
     if (!status)

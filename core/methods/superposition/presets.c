@@ -64,6 +64,5 @@ const struct method_preset superposition_presets[SUPERPOSITION_PRESETS] = {
     {"loss-p", "loss against p at four ratios: rugs of two sizes and the closed form", loss_p},
     {"symmetry", "how symmetric trained weights are over a grid of p and n_d/n_s, for three sizes", symmetry},
     {"scaling", "p -> 0 and r -> 0: rugs of 65536 features against the limits and their printed constants", scaling},
-    {"activations", "ReLU, thresholded, k-sparse and gated activations against the bound for all of them",
-     activations},
+    {"activations", "ReLU, thresholded, k-sparse and gated activations against the bound for all of them", activations},
 };

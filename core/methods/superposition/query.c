@@ -19,55 +19,55 @@ struct method_model {
     int64_t seed;
 };
 
-static enum status read_case(const struct superposition_config *config, const struct pack_reader *from,
+static enum status read_case(const struct superposition_config *config, const struct snapshot_reader *from,
                              struct superposition_case *out, struct error *err)
 {
     struct superposition_case *cases = malloc(SUPERPOSITION_CASES * sizeof *cases);
-    struct pack *pack = NULL;
+    struct snapshot *snapshot = NULL;
     int64_t at = -1;
     int count = cases ? superposition_cases(config, cases) : 0;
     enum status status =
-        cases ? pack_create(&pack, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
+        cases ? snapshot_create(&snapshot, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for cases");
     if (!status)
-        status = pack_add_i64(pack, "run.at", &at, err);
+        status = snapshot_add_i64(snapshot, "run.at", &at, err);
     if (!status)
-        status = pack_read(pack, from, 1u << PACK_STATE, err);
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
     if (!status && (at < 0 || at >= count || count > SUPERPOSITION_CASES))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another list of cases");
     if (!status)
         *out = cases[at];
-    pack_destroy(pack);
+    snapshot_destroy(snapshot);
     free(cases);
     return status;
 }
 
-static enum status open_trained(struct method_model *m, const struct superposition_config *config, struct pack *pack,
-                                struct error *err)
+static enum status open_trained(struct method_model *m, const struct superposition_config *config,
+                                struct snapshot *snapshot, struct error *err)
 {
     struct autoencoder_shape shape = superposition_shape(config, &m->c);
     enum status status = autoencoder_create(&shape, false, &m->trained, err);
-    return status ? status : params_pack(m->trained->params, pack, err);
+    return status ? status : params_snapshot(m->trained->params, snapshot, err);
 }
 
-static enum status open_rug(struct method_model *m, const struct superposition_config *config, struct pack *pack,
-                            struct error *err)
+static enum status open_rug(struct method_model *m, const struct superposition_config *config,
+                            struct snapshot *snapshot, struct error *err)
 {
     const uint64_t rows[4] = {(uint64_t)m->c.n_d}, one[4] = {1};
     enum status status = m->c.model == MODEL_LINEAR
                              ? rug_create_projector(m->c.n_s, m->c.n_d, &m->rug, err)
                              : rug_create(m->c.n_s, m->c.n_d, (uint64_t)config->seed, 0, &m->rug, err);
     if (!status)
-        status = pack_add(pack, PACK_WEIGHT, PACK_I64, "rows", 1, rows, m->rug.rows, err);
+        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_I64, "rows", 1, rows, m->rug.rows, err);
     if (!status)
-        status = pack_add(pack, PACK_WEIGHT, PACK_F64, "scale", 1, one, &m->scale, err);
-    return status ? status : pack_add(pack, PACK_WEIGHT, PACK_F64, "offset", 1, one, &m->offset, err);
+        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "scale", 1, one, &m->scale, err);
+    return status ? status : snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "offset", 1, one, &m->offset, err);
 }
 
 enum status superposition_open(const void *config, const struct kernels *kernels, const char *data,
-                               const struct pack_reader *from, struct method_model **model, struct error *err)
+                               const struct snapshot_reader *from, struct method_model **model, struct error *err)
 {
     const struct superposition_config *c = config;
-    struct pack *pack = NULL;
+    struct snapshot *snapshot = NULL;
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
@@ -75,14 +75,14 @@ enum status superposition_open(const void *config, const struct kernels *kernels
     m->seed = c->seed;
     enum status status = read_case(c, from, &m->c, err);
     if (!status)
-        status = pack_create(&pack, err);
+        status = snapshot_create(&snapshot, err);
     if (!status)
-        status = m->c.model == MODEL_TRAINED ? open_trained(m, c, pack, err) : open_rug(m, c, pack, err);
+        status = m->c.model == MODEL_TRAINED ? open_trained(m, c, snapshot, err) : open_rug(m, c, snapshot, err);
     if (!status)
-        status = pack_read(pack, from, 1u << PACK_WEIGHT, err);
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
     if (!status)
         status = m->trained ? params_check(m->trained->params, err) : rug_fill(&m->rug, err);
-    pack_destroy(pack);
+    snapshot_destroy(snapshot);
     if (status) {
         superposition_close(m);
         return status;
@@ -123,25 +123,25 @@ static enum status take_input(const struct method_model *m, const struct method_
         return error_set(err, STATUS_INVALID, "/array", "must be a list of %lld features", (long long)n);
     for (int64_t i = 0; i < n; i++)
         if (!(input->values[i] >= 0 && input->values[i] <= 1))
-            return error_set(err, STATUS_INVALID, "/array", "features are in [0, 1]; element %lld is %g",
-                             (long long)i, (double)input->values[i]);
+            return error_set(err, STATUS_INVALID, "/array", "features are in [0, 1]; element %lld is %g", (long long)i,
+                             (double)input->values[i]);
     memcpy(x, input->values, (size_t)n * sizeof *x);
     return STATUS_OK;
 }
 
 static enum status apply(const struct method_model *m, const float *x, float *y, float *scratch, struct error *err)
 {
-    struct pool *pool = NULL;
+    struct thread_pool *pool = NULL;
     if (m->trained) {
         autoencoder_apply(m->trained, m->kernels, x, y, scratch);
         return STATUS_OK;
     }
-    enum status status = pool_create(1, &pool, err);
+    enum status status = thread_pool_create(1, &pool, err);
     if (status)
         return status;
     memcpy(y, x, (size_t)m->c.n_s * sizeof *y);
     rug_apply(&m->rug, pool, m->kernels, y, scratch);
-    pool_destroy(pool);
+    thread_pool_destroy(pool);
     for (int i = 0; i < m->c.n_s && m->c.model == MODEL_RUG; i++)
         y[i] = (float)fmax(0, m->scale * ((double)y[i] + m->offset));
     return STATUS_OK;

@@ -116,12 +116,12 @@ static void write_case(const struct sink *out, const struct method_run *run, int
 static void write_gaps(const struct sink *out, const struct method_run *run)
 {
     sink_begin_list(out, "gaps");
-    for (int i = 0; i < run->walk.count; i++) {
+    for (int i = 0; i < run->sweep.count; i++) {
         const struct superposition_case *c = &run->cases[i];
         bool first = i == 0 || c->model != c[-1].model || c->n_s != c[-1].n_s || c->activation != c[-1].activation;
         double sum = 0, most = 0;
         int count = 0;
-        for (int k = i; first && k < run->walk.count && run->cases[k].model == c->model &&
+        for (int k = i; first && k < run->sweep.count && run->cases[k].model == c->model &&
                         run->cases[k].n_s == c->n_s && run->cases[k].activation == c->activation;
              k++, count++) {
             double gap = run->outcomes[k].loss / case_predicted(&run->cases[k]) - 1;
@@ -144,9 +144,9 @@ static void write_gaps(const struct sink *out, const struct method_run *run)
 
 enum status superposition_result(struct method_run *run, const struct sink *out, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->walk.at];
-    const struct outcome *o = &run->outcomes[run->walk.at];
-    if (run->walk.phase != WALK_DONE)
+    const struct superposition_case *c = &run->cases[run->sweep.at];
+    const struct outcome *o = &run->outcomes[run->sweep.at];
+    if (run->sweep.phase != CASE_SWEEP_DONE)
         return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
     write_measured(out, c, o);
     write_theory(out, c);
@@ -154,13 +154,13 @@ enum status superposition_result(struct method_run *run, const struct sink *out,
     write_features(out, &o->statistics);
     write_statistics(out, &o->statistics);
     sink_integer(out, "seed", run->config.seed);
-    sink_integer(out, "test_seed", run->walk.evaluation_seed);
-    sink_integer(out, "samples", run->walk.evaluation_samples);
+    sink_integer(out, "test_seed", run->sweep.evaluation_seed);
+    sink_integer(out, "samples", run->sweep.evaluation_samples);
     sink_begin_list(out, "curve");
-    for (int i = 0; i < run->walk.count && !run->walk.alone; i++)
+    for (int i = 0; i < run->sweep.count && !run->sweep.alone; i++)
         write_case(out, run, i);
     sink_end_list(out);
-    if (!run->walk.alone)
+    if (!run->sweep.alone)
         write_gaps(out, run);
     return STATUS_OK;
 }

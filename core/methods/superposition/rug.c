@@ -64,13 +64,13 @@ void rug_close(struct rug *rug)
     *rug = (struct rug){0};
 }
 
-void rug_apply(const struct rug *rug, struct pool *pool, const struct kernels *kernels, float *x, float *scratch)
+void rug_apply(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, float *x, float *scratch)
 {
     hadamard_sandwich(pool, kernels, rug->n_s, rug->mask, x, scratch);
 }
 
 /* The transform of S's indicator: whole numbers, exact in floats. */
-enum status rug_row(const struct rug *rug, struct pool *pool, const struct kernels *kernels, float *row,
+enum status rug_row(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, float *row,
                     struct error *err)
 {
     float *scratch = malloc(hadamard_scratch(pool, rug->n_s) * sizeof *scratch + 64);

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "core/base/error.h"
-#include "core/base/pool.h"
+#include "core/base/thread_pool.h"
 #include "core/kernels/kernels.h"
 
 enum { RUG_FEATURES_MAX = 1 << 24 };
@@ -35,9 +35,10 @@ enum status rug_fill(struct rug *rug, struct error *err);
 void rug_close(struct rug *rug); /* zeroed is fine */
 
 /* x <- W x in place; scratch of hadamard_scratch(pool, n_s) reals. */
-void rug_apply(const struct rug *rug, struct pool *pool, const struct kernels *kernels, float *x, float *scratch);
+void rug_apply(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, float *x,
+               float *scratch);
 /* First row of W: row[i XOR j] = W_ij. Exact up to the last division. */
-enum status rug_row(const struct rug *rug, struct pool *pool, const struct kernels *kernels, float *row,
+enum status rug_row(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, float *row,
                     struct error *err);
 
 /* The offset that goes with the closed form's: it takes up the interference's mean besides. */

@@ -1,4 +1,5 @@
-/* A run as a walk over cases (core/methods/walk.h): what begins one, what is measured at its end, what is saved. */
+/* A run as a walk over cases (core/methods/shared/case_sweep.h): what begins one, what is measured at its end, what is
+ * saved. */
 #include "core/methods/superposition/run.h"
 
 #include <math.h>
@@ -10,11 +11,11 @@
 
 static void begin(struct method_run *run)
 {
-    if (run->cases[run->walk.at].model != MODEL_TRAINED)
-        run->walk.phase = WALK_EVALUATE;
+    if (run->cases[run->sweep.at].model != MODEL_TRAINED)
+        run->sweep.phase = CASE_SWEEP_EVALUATE;
     run->updates = run->samples = run->draw = 0;
     run->position = 0;
-    run->sum = run->squares = run->walk.loss_sum = 0;
+    run->sum = run->squares = run->sweep.loss_sum = 0;
 }
 
 static enum status plan(struct method_run *r, struct error *err)
@@ -24,14 +25,14 @@ static enum status plan(struct method_run *r, struct error *err)
     if (!cases)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a list of cases");
     int count = superposition_cases(c, cases);
-    enum status status = walk_plan(r, count, SUPERPOSITION_CASES, sizeof *cases, OUTCOME_COLUMNS, err);
+    enum status status = case_sweep_plan(r, count, SUPERPOSITION_CASES, sizeof *cases, OUTCOME_COLUMNS, err);
     if (!status)
-        memcpy(r->walk.cases, cases, (size_t)count * sizeof *cases);
+        memcpy(r->sweep.cases, cases, (size_t)count * sizeof *cases);
     free(cases);
     if (status)
         return status;
-    r->cases = r->walk.cases;
-    r->outcomes = r->walk.outcomes;
+    r->cases = r->sweep.cases;
+    r->outcomes = r->sweep.outcomes;
     r->flops = calloc((size_t)count, sizeof *r->flops);
     r->losses = calloc(2 * (size_t)c->window, sizeof *r->losses);
     if (!r->flops || !r->losses)
@@ -42,14 +43,14 @@ static enum status plan(struct method_run *r, struct error *err)
             r->cases[i].model == MODEL_TRAINED ? (double)c->total_samples : (double)c->test_samples * draws;
         r->flops[i] = samples * superposition_flops(c, &r->cases[i]);
     }
-    r->walk.evaluation_seed = c->seed;
-    r->walk.evaluation_samples = c->test_samples;
+    r->sweep.evaluation_seed = c->seed;
+    r->sweep.evaluation_samples = c->test_samples;
     return STATUS_OK;
 }
 
 static enum status open_case(struct method_run *run, struct error *err)
 {
-    const struct walk *w = &run->walk;
+    const struct case_sweep *w = &run->sweep;
     bool ready = w->opened == w->at && run->opened_draw == run->draw;
     return ready ? STATUS_OK : work_open(run, (int)w->at, (int)run->draw, err);
 }
@@ -65,52 +66,51 @@ static void close_run(struct method_run *run)
 /* The loss of one draw goes into its case's mean and range. */
 static void take_loss(struct method_run *run)
 {
-    struct outcome *o = &run->outcomes[run->walk.at];
-    double n = (double)run->walk.evaluation_samples, loss = run->sum / n;
+    struct outcome *o = &run->outcomes[run->sweep.at];
+    double n = (double)run->sweep.evaluation_samples, loss = run->sum / n;
     double variance = n > 1 ? fmax(run->squares / n - loss * loss, 0) / (n - 1) : 0;
-    double before = run->walk.alone ? 0 : (double)run->draw;
+    double before = run->sweep.alone ? 0 : (double)run->draw;
     o->low = before > 0 ? fmin(o->low, loss) : loss;
     o->high = before > 0 ? fmax(o->high, loss) : loss;
     o->loss = before > 0 ? o->loss + (loss - o->loss) / (before + 1) : loss;
-    o->error =
-        before > 0 ? o->error : sqrt(variance); /* draws share their samples, so more of them help no further */
+    o->error = before > 0 ? o->error : sqrt(variance); /* draws share their samples, so more of them help no further */
 }
 
 static enum status take_statistics(struct method_run *run, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->walk.at];
-    struct outcome *o = &run->outcomes[run->walk.at];
+    const struct superposition_case *c = &run->cases[run->sweep.at];
+    struct outcome *o = &run->outcomes[run->sweep.at];
     uint64_t seed = (uint64_t)run->config.seed;
     if (c->model != MODEL_TRAINED)
-        return statistics_rug(&run->rug, run->walk.env.pool, run->walk.env.kernels, c->p, run->scale, run->offset,
+        return statistics_rug(&run->rug, run->sweep.env.pool, run->sweep.env.kernels, c->p, run->scale, run->offset,
                               seed, &o->statistics, err);
-    if (!run->walk.alone) {
+    if (!run->sweep.alone) {
         o->updates = (double)run->updates;
         o->samples = (double)run->samples;
         o->train_loss = work_window_loss(run);
     }
     o->active = batch_active(run->batch);
-    return statistics_model(run->model, run->walk.env.pool, run->walk.env.kernels, c->p, seed, &o->statistics, err);
+    return statistics_model(run->model, run->sweep.env.pool, run->sweep.env.kernels, c->p, seed, &o->statistics, err);
 }
 
 /* A piece of it; draws of a rug one after the other. */
 static enum status evaluate(struct method_run *run, bool *done, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->walk.at];
+    const struct superposition_case *c = &run->cases[run->sweep.at];
     enum status status = work_evaluate(run, done, err);
     if (status || !*done)
         return status;
     take_loss(run);
     run->position = 0;
     run->sum = run->squares = 0;
-    if (c->model == MODEL_RUG && !run->walk.alone && run->draw + 1 < run->config.draws) {
+    if (c->model == MODEL_RUG && !run->sweep.alone && run->draw + 1 < run->config.draws) {
         run->draw++;
         *done = false;
         return STATUS_OK;
     }
     status = take_statistics(run, err);
     if (!status)
-        walk_metric(run, "analytic_loss", case_predicted(c));
+        case_sweep_metric(run, "analytic_loss", case_predicted(c));
     return status;
 }
 
@@ -123,11 +123,11 @@ static void begin_evaluation(struct method_run *run)
 
 static double part_done(const struct method_run *run)
 {
-    const struct walk *w = &run->walk;
+    const struct case_sweep *w = &run->sweep;
     double evaluated = (double)run->position / (double)w->evaluation_samples;
     if (w->alone)
         return evaluated;
-    if (w->phase == WALK_TRAIN)
+    if (w->phase == CASE_SWEEP_TRAIN)
         return 0.99 * (double)run->samples / (double)run->config.total_samples;
     if (run->cases[w->at].model == MODEL_TRAINED)
         return 0.99 + 0.01 * evaluated;
@@ -141,33 +141,33 @@ static double weight_of(const struct method_run *run, int at)
 
 /* ---- what is saved -------------------------------------------------------------------------------------- */
 
-static const struct walk_number numbers[] = {
-    {"run.draw", WALK_POSITION, offsetof(struct method_run, draw)},
-    {"run.updates", WALK_INTEGER, offsetof(struct method_run, updates)},
-    {"run.samples", WALK_INTEGER, offsetof(struct method_run, samples)},
-    {"evaluation.position", WALK_INTEGER, offsetof(struct method_run, position)},
-    {"evaluation.sum", WALK_REAL, offsetof(struct method_run, sum)},
-    {"evaluation.squares", WALK_REAL, offsetof(struct method_run, squares)},
-    {NULL, WALK_INTEGER, 0},
+static const struct case_sweep_number numbers[] = {
+    {"run.draw", CASE_SWEEP_POSITION, offsetof(struct method_run, draw)},
+    {"run.updates", CASE_SWEEP_INTEGER, offsetof(struct method_run, updates)},
+    {"run.samples", CASE_SWEEP_INTEGER, offsetof(struct method_run, samples)},
+    {"evaluation.position", CASE_SWEEP_INTEGER, offsetof(struct method_run, position)},
+    {"evaluation.sum", CASE_SWEEP_REAL, offsetof(struct method_run, sum)},
+    {"evaluation.squares", CASE_SWEEP_REAL, offsetof(struct method_run, squares)},
+    {NULL, CASE_SWEEP_INTEGER, 0},
 };
 
-static enum status rug_arrays(struct method_run *run, struct pack *pack, struct error *err)
+static enum status rug_arrays(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     const uint64_t rows[4] = {(uint64_t)run->rug.n_d}, one[4] = {1};
-    enum status status = pack_add(pack, PACK_WEIGHT, PACK_I64, "rows", 1, rows, run->rug.rows, err);
+    enum status status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_I64, "rows", 1, rows, run->rug.rows, err);
     if (!status)
-        status = pack_add(pack, PACK_WEIGHT, PACK_F64, "scale", 1, one, &run->scale, err);
-    return status ? status : pack_add(pack, PACK_WEIGHT, PACK_F64, "offset", 1, one, &run->offset, err);
+        status = snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "scale", 1, one, &run->scale, err);
+    return status ? status : snapshot_add(snapshot, SNAPSHOT_WEIGHT, SNAPSHOT_F64, "offset", 1, one, &run->offset, err);
 }
 
-static enum status arrays(struct method_run *run, enum pack_role role, struct pack *pack, struct error *err)
+static enum status arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot, struct error *err)
 {
     const uint64_t ring[4] = {2 * (uint64_t)run->config.window};
-    if (role == PACK_WEIGHT)
-        return run->model ? params_pack(run->model->params, pack, err) : rug_arrays(run, pack, err);
-    if (role == PACK_OPTIMISER)
-        return run->model ? adam_pack(run->adam, pack, err) : STATUS_OK;
-    return pack_add(pack, PACK_STATE, PACK_F64, "run.losses", 1, ring, run->losses, err);
+    if (role == SNAPSHOT_WEIGHT)
+        return run->model ? params_snapshot(run->model->params, snapshot, err) : rug_arrays(run, snapshot, err);
+    if (role == SNAPSHOT_OPTIMISER)
+        return run->model ? adam_snapshot(run->adam, snapshot, err) : STATUS_OK;
+    return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.losses", 1, ring, run->losses, err);
 }
 
 static enum status check_weights(const struct method_run *run, struct error *err)
@@ -177,17 +177,17 @@ static enum status check_weights(const struct method_run *run, struct error *err
 
 static bool position_sound(const struct method_run *run)
 {
-    const struct walk *w = &run->walk;
+    const struct case_sweep *w = &run->sweep;
     return run->draw >= 0 && run->draw < run->config.draws &&
-           (w->phase != WALK_TRAIN || run->cases[w->at].model == MODEL_TRAINED);
+           (w->phase != CASE_SWEEP_TRAIN || run->cases[w->at].model == MODEL_TRAINED);
 }
 
 static enum status loaded(struct method_run *run, bool *sound, struct error *err)
 {
-    const struct walk *w = &run->walk;
+    const struct case_sweep *w = &run->sweep;
     *sound = run->updates >= 0 && run->samples >= 0 && run->position >= 0 && w->evaluation_samples >= 1 &&
              w->evaluation_samples <= EVALUATION_MOST &&
-             (w->phase != WALK_EVALUATE || run->position < w->evaluation_samples);
+             (w->phase != CASE_SWEEP_EVALUATE || run->position < w->evaluation_samples);
     return run->model ? STATUS_OK : rug_fill(&run->rug, err);
 }
 
@@ -198,7 +198,7 @@ static bool single(const struct method_run *run)
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
-static const struct walk_metric metrics[] = {
+static const struct case_sweep_metric metrics[] = {
     {"test_loss", OUTCOME_COLUMN(loss)},
     {"diagonal_mean", OUTCOME_COLUMN(statistics.kept_diagonal_mean)},
     {"bias_mean", OUTCOME_COLUMN(statistics.kept_bias_mean)},
@@ -206,7 +206,7 @@ static const struct walk_metric metrics[] = {
     {NULL, 0},
 };
 
-static const struct walk_table walk_table = {
+static const struct case_sweep_table case_sweep_table = {
     .method = &superposition_method,
     .numbers = numbers,
     .metrics = metrics,
@@ -241,5 +241,5 @@ enum status superposition_create(const void *config, const struct method_env *en
         arena_init(&r->arena, (size_t)1 << 16, 0);
         exec_init(&r->exec, env->kernels, env->pool, &r->arena, (uint64_t)c->seed);
     }
-    return walk_create(r, &walk_table, env, c->checkpoint_every, run, err);
+    return case_sweep_create(r, &case_sweep_table, env, c->checkpoint_every, run, err);
 }

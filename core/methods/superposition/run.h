@@ -1,4 +1,4 @@
-/* The functions behind core/methods/method.h (see there) that are not the walk's (core/methods/walk.h). */
+/* The functions behind core/methods/method.h (see there) that are not the walk's (core/methods/shared/case_sweep.h). */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUN_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_H
 
@@ -9,7 +9,7 @@ enum status superposition_create(const void *config, const struct method_env *en
 enum status superposition_result(struct method_run *run, const struct sink *out, struct error *err);
 
 enum status superposition_open(const void *config, const struct kernels *kernels, const char *data,
-                               const struct pack_reader *from, struct method_model **model, struct error *err);
+                               const struct snapshot_reader *from, struct method_model **model, struct error *err);
 void superposition_close(struct method_model *model);
 uint64_t superposition_model_bytes(const struct method_model *model);
 enum status superposition_query(const struct method_model *model, const char *query, const struct method_input *input,

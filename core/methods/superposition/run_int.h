@@ -6,13 +6,13 @@
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 
 #include "core/base/arena.h"
-#include "core/data/chart.h"
+#include "core/draw/chart.h"
 #include "core/methods/superposition/batch.h"
 #include "core/methods/superposition/config.h"
 #include "core/methods/superposition/rug.h"
 #include "core/methods/superposition/statistics.h"
 #include "core/methods/superposition/theory.h"
-#include "core/methods/walk.h"
+#include "core/methods/shared/case_sweep.h"
 #include "core/nn/adam.h"
 #include "core/nn/gradients.h"
 
@@ -32,11 +32,11 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
-    struct walk walk;
+    struct case_sweep sweep;
     struct superposition_config config;
     struct superposition_case *cases;
-    struct outcome *outcomes;   /* as the walk's */
-    double *flops;              /* of each case, for progress */
+    struct outcome *outcomes; /* as the walk's */
+    double *flops;            /* of each case, for progress */
 
     /* The open case. */
     int opened_draw; /* -1: none */

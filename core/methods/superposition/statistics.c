@@ -240,8 +240,7 @@ static void rows_task(void *context, int chunk, int worker)
 static void small_task(void *context, int chunk, int worker)
 {
     struct work *w = context;
-    int n = w->model->shape.n_s, d = w->model->shape.n_d, row = chunk * BLOCK,
-        rows = d - row < BLOCK ? d - row : BLOCK;
+    int n = w->model->shape.n_s, d = w->model->shape.n_d, row = chunk * BLOCK, rows = d - row < BLOCK ? d - row : BLOCK;
     struct gemm_call call = {.transpose_a = true,
                              .m = rows,
                              .n = d,
@@ -269,7 +268,7 @@ static void symmetry(const struct work *w, struct statistics *s)
     s->antisymmetric = sqrt(fmax(all - trace, 0) / 2);
 }
 
-enum status statistics_model(const struct autoencoder *model, struct pool *pool, const struct kernels *kernels,
+enum status statistics_model(const struct autoencoder *model, struct thread_pool *pool, const struct kernels *kernels,
                              double p, uint64_t seed, struct statistics *out, struct error *err)
 {
     int n = model->shape.n_s, d = model->shape.n_d;
@@ -278,7 +277,7 @@ enum status statistics_model(const struct autoencoder *model, struct pool *pool,
                      kernels,
                      NULL,
                      calloc(wide, sizeof *w.rows),
-                     malloc((size_t)pool_threads(pool) * BLOCK * wide * sizeof(float)),
+                     malloc((size_t)thread_pool_threads(pool) * BLOCK * wide * sizeof(float)),
                      malloc((size_t)d * (size_t)d * sizeof(float))};
     double *numbers = malloc(3 * wide * sizeof *numbers);
     bool *kept = malloc(wide * sizeof *kept);
@@ -291,16 +290,16 @@ enum status statistics_model(const struct autoencoder *model, struct pool *pool,
         for (int i = 0; i < n; i++) {
             diagonal[i] = bias[i] = 0;
             for (int k = 0; k < d; k++)
-                diagonal[i] += (double)(model->decoder->value[(ptrdiff_t)i * d + k] *
-                                        model->encoder->value[(ptrdiff_t)i * d + k]);
+                diagonal[i] +=
+                    (double)(model->decoder->value[(ptrdiff_t)i * d + k] * model->encoder->value[(ptrdiff_t)i * d + k]);
             bias[i] = (double)model->bias->value[i];
         }
         double half = median_of(diagonal, n, scratch) / 2;
         for (int i = 0; i < n; i++)
             kept[i] = diagonal[i] >= half;
         w.kept = kept;
-        pool_run(pool, rows_task, &w, (n + BLOCK - 1) / BLOCK);
-        pool_run(pool, small_task, &w, (d + BLOCK - 1) / BLOCK);
+        thread_pool_run(pool, rows_task, &w, (n + BLOCK - 1) / BLOCK);
+        thread_pool_run(pool, small_task, &w, (d + BLOCK - 1) / BLOCK);
         summarise(w.rows, bias, kept, n, d, p, scratch, out);
         symmetry(&w, out);
         make_rows(&w, 0, 1, w.blocks);
@@ -317,7 +316,7 @@ enum status statistics_model(const struct autoencoder *model, struct pool *pool,
 /* ---- rugs --------------------------------------------------------------------------------------------- */
 
 /* Every row of a rug has the sums of the first. */
-enum status statistics_rug(const struct rug *rug, struct pool *pool, const struct kernels *kernels, double p,
+enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, double p,
                            double scale, double offset, uint64_t seed, struct statistics *out, struct error *err)
 {
     enum { ALIKE = 4 };
@@ -339,8 +338,7 @@ enum status statistics_rug(const struct rug *rug, struct pool *pool, const struc
         }
         /* Four rows alike stand for n: means are theirs, and what counts entries or features is mended after. */
         summarise(rows, bias, kept, ALIKE, rug->n_d, p, scratch, out);
-        double mean = rows[0].sum / (n - 1), square = rows[0].squares / (n - 1),
-               cube = rows[0].signed_cubes / (n - 1);
+        double mean = rows[0].sum / (n - 1), square = rows[0].squares / (n - 1), cube = rows[0].signed_cubes / (n - 1);
         double variance = fmax(square - mean * mean, 0), bound = theory_variance(p) * ((double)n / rug->n_d - 1);
         out->off_mean = mean;
         out->off_sd = sqrt(variance);

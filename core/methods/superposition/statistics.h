@@ -28,10 +28,10 @@ struct statistics {
 enum { STATISTICS = 28 };
 
 /* From a trained model, in blocks of rows over the pool. `seed` draws the samples of the Kolmogorov-Smirnov test. */
-enum status statistics_model(const struct autoencoder *model, struct pool *pool, const struct kernels *kernels,
+enum status statistics_model(const struct autoencoder *model, struct thread_pool *pool, const struct kernels *kernels,
                              double p, uint64_t seed, struct statistics *out, struct error *err);
 /* From a rug with the given scale and offset, by its one row. */
-enum status statistics_rug(const struct rug *rug, struct pool *pool, const struct kernels *kernels, double p,
+enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, double p,
                            double scale, double offset, uint64_t seed, struct statistics *out, struct error *err);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include "core/methods/superposition/config.h"
 #include "core/methods/superposition/run.h"
-#include "core/methods/walk.h"
+#include "core/methods/shared/case_sweep.h"
 
 static const struct method_metric metrics[] = {
     {"loss", "", "squared error a feature on training batches, mean of twenty updates"},
@@ -20,8 +20,7 @@ static const struct method_metric metrics[] = {
 };
 
 static const struct method_query queries[] = {
-    {"predict", "what comes back of a sample: its features, and those that appear although they were not there",
-     false},
+    {"predict", "what comes back of a sample: its features, and those that appear although they were not there", false},
 };
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -29,13 +28,11 @@ static const struct method_query queries[] = {
 const struct method superposition_method = {
     .kind = "superposition",
     .title = "Superposition: the Persian Rug",
-    .summary =
-        "How many sparse features fit into few dimensions, and what the best use of them looks like. Trained "
-        "autoencoders, artificial weights made of a Hadamard matrix, and the closed form that both approach as "
-        "features become many, side by side with the bounds.",
-    .paper =
-        "A. Cowsik, K. Dolev, A. Infanger. The Persian Rug: solving toy models of superposition using large-scale "
-        "symmetries. arXiv:2410.12101.",
+    .summary = "How many sparse features fit into few dimensions, and what the best use of them looks like. Trained "
+               "autoencoders, artificial weights made of a Hadamard matrix, and the closed form that both approach as "
+               "features become many, side by side with the bounds.",
+    .paper = "A. Cowsik, K. Dolev, A. Infanger. The Persian Rug: solving toy models of superposition using large-scale "
+             "symmetries. arXiv:2410.12101.",
     .config = CONFIG_TABLE(superposition_fields, struct superposition_config),
     .presets = superposition_presets,
     .preset_count = SUPERPOSITION_PRESETS,
@@ -46,14 +43,14 @@ const struct method superposition_method = {
     .check = superposition_check,
     .estimate = superposition_estimate,
     .create = superposition_create,
-    .step = walk_step,
-    .progress = walk_progress,
-    .save = walk_save,
-    .load = walk_load,
-    .warm_start = walk_warm_start,
-    .begin_evaluation = walk_begin_evaluation,
+    .step = case_sweep_step,
+    .progress = case_sweep_progress,
+    .save = case_sweep_save,
+    .load = case_sweep_load,
+    .warm_start = case_sweep_warm_start,
+    .begin_evaluation = case_sweep_begin_evaluation,
     .result = superposition_result,
-    .destroy = walk_destroy,
+    .destroy = case_sweep_destroy,
     .open = superposition_open,
     .close = superposition_close,
     .model_bytes = superposition_model_bytes,

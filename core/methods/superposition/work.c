@@ -18,7 +18,7 @@ void work_close(struct method_run *run)
     run->adam = NULL;
     run->model = NULL;
     run->scratch = NULL;
-    run->walk.opened = run->opened_draw = -1;
+    run->sweep.opened = run->opened_draw = -1;
 }
 
 static enum status open_trained(struct method_run *run, const struct superposition_case *c, struct error *err)
@@ -34,11 +34,11 @@ static enum status open_trained(struct method_run *run, const struct superpositi
     enum status status = autoencoder_create(&shape, true, &run->model, err);
     if (!status) {
         params_init(run->model->params, (uint64_t)config->seed);
-        gradients_init(&run->gradients, run->model->params, run->walk.env.comm, &run->exec);
+        gradients_init(&run->gradients, run->model->params, run->sweep.env.comm, &run->exec);
         status = adam_create(run->model->params, &adam, &run->adam, err);
     }
     if (!status)
-        status = batch_create(run->model, run->walk.env.pool, run->walk.env.kernels, (int)config->batch, importance,
+        status = batch_create(run->model, run->sweep.env.pool, run->sweep.env.kernels, (int)config->batch, importance,
                               config->products == PRODUCTS_DENSE, &run->batch, err);
     free(importance);
     return status;
@@ -47,7 +47,7 @@ static enum status open_trained(struct method_run *run, const struct superpositi
 static enum status open_rug(struct method_run *run, const struct superposition_case *c, int draw, struct error *err)
 {
     enum status status = STATUS_OK;
-    size_t n = (size_t)c->n_s, threads = (size_t)pool_threads(run->walk.env.pool);
+    size_t n = (size_t)c->n_s, threads = (size_t)thread_pool_threads(run->sweep.env.pool);
     run->scale = 1;
     run->offset = 0;
     if (c->model == MODEL_LINEAR) {
@@ -58,7 +58,7 @@ static enum status open_rug(struct method_run *run, const struct superposition_c
         run->scale = best.scale;
         run->offset = status ? 0 : rug_offset(&run->rug, c->p, best.offset);
     }
-    size_t reals = 2 * n * (n > HADAMARD_ROW ? 1 : threads) + hadamard_scratch(run->walk.env.pool, c->n_s);
+    size_t reals = 2 * n * (n > HADAMARD_ROW ? 1 : threads) + hadamard_scratch(run->sweep.env.pool, c->n_s);
     run->scratch = aligned_alloc(64, (reals * sizeof(float) + 63) / 64 * 64);
     if (!status && !run->scratch)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a rug of %d features", c->n_s);
@@ -70,7 +70,7 @@ enum status work_open(struct method_run *run, int at, int draw, struct error *er
     const struct superposition_case *c = &run->cases[at];
     work_close(run);
     enum status status = c->model == MODEL_TRAINED ? open_trained(run, c, err) : open_rug(run, c, draw, err);
-    run->walk.opened = at;
+    run->sweep.opened = at;
     run->opened_draw = draw;
     return status;
 }
@@ -106,11 +106,12 @@ bool work_trained(const struct method_run *run)
     return !(log10(before) - log10(last) > c->tolerance);
 }
 
-/* The loss of the whole batch, of which each rank takes a share; one that is too small is taken whole by all of them. */
+/* The loss of the whole batch, of which each rank takes a share; one that is too small is taken whole by all of them.
+ */
 static enum status run_batch(struct method_run *run, const struct batch_samples *all, bool gradients, double *loss,
                              struct error *err)
 {
-    struct comm *comm = comm_others(run->walk.env.comm);
+    struct comm *comm = comm_others(run->sweep.env.comm);
     if (!comm || all->count < comm_size(comm)) {
         *loss = batch_run(run->batch, all, gradients);
         return STATUS_OK;
@@ -135,7 +136,7 @@ static enum status run_batch(struct method_run *run, const struct batch_samples 
 enum status work_update(struct method_run *run, struct error *err)
 {
     const struct superposition_config *c = &run->config;
-    const struct superposition_case *now = &run->cases[run->walk.at];
+    const struct superposition_case *now = &run->cases[run->sweep.at];
     int64_t left = c->total_samples - run->samples, block = c->block > 0 ? c->block - run->samples % c->block : left;
     int64_t count = left < block ? left : block;
     count = count < c->batch ? count : c->batch;
@@ -149,20 +150,20 @@ enum status work_update(struct method_run *run, struct error *err)
         return status;
     if (!isfinite(loss))
         return error_set(err, STATUS_NUMERIC, NULL, "loss is not finite at update %lld of case %lld",
-                         (long long)run->updates, (long long)run->walk.at);
+                         (long long)run->updates, (long long)run->sweep.at);
     status = adam_step(run->adam, &run->exec, c->learning_rate / sqrt(now->n_s), NULL, err);
     if (status)
         return status;
     run->losses[run->updates % (2 * c->window)] = loss;
     run->updates++;
-    run->walk.work++;
+    run->sweep.work++;
     run->samples += count;
-    run->walk.seen += count;
-    run->walk.loss_sum += loss;
+    run->sweep.seen += count;
+    run->sweep.loss_sum += loss;
     if (run->updates % METRIC_UPDATES == 0) {
-        walk_metric(run, "loss", run->walk.loss_sum / METRIC_UPDATES);
-        walk_metric(run, "active", batch_active(run->batch));
-        run->walk.loss_sum = 0;
+        case_sweep_metric(run, "loss", run->sweep.loss_sum / METRIC_UPDATES);
+        case_sweep_metric(run, "active", batch_active(run->batch));
+        run->sweep.loss_sum = 0;
     }
     return STATUS_OK;
 }
@@ -177,7 +178,7 @@ struct rug_piece {
 
 static double rug_loss(const struct method_run *run, const float *x, const float *y)
 {
-    const struct superposition_case *c = &run->cases[run->walk.at];
+    const struct superposition_case *c = &run->cases[run->sweep.at];
     bool linear = c->model == MODEL_LINEAR;
     double sum = 0;
     for (int i = 0; i < c->n_s; i++) {
@@ -192,31 +193,31 @@ static void rug_task(void *context, int chunk, int worker)
 {
     struct rug_piece *p = context;
     struct method_run *run = p->run;
-    const struct superposition_case *c = &run->cases[run->walk.at];
+    const struct superposition_case *c = &run->cases[run->sweep.at];
     size_t n = (size_t)c->n_s;
     float *x = run->scratch + (size_t)worker * 2 * n, *y = x + n;
-    sample_draw((uint64_t)run->walk.evaluation_seed, STREAM_TEST, p->first + chunk, c->p, c->n_s, x);
+    sample_draw((uint64_t)run->sweep.evaluation_seed, STREAM_TEST, p->first + chunk, c->p, c->n_s, x);
     memcpy(y, x, n * sizeof *x);
-    run->walk.env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
-    run->walk.env.kernels->multiply(n, run->rug.mask, y);
-    run->walk.env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
+    run->sweep.env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
+    run->sweep.env.kernels->multiply(n, run->rug.mask, y);
+    run->sweep.env.kernels->hadamard_rows(1, c->n_s, y, c->n_s);
     p->losses[chunk] = rug_loss(run, x, y);
 }
 
 static void rug_losses(struct method_run *run, int64_t first, int count, double *losses)
 {
-    const struct superposition_case *c = &run->cases[run->walk.at];
+    const struct superposition_case *c = &run->cases[run->sweep.at];
     struct rug_piece piece = {run, first, losses};
     size_t n = (size_t)c->n_s;
     if (c->n_s <= HADAMARD_ROW) {
-        pool_run(run->walk.env.pool, rug_task, &piece, count);
+        thread_pool_run(run->sweep.env.pool, rug_task, &piece, count);
         return;
     }
     float *x = run->scratch, *y = x + n;
     for (int i = 0; i < count; i++) {
-        sample_draw((uint64_t)run->walk.evaluation_seed, STREAM_TEST, first + i, c->p, c->n_s, x);
+        sample_draw((uint64_t)run->sweep.evaluation_seed, STREAM_TEST, first + i, c->p, c->n_s, x);
         memcpy(y, x, n * sizeof *x);
-        rug_apply(&run->rug, run->walk.env.pool, run->walk.env.kernels, y, y + n);
+        rug_apply(&run->rug, run->sweep.env.pool, run->sweep.env.kernels, y, y + n);
         losses[i] = rug_loss(run, x, y);
     }
 }
@@ -224,15 +225,15 @@ static void rug_losses(struct method_run *run, int64_t first, int count, double 
 /* The losses of samples from run->position on; ranks take a share each. */
 static enum status sample_losses(struct method_run *run, int count, double *losses, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->walk.at];
-    struct comm *comm = count < comm_size(run->walk.env.comm) ? NULL : run->walk.env.comm;
+    const struct superposition_case *c = &run->cases[run->sweep.at];
+    struct comm *comm = count < comm_size(run->sweep.env.comm) ? NULL : run->sweep.env.comm;
     struct comm_share own = comm_share(comm, count);
     double loss;
     if (c->model != MODEL_TRAINED) {
         rug_losses(run, run->position + own.first, (int)own.count, losses + own.first);
         return comm_complete(comm, losses, count, sizeof *losses, err);
     }
-    struct batch_samples samples = {(uint64_t)run->walk.evaluation_seed, STREAM_TEST, run->position, count, c->p, 0};
+    struct batch_samples samples = {(uint64_t)run->sweep.evaluation_seed, STREAM_TEST, run->position, count, c->p, 0};
     run->model->shape.activation = c->activation;
     enum status status = run_batch(run, &samples, false, &loss, err);
     memcpy(losses + own.first, batch_losses(run->batch), (size_t)own.count * sizeof *losses);
@@ -241,11 +242,11 @@ static enum status sample_losses(struct method_run *run, int count, double *loss
 
 enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
 {
-    const struct superposition_case *c = &run->cases[run->walk.at];
-    int64_t left = run->walk.evaluation_samples - run->position;
+    const struct superposition_case *c = &run->cases[run->sweep.at];
+    int64_t left = run->sweep.evaluation_samples - run->position;
     int room = c->model == MODEL_TRAINED ? (int)run->config.batch
                : c->n_s <= HADAMARD_ROW  ? EVALUATION_PIECE
-                                         : comm_size(run->walk.env.comm);
+                                         : comm_size(run->sweep.env.comm);
     int count = left < room ? (int)left : room;
     double *losses = malloc((size_t)count * sizeof *losses);
     if (!losses)
@@ -261,9 +262,9 @@ enum status work_evaluate(struct method_run *run, bool *done, struct error *err)
     }
     free(losses);
     run->position += count;
-    run->walk.seen += count;
-    run->walk.work++;
-    *done = run->position >= run->walk.evaluation_samples;
+    run->sweep.seen += count;
+    run->sweep.work++;
+    *done = run->position >= run->sweep.evaluation_samples;
     return isfinite(run->sum) ? STATUS_OK
                               : error_set(err, STATUS_NUMERIC, NULL, "loss is not finite in the evaluation");
 }

@@ -1,0 +1,155 @@
+/* `motifctl channels`: what the channels of a motif map stand for. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/client/ctl.h"
+
+enum { BAR = 40 };
+
+static const struct option_spec options[] = {
+    {"set", "NAME", "where the inputs come from: examples, test, validation or training (examples)"},
+    {"samples", "N", "inputs to look through (100)"},
+    {"first", "N", "number of the first of them (0)"},
+    {"top", "N", "inputs to list or draw, the most exciting first (16; of all channels 8 each)"},
+    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
+    {"png", "FILE", "write a picture with crops of these inputs"},
+    {NULL, NULL, NULL},
+};
+
+static void add_scalar(struct table *table, const cJSON *object, const char *name)
+{
+    char text[64];
+    view_scalar(json_member(object, name), text, sizeof(text));
+    table_add(table, text);
+}
+
+/* "93 %": how many of a channel's motifs lie on the symbol that most do. */
+static void add_share(struct table *table, const cJSON *use)
+{
+    const cJSON *row = NULL;
+    char text[16];
+    double most = 0, motifs = json_number(use, "motifs");
+    cJSON_ArrayForEach (row, json_member(use, "symbols"))
+        most = json_string(row, "symbol") ? fmax(most, json_number(row, "count")) : most;
+    snprintf(text, sizeof(text), "%.0f %%", 100 * most / motifs);
+    table_add(table, most > 0 ? text : NULL);
+}
+
+static void view_all(struct ctl *ctl, const cJSON *document)
+{
+    static const char *const columns[] = {"channel", "motifs", "inputs", "active", "mean", "max", "symbol"};
+    const cJSON *use = NULL;
+    struct table table;
+    table_init(&table, ">CHANNEL|>MOTIFS|>INPUTS|>ACTIVE|>MEAN|>MAX|SYMBOL|>SHARE");
+    cJSON_ArrayForEach (use, json_member(document, "channels")) {
+        for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+            add_scalar(&table, use, columns[i]);
+        add_share(&table, use);
+    }
+    term_table(&ctl->out, &table);
+}
+
+static void view_histogram(struct ctl *ctl, const cJSON *histogram)
+{
+    const cJSON *edge = cJSON_GetArrayItem(json_member(histogram, "edges"), 0), *count = NULL;
+    double most = 0;
+    cJSON_ArrayForEach (count, json_member(histogram, "counts"))
+        most = fmax(most, count->valuedouble);
+    cJSON_ArrayForEach (count, json_member(histogram, "counts")) {
+        if (!edge || !edge->next)
+            return;
+        int length = most > 0 ? (int)lround(count->valuedouble / most * BAR) : 0;
+        if (count->valuedouble > 0)
+            fprintf(ctl->out.stream, "  %8.4g .. %-8.4g %7.0f %.*s\n", edge->valuedouble, edge->next->valuedouble,
+                    count->valuedouble, length, "########################################");
+        edge = edge->next;
+    }
+}
+
+static void add_pair(struct table *table, const cJSON *list, int first, int second)
+{
+    const cJSON *a = cJSON_GetArrayItem(list, first), *b = cJSON_GetArrayItem(list, second);
+    char text[48];
+    snprintf(text, sizeof(text), "%.0f, %.0f", a ? a->valuedouble : NAN, b ? b->valuedouble : NAN);
+    table_add(table, text);
+}
+
+static void view_one(struct ctl *ctl, const cJSON *document)
+{
+    const cJSON *top = NULL, *row = NULL;
+    struct table table;
+    fprintf(ctl->out.stream, "channel %.0f: active at %.0f places of %.0f inputs of %.0f\n",
+            json_number(document, "channel"), json_number(document, "active"), json_number(document, "inputs"),
+            json_number(document, "samples"));
+    cJSON_ArrayForEach (row, json_member(document, "symbols")) {
+        const char *symbol = json_string(row, "symbol");
+        fprintf(ctl->out.stream, "  %6.0f motifs on %s\n", json_number(row, "count"), symbol ? symbol : "nothing");
+    }
+    view_histogram(ctl, json_member(document, "histogram"));
+    table_init(&table, ">SAMPLE|>POSITION|>VALUE|SYMBOL|>ROWS|>COLUMNS");
+    cJSON_ArrayForEach (top, json_member(document, "top")) {
+        add_scalar(&table, top, "sample");
+        add_pair(&table, json_member(top, "position"), 0, 1);
+        add_scalar(&table, top, "value");
+        add_scalar(&table, top, "symbol");
+        add_pair(&table, json_member(top, "window"), 0, 1);
+        add_pair(&table, json_member(top, "window"), 2, 3);
+    }
+    term_table(&ctl->out, &table);
+}
+
+static void add_query(struct buf *path, const struct args *args)
+{
+    static const char *const passed[] = {"set", "samples", "first", "top", "checkpoint"};
+    char mark = '?';
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+        const char *value = args_value(args, passed[i]);
+        if (!value)
+            continue;
+        buf_format(path, "%c%s=", mark, passed[i]);
+        http_escape(path, value);
+        mark = '&';
+    }
+}
+
+static int run(struct ctl *ctl, const struct args *args)
+{
+    char id[CTL_ID];
+    struct buf path;
+    const char *channel = args->positional_count > 1 ? args->positional[1] : NULL, *png = args_value(args, "png");
+    int code = ctl_job_id(ctl, args->positional[0], true, id);
+    if (code != CTL_SUCCESS)
+        return code;
+    buf_init(&path, 4096);
+    buf_format(&path, "/v1/jobs/%s/channels%s", id, channel ? "/" : "");
+    if (channel)
+        http_escape(&path, channel);
+    add_query(&path, args);
+    if (path.failed)
+        code = ctl_usage(ctl, "the options are too long");
+    if (code == CTL_SUCCESS)
+        code = ctl_show(ctl, &(struct http_request){.method = "GET", .path = path.data}, channel ? view_one : view_all);
+    if (code == CTL_SUCCESS && png)
+        code = ctl_save(ctl, &(struct http_request){.method = "GET", .path = path.data, .accept = "image/png"}, png);
+    buf_close(&path);
+    return code;
+}
+
+const struct command command_channels = {
+    .name = "channels",
+    .arguments = "JOB [CHANNEL]",
+    .summary = "show what a model's channels stand for",
+    .text = "Looks through inputs of the job's own domain. Of all channels: how often each is active, and on which "
+            "true symbol its motifs\n"
+            "lie where that is known. Of one: the histogram of its activations and the inputs that excite it most; "
+            "--png draws them, cut to\n"
+            "what the motif sees.",
+    .example = "  motifctl channels latest --png channels.png\n"
+               "  motifctl channels latest 3 --png three.png           what is motif 3?\n"
+               "  motifctl channels 01JD8 3 --set test --samples 500",
+    .options = options,
+    .least = 1,
+    .most = 2,
+    .run = run,
+};

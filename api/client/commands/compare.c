@@ -1,0 +1,61 @@
+/* `motifctl compare`: which motifs of two jobs are the same. */
+#include <string.h>
+
+#include "api/client/ctl.h"
+
+static const struct option_spec options[] = {
+    {"samples", "N", "inputs of the first job's domain that both models see (100)"},
+    {NULL, NULL, NULL},
+};
+
+static void view(struct ctl *ctl, const cJSON *document)
+{
+    static const char *const columns[] = {"channel", "other", "motifs", "other_motifs", "together"};
+    const cJSON *row = NULL;
+    struct table table;
+    char text[64];
+    table_init(&table, ">CHANNEL|>OTHER|>MOTIFS|>OTHER'S|>TOGETHER|>AGREEMENT");
+    cJSON_ArrayForEach (row, json_member(document, "channels")) {
+        for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+            view_scalar(json_member(row, columns[i]), text, sizeof(text));
+            table_add(&table, text);
+        }
+        snprintf(text, sizeof(text), "%.1f %%", 100 * json_number(row, "agreement"));
+        table_add(&table, text);
+    }
+    term_table(&ctl->out, &table);
+    fprintf(ctl->out.stream, "\nagreement %.1f %%, at least %.1f %%, on %.0f inputs\n",
+            100 * json_number(document, "agreement"), 100 * json_number(document, "least_agreement"),
+            json_number(document, "samples"));
+}
+
+static int run(struct ctl *ctl, const struct args *args)
+{
+    struct error err = {0};
+    char id[CTL_ID], with[CTL_ID], path[128], body[160];
+    long long samples;
+    if (args_integer(args, "samples", 1, 1000, 100, &samples, &err) != STATUS_OK)
+        return ctl_usage(ctl, "%s", err.message);
+    int code = ctl_job_id(ctl, args->positional[0], true, id);
+    if (code == CTL_SUCCESS)
+        code = ctl_job_id(ctl, args->positional[1], true, with);
+    if (code != CTL_SUCCESS)
+        return code;
+    snprintf(path, sizeof(path), "/v1/jobs/%s/compare", id);
+    snprintf(body, sizeof(body), "{\"with\":\"%s\",\"samples\":%lld}", with, samples);
+    return ctl_show(ctl, &(struct http_request){.method = "POST", .path = path, .body = body}, view);
+}
+
+const struct command command_compare = {
+    .name = "compare",
+    .arguments = "JOB JOB",
+    .summary = "show which motifs of two jobs are the same",
+    .text = "Both models look at the same inputs. Each channel of the first stands beside that of the second whose "
+            "motifs lie near its own;\n"
+            "the agreement is twice the motifs found together over those found by either.",
+    .example = "  motifctl compare 01JD8 01JD9",
+    .options = options,
+    .least = 2,
+    .most = 2,
+    .run = run,
+};

@@ -1,0 +1,221 @@
+/* `motifctl datasets`: upload, list, show, preview, delete. An upload is announced by its SHA-256, so that one that
+ * broke off goes on where it stopped when the same command is given again. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "api/client/ctl.h"
+#include "core/base/hash.h"
+
+static const struct option_spec options[] = {
+    {"format", "NAME", "put: npz, npy, csv, tar or fasta, where the file's name does not say it"},
+    {"label", "COLUMN", "put, csv: the column that is the label"},
+    {"group", "COLUMN", "put, csv: the column that splits are made by"},
+    {"channels-first", NULL, "put, npz and npy: [n][channels][rows][cols]"},
+    {"output", "FILE", "preview: where to save the picture (NAME.png)"},
+    {NULL, NULL, NULL},
+};
+
+static const char *format_of(const char *file)
+{
+    static const char *const endings[][2] = {{".npz", "npz"}, {".npy", "npy"},  {".csv", "csv"},    {".tsv", "csv"},
+                                             {".tar", "tar"}, {".fa", "fasta"}, {".fasta", "fasta"}};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        size_t length = strlen(file), tail = strlen(endings[i][0]);
+        if (length > tail && strcmp(file + length - tail, endings[i][0]) == 0)
+            return endings[i][1];
+    }
+    return NULL;
+}
+
+static int hash_file(struct ctl *ctl, FILE *file, const char *name, char text[HASH_TEXT], int64_t *bytes)
+{
+    unsigned char block[1 << 15], digest[HASH_BYTES];
+    struct hash hash;
+    size_t got;
+    *bytes = 0;
+    hash_init(&hash);
+    while ((got = fread(block, 1, sizeof block, file)) > 0) {
+        hash_add(&hash, block, got);
+        *bytes += (int64_t)got;
+    }
+    hash_finish(&hash, digest);
+    hash_hex(digest, text);
+    return ferror(file) ? ctl_usage(ctl, "%s cannot be read", name) : CTL_SUCCESS;
+}
+
+/* How much of it the server has; 0 where it has nothing. */
+static int64_t already_there(struct ctl *ctl, const char *hash)
+{
+    char path[128];
+    struct http_answer answer;
+    struct error err = {0};
+    cJSON *json = NULL;
+    snprintf(path, sizeof path, "/v1/uploads/%s", hash);
+    struct http_request request = {.method = "GET", .path = path};
+    double bytes = 0;
+    if (http_call(ctl->http, &request, &answer, &err) == STATUS_OK && answer.status == 200 &&
+        (json = cJSON_ParseWithLength(answer.body.data, answer.body.size)) != NULL)
+        bytes = json_number(json, "received");
+    cJSON_Delete(json);
+    http_answer_close(&answer);
+    return bytes >= 0 && bytes < 1e15 ? (int64_t)bytes : 0;
+}
+
+static void add_option(struct buf *path, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    buf_format(path, "&%s=", name);
+    http_escape(path, value);
+}
+
+static const char *text_of(const cJSON *set, const char *name)
+{
+    const char *text = json_string(set, name);
+    return text ? text : "-";
+}
+
+static void print_dataset(struct ctl *ctl, const cJSON *set)
+{
+    const cJSON *shape = json_member(set, "shape");
+    fprintf(ctl->out.stream, "%s  %s, %.0f samples of %.0f x %.0f x %.0f, target %s, %d names\n", text_of(set, "name"),
+            text_of(set, "kind"), json_number(set, "samples"), json_number(shape, "channels"),
+            json_number(shape, "rows"), json_number(shape, "cols"), text_of(set, "target"),
+            cJSON_GetArraySize(json_member(set, "vocabulary")));
+    fprintf(ctl->out.stream, "sha256 %s\n", text_of(set, "sha256"));
+}
+
+static int send(struct ctl *ctl, const struct args *args, const char *name, FILE *file, const char *format)
+{
+    char hash[HASH_TEXT];
+    struct buf path;
+    int64_t bytes, from;
+    int code = hash_file(ctl, file, args->positional[2], hash, &bytes);
+    if (code != CTL_SUCCESS)
+        return code;
+    from = already_there(ctl, hash);
+    from = from > bytes ? 0 : from;
+    if (from > 0 && !ctl->json)
+        fprintf(ctl->err.stream, "%lld of %lld bytes are there already\n", (long long)from, (long long)bytes);
+    buf_init(&path, 4096);
+    buf_text(&path, "/v1/datasets/");
+    http_escape(&path, name);
+    buf_format(&path, "?format=%s&sha256=%s&offset=%lld", format, hash, (long long)from);
+    add_option(&path, "label", args_value(args, "label"));
+    add_option(&path, "group", args_value(args, "group"));
+    add_option(&path, "layout", args_has(args, "channels-first") ? "channels-first" : NULL);
+    struct http_request request = {.method = "PUT",
+                                   .path = path.data,
+                                   .from = file,
+                                   .from_bytes = bytes - from,
+                                   .type = "application/octet-stream"};
+    if (path.failed)
+        code = ctl_usage(ctl, "the name is too long, or there is no memory for it");
+    else if (fseeko(file, from, SEEK_SET) != 0)
+        code = ctl_usage(ctl, "%s cannot be read", args->positional[2]);
+    else
+        code = ctl_show(ctl, &request, print_dataset);
+    buf_close(&path);
+    return code;
+}
+
+static int put(struct ctl *ctl, const struct args *args)
+{
+    const char *name = args->positional[1], *path = args->positional[2];
+    const char *format = args_value(args, "format") ? args_value(args, "format") : format_of(path);
+    if (!format)
+        return ctl_usage(ctl, "what %s is must be said by --format", path);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return ctl_usage(ctl, "%s cannot be read", path);
+    int code = send(ctl, args, name, file, format);
+    fclose(file);
+    return code;
+}
+
+static void view_list(struct ctl *ctl, const cJSON *document)
+{
+    const cJSON *set;
+    struct table table;
+    char text[96];
+    table_init(&table, "NAME|KIND|TARGET|>SAMPLES|>SHAPE|>NAMES|>SIZE");
+    cJSON_ArrayForEach (set, json_member(document, "datasets")) {
+        const cJSON *shape = json_member(set, "shape");
+        table_add(&table, json_string(set, "name"));
+        table_add(&table, json_string(set, "kind"));
+        table_add(&table, json_string(set, "target"));
+        snprintf(text, sizeof text, "%.0f", json_number(set, "samples"));
+        table_add(&table, text);
+        snprintf(text, sizeof text, "%.0fx%.0fx%.0f", json_number(shape, "channels"), json_number(shape, "rows"),
+                 json_number(shape, "cols"));
+        table_add(&table, text);
+        snprintf(text, sizeof text, "%d", cJSON_GetArraySize(json_member(set, "vocabulary")));
+        table_add(&table, text);
+        term_bytes(text, sizeof text, json_number(set, "bytes"));
+        table_add(&table, text);
+    }
+    term_table(&ctl->out, &table);
+}
+
+/* Shows, saves the picture of, or deletes one. */
+static int act(struct ctl *ctl, const struct args *args, const char *verb)
+{
+    struct buf path, file;
+    const char *name = args->positional[1], *output = args_value(args, "output");
+    struct http_request request = {.method = "GET"};
+    int code;
+    buf_init(&path, 4096);
+    buf_init(&file, 256);
+    buf_text(&path, "/v1/datasets/");
+    http_escape(&path, name);
+    if (strcmp(verb, "preview") == 0)
+        buf_text(&path, "/preview");
+    buf_format(&file, "%s.png", name);
+    request.path = path.data;
+    if (path.failed || file.failed) {
+        code = ctl_usage(ctl, "the name is too long, or there is no memory for it");
+    } else if (strcmp(verb, "show") == 0) {
+        code = ctl_show(ctl, &request, print_dataset);
+    } else if (strcmp(verb, "preview") == 0) {
+        request.accept = "image/png";
+        code = ctl_save(ctl, &request, output ? output : file.data);
+    } else {
+        struct http_answer answer;
+        request.method = "DELETE";
+        code = ctl_call(ctl, &request, &answer, NULL);
+        http_answer_close(&answer);
+    }
+    buf_close(&path);
+    buf_close(&file);
+    return code;
+}
+
+static int run(struct ctl *ctl, const struct args *args)
+{
+    const char *verb = args->positional_count > 0 ? args->positional[0] : "list";
+    bool one = strcmp(verb, "show") == 0 || strcmp(verb, "preview") == 0 || strcmp(verb, "delete") == 0;
+    if (strcmp(verb, "list") == 0 && args->positional_count <= 1)
+        return ctl_show(ctl, &(struct http_request){.method = "GET", .path = "/v1/datasets"}, view_list);
+    if (strcmp(verb, "put") == 0 && args->positional_count == 3)
+        return put(ctl, args);
+    if (one && args->positional_count == 2)
+        return act(ctl, args, verb);
+    return ctl_usage(ctl, "datasets [list] | put NAME FILE | show NAME | preview NAME | delete NAME");
+}
+
+const struct command command_datasets = {
+    .name = "datasets",
+    .arguments = "[list | put NAME FILE | show NAME | preview NAME | delete NAME]",
+    .summary = "data sets of your own: upload, list, show, delete",
+    .text = "A data set is an .npz or .npy (NumPy), .csv or .tsv, .tar (PNG or WAV, labels.csv) or .fa file. It is "
+            "checked while it\n"
+            "arrives and never changes. An upload that broke off goes on where it stopped: give the command again.",
+    .example = "  motifctl datasets put digits digits.npz\n"
+               "  motifctl datasets preview digits\n"
+               "  motifctl submit --preset dataset --set dataset_name=digits",
+    .options = options,
+    .least = 0,
+    .most = 3,
+    .run = run,
+};

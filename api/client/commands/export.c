@@ -1,0 +1,321 @@
+/* `motifctl checkpoints` and `motifctl export`.
+ *
+ * An export writes FILE.part and renames it when it is whole. What is there of FILE.part from an earlier try is asked
+ * for no more: the request names the first missing byte, and If-Range makes the server start over when the checkpoint
+ * is not the one that the part belongs to (its ETag lies beside it in FILE.part.etag). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/client/ctl.h"
+
+/* --- checkpoints --- */
+
+static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
+
+static int checkpoints_run(struct ctl *ctl, const struct args *args)
+{
+    char id[CTL_ID], path[128], text[64];
+    cJSON *document = NULL;
+    const cJSON *row = NULL;
+    int code = ctl_job_id(ctl, args->positional[0], true, id);
+    if (code != CTL_SUCCESS)
+        return code;
+    snprintf(path, sizeof(path), "/v1/jobs/%s/checkpoints", id);
+    code = ctl_get(ctl, path, &document);
+    if (code != CTL_SUCCESS)
+        return code;
+    if (ctl->json) {
+        ctl_print_json(ctl, document);
+    } else {
+        struct table table;
+        table_init(&table, ">SEQ|>STEP|>DENSITY|>ACCURACY|>SIZE|PINNED|CREATED");
+        cJSON_ArrayForEach (row, json_member(document, "checkpoints")) {
+            view_scalar(json_member(row, "seq"), text, sizeof(text));
+            table_add(&table, text);
+            view_scalar(json_member(row, "step"), text, sizeof(text));
+            table_add(&table, text);
+            term_number(text, sizeof(text), json_number(row, "density"));
+            table_add(&table, text);
+            term_percent(text, sizeof(text), json_number(row, "accuracy"));
+            table_add(&table, text);
+            term_bytes(text, sizeof(text), json_number(row, "bytes"));
+            table_add(&table, text);
+            view_scalar(json_member(row, "pinned"), text, sizeof(text));
+            table_add(&table, text);
+            view_age(json_string(row, "created_at"), text, sizeof(text));
+            table_add(&table, text);
+        }
+        term_table(&ctl->out, &table);
+    }
+    cJSON_Delete(document);
+    return CTL_SUCCESS;
+}
+
+const struct command command_checkpoints = {
+    .name = "checkpoints",
+    .arguments = "JOB",
+    .summary = "list the checkpoints that a job keeps",
+    .text = "Kept are the latest, the most accurate, the last of each density, and pinned ones.",
+    .example = "  motifctl checkpoints latest",
+    .options = no_options,
+    .least = 1,
+    .most = 1,
+    .run = checkpoints_run,
+};
+
+/* --- export --- */
+
+static const struct option_spec options[] = {
+    {"checkpoint", "SEQ", "a sequence number, or latest (latest); of a bundle also all"},
+    {"onnx", NULL, "what the model computes of an input, as an ONNX model"},
+    {"bundle", NULL, "everything of the job that another daemon needs, and motifctl verify"},
+    {NULL, NULL, NULL},
+};
+
+struct export
+{
+    struct ctl *ctl;
+    char path[160];                   /* of the checkpoint on the server */
+    char part[4096], part_etag[4096]; /* file names */
+    int64_t have;                     /* bytes of the part when this try began */
+    bool drawn;
+};
+
+static bool moving(void *context, int64_t received, int64_t expected)
+{
+    struct export *export = context;
+    struct term *term = &export->ctl->err;
+    struct buf out;
+    char done[32], all[32];
+    if (!term->live || export->ctl->json || expected <= 0)
+        return true;
+    buf_init(&out, 4096);
+    term_bytes(done, sizeof(done), (double)(export->have + received));
+    term_bytes(all, sizeof(all), (double)(export->have + expected));
+    buf_text(&out, "\r▕");
+    term_bar(&out, (double)(export->have + received) / (double)(export->have + expected), 30);
+    buf_format(&out, "▏ %s of %s\033[K", done, all);
+    term_flush(term, &out);
+    buf_close(&out);
+    export->drawn = true;
+    return true;
+}
+
+static void read_line(const char *path, char *out, size_t bytes)
+{
+    FILE *file = fopen(path, "r");
+    out[0] = 0;
+    if (!file)
+        return;
+    if (!fgets(out, (int)bytes, file))
+        out[0] = 0;
+    out[strcspn(out, "\r\n")] = 0;
+    fclose(file);
+}
+
+static void write_line(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "w");
+    if (file) {
+        fprintf(file, "%s\n", text);
+        fclose(file);
+    }
+}
+
+/* Whose bytes the part will hold is on disk before they are, so that a part that a killed run leaves can be used. */
+static void begins(void *context, const struct http_answer *answer)
+{
+    const struct export *export = context;
+    if (export->have == 0 && answer->etag[0])
+        write_line(export->part_etag, answer->etag);
+    else if (export->have == 0)
+        unlink(export->part_etag);
+}
+
+/* Whether the part and this answer belong together; else what came went to the wrong place, and all is asked for
+ * again. */
+static bool goes_on(const struct export *export, const struct http_answer *answer)
+{
+    char wanted[64] = "";
+    int bytes = 0;
+    if (answer->status == 200)
+        return export->have == 0; /* else another checkpoint than the part's */
+    if (answer->status == 206)
+        bytes = snprintf(wanted, sizeof(wanted), "bytes %lld-", (long long)export->have);
+    else if (answer->status == 416 && export->have > 0) /* is it complete? */
+        bytes = snprintf(wanted, sizeof(wanted), "bytes */%lld", (long long)export->have) + 1;
+    return strncmp(answer->content_range, wanted, (size_t)bytes) == 0;
+}
+
+/* One try. Returns CTL_SUCCESS when the part is whole, CTL_UNREACHABLE when it broke off and may be tried again. */
+static int fetch(struct export *export, struct error *err)
+{
+    struct stat info;
+    char etag[128], range[64], condition[160];
+    struct http_answer answer;
+    struct http_request request = {
+        .method = "GET", .path = export->path, .accept = "*/*", .begins = begins, .moving = moving, .context = export};
+    read_line(export->part_etag, etag, sizeof(etag));
+    export->have = etag[0] && stat(export->part, &info) == 0 ? (int64_t)info.st_size : 0;
+    request.file = fopen(export->part, export->have > 0 ? "r+b" : "wb");
+    if (!request.file)
+        return ctl_fault(export->ctl, CTL_FAILED,
+                         (error_set(err, STATUS_IO, NULL, "%.200s: cannot be written", export->part), err));
+    if (export->have > 0) {
+        snprintf(range, sizeof(range), "Range: bytes=%lld-", (long long)export->have);
+        snprintf(condition, sizeof(condition), "If-Range: %s", etag);
+        request.headers[0] = range;
+        request.headers[1] = condition;
+        fseeko(request.file, (off_t) export->have, SEEK_SET);
+    }
+    enum status status = http_call(export->ctl->http, &request, &answer, err);
+    bool closed = fclose(request.file) == 0;
+    int code = CTL_SUCCESS;
+    if (status == STATUS_IO || !closed) { /* another try would end there as well */
+        code = ctl_fault(export->ctl, CTL_FAILED,
+                         (error_clear(err),
+                          error_set(err, STATUS_IO, NULL, "%.200s: cannot be written; is the disk full?", export->part),
+                          err));
+    } else if (!goes_on(export, &answer)) {
+        unlink(export->part);
+        unlink(export->part_etag);
+        code = CTL_UNREACHABLE;
+    } else if (answer.status == 416 && export->have > 0) {
+        code = CTL_SUCCESS; /* all of it is there */
+    } else if (answer.status == 200 || answer.status == 206) {
+        code = status == STATUS_OK ? CTL_SUCCESS : CTL_UNREACHABLE;
+    } else {
+        code = status != STATUS_OK ? CTL_UNREACHABLE : ctl_refused(export->ctl, &answer);
+        if (export->have == 0)
+            unlink(export->part);
+    }
+    http_answer_close(&answer);
+    return code;
+}
+
+static int fetch_all(struct export *export)
+{
+    int code = CTL_UNREACHABLE;
+    struct error err = {0};
+    for (int attempt = 0; attempt < 6 && code == CTL_UNREACHABLE; attempt++) {
+        struct timespec pause = {attempt / 2, attempt % 2 * 500000000L};
+        if (attempt > 0)
+            nanosleep(&pause, NULL);
+        error_clear(&err);
+        code = fetch(export, &err);
+    }
+    if (export->drawn)
+        fprintf(export->ctl->err.stream, "\r\033[K");
+    if (code == CTL_UNREACHABLE)
+        return ctl_fault(export->ctl, code, &err);
+    return code;
+}
+
+/* The number behind "latest" now, so that every try asks for the same one. */
+static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *seq, size_t bytes)
+{
+    char path[128];
+    cJSON *document = NULL;
+    const cJSON *row = NULL;
+    double newest = -1;
+    if (wanted && strcmp(wanted, "latest") != 0) {
+        if (!wanted[0] || strspn(wanted, "0123456789") != strlen(wanted))
+            return ctl_usage(ctl, "--checkpoint takes a sequence number or latest; got %.40s", wanted);
+        snprintf(seq, bytes, "%s", wanted);
+        return CTL_SUCCESS;
+    }
+    snprintf(path, sizeof(path), "/v1/jobs/%s/checkpoints", id);
+    int code = ctl_get(ctl, path, &document);
+    cJSON_ArrayForEach (row, json_member(document, "checkpoints")) {
+        newest = fmax(newest, json_number(row, "seq"));
+    }
+    cJSON_Delete(document);
+    if (code == CTL_SUCCESS && newest < 0)
+        return ctl_usage(ctl, "the job has no checkpoint yet");
+    snprintf(seq, bytes, "%.0f", newest);
+    return code;
+}
+
+/* The path on the server, and a name for the file. */
+static int choose(struct ctl *ctl, const struct args *args, const char *id, char seq[32], char path[160],
+                  char name[128])
+{
+    const char *wanted = args_value(args, "checkpoint");
+    bool all = args_has(args, "bundle") && wanted && strcmp(wanted, "all") == 0;
+    int code = CTL_SUCCESS;
+    if (all)
+        snprintf(seq, 32, "all");
+    else
+        code = resolve(ctl, id, wanted, seq, 32);
+    if (args_has(args, "bundle")) {
+        snprintf(path, 160, "/v1/jobs/%s/bundle?checkpoints=%s", id, seq);
+        snprintf(name, 128, "%s.bundle", id);
+    } else if (args_has(args, "onnx")) {
+        snprintf(path, 160, "/v1/jobs/%s/onnx?checkpoint=%s", id, seq);
+        snprintf(name, 128, "%s-%s.onnx", id, seq);
+    } else {
+        snprintf(path, 160, "/v1/jobs/%s/checkpoints/%s", id, seq);
+        snprintf(name, 128, "%s-%s.safetensors", id, seq);
+    }
+    return code;
+}
+
+static int run(struct ctl *ctl, const struct args *args)
+{
+    struct export export = {.ctl = ctl};
+    char id[CTL_ID], seq[32], name[128];
+    struct stat info;
+    int code = ctl_job_id(ctl, args->positional[0], true, id);
+    if (code == CTL_SUCCESS)
+        code = choose(ctl, args, id, seq, export.path, name);
+    if (code != CTL_SUCCESS)
+        return code;
+    const char *file = args->positional_count > 1 ? args->positional[1] : name;
+    snprintf(export.part, sizeof(export.part), "%s.part", file);
+    if (snprintf(export.part_etag, sizeof(export.part_etag), "%s.part.etag", file) >= (int)sizeof(export.part_etag))
+        return ctl_usage(ctl, "the name %.80s... is too long", file);
+    code = fetch_all(&export);
+    if (code == CTL_SUCCESS) {
+        unlink(export.part_etag);
+        if (rename(export.part, file) != 0 || stat(file, &info) != 0) {
+            struct error err = {0};
+            error_set(&err, STATUS_IO, NULL, "%.200s: cannot be written", file);
+            code = ctl_fault(ctl, CTL_FAILED, &err);
+        } else if (ctl->json) {
+            cJSON *document = cJSON_CreateObject();
+            cJSON_AddStringToObject(document, "file", file);
+            cJSON_AddStringToObject(document, "job", id);
+            if (strcmp(seq, "all") == 0)
+                cJSON_AddStringToObject(document, "checkpoint", seq);
+            else
+                cJSON_AddNumberToObject(document, "checkpoint", strtod(seq, NULL));
+            cJSON_AddNumberToObject(document, "bytes", (double)info.st_size);
+            ctl_print_json(ctl, document);
+            cJSON_Delete(document);
+        } else {
+            char size[32];
+            term_bytes(size, sizeof(size), (double)info.st_size);
+            fprintf(ctl->out.stream, "%s: checkpoint %s, %s\n", file, seq, size);
+        }
+    }
+    return code;
+}
+
+const struct command command_export = {
+    .name = "export",
+    .arguments = "JOB [FILE]",
+    .summary = "save a checkpoint as .safetensors or .onnx, or the job as a bundle",
+    .text = "A download that broke off goes on where it stopped, also in a later run with the same FILE.",
+    .example =
+        "  motifctl export latest weights.safetensors\n"
+        "  motifctl export latest job.bundle --bundle --checkpoint all\n"
+        "  python3 -c 'from safetensors import safe_open; print(safe_open(\"weights.safetensors\", \"np\").keys())'",
+    .options = options,
+    .least = 1,
+    .most = 2,
+    .run = run,
+};

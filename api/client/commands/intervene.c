@@ -1,0 +1,177 @@
+/* `motifctl intervene`: what a model reads once motifs have been taken away, moved or changed. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/client/ctl.h"
+#include "api/client/submission.h"
+
+static const struct option_spec options[] = {
+    {"seed", "N", "the input: sample N of the job's own domain (0)"},
+    {"maximal", NULL, "first drop motifs that a stronger one is near"},
+    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
+    {NULL, NULL, NULL},
+};
+
+/* A number behind *at, which is moved on. */
+static bool number(const char **at, double *out)
+{
+    char *end;
+    *out = strtod(*at, &end);
+    bool found = end != *at && isfinite(*out);
+    *at = end;
+    return found;
+}
+
+/* "@ROW,COL" */
+static bool place(const char **at, cJSON *object)
+{
+    double row, col;
+    if (**at != '@')
+        return true;
+    ++*at;
+    if (!number(at, &row) || **at != ',')
+        return false;
+    ++*at;
+    if (!number(at, &col))
+        return false;
+    const double both[2] = {row, col};
+    return cJSON_AddItemToObject(object, "position", cJSON_CreateDoubleArray(both, 2));
+}
+
+/* "[CHANNEL][@ROW,COL][*VALUE]" */
+static bool target(const char **at, cJSON *to)
+{
+    double channel, value;
+    if (**at != '@' && **at != '*') {
+        if (!number(at, &channel))
+            return false;
+        cJSON_AddNumberToObject(to, "channel", channel);
+    }
+    if (!place(at, to))
+        return false;
+    if (**at != '*')
+        return true;
+    ++*at;
+    if (!number(at, &value))
+        return false;
+    cJSON_AddNumberToObject(to, "value", value);
+    return true;
+}
+
+/* "CHANNEL[@ROW,COL]=delete" or "=" and a target. */
+static bool read_edit(const char *text, cJSON *edit)
+{
+    double channel;
+    const char *at = text;
+    if (!number(&at, &channel))
+        return false;
+    cJSON_AddNumberToObject(edit, "channel", channel);
+    if (!place(&at, edit) || *at != '=')
+        return false;
+    if (strcmp(++at, "delete") == 0) {
+        cJSON_AddTrueToObject(edit, "delete");
+        return true;
+    }
+    return *at && target(&at, cJSON_AddObjectToObject(edit, "to")) && *at == '\0';
+}
+
+/* The body; NULL after a usage error, which *code tells. */
+static char *question(struct ctl *ctl, const struct args *args, int *code)
+{
+    struct error err = {0};
+    long long seed;
+    if (args_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, &err) != STATUS_OK) {
+        *code = ctl_usage(ctl, "%s", err.message);
+        return NULL;
+    }
+    cJSON *body = cJSON_CreateObject(), *input = cJSON_CreateObject();
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(body, "inputs"), input);
+    cJSON_AddNumberToObject(cJSON_AddObjectToObject(input, "sample"), "seed", (double)seed);
+    cJSON_AddStringToObject(input, "keep", args_has(args, "maximal") ? "maximal" : "all");
+    cJSON *edits = cJSON_AddArrayToObject(input, "edits");
+    for (size_t i = 1; i < args->positional_count && *code == CTL_SUCCESS; i++) {
+        cJSON *edit = cJSON_CreateObject();
+        cJSON_AddItemToArray(edits, edit);
+        if (!read_edit(args->positional[i], edit))
+            *code = ctl_usage(ctl, "%.80s is no change: CHANNEL[@ROW,COL]=delete, or =[CHANNEL][@ROW,COL][*VALUE]",
+                              args->positional[i]);
+    }
+    submission_checkpoint(body, args_value(args, "checkpoint"));
+    char *text = *code == CTL_SUCCESS ? cJSON_PrintUnformatted(body) : NULL;
+    cJSON_Delete(body);
+    return text;
+}
+
+/* Symbols with spaces between, or positions with their class. */
+static void view_words(struct ctl *ctl, const cJSON *list)
+{
+    const cJSON *item = NULL;
+    cJSON_ArrayForEach (item, list) {
+        const char *class_name = cJSON_IsObject(item) ? json_string(item, "class") : NULL;
+        if (cJSON_IsString(item))
+            fprintf(ctl->out.stream, " %s", item->valuestring);
+        else if (class_name)
+            fprintf(ctl->out.stream, " %s@%.0f", class_name, json_number(item, "position"));
+    }
+}
+
+static void view(struct ctl *ctl, const cJSON *document, const char *seed)
+{
+    static const char *const sides[] = {"before", "after"};
+    const cJSON *answer = cJSON_GetArrayItem(json_member(document, "answers"), 0),
+                *label = json_member(answer, "label");
+    fprintf(ctl->out.stream, "sample %s\n", seed ? seed : "0");
+    for (size_t i = 0; i < 2; i++) {
+        const cJSON *side = json_member(answer, sides[i]);
+        fprintf(ctl->out.stream, "  %-6s  %3.0f motifs, read as", sides[i], json_number(side, "motif_count"));
+        view_words(ctl, json_member(side, "prediction"));
+        if (!isnan(json_number(side, "probability")))
+            fprintf(ctl->out.stream, "  (probability %.3g)", json_number(side, "probability"));
+        fprintf(ctl->out.stream, "\n");
+    }
+    if (!label)
+        return;
+    fprintf(ctl->out.stream, "  truth  ");
+    view_words(ctl, label);
+    fprintf(ctl->out.stream, "\n");
+}
+
+static int run(struct ctl *ctl, const struct args *args)
+{
+    char id[CTL_ID], path[128];
+    struct http_answer answer;
+    cJSON *document = NULL;
+    int code = CTL_SUCCESS;
+    char *body = question(ctl, args, &code);
+    if (code == CTL_SUCCESS)
+        code = ctl_job_id(ctl, args->positional[0], true, id);
+    if (code == CTL_SUCCESS) {
+        snprintf(path, sizeof(path), "/v1/jobs/%s/interventions", id);
+        code = ctl_call(ctl, &(struct http_request){.method = "POST", .path = path, .body = body}, &answer, &document);
+        http_answer_close(&answer);
+    }
+    if (code == CTL_SUCCESS && ctl->json)
+        ctl_print_json(ctl, document);
+    else if (code == CTL_SUCCESS)
+        view(ctl, document, args_value(args, "seed"));
+    cJSON_Delete(document);
+    cJSON_free(body);
+    return code;
+}
+
+const struct command command_intervene = {
+    .name = "intervene",
+    .arguments = "JOB CHANGE...",
+    .summary = "change motifs and show what is read then",
+    .text = "A change is FROM=TO. FROM is a channel, or one motif of it as CHANNEL@ROW,COL; TO is delete, or what "
+            "becomes of it: a channel, a\n"
+            "place as @ROW,COL, a value as *VALUE, or several of these in this order. All changes are done at once.",
+    .example = "  motifctl intervene latest 3=delete                   without the motifs of channel 3\n"
+               "  motifctl intervene latest --seed 7 3=5 5=3           two channels trade places\n"
+               "  motifctl intervene latest 3@40,12=@10,60 '5=*2.5'    one moves, others get a value",
+    .options = options,
+    .least = 2,
+    .most = ARGS_MAX - 1,
+    .run = run,
+};

@@ -1,0 +1,283 @@
+/* Commands on jobs as a whole: list, show, cancel, pause, resume, delete. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/client/ctl.h"
+
+/* --- list --- */
+
+static const struct option_spec list_options[] = {
+    {"state", "STATE", "only these: queued, running, paused, succeeded, failed, cancelled"},
+    {"kind", "KIND", "only this method"},
+    {"limit", "N", "at most this many (20)"},
+    {NULL, NULL, NULL},
+};
+
+static void list_row(struct table *table, const cJSON *job)
+{
+    const cJSON *progress = json_member(job, "progress");
+    const char *state = json_string(job, "state"), *task = json_string(job, "task");
+    char text[96];
+    table_add(table, json_string(job, "id"));
+    if (task && strcmp(task, "evaluate") == 0) {
+        snprintf(text, sizeof(text), "%s (evaluation)", job_title(job));
+        table_add(table, text);
+    } else {
+        table_add(table, job_title(job));
+    }
+    table_add_styled(table, state, term_state_style(state));
+    double fraction = json_number(progress, "fraction");
+    if (isfinite(fraction))
+        snprintf(text, sizeof(text), "%.0f %%", floor(fraction * 100));
+    else
+        snprintf(text, sizeof(text), "-");
+    table_add(table, text);
+    term_number(text, sizeof(text), json_number(progress, "density"));
+    table_add(table, text);
+    term_percent(text, sizeof(text), json_number(progress, "accuracy"));
+    table_add(table, text);
+    term_duration(text, sizeof(text), json_number(progress, "eta_seconds"));
+    table_add(table, state && strcmp(state, "running") == 0 ? text : "-");
+    view_age(json_string(job, "created_at"), text, sizeof(text));
+    table_add(table, text);
+}
+
+static int list_run(struct ctl *ctl, const struct args *args)
+{
+    struct error err = {0};
+    struct buf path;
+    cJSON *page = NULL;
+    long long limit;
+    if (args_integer(args, "limit", 1, 1000, 20, &limit, &err) != STATUS_OK)
+        return ctl_usage(ctl, "%s", err.message);
+    buf_init(&path, 4096);
+    buf_format(&path, "/v1/jobs?limit=%lld", limit);
+    for (size_t i = 0; i < 2; i++) {
+        const char *name = i == 0 ? "state" : "kind", *value = args_value(args, name);
+        if (!value)
+            continue;
+        buf_format(&path, "&%s=", name);
+        http_escape(&path, value);
+    }
+    int code = path.failed ? ctl_usage(ctl, "the options are too long") : ctl_get(ctl, path.data, &page);
+    buf_close(&path);
+    if (code != CTL_SUCCESS)
+        return code;
+    if (ctl->json) {
+        ctl_print_json(ctl, page);
+    } else if (cJSON_GetArraySize(json_member(page, "jobs")) == 0) {
+        fprintf(ctl->out.stream, "no jobs\n");
+    } else {
+        struct table table;
+        struct buf out;
+        const cJSON *job = NULL;
+        table_init(&table, "ID|NAME|STATE|>DONE|>DENSITY|>ACCURACY|>LEFT|CREATED");
+        cJSON_ArrayForEach (job, json_member(page, "jobs")) {
+            list_row(&table, job);
+        }
+        buf_init(&out, 4u << 20);
+        table_write(&table, ctl->out.colour, &out);
+        if (json_string(page, "next_cursor"))
+            buf_text(&out, "more with --limit\n");
+        term_flush(&ctl->out, &out);
+        buf_close(&out);
+        table_close(&table);
+    }
+    cJSON_Delete(page);
+    return CTL_SUCCESS;
+}
+
+const struct command command_list = {
+    .name = "list",
+    .arguments = "",
+    .summary = "list jobs, newest first",
+    .text = "One line a job: how far it is, its density, its accuracy, and when it was submitted.",
+    .example = "  motifctl list --state running\n"
+               "  motifctl list --json | jq -r '.jobs[].id'",
+    .options = list_options,
+    .least = 0,
+    .most = 0,
+    .run = list_run,
+};
+
+/* --- show --- */
+
+static const struct option_spec show_options[] = {
+    {"config", NULL, "the resolved configuration too"},
+    {"confusion", NULL, "the confusion matrix too"},
+    {NULL, NULL, NULL},
+};
+
+static void show_head(struct buf *out, const cJSON *job, bool colour)
+{
+    static const char *const members[] = {"id",      "name",     "kind",  "preset",     "task",       "priority",
+                                          "threads", "executor", "ranks", "created_at", "started_at", "finished_at"};
+    const char *state = json_string(job, "state");
+    struct table table;
+    char text[256];
+    table_init(&table, "JOB|");
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        const cJSON *value = json_member(job, members[i]);
+        if (!value || cJSON_IsNull(value) || (cJSON_IsString(value) && !value->valuestring[0]))
+            continue;
+        view_scalar(value, text, sizeof(text));
+        table_add_styled(&table, members[i], STYLE_DIM);
+        table_add(&table, text);
+    }
+    table_add_styled(&table, "state", STYLE_DIM);
+    table_add_styled(&table, state, term_state_style(state));
+    table_write(&table, colour, out);
+    table_close(&table);
+}
+
+static int show_run(struct ctl *ctl, const struct args *args)
+{
+    char id[CTL_ID], path[128];
+    cJSON *job = NULL;
+    bool colour = ctl->out.colour;
+    int code = ctl_job_id(ctl, args->positional[0], false, id);
+    if (code != CTL_SUCCESS)
+        return code;
+    snprintf(path, sizeof(path), "/v1/jobs/%s", id);
+    code = ctl_get(ctl, path, &job);
+    if (code != CTL_SUCCESS)
+        return code;
+    if (ctl->json) {
+        ctl_print_json(ctl, job);
+    } else {
+        struct buf out;
+        buf_init(&out, 4u << 20);
+        show_head(&out, job, colour);
+        buf_text(&out, "\n");
+        view_object(&out, json_member(job, "progress"), colour);
+        if (args_has(args, "config")) {
+            buf_text(&out, "\n");
+            view_object(&out, json_member(job, "config"), colour);
+        }
+        if (cJSON_IsObject(json_member(job, "error"))) {
+            buf_text(&out, "\n");
+            view_job_error(&out, job, colour);
+        }
+        if (cJSON_IsObject(json_member(job, "result"))) {
+            buf_text(&out, "\n");
+            view_result(&out, json_member(job, "result"), colour);
+        }
+        if (args_has(args, "confusion"))
+            view_confusion(&out, json_member(json_member(job, "result"), "confusion"), colour);
+        term_flush(&ctl->out, &out);
+        buf_close(&out);
+    }
+    cJSON_Delete(job);
+    return CTL_SUCCESS;
+}
+
+const struct command command_show = {
+    .name = "show",
+    .arguments = "JOB",
+    .summary = "show a job: state, progress, result",
+    .text = "JOB is an id, the unique beginning of one, or `latest`.",
+    .example = "  motifctl show latest --config\n"
+               "  motifctl show 01JD8 --json | jq .result.fpe",
+    .options = show_options,
+    .least = 1,
+    .most = 1,
+    .run = show_run,
+};
+
+/* --- cancel, pause, resume, delete --- */
+
+static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
+
+/* Each names several jobs; all are tried, and the exit code is that of the first failure. */
+static int act(struct ctl *ctl, const struct args *args, const char *method, const char *verb)
+{
+    int worst = CTL_SUCCESS;
+    for (size_t i = 0; i < args->positional_count; i++) {
+        char id[CTL_ID], path[128];
+        struct http_request request = {.method = method, .path = path};
+        struct http_answer answer = {0};
+        cJSON *job = NULL;
+        int code = ctl_job_id(ctl, args->positional[i], false, id);
+        if (code == CTL_SUCCESS) {
+            snprintf(path, sizeof(path), "/v1/jobs/%s%s%s", id, verb ? "/" : "", verb ? verb : "");
+            code = ctl_call(ctl, &request, &answer, &job);
+            http_answer_close(&answer);
+        }
+        if (code == CTL_SUCCESS && ctl->json && job)
+            ctl_print_json(ctl, job);
+        else if (code == CTL_SUCCESS && !ctl->json && verb)
+            fprintf(ctl->out.stream, "%s: %s asked for; it is %s\n", id, verb, json_string(job, "state"));
+        else if (code == CTL_SUCCESS && !ctl->json)
+            fprintf(ctl->out.stream, "%s: deleted\n", id);
+        cJSON_Delete(job);
+        if (worst == CTL_SUCCESS)
+            worst = code;
+    }
+    return worst;
+}
+
+static int cancel_run(struct ctl *ctl, const struct args *args)
+{
+    return act(ctl, args, "POST", "cancel");
+}
+static int pause_run(struct ctl *ctl, const struct args *args)
+{
+    return act(ctl, args, "POST", "pause");
+}
+static int resume_run(struct ctl *ctl, const struct args *args)
+{
+    return act(ctl, args, "POST", "resume");
+}
+static int delete_run(struct ctl *ctl, const struct args *args)
+{
+    return act(ctl, args, "DELETE", NULL);
+}
+
+const struct command command_cancel = {
+    .name = "cancel",
+    .arguments = "JOB...",
+    .summary = "stop jobs for good; their checkpoints stay",
+    .text = "A running job stops at its next step.",
+    .example = "  motifctl cancel latest",
+    .options = no_options,
+    .least = 1,
+    .most = ARGS_MAX,
+    .run = cancel_run,
+};
+
+const struct command command_pause = {
+    .name = "pause",
+    .arguments = "JOB...",
+    .summary = "pause running jobs; they save a checkpoint and give up their worker",
+    .text = "A resumed job goes on exactly where it was: the weights come out the same, bit for bit.",
+    .example = "  motifctl pause 01JD8 && motifctl resume 01JD8",
+    .options = no_options,
+    .least = 1,
+    .most = ARGS_MAX,
+    .run = pause_run,
+};
+
+const struct command command_resume = {
+    .name = "resume",
+    .arguments = "JOB...",
+    .summary = "let paused jobs go on",
+    .text = "The job is queued and goes on from its last checkpoint when a worker is free.",
+    .example = "  motifctl resume latest && motifctl watch latest",
+    .options = no_options,
+    .least = 1,
+    .most = ARGS_MAX,
+    .run = resume_run,
+};
+
+const struct command command_delete = {
+    .name = "delete",
+    .arguments = "JOB...",
+    .summary = "delete finished jobs with their checkpoints and metrics",
+    .text = "Only a finished job can be deleted; cancel it first.",
+    .example = "  motifctl delete 01JD8",
+    .options = no_options,
+    .least = 1,
+    .most = ARGS_MAX,
+    .run = delete_run,
+};

@@ -1,0 +1,112 @@
+/* `motifctl motifs`: where a trained model sees its motifs, drawn over the input in the terminal and as PNG. */
+#include <math.h>
+#include <string.h>
+
+#include "api/client/ctl.h"
+#include "api/client/motif_answer.h"
+#include "api/client/submission.h"
+
+static const struct option_spec options[] = {
+    {"seed", "N", "the input: sample N of the job's own domain (0)"},
+    {"count", "N", "this many inputs, from --seed on (1)"},
+    {"checkpoint", "WHICH", "latest, a sequence number, or density:5.0e-5 (latest)"},
+    {"png", "FILE", "write the picture too; with --count, FILE-SEED.png"},
+    {NULL, NULL, NULL},
+};
+
+static char *question(long long seed, const char *checkpoint)
+{
+    cJSON *body = cJSON_CreateObject();
+    cJSON *inputs = cJSON_AddArrayToObject(body, "inputs");
+    cJSON *input = cJSON_CreateObject();
+    cJSON_AddNumberToObject(cJSON_AddObjectToObject(input, "sample"), "seed", (double)seed);
+    cJSON_AddItemToArray(inputs, input);
+    submission_checkpoint(body, checkpoint);
+    char *text = cJSON_PrintUnformatted(body);
+    cJSON_Delete(body);
+    return text;
+}
+
+/* "four.png" and seed 3 become "four-3.png" when there are several. */
+static void png_name(const char *file, long long seed, bool several, char *out, size_t bytes)
+{
+    size_t stem = strlen(file);
+    if (stem > 4 && strcmp(file + stem - 4, ".png") == 0)
+        stem -= 4;
+    if (several)
+        snprintf(out, bytes, "%.*s-%lld.png", (int)stem, file, seed);
+    else
+        snprintf(out, bytes, "%s", file);
+}
+
+static int draw_one(struct ctl *ctl, const char *path, const char *body, long long seed)
+{
+    struct http_request request = {.method = "POST", .path = path, .body = body};
+    struct http_answer answer;
+    struct motif_answer motifs;
+    struct error err = {0};
+    cJSON *document = NULL;
+    int code = ctl_call(ctl, &request, &answer, &document);
+    http_answer_close(&answer);
+    if (code != CTL_SUCCESS)
+        return code;
+    if (ctl->json) {
+        ctl_print_json(ctl, document);
+    } else if (motif_answer_read(document, &motifs, &err) != STATUS_OK) {
+        code = ctl_fault(ctl, CTL_FAILED, &err);
+    } else {
+        struct buf out;
+        buf_init(&out, 16u << 20);
+        term_style(&out, ctl->out.colour, STYLE_BOLD);
+        buf_format(&out, "sample %lld\n", seed);
+        term_style(&out, ctl->out.colour, STYLE_PLAIN);
+        motif_answer_draw(&motifs, ctl->out.columns, ctl->out.colour, &out);
+        term_flush(&ctl->out, &out);
+        buf_close(&out);
+        motif_answer_close(&motifs);
+    }
+    cJSON_Delete(document);
+    return code;
+}
+
+static int run(struct ctl *ctl, const struct args *args)
+{
+    struct error err = {0};
+    char id[CTL_ID], path[128], file[512];
+    long long seed, count;
+    const char *png = args_value(args, "png");
+    if (args_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, &err) != STATUS_OK ||
+        args_integer(args, "count", 1, 1000, 1, &count, &err) != STATUS_OK)
+        return ctl_usage(ctl, "%s", err.message);
+    int code = ctl_job_id(ctl, args->positional[0], true, id);
+    snprintf(path, sizeof(path), "/v1/jobs/%s/motifs", id);
+    for (long long i = 0; i < count && code == CTL_SUCCESS; i++) {
+        char *body = question(seed + i, args_value(args, "checkpoint"));
+        code = draw_one(ctl, path, body, seed + i);
+        if (code == CTL_SUCCESS && png) {
+            png_name(png, seed + i, count > 1, file, sizeof(file));
+            code = ctl_save(
+                ctl, &(struct http_request){.method = "POST", .path = path, .body = body, .accept = "image/png"}, file);
+        }
+        cJSON_free(body);
+    }
+    return code;
+}
+
+const struct command command_motifs = {
+    .name = "motifs",
+    .arguments = "JOB",
+    .summary = "show where the model sees its motifs in an input",
+    .text = "Draws the input with a letter for each motif at its place: its channel, bright where it is the "
+            "strongest of its\n"
+            "footprint. Below: what each channel found, the model's answer, and the truth. Works while the job "
+            "trains, on its\n"
+            "last checkpoint.",
+    .example = "  motifctl motifs latest --seed 3 --png three.png\n"
+               "  motifctl motifs 01JD8 --seed 0 --count 4\n"
+               "  motifctl motifs 01JD8 --seed 3 --checkpoint density:1.9e-3     an earlier stage",
+    .options = options,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

@@ -1,0 +1,272 @@
+/* `motifctl submit`: builds the body of POST /v1/jobs from a preset, a file and single fields, and sends it with a
+ * key of its own, so that an answer lost on the way can be asked for again without a second job. */
+#include "api/json/json.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "api/client/ctl.h"
+#include "api/client/submission.h"
+
+static const struct option_spec options[] = {
+    {"preset", "NAME", "start from this preset (motifctl kinds lists them)"},
+    {"config", "FILE", "JSON: a configuration, or a whole submission; - is standard input"},
+    {"set", "FIELD=VALUE", "set one configuration field; may be repeated"},
+    {"kind", "KIND", "the method; known from the preset otherwise"},
+    {"name", "NAME", "a name for people"},
+    {"priority", "N", "-100 to 100, higher runs first (0)"},
+    {"threads", "N", "threads of this job; results do not depend on it"},
+    {"executor", "NAME", "who trains it: thread, process, mpirun or slurm, as far as the daemon has them (its first)"},
+    {"ranks", "N", "processes that share the work, of mpirun and slurm (1); each count has bits of its own"},
+    {"key", "KEY", "Idempotency-Key; the same key gives the same job (random)"},
+    {"from", "JOB[:SEQ]", "start from the weights of another job's checkpoint"},
+    {"watch", NULL, "follow the job to its end"},
+    {"dry-run", NULL, "say what it would cost; store nothing"},
+    {NULL, NULL, NULL},
+};
+
+/* All of a file, at most 1 MiB. */
+static char *read_file(const char *path, struct error *err)
+{
+    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+    struct buf text;
+    char block[4096];
+    size_t count;
+    if (!file) {
+        error_set(err, STATUS_IO, NULL, "%.200s: cannot be read", path);
+        return NULL;
+    }
+    buf_init(&text, 1 << 20);
+    while ((count = fread(block, 1, sizeof(block), file)) > 0)
+        buf_append(&text, block, count);
+    bool bad = ferror(file) != 0;
+    if (file != stdin)
+        fclose(file);
+    if (bad || text.failed || text.size == 0) {
+        error_set(err, STATUS_IO, NULL, "%.200s: %s", path,
+                  bad           ? "cannot be read"
+                  : text.failed ? "is larger than 1 MiB"
+                                : "is empty");
+        buf_close(&text);
+        return NULL;
+    }
+    return buf_take(&text, NULL);
+}
+
+/* The kind that has the preset, from the server's list. */
+static int kind_of_preset(struct ctl *ctl, const char *preset, char *kind, size_t bytes)
+{
+    cJSON *document = NULL;
+    const cJSON *entry = NULL, *item = NULL;
+    char other[64] = "";
+    int code = ctl_get(ctl, "/v1/kinds", &document);
+    kind[0] = 0;
+    if (code != CTL_SUCCESS)
+        return code;
+    cJSON_ArrayForEach (entry, json_member(document, "kinds")) {
+        cJSON_ArrayForEach (item, json_member(entry, "presets")) {
+            const char *name = cJSON_IsString(item) ? item->valuestring : json_string(item, "name");
+            const char *of = json_string(entry, "kind");
+            if (!name || !of || strcmp(name, preset) != 0)
+                continue;
+            snprintf(other, sizeof(other), "%s", kind);
+            snprintf(kind, bytes, "%s", of);
+        }
+    }
+    cJSON_Delete(document);
+    if (other[0])
+        return ctl_usage(ctl, "%s and %s both have a preset %.80s; name one with --kind", other, kind, preset);
+    if (!kind[0])
+        return ctl_usage(ctl, "no preset is called %.80s; `motifctl kinds` lists them", preset);
+    return CTL_SUCCESS;
+}
+
+static int fill(struct ctl *ctl, const struct args *args, cJSON *body)
+{
+    static const char *const texts[] = {"preset", "kind", "name", "executor"};
+    static const char *const integers[] = {"priority", "threads", "ranks"};
+    struct error err = {0};
+    char kind[64];
+    long long number;
+    const char *path = args_value(args, "config"), *preset, *from = args_value(args, "from");
+    if (path) {
+        char *text = read_file(path, &err);
+        enum status status = text ? submission_file(body, text, &err) : err.code;
+        free(text);
+        if (status != STATUS_OK)
+            return ctl_usage(ctl, "%s", err.message);
+    }
+    for (size_t i = 0; i < args->option_count; i++)
+        if (strcmp(args->options[i].name, "set") == 0 &&
+            submission_set(body, args->options[i].value, &err) != STATUS_OK)
+            return ctl_usage(ctl, "%s", err.message);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (args_value(args, texts[i]))
+            submission_text(body, texts[i], args_value(args, texts[i]));
+    for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
+        if (!args_has(args, integers[i]))
+            continue;
+        if (args_integer(args, integers[i], -1000000, 1000000, 0, &number, &err) != STATUS_OK)
+            return ctl_usage(ctl, "%s", err.message);
+        cJSON_DeleteItemFromObjectCaseSensitive(body, integers[i]);
+        cJSON_AddNumberToObject(body, integers[i], (double)number);
+    }
+    if (from) {
+        char id[CTL_ID], job[CTL_ID];
+        snprintf(job, sizeof(job), "%.*s", (int)strcspn(from, ":"), from);
+        int code = ctl_job_id(ctl, job, true, id);
+        if (code != CTL_SUCCESS)
+            return code;
+        if (submission_from(body, id, strchr(from, ':'), &err) != STATUS_OK)
+            return ctl_usage(ctl, "%s", err.message);
+    }
+    preset = json_string(body, "preset");
+    if (json_string(body, "kind"))
+        return CTL_SUCCESS;
+    if (!preset)
+        return ctl_usage(ctl, "say what to train: --preset NAME, or --kind KIND with --config or --set");
+    int code = kind_of_preset(ctl, preset, kind, sizeof(kind));
+    if (code == CTL_SUCCESS)
+        submission_text(body, "kind", kind);
+    return code;
+}
+
+static void view_dry_run(struct ctl *ctl, const cJSON *answer)
+{
+    static const struct {
+        const char *name, *title;
+        void (*write)(char *out, size_t bytes, double value);
+    } lines[] = {
+        {"parameters", "parameters", term_count},
+        {"flops_per_sample", "floating-point operations a sample", term_count},
+        {"flops", "floating-point operations", term_count},
+        {"samples", "samples", term_count},
+        {"memory_bytes", "memory", term_bytes},
+        {"checkpoint_bytes", "a checkpoint", term_bytes},
+        {"bytes", "memory", term_bytes},
+        {"seconds", "predicted time", term_duration},
+        {"predicted_seconds", "predicted time", term_duration},
+    };
+    const cJSON *estimate = json_member(answer, "estimate");
+    struct table table;
+    struct buf out;
+    buf_init(&out, 1 << 20);
+    view_object(&out, json_member(answer, "config"), ctl->out.colour);
+    table_init(&table, "ESTIMATE|>VALUE");
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        char text[64];
+        double value = json_number(estimate ? estimate : answer, lines[i].name);
+        if (!isfinite(value))
+            continue;
+        lines[i].write(text, sizeof(text), value);
+        table_add(&table, lines[i].title);
+        table_add(&table, text);
+    }
+    buf_text(&out, "\n");
+    table_write(&table, ctl->out.colour, &out);
+    table_close(&table);
+    buf_text(&out, "nothing was stored\n");
+    term_flush(&ctl->out, &out);
+    buf_close(&out);
+}
+
+static void random_key(char *out, size_t bytes)
+{
+    unsigned char random[16];
+    if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random)) {
+        struct timespec time;
+        clock_gettime(CLOCK_REALTIME, &time);
+        snprintf(out, bytes, "%lld-%ld-%p", (long long)time.tv_sec, time.tv_nsec, (void *)&random);
+        return;
+    }
+    for (size_t i = 0; i < sizeof(random) && 2 * i + 2 < bytes; i++)
+        snprintf(out + 2 * i, bytes - 2 * i, "%02x", random[i]);
+}
+
+/* Sends the body until an answer comes: three tries when the server is away, more when it asks for patience. */
+static int send_body(struct ctl *ctl, const char *text, const char *key, bool dry_run, cJSON **answer_json)
+{
+    char header[300];
+    struct http_request request = {.method = "POST", .path = dry_run ? "/v1/jobs?dry_run=1" : "/v1/jobs", .body = text};
+    snprintf(header, sizeof(header), "Idempotency-Key: %s", key);
+    if (!dry_run)
+        request.headers[0] = header;
+    for (int attempt = 1;; attempt++) {
+        struct http_answer answer;
+        struct error err = {0};
+        enum status status = http_call(ctl->http, &request, &answer, &err);
+        bool busy = status == STATUS_OK && (answer.status == 429 || answer.status == 503);
+        double pause = busy && answer.retry_after > 0 ? answer.retry_after : 0.5 * attempt;
+        if ((status == STATUS_UNAVAILABLE || busy) && attempt < 3 && pause <= 10) {
+            struct timespec time = {(time_t)pause, (long)((pause - floor(pause)) * 1e9)};
+            http_answer_close(&answer);
+            nanosleep(&time, NULL);
+            continue;
+        }
+        int code = CTL_SUCCESS;
+        if (status != STATUS_OK)
+            code = ctl_fault(ctl, status == STATUS_UNAVAILABLE ? CTL_UNREACHABLE : CTL_FAILED, &err);
+        else if (answer.status < 200 || answer.status >= 300)
+            code = ctl_refused(ctl, &answer);
+        else if (!(*answer_json = cJSON_ParseWithLength(answer.body.data, answer.body.size)))
+            code = ctl_usage(ctl, "the server's answer is not JSON; is it motifd?");
+        http_answer_close(&answer);
+        return code;
+    }
+}
+
+static int submit_body(struct ctl *ctl, const struct args *args, const cJSON *body)
+{
+    char key[64];
+    cJSON *job = NULL;
+    bool dry_run = args_has(args, "dry-run");
+    char *text = cJSON_PrintUnformatted(body);
+    random_key(key, sizeof(key));
+    int code = send_body(ctl, text, args_has(args, "key") ? args_value(args, "key") : key, dry_run, &job);
+    cJSON_free(text);
+    if (code != CTL_SUCCESS)
+        return code;
+    const char *id = json_string(job, "id");
+    if (dry_run && !ctl->json)
+        view_dry_run(ctl, job);
+    else if (ctl->json && !args_has(args, "watch"))
+        ctl_print_json(ctl, job);
+    else if (!ctl->json && id)
+        fprintf(ctl->out.stream, "submitted %s as %s\n", job_title(job), id);
+    fflush(ctl->out.stream);
+    if (!dry_run && args_has(args, "watch") && id)
+        code = watch_job(ctl, id, 0.5, 600);
+    cJSON_Delete(job);
+    return code;
+}
+
+static int run(struct ctl *ctl, const struct args *args)
+{
+    cJSON *body = cJSON_CreateObject();
+    int code = fill(ctl, args, body);
+    if (code == CTL_SUCCESS)
+        code = submit_body(ctl, args, body);
+    cJSON_Delete(body);
+    return code;
+}
+
+const struct command command_submit = {
+    .name = "submit",
+    .arguments = "",
+    .summary = "submit a job",
+    .text = "Takes a preset, a JSON file, single fields, or all three; later ones win: preset, file, --set. Prints the "
+            "job's\n"
+            "id. Values of --set are read as JSON when they are JSON and as text otherwise.",
+    .example = "  motifctl submit --preset digitcircle-quick --watch\n"
+               "  motifctl submit --preset digitcircle --set seed=7 --set learning_rate=5e-4 --name seven\n"
+               "  motifctl submit --preset digitcircle-paper --dry-run     what it would cost\n"
+               "  motifctl submit --preset digitcircle --executor mpirun --ranks 4\n"
+               "  echo '{\"seed\": 3}' | motifctl submit --preset digitcircle --config -",
+    .options = options,
+    .least = 0,
+    .most = 0,
+    .run = run,
+};

@@ -1,0 +1,355 @@
+/* `motifctl watch`: a job's progress, drawn until it ends.
+ *
+ * Follows the job's events on a connection of their own: progress is drawn as it is told, a change of state makes
+ * us ask for the job. When the stream ends or cannot be had (64 are open), we ask for the job every half second
+ * with its ETag, so that an unchanged one costs a 304, and try the stream again. A daemon that goes away is asked
+ * again after 0.5, 1, 2 ... 10 s, and said so once; what it answers after a restart is the same job, queued or
+ * running again, and the stream goes on behind the last event that was seen. */
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/client/ctl.h"
+#include "api/client/event_stream.h"
+#include "api/client/progress.h"
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int signal_number)
+{
+    (void)signal_number;
+    interrupted = 1;
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
+}
+
+static void wait_seconds(double seconds)
+{
+    struct timespec time = {(time_t)seconds, (long)((seconds - floor(seconds)) * 1e9)};
+    nanosleep(&time, NULL); /* an interrupt ends it early, as it should */
+}
+
+struct watch {
+    struct ctl *ctl;
+    char job_path[128], errors_path[160], events_path[160];
+    struct http *stream; /* the connection of the events */
+    struct event_stream events;
+    int code; /* of a look during a stream */
+    char etag[128];
+    cJSON *job, *errors;
+    bool drawn;         /* a live line is on the terminal */
+    double plain_at;    /* when the last plain line was written */
+    char plain_key[96]; /* state and density of it */
+    double errors_at;
+};
+
+static void wipe(struct watch *watch, struct buf *out)
+{
+    if (watch->drawn)
+        buf_text(out, "\r\033[2K");
+    watch->drawn = false;
+}
+
+static void say(struct watch *watch, enum term_style style, const char *text)
+{
+    struct term *term = &watch->ctl->err;
+    struct buf out;
+    buf_init(&out, 65536);
+    wipe(watch, &out);
+    term_style(&out, term->colour, style);
+    buf_text(&out, text);
+    term_style(&out, term->colour, STYLE_PLAIN);
+    buf_text(&out, "\n");
+    term_flush(term, &out);
+    buf_close(&out);
+}
+
+/* The motif errors of the last stage, when the method publishes them. A server that does not answer is
+ * noticed by the next look at the job. */
+static void refresh_errors(struct watch *watch)
+{
+    struct http_request request = {.method = "GET", .path = watch->errors_path};
+    struct http_answer answer;
+    if (watch->errors_at > 0 && now() - watch->errors_at < 5)
+        return;
+    watch->errors_at = now();
+    if (http_call(watch->ctl->http, &request, &answer, NULL) == STATUS_OK && answer.status == 200) {
+        cJSON_Delete(watch->errors);
+        watch->errors = cJSON_ParseWithLength(answer.body.data, answer.body.size);
+    }
+    http_answer_close(&answer);
+}
+
+static void draw_live(struct watch *watch)
+{
+    struct term *term = &watch->ctl->err;
+    struct buf out;
+    buf_init(&out, 65536);
+    buf_text(&out, "\r");
+    progress_line(&out, watch->job, watch->errors, term->columns - 1, term->colour);
+    buf_text(&out, "\033[K");
+    term_flush(term, &out);
+    buf_close(&out);
+    watch->drawn = true;
+}
+
+/* Off a terminal: a line when the state or the density changes, and every ten seconds. */
+static void draw_plain(struct watch *watch)
+{
+    struct buf out;
+    char key[sizeof(watch->plain_key)];
+    const char *state = json_string(watch->job, "state");
+    snprintf(key, sizeof(key), "%s %.6g", state ? state : "",
+             json_number(json_member(watch->job, "progress"), "density"));
+    if (strcmp(key, watch->plain_key) == 0 && now() - watch->plain_at < 10)
+        return;
+    snprintf(watch->plain_key, sizeof(watch->plain_key), "%s", key);
+    watch->plain_at = now();
+    buf_init(&out, 65536);
+    progress_line(&out, watch->job, watch->errors, 0, false);
+    buf_text(&out, "\n");
+    term_flush(&watch->ctl->err, &out);
+    buf_close(&out);
+}
+
+static void show(struct watch *watch)
+{
+    if (watch->ctl->json) {
+        ctl_print_json(watch->ctl, watch->job);
+        return;
+    }
+    refresh_errors(watch);
+    if (watch->ctl->err.live)
+        draw_live(watch);
+    else
+        draw_plain(watch);
+}
+
+static bool ended(const char *state)
+{
+    return state &&
+           (strcmp(state, "succeeded") == 0 || strcmp(state, "failed") == 0 || strcmp(state, "cancelled") == 0);
+}
+
+static int finish(struct watch *watch)
+{
+    struct ctl *ctl = watch->ctl;
+    const char *state = json_string(watch->job, "state"), *id = json_string(watch->job, "id");
+    struct buf out;
+    if (!ctl->json) {
+        buf_init(&out, 4u << 20);
+        wipe(watch, &out);
+        term_flush(&ctl->err, &out);
+        buf_format(&out, "%s %s ", job_title(watch->job), id ? id : "");
+        term_style(&out, ctl->out.colour, term_state_style(state));
+        buf_format(&out, "%s\n", state);
+        term_style(&out, ctl->out.colour, STYLE_PLAIN);
+        if (strcmp(state, "failed") == 0)
+            view_job_error(&out, watch->job, ctl->out.colour);
+        view_result(&out, json_member(watch->job, "result"), ctl->out.colour);
+        term_flush(&ctl->out, &out);
+        buf_close(&out);
+    }
+    return strcmp(state, "succeeded") == 0 ? CTL_SUCCESS : CTL_FAILED;
+}
+
+/* One look at the job. CTL_SUCCESS: watch->job is fresh, or unchanged (*fresh tells). CTL_UNREACHABLE is for the caller
+ * to try again; nothing was said. */
+static int look(struct watch *watch, bool *fresh, struct error *err)
+{
+    char condition[160];
+    struct http_request request = {.method = "GET", .path = watch->job_path};
+    struct http_answer answer;
+    int code = CTL_SUCCESS;
+    *fresh = false;
+    if (watch->etag[0]) {
+        snprintf(condition, sizeof(condition), "If-None-Match: %s", watch->etag);
+        request.headers[0] = condition;
+    }
+    if (http_call(watch->ctl->http, &request, &answer, err) != STATUS_OK) {
+        code = CTL_UNREACHABLE;
+    } else if (answer.status == 429 || answer.status == 502 || answer.status == 503) {
+        error_set(err, STATUS_UNAVAILABLE, NULL, "%s is not ready (%ld)", http_server(watch->ctl->http), answer.status);
+        code = CTL_UNREACHABLE;
+    } else if (answer.status == 200) {
+        cJSON *job = cJSON_ParseWithLength(answer.body.data, answer.body.size);
+        if (json_string(job, "state")) {
+            cJSON_Delete(watch->job);
+            watch->job = job;
+            snprintf(watch->etag, sizeof(watch->etag), "%s", answer.etag);
+            *fresh = true;
+        } else {
+            cJSON_Delete(job);
+            error_set(err, STATUS_CORRUPT, NULL, "the server's answer is no job; is it motifd?");
+            code = ctl_fault(watch->ctl, CTL_FAILED, err);
+        }
+    } else if (answer.status != 304) {
+        code = ctl_refused(watch->ctl, &answer);
+    }
+    http_answer_close(&answer);
+    return code;
+}
+
+/* ---- the stream ---- */
+
+/* Takes the progress that an event tells into the job that is drawn. */
+static void take_progress(struct watch *watch, const char *data)
+{
+    cJSON *event = cJSON_Parse(data), *progress = cJSON_DetachItemFromObjectCaseSensitive(event, "progress");
+    if (progress) {
+        cJSON_DeleteItemFromObjectCaseSensitive(watch->job, "progress");
+        cJSON_AddItemToObject(watch->job, "progress", progress);
+        show(watch);
+    }
+    cJSON_Delete(event);
+}
+
+/* The stream has begun, or tells something. False: there is nothing more to wait for. */
+static bool on_event(void *context, const char *type, const char *data)
+{
+    struct watch *watch = context;
+    struct error err = {0};
+    bool fresh = false;
+    if (strcmp(type, "progress") == 0) {
+        take_progress(watch, data);
+    } else if (strcmp(type, "state") == 0 || type[0] == 0) {
+        watch->code = look(watch, &fresh, &err);
+        if (watch->code == CTL_SUCCESS && fresh)
+            show(watch);
+    }
+    return !interrupted && watch->code == CTL_SUCCESS && !ended(json_string(watch->job, "state"));
+}
+
+static bool on_piece(void *context, const char *bytes, size_t count)
+{
+    struct watch *watch = context;
+    return event_stream_add(&watch->events, bytes, count);
+}
+
+static bool go_on(void *context, int64_t received, int64_t expected)
+{
+    (void)context;
+    (void)received;
+    (void)expected;
+    return !interrupted;
+}
+
+/* Follows the events until the job ends or the stream does, or not at all when there is none to be had. */
+static void listen_to(struct watch *watch)
+{
+    char last[64];
+    struct http_request request = {.method = "GET",
+                                   .path = watch->events_path,
+                                   .accept = "text/event-stream",
+                                   .piece = on_piece,
+                                   .moving = go_on,
+                                   .context = watch};
+    struct http_answer answer;
+    snprintf(last, sizeof(last), "Last-Event-ID: %s", watch->events.last);
+    if (watch->events.last[0])
+        request.headers[0] = last;
+    watch->code = CTL_SUCCESS;
+    event_stream_begin(&watch->events, on_event, watch);
+    (void)http_call(watch->stream, &request, &answer, NULL); /* how it ended is told by the next look */
+    http_answer_close(&answer);
+}
+
+static int follow(struct watch *watch, double interval, double patience)
+{
+    double lost_at = 0, pause = 0.5;
+    bool lost = false, met = false;
+    while (!interrupted) {
+        struct error err = {0};
+        bool fresh;
+        int code = look(watch, &fresh, &err);
+        if (code == CTL_UNREACHABLE) {
+            if (!met || (lost && now() - lost_at > patience))
+                return ctl_fault(watch->ctl, CTL_UNREACHABLE, &err);
+            if (!lost) {
+                say(watch, STYLE_YELLOW, "server not reachable; the job is safe there, trying again");
+                lost = true;
+                lost_at = now();
+            }
+            wait_seconds(pause);
+            pause = pause * 2 > 10 ? 10 : pause * 2;
+            continue;
+        }
+        if (code != CTL_SUCCESS)
+            return code;
+        if (lost)
+            say(watch, STYLE_GREEN, "server is back");
+        lost = false;
+        met = true;
+        pause = 0.5;
+        if (fresh)
+            show(watch);
+        if (watch->stream && !ended(json_string(watch->job, "state")))
+            listen_to(watch);
+        if (ended(json_string(watch->job, "state")))
+            return finish(watch);
+        if (!interrupted)
+            wait_seconds(interval);
+    }
+    say(watch, STYLE_PLAIN, "the job goes on; `motifctl watch` follows it again");
+    return CTL_INTERRUPTED;
+}
+
+int watch_job(struct ctl *ctl, const char *id, double interval, double patience)
+{
+    struct watch watch = {.ctl = ctl};
+    struct sigaction action = {.sa_handler = on_interrupt}, before;
+    snprintf(watch.job_path, sizeof(watch.job_path), "/v1/jobs/%s", id);
+    snprintf(watch.events_path, sizeof(watch.events_path), "/v1/jobs/%s/events?after=now", id);
+    (void)http_twin(ctl->http, &watch.stream, NULL); /* without it, by asking again and again */
+    snprintf(watch.errors_path, sizeof(watch.errors_path), "/v1/jobs/%s/metrics?name=fpe,fne,ce&max_points=3", id);
+    interrupted = 0;
+    sigaction(SIGINT, &action, &before);
+    int code = follow(&watch, interval, patience);
+    sigaction(SIGINT, &before, NULL);
+    http_destroy(watch.stream);
+    event_stream_end(&watch.events);
+    cJSON_Delete(watch.job);
+    cJSON_Delete(watch.errors);
+    return code;
+}
+
+static const struct option_spec options[] = {
+    {"interval", "MS", "where there is no event stream: look this often, in milliseconds (500)"},
+    {"patience", "SECONDS", "give up when the server stays away this long (600)"},
+    {NULL, NULL, NULL},
+};
+
+static int run(struct ctl *ctl, const struct args *args)
+{
+    char id[CTL_ID];
+    long long interval, patience;
+    struct error err = {0};
+    if (args_integer(args, "interval", 20, 3600000, 500, &interval, &err) != STATUS_OK ||
+        args_integer(args, "patience", 0, 1000000, 600, &patience, &err) != STATUS_OK)
+        return ctl_usage(ctl, "%s", err.message);
+    int code = ctl_job_id(ctl, args->positional[0], false, id);
+    return code == CTL_SUCCESS ? watch_job(ctl, id, (double)interval / 1000, (double)patience) : code;
+}
+
+const struct command command_watch = {
+    .name = "watch",
+    .arguments = "JOB",
+    .summary = "follow a job to its end with a progress bar",
+    .text =
+        "Draws stage, density, accuracy against its target, motif errors, speed and time left, and ends with the\n"
+        "result. Off a terminal it writes a line a change. It survives a restart of the daemon. With --json it prints\n"
+        "the job each time it changes, one document a line.",
+    .example = "  motifctl watch latest && echo trained     exit code 0: succeeded, 1: failed or cancelled\n"
+               "  motifctl watch 01JD --json | jq .progress.fraction",
+    .options = options,
+    .least = 1,
+    .most = 1,
+    .run = run,
+};

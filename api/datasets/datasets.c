@@ -1,0 +1,507 @@
+/* Data sets of a user's own: taken in, listed, shown, deleted. A data set is immutable and known by the SHA-256 of the
+ * bytes that were sent; its document is written once, with it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/jobs/quota.h"
+#include "api/datasets/uploads.h"
+#include "core/data/uploads/collection_show.h"
+#include "core/data/dataset.h"
+#include "core/draw/png.h"
+#include "storage/files/dataset.h"
+
+#define PREVIEW_BYTES (8u << 20)
+
+static const char *root_of(const struct exchange *x)
+{
+    return x->api->options.data;
+}
+
+/* ---- before the bytes -------------------------------------------------------------------------------------- */
+
+static const struct collection_format *format_of(const char *media_type)
+{
+    size_t count;
+    const struct collection_format *const *formats = collection_formats(&count);
+    if (media_type == NULL || media_is(media_type, "text/tab-separated-values"))
+        return media_type != NULL ? collection_format_named("csv") : NULL;
+    for (size_t i = 0; i < count; i++)
+        if (media_is(media_type, formats[i]->media_type))
+            return formats[i];
+    return NULL;
+}
+
+static bool hash_good(const char *text)
+{
+    return strlen(text) == HASH_TEXT - 1 && strspn(text, "0123456789abcdef") == HASH_TEXT - 1;
+}
+
+static bool read_request(struct exchange *x, struct upload_request *request)
+{
+    const char *format = exchange_query(x, "format"), *hash = exchange_query(x, "sha256"),
+               *layout = exchange_query(x, "layout");
+    const char *label = exchange_query(x, "label"), *group = exchange_query(x, "group");
+    *request =
+        (struct upload_request){.offset = exchange_query_integer(x, "offset", 0), .most = x->api->options.upload_bytes};
+    request->format = format ? collection_format_named(format) : format_of(exchange_header(x, "Content-Type"));
+    request->channels_first = layout && strcmp(layout, "channels-first") == 0;
+    (void)snprintf(request->label, sizeof request->label, "%s", label ? label : "");
+    (void)snprintf(request->group, sizeof request->group, "%s", group ? group : "");
+    (void)snprintf(request->hash, sizeof request->hash, "%s", hash ? hash : "");
+    if (!request->format)
+        respond_problem(x, PROBLEM_MEDIA_TYPE,
+                        "Say by the Content-Type, or by ?format=, what is sent: npz, npy, csv, tar or fasta.");
+    else if (hash && !hash_good(hash))
+        respond_problem(x, PROBLEM_BAD_QUERY, "sha256 must be 64 hexadecimal digits.");
+    else if (request->offset > 0 && !hash)
+        respond_problem(x, PROBLEM_BAD_QUERY, "offset needs the sha256 of the whole.");
+    else
+        return true;
+    return false;
+}
+
+/* What is of that name already. */
+static bool name_free(struct exchange *x, const char *name, const char *hash)
+{
+    const char *text = NULL;
+    size_t size;
+    enum dataset_kind kind;
+    struct error err;
+    error_clear(&err);
+    if (!dataset_name_good(name)) {
+        respond_problem(
+            x, PROBLEM_BAD_REQUEST,
+            "A data set's name has small letters, digits, '.', '-' and '_', and begins with a letter or digit.");
+        return false;
+    }
+    enum status status = dataset_find(root_of(x), name, &kind, &err);
+    if (status == STATUS_OK && kind == DATASET_NONE)
+        return true;
+    if (status == STATUS_OK && kind == DATASET_OURS)
+        status = dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err);
+    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
+        respond_error(x, &err);
+        return false;
+    }
+    if (text == NULL) { /* nothing of ours, or no more */
+        respond_problem(x, PROBLEM_CONFLICT, "The name %s belongs to a folder of the operator's.", name);
+        return false;
+    }
+    if (hash[0] == '\0' || strstr(text, hash) != NULL)
+        return true; /* the same again, perhaps */
+    respond_problem(x, PROBLEM_CONFLICT, "There is another data set %s; a data set never changes.", name);
+    return false;
+}
+
+bool datasets_begin(struct exchange *x, struct api_upload **upload)
+{
+    struct upload_request request;
+    struct error err;
+    int64_t there, length = 0;
+    const char *said = exchange_header(x, "Content-Length");
+    error_clear(&err);
+    *upload = NULL;
+    if (!read_request(x, &request) || !name_free(x, exchange_param(x, "name"), request.hash))
+        return false;
+    if (said && text_integer(said, &length) && length > request.most - request.offset) {
+        respond_problem(x, PROBLEM_TOO_LARGE, "An upload may have at most %lld bytes.", (long long)request.most);
+        return false;
+    }
+    if (atomic_fetch_add(&x->api->uploads, 1) >= x->api->options.uploads_at_once) {
+        atomic_fetch_sub(&x->api->uploads, 1);
+        respond_problem(x, PROBLEM_TOO_MANY, "%d uploads are in progress already.", x->api->options.uploads_at_once);
+        return false;
+    }
+    if (upload_begin(root_of(x), &request, upload, &there, &err) == STATUS_OK)
+        return true;
+    atomic_fetch_sub(&x->api->uploads, 1);
+    if (err.code == STATUS_CONFLICT) {
+        respond_problem(x, PROBLEM_CONFLICT, "%s.", err.message);
+        if (there >= 0)
+            response_header(x->response, "Upload-Offset", "%lld", (long long)there);
+    } else {
+        respond_error(x, &err);
+    }
+    return false;
+}
+
+/* ---- with them --------------------------------------------------------------------------------------------- */
+
+struct arrived {
+    const char *name;
+    const struct upload_request *request;
+    const struct collection *collection;
+    char hash[HASH_TEXT];
+    int64_t bytes;
+};
+
+static void write_about(const struct arrived *a, struct buf *out)
+{
+    struct json_sink json;
+    json_sink_init(&json, out);
+    const struct sink *to = &json.sink;
+    sink_begin_object(to, NULL);
+    sink_text(to, "name", a->name);
+    sink_text(to, "sha256", a->hash);
+    sink_integer(to, "bytes", a->bytes);
+    sink_text(to, "format", a->request->format->name);
+    sink_begin_object(to, "options");
+    sink_text(to, "label", a->request->label);
+    sink_text(to, "group", a->request->group);
+    sink_text(to, "layout", a->request->channels_first ? "channels-first" : "channels-last");
+    sink_end_object(to);
+    sink_time(to, "created_at", now_ms());
+    collection_describe(a->collection, to);
+    sink_end_object(to);
+    if (!json_sink_done(&json))
+        out->failed = true;
+}
+
+static enum status write_preview(const struct collection *c, const char *folder, struct error *err)
+{
+    struct picture *picture = NULL;
+    struct buf png;
+    buf_init(&png, PREVIEW_BYTES);
+    enum status status = collection_preview(c, &picture, err);
+    if (status == STATUS_OK)
+        status = png_encode(picture, &png, err);
+    if (status == STATUS_OK)
+        status = dataset_write(folder, "preview.png", png.data, png.size, err);
+    picture_destroy(picture);
+    buf_close(&png);
+    return status;
+}
+
+static enum status put_bytes(void *context, const void *bytes, size_t count, struct error *err)
+{
+    return fwrite(bytes, 1, count, context) == count
+               ? STATUS_OK
+               : error_set(err, STATUS_IO, NULL, "a data set cannot be written: the disk may be full");
+}
+
+static enum status write_set(const struct collection *c, const char *folder, struct error *err)
+{
+    FILE *file = NULL;
+    enum status status = dataset_create(folder, COLLECTION_FILE, &file, err);
+    struct snapshot_writer to = {file, put_bytes};
+    if (status == STATUS_OK)
+        status = collection_write(c, &to, err);
+    return file ? dataset_close_file(file, status, err) : status;
+}
+
+static enum status keep(struct exchange *x, const struct arrived *a, struct error *err)
+{
+    char folder[DATASET_FILES];
+    struct buf about;
+    const char *owner = x->request->who != NULL ? x->request->who : "";
+    int64_t quota = x->api->options.datasets_bytes, used;
+    int64_t wanted = a->collection->start[a->collection->count] * a->collection->channels * a->collection->rows *
+                     (int64_t)sizeof(float);
+    enum status status = dataset_bytes(root_of(x), NULL, &used, err);
+    if (status != STATUS_OK)
+        return status;
+    if (wanted > quota - used)
+        return error_set(err, STATUS_LIMIT, NULL, "Data sets take %lld of %lld bytes; this one needs %lld",
+                         (long long)used, (long long)quota, (long long)wanted);
+    status = share_takes_dataset(x, root_of(x), wanted, err);
+    if (status == STATUS_OK)
+        status = dataset_stage(root_of(x), folder, err);
+    if (status != STATUS_OK)
+        return status;
+    buf_init(&about, API_DOCUMENT_MAX);
+    write_about(a, &about);
+    status = about.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a document")
+                          : dataset_write(folder, "about.json", about.data, about.size, err);
+    buf_close(&about);
+    if (status == STATUS_OK)
+        status = dataset_write(folder, "sha256", a->hash, strlen(a->hash), err);
+    if (status == STATUS_OK && owner[0] != '\0')
+        status = dataset_write(folder, DATASET_OWNER, owner, strlen(owner), err);
+    if (status == STATUS_OK)
+        status = write_set(a->collection, folder, err);
+    if (status == STATUS_OK)
+        status = write_preview(a->collection, folder, err);
+    if (status == STATUS_OK)
+        return dataset_commit(root_of(x), folder, a->name, err);
+    dataset_abandon(folder);
+    return status;
+}
+
+static void respond_unread(struct exchange *x, const char *name, const struct error *err)
+{
+    if (err->code == STATUS_NOT_FOUND)
+        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
+    else
+        respond_error(x, err);
+}
+
+static void respond_dataset(struct exchange *x, int status, const char *name)
+{
+    const char *text;
+    size_t size;
+    struct error err;
+    error_clear(&err);
+    if (dataset_read(root_of(x), name, "about.json", &x->arena, &text, &size, &err) != STATUS_OK) {
+        respond_unread(x, name, &err);
+        return;
+    }
+    buf_append(&x->response->body, text, size);
+    if (status == 201)
+        response_header(x->response, "Location", "/v1/datasets/%s", name);
+    respond_body(x, status, "application/json");
+}
+
+/* The same bytes under the same name with the same options are the same data set. */
+static enum status same_again(struct exchange *x, const struct arrived *a, bool *is_same, struct error *err)
+{
+    const char *text;
+    size_t size;
+    cJSON *about = NULL;
+    enum status status = dataset_read(root_of(x), a->name, "about.json", &x->arena, &text, &size, err);
+    if (status == STATUS_OK)
+        status = json_parse(text, size, &about, err);
+    if (status != STATUS_OK)
+        return status;
+    const cJSON *options = cJSON_GetObjectItemCaseSensitive(about, "options");
+    const char *members[] = {"sha256", "format"}, *values[] = {a->hash, a->request->format->name};
+    const char *names[] = {"label", "group", "layout"};
+    const char *wanted[] = {a->request->label, a->request->group,
+                            a->request->channels_first ? "channels-first" : "channels-last"};
+    bool same = true;
+    for (int i = 0; i < 2; i++) {
+        const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(about, members[i]));
+        same = same && value && strcmp(value, values[i]) == 0;
+    }
+    for (int i = 0; i < 3; i++) {
+        const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(options, names[i]));
+        same = same && value && strcmp(value, wanted[i]) == 0;
+    }
+    cJSON_Delete(about);
+    *is_same = same;
+    return STATUS_OK;
+}
+
+static void respond_fault(struct exchange *x, const char *pointer, const char *detail)
+{
+    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+    if (faults == NULL) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+        return;
+    }
+    api_faults_add(faults, pointer, "%s", detail);
+    respond_faults(x, PROBLEM_INVALID, "pointer", faults);
+}
+
+static void refuse_upload(struct exchange *x, const struct error *err)
+{
+    if (err->code == STATUS_INVALID || err->code == STATUS_CORRUPT || err->code == STATUS_LIMIT)
+        respond_fault(x, "", err->message);
+    else
+        respond_error(x, err);
+}
+
+static void take_in(struct exchange *x, struct api_upload *upload)
+{
+    struct arrived a = {.name = exchange_param(x, "name"), .request = upload_asked(upload)};
+    struct error err;
+    enum dataset_kind kind;
+    error_clear(&err);
+    if (upload_finish(upload, &a.collection, a.hash, &a.bytes, &err) != STATUS_OK) {
+        if (err.code != STATUS_IO) /* what could not be written or read may be tried again */
+            upload_drop(upload);
+        refuse_upload(x, &err);
+        return;
+    }
+    if (a.request->hash[0] != '\0' && strcmp(a.request->hash, a.hash) != 0) {
+        char detail[160];
+        upload_drop(upload);
+        (void)snprintf(detail, sizeof detail, "is not the SHA-256 of what has arrived: %s, %lld bytes", a.hash,
+                       (long long)a.bytes);
+        respond_fault(x, "/sha256", detail);
+        return;
+    }
+    upload_drop(upload);
+    if (dataset_find(root_of(x), a.name, &kind, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    if (kind != DATASET_NONE) {
+        bool same;
+        if (same_again(x, &a, &same, &err) != STATUS_OK)
+            respond_error(x, &err);
+        else if (same)
+            respond_dataset(x, 200, a.name);
+        else
+            respond_problem(x, PROBLEM_CONFLICT, "There is another data set %s; a data set never changes.", a.name);
+        return;
+    }
+    enum status status = keep(x, &a, &err);
+    if (status == STATUS_OK)
+        respond_dataset(x, 201, a.name);
+    else if (status == STATUS_LIMIT)
+        respond_problem(x, PROBLEM_TOO_LARGE, "%s.", err.message);
+    else if (status == STATUS_CONFLICT)
+        respond_problem(x, PROBLEM_CONFLICT, "There is another data set %s.", a.name);
+    else
+        respond_error(x, &err);
+}
+
+void datasets_put(struct exchange *x)
+{
+    struct api_upload *upload = x->request->upload;
+    if (upload) {
+        take_in(x, upload);
+        return;
+    }
+    /* An adapter that does not stream. */
+    if (!datasets_begin(x, &upload))
+        return;
+    upload_add(upload, x->request->body, x->request->body_bytes);
+    take_in(x, upload);
+    api_upload_close(x->api, upload);
+}
+
+/* ---- reading and deleting ---------------------------------------------------------------------------------- */
+
+void datasets_list(struct exchange *x)
+{
+    struct error err;
+    const char **names, *text;
+    size_t count, size;
+    int64_t bytes;
+    error_clear(&err);
+    if (dataset_list(root_of(x), &x->arena, &names, &count, &err) != STATUS_OK ||
+        dataset_bytes(root_of(x), NULL, &bytes, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    sink_begin_object(x->out, NULL);
+    sink_begin_list(x->out, "datasets");
+    for (size_t i = 0; i < count; i++) {
+        enum status status = dataset_read(root_of(x), names[i], "about.json", &x->arena, &text, &size, &err);
+        if (status == STATUS_OK)
+            json_sink_raw(&x->json, NULL, text);
+        else if (status != STATUS_NOT_FOUND) { /* one that is deleted meanwhile is left out */
+            respond_error(x, &err);
+            return;
+        }
+    }
+    sink_end_list(x->out);
+    sink_integer(x->out, "bytes", bytes);
+    sink_integer(x->out, "most_bytes", x->api->options.datasets_bytes);
+    sink_end_object(x->out);
+    respond_json(x, 200);
+}
+
+void datasets_show(struct exchange *x)
+{
+    respond_dataset(x, 200, exchange_param(x, "name"));
+}
+
+void datasets_preview(struct exchange *x)
+{
+    const char *bytes, *name = exchange_param(x, "name");
+    size_t size;
+    struct error err;
+    error_clear(&err);
+    if (dataset_read(root_of(x), name, "preview.png", &x->arena, &bytes, &size, &err) != STATUS_OK) {
+        respond_unread(x, name, &err);
+        return;
+    }
+    buf_append(&x->response->body, bytes, size);
+    respond_body(x, 200, "image/png");
+}
+
+/* Whether a job's configuration names the data set. One that cannot be read might. */
+static enum status names_dataset(const struct exchange *x, const struct storage_job *job, const char *name, bool *found,
+                                 struct error *err)
+{
+    const struct method *method = api_method(x->api, job->kind);
+    cJSON *config = NULL;
+    *found = false;
+    if (!method || !method->dataset_fields)
+        return STATUS_OK;
+    enum status status = json_parse(job->config, strlen(job->config), &config, err);
+    if (status != STATUS_OK)
+        return status;
+    for (const char *const *field = method->dataset_fields; *field && !*found; field++) {
+        const char *value = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(config, *field));
+        *found = value && strcmp(value, name) == 0;
+    }
+    cJSON_Delete(config);
+    return STATUS_OK;
+}
+
+/* The first unfinished job that uses it; "" when there is none. */
+static enum status find_user(struct exchange *x, const char *name, char id[STORAGE_ID], struct error *err)
+{
+    static const enum job_state states[] = {JOB_RUNNING, JOB_QUEUED, JOB_PAUSED};
+    id[0] = '\0';
+    for (size_t s = 0; s < sizeof states / sizeof states[0]; s++) {
+        struct storage_job_filter filter = {.by_state = true, .state = states[s], .limit = 1000};
+        for (bool more = true; more;) {
+            struct storage_job *jobs;
+            size_t count;
+            enum status status =
+                storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, err);
+            if (status != STATUS_OK)
+                return status;
+            for (size_t i = 0; i < count && id[0] == '\0'; i++) {
+                bool found;
+                status = names_dataset(x, &jobs[i], name, &found, err);
+                if (status != STATUS_OK)
+                    return status;
+                if (found)
+                    (void)snprintf(id, STORAGE_ID, "%s", jobs[i].id);
+            }
+            more = more && count > 0 && id[0] == '\0';
+            filter.before = count > 0 ? jobs[count - 1].id : NULL;
+        }
+    }
+    return STATUS_OK;
+}
+
+void datasets_delete(struct exchange *x)
+{
+    const char *name = exchange_param(x, "name");
+    char id[STORAGE_ID];
+    struct error err;
+    enum dataset_kind kind;
+    error_clear(&err);
+    if (dataset_find(root_of(x), name, &kind, &err) != STATUS_OK) {
+        respond_error(x, &err);
+    } else if (kind != DATASET_OURS) {
+        respond_problem(x, PROBLEM_NOT_FOUND, "There is no data set %s.", name);
+    } else if (find_user(x, name, id, &err) != STATUS_OK) {
+        respond_error(x, &err);
+    } else if (id[0] != '\0') {
+        respond_problem(x, PROBLEM_CONFLICT, "Job %s uses the data set %s and is not finished.", id, name);
+    } else if (dataset_remove(root_of(x), name, &err) != STATUS_OK) {
+        respond_error(x, &err);
+    } else {
+        respond_empty(x, 204);
+    }
+}
+
+void uploads_show(struct exchange *x)
+{
+    const char *hash = exchange_param(x, "sha256");
+    int64_t bytes;
+    struct error err;
+    error_clear(&err);
+    if (dataset_part_bytes(root_of(x), hash, &bytes, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    if (bytes < 0) {
+        respond_problem(x, PROBLEM_NOT_FOUND, "Nothing of such an upload is here.");
+        return;
+    }
+    sink_begin_object(x->out, NULL);
+    sink_text(x->out, "sha256", hash);
+    sink_integer(x->out, "received", bytes);
+    sink_end_object(x->out);
+    respond_json(x, 200);
+}

@@ -1,0 +1,183 @@
+#include "api/datasets/uploads.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "storage/files/dataset.h"
+
+struct api_upload {
+    const char *root;
+    struct upload_request request;
+    int file;
+    struct error fault; /* of the writer */
+    /* shared with the parser */
+    pthread_t parser;
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    int64_t arrived;
+    bool complete, broken, parsing;
+    /* the parser's until it is joined */
+    int64_t read;
+    struct hash hash;
+    char digest[HASH_TEXT];
+    struct collection collection;
+    struct error err;
+};
+
+/* As many bytes as have arrived; waits while there are none. */
+static int64_t await(struct api_upload *u)
+{
+    pthread_mutex_lock(&u->lock);
+    while (u->arrived == u->read && !u->complete && !u->broken)
+        pthread_cond_wait(&u->more, &u->lock);
+    int64_t there = u->broken ? -1 : u->arrived - u->read;
+    pthread_mutex_unlock(&u->lock);
+    return there;
+}
+
+static enum status pull(void *context, void *to, size_t most, size_t *got, struct error *err)
+{
+    struct api_upload *u = context;
+    int64_t there = await(u);
+    *got = 0;
+    if (there < 0)
+        return error_set(err, STATUS_CANCELLED, NULL, "the upload was broken off");
+    size_t now = (int64_t)most < there ? most : (size_t)there;
+    ssize_t bytes = now > 0 ? pread(u->file, to, now, u->read) : 0;
+    if (bytes < 0 || (now > 0 && bytes == 0))
+        return error_set(err, STATUS_IO, NULL, "a part of an upload cannot be read");
+    hash_add(&u->hash, to, (size_t)bytes);
+    u->read += bytes;
+    *got = (size_t)bytes;
+    return STATUS_OK;
+}
+
+static void *parse(void *context)
+{
+    struct api_upload *u = context;
+    struct collection_options options = {u->request.label, u->request.group, u->request.channels_first};
+    struct collection_limits limits = COLLECTION_LIMITS;
+    struct source from = {u, pull};
+    unsigned char digest[HASH_BYTES];
+    char rest[4096];
+    size_t got = 1;
+    struct error waste = {0};
+    (void)collection_read(u->request.format, &from, &options, &limits, &u->collection, &u->err);
+    while (got > 0 && pull(u, rest, sizeof rest, &got, &waste) == STATUS_OK) { /* to the end, for the hash */
+    }
+    if (waste.code)
+        (void)error_set(&u->err, waste.code, NULL, "%s", waste.message);
+    hash_finish(&u->hash, digest);
+    hash_hex(digest, u->digest);
+    return NULL;
+}
+
+static enum status open_part(struct api_upload *u, int64_t *there, struct error *err)
+{
+    const char *hash = u->request.hash[0] ? u->request.hash : NULL;
+    enum status status = dataset_part_open(u->root, hash, &u->file, there, err);
+    if (status)
+        return status;
+    if (u->request.offset == 0 && ftruncate(u->file, 0) == 0)
+        *there = 0;
+    if (*there != u->request.offset)
+        return error_set(err, STATUS_CONFLICT, "", "%lld bytes of this upload are here; it must go on behind them",
+                         (long long)*there);
+    u->arrived = *there;
+    return STATUS_OK;
+}
+
+enum status upload_begin(const char *root, const struct upload_request *request, struct api_upload **upload,
+                         int64_t *there, struct error *err)
+{
+    struct api_upload *u = calloc(1, sizeof *u);
+    *upload = NULL;
+    *there = -1;
+    if (!u)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an upload");
+    u->root = root;
+    u->request = *request;
+    u->file = -1;
+    hash_init(&u->hash);
+    pthread_mutex_init(&u->lock, NULL);
+    pthread_cond_init(&u->more, NULL);
+    enum status status = open_part(u, there, err);
+    if (!status && pthread_create(&u->parser, NULL, parse, u) != 0)
+        status = error_set(err, STATUS_UNAVAILABLE, NULL, "no thread for an upload");
+    u->parsing = !status;
+    if (status) {
+        upload_close(u);
+        return status;
+    }
+    *upload = u;
+    return STATUS_OK;
+}
+
+static void tell(struct api_upload *u, int64_t arrived, bool complete, bool broken)
+{
+    pthread_mutex_lock(&u->lock);
+    u->arrived += arrived;
+    u->complete |= complete;
+    u->broken |= broken;
+    pthread_cond_signal(&u->more);
+    pthread_mutex_unlock(&u->lock);
+}
+
+void upload_add(struct api_upload *u, const void *bytes, size_t count)
+{
+    for (size_t done = 0; !u->fault.code && done < count;) {
+        ssize_t now = pwrite(u->file, (const char *)bytes + done, count - done, u->arrived);
+        if (now <= 0) {
+            (void)error_set(&u->fault, STATUS_IO, NULL, "a part of an upload cannot be written: the disk may be full");
+            tell(u, 0, false, true);
+            break;
+        }
+        done += (size_t)now;
+        tell(u, now, false, false); /* `arrived` is written by this thread alone */
+    }
+}
+
+static void join(struct api_upload *u)
+{
+    if (u->parsing)
+        pthread_join(u->parser, NULL);
+    u->parsing = false;
+}
+
+enum status upload_finish(struct api_upload *u, const struct collection **collection, char hash[HASH_TEXT],
+                          int64_t *bytes, struct error *err)
+{
+    tell(u, 0, true, false);
+    join(u);
+    *collection = &u->collection;
+    *bytes = u->arrived;
+    memcpy(hash, u->digest, HASH_TEXT);
+    const struct error *cause = u->fault.code ? &u->fault : &u->err;
+    return cause->code ? error_set(err, cause->code, NULL, "%s", cause->message) : STATUS_OK;
+}
+
+void upload_drop(struct api_upload *u)
+{
+    if (u->request.hash[0])
+        dataset_part_remove(u->root, u->request.hash);
+}
+
+const struct upload_request *upload_asked(const struct api_upload *u)
+{
+    return &u->request;
+}
+
+void upload_close(struct api_upload *u)
+{
+    if (!u)
+        return;
+    tell(u, 0, false, true);
+    join(u);
+    dataset_part_close(u->file);
+    collection_close(&u->collection);
+    pthread_cond_destroy(&u->more);
+    pthread_mutex_destroy(&u->lock);
+    free(u);
+}

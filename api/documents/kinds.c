@@ -1,0 +1,160 @@
+/* What methods there are: the tables of the core, as documents. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/json/config_json_int.h"
+
+static const char *type_name(enum field_type type)
+{
+    static const char *const names[] = {"integer", "number", "boolean", "choice", "text"};
+    return names[type];
+}
+
+static void field_value(const struct sink *out, const char *key, const struct config_field *field, const void *config)
+{
+    switch (field->type) {
+    case FIELD_INT:
+        sink_integer(out, key, (int64_t)config_number(field, config));
+        break;
+    case FIELD_REAL:
+        sink_number(out, key, config_number(field, config));
+        break;
+    case FIELD_BOOL:
+        sink_boolean(out, key, config_bool(field, config));
+        break;
+    default:
+        sink_text(out, key, config_text(field, config));
+        break;
+    }
+}
+
+static void write_field(const struct sink *out, const struct config_field *field, const void *defaults)
+{
+    char allowed[256];
+    sink_begin_object(out, NULL);
+    sink_text(out, "name", field->name);
+    sink_text(out, "type", type_name(field->type));
+    field_value(out, "default", field, defaults);
+    if (field->type == FIELD_INT || field->type == FIELD_REAL) {
+        sink_number(out, "min", field->min);
+        sink_number(out, "max", field->max);
+        sink_boolean(out, "min_open", field->min_open);
+        sink_boolean(out, "max_open", field->max_open);
+    }
+    if (field->type == FIELD_CHOICE) {
+        sink_begin_list(out, "choices");
+        for (const char *const *choice = field->choices; *choice != NULL; choice++) {
+            sink_text(out, NULL, *choice);
+        }
+        sink_end_list(out);
+    }
+    config_describe(field, allowed, sizeof allowed);
+    sink_text(out, "allowed", allowed);
+    sink_text(out, "unit", field->unit);
+    sink_text(out, "meaning", field->meaning);
+    sink_end_object(out);
+}
+
+static enum status write_preset(const struct sink *out, const struct method *method, const struct method_preset *preset,
+                                struct error *err)
+{
+    void *config;
+    enum status status = config_start(method, preset, &config, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    sink_begin_object(out, NULL);
+    sink_text(out, "name", preset->name);
+    sink_text(out, "meaning", preset->meaning);
+    sink_begin_object(out, "settings"); /* what differs from the defaults */
+    for (const struct config_setting *s = preset->settings; s->field != NULL; s++) {
+        const struct config_field *field = config_find(&method->config, s->field);
+        if (field != NULL) {
+            field_value(out, field->name, field, config);
+        }
+    }
+    sink_end_object(out);
+    config_sink(&method->config, config, "config", out);
+    sink_end_object(out);
+    free(config);
+    return STATUS_OK;
+}
+
+static enum status write_kind(const struct sink *out, const struct method *method, struct error *err)
+{
+    void *defaults;
+    enum status status = config_start(method, NULL, &defaults, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    sink_begin_object(out, NULL);
+    sink_text(out, "kind", method->kind);
+    sink_text(out, "title", method->title);
+    sink_text(out, "summary", method->summary);
+    sink_text(out, "paper", method->paper);
+    sink_begin_list(out, "fields");
+    for (size_t i = 0; i < method->config.count; i++) {
+        write_field(out, &method->config.fields[i], defaults);
+    }
+    sink_end_list(out);
+    free(defaults);
+    sink_begin_list(out, "presets");
+    for (size_t i = 0; i < method->preset_count && status == STATUS_OK; i++) {
+        status = write_preset(out, method, &method->presets[i], err);
+    }
+    sink_end_list(out);
+    sink_begin_list(out, "metrics");
+    for (size_t i = 0; i < method->metric_count; i++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", method->metrics[i].name);
+        sink_text(out, "unit", method->metrics[i].unit);
+        sink_text(out, "meaning", method->metrics[i].meaning);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_begin_list(out, "queries");
+    for (size_t i = 0; i < method->query_count; i++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", method->queries[i].name);
+        sink_text(out, "meaning", method->queries[i].meaning);
+        sink_boolean(out, "draws", method->queries[i].draws);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_end_object(out);
+    return status;
+}
+
+void kinds_list(struct exchange *x)
+{
+    struct error err;
+    error_clear(&err);
+    sink_begin_object(x->out, NULL);
+    sink_begin_list(x->out, "kinds");
+    for (size_t i = 0; i < x->api->options.method_count; i++) {
+        if (write_kind(x->out, x->api->options.methods[i], &err) != STATUS_OK) {
+            respond_error(x, &err);
+            return;
+        }
+    }
+    sink_end_list(x->out);
+    sink_end_object(x->out);
+    respond_json(x, 200);
+}
+
+void kinds_show(struct exchange *x)
+{
+    struct error err;
+    error_clear(&err);
+    const struct method *method = api_method(x->api, exchange_param(x, "kind"));
+    if (method == NULL) {
+        respond_problem(x, PROBLEM_NOT_FOUND, "There is no kind '%s'; GET /v1/kinds lists them.",
+                        exchange_param(x, "kind"));
+    } else if (write_kind(x->out, method, &err) != STATUS_OK) {
+        respond_error(x, &err);
+    } else {
+        respond_json(x, 200);
+    }
+}

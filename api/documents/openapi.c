@@ -1,0 +1,389 @@
+/* The OpenAPI 3.1 document, made once from the table of routes, the tables of the methods, and the schemas of
+ * openapi_schemas.c. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/json/config_json_int.h"
+#include "api/documents/openapi_schemas.h"
+
+static void reference(const struct sink *out, const char *key, const char *schema)
+{
+    char path[96];
+    (void)snprintf(path, sizeof path, "#/components/schemas/%.70s", schema);
+    sink_begin_object(out, key);
+    sink_text(out, "$ref", path);
+    sink_end_object(out);
+}
+
+static void parameter_schema(const struct sink *out, const struct api_parameter *p)
+{
+    sink_begin_object(out, "schema");
+    switch (p->type) {
+    case PARAMETER_INTEGER:
+        sink_text(out, "type", "integer");
+        sink_integer(out, "minimum", p->min);
+        sink_integer(out, "maximum", p->max);
+        break;
+    case PARAMETER_CHOICE:
+    case PARAMETER_FLAG:
+        sink_text(out, "type", "string");
+        sink_begin_list(out, "enum");
+        for (const char *const *choice = p->choices; choice != NULL && *choice != NULL; choice++) {
+            sink_text(out, NULL, *choice);
+        }
+        for (size_t i = 0; p->type == PARAMETER_FLAG && i < 4; i++) {
+            sink_text(out, NULL, ((const char *const[]){"0", "1", "false", "true"})[i]);
+        }
+        sink_end_list(out);
+        break;
+    default:
+        sink_text(out, "type", "string");
+        sink_integer(out, "minLength", 1);
+        sink_integer(out, "maxLength", p->max);
+        break;
+    }
+    sink_end_object(out);
+}
+
+static void header_parameter(const struct sink *out, const char *name, const char *meaning)
+{
+    sink_begin_object(out, NULL);
+    sink_text(out, "name", name);
+    sink_text(out, "in", "header");
+    sink_text(out, "description", meaning);
+    sink_begin_object(out, "schema");
+    sink_text(out, "type", "string");
+    sink_end_object(out);
+    sink_end_object(out);
+}
+
+static bool answers_with(const struct api_route *route, int status)
+{
+    for (const struct api_answer *a = route->answers; a->status != 0; a++) {
+        if (a->status == status) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void write_parameters(const struct sink *out, const struct api_route *route)
+{
+    sink_begin_list(out, "parameters");
+    const char *name;
+    size_t at = 0, bytes;
+    while ((bytes = route_pattern_param(route->pattern, &at, &name)) > 0) {
+        char text[40];
+        const char *meaning, *pattern = route_param_pattern(name, bytes, &meaning);
+        (void)snprintf(text, sizeof text, "%.*s", (int)bytes, name);
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", text);
+        sink_text(out, "in", "path");
+        sink_boolean(out, "required", true);
+        sink_text(out, "description", meaning);
+        sink_begin_object(out, "schema");
+        sink_text(out, "type", "string");
+        sink_text(out, "pattern", pattern);
+        sink_end_object(out);
+        sink_end_object(out);
+    }
+    for (const struct api_parameter *p = route->query; p != NULL && p->type != PARAMETER_END; p++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", p->name);
+        sink_text(out, "in", "query");
+        sink_text(out, "description", p->meaning);
+        parameter_schema(out, p);
+        sink_end_object(out);
+    }
+    if (strcmp(route->method, "POST") == 0 && answers_with(route, 201)) {
+        header_parameter(out, "Idempotency-Key", "the same key with the same request gives the first answer again");
+    }
+    if (answers_with(route, 304)) {
+        header_parameter(out, "If-None-Match", "304 when it names the present ETag");
+    }
+    if (answers_with(route, 412)) {
+        header_parameter(out, "If-Match", "412 unless it names the present version");
+    }
+    if (answers_with(route, 206)) {
+        header_parameter(out, "Range", "one range of bytes");
+        header_parameter(out, "If-Range", "the range counts only for this ETag");
+    }
+    sink_end_list(out);
+}
+
+static void write_body(const struct sink *out, const struct api_route *route)
+{
+    if (route->body_limit == 0) {
+        return;
+    }
+    sink_begin_object(out, "requestBody");
+    sink_boolean(out, "required", !route->body_optional);
+    sink_begin_object(out, "content");
+    for (const char *const *type = route->media_types; *type != NULL; type++) {
+        sink_begin_object(out, *type);
+        if (strstr(*type, "json") != NULL) {
+            reference(out, "schema", route->request_schema);
+        }
+        sink_end_object(out);
+    }
+    sink_end_object(out);
+    sink_end_object(out);
+}
+
+/* The rows of one status: a description and a content for each media type. */
+static void write_answer(const struct sink *out, const struct api_route *route, const struct api_answer *first)
+{
+    char status[8];
+    (void)snprintf(status, sizeof status, "%d", first->status);
+    sink_begin_object(out, status);
+    sink_text(out, "description", first->meaning);
+    if (first->media_type != NULL) {
+        sink_begin_object(out, "content");
+        for (const struct api_answer *a = first; a->status != 0; a++) {
+            if (a->status == first->status) {
+                sink_begin_object(out, a->media_type);
+                if (a->schema != NULL) {
+                    reference(out, "schema", a->schema);
+                }
+                sink_end_object(out);
+            }
+        }
+        sink_end_object(out);
+    }
+    sink_end_object(out);
+}
+
+static void write_operation(const struct sink *out, const struct api_route *route)
+{
+    static const char *const scopes[] = {"", "read", "submit", "admin", "trainer"};
+    char method[8];
+    size_t length = strlen(route->method);
+    for (size_t i = 0; i <= length; i++) {
+        method[i] =
+            (char)(route->method[i] >= 'A' && route->method[i] <= 'Z' ? route->method[i] + 32 : route->method[i]);
+    }
+    sink_begin_object(out, method);
+    sink_text(out, "operationId", route->name);
+    sink_text(out, "summary", route->summary);
+    write_parameters(out, route);
+    write_body(out, route);
+    sink_begin_object(out, "responses");
+    for (const struct api_answer *a = route->answers; a->status != 0; a++) {
+        bool first = true;
+        for (const struct api_answer *before = route->answers; before != a; before++) {
+            first = first && before->status != a->status;
+        }
+        if (first) {
+            write_answer(out, route, a);
+        }
+    }
+    sink_begin_object(out, "default");
+    sink_text(out, "description", "Every error is a problem of RFC 9457.");
+    sink_begin_object(out, "content");
+    sink_begin_object(out, "application/problem+json");
+    reference(out, "schema", "Problem");
+    sink_end_object(out);
+    sink_end_object(out);
+    sink_end_object(out);
+    sink_end_object(out);
+    sink_begin_list(out, "security");
+    sink_begin_object(out, NULL);
+    if (route->scope != API_SCOPE_NONE) {
+        sink_begin_list(out, "token");
+        sink_text(out, NULL, scopes[route->scope]);
+        sink_end_list(out);
+    }
+    sink_end_object(out);
+    sink_end_list(out);
+    sink_end_object(out);
+}
+
+static void write_paths(const struct sink *out)
+{
+    sink_begin_object(out, "paths");
+    for (size_t i = 0; i < api_route_count; i++) {
+        bool first = true;
+        for (size_t before = 0; before < i; before++) {
+            first = first && strcmp(api_routes[before].pattern, api_routes[i].pattern) != 0;
+        }
+        if (!first) {
+            continue;
+        }
+        sink_begin_object(out, api_routes[i].pattern);
+        for (size_t j = i; j < api_route_count; j++) {
+            if (strcmp(api_routes[j].pattern, api_routes[i].pattern) == 0) {
+                write_operation(out, &api_routes[j]);
+            }
+        }
+        sink_end_object(out);
+    }
+    sink_end_object(out);
+}
+
+static void number_bound(const struct sink *out, const struct config_field *field, bool upper)
+{
+    double bound = upper ? field->max : field->min;
+    bool open = upper ? field->max_open : field->min_open;
+    if (isfinite(bound)) {
+        sink_number(out, open ? (upper ? "exclusiveMaximum" : "exclusiveMinimum") : (upper ? "maximum" : "minimum"),
+                    bound);
+    }
+}
+
+static void field_schema(const struct sink *out, const struct config_field *field, const void *defaults)
+{
+    static const char *const types[] = {"integer", "number", "boolean", "string", "string"};
+    char meaning[256];
+    (void)snprintf(meaning, sizeof meaning, "%s%s%s%s", field->meaning, field->unit[0] != '\0' ? " (" : "", field->unit,
+                   field->unit[0] != '\0' ? ")" : "");
+    sink_begin_object(out, field->name);
+    sink_text(out, "type", types[field->type]);
+    sink_text(out, "description", meaning);
+    switch (field->type) {
+    case FIELD_INT:
+    case FIELD_REAL:
+        number_bound(out, field, false);
+        number_bound(out, field, true);
+        sink_number(out, "default", config_number(field, defaults));
+        break;
+    case FIELD_BOOL:
+        sink_boolean(out, "default", config_bool(field, defaults));
+        break;
+    case FIELD_CHOICE:
+        sink_begin_list(out, "enum");
+        for (const char *const *choice = field->choices; *choice != NULL; choice++) {
+            sink_text(out, NULL, *choice);
+        }
+        sink_end_list(out);
+        sink_text(out, "default", config_text(field, defaults));
+        break;
+    default:
+        sink_integer(out, "maxLength", CONFIG_TEXT - 1);
+        sink_text(out, "default", config_text(field, defaults));
+        break;
+    }
+    sink_end_object(out);
+}
+
+/* "Config_KIND": the configuration; "NewJob_KIND": a job of that kind. */
+static enum status method_schemas(const struct sink *out, const struct method *method, struct error *err)
+{
+    void *defaults;
+    char name[80];
+    enum status status = config_start(method, NULL, &defaults, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    (void)snprintf(name, sizeof name, "Config_%.60s", method->kind);
+    sink_begin_object(out, name);
+    sink_text(out, "type", "object");
+    sink_text(out, "description", method->summary);
+    sink_boolean(out, "additionalProperties", false);
+    sink_begin_object(out, "properties");
+    for (size_t i = 0; i < method->config.count; i++) {
+        field_schema(out, &method->config.fields[i], defaults);
+    }
+    sink_end_object(out);
+    sink_end_object(out);
+    free(defaults);
+
+    char job[80];
+    (void)snprintf(job, sizeof job, "NewJob_%.60s", method->kind);
+    sink_begin_object(out, job);
+    sink_text(out, "type", "object");
+    sink_begin_list(out, "required");
+    sink_text(out, NULL, "kind");
+    sink_end_list(out);
+    sink_begin_object(out, "properties");
+    sink_begin_object(out, "kind");
+    sink_text(out, "const", method->kind);
+    sink_end_object(out);
+    sink_begin_object(out, "preset");
+    sink_begin_list(out, "enum");
+    for (size_t i = 0; i < method->preset_count; i++) {
+        sink_text(out, NULL, method->presets[i].name);
+    }
+    sink_null(out, NULL);
+    sink_end_list(out);
+    sink_end_object(out);
+    reference(out, "config", name);
+    sink_end_object(out);
+    sink_end_object(out);
+    return STATUS_OK;
+}
+
+static enum status write_components(const struct api *api, struct json_sink *json, struct error *err)
+{
+    const struct sink *out = &json->sink;
+    enum status status = STATUS_OK;
+    sink_begin_object(out, "components");
+    sink_begin_object(out, "securitySchemes");
+    sink_begin_object(out, "token");
+    sink_text(out, "type", "http");
+    sink_text(out, "scheme", "bearer");
+    sink_text(out, "description",
+              "Scopes are read, submit and admin, each including those before. Not needed on loopback.");
+    sink_end_object(out);
+    sink_end_object(out);
+    sink_begin_object(out, "schemas");
+    for (size_t i = 0; i < openapi_schema_count && status == STATUS_OK; i++) {
+        status = openapi_schema_write(json, &openapi_schemas[i], err);
+    }
+    for (size_t i = 0; i < api->options.method_count && status == STATUS_OK; i++) {
+        status = method_schemas(out, api->options.methods[i], err);
+    }
+    sink_begin_object(out, "NewJob");
+    sink_begin_list(out, "allOf");
+    reference(out, NULL, "NewJobBase");
+    sink_begin_object(out, NULL);
+    sink_begin_list(out, "oneOf");
+    for (size_t i = 0; i < api->options.method_count; i++) {
+        char name[80];
+        (void)snprintf(name, sizeof name, "NewJob_%.60s", api->options.methods[i]->kind);
+        reference(out, NULL, name);
+    }
+    sink_end_list(out);
+    sink_end_object(out);
+    sink_end_list(out);
+    sink_end_object(out);
+    sink_end_object(out);
+    sink_end_object(out);
+    return status;
+}
+
+enum status openapi_build(const struct api *api, struct buf *text, struct error *err)
+{
+    struct api_system system;
+    struct json_sink json;
+    api_facts(api, &system);
+    json_sink_init(&json, text);
+    const struct sink *out = &json.sink;
+    sink_begin_object(out, NULL);
+    sink_text(out, "openapi", "3.1.0");
+    sink_begin_object(out, "info");
+    sink_text(out, "title", "motifd");
+    sink_text(out, "version", system.version[0] != '\0' ? system.version : "0");
+    sink_text(out, "description",
+              "Trains networks whose motifs can be read, as a service. Additions within /v1 never rename or "
+              "remove anything.");
+    sink_begin_object(out, "license");
+    sink_text(out, "name", "MIT");
+    sink_text(out, "identifier", "MIT");
+    sink_end_object(out);
+    sink_end_object(out);
+    sink_begin_list(out, "servers");
+    sink_begin_object(out, NULL);
+    sink_text(out, "url", "/");
+    sink_end_object(out);
+    sink_end_list(out);
+    write_paths(out);
+    enum status status = write_components(api, &json, err);
+    sink_end_object(out);
+    if (status == STATUS_OK && !json_sink_done(&json)) {
+        status = error_set(err, STATUS_INTERNAL, NULL, "the OpenAPI document is incomplete");
+    }
+    return status;
+}

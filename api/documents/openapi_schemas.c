@@ -1,0 +1,397 @@
+#include "api/documents/openapi_schemas.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "api/json/json.h"
+
+const struct openapi_schema openapi_schemas[] = {
+    {"Problem",
+     "type text, title text, status integer, detail text, instance text, *errors [Fault], "
+     "*errors_left_out integer",
+     NULL, false},
+    {"Fault", "*pointer text, *parameter text, detail text", NULL, false},
+    {"Dataset",
+     "name text, sha256 text, bytes integer, format text, options object, created_at time, kind text, target text, "
+     "samples integer, shape object, values object, *rate integer, *columns [object], *lengths object, "
+     "*label_lengths object, longest integer, vocabulary [object], *groups [object], boxes integer",
+     NULL, false},
+    {"DatasetList", "datasets [Dataset], bytes integer, most_bytes integer", NULL, false},
+    {"AuditEntry", "time time, who text, peer text, request text, method text, target text, status integer?, job text?",
+     NULL, false},
+    {"AuditList", "changes [AuditEntry], next_cursor text?", NULL, false},
+    {"RunHello",
+     "epoch integer, id text, kind text, task Task, threads integer, ranks integer, config text, params text?, "
+     "progress text?, source_job text, source_checkpoint integer",
+     NULL, false},
+    {"RunReport",
+     "sequence integer, *series {[Point]}, *progress text, *steps integer, *samples integer, *step_seconds number, "
+     "*gflops number, *lines [[text]]",
+     NULL, true},
+    {"RunWish", "wish text, draining flag", NULL, false},
+    {"RunCheckpoint",
+     "seq integer, step integer, samples integer, density number?, accuracy number?, bytes integer, sha256 text, "
+     "stage_end flag",
+     NULL, false},
+    {"RunCheckpoints", "checkpoints [RunCheckpoint]", NULL, false},
+    {"RunAnnouncement",
+     "step integer, samples integer, *density number?, *accuracy number?, *stage_end flag, bytes integer, "
+     "sha256 text",
+     NULL, true},
+    {"RunReceived", "received integer, seq integer", NULL, false},
+    {"RunEnd", "end text, *document text", NULL, true},
+    {"Upload", "sha256 text, received integer", NULL, false},
+    {"Health", "status text", NULL, false},
+    {"State", NULL, "{'enum':['queued','running','paused','succeeded','failed','cancelled']}", false},
+    {"Task", NULL, "{'enum':['train','evaluate']}", false},
+    {"Wish", NULL, "{'description':'asked of a running job and not done yet','enum':['pause','cancel']}", false},
+    {"CheckpointPick", NULL,
+     "{'description':'latest, best, a sequence number, or density:NUMBER',"
+     "'oneOf':[{'type':'integer','minimum':1},{'type':'string'}]}",
+     false},
+    {"From", "job text, *checkpoint CheckpointPick", NULL, true},
+    {"Progress",
+     "step integer?, samples integer?, fraction number?, samples_per_second number?, eta_seconds number?, "
+     "density number?, target_accuracy number?, accuracy number?, stage text?",
+     NULL, false},
+    {"Job",
+     "id text, kind text, preset text?, name text?, owner text?, task Task, state State, wish Wish?, priority integer, "
+     "threads integer, executor text?, ranks integer, config object, from From?, evaluation object?, progress "
+     "Progress, result object?, "
+     "error object?, created_at time, started_at time?, finished_at time?, links {text}",
+     NULL, false},
+    {"JobList", "jobs [Job], next_cursor text?", NULL, false},
+    {"Name", NULL, "{'type':'string','maxLength':127}", false},
+    {"Priority", NULL, "{'description':'higher goes first','type':'integer','minimum':-100,'maximum':100}", false},
+    {"Threads", NULL, "{'type':'integer','minimum':1}", false},
+    {"Ranks", NULL, "{'description':'processes that train together','type':'integer','minimum':1,'maximum':512}",
+     false},
+    {"Executor", NULL,
+     "{'description':'who trains it; which of them a daemon has is its "
+     "setting','enum':['thread','process','mpirun','slurm']}",
+     false},
+    {"NewJobBase",
+     "kind text, *preset text?, *config object, *name Name, *priority Priority, *threads Threads, "
+     "*ranks Ranks, *executor Executor, *from From?",
+     NULL, true},
+    {"JobPatch", "*name Name?, *priority Priority", NULL, true},
+    {"Estimate",
+     "dry_run flag, kind text, preset text?, name text?, priority integer, threads integer, config object, "
+     "parameters integer, samples integer, flops_per_sample number, flops number, bytes integer, "
+     "allowed_bytes integer, checkpoint_bytes integer, predicted_seconds number, prediction Prediction",
+     NULL, false},
+    {"Prediction", "basis text, gflops_per_thread number, threads integer", NULL, false},
+    {"Point", NULL,
+     "{'description':'step and value','type':'array','prefixItems':[{'type':'integer'},{'type':['number','null']}],"
+     "'minItems':2,'maxItems':2}",
+     false},
+    {"Metrics", "series {[Point]}, points {integer}", NULL, false},
+    {"Checkpoint",
+     "seq integer, step integer, samples integer, density number?, accuracy number?, bytes integer, "
+     "sha256 text, stage_end flag, pinned flag, created_at time, href text",
+     NULL, false},
+    {"CheckpointList", "checkpoints [Checkpoint]", NULL, false},
+    {"Machine",
+     "version text, build text, compiler text, cpu text, cpu_features text, kernels text, blas text, "
+     "blas_core text",
+     NULL, false},
+    {"Link",
+     "seq integer, step integer, samples integer, density number?, stage_end flag, bytes integer, sha256 text, "
+     "chain text, kept flag, maker text?, created_at time",
+     NULL, false},
+    {"AttestedData", "names {text}, sha256 text?, digest text?", NULL, false},
+    {"Attestation",
+     "format text, job text, kind text, preset text?, config object, dataset AttestedData?, from From?, "
+     "machine Machine, origin text, checkpoints [Link], chain text",
+     NULL, false},
+    {"Sample", "seed integer", NULL, true},
+    {"SampleInput", "sample Sample", NULL, true},
+    {"Array", NULL, "{'description':'numbers, row by row, up to four dimensions','type':'array'}", false},
+    {"ArrayInput", "array Array", NULL, true},
+    {"Base64", NULL, "{'type':'string','contentEncoding':'base64'}", false},
+    {"DataType", NULL, "{'enum':['image/png','audio/wav','application/x-npy','text/x-fasta']}", false},
+    {"DataInput", "data Base64, type DataType", NULL, true},
+    {"Input", NULL,
+     "{'oneOf':[{'$ref':'#/components/schemas/SampleInput'},{'$ref':'#/components/schemas/ArrayInput'},"
+     "{'$ref':'#/components/schemas/DataInput'}]}",
+     false},
+    {"Inputs", NULL, "{'type':'array','items':{'$ref':'#/components/schemas/Input'},'minItems':1,'maxItems':256}",
+     false},
+    {"Query", "inputs Inputs, *checkpoint CheckpointPick", NULL, true},
+    {"Motif", "position [integer], channel integer, value number, maximal flag", NULL, false},
+    {"Answer", "*shape [integer], *motifs [Motif], *truth [object]?", NULL, false},
+    {"AnswerCheckpoint", "seq integer, step integer, density number?", NULL, false},
+    {"Answers", "job text, checkpoint AnswerCheckpoint, answers [Answer]", NULL, false},
+    {"MapPlace", NULL,
+     "{'description':'row and column of the motif map','type':'array','items':{'type':'integer','minimum':0},"
+     "'minItems':2,'maxItems':2}",
+     false},
+    {"EditTarget", "*channel integer, *position MapPlace, *value number", NULL, true},
+    {"Edit", "channel integer, *position MapPlace, *delete flag, *to EditTarget", NULL, true},
+    {"Keep", NULL, "{'enum':['all','maximal']}", false},
+    {"ChangedInput", "*sample Sample, *array Array, *data Base64, *type DataType, *edits [Edit], *keep Keep", NULL,
+     true},
+    {"ChangedInputs", NULL,
+     "{'type':'array','items':{'$ref':'#/components/schemas/ChangedInput'},'minItems':1,'maxItems':256}", false},
+    {"Intervention", "inputs ChangedInputs, *checkpoint CheckpointPick", NULL, true},
+    {"Intervened", "shape [integer], before object, after object, truth [object]?", NULL, false},
+    {"Interventions", "job text, checkpoint AnswerCheckpoint, answers [Intervened]", NULL, false},
+    {"ComparedSamples", NULL, "{'type':'integer','minimum':1,'maximum':1000,'default':100}", false},
+    {"NewComparison", "with text, *samples ComparedSamples", NULL, true},
+    {"ComparedChannel",
+     "channel integer, other integer?, motifs integer, other_motifs integer, together integer, agreement number", NULL,
+     false},
+    {"Comparison",
+     "job text, checkpoint integer, with text, with_checkpoint integer, samples integer, channels [ComparedChannel], "
+     "agreement number, least_agreement number",
+     NULL, false},
+    {"ChannelSymbol", "symbol text?, count integer", NULL, false},
+    {"ChannelUse",
+     "channel integer, active integer, inputs integer, motifs integer?, mean number, max number, symbol text?, "
+     "symbols [ChannelSymbol]?",
+     NULL, false},
+    {"ChannelList",
+     "job text, checkpoint AnswerCheckpoint, set text, first integer, samples integer, footprint integer, elements "
+     "integer, "
+     "channels [ChannelUse], unused integer",
+     NULL, false},
+    {"Histogram", "edges [number], counts [integer]", NULL, false},
+    {"ChannelTop", "sample integer, position [integer], value number, symbol text?, window [integer]", NULL, false},
+    {"ChannelShow",
+     "job text, checkpoint AnswerCheckpoint, set text, first integer, samples integer, footprint integer, elements "
+     "integer, "
+     "channel integer, active integer, inputs integer, motifs integer?, mean number, max number, symbol text?, "
+     "symbols [ChannelSymbol]?, histogram Histogram, top [ChannelTop]",
+     NULL, false},
+    {"ModelLayer", "filters Array, *name text", NULL, true},
+    {"LayerModel", "layers [ModelLayer]", NULL, true},
+    {"SignalLength", NULL,
+     "{'description':'positions, or rows and columns','oneOf':[{'type':'integer','minimum':1},"
+     "{'type':'array','items':{'type':'integer','minimum':1},'minItems':1,'maxItems':2}]}",
+     false},
+    {"Spikes", NULL,
+     "{'description':'[position, filter, value], or [row, column, filter, value]','type':'array',"
+     "'items':{'type':'array','items':{'type':'number'},'minItems':3,'maxItems':4}}",
+     false},
+    {"NewRecovery",
+     "*model LayerModel, *job text, *checkpoint CheckpointPick, *layers [text], *signal Array, *code Spikes, "
+     "*length SignalLength, *nonzeros [integer], *config object",
+     NULL, true},
+    {"RecoveredLayer",
+     "name text, filters integer, filter_length integer, coherence number, welch_floor number, "
+     "convolutional_floor number?, nonzeros integer, stripe number, stripe_literal number?, patch number, "
+     "smallest number, largest number, error_in number, error_out number, uniform_limit number?, "
+     "probabilistic_limit number?, failure_bound number, instance_bound number?, uniform flag, agrees flag, "
+     "support Spikes",
+     NULL, false},
+    {"Guarantee", NULL, "{'enum':['uniform','probabilistic','instance','none']}", false},
+    {"Basis", NULL, "{'description':'the code was given, or fitted to the signal','enum':['code','fit']}", false},
+    {"Recovery",
+     "*job text, *checkpoint integer, guarantee Guarantee, basis Basis, recovered flag, error number, "
+     "probability number, instance_probability number, layers [RecoveredLayer]",
+     NULL, false},
+    {"Samples", NULL, "{'type':'integer','minimum':1,'maximum':100000000,'default':1000}", false},
+    {"Seed", NULL, "{'description':'-2 is the test set, -1 validation','type':'integer','minimum':-2,'default':-2}",
+     false},
+    {"NewEvaluation", "*samples Samples, *seed Seed, *checkpoint CheckpointPick", NULL, true},
+    {"Evaluation", "job text, evaluation_job text, checkpoint integer?, evaluated_at time?", NULL, false},
+    {"Artifact", "name text, media_type text, bytes integer, created_at time, href text", NULL, false},
+    {"ArtifactList", "artifacts [Artifact]", NULL, false},
+    {"Value", NULL, "{'type':['number','boolean','string']}", false},
+    {"Field",
+     "name text, type text, default Value, *min number?, *max number?, *min_open flag, *max_open flag, "
+     "*choices [text], allowed text, unit text, meaning text",
+     NULL, false},
+    {"Preset", "name text, meaning text, settings {Value}, config {Value}", NULL, false},
+    {"Metric", "name text, unit text, meaning text", NULL, false},
+    {"KindQuery", "name text, meaning text, draws flag", NULL, false},
+    {"Kind",
+     "kind text, title text, summary text, paper text, fields [Field], presets [Preset], metrics [Metric], "
+     "queries [KindQuery]",
+     NULL, false},
+    {"KindList", "kinds [Kind]", NULL, false},
+    {"System",
+     "version text, build text, compiler text, cpu text, cpu_features [text], kernels text, blas text, "
+     "blas_core text, cores integer, workers integer, workers_busy integer, threads_per_job integer, "
+     "gflops_per_thread number, memory_bytes integer, tokens_required flag, started_at time?, "
+     "uptime_seconds number, draining flag, queue_depth integer, queue_limit integer, jobs {integer}, "
+     "database_bytes integer, database {integer}, models {integer}, kinds [text]",
+     NULL, false},
+    {"OpenApi", NULL, "{'type':'object'}", false},
+};
+const size_t openapi_schema_count = sizeof openapi_schemas / sizeof openapi_schemas[0];
+
+struct notation {
+    const char *at;
+    bool wrong;
+};
+
+#define NAME 48
+
+static void copy_word(char out[NAME], const char *at, size_t length)
+{
+    length = length < NAME ? length : NAME - 1;
+    memcpy(out, at, length);
+    out[length] = '\0';
+}
+
+static size_t word(const struct notation *n)
+{
+    size_t length = 0;
+    while (isalnum((unsigned char)n->at[length]) || n->at[length] == '_') {
+        length++;
+    }
+    return length;
+}
+
+static bool take(struct notation *n, char c)
+{
+    n->at += strspn(n->at, " ");
+    if (*n->at != c) {
+        return false;
+    }
+    n->at++;
+    return true;
+}
+
+/* One that is a word. `maybe`: null is allowed too. */
+static void write_word(const struct sink *out, struct notation *n, size_t length, bool maybe)
+{
+    static const struct {
+        const char *name, *type, *format;
+    } plain[] = {{"text", "string", NULL},  {"integer", "integer", NULL}, {"number", "number", NULL},
+                 {"flag", "boolean", NULL}, {"object", "object", NULL},   {"time", "string", "date-time"}};
+    char name[NAME];
+    copy_word(name, n->at, length);
+    n->at += length;
+    if (isupper((unsigned char)name[0])) {
+        char path[96];
+        (void)snprintf(path, sizeof path, "#/components/schemas/%.47s", name);
+        if (maybe) {
+            sink_begin_list(out, "oneOf");
+            sink_begin_object(out, NULL);
+        }
+        sink_text(out, "$ref", path);
+        if (maybe) {
+            sink_end_object(out);
+            sink_begin_object(out, NULL);
+            sink_text(out, "type", "null");
+            sink_end_object(out);
+            sink_end_list(out);
+        }
+        return;
+    }
+    size_t i = 0;
+    while (i < sizeof plain / sizeof plain[0] && strcmp(plain[i].name, name) != 0) {
+        i++;
+    }
+    if (i == sizeof plain / sizeof plain[0]) {
+        n->wrong = true;
+        return;
+    }
+    if (maybe) {
+        sink_begin_list(out, "type");
+        sink_text(out, NULL, plain[i].type);
+        sink_text(out, NULL, "null");
+        sink_end_list(out);
+    } else {
+        sink_text(out, "type", plain[i].type);
+    }
+    if (plain[i].format != NULL) {
+        sink_text(out, "format", plain[i].format);
+    }
+}
+
+static void write_type(const struct sink *out, const char *key, struct notation *n, int depth)
+{
+    sink_begin_object(out, key);
+    bool list = take(n, '['), map = !list && take(n, '{');
+    if ((list || map) && depth < 4) {
+        const char *inside = n->at;
+        size_t close = strcspn(inside, ",");
+        while (close > 0 && inside[close - 1] != (list ? ']' : '}')) {
+            close--;
+        }
+        bool maybe = close > 0 && inside[close] == '?';
+        if (maybe) {
+            sink_begin_list(out, "type");
+            sink_text(out, NULL, list ? "array" : "object");
+            sink_text(out, NULL, "null");
+            sink_end_list(out);
+        } else {
+            sink_text(out, "type", list ? "array" : "object");
+        }
+        write_type(out, list ? "items" : "additionalProperties", n, depth + 1);
+        n->wrong = n->wrong || !take(n, list ? ']' : '}');
+        (void)take(n, '?');
+    } else {
+        size_t length = word(n);
+        bool maybe = n->at[length] == '?';
+        n->wrong = n->wrong || length == 0;
+        write_word(out, n, length, maybe);
+        (void)take(n, '?');
+    }
+    sink_end_object(out);
+}
+
+/* The names that are not marked with '*'. */
+static void write_required(const struct sink *out, const char *shape)
+{
+    sink_begin_list(out, "required");
+    for (const char *at = shape; *at != '\0';) {
+        at += strspn(at, " ,");
+        char name[NAME];
+        copy_word(name, at, strcspn(at, " "));
+        if (name[0] != '*') {
+            sink_text(out, NULL, name);
+        }
+        at += strcspn(at, ",");
+    }
+    sink_end_list(out);
+}
+
+static enum status write_shape(struct json_sink *json, const struct openapi_schema *schema, struct error *err)
+{
+    const struct sink *out = &json->sink;
+    struct notation n = {schema->shape, false};
+    sink_begin_object(out, schema->name);
+    sink_text(out, "type", "object");
+    write_required(out, schema->shape);
+    if (schema->closed) {
+        sink_boolean(out, "additionalProperties", false);
+    }
+    sink_begin_object(out, "properties");
+    while (!n.wrong && *n.at != '\0') {
+        char name[NAME];
+        (void)take(&n, '*');
+        size_t length = word(&n);
+        copy_word(name, n.at, length);
+        n.at += length;
+        n.wrong = length == 0 || *n.at != ' ';
+        write_type(out, name, &n, 0);
+        n.wrong = n.wrong || (*n.at != '\0' && !take(&n, ','));
+        n.at += strspn(n.at, " ");
+    }
+    sink_end_object(out);
+    sink_end_object(out);
+    return n.wrong ? error_set(err, STATUS_INTERNAL, NULL, "the notation of schema %s is wrong", schema->name)
+                   : STATUS_OK;
+}
+
+enum status openapi_schema_write(struct json_sink *json, const struct openapi_schema *schema, struct error *err)
+{
+    if (schema->shape != NULL) {
+        return write_shape(json, schema, err);
+    }
+    char text[512];
+    (void)snprintf(text, sizeof text, "%s", schema->schema);
+    for (char *c = text; *c != '\0'; c++) {
+        *c = *c == '\'' ? '"' : *c;
+    }
+    enum status status = json_scan(text, strlen(text), err);
+    if (status == STATUS_OK) {
+        json_sink_raw(json, schema->name, text);
+    }
+    return status;
+}

@@ -1,0 +1,29 @@
+/* The schemas of the OpenAPI document that no table of the program holds: shapes of answers and of bodies.
+ *
+ * A shape is a list of members, "NAME TYPE" with commas between them; a name with '*' in front may be missing.
+ *   text integer number flag object time      what JSON has
+ *   Name                                       another schema
+ *   [T]  {T}  T?                               a list of T, an object whose members are T, T or null
+ * What cannot be said so is a JSON Schema of its own, with apostrophes for quotation marks. */
+#ifndef MOTIF_API_DOCUMENTS_OPENAPI_SCHEMAS_H
+#define MOTIF_API_DOCUMENTS_OPENAPI_SCHEMAS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "api/json/json_sink.h"
+#include "core/base/error.h"
+
+struct openapi_schema {
+    const char *name;
+    const char *shape;  /* or NULL */
+    const char *schema; /* or NULL */
+    bool closed;        /* of a shape: other members are refused (bodies); answers may grow */
+};
+extern const struct openapi_schema openapi_schemas[];
+extern const size_t openapi_schema_count;
+
+/* STATUS_INTERNAL when the notation is wrong. */
+enum status openapi_schema_write(struct json_sink *json, const struct openapi_schema *schema, struct error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* Counters of what was answered, and the text format of Prometheus.
+ *
+ * Counting is a few relaxed atomic additions, so that no request waits for another. Any thread. */
+#ifndef MOTIF_API_DOCUMENTS_PROMETHEUS_H
+#define MOTIF_API_DOCUMENTS_PROMETHEUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/buf.h"
+#include "core/base/error.h"
+#include "core/base/histogram.h"
+
+struct api_route;
+struct counters;
+
+enum status counters_create(struct counters **counters, struct error *err);
+void counters_destroy(struct counters *counters); /* NULL is fine */
+/* route NULL: none matched. */
+void counters_add(struct counters *counters, const struct api_route *route, bool head, int status, double seconds);
+/* The families motifd_http_*. */
+void counters_write(const struct counters *counters, struct buf *out);
+
+/* "# HELP", "# TYPE"; type is "counter", "gauge" or "histogram". */
+void prometheus_family(struct buf *out, const char *name, const char *type, const char *help);
+/* A sample without labels. */
+void prometheus_value(struct buf *out, const char *name, double value);
+/* The samples of a histogram, whose family was written. labels: `a="b",c="d"`, or "". */
+void prometheus_histogram(struct buf *out, const char *name, const char *labels, const struct histogram_counts *counts);
+/* `value` of a label, escaped, with its quotes. */
+void prometheus_label(struct buf *out, const char *value);
+
+#endif

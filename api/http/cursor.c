@@ -1,0 +1,42 @@
+#include "api/http/cursor.h"
+
+#include <sodium/utils.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+
+#define ID_BYTES (STORAGE_ID - 1)
+#define CHECK_BYTES 7 /* 33 bytes in all: 44 characters without padding */
+
+static void check(const char *id, const char *filter, unsigned char out[HASH_BYTES])
+{
+    struct hash hash;
+    hash_init(&hash);
+    hash_add(&hash, "cursor 1", 8);
+    hash_add(&hash, id, ID_BYTES);
+    hash_add(&hash, filter, strlen(filter));
+    hash_finish(&hash, out);
+}
+
+void cursor_write(const char *id, const char *filter, char out[CURSOR_TEXT])
+{
+    unsigned char bytes[ID_BYTES + HASH_BYTES];
+    memcpy(bytes, id, ID_BYTES);
+    check(id, filter, bytes + ID_BYTES);
+    (void)sodium_bin2base64(out, CURSOR_TEXT, bytes, ID_BYTES + CHECK_BYTES, sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+}
+
+bool cursor_read(const char *cursor, const char *filter, char id[STORAGE_ID])
+{
+    unsigned char bytes[ID_BYTES + CHECK_BYTES], digest[HASH_BYTES];
+    size_t length;
+    if (sodium_base642bin(bytes, sizeof bytes, cursor, strlen(cursor), NULL, &length, NULL,
+                          sodium_base64_VARIANT_URLSAFE_NO_PADDING) != 0 ||
+        length != sizeof bytes) {
+        return false;
+    }
+    memcpy(id, bytes, ID_BYTES);
+    id[ID_BYTES] = '\0';
+    check(id, filter, digest);
+    return strlen(id) == ID_BYTES && memcmp(digest, bytes + ID_BYTES, CHECK_BYTES) == 0;
+}

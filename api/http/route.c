@@ -1,0 +1,192 @@
+/* Matching goes segment by segment: a target is cut at '/', each piece is decoded by itself (so %2F never cuts), and a
+ * pattern's {parameter} takes a piece only when its characters are allowed. What is not allowed is
+ * a resource that does not exist: 404. */
+#include "api/http/route.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "api/http/uri.h"
+
+#define SEGMENTS 8
+#define LETTERS "abcdefghijklmnopqrstuvwxyz"
+#define CAPITALS "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGITS "0123456789"
+
+static const struct path_parameter {
+    const char *name, *characters, *pattern, *meaning;
+    size_t max;
+} path_parameters[] = {
+    {"id", DIGITS CAPITALS LETTERS, "^[0-9A-Za-z]{1,26}$", "id of a job", 26},
+    {"seq", DIGITS LETTERS, "^([0-9]{1,18}|latest)$", "sequence number of a checkpoint, or latest", 18},
+    {"name", DIGITS LETTERS ".-_", "^[a-z0-9_-][a-z0-9._-]{0,63}$", "name of an artifact, a data set or a file", 64},
+    {"sha256", DIGITS "abcdef", "^[0-9a-f]{64}$", "SHA-256 of an upload", 64},
+    {"channel", DIGITS, "^[0-9]{1,9}$", "channel of a motif map", 9},
+    {"kind", DIGITS LETTERS "-_", "^[a-z0-9_-]{1,40}$", "name of a method", 40},
+};
+
+struct segments {
+    char text[SEGMENTS][ROUTE_PARAM_BYTES];
+    size_t count;
+    bool overflow; /* too many or too long: no route looks like that */
+};
+
+static const struct path_parameter *find_parameter(const char *name, size_t bytes)
+{
+    for (size_t i = 0; i < sizeof path_parameters / sizeof path_parameters[0]; i++) {
+        if (strlen(path_parameters[i].name) == bytes && strncmp(path_parameters[i].name, name, bytes) == 0) {
+            return &path_parameters[i];
+        }
+    }
+    return NULL;
+}
+
+const char *route_param_pattern(const char *name, size_t bytes, const char **meaning)
+{
+    const struct path_parameter *p = find_parameter(name, bytes);
+    *meaning = p != NULL ? p->meaning : "";
+    return p != NULL ? p->pattern : "";
+}
+
+size_t route_pattern_param(const char *pattern, size_t *at, const char **name)
+{
+    const char *open = strchr(pattern + *at, '{');
+    if (open == NULL) {
+        return 0;
+    }
+    *name = open + 1;
+    size_t bytes = strcspn(*name, "}");
+    *at = (size_t)(*name - pattern) + bytes + 1;
+    return bytes;
+}
+
+static bool parameter_takes(const struct path_parameter *p, const char *text)
+{
+    size_t length = strlen(text);
+    return length > 0 && length <= p->max && strspn(text, p->characters) == length && text[0] != '.';
+}
+
+static enum status cut(const char *path, size_t bytes, struct segments *out, struct error *err)
+{
+    char scratch[API_TARGET_MAX + 1];
+    out->count = 0;
+    out->overflow = false;
+    for (size_t at = 1; at <= bytes;) {
+        const char *slash = memchr(path + at, '/', bytes - at);
+        size_t length = slash != NULL ? (size_t)(slash - path) - at : bytes - at;
+        enum status status = uri_decode(path + at, length, false, scratch, sizeof scratch, err);
+        if (status != STATUS_OK) {
+            return status;
+        }
+        if (out->count == SEGMENTS || strlen(scratch) >= ROUTE_PARAM_BYTES) {
+            out->overflow = true; /* go on: bad encoding later is still a 400 */
+        } else {
+            memcpy(out->text[out->count++], scratch, strlen(scratch) + 1);
+        }
+        at += length + 1;
+    }
+    return STATUS_OK;
+}
+
+/* Path only; fills the parameters. */
+static bool matches(const char *pattern, const struct segments *path, struct route_match *match)
+{
+    match->count = 0;
+    size_t at = 1;
+    for (size_t i = 0; i < path->count; i++) {
+        if (at > strlen(pattern)) {
+            return false;
+        }
+        const char *piece = pattern + at;
+        size_t length = strcspn(piece, "/");
+        at += length + 1;
+        if (piece[0] != '{') {
+            if (strlen(path->text[i]) != length || strncmp(path->text[i], piece, length) != 0) {
+                return false;
+            }
+            continue;
+        }
+        const struct path_parameter *p = find_parameter(piece + 1, length - 2);
+        if (p == NULL || match->count == ROUTE_PARAMS || !parameter_takes(p, path->text[i])) {
+            return false;
+        }
+        match->names[match->count] = p->name;
+        memcpy(match->values[match->count++], path->text[i], strlen(path->text[i]) + 1);
+    }
+    return at > strlen(pattern);
+}
+
+static void add_method(char *allow, size_t size, const char *method)
+{
+    size_t used = strlen(allow);
+    (void)snprintf(allow + used, size - used, "%s%s%s", used > 0 ? ", " : "", method,
+                   strcmp(method, "GET") == 0 ? ", HEAD" : "");
+}
+
+void route_match(const char *method, const char *target, struct route_match *match)
+{
+    *match = (struct route_match){.status = 404};
+    size_t length = strlen(target), path = strcspn(target, "?");
+    if (length > API_TARGET_MAX) {
+        match->status = 414;
+        return;
+    }
+    if (target[0] != '/') {
+        match->status = 400;
+        (void)error_set(&match->err, STATUS_INVALID, NULL, "the target must be a path");
+        return;
+    }
+    match->query = target[path] == '?' ? target + path + 1 : NULL;
+    struct segments segments;
+    if (cut(target, path, &segments, &match->err) != STATUS_OK) {
+        match->status = 400;
+        return;
+    }
+    bool head = strcmp(method, "HEAD") == 0;
+    for (size_t i = 0; i < api_route_count && !segments.overflow; i++) {
+        const struct api_route *route = &api_routes[i];
+        if (!matches(route->pattern, &segments, match)) {
+            continue;
+        }
+        if (strcmp(method, route->method) == 0 || (head && strcmp(route->method, "GET") == 0)) {
+            match->route = route;
+            match->status = 200;
+            return;
+        }
+        match->status = 405;
+        add_method(match->allow, sizeof match->allow, route->method);
+    }
+}
+
+const struct api_route *api_route_find(const struct api *api, const char *method, const char *target)
+{
+    (void)api;
+    struct route_match match;
+    route_match(method, target, &match);
+    return match.route;
+}
+
+size_t api_route_body_limit(const struct api_route *route)
+{
+    return route->body_limit;
+}
+
+enum api_scope api_route_scope(const struct api_route *route)
+{
+    return route->scope;
+}
+
+bool api_route_streams(const struct api_route *route)
+{
+    return route->body_limit == API_UPLOAD_MAX;
+}
+
+bool api_route_takes(const struct api_route *route, const char *content_type)
+{
+    for (const char *const *type = route->media_types; type != NULL && *type != NULL; type++) {
+        if (content_type != NULL && media_is(content_type, *type)) {
+            return true;
+        }
+    }
+    return false;
+}

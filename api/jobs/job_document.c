@@ -1,0 +1,236 @@
+/* The document of a job, as every route that gives one writes it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+
+void stored_json(struct json_sink *json, const char *key, const char *text)
+{
+    if (text == NULL) {
+        sink_null(&json->sink, key);
+    } else if (json_scan(text, strlen(text), NULL) == STATUS_OK) {
+        json_sink_raw(json, key, text);
+    } else {
+        sink_begin_object(&json->sink, key);
+        sink_text(&json->sink, "detail", text);
+        sink_end_object(&json->sink);
+    }
+}
+
+/* The members of `progress` are fixed; what the executor did not say is null. */
+void progress_document(struct json_sink *json, const char *stored)
+{
+    static const char *const names[] = {"step",        "samples", "fraction",        "samples_per_second",
+                                        "eta_seconds", "density", "target_accuracy", "accuracy",
+                                        "stage"};
+    const struct sink *out = &json->sink;
+    cJSON *root = NULL;
+    if (stored != NULL) {
+        json->out->failed |= json_parse(stored, strlen(stored), &root, NULL) == STATUS_NO_MEMORY;
+    }
+    sink_begin_object(out, "progress");
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(root, names[i]);
+        if (cJSON_IsNumber(value)) {
+            sink_number(out, names[i], value->valuedouble);
+        } else if (cJSON_IsString(value)) {
+            sink_text(out, names[i], value->valuestring);
+        } else if (value == NULL && i < 3 && stored == NULL) {
+            sink_integer(out, names[i], 0); /* nothing has been done yet */
+        } else {
+            sink_null(out, names[i]);
+        }
+    }
+    sink_end_object(out);
+    cJSON_Delete(root);
+}
+
+static void link(const struct sink *out, const char *key, const char *id, const char *rest)
+{
+    char path[128];
+    (void)snprintf(path, sizeof path, "/v1/jobs/%s%s", id, rest);
+    sink_text(out, key, path);
+}
+
+static void links(struct exchange *x, const struct storage_job *job)
+{
+    static const struct {
+        const char *name, *path;
+        enum job_event event;
+    } actions[] = {{"cancel", "/cancel", JOB_EVENT_CANCEL},
+                   {"pause", "/pause", JOB_EVENT_PAUSE},
+                   {"resume", "/resume", JOB_EVENT_RESUME}};
+    const struct sink *out = x->out;
+    sink_begin_object(out, "links");
+    link(out, "self", job->id, "");
+    link(out, "metrics", job->id, "/metrics");
+    link(out, "events", job->id, "/events");
+    link(out, "checkpoints", job->id, "/checkpoints");
+    link(out, "evaluation", job->id, "/evaluation");
+    link(out, "artifacts", job->id, "/artifacts");
+    const struct method *method = api_method(x->api, job->kind);
+    for (size_t i = 0; method != NULL && i < method->query_count; i++) {
+        char path[64], target[128];
+        (void)snprintf(path, sizeof path, "/%s", method->queries[i].name);
+        (void)snprintf(target, sizeof target, "/v1/jobs/%s%s", job->id, path);
+        if (api_route_find(x->api, "POST", target) != NULL) {
+            link(out, method->queries[i].name, job->id, path);
+        }
+    }
+    if (method != NULL && method->channels != NULL) {
+        link(out, "channels", job->id, "/channels");
+    }
+    for (size_t i = 0; i < sizeof actions / sizeof actions[0]; i++) {
+        enum job_state state;
+        enum requested_state requested;
+        if (job_state_next(job->state, job->requested, actions[i].event, &state, &requested)) {
+            link(out, actions[i].name, job->id, actions[i].path);
+        }
+    }
+    char kind[96];
+    (void)snprintf(kind, sizeof kind, "/v1/kinds/%s", job->kind);
+    sink_text(out, "kind", kind);
+    sink_end_object(out);
+}
+
+static void source(const struct sink *out, const char *key, const struct storage_job *job)
+{
+    if (job->source_job[0] == '\0') {
+        sink_null(out, key);
+        return;
+    }
+    sink_begin_object(out, key);
+    sink_text(out, "job", job->source_job);
+    sink_integer(out, "checkpoint", job->source_checkpoint);
+    sink_end_object(out);
+}
+
+void job_document(struct exchange *x, const char *key, const struct storage_job *job)
+{
+    static const char *const wishes[REQUESTED_STATES] = {NULL, "pause", "cancel"};
+    const struct sink *out = x->out;
+    sink_begin_object(out, key);
+    sink_text(out, "id", job->id);
+    sink_text(out, "kind", job->kind);
+    sink_text(out, "preset", job->preset[0] != '\0' ? job->preset : NULL);
+    sink_text(out, "name", job->name[0] != '\0' ? job->name : NULL);
+    sink_text(out, "owner", job->owner[0] != '\0' ? job->owner : NULL);
+    sink_text(out, "task", job->task == JOB_EVALUATE ? "evaluate" : "train");
+    sink_text(out, "state", job_state_name(job->state));
+    sink_text(out, "wish", wishes[job->requested]);
+    sink_integer(out, "priority", job->priority);
+    sink_integer(out, "threads", job->threads);
+    sink_text(out, "executor", job->executor[0] != '\0' ? job->executor : NULL);
+    sink_integer(out, "ranks", job->ranks);
+    stored_json(&x->json, "config", job->config);
+    source(out, "from", job);
+    stored_json(&x->json, "evaluation", job->params);
+    progress_document(&x->json, job->progress);
+    stored_json(&x->json, "result", job->result);
+    stored_json(&x->json, "error", job->error);
+    sink_time(out, "created_at", job->created_at);
+    sink_time(out, "started_at", job->started_at);
+    sink_time(out, "finished_at", job->finished_at);
+    links(x, job);
+    sink_end_object(out);
+}
+
+/* "VERSION.PROGRESS": both parts name the representation; If-Match on a change looks at VERSION alone, because
+ * progress is no reason to refuse a new name. */
+void job_etag(const struct storage_job *job, char out[64])
+{
+    (void)snprintf(out, 64, "\"%lld.%lld\"", (long long)job->version, (long long)job->progress_version);
+}
+
+bool exchange_job(struct exchange *x, struct storage_job *job)
+{
+    struct error err;
+    error_clear(&err);
+    enum status status = storage_job_get(x->api->options.storage, exchange_param(x, "id"), &x->arena, job, &err);
+    if (status == STATUS_NOT_FOUND) {
+        respond_problem(x, PROBLEM_NOT_FOUND, "There is no job %s.", exchange_param(x, "id"));
+    } else if (status != STATUS_OK) {
+        respond_error(x, &err);
+    }
+    return status == STATUS_OK;
+}
+
+void respond_job(struct exchange *x, int status, const char *id)
+{
+    struct storage_job job;
+    struct error err;
+    error_clear(&err);
+    if (storage_job_get(x->api->options.storage, id, &x->arena, &job, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    char etag[64];
+    job_etag(&job, etag);
+    response_header(x->response, "ETag", "%s", etag);
+    job_document(x, NULL, &job);
+    respond_json(x, status);
+}
+
+bool exchange_checkpoint(struct exchange *x, const struct storage_job *job, struct storage_checkpoint *out)
+{
+    struct error err;
+    error_clear(&err);
+    const char *wanted = exchange_query(x, "checkpoint");
+    struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
+    if (wanted != NULL && !checkpoint_pick_text(wanted, &pick)) {
+        respond_problem(x, PROBLEM_BAD_QUERY, "checkpoint: " CHECKPOINT_PICK_RULE ".");
+        return false;
+    }
+    enum status status = storage_checkpoint_find(x->api->options.storage, job->id, pick, out, &err);
+    if (status == STATUS_NOT_FOUND && wanted == NULL) {
+        respond_problem(x, PROBLEM_CONFLICT, "Job %s has no checkpoint yet.", job->id);
+    } else if (status != STATUS_OK) {
+        respond_error(x, &err);
+    }
+    return status == STATUS_OK;
+}
+
+void checkpoint_brief(const struct sink *out, const struct storage_checkpoint *checkpoint)
+{
+    sink_begin_object(out, "checkpoint");
+    sink_integer(out, "seq", checkpoint->seq);
+    sink_integer(out, "step", checkpoint->step);
+    sink_number(out, "density", checkpoint->density);
+    sink_end_object(out);
+}
+
+bool checkpoint_pick_text(const char *text, struct storage_checkpoint_pick *pick)
+{
+    if (strcmp(text, "latest") == 0) {
+        *pick = (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
+        return true;
+    }
+    if (strcmp(text, "best") == 0) {
+        *pick = (struct storage_checkpoint_pick){.by = STORAGE_BEST};
+        return true;
+    }
+    if (strncmp(text, "density:", 8) == 0) {
+        char *end;
+        double density = strtod(text + 8, &end);
+        bool plain = text[8 + strspn(text + 8, "0123456789.eE+-")] == '\0';
+        *pick = (struct storage_checkpoint_pick){.by = STORAGE_DENSITY, .density = density};
+        return plain && end != text + 8 && *end == '\0' && density > 0 && density <= 1;
+    }
+    int64_t seq = 0;
+    bool number = text_integer(text, &seq) && seq > 0;
+    *pick = (struct storage_checkpoint_pick){.by = STORAGE_SEQ, .seq = seq};
+    return number;
+}
+
+bool checkpoint_pick_json(const cJSON *value, struct storage_checkpoint_pick *pick)
+{
+    if (cJSON_IsString(value)) {
+        return checkpoint_pick_text(value->valuestring, pick);
+    }
+    if (!cJSON_IsNumber(value) || value->valuedouble < 1 || value->valuedouble != (double)(int64_t)value->valuedouble) {
+        return false;
+    }
+    *pick = (struct storage_checkpoint_pick){.by = STORAGE_SEQ, .seq = (int64_t)value->valuedouble};
+    return true;
+}

@@ -1,0 +1,326 @@
+/* The body of POST /v1/jobs. Its members are rows of a table: name, reader, meaning; unknown ones are faults. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/json/config_json_int.h"
+
+struct reading {
+    const struct api_job_rules *rules;
+    struct api_job_spec *spec;
+    struct api_faults *faults;
+    const cJSON *config; /* the member, or NULL */
+    bool has_threads;
+};
+
+static void read_kind(struct reading *r, const cJSON *value)
+{
+    if (!cJSON_IsString(value)) {
+        api_faults_add(r->faults, "/kind", "must be text; got %s", json_type_name(value));
+        return;
+    }
+    struct name_guess guess = {.given = value->valuestring};
+    for (size_t i = 0; i < r->rules->method_count; i++) {
+        if (strcmp(r->rules->methods[i]->kind, value->valuestring) == 0) {
+            r->spec->method = r->rules->methods[i];
+            return;
+        }
+        name_guess_offer(&guess, r->rules->methods[i]->kind);
+    }
+    name_guess_fault(&guess, "a kind that this build has", "/kind", r->faults);
+}
+
+static void read_preset(struct reading *r, const cJSON *value)
+{
+    if (cJSON_IsNull(value)) {
+        return;
+    }
+    if (!cJSON_IsString(value)) {
+        api_faults_add(r->faults, "/preset", "must be text; got %s", json_type_name(value));
+        return;
+    }
+    if (r->spec->method == NULL) {
+        return; /* the kind is at fault */
+    }
+    if (method_preset(r->spec->method, value->valuestring) != NULL) {
+        (void)snprintf(r->spec->preset, sizeof r->spec->preset, "%s", value->valuestring);
+        return;
+    }
+    struct name_guess guess = {.given = value->valuestring};
+    for (size_t i = 0; i < r->spec->method->preset_count; i++) {
+        name_guess_offer(&guess, r->spec->method->presets[i].name);
+    }
+    char what[80];
+    (void)snprintf(what, sizeof what, "a preset of %s", r->spec->method->kind);
+    name_guess_fault(&guess, what, "/preset", r->faults);
+}
+
+static void read_config(struct reading *r, const cJSON *value)
+{
+    if (!cJSON_IsObject(value)) {
+        api_faults_add(r->faults, "/config", "must be an object; got %s", json_type_name(value));
+        return;
+    }
+    r->config = value;
+}
+
+bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_faults *faults)
+{
+    if (!cJSON_IsString(value)) {
+        api_faults_add(faults, "/name", "must be text; got %s", json_type_name(value));
+        return false;
+    }
+    size_t bytes = strlen(value->valuestring);
+    if (bytes >= STORAGE_NAME) {
+        api_faults_add(faults, "/name", "must be at most %d bytes; got %zu", STORAGE_NAME - 1, bytes);
+        return false;
+    }
+    for (const char *c = value->valuestring; *c != '\0'; c++) {
+        if ((unsigned char)*c < 0x20 || *c == 0x7F) {
+            api_faults_add(faults, "/name", "must not contain control characters");
+            return false;
+        }
+    }
+    memcpy(name, value->valuestring, bytes + 1);
+    return true;
+}
+
+bool job_integer_read(const cJSON *value, const char *pointer, int64_t min, int64_t max, int64_t *out,
+                      struct api_faults *faults)
+{
+    double number = cJSON_IsNumber(value) ? value->valuedouble : NAN;
+    if (!cJSON_IsNumber(value)) {
+        api_faults_add(faults, pointer, "must be an integer in [%lld, %lld]; got %s", (long long)min, (long long)max,
+                       json_type_name(value));
+        return false;
+    }
+    if (number != floor(number) || number < (double)min || number > (double)max) {
+        api_faults_add(faults, pointer, "must be an integer in [%lld, %lld]; got %.17g", (long long)min, (long long)max,
+                       number);
+        return false;
+    }
+    *out = (int64_t)number;
+    return true;
+}
+
+static void read_name(struct reading *r, const cJSON *value)
+{
+    (void)job_name_read(value, r->spec->name, r->faults);
+}
+
+static void read_priority(struct reading *r, const cJSON *value)
+{
+    int64_t priority = 0;
+    (void)job_integer_read(value, "/priority", -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX, &priority, r->faults);
+    r->spec->priority = (int)priority;
+}
+
+static void read_threads(struct reading *r, const cJSON *value)
+{
+    int64_t threads = 0;
+    int64_t max = r->rules->threads_max > 0 ? r->rules->threads_max : 256;
+    r->has_threads = job_integer_read(value, "/threads", 1, max, &threads, r->faults);
+    r->spec->threads = (int)threads;
+}
+
+static void read_ranks(struct reading *r, const cJSON *value)
+{
+    int64_t ranks = 0;
+    (void)job_integer_read(value, "/ranks", 1, 512, &ranks, r->faults);
+    r->spec->ranks = (int)ranks;
+}
+
+static void read_executor(struct reading *r, const cJSON *value)
+{
+    static const char *const all[] = {"thread", "process", "mpirun", "slurm", NULL};
+    const char *const *offered = r->rules->executors != NULL ? r->rules->executors : all;
+    char names[80] = "";
+    if (!cJSON_IsString(value)) {
+        api_faults_add(r->faults, "/executor", "must be text; got %s", json_type_name(value));
+        return;
+    }
+    for (size_t i = 0; offered[i] != NULL; i++) {
+        size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof names - used, "%s%s", i > 0 ? ", " : "", offered[i]);
+        if (strcmp(offered[i], value->valuestring) == 0) {
+            (void)snprintf(r->spec->executor, sizeof r->spec->executor, "%s", offered[i]);
+            return;
+        }
+    }
+    api_faults_add(r->faults, "/executor", "must be one of those that this daemon has: %s; got \"%.40s\"", names,
+                   value->valuestring);
+}
+
+/* Several processes need somebody who starts them. */
+static void settle_executor(struct reading *r)
+{
+    const char *executor = r->spec->executor[0] != '\0'  ? r->spec->executor
+                           : r->rules->executors != NULL ? r->rules->executors[0]
+                                                         : "thread";
+    if (r->spec->executor[0] == '\0' && r->rules->executors != NULL) {
+        (void)snprintf(r->spec->executor, sizeof r->spec->executor, "%s", executor);
+    }
+    if (r->spec->ranks > 1 && strcmp(executor, "mpirun") != 0 && strcmp(executor, "slurm") != 0) {
+        api_faults_add(
+            r->faults, "/ranks",
+            "must be 1 with the executor \"%s\", which trains a job in one process; mpirun and slurm take more",
+            executor);
+    }
+}
+
+static void read_from(struct reading *r, const cJSON *value)
+{
+    if (cJSON_IsNull(value)) {
+        return;
+    }
+    if (!cJSON_IsObject(value)) {
+        api_faults_add(r->faults, "/from", "must be an object with job and checkpoint; got %s", json_type_name(value));
+        return;
+    }
+    const cJSON *job = NULL;
+    r->spec->from_checkpoint = (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
+    JSON_EACH (item, value) {
+        char pointer[128];
+        fault_pointer(pointer, "/from", item->string);
+        if (strcmp(item->string, "job") == 0) {
+            job = item;
+        } else if (strcmp(item->string, "checkpoint") != 0) {
+            api_faults_add(r->faults, pointer, "is not a member of from; it has job and checkpoint");
+        } else if (!checkpoint_pick_json(item, &r->spec->from_checkpoint)) {
+            api_faults_add(r->faults, pointer, CHECKPOINT_PICK_RULE);
+        }
+    }
+    if (job == NULL || !cJSON_IsString(job) || strlen(job->valuestring) != STORAGE_ID - 1) {
+        api_faults_add(r->faults, "/from/job", "must be the id of a job");
+        return;
+    }
+    (void)snprintf(r->spec->from_job, sizeof r->spec->from_job, "%s", job->valuestring);
+}
+
+static const struct member {
+    const char *name;
+    void (*read)(struct reading *r, const cJSON *value);
+} members[] = {
+    /* kind first: others depend on it */
+    {"kind", read_kind},   {"preset", read_preset},     {"config", read_config},
+    {"name", read_name},   {"priority", read_priority}, {"threads", read_threads},
+    {"ranks", read_ranks}, {"from", read_from},         {"executor", read_executor},
+};
+#define MEMBERS (sizeof members / sizeof members[0])
+
+/* `threads` stands beside the configuration and, for methods that have such a field, in it. */
+static void settle_threads(struct reading *r)
+{
+    const struct config_field *field = config_find(&r->spec->method->config, "threads");
+    if (field == NULL || field->type != FIELD_INT) {
+        return;
+    }
+    int64_t inside = (int64_t)config_number(field, r->spec->config);
+    int64_t max = r->rules->threads_max > 0 ? r->rules->threads_max : 256;
+    if (inside > max) {
+        api_faults_add(r->faults, "/config/threads", "must be at most %lld on this daemon; got %lld", (long long)max,
+                       (long long)inside);
+    }
+    if (!r->has_threads) {
+        r->spec->threads = (int)inside;
+    } else if (cJSON_GetObjectItemCaseSensitive(r->config, "threads") != NULL && inside != r->spec->threads) {
+        api_faults_add(r->faults, "/threads", "contradicts /config/threads, which is %lld", (long long)inside);
+    } else {
+        (void)config_set_number(field, r->spec->config, r->spec->threads, NULL);
+    }
+}
+
+/* What data sets say. A fault of ours (no memory, a file that cannot be read now) is none of the job's. */
+static enum status resolve(const struct api_job_rules *rules, struct api_job_spec *spec, struct api_faults *faults,
+                           struct error *err)
+{
+    struct error cause;
+    error_clear(&cause);
+    if (rules->data == NULL || spec->method->resolve == NULL) {
+        return STATUS_OK;
+    }
+    enum status status = spec->method->resolve(spec->config, rules->data, &cause);
+    if (status == STATUS_NO_MEMORY || status == STATUS_IO) {
+        return error_set(err, status, NULL, "%s", cause.message);
+    }
+    if (status != STATUS_OK) {
+        api_faults_add(faults, cause.pointer[0] != '\0' ? cause.pointer : "/config", "%s", cause.message);
+    }
+    return STATUS_OK;
+}
+
+enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, struct api_job_spec *spec,
+                          struct api_faults *faults, struct error *err)
+{
+    *spec = (struct api_job_spec){.method = NULL};
+    struct reading r = {.rules = rules, .spec = spec, .faults = faults};
+    for (size_t m = 0; m < MEMBERS; m++) {
+        const cJSON *value = cJSON_GetObjectItemCaseSensitive(root, members[m].name);
+        if (value != NULL) {
+            members[m].read(&r, value);
+        } else if (m == 0) {
+            api_faults_add(faults, "/kind", "is needed; GET /v1/kinds lists what there is");
+        }
+    }
+    JSON_EACH (item, root) {
+        struct name_guess guess = {.given = item->string};
+        size_t m = 0;
+        for (; m < MEMBERS && strcmp(members[m].name, item->string) != 0; m++) {
+            name_guess_offer(&guess, members[m].name);
+        }
+        if (m == MEMBERS) {
+            char pointer[128];
+            fault_pointer(pointer, "", item->string);
+            name_guess_fault(&guess, "a member of a job", pointer, faults);
+        }
+    }
+    settle_executor(&r);
+    if (spec->method != NULL) {
+        const struct method_preset *preset = spec->preset[0] != '\0' ? method_preset(spec->method, spec->preset) : NULL;
+        enum status status = config_start(spec->method, preset, &spec->config, err);
+        if (status != STATUS_OK) {
+            return status;
+        }
+        config_read_object(spec->method, r.config, "/config", spec->config, faults);
+        settle_threads(&r);
+        status = resolve(rules, spec, faults, err);
+        if (status != STATUS_OK) {
+            return status;
+        }
+        config_check(spec->method, spec->config, "/config", faults);
+    }
+    if (faults->count + faults->more > 0) {
+        api_job_spec_close(spec);
+        return error_set(err, STATUS_INVALID, "", "the job has %zu faults", faults->count + faults->more);
+    }
+    return STATUS_OK;
+}
+
+enum status api_job_parse(const struct api_job_rules *rules, const char *text, size_t bytes, struct api_job_spec *spec,
+                          struct api_faults *faults, struct error *err)
+{
+    *spec = (struct api_job_spec){.method = NULL};
+    cJSON *root;
+    struct error parse;
+    error_clear(&parse);
+    enum status status = json_parse(text, bytes, &root, &parse);
+    if (status == STATUS_OK && !cJSON_IsObject(root)) {
+        status = error_set(&parse, STATUS_INVALID, "", "must be an object; got %s", json_type_name(root));
+    }
+    if (status != STATUS_OK) {
+        api_faults_add(faults, parse.pointer, "%s", parse.message);
+        (void)error_set(err, status, parse.pointer, "%s", parse.message);
+    } else {
+        status = job_spec_read(rules, root, spec, faults, err);
+    }
+    cJSON_Delete(root);
+    return status;
+}
+
+void api_job_spec_close(struct api_job_spec *spec)
+{
+    free(spec->config);
+    spec->config = NULL;
+}

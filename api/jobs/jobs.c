@@ -1,0 +1,309 @@
+/* Submitting jobs and reading them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/json/config_json_int.h"
+#include "api/http/cursor.h"
+#include "api/jobs/quota.h"
+#include "core/base/hash.h"
+
+/* When nothing has been measured yet: what one core of a current server does on these networks. */
+#define ASSUMED_GFLOPS 30.0
+
+static bool key_valid(const char *key)
+{
+    size_t length = strlen(key);
+    for (size_t i = 0; i < length; i++) {
+        if (key[i] < 0x21 || key[i] > 0x7E) {
+            return false;
+        }
+    }
+    return length > 0 && length < STORAGE_KEY;
+}
+
+/* Of the route and the meaning of the body: white space and order of members make no difference. */
+static bool fingerprint(struct exchange *x, const cJSON *body, uint8_t out[HASH_BYTES])
+{
+    struct buf text;
+    buf_init(&text, 2 * API_BODY_MAX);
+    buf_format(&text, "%s %s", x->match.route->method, x->match.route->pattern);
+    for (size_t i = 0; i < x->match.count; i++) {
+        buf_format(&text, " %s", x->match.values[i]);
+    }
+    buf_text(&text, "\n");
+    json_canonical(body, &text);
+    bool ok = !text.failed;
+    if (ok) {
+        hash_bytes(text.data, text.size, out);
+    }
+    buf_close(&text);
+    return ok;
+}
+
+void submit_and_respond(struct exchange *x, struct storage_submit *submit, const cJSON *body)
+{
+    struct error err;
+    error_clear(&err);
+    submit->key = exchange_header(x, "Idempotency-Key");
+    submit->owner = x->request->who;
+    submit->owner_limit = x->api->options.share.jobs;
+    if (submit->key != NULL && !key_valid(submit->key)) {
+        respond_problem(x, PROBLEM_BAD_REQUEST, "Idempotency-Key must be 1 to %d visible ASCII characters.",
+                        STORAGE_KEY - 1);
+        return;
+    }
+    if (!fingerprint(x, body, submit->fingerprint)) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+        return;
+    }
+    if (api_draining(x->api)) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and takes no more jobs.");
+        return;
+    }
+    if (!share_has_room(x)) {
+        return;
+    }
+    char id[STORAGE_ID];
+    enum storage_submit_outcome outcome;
+    if (storage_job_submit(x->api->options.storage, submit, id, &outcome, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    if (outcome == STORAGE_OWNER_FULL) {
+        respond_problem(x, PROBLEM_TOO_MANY,
+                        "This token has %lld jobs that are not finished, as many as one may have: cancel one, or wait.",
+                        (long long)submit->owner_limit);
+        return;
+    }
+    if (outcome == STORAGE_KEY_REUSED) {
+        respond_problem(x, PROBLEM_KEY_REUSED, "This Idempotency-Key was used for another request, which made job %s.",
+                        id);
+        return;
+    }
+    if (outcome == STORAGE_CREATED && x->api->options.host.jobs_waiting != NULL) {
+        x->api->options.host.jobs_waiting(x->api->options.host.context);
+    }
+    respond_job(x, 201, id);
+    if (x->response->status == 201) {
+        response_header(x->response, "Location", "/v1/jobs/%s", id);
+        if (outcome == STORAGE_REPLAYED) {
+            response_header(x->response, "Idempotency-Replayed", "true");
+        }
+    }
+}
+
+/* The source of "from": found, of the same kind, with a checkpoint. Faults otherwise. */
+static enum status find_source(struct exchange *x, struct api_job_spec *spec, int64_t *seq, struct api_faults *faults,
+                               struct error *err)
+{
+    *seq = 0;
+    if (spec->from_job[0] == '\0') {
+        return STATUS_OK;
+    }
+    struct storage_job source;
+    enum status status = storage_job_get(x->api->options.storage, spec->from_job, &x->arena, &source, err);
+    if (status == STATUS_NOT_FOUND) {
+        api_faults_add(faults, "/from/job", "there is no such job");
+        return STATUS_INVALID;
+    }
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (strcmp(source.kind, spec->method->kind) != 0) {
+        api_faults_add(faults, "/from/job", "is of kind %s; must be %s", source.kind, spec->method->kind);
+        return STATUS_INVALID;
+    }
+    struct storage_checkpoint checkpoint;
+    status = storage_checkpoint_find(x->api->options.storage, spec->from_job, spec->from_checkpoint, &checkpoint, err);
+    if (status == STATUS_NOT_FOUND) {
+        api_faults_add(faults, "/from/checkpoint", "the job has no such checkpoint");
+        return STATUS_INVALID;
+    }
+    *seq = checkpoint.seq;
+    return status;
+}
+
+/* A job that cannot fit would take the daemon with it, and all others. */
+static void check_memory(const struct api *api, const struct method_estimate *estimate, struct api_faults *faults)
+{
+    int64_t most = api->options.job_memory;
+    if (most > 0 && estimate->memory_bytes > most) {
+        api_faults_add(faults, "/config",
+                       "would need %.1f GB of memory; a job may have at most %.1f GB here: a smaller batch, width or "
+                       "picture needs less",
+                       (double)estimate->memory_bytes / 1e9, (double)most / 1e9);
+    }
+}
+
+static void dry_run(struct exchange *x, const struct api_job_spec *spec, const struct method_estimate *estimated)
+{
+    struct method_estimate estimate = *estimated;
+    struct api_system system;
+    api_facts(x->api, &system);
+    bool measured = system.gflops_per_thread > 0 && estimate.gflops <= 0;
+    double gflops = estimate.gflops > 0 ? estimate.gflops : measured ? system.gflops_per_thread : ASSUMED_GFLOPS;
+    int threads = spec->threads > 0 ? spec->threads : system.threads_per_job > 0 ? system.threads_per_job : 1;
+    if (system.cores > 0 && threads > system.cores) {
+        threads = system.cores; /* more threads than cores do not help */
+    }
+    double flops = estimate.flops_per_sample * (double)estimate.samples;
+    const struct sink *out = x->out;
+    sink_begin_object(out, NULL);
+    sink_boolean(out, "dry_run", true);
+    sink_text(out, "kind", spec->method->kind);
+    sink_text(out, "preset", spec->preset[0] != '\0' ? spec->preset : NULL);
+    sink_text(out, "name", spec->name[0] != '\0' ? spec->name : NULL);
+    sink_integer(out, "priority", spec->priority);
+    sink_integer(out, "threads", spec->threads);
+    config_sink(&spec->method->config, spec->config, "config", out);
+    sink_integer(out, "parameters", estimate.parameters);
+    sink_integer(out, "samples", estimate.samples);
+    sink_number(out, "flops_per_sample", estimate.flops_per_sample);
+    sink_number(out, "flops", flops);
+    sink_integer(out, "bytes", estimate.memory_bytes);
+    sink_integer(out, "allowed_bytes", x->api->options.job_memory);
+    sink_integer(out, "checkpoint_bytes", estimate.checkpoint_bytes);
+    sink_number(out, "predicted_seconds", flops / (gflops * 1e9 * threads));
+    sink_begin_object(out, "prediction");
+    sink_text(out, "basis", measured ? "measured" : "assumed");
+    sink_number(out, "gflops_per_thread", gflops);
+    sink_integer(out, "threads", threads);
+    sink_end_object(out);
+    sink_end_object(out);
+    respond_json(x, 200);
+}
+
+static void store_spec(struct exchange *x, struct api_job_spec *spec, int64_t seq, const cJSON *body)
+{
+    char *config = api_config_write(&spec->method->config, spec->config);
+    if (config == NULL) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+        return;
+    }
+    struct storage_submit submit = {
+        .kind = spec->method->kind,
+        .preset = spec->preset,
+        .name = spec->name,
+        .config = config,
+        .task = JOB_TRAIN,
+        .priority = spec->priority,
+        .threads = spec->threads,
+        .executor = spec->executor,
+        .ranks = spec->ranks,
+        .source_job = spec->from_job[0] != '\0' ? spec->from_job : NULL,
+        .source_checkpoint = seq,
+    };
+    submit_and_respond(x, &submit, body);
+    free(config);
+}
+
+void jobs_submit(struct exchange *x)
+{
+    cJSON *body = exchange_object(x);
+    if (body == NULL) {
+        return;
+    }
+    struct error err;
+    error_clear(&err);
+    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+    struct api_job_rules rules = {x->api->options.methods, x->api->options.method_count, x->api->options.threads_max,
+                                  x->api->options.data, x->api->options.executors};
+    struct api_job_spec spec = {.method = NULL};
+    struct method_estimate estimate = {0};
+    int64_t seq = 0;
+    enum status status = faults != NULL ? job_spec_read(&rules, body, &spec, faults, &err)
+                                        : error_set(&err, STATUS_NO_MEMORY, NULL, "no memory for faults");
+    if (status == STATUS_OK) {
+        status = find_source(x, &spec, &seq, faults, &err);
+    }
+    if (status == STATUS_OK) {
+        status = spec.method->estimate(spec.config, &estimate, &err);
+    }
+    if (status == STATUS_OK) {
+        share_check_threads(x, spec.ranks > 1 ? (spec.threads > 0 ? spec.threads : 1) * spec.ranks : spec.threads,
+                            faults);
+    }
+    bool dry = exchange_query_flag(x, "dry_run");
+    if (status == STATUS_OK && !dry) {
+        check_memory(x->api, &estimate, faults);
+    }
+    if (faults != NULL && faults->count > 0) {
+        respond_faults(x, PROBLEM_INVALID, "pointer", faults);
+    } else if (status != STATUS_OK) {
+        respond_error(x, &err);
+    } else if (dry) {
+        dry_run(x, &spec, &estimate);
+    } else {
+        store_spec(x, &spec, seq, body);
+    }
+    api_job_spec_close(&spec);
+    cJSON_Delete(body);
+}
+
+void jobs_list(struct exchange *x)
+{
+    struct error err;
+    error_clear(&err);
+    const char *state = exchange_query(x, "state"), *kind = exchange_query(x, "kind");
+    const char *cursor = exchange_query(x, "cursor");
+    char filter_text[128], before[STORAGE_ID];
+    (void)snprintf(filter_text, sizeof filter_text, "%s/%.64s", state != NULL ? state : "", kind != NULL ? kind : "");
+    if (cursor != NULL && !cursor_read(cursor, filter_text, before)) {
+        respond_problem(x, PROBLEM_BAD_QUERY,
+                        "cursor: is not one that this list has given, or belongs to other filters.");
+        return;
+    }
+    struct storage_job_filter filter = {
+        .by_state = state != NULL,
+        .kind = kind,
+        .before = cursor != NULL ? before : NULL,
+        .limit = (int)exchange_query_integer(x, "limit", 50),
+    };
+    if (state != NULL) {
+        (void)job_state_parse(state, &filter.state); /* the route table has checked it */
+    }
+    struct storage_job *jobs;
+    size_t count;
+    bool more;
+    if (storage_job_list(x->api->options.storage, &filter, &x->arena, &jobs, &count, &more, &err) != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    sink_begin_object(x->out, NULL);
+    sink_begin_list(x->out, "jobs");
+    for (size_t i = 0; i < count; i++) {
+        job_document(x, NULL, &jobs[i]);
+    }
+    sink_end_list(x->out);
+    if (more && count > 0) {
+        char next[CURSOR_TEXT];
+        cursor_write(jobs[count - 1].id, filter_text, next);
+        sink_text(x->out, "next_cursor", next);
+        response_header(x->response, "Link", "</v1/jobs?%s%s%s%s%s%slimit=%d&cursor=%s>; rel=\"next\"",
+                        state != NULL ? "state=" : "", state != NULL ? state : "", state != NULL ? "&" : "",
+                        kind != NULL ? "kind=" : "", kind != NULL ? kind : "", kind != NULL ? "&" : "", filter.limit,
+                        next);
+    } else {
+        sink_null(x->out, "next_cursor");
+    }
+    sink_end_object(x->out);
+    respond_json(x, 200);
+}
+
+void jobs_show(struct exchange *x)
+{
+    struct storage_job job;
+    char etag[64];
+    if (!exchange_job(x, &job)) {
+        return;
+    }
+    job_etag(&job, etag);
+    if (respond_not_modified(x, etag)) {
+        return;
+    }
+    job_document(x, NULL, &job);
+    respond_json(x, 200);
+}

@@ -1,0 +1,182 @@
+/* Changing jobs: name and priority, cancel, pause, resume, delete. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/json/config_json_int.h"
+#include "api/queries/model_cache.h"
+
+/* If-Match names a version of the job, with or without the progress behind its dot ("7.31" or "7").
+ * *version 0: no condition. False after a 412. */
+static bool expected_version(struct exchange *x, const struct storage_job *job, int64_t *version)
+{
+    *version = 0;
+    const char *list = exchange_header(x, "If-Match");
+    if (list == NULL) {
+        return true;
+    }
+    for (const char *at = list; *at != '\0';) {
+        at += strspn(at, " \t,");
+        if (*at == '*') {
+            return true;
+        }
+        if (*at != '"') {
+            break;
+        }
+        char *end;
+        long long given = strtoll(at + 1, &end, 10);
+        if (end != at + 1 && (*end == '"' || *end == '.') && given == job->version) {
+            *version = job->version;
+            return true;
+        }
+        const char *close = strchr(at + 1, '"');
+        if (close == NULL) {
+            break;
+        }
+        at = close + 1;
+    }
+    char etag[64];
+    job_etag(job, etag);
+    respond_problem(x, PROBLEM_PRECONDITION, "If-Match does not name the present version of the job, %s.", etag);
+    response_header(x->response, "ETag", "%s", etag);
+    return false;
+}
+
+static void read_patch(const cJSON *body, struct storage_job_patch *patch, char name[STORAGE_NAME], int *priority,
+                       struct api_faults *faults)
+{
+    JSON_EACH (item, body) {
+        int64_t integer = 0;
+        if (strcmp(item->string, "name") == 0) {
+            name[0] = '\0';
+            if (cJSON_IsNull(item) || job_name_read(item, name, faults)) {
+                patch->name = name;
+            }
+        } else if (strcmp(item->string, "priority") == 0) {
+            if (job_integer_read(item, "/priority", -JOB_PRIORITY_MAX, JOB_PRIORITY_MAX, &integer, faults)) {
+                *priority = (int)integer;
+                patch->priority = priority;
+            }
+        } else {
+            char pointer[128];
+            fault_pointer(pointer, "", item->string);
+            struct name_guess guess = {.given = item->string};
+            name_guess_offer(&guess, "name");
+            name_guess_offer(&guess, "priority");
+            name_guess_fault(&guess, "something that can be changed: name and priority can", pointer, faults);
+        }
+    }
+}
+
+void jobs_patch(struct exchange *x)
+{
+    struct error err;
+    error_clear(&err);
+    struct storage_job job;
+    cJSON *body = exchange_object(x);
+    if (body == NULL) {
+        return;
+    }
+    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+    struct storage_job_patch patch = {0};
+    char name[STORAGE_NAME];
+    int priority;
+    if (faults == NULL) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+        cJSON_Delete(body);
+        return;
+    }
+    read_patch(body, &patch, name, &priority, faults);
+    cJSON_Delete(body);
+    if (!exchange_job(x, &job)) {
+        return;
+    }
+    if (faults->count > 0) {
+        respond_faults(x, PROBLEM_INVALID, "pointer", faults);
+        return;
+    }
+    if (!expected_version(x, &job, &patch.expected_version)) {
+        return;
+    }
+    enum status status = storage_job_patch(x->api->options.storage, job.id, &patch, &err);
+    if (status == STATUS_CONFLICT && patch.expected_version != 0) {
+        respond_problem(x, PROBLEM_PRECONDITION, "The job was changed meanwhile.");
+    } else if (status != STATUS_OK) {
+        respond_error(x, &err);
+    } else {
+        if (patch.priority != NULL && x->api->options.host.jobs_waiting != NULL) {
+            x->api->options.host.jobs_waiting(x->api->options.host.context);
+        }
+        respond_job(x, 200, job.id);
+    }
+}
+
+static void request(struct exchange *x, enum job_event event, const char *participle)
+{
+    struct error err;
+    error_clear(&err);
+    const char *id = exchange_param(x, "id");
+    const struct api_daemon *host = &x->api->options.host;
+    enum job_state state = JOB_QUEUED;
+    enum requested_state requested = REQUESTED_NONE;
+    enum status status = storage_job_request(x->api->options.storage, id, event, &state, &requested, &err);
+    if (status == STATUS_NOT_FOUND) {
+        respond_problem(x, PROBLEM_NOT_FOUND, "There is no job %s.", id);
+        return;
+    }
+    if (status == STATUS_CONFLICT) {
+        respond_problem(x, PROBLEM_CONFLICT, "A job that is %s%s cannot be %s.", job_state_name(state),
+                        requested == REQUESTED_CANCELLED ? " and about to be cancelled" : "", participle);
+        return;
+    }
+    if (status != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    if (state == JOB_RUNNING && host->job_requested != NULL) {
+        host->job_requested(host->context, id);
+    }
+    if (state == JOB_QUEUED && host->jobs_waiting != NULL) {
+        host->jobs_waiting(host->context);
+    }
+    respond_job(x, 202, id);
+}
+
+void jobs_cancel(struct exchange *x)
+{
+    request(x, JOB_EVENT_CANCEL, "cancelled");
+}
+
+void jobs_pause(struct exchange *x)
+{
+    request(x, JOB_EVENT_PAUSE, "paused");
+}
+
+void jobs_resume(struct exchange *x)
+{
+    request(x, JOB_EVENT_RESUME, "resumed");
+}
+
+void jobs_delete(struct exchange *x)
+{
+    struct error err;
+    error_clear(&err);
+    struct storage_job job;
+    int64_t version;
+    if (!exchange_job(x, &job) || !expected_version(x, &job, &version)) {
+        return;
+    }
+    if (!job_state_final(job.state)) {
+        respond_problem(x, PROBLEM_CONFLICT, "The job is %s; only a finished job can be deleted. Cancel it first.",
+                        job_state_name(job.state));
+        return;
+    }
+    enum status status = storage_job_delete(x->api->options.storage, job.id, &err);
+    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
+        respond_error(x, &err);
+        return;
+    }
+    model_cache_forget(x->api->models, job.id);
+    respond_empty(x, 204);
+}

@@ -1,0 +1,116 @@
+/* The changes that a client asks for in an intervention: {"channel", "position"?, "delete": true} or {"channel",
+ * "position"?, "to":
+ * {"channel"?, "position"?, "value"?}}. Whether they fit the map is the method's to say. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/queries/inputs.h"
+
+#define EDITS_MAX 4096
+
+static enum status fault(const char *pointer, const char *member, struct error *err, const char *detail)
+{
+    char at[192];
+    (void)snprintf(at, sizeof at, "%s%s", pointer, member);
+    return error_set(err, STATUS_INVALID, at, "%s", detail);
+}
+
+static bool whole(const cJSON *value, int64_t *out)
+{
+    bool ok = cJSON_IsNumber(value) && value->valuedouble >= 0 && value->valuedouble <= INT32_MAX &&
+              value->valuedouble == floor(value->valuedouble);
+    *out = ok ? (int64_t)value->valuedouble : -1;
+    return ok;
+}
+
+static bool place(const cJSON *value, int64_t *row, int64_t *col)
+{
+    return cJSON_IsArray(value) && cJSON_GetArraySize(value) == 2 && whole(value->child, row) &&
+           whole(value->child->next, col);
+}
+
+/* Every member is one of the names. */
+static bool only(const cJSON *object, const char *const *names)
+{
+    JSON_EACH (item, object) {
+        const char *const *name = names;
+        while (*name != NULL && strcmp(*name, item->string) != 0) {
+            name++;
+        }
+        if (*name == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static enum status read_target(const cJSON *to, const char *pointer, struct method_edit *edit, struct error *err)
+{
+    static const char *const names[] = {"channel", "position", "value", NULL};
+    const cJSON *channel = cJSON_GetObjectItemCaseSensitive(to, "channel");
+    const cJSON *position = cJSON_GetObjectItemCaseSensitive(to, "position");
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(to, "value");
+    if (!cJSON_IsObject(to) || to->child == NULL || !only(to, names)) {
+        return fault(pointer, "/to", err, "must be an object with some of channel, position and value");
+    }
+    if (channel != NULL && !whole(channel, &edit->to_channel)) {
+        return fault(pointer, "/to/channel", err, "must be a whole number");
+    }
+    if (position != NULL && !place(position, &edit->to_row, &edit->to_col)) {
+        return fault(pointer, "/to/position", err, "must be a row and a column");
+    }
+    if (value != NULL && !cJSON_IsNumber(value)) {
+        return fault(pointer, "/to/value", err, "must be a number");
+    }
+    edit->to_value = value != NULL ? value->valuedouble : NAN;
+    return STATUS_OK;
+}
+
+static enum status read_edit(const cJSON *item, const char *pointer, struct method_edit *edit, struct error *err)
+{
+    static const char *const names[] = {"channel", "position", "delete", "to", NULL};
+    const cJSON *position = cJSON_GetObjectItemCaseSensitive(item, "position");
+    const cJSON *remove = cJSON_GetObjectItemCaseSensitive(item, "delete"),
+                *to = cJSON_GetObjectItemCaseSensitive(item, "to");
+    *edit = (struct method_edit){.everywhere = position == NULL,
+                                 .remove = cJSON_IsTrue(remove),
+                                 .to_row = -1,
+                                 .to_col = -1,
+                                 .to_channel = -1,
+                                 .to_value = NAN};
+    if (!cJSON_IsObject(item) || !only(item, names) || (remove != NULL) == (to != NULL) ||
+        (remove != NULL && !edit->remove)) {
+        return fault(pointer, "", err, "must have channel, perhaps position, and either delete (true) or to");
+    }
+    if (!whole(cJSON_GetObjectItemCaseSensitive(item, "channel"), &edit->channel)) {
+        return fault(pointer, "/channel", err, "must be a whole number");
+    }
+    if (position != NULL && !place(position, &edit->row, &edit->col)) {
+        return fault(pointer, "/position", err, "must be a row and a column");
+    }
+    return to != NULL ? read_target(to, pointer, edit, err) : STATUS_OK;
+}
+
+enum status edits_from_json(const cJSON *list, const char *pointer, struct method_edit **edits, size_t *count,
+                            struct error *err)
+{
+    enum status status = STATUS_OK;
+    *count = 0;
+    if (!cJSON_IsArray(list) || cJSON_GetArraySize(list) > EDITS_MAX) {
+        return fault(pointer, "", err, "must be a list of at most 4096 changes");
+    }
+    *edits = calloc((size_t)cJSON_GetArraySize(list) + 1, sizeof **edits);
+    if (*edits == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for changes");
+    }
+    JSON_EACH (item, list) {
+        char at[160];
+        (void)snprintf(at, sizeof at, "%s/%zu", pointer, *count);
+        if (status == STATUS_OK) {
+            status = read_edit(item, at, &(*edits)[(*count)++], err);
+        }
+    }
+    return status;
+}

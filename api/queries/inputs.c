@@ -1,0 +1,392 @@
+#include "api/queries/inputs.h"
+
+#include <math.h>
+#include <sodium/utils.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/json/config_json_int.h"
+#include "core/formats/audio_wave.h"
+#include "core/formats/npy.h"
+#include "core/draw/png.h"
+#include "core/formats/gene_files.h"
+
+const char *const input_media_types[] = {"image/png", "audio/wav", "application/x-npy", "text/x-fasta", NULL};
+
+void inputs_close(struct inputs *inputs)
+{
+    for (size_t i = 0; i < inputs->count; i++) {
+        free(inputs->owned[i]);
+        free(inputs->edits[i]);
+    }
+    inputs->count = 0;
+}
+
+/* Takes the values. */
+static enum status add_array(struct inputs *inputs, int rank, const int64_t *dim, float *values, struct error *err)
+{
+    size_t numbers = 1;
+    for (int d = 0; d < rank; d++) {
+        numbers *= (size_t)dim[d];
+    }
+    if (numbers > INPUTS_NUMBERS_MAX - inputs->numbers) {
+        free(values);
+        return error_set(err, STATUS_INVALID, NULL, "is too much: all inputs together may have %u numbers",
+                         INPUTS_NUMBERS_MAX);
+    }
+    inputs->numbers += numbers;
+    struct method_input *input = &inputs->items[inputs->count];
+    *input = (struct method_input){.kind = METHOD_INPUT_ARRAY, .rank = rank, .values = values};
+    for (int d = 0; d < rank; d++) {
+        input->dim[d] = dim[d];
+    }
+    inputs->owned[inputs->count++] = values;
+    return STATUS_OK;
+}
+
+/* Mono at AUDIO_RATE, in one dimension. */
+static enum status add_wave(struct inputs *inputs, const void *bytes, size_t count, struct error *err)
+{
+    struct audio_resampler *resampler = NULL;
+    struct audio_wave wave;
+    enum status status = audio_wave_decode(bytes, count, &wave, err);
+    if (status == STATUS_OK && wave.rate != AUDIO_RATE) {
+        status = audio_resampler_create(wave.rate, AUDIO_RATE, &resampler, err);
+        if (status == STATUS_OK) {
+            status = audio_wave_resample(resampler, &wave, INPUT_NUMBERS_MAX, err);
+        }
+    }
+    if (status == STATUS_OK && wave.count == 0) {
+        status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
+    } else if (status == STATUS_OK && wave.count > (int)INPUT_NUMBERS_MAX) {
+        status = error_set(err, STATUS_INVALID, NULL, "has too many numbers");
+    }
+    audio_resampler_destroy(resampler);
+    if (status != STATUS_OK) {
+        audio_wave_close(&wave);
+        return status;
+    }
+    return add_array(inputs, 1, (const int64_t[]){wave.count}, wave.samples, err);
+}
+
+/* Bases as four planes of one row, a record an input. */
+static enum status add_record(struct inputs *inputs, const uint8_t *bases, int64_t length, struct error *err)
+{
+    if (inputs->count == INPUTS_MAX || length < 1 || length > (int64_t)INPUT_NUMBERS_MAX / SPLICING_BASES) {
+        return error_set(err, STATUS_INVALID, NULL,
+                         length < 1 ? "a record has no bases" : "has too many records or bases");
+    }
+    float *planes = malloc((size_t)length * SPLICING_BASES * sizeof *planes);
+    if (planes == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an input");
+    }
+    splicing_planes(bases, (int)length, planes);
+    return add_array(inputs, 3, (const int64_t[]){SPLICING_BASES, 1, length}, planes, err);
+}
+
+static enum status add_fasta(struct inputs *inputs, const void *bytes, size_t count, struct error *err)
+{
+    struct genes genes = {0};
+    enum status status = genes_parse(bytes, count, "", 0, NULL, &genes, err);
+    for (int i = 0; status == STATUS_OK && i < genes.loci; i++) {
+        status = add_record(inputs, genes.bases + genes.locus[i].first, genes.locus[i].length, err);
+    }
+    if (status == STATUS_OK && genes.loci == 0) {
+        status = error_set(err, STATUS_INVALID, NULL, "must not be empty");
+    }
+    genes_close(&genes);
+    return status;
+}
+
+enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
+                             struct inputs *inputs, struct error *err)
+{
+    struct error inner;
+    error_clear(&inner);
+    enum status status;
+    if (media_is(media_type, "image/png")) {
+        float *values;
+        int rows, cols;
+        status = png_decode_grey(bytes, count, PNG_MAX_SIDE, &values, &rows, &cols, &inner);
+        if (status == STATUS_OK) {
+            status = add_array(inputs, 2, (const int64_t[]){rows, cols}, values, &inner);
+        }
+    } else if (media_is(media_type, "audio/wav")) {
+        status = add_wave(inputs, bytes, count, &inner);
+    } else if (media_is(media_type, "application/x-npy")) {
+        struct npy array;
+        status = npy_read(bytes, count, INPUT_NUMBERS_MAX, &array, &inner);
+        if (status == STATUS_OK && array.count == 0) {
+            free(array.values);
+            status = error_set(&inner, STATUS_INVALID, NULL, "must not be empty");
+        } else if (status == STATUS_OK) {
+            status = add_array(inputs, array.rank, array.dim, array.values, &inner);
+        }
+    } else if (media_is(media_type, "text/x-fasta")) {
+        status = add_fasta(inputs, bytes, count, &inner);
+    } else {
+        status = error_set(&inner, STATUS_INVALID, NULL,
+                           "must be image/png, audio/wav, application/x-npy or text/x-fasta; got '%.60s'", media_type);
+    }
+    if (status == STATUS_CORRUPT || status == STATUS_LIMIT) {
+        status = STATUS_INVALID; /* of the client's own bytes */
+    }
+    return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
+}
+
+enum status inputs_split(struct inputs *inputs, struct error *err)
+{
+    const struct method_input whole = inputs->items[0];
+    if (inputs->count != 1 || whole.kind != METHOD_INPUT_ARRAY || whole.rank < 2 || whole.dim[0] > INPUTS_MAX) {
+        return error_set(err, STATUS_INVALID, NULL,
+                         "a batch must be one array of two dimensions or more, of at most %d inputs", INPUTS_MAX);
+    }
+    size_t size = 1;
+    for (int d = 1; d < whole.rank; d++) {
+        size *= (size_t)whole.dim[d];
+    }
+    for (; inputs->count < (size_t)whole.dim[0]; inputs->count++) {
+        inputs->owned[inputs->count] = NULL;
+        inputs->edits[inputs->count] = NULL;
+    }
+    for (size_t i = 0; i < inputs->count; i++) {
+        struct method_input *item = &inputs->items[i];
+        *item = whole;
+        item->rank--;
+        memmove(item->dim, whole.dim + 1, 3 * sizeof whole.dim[0]);
+        item->values = whole.values + i * size;
+    }
+    return STATUS_OK;
+}
+
+struct nested { /* reading a list of lists of numbers */
+    int64_t dim[4];
+    int rank;
+    float *values;
+    size_t count, room;
+    const char *pointer;
+    struct error *err;
+};
+
+static enum status nested_fault(struct nested *n, const char *what)
+{
+    return error_set(n->err, STATUS_INVALID, n->pointer, "%s", what);
+}
+
+static enum status read_nested(struct nested *n, const cJSON *list, int depth)
+{
+    if (depth == 4) {
+        return nested_fault(n, "must have at most four dimensions");
+    }
+    int64_t size = 0;
+    JSON_EACH (item, list) {
+        size++;
+        if (cJSON_IsArray(item)) {
+            enum status status = read_nested(n, item, depth + 1);
+            if (status != STATUS_OK) {
+                return status;
+            }
+        } else if (!cJSON_IsNumber(item)) {
+            return nested_fault(n, "must hold numbers only");
+        } else if (n->rank != depth + 1) {
+            return nested_fault(n, "must be rectangular: numbers and lists are mixed");
+        } else if (n->count == n->room || !(fabs(item->valuedouble) <= 3.4028234e38)) {
+            return nested_fault(n,
+                                n->count == n->room ? "must be rectangular" : "has a number beyond what a float holds");
+        } else {
+            n->values[n->count++] = (float)item->valuedouble;
+        }
+    }
+    return size == n->dim[depth] ? STATUS_OK : nested_fault(n, "must be rectangular: lists differ in length");
+}
+
+/* The first element of each level gives the shape; everything else must agree with it. */
+enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err)
+{
+    struct nested n = {.pointer = pointer, .err = err};
+    size_t room = 1;
+    const cJSON *level = list;
+    for (; cJSON_IsArray(level) && n.rank < 4; level = level->child, n.rank++) {
+        n.dim[n.rank] = cJSON_GetArraySize(level);
+        room *= n.dim[n.rank] > 0 ? (size_t)n.dim[n.rank] : 1;
+        if (n.dim[n.rank] == 0) {
+            return nested_fault(&n, "must not be empty");
+        }
+        if (room > INPUT_NUMBERS_MAX) {
+            return nested_fault(&n, "has too many numbers");
+        }
+    }
+    if (n.rank == 0) {
+        return nested_fault(&n, "must be a list of numbers, or of lists of them");
+    }
+    n.room = room;
+    n.values = malloc(room * sizeof *n.values);
+    if (n.values == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, pointer, "no memory for an input");
+    }
+    enum status status = read_nested(&n, list, 0);
+    if (status != STATUS_OK) {
+        free(n.values);
+        return status;
+    }
+    struct error inner;
+    error_clear(&inner);
+    status = add_array(inputs, n.rank, n.dim, n.values, &inner);
+    return status == STATUS_OK ? STATUS_OK : error_set(err, status, pointer, "%s", inner.message);
+}
+
+static enum status read_data(const cJSON *data, const cJSON *type, const char *pointer, struct inputs *inputs,
+                             struct error *err)
+{
+    char at[160];
+    if (!cJSON_IsString(data) || !cJSON_IsString(type)) {
+        (void)snprintf(at, sizeof at, "%s/%s", pointer, cJSON_IsString(data) ? "type" : "data");
+        return error_set(err, STATUS_INVALID, at, "%s",
+                         cJSON_IsString(data) ? "must name the media type of data" : "must be base64 text");
+    }
+    size_t length = strlen(data->valuestring), size = length / 4 * 3 + 3, count;
+    unsigned char *bytes = malloc(size);
+    if (bytes == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, pointer, "no memory for an input");
+    }
+    (void)snprintf(at, sizeof at, "%s/data", pointer);
+    enum status status;
+    if (sodium_base642bin(bytes, size, data->valuestring, length, " \r\n", &count, NULL,
+                          sodium_base64_VARIANT_ORIGINAL) != 0) {
+        status = error_set(err, STATUS_INVALID, at, "is not base64 (with padding)");
+    } else {
+        size_t before = inputs->count;
+        status = input_from_bytes(type->valuestring, bytes, count, at, inputs, err);
+        if (status == STATUS_OK && inputs->count != before + 1) {
+            status = error_set(err, STATUS_INVALID, at, "must hold one input; got %zu", inputs->count - before);
+        }
+    }
+    free(bytes);
+    return status;
+}
+
+static enum status read_sample(const cJSON *sample, const char *pointer, struct inputs *inputs, struct error *err)
+{
+    char at[160];
+    const cJSON *seed = cJSON_GetObjectItemCaseSensitive(sample, "seed");
+    (void)snprintf(at, sizeof at, "%s/sample", pointer);
+    if (!cJSON_IsObject(sample) || cJSON_GetArraySize(sample) != 1 || seed == NULL) {
+        return error_set(err, STATUS_INVALID, at, "must be an object with seed alone");
+    }
+    (void)snprintf(at, sizeof at, "%s/sample/seed", pointer);
+    if (!cJSON_IsNumber(seed) || seed->valuedouble != floor(seed->valuedouble) ||
+        fabs(seed->valuedouble) > JSON_INTEGER) {
+        return error_set(err, STATUS_INVALID, at, "must be an integer");
+    }
+    inputs->items[inputs->count] =
+        (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = (int64_t)seed->valuedouble};
+    inputs->owned[inputs->count++] = NULL;
+    return STATUS_OK;
+}
+
+/* What an intervention does with the input that was read last. */
+static enum status read_changes(const cJSON *item, const char *pointer, struct inputs *inputs, struct error *err)
+{
+    const cJSON *edits = cJSON_GetObjectItemCaseSensitive(item, "edits"),
+                *keep = cJSON_GetObjectItemCaseSensitive(item, "keep");
+    struct method_input *input = &inputs->items[inputs->count - 1];
+    char at[160];
+    if (keep != NULL && (!cJSON_IsString(keep) ||
+                         (strcmp(keep->valuestring, "all") != 0 && strcmp(keep->valuestring, "maximal") != 0))) {
+        (void)snprintf(at, sizeof at, "%s/keep", pointer);
+        return error_set(err, STATUS_INVALID, at, "must be all or maximal");
+    }
+    input->keep_maximal = keep != NULL && strcmp(keep->valuestring, "maximal") == 0;
+    if (edits == NULL) {
+        return STATUS_OK;
+    }
+    (void)snprintf(at, sizeof at, "%s/edits", pointer);
+    enum status status = edits_from_json(edits, at, &inputs->edits[inputs->count - 1], &input->edit_count, err);
+    input->edits = inputs->edits[inputs->count - 1];
+    return status;
+}
+
+static enum status read_input(const cJSON *item, const char *pointer, struct inputs *inputs, struct error *err)
+{
+    const cJSON *sample = cJSON_GetObjectItemCaseSensitive(item, "sample");
+    const cJSON *array = cJSON_GetObjectItemCaseSensitive(item, "array");
+    const cJSON *data = cJSON_GetObjectItemCaseSensitive(item, "data");
+    const cJSON *type = cJSON_GetObjectItemCaseSensitive(item, "type");
+    int forms = (sample != NULL) + (array != NULL) + (data != NULL || type != NULL);
+    int members = (sample != NULL) + (array != NULL) + (data != NULL) + (type != NULL);
+    if (inputs->edited) {
+        members += cJSON_HasObjectItem(item, "edits") + cJSON_HasObjectItem(item, "keep");
+    }
+    if (!cJSON_IsObject(item) || forms != 1 || members != cJSON_GetArraySize(item)) {
+        return error_set(
+            err, STATUS_INVALID, pointer,
+            "must be {\"sample\":{\"seed\":N}}, {\"array\":[...]} or {\"data\":base64,\"type\":media type}%s",
+            inputs->edited ? ", with edits and keep" : "");
+    }
+    enum status status;
+    if (sample != NULL) {
+        status = read_sample(sample, pointer, inputs, err);
+    } else if (array != NULL) {
+        char at[160];
+        (void)snprintf(at, sizeof at, "%s/array", pointer);
+        status = input_array_from_json(array, at, inputs, err);
+    } else {
+        status = read_data(data, type, pointer, inputs, err);
+    }
+    return status == STATUS_OK && inputs->edited ? read_changes(item, pointer, inputs, err) : status;
+}
+
+static enum status read_list(const cJSON *list, struct inputs *inputs, struct api_faults *faults, struct error *err)
+{
+    if (!cJSON_IsArray(list) || list->child == NULL) {
+        api_faults_add(faults, "/inputs", "must be a list with 1 to %d inputs", INPUTS_MAX);
+        return STATUS_OK;
+    }
+    if (cJSON_GetArraySize(list) > INPUTS_MAX) {
+        api_faults_add(faults, "/inputs", "must have at most %d inputs; got %d", INPUTS_MAX, cJSON_GetArraySize(list));
+        return STATUS_OK;
+    }
+    int index = 0;
+    JSON_EACH (item, list) {
+        char pointer[40];
+        struct error fault;
+        error_clear(&fault);
+        (void)snprintf(pointer, sizeof pointer, "/inputs/%d", index++);
+        enum status status = read_input(item, pointer, inputs, &fault);
+        if (status == STATUS_INVALID) {
+            api_faults_add(faults, fault.pointer, "%s", fault.message);
+        } else if (status != STATUS_OK) {
+            return error_set(err, status, fault.pointer, "%s", fault.message);
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
+                             struct api_faults *faults, struct error *err)
+{
+    const cJSON *list = NULL;
+    JSON_EACH (item, body) {
+        if (strcmp(item->string, "inputs") == 0) {
+            list = item;
+        } else if (strcmp(item->string, "checkpoint") == 0) {
+            if (!checkpoint_pick_json(item, pick)) {
+                api_faults_add(faults, "/checkpoint", CHECKPOINT_PICK_RULE);
+            }
+        } else {
+            char pointer[128];
+            fault_pointer(pointer, "", item->string);
+            struct name_guess guess = {.given = item->string};
+            name_guess_offer(&guess, "inputs");
+            name_guess_offer(&guess, "checkpoint");
+            name_guess_fault(&guess, "a member of a query", pointer, faults);
+        }
+    }
+    enum status status = read_list(list, inputs, faults, err);
+    if (status == STATUS_OK && faults->count > 0) {
+        status = error_set(err, STATUS_INVALID, "", "the query has %zu faults", faults->count);
+    }
+    return status;
+}

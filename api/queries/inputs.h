@@ -1,0 +1,45 @@
+/* The inputs of a query, from any of the forms in which clients send them. */
+#ifndef MOTIF_API_QUERIES_INPUTS_H
+#define MOTIF_API_QUERIES_INPUTS_H
+
+#include "api/json/json.h"
+#include "core/base/error.h"
+#include "core/methods/method.h"
+#include "storage/storage.h"
+
+struct api_faults;
+
+#define INPUTS_MAX 256
+#define INPUT_NUMBERS_MAX (4u << 20)   /* of one array */
+#define INPUTS_NUMBERS_MAX (16u << 20) /* of all together: a small file can hold a large picture */
+
+struct inputs {
+    size_t count, numbers; /* numbers: values of all arrays */
+    struct method_input items[INPUTS_MAX];
+    float *owned[INPUTS_MAX];              /* what items[i].values points at, or NULL */
+    struct method_edit *edits[INPUTS_MAX]; /* what items[i].edits points at, or NULL */
+    bool edited;                           /* set before: inputs may have "edits" and "keep" */
+};
+void inputs_close(struct inputs *inputs);
+
+/* *inputs is zero before. {"inputs":[...], "checkpoint"?}. All faults are found. *pick is left alone without
+ * "checkpoint". */
+enum status inputs_from_json(const cJSON *body, struct inputs *inputs, struct storage_checkpoint_pick *pick,
+                             struct api_faults *faults, struct error *err);
+/* The bytes of a file: one input; of FASTA one a record, while there is room. `pointer` names it in errors. */
+enum status input_from_bytes(const char *media_type, const void *bytes, size_t count, const char *pointer,
+                             struct inputs *inputs, struct error *err);
+
+/* The one array of `inputs` as a batch: each part along its first axis is an input. STATUS_INVALID where it is none. */
+enum status inputs_split(struct inputs *inputs, struct error *err);
+
+/* One array of up to four dimensions from nested lists, added to `inputs`, which must have room. */
+enum status input_array_from_json(const cJSON *list, const char *pointer, struct inputs *inputs, struct error *err);
+
+/* edits.c: *edits is malloc'ed, also after a failure (free() it). */
+enum status edits_from_json(const cJSON *list, const char *pointer, struct method_edit **edits, size_t *count,
+                            struct error *err);
+
+extern const char *const input_media_types[]; /* that files may have; NULL-terminated */
+
+#endif

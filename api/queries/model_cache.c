@@ -1,0 +1,245 @@
+#include "api/queries/model_cache.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/config_json.h"
+
+enum entry_state { ENTRY_OPENING, ENTRY_READY, ENTRY_FAILED };
+
+struct model_entry {
+    struct model_entry *next;
+    char job[STORAGE_ID];
+    int64_t seq;
+    enum entry_state state;
+    int users;     /* leases, and who waits for the opening */
+    bool unlinked; /* in no list any more: goes with its last user */
+    uint64_t bytes, used_at;
+    const struct method *method;
+    struct method_model *model;
+    struct error err; /* FAILED */
+};
+
+struct model_cache {
+    pthread_mutex_t lock;
+    pthread_cond_t opened; /* some entry left OPENING */
+    struct model_entry *entries;
+    struct storage *storage;
+    const struct kernels *kernels;
+    const char *data;
+    uint64_t limit, bytes, clock, hits, opens;
+};
+
+enum status model_cache_create(struct storage *storage, const struct kernels *kernels, const char *data,
+                               uint64_t limit_bytes, struct model_cache **out, struct error *err)
+{
+    struct model_cache *cache = calloc(1, sizeof *cache);
+    *out = cache;
+    if (cache == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the model cache");
+    }
+    (void)pthread_mutex_init(&cache->lock, NULL);
+    (void)pthread_cond_init(&cache->opened, NULL);
+    cache->storage = storage;
+    cache->kernels = kernels;
+    cache->data = data;
+    cache->limit = limit_bytes;
+    return STATUS_OK;
+}
+
+static void entry_free(struct model_entry *entry)
+{
+    if (entry->model != NULL) {
+        entry->method->close(entry->model);
+    }
+    free(entry);
+}
+
+void model_cache_destroy(struct model_cache *cache)
+{
+    if (cache == NULL) {
+        return;
+    }
+    for (struct model_entry *entry = cache->entries, *next; entry != NULL; entry = next) {
+        next = entry->next;
+        entry_free(entry);
+    }
+    (void)pthread_cond_destroy(&cache->opened);
+    (void)pthread_mutex_destroy(&cache->lock);
+    free(cache);
+}
+
+/* Out of the list; freed now or with its last user. Under the lock. */
+static void unlink_entry(struct model_cache *cache, struct model_entry *entry)
+{
+    struct model_entry **at = &cache->entries;
+    while (*at != entry) {
+        at = &(*at)->next;
+    }
+    *at = entry->next;
+    cache->bytes -= entry->bytes;
+    entry->unlinked = true;
+    if (entry->users == 0) {
+        entry_free(entry);
+    }
+}
+
+static void evict(struct model_cache *cache)
+{
+    while (cache->bytes > cache->limit) {
+        struct model_entry *oldest = NULL;
+        for (struct model_entry *entry = cache->entries; entry != NULL; entry = entry->next) {
+            if (entry->users == 0 && (oldest == NULL || entry->used_at < oldest->used_at)) {
+                oldest = entry;
+            }
+        }
+        if (oldest == NULL) {
+            return; /* all in use */
+        }
+        unlink_entry(cache, oldest);
+    }
+}
+
+static enum status open_model(struct model_cache *cache, const struct method *method, const struct storage_job *job,
+                              int64_t seq, struct method_model **model, struct error *err)
+{
+    *model = NULL;
+    void *config = NULL;
+    struct api_faults *faults = calloc(1, sizeof *faults);
+    struct storage_checkpoint_reader *reader = NULL;
+    struct storage_checkpoint info;
+    struct error why;
+    error_clear(&why);
+    if (faults == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    }
+    enum status status =
+        api_config_parse(method, NULL, job->config, strlen(job->config), "/config", &config, faults, &why);
+    if (status == STATUS_NO_MEMORY) {
+        (void)error_set(err, status, NULL, "%s", why.message);
+        goto done;
+    }
+    if (status != STATUS_OK) {
+        status = error_set(err, STATUS_CORRUPT, NULL, "the configuration of job %s is not one of this build: %s %s",
+                           job->id, faults->items[0].pointer, faults->items[0].detail);
+        goto done;
+    }
+    struct storage_checkpoint_pick pick = {.by = STORAGE_SEQ, .seq = seq};
+    status = storage_checkpoint_open(cache->storage, job->id, pick, &reader, &info, err);
+    if (status != STATUS_OK) {
+        goto done;
+    }
+    struct snapshot_reader from = {reader, (uint64_t)info.bytes, storage_checkpoint_read};
+    status = method->open(config, cache->kernels, cache->data, &from, model, err);
+done:
+    storage_checkpoint_close(reader);
+    free(config);
+    free(faults);
+    return status;
+}
+
+static struct model_entry *find(struct model_cache *cache, const char *job, int64_t seq)
+{
+    struct model_entry *entry = cache->entries;
+    while (entry != NULL && (entry->seq != seq || strcmp(entry->job, job) != 0)) {
+        entry = entry->next;
+    }
+    return entry;
+}
+
+/* The caller's use of a failed entry ends. */
+static enum status fail(struct model_entry *entry, struct error *err)
+{
+    enum status status = error_set(err, entry->err.code, entry->err.pointer, "%s", entry->err.message);
+    if (--entry->users == 0) {
+        entry_free(entry); /* it was unlinked when it failed */
+    }
+    return status;
+}
+
+enum status model_cache_get(struct model_cache *cache, const struct method *method, const struct storage_job *job,
+                            int64_t seq, struct model_lease *lease, struct error *err)
+{
+    enum status status = STATUS_OK;
+    (void)pthread_mutex_lock(&cache->lock);
+    struct model_entry *entry = find(cache, job->id, seq);
+    if (entry != NULL) {
+        entry->users++;
+        cache->hits++;
+        while (entry->state == ENTRY_OPENING) {
+            (void)pthread_cond_wait(&cache->opened, &cache->lock);
+        }
+    } else if ((entry = calloc(1, sizeof *entry)) != NULL) {
+        memcpy(entry->job, job->id, sizeof entry->job);
+        entry->seq = seq;
+        entry->users = 1;
+        entry->method = method;
+        entry->next = cache->entries;
+        cache->entries = entry;
+        cache->opens++;
+        (void)pthread_mutex_unlock(&cache->lock);
+        struct method_model *model;
+        struct error why;
+        error_clear(&why);
+        enum status opened = open_model(cache, method, job, seq, &model, &why);
+        uint64_t bytes = opened == STATUS_OK ? method->model_bytes(model) : 0;
+        (void)pthread_mutex_lock(&cache->lock);
+        entry->state = opened == STATUS_OK ? ENTRY_READY : ENTRY_FAILED;
+        entry->model = opened == STATUS_OK ? model : NULL;
+        entry->err = why;
+        if (!entry->unlinked) {
+            entry->bytes = bytes;
+            cache->bytes += bytes;
+            if (opened != STATUS_OK) {
+                unlink_entry(cache, entry);
+            }
+        }
+        (void)pthread_cond_broadcast(&cache->opened);
+    }
+    if (entry == NULL) {
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    } else if (entry->state == ENTRY_FAILED) {
+        status = fail(entry, err);
+    } else {
+        entry->used_at = ++cache->clock;
+        *lease = (struct model_lease){entry->method, entry->model, entry};
+        evict(cache);
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+    return status;
+}
+
+void model_cache_release(struct model_cache *cache, struct model_lease *lease)
+{
+    (void)pthread_mutex_lock(&cache->lock);
+    struct model_entry *entry = lease->entry;
+    if (--entry->users == 0 && entry->unlinked) {
+        entry_free(entry);
+    }
+    evict(cache);
+    (void)pthread_mutex_unlock(&cache->lock);
+    *lease = (struct model_lease){0};
+}
+
+void model_cache_forget(struct model_cache *cache, const char *job)
+{
+    (void)pthread_mutex_lock(&cache->lock);
+    for (struct model_entry *entry = cache->entries, *next; entry != NULL; entry = next) {
+        next = entry->next;
+        if (strcmp(entry->job, job) == 0) {
+            unlink_entry(cache, entry);
+        }
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+}
+
+void model_cache_stats(struct model_cache *cache, struct model_cache_stats *out)
+{
+    (void)pthread_mutex_lock(&cache->lock);
+    *out = (struct model_cache_stats){.bytes = cache->bytes, .hits = cache->hits, .opens = cache->opens};
+    for (const struct model_entry *entry = cache->entries; entry != NULL; entry = entry->next) {
+        out->models++;
+    }
+    (void)pthread_mutex_unlock(&cache->lock);
+}

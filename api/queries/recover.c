@@ -1,0 +1,433 @@
+/* POST /v1/pathways/recover: a stack of convolutions, from the body or out of a job of any kind, and a signal. The
+ * method does the work; this file knows how JSON says it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/json/config_json_int.h"
+#include "api/queries/inputs.h"
+#include "api/queries/model_cache.h"
+
+enum { LAYERS_MAX = 64, CODE_MAX = 65536 };
+
+struct recovery {
+    struct method method;   /* with the options' table in place of a job's */
+    struct storage_job job; /* where the body names one */
+    struct storage_checkpoint checkpoint;
+    const struct method *source;
+    bool from_job;
+    struct inputs *arrays; /* filters of the layers, then the signal */
+    struct method_convolution layers[LAYERS_MAX];
+    struct method_spike *code;
+    int64_t nonzeros[LAYERS_MAX];
+    struct method_recovery request;
+    void *options;
+    struct api_faults *faults;
+    struct error failure; /* of this side, while the body was read */
+};
+
+static void add_error(struct recovery *r, const struct error *err)
+{
+    if (err->code == STATUS_NO_MEMORY) {
+        (void)error_set(&r->failure, err->code, NULL, "%s", err->message);
+    } else {
+        api_faults_add(r->faults, err->pointer, "%s", err->message);
+    }
+}
+
+/* The array that was read last; NULL after a fault. */
+static const struct method_input *read_numbers(struct recovery *r, const cJSON *value, const char *pointer)
+{
+    struct error err;
+    error_clear(&err);
+    if (input_array_from_json(value, pointer, r->arrays, &err) != STATUS_OK) {
+        add_error(r, &err);
+        return NULL;
+    }
+    return &r->arrays->items[r->arrays->count - 1];
+}
+
+/* [filters][length], [filters][inputs][length] or [filters][inputs][height][width]. */
+static void read_layer(struct recovery *r, const cJSON *layer)
+{
+    size_t index = r->request.layer_count;
+    struct method_convolution *c = &r->layers[index];
+    char pointer[64];
+    (void)snprintf(pointer, sizeof pointer, "/model/layers/%zu", index);
+    const cJSON *filters = cJSON_GetObjectItemCaseSensitive(layer, "filters");
+    const cJSON *name = cJSON_GetObjectItemCaseSensitive(layer, "name");
+    r->request.layer_count++;
+    if (!cJSON_IsObject(layer) || filters == NULL || cJSON_GetArraySize(layer) != (name != NULL ? 2 : 1) ||
+        (name != NULL && (!cJSON_IsString(name) || strlen(name->valuestring) >= sizeof c->name))) {
+        api_faults_add(r->faults, pointer, "must be an object with filters and, if wanted, a short name");
+        return;
+    }
+    (void)snprintf(pointer, sizeof pointer, "/model/layers/%zu/filters", index);
+    const struct method_input *array = read_numbers(r, filters, pointer);
+    if (array == NULL) {
+        return;
+    }
+    if (array->rank < 2) {
+        api_faults_add(r->faults, pointer,
+                       "must be a list of filters: [filters][length], [filters][inputs][length] or "
+                       "[filters][inputs][height][width]");
+        return;
+    }
+    (void)snprintf(c->name, sizeof c->name, "%s", name != NULL ? name->valuestring : "");
+    if (name == NULL) {
+        (void)snprintf(c->name, sizeof c->name, "layer.%zu", index + 1);
+    }
+    c->filters = (int)array->dim[0];
+    c->inputs = array->rank > 2 ? (int)array->dim[1] : 1;
+    c->height = array->rank > 3 ? (int)array->dim[2] : 1;
+    c->width = (int)array->dim[array->rank - 1];
+    c->weights = array->values;
+}
+
+static void read_model(struct recovery *r, const cJSON *model)
+{
+    const cJSON *layers = cJSON_GetObjectItemCaseSensitive(model, "layers");
+    if (!cJSON_IsObject(model) || cJSON_GetArraySize(model) != 1 || !cJSON_IsArray(layers) || layers->child == NULL ||
+        cJSON_GetArraySize(layers) > LAYERS_MAX) {
+        api_faults_add(r->faults, "/model", "must be an object with a list of 1 to %d layers", LAYERS_MAX);
+        return;
+    }
+    JSON_EACH (layer, layers) {
+        read_layer(r, layer);
+    }
+}
+
+static void read_signal(struct recovery *r, const cJSON *signal)
+{
+    const struct method_input *array = read_numbers(r, signal, "/signal");
+    if (array == NULL) {
+        return;
+    }
+    r->request.rank = array->rank;
+    for (int d = 0; d < 2; d++) {
+        r->request.dim[d] = array->dim[d];
+    }
+    r->request.signal = array->values;
+    if (array->rank > 2) {
+        api_faults_add(r->faults, "/signal", "must be a list of numbers, or a list of equally long lists of numbers");
+    }
+}
+
+static bool whole(const cJSON *value, double most)
+{
+    return cJSON_IsNumber(value) && value->valuedouble == floor(value->valuedouble) && fabs(value->valuedouble) <= most;
+}
+
+/* A number of positions, or [rows, columns]. */
+static void read_length(struct recovery *r, const cJSON *length)
+{
+    const double most = INPUT_NUMBERS_MAX;
+    const cJSON *first = cJSON_IsArray(length) ? length->child : length;
+    int rank = cJSON_IsArray(length) ? cJSON_GetArraySize(length) : 1;
+    if (length == NULL || rank < 1 || rank > 2) {
+        api_faults_add(r->faults, "/length",
+                       "must say how long the signal of the code is: a number, or [rows, columns]");
+        return;
+    }
+    r->request.rank = rank;
+    for (int d = 0; d < rank; d++, first = first->next) {
+        if (!whole(first, most) || first->valuedouble < 1) {
+            api_faults_add(r->faults, "/length", "must be of at least 1 and at most %.0f", most);
+            return;
+        }
+        r->request.dim[d] = (int64_t)first->valuedouble;
+    }
+}
+
+/* [[position, filter, value], ...] or [[row, column, filter, value], ...]. */
+static void read_code(struct recovery *r, const cJSON *code)
+{
+    int count = cJSON_IsArray(code) ? cJSON_GetArraySize(code) : 0, members = r->request.rank == 2 ? 4 : 3;
+    if (count < 1 || count > CODE_MAX) {
+        api_faults_add(r->faults, "/code", "must be a list of 1 to %d non-zeros", CODE_MAX);
+        return;
+    }
+    r->code = calloc((size_t)count, sizeof *r->code);
+    if (r->code == NULL) {
+        (void)error_set(&r->failure, STATUS_NO_MEMORY, NULL, "no memory for a code");
+        return;
+    }
+    JSON_EACH (spike, code) {
+        char pointer[40];
+        double values[4] = {0};
+        bool good = cJSON_IsArray(spike) && cJSON_GetArraySize(spike) == members;
+        const cJSON *member = good ? spike->child : NULL;
+        for (int i = 0; good && i < members; i++, member = member->next) {
+            good = i == members - 1 ? cJSON_IsNumber(member) : whole(member, JSON_INTEGER);
+            values[4 - members + i] = good ? member->valuedouble : 0;
+        }
+        (void)snprintf(pointer, sizeof pointer, "/code/%zu", r->request.code_count);
+        if (!good) {
+            api_faults_add(r->faults, pointer, "must be [%s, filter, value]",
+                           members == 4 ? "row, column" : "position");
+        }
+        r->code[r->request.code_count++] =
+            (struct method_spike){(int64_t)values[0], (int64_t)values[1], (int64_t)values[2], values[3]};
+    }
+    r->request.code = r->code;
+}
+
+static void read_nonzeros(struct recovery *r, const cJSON *list)
+{
+    size_t count = 0;
+    bool good = cJSON_IsArray(list) && cJSON_GetArraySize(list) <= LAYERS_MAX;
+    JSON_EACH (item, list) {
+        good = good && whole(item, JSON_INTEGER);
+        if (good) {
+            r->nonzeros[count++] = (int64_t)item->valuedouble;
+        }
+    }
+    if (!good || count != r->request.layer_count) {
+        api_faults_add(r->faults, "/nonzeros", "must be a list of %zu whole numbers, one for each layer",
+                       r->request.layer_count);
+    }
+    r->request.nonzeros = r->nonzeros;
+}
+
+static void read_options(struct recovery *r, const cJSON *config, struct error *err)
+{
+    if (config_start(&r->method, NULL, &r->options, err) != STATUS_OK) {
+        return;
+    }
+    if (config != NULL && !cJSON_IsObject(config)) {
+        api_faults_add(r->faults, "/config", "must be an object");
+    } else {
+        config_read_object(&r->method, config, "/config", r->options, r->faults);
+    }
+    r->request.options = r->options;
+}
+
+static void check_members(struct recovery *r, const cJSON *body)
+{
+    static const char *const names[] = {"model", "job",    "checkpoint", "layers", "signal",
+                                        "code",  "length", "nonzeros",   "config"};
+    JSON_EACH (item, body) {
+        struct name_guess guess = {.given = item->string};
+        bool known = false;
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            known = known || strcmp(item->string, names[i]) == 0;
+            name_guess_offer(&guess, names[i]);
+        }
+        if (!known) {
+            char pointer[128];
+            fault_pointer(pointer, "", item->string);
+            name_guess_fault(&guess, "a member of a recovery", pointer, r->faults);
+        }
+    }
+}
+
+/* The job and its checkpoint; their convolutions are known once the model is open. */
+static void find_job(struct exchange *x, struct recovery *r, const cJSON *body, struct error *err)
+{
+    const cJSON *job = cJSON_GetObjectItemCaseSensitive(body, "job");
+    const cJSON *checkpoint = cJSON_GetObjectItemCaseSensitive(body, "checkpoint");
+    struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
+    struct storage *storage = x->api->options.storage;
+    struct error inner;
+    error_clear(&inner);
+    r->from_job = true;
+    if (!cJSON_IsString(job)) {
+        api_faults_add(r->faults, "/job", "must be the id of a job");
+        return;
+    }
+    if (checkpoint != NULL && !checkpoint_pick_json(checkpoint, &pick)) {
+        api_faults_add(r->faults, "/checkpoint", CHECKPOINT_PICK_RULE);
+        return;
+    }
+    enum status status = storage_job_get(storage, job->valuestring, &x->arena, &r->job, &inner);
+    if (status == STATUS_NOT_FOUND) {
+        api_faults_add(r->faults, "/job", "there is no such job");
+        return;
+    }
+    if (status == STATUS_OK) {
+        r->source = api_method(x->api, r->job.kind);
+        if (r->source == NULL || r->source->convolutions == NULL || r->source->open == NULL) {
+            api_faults_add(r->faults, "/job", "is of kind %s, whose models have no convolutions", r->job.kind);
+            return;
+        }
+        status = storage_checkpoint_find(storage, r->job.id, pick, &r->checkpoint, &inner);
+    }
+    if (status == STATUS_NOT_FOUND) {
+        api_faults_add(r->faults, checkpoint != NULL ? "/checkpoint" : "/job", "job %s has no such checkpoint",
+                       r->job.id);
+    } else if (status != STATUS_OK) {
+        (void)error_set(err, status, "", "%s", inner.message);
+    }
+}
+
+/* All of the model's convolutions, or those that `names` lists, in its order. */
+static void choose_layers(struct recovery *r, const struct method_model *model, const cJSON *names)
+{
+    struct method_convolution all[LAYERS_MAX];
+    size_t count = r->source->convolutions(model, all, LAYERS_MAX);
+    count = count < LAYERS_MAX ? count : LAYERS_MAX;
+    if (names == NULL) {
+        memcpy(r->layers, all, count * sizeof all[0]);
+        r->request.layer_count = count;
+    } else if (!cJSON_IsArray(names) || names->child == NULL || cJSON_GetArraySize(names) > LAYERS_MAX) {
+        api_faults_add(r->faults, "/layers", "must be a list of 1 to %d names of layers", LAYERS_MAX);
+        return;
+    }
+    int index = 0;
+    JSON_EACH (name, names) {
+        size_t i = 0;
+        char pointer[40];
+        (void)snprintf(pointer, sizeof pointer, "/layers/%d", index++);
+        while (i < count && !(cJSON_IsString(name) && strcmp(all[i].name, name->valuestring) == 0)) {
+            i++;
+        }
+        if (i < count) {
+            r->layers[r->request.layer_count++] = all[i];
+        } else {
+            api_faults_add(r->faults, pointer, "is not the name of a layer of this job; the first is %s",
+                           count > 0 ? all[0].name : "none");
+        }
+    }
+    if (r->request.layer_count == 0 && r->faults->count == 0) {
+        api_faults_add(r->faults, "/job", "has a model without convolutions");
+    }
+}
+
+/* What is said about the signal, once the layers are known. */
+static void read_question(struct recovery *r, const cJSON *body, struct error *err)
+{
+    const cJSON *signal = cJSON_GetObjectItemCaseSensitive(body, "signal");
+    const cJSON *code = cJSON_GetObjectItemCaseSensitive(body, "code");
+    const cJSON *length = cJSON_GetObjectItemCaseSensitive(body, "length");
+    const cJSON *nonzeros = cJSON_GetObjectItemCaseSensitive(body, "nonzeros");
+    if ((signal != NULL) == (code != NULL)) {
+        api_faults_add(r->faults, "/signal", "must be given, or else code with length; not both");
+    } else if (signal != NULL) {
+        read_signal(r, signal);
+    } else {
+        read_length(r, length);
+        read_code(r, code);
+    }
+    if (signal != NULL && length != NULL) {
+        api_faults_add(r->faults, "/length", "belongs to code; a signal has its own");
+    }
+    if (nonzeros != NULL) {
+        read_nonzeros(r, nonzeros);
+    }
+    read_options(r, cJSON_GetObjectItemCaseSensitive(body, "config"), err);
+    if (r->failure.code != STATUS_OK) { /* what it says is not the client's fault, so neither are others that follow */
+        *err = r->failure;
+    }
+    r->request.layers = r->layers;
+}
+
+static void respond_fault_of_method(struct exchange *x, const struct recovery *r, const struct error *err)
+{
+    struct error full;
+    error_clear(&full);
+    char pointer[160];
+    bool layer = strncmp(err->pointer, "/layers", 7) == 0;
+    (void)snprintf(pointer, sizeof pointer, "%s%s", layer && !r->from_job ? "/model" : "",
+                   layer && r->from_job ? "/job" : err->pointer);
+    (void)error_set(&full, err->code, pointer, "%s%s", layer && r->from_job ? "its layers do not fit: " : "",
+                    err->message);
+    respond_error(x, &full);
+}
+
+static void answer(struct exchange *x, struct recovery *r, const cJSON *body)
+{
+    struct error err;
+    error_clear(&err);
+    read_question(r, body, &err);
+    if (err.code == STATUS_OK && r->faults->count > 0) {
+        respond_faults(x, PROBLEM_INVALID, "pointer", r->faults);
+        return;
+    }
+    if (err.code != STATUS_OK) {
+        respond_error(x, &err);
+        return;
+    }
+    sink_begin_object(x->out, NULL);
+    if (r->from_job) {
+        sink_text(x->out, "job", r->job.id);
+        sink_integer(x->out, "checkpoint", r->checkpoint.seq);
+    }
+    if (r->method.recover(&r->request, x->out, &err) != STATUS_OK) {
+        respond_fault_of_method(x, r, &err);
+        return;
+    }
+    sink_end_object(x->out);
+    respond_json(x, 200);
+}
+
+static void answer_from_job(struct exchange *x, struct recovery *r, const cJSON *body)
+{
+    struct error err;
+    error_clear(&err);
+    struct model_lease lease;
+    find_job(x, r, body, &err);
+    if (err.code != STATUS_OK) {
+        respond_error(x, &err);
+    } else if (r->faults->count > 0) {
+        respond_faults(x, PROBLEM_INVALID, "pointer", r->faults);
+    } else if (model_cache_get(x->api->models, r->source, &r->job, r->checkpoint.seq, &lease, &err) != STATUS_OK) {
+        respond_error(x, &err);
+    } else {
+        choose_layers(r, lease.model, cJSON_GetObjectItemCaseSensitive(body, "layers"));
+        answer(x, r, body);
+        model_cache_release(x->api->models, &lease);
+    }
+}
+
+static void compute(struct exchange *x, struct recovery *r, const cJSON *body)
+{
+    const cJSON *model = cJSON_GetObjectItemCaseSensitive(body, "model"),
+                *job = cJSON_GetObjectItemCaseSensitive(body, "job");
+    check_members(r, body);
+    if ((model != NULL) == (job != NULL)) {
+        api_faults_add(r->faults, "/model", "must be given, or else the job that has it; not both");
+        respond_faults(x, PROBLEM_INVALID, "pointer", r->faults);
+    } else if (job != NULL) {
+        answer_from_job(x, r, body);
+    } else {
+        if (cJSON_GetObjectItemCaseSensitive(body, "checkpoint") != NULL ||
+            cJSON_GetObjectItemCaseSensitive(body, "layers") != NULL) {
+            api_faults_add(r->faults, "/model", "has neither checkpoint nor layers to choose from; those go with job");
+        }
+        read_model(r, model);
+        answer(x, r, body);
+    }
+}
+
+void recover_pathway(struct exchange *x)
+{
+    const struct method *method = api_method(x->api, "pathways");
+    if (method == NULL || method->recover == NULL) {
+        respond_problem(x, PROBLEM_NOT_FOUND, "This build has no kind that recovers pathways.");
+        return;
+    }
+    cJSON *body = exchange_object(x);
+    if (body == NULL) {
+        return;
+    }
+    struct recovery *r = arena_zalloc(&x->arena, 1, sizeof *r);
+    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+    struct inputs *arrays = arena_zalloc(&x->arena, 1, sizeof *arrays);
+    if (r == NULL || faults == NULL || arrays == NULL) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+    } else if (queries_enter(x)) {
+        r->method = *method;
+        r->method.config = *method->recover_options;
+        r->faults = faults;
+        r->arrays = arrays;
+        r->request.kernels = x->api->options.kernels;
+        compute(x, r, body);
+        queries_leave(x);
+        inputs_close(arrays);
+        free(r->code);
+        free(r->options);
+    }
+    cJSON_Delete(body);
+}

@@ -1,0 +1,289 @@
+/* Models from files: each becomes a job that has succeeded, with a checkpoint that can be asked, evaluated, exported
+ * and started from. A file is taken only when its model opens with its configuration. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/transfer/bundle.h"
+#include "api/transfer/import_int.h"
+#include "api/transfer/safetensors.h"
+#include "core/base/hash.h"
+
+enum status import_read_memory(void *context, uint64_t offset, void *to, size_t count, struct error *err)
+{
+    const struct import_bytes *bytes = context;
+    if (offset > bytes->count || count > bytes->count - offset) {
+        return error_set(err, STATUS_CORRUPT, NULL, "the stream ends too early");
+    }
+    memcpy(to, (const unsigned char *)bytes->at + offset, count);
+    return STATUS_OK;
+}
+
+const char *import_preset(const struct method *method, const char *preset)
+{
+    for (size_t i = 0; preset != NULL && i < method->preset_count; i++) {
+        if (strcmp(method->presets[i].name, preset) == 0) {
+            return method->presets[i].name;
+        }
+    }
+    return "";
+}
+
+/* The first fault of a configuration as one error at `pointer`. */
+static enum status config_error(const struct api_faults *faults, const char *pointer, struct error *err)
+{
+    return error_set(err, STATUS_INVALID, pointer, "is no configuration of this build: %s %s", faults->items[0].pointer,
+                     faults->items[0].detail);
+}
+
+enum status import_model_open(struct exchange *x, struct import_model *model, const char *kind, const char *config,
+                              const char *pointer, struct error *err)
+{
+    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
+    model->method = kind != NULL ? api_method(x->api, kind) : NULL;
+    if (faults == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for faults");
+    }
+    if (model->method == NULL) {
+        return error_set(err, STATUS_INVALID, pointer, "must name a kind that this daemon knows");
+    }
+    if (config == NULL) {
+        return error_set(err, STATUS_INVALID, pointer, "must have the configuration of the job");
+    }
+    enum status status = api_config_parse(model->method, NULL, config, strlen(config), "", &model->config, faults, err);
+    if (status == STATUS_NO_MEMORY) {
+        return status;
+    }
+    if (status != STATUS_OK) {
+        error_clear(err);
+        return config_error(faults, pointer, err);
+    }
+    model->config_text = api_config_write(&model->method->config, model->config);
+    return model->config_text != NULL ? STATUS_OK
+                                      : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration");
+}
+
+enum status import_model_check(struct exchange *x, const struct import_model *model, const void *bytes, size_t count,
+                               const char *pointer, struct error *err)
+{
+    struct import_bytes memory = {bytes, count};
+    struct snapshot_reader from = {&memory, count, import_read_memory};
+    struct method_model *opened = NULL;
+    struct error inner;
+    error_clear(&inner);
+    if (model->method->open == NULL) {
+        return error_set(err, STATUS_INVALID, pointer, "jobs of kind %s have no model", model->method->kind);
+    }
+    enum status status =
+        model->method->open(model->config, x->api->options.kernels, x->api->options.data, &from, &opened, &inner);
+    if (status == STATUS_OK) {
+        model->method->close(opened);
+        return STATUS_OK;
+    }
+    if (status != STATUS_CORRUPT && status != STATUS_INVALID && status != STATUS_NUMERIC) {
+        return error_set(err, status, NULL, "%s", inner.message);
+    }
+    return error_set(err, STATUS_INVALID, pointer, "does not fit its configuration: %s", inner.message);
+}
+
+void import_model_close(struct import_model *model)
+{
+    free(model->config);
+    free(model->config_text);
+    *model = (struct import_model){.method = NULL};
+}
+
+void import_respond(struct exchange *x, struct storage_import *import)
+{
+    struct error err;
+    char id[STORAGE_ID];
+    error_clear(&err);
+    const char *name = exchange_query(x, "name");
+    import->name = name != NULL ? name : import->name;
+    if (api_draining(x->api)) {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and takes no more jobs.");
+    } else if (storage_job_import(x->api->options.storage, import, id, &err) != STATUS_OK) {
+        respond_error(x, &err);
+    } else {
+        respond_job(x, 201, id);
+        response_header(x->response, "Location", "/v1/jobs/%s", id);
+    }
+}
+
+/* ---- one file of weights ---- */
+
+#define NOTE(name) "/__metadata__/" name
+
+static enum status note_integer(const struct safetensors_content *content, const char *name, int64_t *out,
+                                struct error *err)
+{
+    const char *text = safetensors_note(content, name);
+    char pointer[64];
+    (void)snprintf(pointer, sizeof pointer, NOTE("%s"), name);
+    *out = 0;
+    if (text != NULL && (!text_integer(text, out) || *out < 0)) {
+        return error_set(err, STATUS_INVALID, pointer, "must be a whole number");
+    }
+    return STATUS_OK;
+}
+
+static enum status note_fraction(const struct safetensors_content *content, const char *name, double *out,
+                                 struct error *err)
+{
+    const char *text = safetensors_note(content, name);
+    char pointer[64], *end = NULL;
+    (void)snprintf(pointer, sizeof pointer, NOTE("%s"), name);
+    *out = NAN;
+    if (text == NULL) {
+        return STATUS_OK;
+    }
+    *out = strtod(text, &end);
+    bool ok = end != text && *end == '\0' && *out >= 0 && *out <= 1;
+    return ok ? STATUS_OK : error_set(err, STATUS_INVALID, pointer, "must be a number in [0, 1]");
+}
+
+static enum status read_notes(const struct safetensors_content *content, struct storage_import_checkpoint *checkpoint,
+                              struct error *err)
+{
+    enum status status = note_integer(content, "step", &checkpoint->what.step, err);
+    if (status == STATUS_OK) {
+        status = note_integer(content, "samples", &checkpoint->what.samples, err);
+    }
+    if (status == STATUS_OK) {
+        status = note_integer(content, "checkpoint", &checkpoint->seq, err);
+    }
+    if (status == STATUS_OK) {
+        status = note_fraction(content, "density", &checkpoint->what.density, err);
+    }
+    if (status == STATUS_OK) {
+        status = note_fraction(content, "accuracy", &checkpoint->what.accuracy, err);
+    }
+    checkpoint->what.stage_end = true;
+    checkpoint->seq = checkpoint->seq > 0 ? checkpoint->seq : 1;
+    return status;
+}
+
+static void write_result(struct exchange *x, const struct safetensors_content *content, struct json_sink *json)
+{
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT];
+    hash_bytes(x->request->body, x->request->body_bytes, digest);
+    hash_hex(digest, hex);
+    const struct sink *out = &json->sink;
+    sink_begin_object(out, NULL);
+    sink_begin_object(out, "imported");
+    sink_text(out, "format", "safetensors");
+    sink_text(out, "job", safetensors_note(content, "job"));
+    sink_text(out, "sha256", hex);
+    sink_end_object(out);
+    sink_end_object(out);
+}
+
+void import_write_progress(const struct storage_import_checkpoint *last, struct json_sink *json)
+{
+    const struct sink *out = &json->sink;
+    sink_begin_object(out, NULL);
+    sink_integer(out, "step", last->what.step);
+    sink_integer(out, "samples", last->what.samples);
+    sink_number(out, "fraction", 1);
+    sink_number(out, "density", last->what.density);
+    sink_number(out, "accuracy", last->what.accuracy);
+    sink_text(out, "stage", "imported");
+    sink_end_object(out);
+}
+
+static void store_weights(struct exchange *x, const struct safetensors_content *content,
+                          const struct import_model *model, const struct storage_import_checkpoint *checkpoint)
+{
+    struct buf result, progress;
+    struct json_sink json;
+    buf_init(&result, 4096);
+    buf_init(&progress, 4096);
+    json_sink_init(&json, &result);
+    write_result(x, content, &json);
+    bool ok = json_sink_done(&json);
+    json_sink_init(&json, &progress);
+    import_write_progress(checkpoint, &json);
+    struct storage_import import = {
+        .kind = model->method->kind,
+        .preset = import_preset(model->method, safetensors_note(content, "preset")),
+        .name = "",
+        .config = model->config_text,
+        .progress = progress.data,
+        .result = result.data,
+        .checkpoints = checkpoint,
+        .count = 1,
+    };
+    if (ok && json_sink_done(&json)) {
+        import_respond(x, &import);
+    } else {
+        respond_problem(x, PROBLEM_UNAVAILABLE, "There is not enough memory at the moment.");
+    }
+    buf_close(&result);
+    buf_close(&progress);
+}
+
+static void import_weights(struct exchange *x, const struct safetensors_content *content)
+{
+    struct import_model model = {.method = NULL};
+    struct storage_import_checkpoint checkpoint = {.seq = 0};
+    struct error err;
+    struct buf weights;
+    error_clear(&err);
+    buf_init(&weights, API_IMPORT_MAX + (1u << 20));
+    enum status status = import_model_open(x, &model, safetensors_note(content, "kind"),
+                                           safetensors_note(content, "config"), "/__metadata__", &err);
+    if (status == STATUS_OK) {
+        status = read_notes(content, &checkpoint, &err);
+    }
+    if (status == STATUS_OK) {
+        status = safetensors_to_snapshot(content, &weights, &err);
+    }
+    if (status == STATUS_OK) {
+        status = import_model_check(x, &model, weights.data, weights.size, "", &err);
+    }
+    if (status == STATUS_OK) {
+        checkpoint.bytes = weights.data;
+        checkpoint.count = weights.size;
+        store_weights(x, content, &model, &checkpoint);
+    } else {
+        respond_error(x, &err);
+    }
+    import_model_close(&model);
+    buf_close(&weights);
+}
+
+/* A promise of the sender: the file arrives as it was. */
+static bool arrived_whole(struct exchange *x)
+{
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT];
+    const char *expected = exchange_query(x, "sha256");
+    hash_bytes(x->request->body, x->request->body_bytes, digest);
+    hash_hex(digest, hex);
+    if (expected == NULL || strcmp(expected, hex) == 0) {
+        return true;
+    }
+    respond_problem(x, PROBLEM_BAD_QUERY, "sha256: is not that of the file, which has %s.", hex);
+    return false;
+}
+
+void imports_create(struct exchange *x)
+{
+    struct safetensors_content content = {.head = NULL};
+    struct error err;
+    error_clear(&err);
+    if (!arrived_whole(x)) {
+        return;
+    }
+    if (safetensors_parse(x->request->body, x->request->body_bytes, &content, &err) != STATUS_OK) {
+        respond_error(x, &err);
+    } else if (bundle_is(&content)) {
+        import_bundle(x);
+    } else {
+        import_weights(x, &content);
+    }
+    safetensors_content_close(&content);
+}

@@ -1,0 +1,74 @@
+/* GET /v1/jobs/{id}/onnx: what a job's model computes of an input, for other runtimes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "api/api_int.h"
+#include "api/queries/model_cache.h"
+#include "api/transfer/onnx.h"
+#include "core/base/hash.h"
+
+static enum status encode(struct exchange *x, const struct storage_job *job,
+                          const struct storage_checkpoint *checkpoint, const struct method *method, struct error *err)
+{
+    struct model_lease lease;
+    struct onnx *onnx = NULL;
+    char seq[24];
+    enum status status = model_cache_get(x->api->models, method, job, checkpoint->seq, &lease, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    status = onnx_create(&onnx, err);
+    if (status == STATUS_OK) {
+        status = method->graph(lease.model, onnx_writer(onnx), err);
+    }
+    model_cache_release(x->api->models, &lease);
+    (void)snprintf(seq, sizeof seq, "%lld", (long long)checkpoint->seq);
+    if (status == STATUS_OK) {
+        onnx_note(onnx, "kind", job->kind);
+        onnx_note(onnx, "job", job->id);
+        onnx_note(onnx, "checkpoint", seq);
+        onnx_note(onnx, "config", job->config);
+        status = onnx_encode(onnx, job->kind, &x->response->body, err);
+    }
+    onnx_destroy(onnx);
+    return status;
+}
+
+static void respond_model(struct exchange *x, const struct storage_job *job,
+                          const struct storage_checkpoint *checkpoint, const struct method *method)
+{
+    struct error err;
+    char hex[HASH_TEXT], etag[HASH_TEXT + 8];
+    error_clear(&err);
+    hash_hex(checkpoint->sha256, hex);
+    (void)snprintf(etag, sizeof etag, "\"%s\"", hex);
+    if (respond_not_modified(x, etag)) {
+        return;
+    }
+    if (encode(x, job, checkpoint, method, &err) != STATUS_OK) {
+        buf_clear(&x->response->body);
+        respond_error(x, &err);
+        return;
+    }
+    response_header(x->response, "X-Checkpoint", "%lld", (long long)checkpoint->seq);
+    response_header(x->response, "Content-Disposition", "attachment; filename=\"%s-%lld.onnx\"", job->id,
+                    (long long)checkpoint->seq);
+    respond_body(x, 200, "application/octet-stream");
+}
+
+void onnx_show(struct exchange *x)
+{
+    struct storage_job job;
+    struct storage_checkpoint checkpoint;
+    if (!exchange_job(x, &job)) {
+        return;
+    }
+    const struct method *method = api_method(x->api, job.kind);
+    if (method == NULL || method->graph == NULL || method->open == NULL) {
+        respond_problem(x, PROBLEM_NOT_FOUND, "Jobs of kind %s have no model in this format.", job.kind);
+        return;
+    }
+    if (exchange_checkpoint(x, &job, &checkpoint)) {
+        respond_model(x, &job, &checkpoint, method);
+    }
+}

@@ -1,0 +1,213 @@
+/* Sums: of two tensors, with positions, through dropout; and multiples. Rows and maps alike where the
+ * layout does not matter. */
+#include <string.h>
+
+#include "core/autodiff/tape_int.h"
+
+struct add_node {
+    struct node node;
+    struct tensor *x, *y;
+    struct weight *table;
+    int divisor, period;
+    double dropout, factor;
+    struct random_at at;
+};
+
+struct add_task {
+    const struct kernels *kernels;
+    size_t count;
+    const real *x, *y; /* out = x + dropout(y); y alone when x is NULL */
+    real *out;
+    double dropout;
+    struct random_at at;
+    /* op_add_rows */
+    const real *table;
+    int rows, cols, divisor, period;
+    struct row_split split;
+};
+
+static void dropout_piece(const struct add_task *task, size_t at, size_t count)
+{
+    struct dropout_call call = {.count = count,
+                                .p = task->dropout,
+                                .at = task->at,
+                                .x = task->y + at,
+                                .add = task->x == NULL ? NULL : task->x + at,
+                                .y = task->out + at};
+    call.at.index += at;
+    task->kernels->dropout(&call);
+}
+
+static void dropout_task(void *context, int chunk, int worker)
+{
+    const struct add_task *task = context;
+    dropout_piece(task, (size_t)chunk * FLAT_CHUNK, flat_count(task->count, chunk));
+}
+
+/* dropout of dy, in place. */
+static void drop_gradient(struct exec *e, const struct add_node *n, struct tensor *out, real *to)
+{
+    if (n->dropout <= 0.0 && to == out->grad)
+        return;
+    struct add_task task = {
+        .kernels = e->kernels, .count = out->count, .y = out->grad, .out = to, .dropout = n->dropout, .at = n->at};
+    thread_pool_run(e->pool, dropout_task, &task, flat_chunks(out->count));
+}
+
+static void residual_backward(struct exec *e, struct node *node)
+{
+    struct add_node *n = (struct add_node *)node;
+    struct tensor *out = node->out;
+    if (n->y->wants_grad) {
+        if (n->x == NULL || !n->x->wants_grad) {
+            drop_gradient(e, n, out, out->grad);
+            grad_pass(e, out, n->y);
+            return;
+        }
+        real *dy = grad_buffer(e, n->y);
+        if (dy == NULL)
+            return;
+        drop_gradient(e, n, out, dy);
+        grad_give(e, n->y, dy);
+    }
+    grad_pass(e, out, n->x);
+}
+
+static struct tensor *residual(struct exec *e, const char *name, struct tensor *x, struct tensor *y, double dropout)
+{
+    double since = op_clock(e);
+    if (y == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    if (x != NULL && !tensor_same(x, y)) {
+        op_fail(e, STATUS_INTERNAL, "%s: shapes do not fit", name);
+        return NULL;
+    }
+    struct random_at at = op_random(e, y->count, e->training && dropout > 0.0);
+    struct tensor *out = op_out_like(e, y, y->wants_grad || (x != NULL && x->wants_grad));
+    struct add_node *n = op_alloc(e, sizeof(*n));
+    if (out == NULL || n == NULL)
+        return NULL;
+    *n = (struct add_node){.x = x, .y = y, .at = at, .dropout = e->training && dropout > 0.0 ? dropout : 0.0};
+    struct add_task task = {.kernels = e->kernels,
+                            .count = y->count,
+                            .y = y->data,
+                            .out = out->data,
+                            .x = x == NULL ? NULL : x->data,
+                            .dropout = n->dropout,
+                            .at = at};
+    thread_pool_run(e->pool, dropout_task, &task, flat_chunks(y->count));
+    return op_done(e, &n->node, name, residual_backward, out, since);
+}
+
+struct tensor *op_residual(struct exec *e, struct tensor *x, struct tensor *y, double dropout)
+{
+    return x == NULL ? NULL : residual(e, "residual", x, y, dropout);
+}
+
+struct tensor *op_add(struct exec *e, struct tensor *x, struct tensor *y)
+{
+    return x == NULL ? NULL : residual(e, "add", x, y, 0.0);
+}
+
+struct tensor *op_dropout(struct exec *e, struct tensor *x, double dropout)
+{
+    if (!e->training || dropout <= 0.0) {
+        op_stream(e);
+        return x;
+    }
+    return residual(e, "dropout", NULL, x, dropout);
+}
+
+/* --- multiples ---------------------------------------------------------------------------------- */
+
+static void scale_backward(struct exec *e, struct node *node)
+{
+    struct add_node *n = (struct add_node *)node;
+    e->kernels->scale(node->out->count, (real)n->factor, node->out->grad);
+    grad_pass(e, node->out, n->x);
+}
+
+struct tensor *op_scale(struct exec *e, struct tensor *x, double factor)
+{
+    double since = op_clock(e);
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    struct tensor *out = op_out_like(e, x, x->wants_grad);
+    struct add_node *n = op_alloc(e, sizeof(*n));
+    if (out == NULL || n == NULL)
+        return NULL;
+    *n = (struct add_node){.x = x, .factor = factor};
+    memcpy(out->data, x->data, x->count * sizeof(real));
+    e->kernels->scale(x->count, (real)factor, out->data);
+    return op_done(e, &n->node, "scale", scale_backward, out, since);
+}
+
+/* --- positions ---------------------------------------------------------------------------------- */
+
+static void add_rows_task(void *context, int chunk, int worker)
+{
+    const struct add_task *task = context;
+    int first = chunk * task->split.rows, rows = row_split_count(&task->split, task->rows, chunk);
+    size_t cols = (size_t)task->cols, at = (size_t)first * cols, count = (size_t)rows * cols;
+    memcpy(task->out + at, task->y + at, count * sizeof(real));
+    for (int r = first; r < first + rows; r++)
+        task->kernels->add(cols, task->table + (size_t)(r / task->divisor % task->period) * cols,
+                           task->out + (size_t)r * cols);
+    if (task->dropout <= 0.0)
+        return;
+    struct dropout_call call = {
+        .count = count, .p = task->dropout, .at = task->at, .x = task->out + at, .y = task->out + at};
+    call.at.index += at;
+    task->kernels->dropout(&call);
+}
+
+static void add_rows_backward(struct exec *e, struct node *node)
+{
+    struct add_node *n = (struct add_node *)node;
+    struct tensor *out = node->out;
+    drop_gradient(e, n, out, out->grad);
+    if (weight_wants(e, n->table)) {
+        bool add;
+        real *dtable = weight_open(n->table, true, &add);
+        size_t cols = (size_t)out->cols;
+        for (int r = 0; r < out->rows; r++)
+            e->kernels->add(cols, out->grad + (size_t)r * cols, dtable + (size_t)(r / n->divisor % n->period) * cols);
+    }
+    grad_pass(e, out, n->x);
+}
+
+struct tensor *op_add_rows(struct exec *e, struct tensor *x, struct weight *table, int divisor, int period,
+                           double dropout)
+{
+    double since = op_clock(e);
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    if (x->kind != TENSOR_ROWS || divisor < 1 || period < 1 || table->dim[0] < period || table->dim[1] != x->cols) {
+        op_fail(e, STATUS_INTERNAL, "positions: shapes do not fit");
+        return NULL;
+    }
+    struct random_at at = op_random(e, x->count, e->training && dropout > 0.0);
+    struct tensor *out = op_out_rows(e, x->rows, x->cols, x->wants_grad || weight_wants(e, table));
+    struct add_node *n = op_alloc(e, sizeof(*n));
+    if (out == NULL || n == NULL)
+        return NULL;
+    *n = (struct add_node){.x = x,
+                           .table = table,
+                           .divisor = divisor,
+                           .period = period,
+                           .at = at,
+                           .dropout = e->training && dropout > 0.0 ? dropout : 0.0};
+    struct add_task task = {.kernels = e->kernels,
+                            .y = x->data,
+                            .out = out->data,
+                            .dropout = n->dropout,
+                            .at = at,
+                            .table = table->value,
+                            .rows = x->rows,
+                            .cols = x->cols,
+                            .divisor = divisor,
+                            .period = period,
+                            .split = row_split(x->rows, x->cols)};
+    thread_pool_run(e->pool, add_rows_task, &task, task.split.chunks);
+    return op_done(e, &n->node, "add_rows", add_rows_backward, out, since);
+}

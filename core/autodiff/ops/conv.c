@@ -1,0 +1,255 @@
+/* Convolution over blocked maps.
+ *
+ * Forward: strips of rows, each with the mean and squared deviations of its outputs on the side, so that a
+ * batch norm that follows needs no pass of its own. Backward: one chunk is some rows of an image; it
+ * goes through them in thin strips, and for each takes the weights' share and the input's
+ * gradient while the strip of dy is in cache. */
+#include "core/autodiff/region.h"
+#include "core/autodiff/tape_int.h"
+
+struct conv_node {
+    struct node node;
+    struct tensor *x, *residual;
+    struct weight *w, *b;
+    int kh, kw;
+};
+
+struct conv_task {
+    const struct kernels *kernels;
+    struct map_split split;
+    struct conv_call call;
+    const struct tensor *x, *add;
+    struct tensor *out;
+    double *moments; /* [chunks][2][padded] */
+};
+
+/* What a convolution of x reads: x, or what the norm before it was made from. */
+static struct map_strip input_strip(const struct tensor *x, const struct map_piece *piece, struct conv_norm *norm)
+{
+    *norm = (struct conv_norm){.above = piece->row > 0, .below = piece->row + piece->rows < x->map.height};
+    if (x->data != NULL)
+        return map_strip_at(&x->map, x->data, piece->image, piece->row);
+    norm->scale = x->norm->call.scale;
+    norm->shift = x->norm->call.shift;
+    return map_strip_at(&x->map, x->norm->x->data, piece->image, piece->row);
+}
+
+static void conv_forward_task(void *context, int chunk, int worker)
+{
+    const struct conv_task *task = context;
+    struct map_piece piece = map_piece(&task->split, &task->out->map, chunk);
+    struct conv_call call = task->call;
+    call.rows = piece.rows;
+    call.in = input_strip(task->x, &piece, &call.norm);
+    call.out = map_strip_at(&task->out->map, task->out->data, piece.image, piece.row);
+    if (task->add != NULL)
+        call.add = map_strip_at(&task->add->map, task->add->data, piece.image, piece.row);
+    if (task->moments != NULL)
+        call.moments = task->moments + (size_t)chunk * 2 * (size_t)map_padded(task->out->map.channels);
+    task->kernels->conv_forward(&call);
+}
+
+struct conv_back {
+    const struct kernels *kernels;
+    struct map_split split;
+    struct conv_gradient_call weights; /* dweights NULL: not wanted */
+    struct conv_call input;
+    const struct tensor *x, *out;
+    real *dx; /* NULL: not wanted */
+    bool add;
+    real *partials; /* [chunks][partial] */
+    size_t partial, packed;
+    int strip;
+    struct norm_sums *norm; /* x is the result of a batch norm that wants sums over dx; or NULL */
+    double *norm_room;      /* [workers][2][padded] */
+};
+
+/* Sums over a strip of dx just written, added to the chunk's. */
+static void take_norm_sums(const struct conv_back *task, const struct map_piece *strip, int chunk, int worker)
+{
+    size_t count = 2 * (size_t)map_padded(task->x->map.channels);
+    struct norm_call call = task->norm->call;
+    call.rows = strip->rows;
+    call.x = map_strip_at(&task->x->map, task->norm->x->data, strip->image, strip->row);
+    call.dy = map_strip_at(&task->x->map, task->dx, strip->image, strip->row);
+    call.sums = task->norm_room + (size_t)worker * count;
+    task->kernels->norm_sums(&call);
+    double *sums = task->norm->sums + (size_t)chunk * count;
+    for (size_t i = 0; i < count; i++)
+        sums[i] += call.sums[i];
+}
+
+static void conv_backward_task(void *context, int chunk, int worker)
+{
+    const struct conv_back *task = context;
+    struct map_piece piece = map_piece(&task->split, &task->out->map, chunk);
+    struct conv_gradient_call weights = task->weights;
+    struct conv_call input = task->input;
+    if (task->partials != NULL) {
+        weights.dweights = task->partials + (size_t)chunk * task->partial;
+        for (size_t i = 0; i < task->partial; i++)
+            weights.dweights[i] = R(0.0);
+        weights.dbias = weights.dweights + task->packed;
+    }
+    for (int row = piece.row; row < piece.row + piece.rows; row += task->strip) {
+        int left = piece.row + piece.rows - row;
+        struct map_piece strip = {piece.image, row, left < task->strip ? left : task->strip};
+        weights.rows = input.rows = strip.rows;
+        weights.dout = input.in = map_strip_at(&task->out->map, task->out->grad, piece.image, row);
+        if (task->partials != NULL) {
+            weights.in = input_strip(task->x, &strip, &weights.norm);
+            task->kernels->conv_gradient(&weights);
+        }
+        if (task->dx != NULL) {
+            input.out = map_strip_at(&task->x->map, task->dx, piece.image, row);
+            if (task->add)
+                input.add = input.out;
+            task->kernels->conv_forward(&input);
+            if (task->norm != NULL)
+                take_norm_sums(task, &strip, chunk, worker);
+        }
+    }
+}
+
+/* Sums the chunks' shares, in order, into the weights' gradients. */
+static void conv_collect(const struct conv_node *c, const struct conv_back *task)
+{
+    const struct map_shape *in = &c->x->map, *out = &c->node.out->map;
+    bool add;
+    if (c->w->grad != NULL)
+        conv_unpack_add(task->partials, task->split.chunks, task->partial, out->channels, in->channels, c->kh, c->kw,
+                        weight_open(c->w, true, &add));
+    if (c->b == NULL || c->b->grad == NULL)
+        return;
+    real *db = weight_open(c->b, true, &add);
+    for (int chunk = 0; chunk < task->split.chunks; chunk++)
+        unpad_rows_add(task->partials + (size_t)chunk * task->partial + task->packed, map_padded(out->channels), db, 1,
+                       out->channels);
+}
+
+/* Room for the sums, if x comes from a batch norm and nobody has written to its gradient. */
+static bool prepare_norm_sums(struct exec *e, struct conv_back *task)
+{
+    struct norm_sums *norm = task->x->norm;
+    if (norm == NULL || task->add)
+        return true;
+    size_t count = 2 * (size_t)map_padded(task->x->map.channels);
+    norm->sums = op_doubles(e, (size_t)task->split.chunks * count);
+    norm->chunks = task->split.chunks;
+    task->norm_room = op_doubles(e, (size_t)thread_pool_threads(e->pool) * count);
+    task->norm = norm;
+    return norm->sums != NULL && task->norm_room != NULL;
+}
+
+static void conv_backward(struct exec *e, struct node *node)
+{
+    struct conv_node *c = (struct conv_node *)node;
+    const struct map_shape *in = &c->x->map, *out = &node->out->map;
+    struct conv_back_region part = {c->x, node->out, c->residual, c->w, c->b};
+    if (node->out->where != NULL && conv_backward_region(e, &part))
+        return;
+    int in_blocks = map_blocks(in->channels), out_blocks = map_blocks(out->channels);
+    struct conv_back task = {.kernels = e->kernels, .x = c->x, .out = node->out, .split = map_split(out, 8)};
+    /* About an eighth of a megabyte of dy and as much of x and dx. */
+    task.strip =
+        ((int)(65536 / (map_row_stride(out) * out_blocks)) + 4) / 4 * 4; /* the kernels work in tiles of 4 rows */
+    if (weight_wants(e, c->w) || weight_wants(e, c->b)) {
+        task.packed = conv_packed_size(out->channels, in->channels, c->kh, c->kw);
+        task.partial = task.packed + (size_t)map_padded(out->channels);
+        task.partials = op_reals(e, task.partial * (size_t)task.split.chunks);
+        if (task.partials == NULL)
+            return;
+        task.weights = (struct conv_gradient_call){.in_blocks = in_blocks,
+                                                   .out_blocks = out_blocks,
+                                                   .kernel_h = c->kh,
+                                                   .kernel_w = c->kw,
+                                                   .width = out->width};
+    }
+    if (c->x->wants_grad) {
+        real *packed = op_reals(e, conv_packed_size(in->channels, out->channels, c->kh, c->kw));
+        task.dx = packed == NULL ? NULL : grad_open(e, c->x, &task.add);
+        if (task.dx == NULL || !prepare_norm_sums(e, &task))
+            return;
+        conv_pack_transposed(c->w->value, out->channels, in->channels, c->kh, c->kw, packed);
+        task.input = (struct conv_call){.in_blocks = out_blocks,
+                                        .out_blocks = in_blocks,
+                                        .kernel_h = c->kh,
+                                        .kernel_w = c->kw,
+                                        .width = in->width,
+                                        .weights = packed};
+    }
+    thread_pool_run(e->pool, conv_backward_task, &task, task.split.chunks);
+    if (task.partials != NULL)
+        conv_collect(c, &task);
+    grad_pass(e, node->out, c->residual);
+}
+
+static bool conv_fits(struct exec *e, const struct tensor *x, const struct weight *w, const struct weight *b,
+                      const struct tensor *residual, const struct map_shape *shape)
+{
+    bool kernel = w->rank == 4 && (w->dim[2] == 1 || w->dim[2] == 3) && (w->dim[3] == 1 || w->dim[3] == 3) &&
+                  (w->dim[2] == 1 || w->dim[3] == 3);
+    bool fits = x->kind == TENSOR_MAP && kernel && w->dim[1] == x->map.channels &&
+                (w->dim[2] == 1 || x->map.halo_h == 1) && (b == NULL || b->count == (size_t)w->dim[0]);
+    if (fits && residual != NULL) {
+        struct tensor like = {.kind = TENSOR_MAP, .map = *shape};
+        fits = tensor_same(residual, &like);
+    }
+    if (!fits)
+        op_fail(e, STATUS_INTERNAL, "convolution: shapes do not fit");
+    return fits;
+}
+
+struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, struct tensor *residual)
+{
+    double since = op_clock(e);
+    if (x == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    struct map_shape shape = x->map;
+    shape.channels = w->dim[0];
+    if (!conv_fits(e, x, w, b, residual, &shape))
+        return NULL;
+    int kh = w->dim[2], kw = w->dim[3], padded = map_padded(shape.channels);
+    bool wants =
+        x->wants_grad || weight_wants(e, w) || weight_wants(e, b) || (residual != NULL && residual->wants_grad);
+    struct tensor *out = op_out_map(e, &shape, wants);
+    struct conv_node *c = op_alloc(e, sizeof(*c));
+    real *packed = op_reals(e, conv_packed_size(shape.channels, x->map.channels, kh, kw));
+    real *bias = op_zeros(e, (size_t)padded);
+    if (out == NULL || c == NULL || packed == NULL || bias == NULL)
+        return NULL;
+    conv_pack(w->value, shape.channels, x->map.channels, kh, kw, packed);
+    if (b != NULL)
+        pad_rows(b->value, 1, shape.channels, bias, 1, padded);
+    struct conv_task task = {
+        .kernels = e->kernels, .split = map_split(&shape, 16), .x = x, .add = residual, .out = out};
+    task.call = (struct conv_call){.in_blocks = map_blocks(x->map.channels),
+                                   .out_blocks = map_blocks(shape.channels),
+                                   .kernel_h = kh,
+                                   .kernel_w = kw,
+                                   .width = shape.width,
+                                   .weights = packed,
+                                   .bias = bias};
+    if (e->training)
+        task.moments = op_doubles(e, (size_t)task.split.chunks * 2 * (size_t)padded);
+    thread_pool_run(e->pool, conv_forward_task, &task, task.split.chunks);
+    out->moments = task.moments;
+    out->moment_pieces = 16;
+    *c = (struct conv_node){.node.regions = true, .x = x, .residual = residual, .w = w, .b = b, .kh = kh, .kw = kw};
+    return op_done(e, &c->node, "conv", conv_backward, out, since);
+}
+
+/* What the kernels that normalise their input can do. Where gradients come in patches, the normalised map is looked up.
+ */
+static bool norm_fits(const struct tensor *x, const struct weight *w)
+{
+    return x->kind == TENSOR_MAP && w->rank == 4 && w->dim[2] == 3 && w->dim[3] == 3 &&
+           map_blocks(w->dim[0]) <= CONV_NORM_BLOCKS && map_blocks(w->dim[1]) <= CONV_NORM_BLOCKS;
+}
+
+struct tensor *op_norm_conv(struct exec *e, struct tensor *x, struct batch_norm *norm, struct weight *w,
+                            struct weight *b, struct tensor *residual)
+{
+    bool deferred = x != NULL && norm_fits(x, w);
+    return op_conv(e, deferred ? norm_deferred(e, x, norm) : op_batch_norm(e, x, norm, true), w, b, residual);
+}

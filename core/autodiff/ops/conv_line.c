@@ -1,0 +1,256 @@
+/* Convolution along lines: maps of height 1, any odd number of taps, any distance between them.
+ *
+ * A line is gone through in pieces that stay in cache. The kernel reads `reach` pixels on either side of a piece; a
+ * map has a halo of 1 only, so at the ends of a line the piece is copied to a scratch line with zeros around it, and
+ * elsewhere the neighbouring pixels are there. Chunks are images, as a batch norm that follows wants the
+ * moments. */
+#include <string.h>
+
+#include "core/autodiff/tape_int.h"
+
+enum { PIECE = 768 };
+
+struct line_node {
+    struct node node;
+    struct tensor *x, *residual;
+    struct weight *w, *b;
+    int dilation;
+};
+
+/* What a pass reads with a reach: a map, and a worker's scratch line for its ends. */
+struct line_source {
+    const struct map_shape *shape;
+    const real *data;
+    int reach;
+    real *scratch; /* [workers][blocks][PIECE + 2 reach][16] */
+};
+
+static size_t scratch_size(const struct line_source *s)
+{
+    return (size_t)map_padded(s->shape->channels) * (size_t)(PIECE + 2 * s->reach);
+}
+
+/* The pixels from `at` on, with `reach` more readable on either side of `width` of them. */
+static struct map_strip line_read(const struct line_source *s, int image, int at, int width, int worker)
+{
+    struct map_strip strip = map_strip_at(s->shape, s->data, image, 0);
+    const int halo = s->shape->halo_w;
+    int from = at - s->reach, to = at + width + s->reach;
+    if (from >= -halo && to <= s->shape->width + halo) {
+        strip.at += (ptrdiff_t)at * MAP_LANES;
+        return strip;
+    }
+    real *scratch = s->scratch + (size_t)worker * scratch_size(s);
+    ptrdiff_t line = (ptrdiff_t)(PIECE + 2 * s->reach) * MAP_LANES;
+    int first = from > 0 ? from : 0, end = to < s->shape->width ? to : s->shape->width;
+    size_t before = (size_t)(first - from) * MAP_LANES, inside = (size_t)(end - first) * MAP_LANES;
+    for (int block = 0; block < map_blocks(s->shape->channels); block++) {
+        real *row = scratch + block * line;
+        memset(row, 0, before * sizeof *row);
+        memcpy(row + before, strip.at + block * strip.block + (ptrdiff_t)first * MAP_LANES, inside * sizeof *row);
+        memset(row + before + inside, 0, (size_t)(to - end) * MAP_LANES * sizeof *row);
+    }
+    return (struct map_strip){scratch + (ptrdiff_t)s->reach * MAP_LANES, line, line};
+}
+
+static bool make_scratch(struct exec *e, struct line_source *s)
+{
+    s->scratch = op_reals(e, scratch_size(s) * (size_t)thread_pool_threads(e->pool));
+    return s->scratch != NULL;
+}
+
+static struct map_strip line_at(const struct map_shape *shape, const real *data, int image, int at)
+{
+    struct map_strip strip = map_strip_at(shape, data, image, 0);
+    strip.at += (ptrdiff_t)at * MAP_LANES;
+    return strip;
+}
+
+struct line_task {
+    const struct kernels *kernels;
+    struct line_source x;
+    struct conv_call call;
+    const struct tensor *add;
+    struct tensor *out;
+    double *moments; /* [images][2][padded] */
+};
+
+static void forward_task(void *context, int image, int worker)
+{
+    const struct line_task *t = context;
+    const struct map_shape *shape = &t->out->map;
+    struct conv_call call = t->call;
+    for (int at = 0; at < shape->width; at += PIECE) {
+        call.width = shape->width - at < PIECE ? shape->width - at : PIECE;
+        call.in = line_read(&t->x, image, at, call.width, worker);
+        call.out = line_at(shape, t->out->data, image, at);
+        if (t->add != NULL)
+            call.add = line_at(shape, t->add->data, image, at);
+        t->kernels->conv_forward(&call);
+    }
+    if (t->moments != NULL)
+        t->kernels->map_moments(call.out_blocks, 1, shape->width, map_strip_at(shape, t->out->data, image, 0),
+                                t->moments + (size_t)image * 2 * (size_t)map_padded(shape->channels));
+}
+
+struct line_back {
+    const struct kernels *kernels;
+    struct line_source x, dy;
+    struct conv_gradient_call weights;
+    struct conv_call input;
+    const struct tensor *out;
+    const struct map_shape *in;
+    real *dx; /* NULL: not wanted */
+    bool add;
+    real *partials; /* [images][partial]; NULL: not wanted */
+    size_t partial, packed;
+};
+
+static void backward_task(void *context, int image, int worker)
+{
+    const struct line_back *t = context;
+    const struct map_shape *shape = &t->out->map;
+    struct conv_gradient_call weights = t->weights;
+    struct conv_call input = t->input;
+    if (t->partials != NULL) {
+        weights.dweights = t->partials + (size_t)image * t->partial;
+        memset(weights.dweights, 0, t->partial * sizeof *weights.dweights);
+        weights.dbias = weights.dweights + t->packed;
+    }
+    for (int at = 0; at < shape->width; at += PIECE) {
+        weights.width = input.width = shape->width - at < PIECE ? shape->width - at : PIECE;
+        if (t->partials != NULL) {
+            weights.dout = line_at(shape, t->out->grad, image, at);
+            weights.in = line_read(&t->x, image, at, weights.width, worker);
+            t->kernels->conv_gradient(&weights);
+        }
+        if (t->dx != NULL) {
+            input.in = line_read(&t->dy, image, at, input.width, worker);
+            input.out = line_at(t->in, t->dx, image, at);
+            if (t->add)
+                input.add = input.out;
+            t->kernels->conv_forward(&input);
+        }
+    }
+}
+
+/* Sums the images' shares, in order, into the weights' gradients. */
+static void collect(const struct line_node *n, const struct line_back *t)
+{
+    const struct map_shape *out = &n->node.out->map;
+    bool add;
+    if (n->w->grad != NULL)
+        conv_unpack_add(t->partials, out->images, t->partial, out->channels, t->in->channels, 1, n->w->dim[3],
+                        weight_open(n->w, true, &add));
+    if (n->b == NULL || n->b->grad == NULL)
+        return;
+    real *db = weight_open(n->b, true, &add);
+    for (int image = 0; image < out->images; image++)
+        unpad_rows_add(t->partials + (size_t)image * t->partial + t->packed, map_padded(out->channels), db, 1,
+                       out->channels);
+}
+
+static bool prepare_weights(struct exec *e, const struct line_node *n, struct line_back *t)
+{
+    const struct map_shape *in = t->in, *out = &n->node.out->map;
+    t->packed = conv_packed_size(out->channels, in->channels, 1, n->w->dim[3]);
+    t->partial = t->packed + (size_t)map_padded(out->channels);
+    t->partials = op_reals(e, t->partial * (size_t)out->images);
+    t->x = (struct line_source){.shape = in, .data = n->x->data, .reach = n->w->dim[3] / 2 * n->dilation};
+    t->weights = (struct conv_gradient_call){.in_blocks = map_blocks(in->channels),
+                                             .out_blocks = map_blocks(out->channels),
+                                             .kernel_h = 1,
+                                             .kernel_w = n->w->dim[3],
+                                             .rows = 1,
+                                             .dilation = n->dilation};
+    return t->partials != NULL && make_scratch(e, &t->x);
+}
+
+static bool prepare_input(struct exec *e, const struct line_node *n, struct line_back *t)
+{
+    const struct map_shape *in = t->in, *out = &n->node.out->map;
+    int taps = n->w->dim[3];
+    real *packed = op_reals(e, conv_packed_size(in->channels, out->channels, 1, taps));
+    t->dx = packed == NULL ? NULL : grad_open(e, n->x, &t->add);
+    if (t->dx == NULL)
+        return false;
+    conv_pack_transposed(n->w->value, out->channels, in->channels, 1, taps, packed);
+    t->dy = (struct line_source){.shape = out, .data = n->node.out->grad, .reach = taps / 2 * n->dilation};
+    t->input = (struct conv_call){.in_blocks = map_blocks(out->channels),
+                                  .out_blocks = map_blocks(in->channels),
+                                  .kernel_h = 1,
+                                  .kernel_w = taps,
+                                  .rows = 1,
+                                  .weights = packed,
+                                  .dilation = n->dilation};
+    return make_scratch(e, &t->dy);
+}
+
+static void line_backward(struct exec *e, struct node *node)
+{
+    struct line_node *n = (struct line_node *)node;
+    struct line_back task = {.kernels = e->kernels, .out = node->out, .in = &n->x->map};
+    if ((weight_wants(e, n->w) || weight_wants(e, n->b)) && !prepare_weights(e, n, &task))
+        return;
+    if (n->x->wants_grad && !prepare_input(e, n, &task))
+        return;
+    thread_pool_run(e->pool, backward_task, &task, node->out->map.images);
+    if (task.partials != NULL)
+        collect(n, &task);
+    grad_pass(e, node->out, n->residual);
+}
+
+static bool line_fits(struct exec *e, const struct tensor *x, const struct weight *w, const struct weight *b,
+                      const struct tensor *residual, int dilation)
+{
+    bool fits = x->kind == TENSOR_MAP && x->data != NULL && x->map.height == 1 && x->map.halo_h == 0 && w->rank == 4 &&
+                w->dim[1] == x->map.channels && w->dim[2] == 1 && w->dim[3] % 2 == 1 && dilation >= 1 &&
+                (b == NULL || b->count == (size_t)w->dim[0]);
+    if (fits && residual != NULL) {
+        struct tensor like = {.kind = TENSOR_MAP, .map = x->map};
+        like.map.channels = w->dim[0];
+        fits = tensor_same(residual, &like);
+    }
+    if (!fits)
+        op_fail(e, STATUS_INTERNAL, "convolution along a line: shapes do not fit");
+    return fits;
+}
+
+struct tensor *op_conv_line(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int dilation,
+                            struct tensor *residual)
+{
+    double since = op_clock(e);
+    if (x == NULL || e->error.code != STATUS_OK || !line_fits(e, x, w, b, residual, dilation))
+        return NULL;
+    struct map_shape shape = x->map;
+    shape.channels = w->dim[0];
+    int taps = w->dim[3], padded = map_padded(shape.channels);
+    bool wants =
+        x->wants_grad || weight_wants(e, w) || weight_wants(e, b) || (residual != NULL && residual->wants_grad);
+    struct tensor *out = op_out_map(e, &shape, wants);
+    struct line_node *n = op_alloc(e, sizeof *n);
+    real *packed = op_reals(e, conv_packed_size(shape.channels, x->map.channels, 1, taps));
+    real *bias = op_zeros(e, (size_t)padded);
+    struct line_task task = {.kernels = e->kernels, .add = residual, .out = out};
+    task.x = (struct line_source){.shape = &x->map, .data = x->data, .reach = taps / 2 * dilation};
+    if (out == NULL || n == NULL || packed == NULL || bias == NULL || !make_scratch(e, &task.x))
+        return NULL;
+    conv_pack(w->value, shape.channels, x->map.channels, 1, taps, packed);
+    if (b != NULL)
+        pad_rows(b->value, 1, shape.channels, bias, 1, padded);
+    task.call = (struct conv_call){.in_blocks = map_blocks(x->map.channels),
+                                   .out_blocks = map_blocks(shape.channels),
+                                   .kernel_h = 1,
+                                   .kernel_w = taps,
+                                   .rows = 1,
+                                   .weights = packed,
+                                   .bias = bias,
+                                   .dilation = dilation};
+    if (e->training)
+        task.moments = op_doubles(e, (size_t)shape.images * 2 * (size_t)padded);
+    thread_pool_run(e->pool, forward_task, &task, shape.images);
+    out->moments = task.moments;
+    out->moment_pieces = 1;
+    *n = (struct line_node){.x = x, .residual = residual, .w = w, .b = b, .dilation = dilation};
+    return op_done(e, &n->node, "conv_line", line_backward, out, since);
+}

@@ -1,0 +1,148 @@
+/* Rows of the cells that hold an active motif, moved together.
+ *
+ * A sparse motif map leaves most cells of the pooled grid empty. A head that attends to the others
+ * alone learns the order of the motifs several times sooner than one that must first find them among
+ * empty cells, and its cost falls with the density. */
+#include "core/autodiff/region.h"
+#include "core/autodiff/tape_int.h"
+
+#include <string.h>
+
+struct gather_node {
+    struct node node;
+    struct tensor *x;
+    const struct active_cells *active;
+};
+
+struct gather_job {
+    const struct active_cells *active;
+    const real *from;
+    real *to;
+    int cols;
+    bool add;
+};
+
+struct active_job {
+    const struct tensor *motifs;
+    struct active_cells *active;
+    int ph, pw;
+    const bool *cells; /* [images][cells] which are active, when that is known */
+};
+
+static bool cell_active(const struct tensor *motifs, int image, int row, int col, int ph, int pw)
+{
+    const struct map_shape *s = &motifs->map;
+    for (int block = 0; block < map_blocks(s->channels); block++)
+        for (int y = row; y < row + ph; y++) {
+            const real *at = motifs->data + map_offset(s, image, block, y, col);
+            for (int i = 0; i < pw * MAP_LANES; i++)
+                if (at[i] > 0)
+                    return true;
+        }
+    return false;
+}
+
+static void active_task(void *context, int image, int worker)
+{
+    const struct active_job *job = context;
+    struct active_cells *a = job->active;
+    int gw = job->motifs->map.width / job->pw, count = 0;
+    int *index = a->index + (size_t)image * (size_t)a->cells;
+    for (int cell = 0; cell < a->cells; cell++)
+        if (job->cells != NULL
+                ? job->cells[image * a->cells + cell]
+                : cell_active(job->motifs, image, cell / gw * job->ph, cell % gw * job->pw, job->ph, job->pw))
+            index[count++] = cell;
+    if (count == 0)
+        index[count++] = 0;
+    a->lengths[image] = count;
+}
+
+struct active_cells *op_active_cells(struct exec *e, const struct tensor *motifs, int ph, int pw)
+{
+    if (motifs == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    const struct map_shape *s = &motifs->map;
+    if (motifs->kind != TENSOR_MAP || ph < 1 || pw < 1 || s->height < ph || s->width < pw) {
+        op_fail(e, STATUS_INTERNAL, "active cells: a cell of %d x %d does not fit", ph, pw);
+        return NULL;
+    }
+    int cells = (s->height / ph) * (s->width / pw);
+    struct active_cells *a = op_alloc(e, sizeof *a);
+    int *lengths = op_alloc(e, (size_t)s->images * sizeof *lengths);
+    int *index = op_alloc(e, (size_t)s->images * (size_t)cells * sizeof *index);
+    if (a == NULL || lengths == NULL || index == NULL)
+        return NULL;
+    *a = (struct active_cells){.images = s->images, .cells = cells, .lengths = lengths, .index = index};
+    struct active_job job = {motifs, a, ph, pw, NULL};
+    if (motifs->active != NULL)
+        job.cells = region_cells(e, motifs->active, ph, pw);
+    thread_pool_run(e->pool, active_task, &job, s->images);
+    for (int i = 0; i < s->images; i++)
+        a->capacity = lengths[i] > a->capacity ? lengths[i] : a->capacity;
+    double capacity = a->capacity; /* of all ranks: what dropout draws depends on it */
+    op_ranks_most(e, &capacity, 1);
+    a->capacity = (int)capacity;
+    return a;
+}
+
+static void gather_task(void *context, int image, int worker)
+{
+    const struct gather_job *job = context;
+    const struct active_cells *a = job->active;
+    size_t cols = (size_t)job->cols;
+    const real *from = job->from + (size_t)image * (size_t)a->cells * cols;
+    real *to = job->to + (size_t)image * (size_t)a->capacity * cols;
+    const int *index = a->index + (size_t)image * (size_t)a->cells;
+    for (int i = 0; i < a->lengths[image]; i++)
+        memcpy(to + (size_t)i * cols, from + (size_t)index[i] * cols, cols * sizeof *to);
+    size_t rest = (size_t)(a->capacity - a->lengths[image]) * cols;
+    memset(to + (size_t)a->lengths[image] * cols, 0, rest * sizeof *to);
+}
+
+static void scatter_task(void *context, int image, int worker)
+{
+    const struct gather_job *job = context;
+    const struct active_cells *a = job->active;
+    size_t cols = (size_t)job->cols;
+    const real *from = job->from + (size_t)image * (size_t)a->capacity * cols;
+    real *to = job->to + (size_t)image * (size_t)a->cells * cols;
+    const int *index = a->index + (size_t)image * (size_t)a->cells;
+    if (!job->add)
+        memset(to, 0, (size_t)a->cells * cols * sizeof *to);
+    for (int i = 0; i < a->lengths[image]; i++)
+        for (size_t j = 0; j < cols; j++)
+            to[(size_t)index[i] * cols + j] += from[(size_t)i * cols + j];
+}
+
+static void gather_backward(struct exec *e, struct node *node)
+{
+    struct gather_node *g = (struct gather_node *)node;
+    bool add;
+    real *dx = grad_open(e, g->x, &add);
+    if (dx == NULL)
+        return;
+    struct gather_job job = {g->active, node->out->grad, dx, g->x->cols, add};
+    thread_pool_run(e->pool, scatter_task, &job, g->active->images);
+}
+
+struct tensor *op_gather_cells(struct exec *e, struct tensor *x, const struct active_cells *active)
+{
+    double since = op_clock(e);
+    if (x == NULL || active == NULL || e->error.code != STATUS_OK)
+        return NULL;
+    if (x->kind != TENSOR_ROWS || x->rows != active->images * active->cells) {
+        op_fail(e, STATUS_INTERNAL, "gather: %d rows for %d images of %d cells", x->rows, active->images,
+                active->cells);
+        return NULL;
+    }
+    struct gather_node *g = op_alloc(e, sizeof *g);
+    struct tensor *out = op_out_rows(e, active->images * active->capacity, x->cols, x->wants_grad);
+    if (g == NULL || out == NULL)
+        return NULL;
+    g->x = x;
+    g->active = active;
+    struct gather_job job = {active, x->data, out->data, x->cols, false};
+    thread_pool_run(e->pool, gather_task, &job, active->images);
+    return op_done(e, &g->node, "gather", gather_backward, out, since);
+}

@@ -1,0 +1,204 @@
+/* Two neighbouring frames share one complex transform, one as its real and one as its imaginary part: with Z = FFT(a +
+ * ib), A_k = (Z_k + conj Z_-k) / 2 and B_k = (Z_k - conj Z_-k) / 2i. What rounding carries over is of the order of
+ * rounding itself. */
+#include "core/data/audio/audio_spectrum.h"
+
+#include <kiss_fft.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+#define LEAST 1e-10F
+
+struct filter {
+    int first, count; /* bins */
+    const float *weight;
+};
+
+struct audio_spectrum {
+    int window, hop, bins, mels;
+    float *hann;    /* [window] */
+    float *weights; /* [mels][bins] */
+    struct filter filter[AUDIO_MELS_MAX];
+    kiss_fft_cfg transform;
+};
+
+static double mel_of(double frequency)
+{
+    return 2595.0 * log10(1.0 + frequency / 700.0);
+}
+
+static double frequency_of(double mel)
+{
+    return 700.0 * (pow(10.0, mel / 2595.0) - 1.0);
+}
+
+static void make_filters(struct audio_spectrum *s, double top)
+{
+    for (int m = 0; m < s->mels; m++) {
+        double step = mel_of(top) / (s->mels + 1);
+        double low = frequency_of(m * step), middle = frequency_of((m + 1) * step), high = frequency_of((m + 2) * step);
+        float *row = s->weights + (size_t)m * (size_t)s->bins;
+        struct filter *f = &s->filter[m];
+        int first = s->bins, last = -1;
+        for (int k = 0; k < s->bins; k++) {
+            double at = top * k / (s->bins - 1);
+            row[k] = (float)fmax(0.0, fmin((at - low) / (middle - low), (high - at) / (high - middle)));
+            if (row[k] > 0.0F) {
+                first = k < first ? k : first;
+                last = k;
+            }
+        }
+        *f = (struct filter){first, last - first + 1, row + first};
+        if (last < 0) {
+            *f = (struct filter){0, 0, row};
+        }
+    }
+}
+
+enum status audio_spectrum_create(int rate, int mels, double chunk, struct audio_spectrum **spectrum, struct error *err)
+{
+    int window = rate > 0 && mels > 0 ? (int)fmin(2.0 * chunk * rate / mels, 1e6) : 0;
+    if (window < 8 || window > AUDIO_WINDOW_MAX || mels > AUDIO_MELS_MAX) {
+        return error_set(err, STATUS_INVALID, NULL, "no spectrogram of %d bands with windows of %d samples", mels,
+                         window);
+    }
+    struct audio_spectrum *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a spectrogram");
+    }
+    s->window = window;
+    s->hop = window / 2;
+    s->bins = window / 2 + 1;
+    s->mels = mels;
+    s->hann = malloc((size_t)window * sizeof *s->hann);
+    s->weights = malloc((size_t)mels * (size_t)s->bins * sizeof *s->weights);
+    s->transform = kiss_fft_alloc(window, 0, NULL, NULL);
+    if (s->hann == NULL || s->weights == NULL || s->transform == NULL) {
+        audio_spectrum_destroy(s);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a spectrogram");
+    }
+    for (int i = 0; i < window; i++) {
+        s->hann[i] = (float)(0.5 - 0.5 * cos(2.0 * PI * i / window));
+    }
+    make_filters(s, 0.5 * rate);
+    *spectrum = s;
+    return STATUS_OK;
+}
+
+void audio_spectrum_destroy(struct audio_spectrum *s)
+{
+    if (s != NULL) {
+        free(s->hann);
+        free(s->weights);
+        kiss_fft_free(s->transform);
+        free(s);
+    }
+}
+
+int audio_spectrum_mels(const struct audio_spectrum *s)
+{
+    return s->mels;
+}
+
+int audio_spectrum_hop(const struct audio_spectrum *s)
+{
+    return s->hop;
+}
+
+int audio_spectrum_window(const struct audio_spectrum *s)
+{
+    return s->window;
+}
+
+int audio_spectrum_frames(const struct audio_spectrum *s, int samples)
+{
+    return 1 + samples / s->hop;
+}
+
+float audio_spectrum_weight(const struct audio_spectrum *s, int mel, int bin)
+{
+    return s->weights[(size_t)mel * (size_t)s->bins + (size_t)bin];
+}
+
+/* Sample i of the recording continued by reflection, the end samples not repeated. */
+static float reflected(const float *samples, int count, int i)
+{
+    i = i < 0 ? -i : i;
+    return samples[i < count ? i : 2 * (count - 1) - i];
+}
+
+static void take_frame(const struct audio_spectrum *s, const float *samples, int count, int frame, float *out)
+{
+    int first = frame * s->hop - s->window / 2;
+    if (first >= 0 && first + s->window <= count) {
+        memcpy(out, samples + first, (size_t)s->window * sizeof *out);
+    } else {
+        for (int i = 0; i < s->window; i++) {
+            out[i] = reflected(samples, count, first + i);
+        }
+    }
+    for (int i = 0; i < s->window; i++) {
+        out[i] *= s->hann[i];
+    }
+}
+
+/* Power spectra of two real frames. */
+static void transform_pair(const struct audio_spectrum *s, const float *a, const float *b, float *power_a,
+                           float *power_b)
+{
+    kiss_fft_cpx in[AUDIO_WINDOW_MAX], out[AUDIO_WINDOW_MAX + 1];
+    for (int i = 0; i < s->window; i++) {
+        in[i] = (kiss_fft_cpx){a[i], b[i]};
+    }
+    kiss_fft(s->transform, in, out);
+    out[s->window] = out[0];
+    for (int k = 0; k < s->bins; k++) {
+        kiss_fft_cpx z = out[k], w = out[s->window - k];
+        float ar = z.r + w.r, ai = z.i - w.i, br = z.i + w.i, bi = w.r - z.r;
+        power_a[k] = 0.25F * (ar * ar + ai * ai);
+        power_b[k] = 0.25F * (br * br + bi * bi);
+    }
+}
+
+static void to_mels(const struct audio_spectrum *s, const float *power, float *out)
+{
+    for (int m = 0; m < s->mels; m++) {
+        const struct filter *f = &s->filter[m];
+        float sum = 0.0F;
+        for (int k = 0; k < f->count; k++) {
+            sum += f->weight[k] * power[f->first + k];
+        }
+        out[m] = 10.0F * log10f(fmaxf(sum, LEAST));
+    }
+}
+
+void audio_spectrum_compute(const struct audio_spectrum *s, const float *samples, int count, float *out)
+{
+    float frames[2][AUDIO_WINDOW_MAX], power[2][AUDIO_WINDOW_MAX / 2 + 1];
+    int total = audio_spectrum_frames(s, count);
+    size_t mels = (size_t)s->mels, values = (size_t)total * mels;
+    for (int t = 0; t < total; t += 2) {
+        bool both = t + 1 < total;
+        take_frame(s, samples, count, t, frames[0]);
+        if (both) {
+            take_frame(s, samples, count, t + 1, frames[1]);
+        } else {
+            memset(frames[1], 0, sizeof frames[1]);
+        }
+        transform_pair(s, frames[0], frames[1], power[0], power[1]);
+        to_mels(s, power[0], out + (size_t)t * mels);
+        if (both) {
+            to_mels(s, power[1], out + (size_t)(t + 1) * mels);
+        }
+    }
+    float top = out[0];
+    for (size_t i = 0; i < values; i++) {
+        top = fmaxf(top, out[i]);
+    }
+    for (size_t i = 0; i < values; i++) {
+        out[i] = fmaxf(out[i], top - AUDIO_RANGE_DB);
+    }
+}

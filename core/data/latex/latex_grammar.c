@@ -1,0 +1,190 @@
+/* Depth first, left to right, one uniform a choice, nothing for a token: the order of draws is the
+ * data set. expr and term recur at their right end alone, so they are loops. */
+#include "core/data/latex/latex_grammar.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/mt19937.h"
+
+static const char names[LATEX_VOCABULARY][LATEX_NAME] = {
+    "START", "END",     "+",      "0",      "1",    "2",    "3",    "4",    "5", "6", "7", "8", "9", "FRAC(",
+    "FRAC)", "FRACMID", "PAREN(", "PAREN)", "SUB(", "SUB)", "SUP(", "SUP)", "a", "b", "c", "x", "y", "z"};
+
+static const char *const sources[LATEX_VOCABULARY] = {
+    "",  "",   "+",       "0",        "1",  "2", "3",  "4", "5", "6", "7", "8", "9", "\\frac{",
+    "}", "}{", "\\left(", "\\right)", "_{", "}", "^{", "}", "a", "b", "c", "x", "y", "z"};
+
+const char *latex_token_name(int token)
+{
+    return token >= 0 && token < LATEX_VOCABULARY ? names[token] : "?";
+}
+
+const char *latex_token_source(int token)
+{
+    return token >= 0 && token < LATEX_VOCABULARY ? sources[token] : "?";
+}
+
+/* -1 for a name that is none. */
+static int token_of(const char *name)
+{
+    for (int i = 0; i < LATEX_VOCABULARY; i++)
+        if (strcmp(names[i], name) == 0)
+            return i;
+    return -1;
+}
+
+/* -- sampler ---------------------------------------------------------------------------------- */
+
+struct sampler {
+    struct mt19937 *rng;
+    int *tokens;
+    int symbols, room, count; /* count goes on where there is no room left: the draws must be made */
+};
+
+/* Index of one of two productions that weigh 1 and 1/4, or of `count` that weigh the same. */
+static int rarely(struct sampler *s)
+{
+    return mt19937_uniform(s->rng) >= 1.0 / 1.25;
+}
+
+static int choose(struct sampler *s, int count)
+{
+    double point = mt19937_uniform(s->rng);
+    int index = 0;
+    while (index < count - 1 && point >= (double)(index + 1) / count)
+        index++;
+    return index;
+}
+
+static void emit(struct sampler *s, int token)
+{
+    if (s->count < s->room)
+        s->tokens[s->count] = token;
+    s->count++;
+}
+
+static void draw_symbol(struct sampler *s)
+{
+    static const int letters[] = {3, 4, 5, 0, 1, 2}; /* x y z a b c */
+    int symbol = choose(s, s->symbols);
+    emit(s, symbol < 10 ? LATEX_DIGIT + symbol : LATEX_LETTER + letters[symbol - 10]);
+}
+
+static void draw_comb(struct sampler *s)
+{
+    static const int brackets[3][2] = {{0, 0}, {LATEX_SUP_OPEN, LATEX_SUP_CLOSE}, {LATEX_SUB_OPEN, LATEX_SUB_CLOSE}};
+    int form = choose(s, 3);
+    draw_symbol(s);
+    if (form > 0) {
+        emit(s, brackets[form][0]);
+        draw_symbol(s);
+        emit(s, brackets[form][1]);
+    }
+}
+
+static void draw_expr(struct sampler *s)
+{
+    bool more_terms, more_atoms;
+    do {
+        more_terms = rarely(s);
+        do {
+            more_atoms = rarely(s);
+            if (rarely(s)) {
+                emit(s, LATEX_PAREN_OPEN);
+                draw_expr(s);
+                emit(s, LATEX_PAREN_CLOSE);
+            } else {
+                draw_comb(s);
+            }
+        } while (more_atoms);
+        if (more_terms)
+            emit(s, LATEX_PLUS);
+    } while (more_terms);
+}
+
+static void draw_start(struct sampler *s)
+{
+    if (!rarely(s)) {
+        draw_expr(s);
+        return;
+    }
+    emit(s, LATEX_FRAC_OPEN);
+    draw_start(s);
+    emit(s, LATEX_FRAC_MIDDLE);
+    draw_start(s);
+    emit(s, LATEX_FRAC_CLOSE);
+}
+
+int latex_formula(int64_t seed, int64_t index, int low, int high, int symbols, int *tokens)
+{
+    struct mt19937 rng;
+    mt19937_init(&rng, mt19937_sample_seed(seed, index));
+    int length = (int)mt19937_integer(&rng, low, (int64_t)high + 1);
+    struct sampler s = {.rng = &rng, .tokens = tokens, .symbols = symbols, .room = length};
+    while (s.count != length) {
+        s.count = 0;
+        draw_start(&s);
+    }
+    return length;
+}
+
+int latex_formula_any(uint32_t generator_seed, int *tokens, int room)
+{
+    struct mt19937 rng;
+    mt19937_init(&rng, generator_seed);
+    struct sampler s = {.rng = &rng, .tokens = tokens, .symbols = LATEX_SYMBOLS, .room = room};
+    draw_start(&s);
+    return s.count;
+}
+
+/* -- text ------------------------------------------------------------------------------------- */
+
+static enum status join(const int *tokens, int count, const char *between, bool source, char *text, size_t size,
+                        struct error *err)
+{
+    size_t length = 0;
+    for (int i = 0; i < count; i++) {
+        const char *word = source ? latex_token_source(tokens[i]) : latex_token_name(tokens[i]);
+        const char *gap = i > 0 ? between : "";
+        size_t more = strlen(gap) + strlen(word);
+        if (length + more >= size)
+            return error_set(err, STATUS_LIMIT, NULL, "the text of %d tokens does not fit %zu bytes", count, size);
+        snprintf(text + length, size - length, "%s%s", gap, word);
+        length += more;
+    }
+    if (count == 0 && size > 0)
+        text[0] = '\0';
+    return STATUS_OK;
+}
+
+enum status latex_source(const int *tokens, int count, char *text, size_t size, struct error *err)
+{
+    return join(tokens, count, "", true, text, size, err);
+}
+
+enum status latex_names(const int *tokens, int count, char *text, size_t size, struct error *err)
+{
+    return join(tokens, count, " ", false, text, size, err);
+}
+
+enum status latex_parse_names(const char *text, int *tokens, int room, int *count, struct error *err)
+{
+    *count = 0;
+    for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+        size_t length = strcspn(text, " ");
+        char name[LATEX_NAME] = "";
+        if (length < sizeof name)
+            memcpy(name, text, length);
+        int token = token_of(name);
+        if (token < 0)
+            return error_set(err, STATUS_INVALID, NULL, "%.*s is no token of a formula",
+                             (int)(length > 40 ? 40 : length), text);
+        if (*count == room)
+            return error_set(err, STATUS_LIMIT, NULL, "more than %d tokens", room);
+        tokens[(*count)++] = token;
+        text += length;
+    }
+    return STATUS_OK;
+}

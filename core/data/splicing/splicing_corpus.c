@@ -1,0 +1,162 @@
+#include "core/data/splicing/splicing_corpus.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/mt19937.h"
+#include "core/data/dataset.h"
+#include "core/formats/gene_files.h"
+#include "core/formats/spliceai_h5.h"
+
+struct splicing_corpus {
+    struct genes genes;
+    struct genes_windows windows[2]; /* training, test */
+    struct splicing_h5 *h5[2];       /* instead of these */
+};
+
+static const char *const h5_names[2] = {"dataset_train_all.h5", "dataset_test_0.h5"};
+
+/* What a folder holds; empty names where there is none. */
+struct listing {
+    char fasta[256], gff[256];
+    int fastas, gffs, h5s;
+};
+
+static bool ends_with(const char *name, const char *end)
+{
+    size_t length = strlen(name), size = strlen(end);
+    return length > size && strcmp(name + length - size, end) == 0;
+}
+
+static enum status list_folder(const char *folder, struct listing *list, struct error *err)
+{
+    DIR *dir = opendir(folder);
+    *list = (struct listing){0};
+    if (dir == NULL)
+        return error_set(err, STATUS_IO, NULL, "the folder of genes cannot be read: %s", strerror(errno));
+    for (struct dirent *entry = readdir(dir); entry != NULL; entry = readdir(dir)) {
+        if (ends_with(entry->d_name, ".fa")) {
+            snprintf(list->fasta, sizeof list->fasta, "%s", entry->d_name);
+            list->fastas++;
+        } else if (ends_with(entry->d_name, ".gff3")) {
+            snprintf(list->gff, sizeof list->gff, "%s", entry->d_name);
+            list->gffs++;
+        }
+        for (int i = 0; i < 2; i++)
+            list->h5s += strcmp(entry->d_name, h5_names[i]) == 0;
+    }
+    closedir(dir);
+    if (list->h5s != 2 && (list->fastas == 0 || list->gffs == 0))
+        return error_set(err, STATUS_NOT_FOUND, NULL, "needs a .fa and a .gff3 file, or %s and %s", h5_names[0],
+                         h5_names[1]);
+    if (list->h5s != 2 && (list->fastas > 1 || list->gffs > 1))
+        return error_set(err, STATUS_INVALID, NULL, "holds %d .fa and %d .gff3 files; needs one of each", list->fastas,
+                         list->gffs);
+    return STATUS_OK;
+}
+
+static enum status join(const char *folder, const char *name, char path[DATASET_PATH], struct error *err)
+{
+    if ((size_t)snprintf(path, DATASET_PATH, "%s/%s", folder, name) >= DATASET_PATH)
+        return error_set(err, STATUS_LIMIT, NULL, "the name of a data file is too long");
+    return STATUS_OK;
+}
+
+static enum status open_genes(struct splicing_corpus *c, const char *folder, const struct listing *list,
+                              const char *source, int length, int flank, struct error *err)
+{
+    char fasta[DATASET_PATH], gff[DATASET_PATH];
+    enum status status = join(folder, list->fasta, fasta, err);
+    if (!status)
+        status = join(folder, list->gff, gff, err);
+    if (!status)
+        status = genes_load(fasta, gff, source, &c->genes, err);
+    if (!status)
+        status = genes_windows(&c->genes, GENES_TRAIN, length, flank, &c->windows[0], err);
+    if (!status)
+        status = genes_windows(&c->genes, GENES_TEST, length, flank, &c->windows[1], err);
+    return status;
+}
+
+static enum status open_h5(struct splicing_corpus *c, const char *folder, int length, int flank, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < 2; i++) {
+        char path[DATASET_PATH];
+        status = join(folder, h5_names[i], path, err);
+        if (!status)
+            status = splicing_h5_open(path, &c->h5[i], err);
+        if (!status && (splicing_h5_length(c->h5[i]) != length || splicing_h5_flank(c->h5[i]) != flank))
+            status = error_set(err, STATUS_INVALID, NULL, "windows of %s have %d labelled bases and flanks of %d",
+                               h5_names[i], splicing_h5_length(c->h5[i]), splicing_h5_flank(c->h5[i]));
+    }
+    return status;
+}
+
+enum status splicing_corpus_open(const char *folder, const char *source, int length, int flank,
+                                 struct splicing_corpus **corpus, struct error *err)
+{
+    struct listing list;
+    struct splicing_corpus *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a corpus");
+    enum status status = list_folder(folder, &list, err);
+    if (!status)
+        status = list.h5s == 2 ? open_h5(c, folder, length, flank, err)
+                               : open_genes(c, folder, &list, source, length, flank, err);
+    if (!status && (splicing_corpus_windows(c, false) == 0 || splicing_corpus_windows(c, true) == 0))
+        status = error_set(err, STATUS_LIMIT, NULL, "too few loci to train on some and test others");
+    if (!status && splicing_corpus_windows(c, false) > INT32_MAX)
+        status = error_set(err, STATUS_LIMIT, NULL, "too many windows");
+    if (status) {
+        splicing_corpus_close(c);
+        return status;
+    }
+    *corpus = c;
+    return STATUS_OK;
+}
+
+void splicing_corpus_close(struct splicing_corpus *corpus)
+{
+    if (corpus == NULL)
+        return;
+    for (int i = 0; i < 2; i++) {
+        splicing_h5_close(corpus->h5[i]);
+        genes_windows_close(&corpus->windows[i]);
+    }
+    genes_close(&corpus->genes);
+    free(corpus);
+}
+
+int64_t splicing_corpus_windows(const struct splicing_corpus *corpus, bool test)
+{
+    return corpus->h5[test] != NULL ? splicing_h5_windows(corpus->h5[test]) : corpus->windows[test].count;
+}
+
+enum status splicing_corpus_order(const struct splicing_corpus *corpus, int64_t seed, int64_t *order, struct error *err)
+{
+    if (corpus->h5[0] != NULL)
+        return splicing_h5_order(corpus->h5[0], seed, order, err);
+    int count = (int)corpus->windows[0].count, *permutation = malloc((size_t)count * sizeof *permutation);
+    struct mt19937 rng;
+    if (permutation == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an order");
+    mt19937_init(&rng, (uint32_t)(uint64_t)seed);
+    mt19937_permutation(&rng, permutation, count);
+    for (int i = 0; i < count; i++)
+        order[i] = permutation[i];
+    free(permutation);
+    return STATUS_OK;
+}
+
+enum status splicing_corpus_read(const struct splicing_corpus *corpus, bool test, int64_t index, uint8_t *bases,
+                                 uint8_t *classes, struct error *err)
+{
+    if (corpus->h5[test] != NULL)
+        return splicing_h5_read(corpus->h5[test], index, bases, classes, err);
+    genes_window(&corpus->genes, &corpus->windows[test], index, bases, classes);
+    return STATUS_OK;
+}

@@ -1,0 +1,553 @@
+/* Two tables: words (hashed by their letters) and, of each document, the words it has. Words that turn out to be
+ * plurals of others are counted as those when the matrix is made. */
+#include "core/data/tables/abstracts.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/formats/delimited.h"
+
+enum { NOTHING = -1, LATIN = 128, WORDS_MOST = 1 << 24 };
+
+/* Sorted, for bsearch(). */
+static const char *const stop_words[] = {
+    "a",       "about",     "above",      "after",   "again",   "against", "all",    "also",     "am",
+    "an",      "and",       "any",        "are",     "as",      "at",      "be",     "because",  "been",
+    "before",  "being",     "below",      "between", "both",    "but",     "by",     "can",      "d",
+    "did",     "do",        "does",       "doing",   "don",     "down",    "during", "each",     "few",
+    "for",     "from",      "further",    "had",     "has",     "have",    "having", "he",       "her",
+    "here",    "hers",      "herself",    "him",     "himself", "his",     "how",    "i",        "if",
+    "in",      "into",      "is",         "it",      "its",     "itself",  "just",   "ll",       "m",
+    "me",      "more",      "most",       "my",      "myself",  "no",      "nor",    "not",      "now",
+    "o",       "of",        "off",        "on",      "once",    "only",    "or",     "other",    "our",
+    "ours",    "ourselves", "out",        "over",    "own",     "re",      "s",      "same",     "she",
+    "should",  "so",        "some",       "such",    "t",       "than",    "that",   "the",      "their",
+    "theirs",  "them",      "themselves", "then",    "there",   "these",   "they",   "this",     "those",
+    "through", "to",        "too",        "under",   "until",   "up",      "ve",     "very",     "was",
+    "we",      "were",      "what",       "when",    "where",   "which",   "while",  "who",      "whom",
+    "why",     "will",      "with",       "y",       "you",     "your",    "yours",  "yourself", "yourselves",
+};
+
+struct word {
+    char letters[WORD_BYTES];
+    int64_t count, documents;
+    int last;   /* document that had it last */
+    int stands; /* for another word: its index, or its own */
+    int column;
+};
+
+struct corpus {
+    struct word *words;
+    int *table, table_size; /* open addressing: indices of words, NOTHING */
+    int word_count, word_room;
+    int *tokens; /* words of all documents, one after another */
+    size_t token_count, token_room;
+    size_t *starts; /* [documents + 1] */
+    char **titles;  /* [document_room], NULL where there is none */
+    int documents, document_room;
+};
+
+static enum status no_memory(struct error *err)
+{
+    return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for documents");
+}
+
+/* ---- words ------------------------------------------------------------------------------------------ */
+
+static unsigned hash_of(const char *letters)
+{
+    unsigned hash = 2166136261u;
+    for (; *letters; letters++)
+        hash = (hash ^ (unsigned char)*letters) * 16777619u;
+    return hash;
+}
+
+/* Place of a word in the table: its index is there, or NOTHING. */
+static int *place_of(const struct corpus *c, const char *letters)
+{
+    unsigned at = hash_of(letters) % (unsigned)c->table_size;
+    while (c->table[at] != NOTHING && strcmp(c->words[c->table[at]].letters, letters) != 0)
+        at = (at + 1) % (unsigned)c->table_size;
+    return &c->table[at];
+}
+
+static enum status grow_words(struct corpus *c, struct error *err)
+{
+    int room = c->word_room ? 2 * c->word_room : 8192;
+    struct word *words = room < WORDS_MOST ? realloc(c->words, (size_t)room * sizeof *words) : NULL;
+    int *table = words ? malloc(2 * (size_t)room * sizeof *table) : NULL;
+    if (words)
+        c->words = words;
+    if (!table)
+        return no_memory(err);
+    free(c->table);
+    c->table = table;
+    c->table_size = 2 * room;
+    c->word_room = room;
+    for (int i = 0; i < c->table_size; i++)
+        table[i] = NOTHING;
+    for (int i = 0; i < c->word_count; i++)
+        *place_of(c, c->words[i].letters) = i;
+    return STATUS_OK;
+}
+
+static int by_letters(const void *key, const void *entry)
+{
+    return strcmp(key, *(const char *const *)entry);
+}
+
+static bool stops(const char *letters)
+{
+    return bsearch(letters, stop_words, sizeof stop_words / sizeof stop_words[0], sizeof stop_words[0], by_letters) !=
+           NULL;
+}
+
+static enum status add_token(struct corpus *c, const char *letters, struct error *err)
+{
+    if (stops(letters))
+        return STATUS_OK;
+    enum status status = c->word_count == c->word_room ? grow_words(c, err) : STATUS_OK;
+    if (status)
+        return status;
+    int *place = place_of(c, letters);
+    if (*place == NOTHING) {
+        *place = c->word_count;
+        c->words[c->word_count] = (struct word){.stands = c->word_count, .column = NOTHING, .last = NOTHING};
+        memcpy(c->words[c->word_count++].letters, letters, strlen(letters) + 1);
+    }
+    if (c->token_count == c->token_room) {
+        size_t room = c->token_room ? 2 * c->token_room : 65536;
+        int *tokens = realloc(c->tokens, room * sizeof *tokens);
+        if (!tokens)
+            return no_memory(err);
+        c->tokens = tokens;
+        c->token_room = room;
+    }
+    c->tokens[c->token_count++] = *place;
+    return STATUS_OK;
+}
+
+static enum status end_document(struct corpus *c, struct error *err)
+{
+    if (c->documents + 2 > c->document_room) {
+        int room = c->document_room ? 2 * c->document_room : 1024;
+        size_t *starts = realloc(c->starts, (size_t)room * sizeof *starts);
+        if (!starts)
+            return no_memory(err);
+        c->starts = starts;
+        char **titles = realloc(c->titles, (size_t)room * sizeof *titles);
+        if (!titles)
+            return no_memory(err);
+        c->titles = titles;
+        c->document_room = room;
+    }
+    c->titles[c->documents] = NULL;
+    c->starts[0] = 0;
+    c->starts[++c->documents] = c->token_count;
+    return STATUS_OK;
+}
+
+static bool white(unsigned char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static enum status add_document(struct corpus *c, const char *text, struct error *err)
+{
+    enum status status = STATUS_OK;
+    while (!status && *text) {
+        while (white((unsigned char)*text))
+            text++;
+        const char *from = text, *to;
+        while (*text && !white((unsigned char)*text))
+            text++;
+        for (to = text; from < to && (unsigned char)*from < LATIN && !isalnum((unsigned char)*from);)
+            from++;
+        while (from < to && (unsigned char)to[-1] < LATIN && !isalnum((unsigned char)to[-1]))
+            to--;
+        char letters[WORD_BYTES];
+        size_t length = (size_t)(to - from), i = 0;
+        for (; length < WORD_BYTES && i < length && (unsigned char)from[i] < LATIN && isalpha((unsigned char)from[i]);
+             i++)
+            letters[i] = (char)tolower((unsigned char)from[i]);
+        if (length == 0 || i < length)
+            continue;
+        letters[i] = '\0';
+        status = add_token(c, letters, err);
+    }
+    return status ? status : end_document(c, err);
+}
+
+/* Of the last one. */
+static enum status add_title(struct corpus *c, const char *title, struct error *err)
+{
+    c->titles[c->documents - 1] = strdup(title);
+    return c->titles[c->documents - 1] ? STATUS_OK : no_memory(err);
+}
+
+/* ---- plurals ---------------------------------------------------------------------------------------- */
+
+static bool ends(const char *word, const char *with)
+{
+    size_t length = strlen(word), tail = strlen(with);
+    return length > tail + 1 && strcmp(word + length - tail, with) == 0;
+}
+
+static void exchange(const char *word, const char *old, const char *with, char out[WORD_BYTES])
+{
+    size_t keep = strlen(word) - strlen(old);
+    memcpy(out, word, keep);
+    memcpy(out + keep, with, strlen(with) + 1);
+}
+
+void abstracts_singular(const char *word, char first[WORD_BYTES], char second[WORD_BYTES])
+{
+    static const char *const rules[][2] = {{"ies", "y"}, {"ves", "f"}, {"ches", "ch"}, {"shes", "sh"},
+                                           {"xes", "x"}, {"zes", "z"}, {"ses", "s"},   {"men", "man"}};
+    first[0] = second[0] = '\0';
+    if (ends(word, "s") && !ends(word, "ss") && !ends(word, "us") && !ends(word, "is"))
+        exchange(word, "s", "", first);
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (ends(word, rules[i][0])) {
+            exchange(word, rules[i][0], rules[i][1], second);
+            return;
+        }
+}
+
+/* A plural stands for the first singular that occurs in its own right. */
+static void find_plurals(struct corpus *c)
+{
+    for (int i = 0; i < c->word_count; i++) {
+        char forms[2][WORD_BYTES];
+        abstracts_singular(c->words[i].letters, forms[0], forms[1]);
+        for (int f = 0; f < 2 && c->words[i].stands == i; f++)
+            if (forms[f][0] && *place_of(c, forms[f]) != NOTHING)
+                c->words[i].stands = *place_of(c, forms[f]);
+    }
+}
+
+/* ---- matrix ----------------------------------------------------------------------------------------- */
+
+static int by_frequency(const void *a, const void *b)
+{
+    const struct word *const *x = a, *const *y = b;
+    if ((*x)->count != (*y)->count)
+        return ((*x)->count < (*y)->count) - ((*x)->count > (*y)->count);
+    return strcmp((*x)->letters, (*y)->letters);
+}
+
+static int stands_for(const struct corpus *c, int word)
+{
+    return c->words[word].stands;
+}
+
+static void count_words(struct corpus *c)
+{
+    for (int d = 0; d < c->documents; d++)
+        for (size_t t = c->starts[d]; t < c->starts[d + 1]; t++) {
+            struct word *w = &c->words[stands_for(c, c->tokens[t])];
+            w->count++;
+            w->documents += w->last != d;
+            w->last = d;
+        }
+}
+
+/* Columns of the words that stay, most frequent first; returns how many, -1 without memory. */
+static int choose_words(struct corpus *c, const struct abstracts_filter *filter)
+{
+    struct word **list = malloc((size_t)(c->word_count + 1) * sizeof *list);
+    int count = 0;
+    if (!list)
+        return -1;
+    for (int i = 0; i < c->word_count; i++) {
+        double share = (double)c->words[i].documents / c->documents;
+        if (c->words[i].count && share <= filter->most && share >= filter->least)
+            list[count++] = &c->words[i];
+    }
+    qsort(list, (size_t)count, sizeof *list, by_frequency);
+    count = count < filter->words ? count : filter->words;
+    for (int i = 0; i < count; i++)
+        list[i]->column = i;
+    free(list);
+    return count;
+}
+
+static size_t tokens_kept(const struct corpus *c, int d)
+{
+    size_t kept = 0;
+    for (size_t t = c->starts[d]; t < c->starts[d + 1]; t++)
+        kept += c->words[stands_for(c, c->tokens[t])].column != NOTHING;
+    return kept;
+}
+
+/* Takes the titles of the documents that stay. */
+static enum status make_matrix(struct corpus *c, int columns, struct features **features, struct error *err)
+{
+    int rows = 0, row = 0;
+    for (int d = 0; d < c->documents; d++)
+        rows += tokens_kept(c, d) > 1;
+    if (rows < 2 || columns < 2)
+        return error_set(err, STATUS_INVALID, NULL, "too little is left: %d documents, %d words", rows, columns);
+    enum status status = features_create(rows, columns, 0, features, err);
+    if (status)
+        return status;
+    (*features)->titles = calloc((size_t)rows, sizeof *(*features)->titles);
+    if (!(*features)->titles)
+        return no_memory(err);
+    for (int d = 0; d < c->documents; d++) {
+        if (tokens_kept(c, d) <= 1)
+            continue;
+        (*features)->titles[row] = c->titles[d];
+        c->titles[d] = NULL;
+        for (size_t t = c->starts[d]; t < c->starts[d + 1]; t++) {
+            int column = c->words[stands_for(c, c->tokens[t])].column;
+            if (column != NOTHING)
+                (*features)->x[(ptrdiff_t)row * columns + column]++;
+        }
+        row++;
+    }
+    (*features)->names = calloc((size_t)columns, sizeof *(*features)->names);
+    for (int i = 0; i < c->word_count && (*features)->names; i++)
+        if (c->words[i].column != NOTHING && !((*features)->names[c->words[i].column] = strdup(c->words[i].letters)))
+            return no_memory(err);
+    return (*features)->names ? STATUS_OK : no_memory(err);
+}
+
+/* ---- files ------------------------------------------------------------------------------------------ */
+
+static int hex(const char *at)
+{
+    int value = 0;
+    for (int i = 0; i < 4; i++) {
+        int c = tolower((unsigned char)at[i]);
+        if (!isxdigit(c))
+            return -1;
+        value = 16 * value + (c <= '9' ? c - '0' : c - 'a' + 10);
+    }
+    return value;
+}
+
+static char *put_utf8(char *to, int code)
+{
+    if (code < 0x80) {
+        *to++ = (char)code;
+    } else if (code < 0x800) {
+        *to++ = (char)(0xc0 | code >> 6);
+        *to++ = (char)(0x80 | (code & 0x3f));
+    } else { /* halves of pairs are kept apart: no letter of ours is beyond the basic plane */
+        *to++ = (char)(0xe0 | code >> 12);
+        *to++ = (char)(0x80 | (code >> 6 & 0x3f));
+        *to++ = (char)(0x80 | (code & 0x3f));
+    }
+    return to;
+}
+
+/* From behind the opening quote; *end behind the closing one, NULL when there is none. Returns the length. */
+static int64_t unescape(const char *from, char *out, const char **end)
+{
+    static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
+    char *to = out;
+    *end = NULL;
+    while (*from && *from != '"') {
+        if (*from != '\\') {
+            *to++ = *from++;
+            continue;
+        }
+        const char *name = from[1] ? strchr(names, from[1]) : NULL;
+        int code = from[1] == 'u' ? hex(from + 2) : -1;
+        if (!name && code < 0)
+            return 0;
+        if (name)
+            *to++ = values[name - names];
+        else
+            to = put_utf8(to, code ? code : ' ');
+        from += name ? 2 : 6;
+    }
+    *to = '\0';
+    *end = *from ? from + 1 : NULL;
+    return to - out;
+}
+
+static const char *skip_white(const char *at)
+{
+    while (white((unsigned char)*at))
+        at++;
+    return at;
+}
+
+int64_t abstracts_json_text(const char *line, const char *key, char *out)
+{
+    const char *at = skip_white(line), *end;
+    int depth = 0;
+    bool is_key = true;
+    if (*at != '{')
+        return -1;
+    for (; *at; at++) {
+        depth += *at == '{' || *at == '[';
+        depth -= *at == '}' || *at == ']';
+        is_key = *at == ',' || *at == '{' ? true : *at == ':' ? false : is_key;
+        if (*at != '"')
+            continue;
+        unescape(at + 1, out, &end);
+        if (!end)
+            return -1;
+        const char *colon = skip_white(end);
+        if (depth == 1 && is_key && strcmp(out, key) == 0 && *colon == ':') {
+            colon = skip_white(colon + 1);
+            int64_t length = *colon == '"' ? unescape(colon + 1, out, &end) : -1;
+            return end ? length : -1;
+        }
+        at = end - 1;
+    }
+    return -1;
+}
+
+static enum status read_lines(struct corpus *c, const char *folder, struct error *err)
+{
+    struct delimited d; /* for its lines: no separator occurs in them */
+    bool more = true;
+    char *text = NULL;
+    size_t room = 0;
+    enum status status = delimited_open(&d, folder, "abstracts.jsonl", '\1', err);
+    while (!status && more) {
+        status = delimited_raw(&d, &more, err);
+        if (status || !more)
+            break;
+        size_t need = strlen(d.line) + 1;
+        if (need > room) {
+            free(text);
+            text = malloc(room = 2 * need);
+        }
+        if (!text)
+            status = no_memory(err);
+        else if (abstracts_json_text(d.line, "abstract", text) < 0)
+            status =
+                error_set(err, STATUS_INVALID, NULL, "line %ld of abstracts.jsonl has no text \"abstract\"", d.number);
+        else
+            status = add_document(c, text, err);
+        if (!status && abstracts_json_text(d.line, "title", text) > 0)
+            status = add_title(c, text, err);
+    }
+    free(text);
+    delimited_close(&d);
+    return status;
+}
+
+static enum status read_table(struct corpus *c, const char *folder, struct error *err)
+{
+    struct delimited d;
+    bool more = true;
+    enum status status = delimited_open(&d, folder, "abstracts.csv", 0, err);
+    if (!status)
+        status = delimited_next(&d, &more, err);
+    int column = status ? -1 : delimited_find(&d, "abstract_text");
+    column = column < 0 && !status ? delimited_find(&d, "abstract") : column;
+    int title = status ? -1 : delimited_find(&d, "title");
+    if (!status && column < 0)
+        status = error_set(err, STATUS_INVALID, NULL, "abstracts.csv has no column abstract or abstract_text");
+    while (!status && more) {
+        status = delimited_next(&d, &more, err);
+        if (!status && more && (size_t)column < d.count)
+            status = add_document(c, d.fields[column], err);
+        if (!status && more && (size_t)column < d.count && title >= 0 && (size_t)title < d.count)
+            status = add_title(c, d.fields[title], err);
+    }
+    delimited_close(&d);
+    return status;
+}
+
+static enum status from_text(const char *folder, const struct abstracts_filter *filter, bool lines,
+                             struct features **features, struct error *err)
+{
+    struct corpus c = {0};
+    enum status status = grow_words(&c, err);
+    if (!status)
+        status = lines ? read_lines(&c, folder, err) : read_table(&c, folder, err);
+    if (!status) {
+        find_plurals(&c);
+        count_words(&c);
+        int columns = choose_words(&c, filter);
+        status = columns < 0 ? no_memory(err) : make_matrix(&c, columns, features, err);
+    }
+    free(c.words);
+    free(c.table);
+    free(c.tokens);
+    free(c.starts);
+    for (int d = 0; c.titles && d < c.documents; d++)
+        free(c.titles[d]);
+    free(c.titles);
+    return status;
+}
+
+/* docword.txt: three counts, then triples. */
+static enum status from_counts(const char *folder, struct features **features, struct error *err)
+{
+    struct delimited d, v;
+    bool more = true;
+    double counts[3] = {0}, one[3];
+    enum status status = delimited_open(&d, folder, "docword.txt", ' ', err);
+    for (int i = 0; !status && i < 3; i++) {
+        status = delimited_next(&d, &more, err);
+        if (!status)
+            status = delimited_number(&d, 0, &counts[i], err);
+    }
+    if (!status &&
+        !(counts[0] >= 2 && counts[0] <= 1e7 && counts[1] >= 2 && counts[1] <= 1e5 && counts[0] * counts[1] <= 1e9))
+        status =
+            error_set(err, STATUS_INVALID, NULL, "docword.txt counts %g documents and %g words", counts[0], counts[1]);
+    if (!status)
+        status = features_create((int)counts[0], (int)counts[1], 0, features, err);
+    while (!status) {
+        status = delimited_next(&d, &more, err);
+        if (status || !more)
+            break;
+        for (size_t i = 0; !status && i < 3; i++)
+            status = delimited_number(&d, i, &one[i], err);
+        if (!status && !(one[0] >= 1 && one[0] <= counts[0] && one[1] >= 1 && one[1] <= counts[1]))
+            status = error_set(err, STATUS_INVALID, NULL, "line %ld of docword.txt is beyond the counts", d.number);
+        if (!status)
+            (*features)->x[((ptrdiff_t)one[0] - 1) * (*features)->columns + (ptrdiff_t)one[1] - 1] = (float)one[2];
+    }
+    delimited_close(&d);
+    if (!status)
+        status = delimited_open(&v, folder, "vocab.txt", '\t', err);
+    if (status)
+        return status;
+    (*features)->names = calloc((size_t)(*features)->columns, sizeof *(*features)->names);
+    for (int j = 0; !status && (*features)->names && j < (*features)->columns; j++) {
+        status = delimited_next(&v, &more, err);
+        if (!status && !more)
+            status = error_set(err, STATUS_INVALID, NULL, "vocab.txt has fewer words than docword.txt says");
+        if (!status && !((*features)->names[j] = strdup(v.fields[0])))
+            status = no_memory(err);
+    }
+    delimited_close(&v);
+    return status;
+}
+
+enum status abstracts_load(const char *folder, const struct abstracts_filter *filter, struct features **features,
+                           struct error *err)
+{
+    struct features *made = NULL;
+    struct error none = {0};
+    enum status status = from_text(folder, filter, true, &made, &none);
+    if (status == STATUS_NOT_FOUND) {
+        error_clear(&none);
+        status = from_text(folder, filter, false, &made, &none);
+    }
+    if (status == STATUS_NOT_FOUND) {
+        error_clear(&none);
+        status = from_counts(folder, &made, &none);
+        if (status == STATUS_NOT_FOUND)
+            error_clear(&none),
+                error_set(&none, status, NULL, "no abstracts.jsonl, abstracts.csv or docword.txt in this data set");
+    }
+    if (status) {
+        features_destroy(made);
+        return error_set(err, status, NULL, "%s", none.message);
+    }
+    *features = made;
+    return STATUS_OK;
+}

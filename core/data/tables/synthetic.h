@@ -1,0 +1,17 @@
+/* Seven features of two correlated factors (Moran et al. 2022, section 4.1): means z1, 2 z1, 3 z1^2, 4 z2, 5 z2,
+ * 6 sin z2, 7 z1 z2 with z ~ N(0, [[1, rho], [rho, 1]]), and independent noise. */
+#ifndef MOTIF_CORE_DATA_TABLES_SYNTHETIC_H
+#define MOTIF_CORE_DATA_TABLES_SYNTHETIC_H
+
+#include "core/data/tables/features.h"
+
+enum { SYNTHETIC_FEATURES = 7, SYNTHETIC_FACTORS = 2 };
+
+/* A function of (seed, set): data sets of one number at different rho share their normal draws. `deviation` of the
+ * noise: 0.5 in the published code, sqrt(0.5) in the paper. |rho| < 1. */
+enum status synthetic_features(uint64_t seed, uint32_t set, double rho, double deviation, int rows,
+                               struct features **features, struct error *err);
+/* Mean functions at z. */
+void synthetic_means(const double z[SYNTHETIC_FACTORS], double mean[SYNTHETIC_FEATURES]);
+
+#endif

@@ -1,0 +1,198 @@
+/* Tables that were uploaded: a row's group says where it belongs. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/uploads/collection.h"
+#include "core/data/dataset.h"
+#include "core/data/trees/environments_int.h"
+
+/* ---- the tree of the groups' names ---------------------------------------------------------------------- */
+
+struct arcs_list {
+    char **parent, **child;
+    int count, room;
+};
+
+static const char ROOT[] = "all";
+
+static void list_close(struct arcs_list *l)
+{
+    for (int i = 0; i < l->count; i++) {
+        free(l->parent[i]);
+        free(l->child[i]);
+    }
+    free(l->parent);
+    free(l->child);
+}
+
+static bool list_has(const struct arcs_list *l, const char *child, size_t bytes)
+{
+    for (int i = 0; i < l->count; i++)
+        if (strlen(l->child[i]) == bytes && memcmp(l->child[i], child, bytes) == 0)
+            return true;
+    return false;
+}
+
+/* The first `bytes` of a path, below what stands before its last '/'. */
+static enum status list_add(struct arcs_list *l, const char *path, size_t bytes, struct error *err)
+{
+    size_t above = bytes;
+    while (above > 0 && path[above - 1] != '/')
+        above--;
+    if (l->count == l->room) {
+        int room = l->room ? 2 * l->room : 64;
+        char **parent = realloc(l->parent, (size_t)room * sizeof *parent);
+        l->parent = parent ? parent : l->parent;
+        char **child = parent ? realloc(l->child, (size_t)room * sizeof *child) : NULL;
+        if (!child)
+            return environments_no_memory(err);
+        l->child = child;
+        l->room = room;
+    }
+    char *parent = above ? strndup(path, above - 1) : strdup(ROOT), *child = strndup(path, bytes);
+    if (!parent || !child) {
+        free(parent);
+        free(child);
+        return environments_no_memory(err);
+    }
+    l->parent[l->count] = parent;
+    l->child[l->count++] = child;
+    return STATUS_OK;
+}
+
+/* A name and all that it is below. */
+static enum status add_path(struct arcs_list *l, const char *path, struct error *err)
+{
+    enum status status = STATUS_OK;
+    size_t all = strlen(path);
+    for (size_t bytes = 1; !status && bytes <= all; bytes++) {
+        if (path[bytes] != '/' && path[bytes] != '\0')
+            continue;
+        if (path[bytes - 1] == '/' || path[0] == '/')
+            return error_set(err, STATUS_INVALID, NULL, "group %.80s has an empty part between its '/'", path);
+        if (!list_has(l, path, bytes))
+            status = list_add(l, path, bytes, err);
+        if (!status && l->count >= TREE_NODES_MOST)
+            status =
+                error_set(err, STATUS_LIMIT, NULL, "the groups make a tree of more than %d nodes", TREE_NODES_MOST);
+    }
+    return status;
+}
+
+static enum status tree_of_groups(const struct collection_names *groups, struct tree **tree, struct error *err)
+{
+    struct arcs_list list = {0};
+    enum status status = STATUS_OK;
+    for (int g = 0; !status && g < groups->count; g++)
+        status = add_path(&list, groups->name[g], err);
+    if (!status)
+        status = tree_edges((const char *const *)list.parent, (const char *const *)list.child, list.count, tree, err);
+    list_close(&list);
+    return status;
+}
+
+/* ---- the outcome ---------------------------------------------------------------------------------------- */
+
+static bool plain_number(const char *text, double *value)
+{
+    char *end;
+    *value = strtod(text, &end);
+    return end != text && *end == '\0' && isfinite(*value);
+}
+
+/* What the labels say: numbers, or the second of two names against the first. value: [vocabulary]. */
+static enum status values_of_labels(const struct collection *c, double *value, struct error *err)
+{
+    bool numbers = true;
+    for (int i = 0; i < c->vocabulary.count; i++)
+        numbers = numbers && plain_number(c->vocabulary.name[i], &value[i]);
+    if (!numbers && c->vocabulary.count != 2)
+        return error_set(err, STATUS_INVALID, NULL,
+                         "an outcome must be numbers or two names, and these labels are %d names; or plant one",
+                         c->vocabulary.count);
+    for (int i = 0; !numbers && i < 2; i++)
+        value[i] = i;
+    return STATUS_OK;
+}
+
+static enum status read_labels(const struct collection *c, struct environments *e, struct error *err)
+{
+    double *value = malloc((size_t)c->vocabulary.count * sizeof *value + 1);
+    enum status status = value ? values_of_labels(c, value, err) : environments_no_memory(err);
+    for (int i = 0; !status && i < e->rows; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there when status is OK */
+        e->y[i] = (float)value[c->label[i]];
+    free(value);
+    return status;
+}
+
+/* ---- the table ------------------------------------------------------------------------------------------ */
+
+static enum status take_columns(const struct collection *c, int outcome, struct environments *e, struct error *err)
+{
+    int at = 0;
+    e->names = calloc((size_t)e->features + 1, sizeof *e->names);
+    if (!e->names)
+        return environments_no_memory(err);
+    for (int j = 0; j < c->cols; j++) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", j);
+        for (int i = 0; i < e->rows; i++)
+            *(j == outcome ? &e->y[i] : &e->x[(ptrdiff_t)i * e->features + at]) = collection_sample(c, i)[j];
+        if (j == outcome)
+            continue;
+        e->names[at] = strdup(j < c->columns.count ? c->columns.name[j] : number);
+        if (!e->names[at++])
+            return environments_no_memory(err);
+    }
+    return STATUS_OK;
+}
+
+static int outcome_column(const struct collection *c)
+{
+    for (int j = 0; j < c->columns.count; j++)
+        if (environments_outcome_name(c->columns.name[j]))
+            return j;
+    return -1;
+}
+
+static enum status take(const struct collection *c, const struct environments_reading *r, struct tree **tree,
+                        struct environments **environments, struct error *err)
+{
+    int outcome = outcome_column(c);
+    bool labelled = c->target == TARGET_CLASS, plant = r->plant || (outcome < 0 && !labelled);
+    if (c->kind != COLLECTION_TABLE)
+        return error_set(err, STATUS_INVALID, NULL, "environments need a table, and this data set is of %s",
+                         collection_kinds[c->kind]);
+    if (!c->group || c->groups.count < 2)
+        return error_set(err, STATUS_INVALID, NULL, "the table has no groups, which are its environments");
+    if (c->count > INT32_MAX / 2)
+        return error_set(err, STATUS_LIMIT, NULL, "too many rows");
+    enum status status = tree_of_groups(&c->groups, tree, err);
+    if (!status)
+        status = environments_table((int)c->count, c->cols - (outcome >= 0), plant ? r->outcome.latent : 0,
+                                    (*tree)->nodes, environments, err);
+    if (!status)
+        status = take_columns(c, outcome, *environments, err);
+    if (!status && outcome < 0 && !plant)
+        status = read_labels(c, *environments, err);
+    for (int i = 0; !status && i < (*environments)->rows; i++)
+        (*environments)->node[i] = tree_find(*tree, c->groups.name[c->group[i]]);
+    return status ? status : environments_finish(*tree, r, *environments, err);
+}
+
+enum status environments_uploaded(const char *folder, const struct environments_reading *reading, struct tree **tree,
+                                  struct environments **environments, struct error *err)
+{
+    char path[DATASET_PATH + sizeof COLLECTION_FILE];
+    struct collection c;
+    snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+    enum status status = collection_open(path, &c, err);
+    if (status)
+        return status;
+    status = take(&c, reading, tree, environments, err);
+    collection_close(&c);
+    return status;
+}

@@ -1,0 +1,82 @@
+#include "core/data/uploads/collection.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "core/data/uploads/collection_int.h"
+
+const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", NULL};
+const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", NULL};
+
+static const struct collection_format *const formats[] = {&npz_format, &npy_format, &csv_format, &tar_format,
+                                                          &fasta_format};
+
+const struct collection_format *const *collection_formats(size_t *count)
+{
+    *count = sizeof formats / sizeof formats[0];
+    return formats;
+}
+
+const struct collection_format *collection_format_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+static void names_close(struct collection_names *names, bool own)
+{
+    for (int i = 0; own && i < names->count; i++)
+        free(names->name[i]);
+    free(names->name);
+    *names = (struct collection_names){0};
+}
+
+void collection_close(struct collection *c)
+{
+    bool own = c->mapping == NULL; /* else all but the lists of names lies in the mapping */
+    names_close(&c->vocabulary, own);
+    names_close(&c->columns, own);
+    names_close(&c->groups, own);
+    if (own) {
+        free(c->values);
+        free(c->start);
+        free(c->label);
+        free(c->label_start);
+        free(c->group);
+        free(c->box_start);
+        free(c->box);
+    } else {
+        munmap(c->mapping, c->mapped);
+    }
+    *c = (struct collection){0};
+}
+
+int64_t collection_length(const struct collection *c, int64_t sample)
+{
+    return c->start[sample + 1] - c->start[sample];
+}
+
+const float *collection_sample(const struct collection *c, int64_t sample)
+{
+    return c->values + c->start[sample] * c->channels * c->rows;
+}
+
+int collection_labels(const struct collection *c, int64_t sample, const int32_t **label)
+{
+    *label = c->label ? c->label + c->label_start[sample] : NULL; /* there may be none at all */
+    return (int)(c->label_start[sample + 1] - c->label_start[sample]);
+}
+
+enum status collection_read(const struct collection_format *format, const struct source *from,
+                            const struct collection_options *options, const struct collection_limits *limits,
+                            struct collection *c, struct error *err)
+{
+    *c = (struct collection){0};
+    enum status status = format->read(from, options, limits, c, err);
+    if (status)
+        collection_close(c);
+    return status;
+}

@@ -1,0 +1,359 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/utf8.h"
+#include "core/data/uploads/collection_int.h"
+
+/* Memory for `count` of what has `room`, doubled as needed. *room is updated. */
+static enum status grow(void **memory, int64_t *room, int64_t count, size_t size, struct error *err)
+{
+    if (count <= *room)
+        return STATUS_OK;
+    int64_t larger = 2 * *room > count ? 2 * *room : count;
+    larger = larger < 16 ? 16 : larger;
+    void *grown = realloc(*memory, (size_t)larger * size);
+    if (!grown)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a data set");
+    *memory = grown;
+    *room = larger;
+    return STATUS_OK;
+}
+
+/* ---- names ------------------------------------------------------------------------------------------------- */
+
+void name_list_close(struct name_list *list)
+{
+    for (int i = 0; i < list->names.count; i++)
+        free(list->names.name[i]);
+    free(list->names.name);
+    free(list->table);
+    *list = (struct name_list){0};
+}
+
+static size_t place(const struct name_list *list, const char *name, size_t bytes)
+{
+    uint64_t hash = 0xCBF29CE484222325u; /* FNV-1a */
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ (unsigned char)name[i]) * 0x100000001B3u;
+    size_t mask = ((size_t)1 << list->bits) - 1, at = (size_t)(hash ^ hash >> 29) & mask;
+    for (;; at = (at + 1) & mask) {
+        int32_t number = list->table[at];
+        if (number < 0 ||
+            (strncmp(list->names.name[number], name, bytes) == 0 && list->names.name[number][bytes] == '\0'))
+            return at;
+    }
+}
+
+int32_t name_list_find(const struct name_list *list, const char *name, size_t bytes)
+{
+    return list->table ? list->table[place(list, name, bytes)] : -1;
+}
+
+static enum status rehash(struct name_list *list, int bits, struct error *err)
+{
+    int32_t *table = malloc(((size_t)1 << bits) * sizeof *table);
+    if (!table)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+    memset(table, 0xFF, ((size_t)1 << bits) * sizeof *table);
+    free(list->table);
+    list->table = table;
+    list->bits = bits;
+    for (int32_t i = 0; i < list->names.count; i++)
+        table[place(list, list->names.name[i], strlen(list->names.name[i]))] = i;
+    return STATUS_OK;
+}
+
+enum status name_list_add(struct name_list *list, const char *name, size_t bytes, int32_t *number, struct error *err)
+{
+    enum status status = STATUS_OK;
+    if (bytes >= NAME_BYTES)
+        return error_set(err, STATUS_INVALID, NULL, "'%.40s...' is longer than %d bytes", name, NAME_BYTES - 1);
+    if (!list->table || list->names.count * 2 > 1 << list->bits)
+        status = rehash(list, list->table ? list->bits + 1 : 8, err);
+    if (status)
+        return status;
+    size_t at = place(list, name, bytes);
+    if (list->table[at] < 0) {
+        int64_t room = list->room;
+        if (list->names.count == NAMES)
+            return error_set(err, STATUS_LIMIT, NULL, "there are more than %d names", NAMES);
+        status = grow((void **)&list->names.name, &room, list->names.count + 1, sizeof(char *), err);
+        list->room = (int)room;
+        char *copy = status ? NULL : strndup(name, bytes);
+        if (!copy)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+        list->names.name[list->names.count] = copy;
+        list->table[at] = list->names.count++;
+    }
+    *number = list->table[at];
+    return STATUS_OK;
+}
+
+/* ---- samples ----------------------------------------------------------------------------------------------- */
+
+void builder_init(struct builder *b, struct collection *c, const struct collection_limits *limits)
+{
+    *b = (struct builder){.c = c, .limits = *limits};
+}
+
+void builder_close(struct builder *b)
+{
+    name_list_close(&b->vocabulary);
+    name_list_close(&b->groups);
+    free(b->box_sample);
+}
+
+static enum status begin(struct builder *b, struct error *err)
+{
+    struct collection *c = b->c;
+    int64_t room[2] = {b->samples_room, b->samples_room};
+    if (c->count >= b->limits.samples)
+        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld samples", (long long)b->limits.samples);
+    enum status status = grow((void **)&c->start, &room[0], c->count + 2, sizeof *c->start, err);
+    if (!status)
+        status = grow((void **)&c->label_start, &room[1], c->count + 2, sizeof *c->label_start, err);
+    if (!status)
+        b->samples_room = room[0];
+    if (!status && c->count == 0)
+        c->start[0] = c->label_start[0] = 0;
+    return status;
+}
+
+enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err)
+{
+    struct collection *c = b->c;
+    int64_t numbers = columns * c->channels * c->rows;
+    enum status status = begin(b, err);
+    if (!status && numbers > b->limits.numbers - b->values)
+        status = error_set(err, STATUS_LIMIT, NULL, "there are more than %lld numbers", (long long)b->limits.numbers);
+    if (!status)
+        status = grow((void **)&c->values, &b->values_room, b->values + numbers, sizeof *c->values, err);
+    if (status)
+        return status;
+    *values = c->values + b->values;
+    b->values += numbers;
+    c->start[c->count + 1] = c->start[c->count] + columns;
+    b->at = ++c->count;
+    c->label_start[c->count] = b->labels;
+    c->cols = columns > c->cols ? (int)columns : c->cols;
+    return STATUS_OK;
+}
+
+void builder_turn_to(struct builder *b, int64_t sample)
+{
+    b->at = sample + 1;
+    b->c->label_start[b->at] = b->labels;
+}
+
+enum status builder_number(struct builder *b, int32_t token, struct error *err)
+{
+    struct collection *c = b->c;
+    if (b->labels >= b->limits.labels)
+        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld labels", (long long)b->limits.labels);
+    enum status status = grow((void **)&c->label, &b->labels_room, b->labels + 1, sizeof *c->label, err);
+    if (status)
+        return status;
+    c->label[b->labels++] = token;
+    c->label_start[b->at] = b->labels;
+    int64_t length = b->labels - c->label_start[b->at - 1];
+    c->longest = length > c->longest ? (int)length : c->longest;
+    return STATUS_OK;
+}
+
+enum status builder_token(struct builder *b, const char *token, size_t bytes, struct error *err)
+{
+    int32_t number;
+    enum status status = name_list_add(&b->vocabulary, token, bytes, &number, err);
+    return status ? status : builder_number(b, number, err);
+}
+
+enum status builder_words(struct builder *b, const char *text, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (const char *at = text + strspn(text, " "); !status && *at;) {
+        size_t bytes = strcspn(at, " ");
+        status = builder_token(b, at, bytes, err);
+        at += bytes;
+        at += strspn(at, " ");
+    }
+    return status;
+}
+
+enum status builder_group(struct builder *b, const char *name, struct error *err)
+{
+    struct collection *c = b->c;
+    int32_t number;
+    enum status status = name_list_add(&b->groups, name, strlen(name), &number, err);
+    int32_t *group = status ? NULL : realloc(c->group, (size_t)b->samples_room * sizeof *group);
+    if (!group)
+        return status ? status : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a data set");
+    c->group = group;
+    group[b->at - 1] = number;
+    return STATUS_OK;
+}
+
+enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
+                        struct error *err)
+{
+    struct collection *c = b->c;
+    int32_t number = name_list_find(&b->vocabulary, symbol, strlen(symbol));
+    if (number < 0)
+        return error_set(err, STATUS_INVALID, NULL, "box %lld is of '%.60s', which no label has", (long long)c->boxes,
+                         symbol);
+    if (c->boxes >= b->limits.labels)
+        return error_set(err, STATUS_LIMIT, NULL, "there are more than %lld boxes", (long long)b->limits.labels);
+    enum status status = grow((void **)&c->box, &b->boxes_room, c->boxes + 1, sizeof *c->box, err);
+    if (!status)
+        status = grow((void **)&b->box_sample, &b->box_samples_room, c->boxes + 1, sizeof *b->box_sample, err);
+    if (status)
+        return status;
+    memcpy(c->box[c->boxes], (int32_t[]){number, place[0], place[1], place[2], place[3]}, sizeof *c->box);
+    b->box_sample[c->boxes++] = sample;
+    return STATUS_OK;
+}
+
+/* From the order in which they came to that of their samples. */
+static enum status sort_boxes(struct builder *b, struct error *err)
+{
+    struct collection *c = b->c;
+    if (c->boxes == 0)
+        return STATUS_OK;
+    int32_t(*sorted)[5] = malloc((size_t)c->boxes * sizeof *sorted);
+    int64_t *next = calloc((size_t)c->count + 1, sizeof *next);
+    c->box_start = calloc((size_t)c->count + 1, sizeof *c->box_start);
+    if (!sorted || !next || !c->box_start) {
+        free(sorted);
+        free(next);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for boxes");
+    }
+    for (int64_t i = 0; i < c->boxes; i++)
+        c->box_start[b->box_sample[i] + 1]++;
+    for (int64_t i = 0; i < c->count; i++)
+        next[i + 1] = c->box_start[i + 1] += c->box_start[i];
+    for (int64_t i = 0; i < c->boxes; i++)
+        memcpy(sorted[next[b->box_sample[i]]++], c->box[i], sizeof *sorted);
+    free(next);
+    free(c->box);
+    c->box = sorted;
+    return STATUS_OK;
+}
+
+/* ---- the end ----------------------------------------------------------------------------------------------- */
+
+struct named {
+    const char *name;
+    double number; /* NaN: none */
+    int32_t from;
+};
+
+static int compare_text(const void *a, const void *b)
+{
+    return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
+}
+
+static int compare_number(const void *a, const void *b)
+{
+    double x = ((const struct named *)a)->number, y = ((const struct named *)b)->number;
+    return x < y ? -1 : x > y ? 1 : compare_text(a, b);
+}
+
+/* Orders names, so that numbers do not depend on the order of samples; to[old] is new. */
+static enum status order_names(struct name_list *list, struct collection_names *out, int32_t **to, struct error *err)
+{
+    int count = list->names.count;
+    bool numbers = true;
+    struct named *named = malloc(((size_t)count + 1) * sizeof *named);
+    *to = malloc(((size_t)count + 1) * sizeof **to);
+    out->name = malloc(((size_t)count + 1) * sizeof *out->name);
+    if (!named || !*to || !out->name) {
+        free(named);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+    }
+    for (int32_t i = 0; i < count; i++) {
+        char *end;
+        const char *name = list->names.name[i];
+        named[i] = (struct named){name, strtod(name, &end), i};
+        numbers = numbers && *end == '\0' && isfinite(named[i].number);
+    }
+    qsort(named, (size_t)count, sizeof *named, numbers ? compare_number : compare_text);
+    for (int32_t i = 0; i < count; i++) {
+        (*to)[named[i].from] = i;
+        out->name[i] = list->names.name[named[i].from];
+    }
+    out->count = count;
+    list->names.count = 0; /* the names are the collection's now */
+    free(named);
+    return STATUS_OK;
+}
+
+static int compare_tokens(const void *a, const void *b)
+{
+    int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+    return (x > y) - (x < y);
+}
+
+static enum status sort_sets(struct collection *c, struct error *err)
+{
+    for (int64_t i = 0; i < c->count; i++) {
+        const int32_t *label;
+        int length = collection_labels(c, i, &label);
+        qsort(c->label + c->label_start[i], (size_t)length, sizeof *label, compare_tokens);
+        for (int j = 1; j < length; j++)
+            if (label[j] == label[j - 1])
+                return error_set(err, STATUS_INVALID, NULL, "sample %lld has the label '%.60s' twice", (long long)i,
+                                 c->vocabulary.name[label[j]]);
+    }
+    return STATUS_OK;
+}
+
+static enum collection_target target_of(const struct collection *c, bool set)
+{
+    bool one = true;
+    for (int64_t i = 0; one && i < c->count; i++)
+        one = c->label_start[i + 1] - c->label_start[i] == 1;
+    return c->vocabulary.count == 0 ? TARGET_NONE : set ? TARGET_LABELS : one ? TARGET_CLASS : TARGET_SEQUENCE;
+}
+
+static enum status check_boxes(const struct collection *c, struct error *err)
+{
+    for (int64_t i = 0; c->box_start && i < c->count; i++)
+        for (int64_t j = c->box_start[i]; j < c->box_start[i + 1]; j++) {
+            const int32_t *b = c->box[j];
+            if (b[1] < 0 || b[1] >= b[2] || b[2] > c->rows || b[3] < 0 || b[3] >= b[4] ||
+                b[4] > collection_length(c, i))
+                return error_set(
+                    err, STATUS_INVALID, NULL,
+                    "box %lld, of sample %lld, lies outside it or is empty: rows %d to %d, columns %d to %d",
+                    (long long)j, (long long)i, b[1], b[2], b[3], b[4]);
+        }
+    return STATUS_OK;
+}
+
+enum status builder_finish(struct builder *b, bool set, struct error *err)
+{
+    struct collection *c = b->c;
+    int32_t *to = NULL, *groups = NULL;
+    bool numbered = c->vocabulary.count > 0; /* labels were numbers from the beginning */
+    if (c->count == 0 || c->cols == 0)
+        return error_set(err, STATUS_INVALID, NULL, "there are no samples");
+    enum status status = numbered ? STATUS_OK : order_names(&b->vocabulary, &c->vocabulary, &to, err);
+    if (!status && c->group)
+        status = order_names(&b->groups, &c->groups, &groups, err);
+    for (int64_t i = 0; !status && to && i < b->labels; i++)
+        c->label[i] = c->label[i] < 0 ? -1 : to[c->label[i]];
+    for (int64_t i = 0; !status && to && i < c->boxes; i++)
+        c->box[i][0] = to[c->box[i][0]];
+    for (int64_t i = 0; !status && groups && i < c->count; i++)
+        c->group[i] = groups[c->group[i]];
+    free(to);
+    free(groups);
+    if (!status)
+        status = sort_boxes(b, err);
+    if (!status && c->target == TARGET_NONE)
+        c->target = target_of(c, set);
+    if (!status && c->target == TARGET_LABELS)
+        status = sort_sets(c, err);
+    return status ? status : check_boxes(c, err);
+}

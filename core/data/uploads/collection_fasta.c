@@ -1,0 +1,120 @@
+/* Sequences of bases. A record's words behind its name are its label; with a GFF3 file (in a tar, collection_tar.c)
+ * each base has a class instead, whether it is a splice site, and records are cut into windows of GENE_PIECE bases with
+ * GENE_FLANK more to be seen on either side, grouped by record, as the splicing domain's loader cuts them
+ * (splicing_genes.h). */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/uploads/collection_fasta.h"
+#include "core/formats/text_lines.h"
+
+enum { GENE_PIECE = 1000, GENE_FLANK = 200 };
+
+static enum status add_bases(struct builder *b, const uint8_t *bases, int64_t count, struct error *err)
+{
+    float *planes;
+    enum status status = builder_sample(b, count, &planes, err);
+    if (!status)
+        splicing_planes(bases, (int)count, planes);
+    return status;
+}
+
+/* A window's own bases have a class each; what is only seen, on either side of them or beyond the record's end, has
+ * none. */
+static enum status add_window(struct builder *b, const struct genes *genes, const struct genes_windows *windows,
+                              int64_t index, struct error *err)
+{
+    enum { WHOLE = GENE_PIECE + 2 * GENE_FLANK };
+    const struct genes_window *window = &windows->window[index];
+    const struct genes_locus *locus = &genes->locus[window->locus];
+    uint8_t bases[WHOLE], classes[WHOLE];
+    genes_window(genes, windows, index, bases, classes);
+    enum status status = add_bases(b, bases, WHOLE, err);
+    for (int i = 0; !status && i < WHOLE; i++) {
+        bool own = i >= GENE_FLANK && i < GENE_FLANK + GENE_PIECE && window->at + i - GENE_FLANK < locus->length;
+        status = builder_number(b, own ? classes[i] : -1, err);
+    }
+    return status ? status : builder_group(b, locus->name, err);
+}
+
+static enum status add_genes(struct builder *b, const struct genes *genes, struct error *err)
+{
+    struct genes_windows windows = {0};
+    enum status status = genes_windows(genes, GENES_ALL, GENE_PIECE, GENE_FLANK, &windows, err);
+    for (int64_t i = 0; !status && i < windows.count; i++)
+        status = add_window(b, genes, &windows, i, err);
+    genes_windows_close(&windows);
+    return status;
+}
+
+static enum status name_classes(struct collection *c, struct error *err)
+{
+    static const char *const classes[] = {"-", "acceptor", "donor"};
+    c->vocabulary.name = calloc(3, sizeof(char *));
+    for (int i = 0; c->vocabulary.name && i < 3 && (c->vocabulary.name[i] = strdup(classes[i])); i++)
+        c->vocabulary.count++;
+    return c->vocabulary.count == 3 ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+}
+
+enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, struct error *err)
+{
+    struct collection *c = b->c;
+    c->kind = COLLECTION_SEQUENCES;
+    c->channels = SPLICING_BASES;
+    c->rows = 1;
+    c->target = sites ? TARGET_POSITIONS : TARGET_NONE;
+    enum status status = sites ? name_classes(c, err) : STATUS_OK;
+    for (int i = 0; !status && i < genes->loci; i++) {
+        const struct genes_locus *locus = &genes->locus[i];
+        if (locus->length == 0)
+            return error_set(err, STATUS_INVALID, NULL, "record '%s' has no bases", locus->name);
+        if (!sites)
+            status = add_bases(b, genes->bases + locus->first, locus->length, err);
+    }
+    return status || !sites ? status : add_genes(b, genes, err);
+}
+
+/* Labels of records in their order, from what stands behind their names. */
+static enum status add_labels(struct builder *b, const char *text, size_t size, struct error *err)
+{
+    struct plain_lines lines = plain_lines(text, size);
+    struct plain_line line, word;
+    enum status status = STATUS_OK;
+    for (int64_t record = 0; !status && plain_next(&lines, &line);) {
+        if (line.size == 0 || line.at[0] != '>')
+            continue;
+        builder_turn_to(b, record++);
+        (void)plain_word(&line, &word);
+        while (!status && plain_word(&line, &word))
+            status = utf8_valid(word.at, word.size) && !memchr(word.at, '\0', word.size)
+                         ? builder_token(b, word.at, word.size, err)
+                         : error_set(err, STATUS_INVALID, NULL, "line %lld: a label is no text in UTF-8",
+                                     (long long)lines.number);
+    }
+    return status;
+}
+
+static enum status read_fasta(const struct source *from, const struct collection_options *options,
+                              const struct collection_limits *limits, struct collection *c, struct error *err)
+{
+    struct genes genes = {0};
+    struct builder b;
+    char *text = NULL;
+    size_t size = 0;
+    builder_init(&b, c, limits);
+    enum status status = source_all(from, FASTA_BYTES, &text, &size, err);
+    if (!status)
+        status = genes_parse(text, size, "", 0, NULL, &genes, err);
+    if (!status)
+        status = fasta_add(&b, &genes, false, err);
+    if (!status)
+        status = add_labels(&b, text, size, err);
+    if (!status)
+        status = builder_finish(&b, false, err);
+    builder_close(&b);
+    genes_close(&genes);
+    free(text);
+    return status;
+}
+
+const struct collection_format fasta_format = {"fasta", "text/x-fasta", read_fasta};

@@ -1,0 +1,256 @@
+/* The stored form is a snapshot of states (core/base/snapshot.h): every array as it is in memory, at offsets that are
+ * multiples of 64, so that it can be mapped; names one after another, each with its NUL. What is mapped was written by
+ * collection_write(), but is checked like foreign bytes: a damaged file must not lead outside of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/data/uploads/collection_int.h"
+
+enum { HEAD = 8 };
+
+static enum status add(struct snapshot *snapshot, enum snapshot_type type, const char *name, int64_t count,
+                       int64_t width, const void *at, struct error *err)
+{
+    uint64_t dim[2] = {(uint64_t)count, (uint64_t)width};
+    return snapshot_add(snapshot, SNAPSHOT_STATE, type, name, 2, dim, (void *)at, err);
+}
+
+static char *join(const struct collection_names *names, int64_t *bytes)
+{
+    *bytes = 0;
+    for (int i = 0; i < names->count; i++)
+        *bytes += (int64_t)strlen(names->name[i]) + 1;
+    char *all = malloc((size_t)*bytes + 1), *to = all;
+    for (int i = 0; all && i < names->count; i++)
+        to = stpcpy(to, names->name[i]) + 1;
+    return all;
+}
+
+static const char *const list_names[] = {"vocabulary", "columns", "groups"};
+
+static enum status add_names(struct snapshot *snapshot, const struct collection_names *names, const char *as,
+                             char **text, struct error *err)
+{
+    int64_t bytes;
+    *text = join(names, &bytes);
+    if (!*text)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for names");
+    return bytes > 0 ? add(snapshot, SNAPSHOT_U8, as, bytes, 1, *text, err) : STATUS_OK;
+}
+
+static enum status add_arrays(struct snapshot *snapshot, const struct collection *c, const int64_t head[HEAD],
+                              struct error *err)
+{
+    int64_t labels = c->label_start[c->count];
+    enum status status = add(snapshot, SNAPSHOT_I64, "head", HEAD, 1, head, err);
+    if (!status)
+        status = add(snapshot, SNAPSHOT_I64, "start", c->count + 1, 1, c->start, err);
+    if (!status)
+        status = add(snapshot, SNAPSHOT_I64, "label_start", c->count + 1, 1, c->label_start, err);
+    if (!status && labels > 0)
+        status = add(snapshot, SNAPSHOT_U8, "label", labels, sizeof *c->label, c->label, err);
+    if (!status && c->group)
+        status = add(snapshot, SNAPSHOT_U8, "group", c->count, sizeof *c->group, c->group, err);
+    if (!status && c->boxes > 0)
+        status = add(snapshot, SNAPSHOT_I64, "box_start", c->count + 1, 1, c->box_start, err);
+    if (!status && c->boxes > 0)
+        status = add(snapshot, SNAPSHOT_U8, "box", c->boxes, sizeof *c->box, c->box, err);
+    if (!status)
+        status =
+            add(snapshot, SNAPSHOT_F32, "values", c->start[c->count], (int64_t)c->channels * c->rows, c->values, err);
+    return status;
+}
+
+enum status collection_write(const struct collection *c, const struct snapshot_writer *to, struct error *err)
+{
+    const struct collection_names *lists[] = {&c->vocabulary, &c->columns, &c->groups};
+    const int64_t head[HEAD] = {c->kind, c->target, c->count, c->channels, c->rows, c->cols, c->longest, c->boxes};
+    char *text[3] = {0};
+    struct snapshot *snapshot = NULL;
+    enum status status = snapshot_create(&snapshot, err);
+    if (!status)
+        status = add_arrays(snapshot, c, head, err);
+    for (int i = 0; !status && i < 3; i++)
+        status = add_names(snapshot, lists[i], list_names[i], &text[i], err);
+    if (!status)
+        status = snapshot_write(snapshot, to, err);
+    snapshot_destroy(snapshot);
+    for (int i = 0; i < 3; i++)
+        free(text[i]);
+    return status;
+}
+
+/* ---- reading ----------------------------------------------------------------------------------------------- */
+
+struct mapped {
+    const unsigned char *at;
+    size_t size;
+    struct snapshot_entry *entries;
+    size_t count;
+};
+
+static enum status read_mapped(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+{
+    const struct mapped *m = context;
+    if (offset > m->size || count > m->size - offset)
+        return error_set(err, STATUS_CORRUPT, NULL, "the stored data set is cut off");
+    memcpy(bytes, m->at + offset, count);
+    return STATUS_OK;
+}
+
+/* An entry of exactly so many elements; NULL: it is not there, or another. */
+static void *entry(const struct mapped *m, const char *name, enum snapshot_type type, int64_t count, int64_t width)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const struct snapshot_entry *e = &m->entries[i];
+        if (strcmp(e->name, name) == 0)
+            return e->type == type && e->dim[0] == (uint64_t)count && e->dim[1] == (uint64_t)width && e->offset % 8 == 0
+                       ? (void *)(uintptr_t)(m->at + e->offset)
+                       : NULL;
+    }
+    return NULL;
+}
+
+static bool rising(const int64_t *start, int64_t count, int64_t least)
+{
+    if (!start || start[0] != 0)
+        return false;
+    for (int64_t i = 0; i < count; i++)
+        if (start[i + 1] < start[i] || start[i + 1] - start[i] < least || start[i + 1] > (int64_t)1 << 40)
+            return false;
+    return true;
+}
+
+static bool within(const int32_t *number, int64_t count, int stride, int low, int most)
+{
+    for (int64_t i = 0; i < count; i++)
+        if (number[i * stride] < low || number[i * stride] >= most)
+            return false;
+    return true;
+}
+
+static bool read_head(struct collection *c, const struct mapped *m)
+{
+    const int64_t *head = entry(m, "head", SNAPSHOT_I64, HEAD, 1);
+    if (!head || head[0] < 0 || head[0] > COLLECTION_RECORDINGS || head[1] < 0 || head[1] > TARGET_POSITIONS)
+        return false;
+    for (int i = 2; i < HEAD; i++)
+        if (head[i] < (i < 6 ? 1 : 0) || head[i] > 1 << 30)
+            return false;
+    c->kind = (enum collection_kind)head[0];
+    c->target = (enum collection_target)head[1];
+    c->count = head[2];
+    c->channels = (int)head[3];
+    c->rows = (int)head[4];
+    c->cols = (int)head[5];
+    c->longest = (int)head[6];
+    c->boxes = head[7];
+    return c->channels <= 1 << 13 && c->rows <= 1 << 13;
+}
+
+/* Of a kind that there need not be. */
+static enum status read_names(struct collection_names *names, const struct mapped *m, const char *as)
+{
+    for (size_t i = 0; i < m->count; i++) {
+        const struct snapshot_entry *e = &m->entries[i];
+        if (strcmp(e->name, as) != 0)
+            continue;
+        char *at = (char *)(uintptr_t)(m->at + e->offset), *end = at + e->bytes;
+        if (e->type != SNAPSHOT_U8 || e->bytes == 0 || end[-1] != '\0')
+            return STATUS_CORRUPT;
+        int count = 0;
+        for (const char *c = at; c < end; c++)
+            count += *c == '\0';
+        names->name = malloc((size_t)count * sizeof *names->name);
+        for (; names->name && at < end; at += strlen(at) + 1)
+            names->name[names->count++] = at;
+        return names->name ? STATUS_OK : STATUS_NO_MEMORY;
+    }
+    return STATUS_OK;
+}
+
+static bool find_arrays(struct collection *c, const struct mapped *m)
+{
+    c->start = entry(m, "start", SNAPSHOT_I64, c->count + 1, 1);
+    c->label_start = entry(m, "label_start", SNAPSHOT_I64, c->count + 1, 1);
+    if (!rising(c->start, c->count, 1) || !rising(c->label_start, c->count, 0))
+        return false;
+    c->label = entry(m, "label", SNAPSHOT_U8, c->label_start[c->count], sizeof *c->label);
+    c->group = entry(m, "group", SNAPSHOT_U8, c->count, sizeof *c->group);
+    c->values = entry(m, "values", SNAPSHOT_F32, c->start[c->count], (int64_t)c->channels * c->rows);
+    if (c->boxes > 0) {
+        c->box_start = entry(m, "box_start", SNAPSHOT_I64, c->count + 1, 1);
+        c->box = entry(m, "box", SNAPSHOT_U8, c->boxes, sizeof *c->box);
+    }
+    return c->values && (c->label || c->label_start[c->count] == 0) &&
+           (c->boxes == 0 || (c->box && rising(c->box_start, c->count, 0) && c->box_start[c->count] == c->boxes));
+}
+
+static bool numbers_good(const struct collection *c)
+{
+    int low = c->target == TARGET_POSITIONS ? -1 : 0, most = c->vocabulary.count;
+    bool good = within(c->label, c->label_start[c->count], 1, low, most);
+    for (int64_t i = 0; good && i < c->count; i++)
+        good = collection_length(c, i) <= c->cols && c->label_start[i + 1] - c->label_start[i] <= c->longest;
+    if (good && c->group)
+        good = within(c->group, c->count, 1, 0, c->groups.count);
+    return good && (c->boxes == 0 || within(c->box[0], c->boxes, 5, 0, most)) &&
+           (c->kind != COLLECTION_TABLE || c->columns.count == c->cols);
+}
+
+static enum status map_file(int file, struct collection *c, struct mapped *m, struct error *err)
+{
+    struct stat what;
+    void *at = fstat(file, &what) == 0 && what.st_size > 0
+                   ? mmap(NULL, (size_t)what.st_size, PROT_READ, MAP_PRIVATE, file, 0)
+                   : MAP_FAILED;
+    if (at == MAP_FAILED)
+        return error_set(err, STATUS_IO, NULL, "the stored data set cannot be read");
+    c->mapping = at;
+    c->mapped = (size_t)what.st_size;
+    *m = (struct mapped){.at = at, .size = c->mapped};
+    return STATUS_OK;
+}
+
+enum status collection_map(int file, struct collection *c, struct error *err)
+{
+    struct mapped m = {0};
+    *c = (struct collection){0};
+    enum status status = map_file(file, c, &m, err);
+    if (status)
+        return status;
+    struct snapshot_reader reader = {&m, m.size, read_mapped};
+    status = snapshot_contents(&reader, &m.entries, &m.count, err);
+    struct collection_names *names[] = {&c->vocabulary, &c->columns, &c->groups};
+    enum status found = !status && read_head(c, &m) && find_arrays(c, &m) ? STATUS_OK : STATUS_CORRUPT;
+    for (int i = 0; found == STATUS_OK && i < 3; i++)
+        found = read_names(names[i], &m, list_names[i]);
+    if (found == STATUS_OK && !numbers_good(c))
+        found = STATUS_CORRUPT;
+    if (!status && found)
+        status = error_set(err, found, NULL,
+                           found == STATUS_CORRUPT ? "the stored data set is damaged" : "no memory for names");
+    free(m.entries);
+    if (status)
+        collection_close(c);
+    return status;
+}
+
+enum status collection_open(const char *path, struct collection *c, struct error *err)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    *c = (struct collection){0};
+    if (file < 0 && status_unopened(errno) == STATUS_NOT_FOUND)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "there is no such data set");
+    if (file < 0)
+        return error_set(err, STATUS_IO, NULL, "the stored data set cannot be opened");
+    enum status status = collection_map(file, c, err);
+    close(file);
+    return status;
+}

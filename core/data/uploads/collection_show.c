@@ -1,0 +1,295 @@
+#include "core/data/uploads/collection_show.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/formats/audio_wave.h"
+
+enum { LISTED = 4096 }; /* most names of a list */
+
+struct moments {
+    double min, max, sum, squares, count;
+};
+
+static void add_value(struct moments *m, double value)
+{
+    m->min = m->count > 0 ? fmin(m->min, value) : value;
+    m->max = m->count > 0 ? fmax(m->max, value) : value;
+    m->sum += value;
+    m->squares += value * value;
+    m->count++;
+}
+
+static double mean_of(const struct moments *m)
+{
+    return m->sum / m->count;
+}
+
+static double deviation_of(const struct moments *m)
+{
+    return sqrt(fmax(0, m->squares / m->count - mean_of(m) * mean_of(m)));
+}
+
+static void write_moments(const struct moments *m, const struct sink *out)
+{
+    sink_number(out, "min", m->min);
+    sink_number(out, "max", m->max);
+    sink_number(out, "mean", mean_of(m));
+    sink_number(out, "deviation", deviation_of(m));
+}
+
+static void write_values(const struct collection *c, const struct sink *out)
+{
+    struct moments all = {0};
+    int64_t numbers = c->start[c->count] * c->channels * c->rows;
+    for (int64_t i = 0; i < numbers; i++)
+        add_value(&all, (double)c->values[i]);
+    sink_begin_object(out, "values");
+    write_moments(&all, out);
+    sink_end_object(out);
+}
+
+static struct moments column_moments(const struct collection *c, int column)
+{
+    struct moments m = {0};
+    for (int64_t i = 0; i < c->count; i++)
+        add_value(&m, (double)collection_sample(c, i)[column]);
+    return m;
+}
+
+static void write_columns(const struct collection *c, const struct sink *out)
+{
+    sink_begin_list(out, "columns");
+    for (int j = 0; j < c->columns.count && j < LISTED; j++) {
+        struct moments m = column_moments(c, j);
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", c->columns.name[j]);
+        write_moments(&m, out);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+/* Names with how often each number occurs. */
+static void write_counts(const char *list, const struct collection_names *names, const int32_t *number, int64_t count,
+                         const struct sink *out)
+{
+    int64_t *times = calloc((size_t)names->count + 1, sizeof *times);
+    for (int64_t i = 0; times && i < count; i++)
+        times[number[i] < 0 ? names->count : number[i]]++;
+    sink_begin_list(out, list);
+    for (int i = 0; times && i < names->count && i < LISTED; i++) {
+        sink_begin_object(out, NULL);
+        sink_text(out, "name", names->name[i]);
+        sink_integer(out, "count", times[i]);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    free(times);
+}
+
+static void write_lengths(const struct collection *c, const struct sink *out)
+{
+    struct moments columns = {0}, labels = {0};
+    for (int64_t i = 0; i < c->count; i++) {
+        add_value(&columns, (double)collection_length(c, i));
+        add_value(&labels, (double)(c->label_start[i + 1] - c->label_start[i]));
+    }
+    sink_begin_object(out, "lengths");
+    write_moments(&columns, out);
+    sink_end_object(out);
+    if (c->target != TARGET_NONE) {
+        sink_begin_object(out, "label_lengths");
+        write_moments(&labels, out);
+        sink_end_object(out);
+    }
+}
+
+void collection_describe(const struct collection *c, const struct sink *out)
+{
+    sink_text(out, "kind", collection_kinds[c->kind]);
+    sink_text(out, "target", collection_targets[c->target]);
+    sink_integer(out, "samples", c->count);
+    sink_begin_object(out, "shape");
+    sink_integer(out, "channels", c->channels);
+    sink_integer(out, "rows", c->rows);
+    sink_integer(out, "cols", c->cols);
+    sink_end_object(out);
+    if (c->kind == COLLECTION_RECORDINGS)
+        sink_integer(out, "rate", AUDIO_RATE);
+    write_values(c, out);
+    if (c->kind == COLLECTION_TABLE)
+        write_columns(c, out);
+    else
+        write_lengths(c, out);
+    sink_integer(out, "longest", c->longest);
+    write_counts("vocabulary", &c->vocabulary, c->label, c->label_start[c->count], out);
+    if (c->group)
+        write_counts("groups", &c->groups, c->group, c->count, out);
+    sink_integer(out, "boxes", c->boxes);
+}
+
+/* ---- the picture ------------------------------------------------------------------------------------------- */
+
+static const struct colour PAPER = {255, 255, 255}, INK = {24, 32, 48}, QUIET = {120, 128, 140},
+                           FRAME = {214, 218, 226};
+static const struct colour LOW = {33, 102, 172}, MIDDLE = {247, 247, 247}, HIGH = {178, 24, 43};
+enum { EDGE = 8, LINE = 12, WIDTH = 640 };
+
+static void label_text(const struct collection *c, int64_t sample, char *out, size_t room)
+{
+    const int32_t *label;
+    int count = collection_labels(c, sample, &label), used = 0;
+    out[0] = '\0';
+    for (int i = 0; i < count && c->target != TARGET_POSITIONS && used < (int)room - 1; i++)
+        used += snprintf(out + used, room - (size_t)used, "%s%s", i ? " " : "",
+                         label[i] < 0 ? "?" : c->vocabulary.name[label[i]]);
+}
+
+/* As much of a text as fits into `width` pixels. */
+static void write_text(struct picture *p, int row, int col, char *text, int width)
+{
+    size_t most = (size_t)(width / PICTURE_ADVANCE);
+    for (size_t i = 0; text[i]; i++)
+        if (i == most)
+            text[i] = '\0';
+    picture_text(p, row, col, text, 1, QUIET);
+}
+
+static struct moments sample_moments(const float *values, int64_t count)
+{
+    struct moments m = {0};
+    for (int64_t i = 0; i < count; i++)
+        add_value(&m, (double)values[i]);
+    return m;
+}
+
+static void draw_plane(struct picture *p, int row, int col, const float *values, int rows, int cols, int scale,
+                       int step)
+{
+    struct moments m = sample_moments(values, (int64_t)rows * cols);
+    double range = m.max > m.min ? m.max - m.min : 1;
+    for (int r = 0; r * step < rows; r++)
+        for (int k = 0; k * step < cols; k++) {
+            double v = ((double)values[(int64_t)r * step * cols + k * step] - m.min) / range;
+            uint8_t g = (uint8_t)lrint(255 - 231 * v);
+            picture_fill(p, row + r * scale, col + k * scale, scale, scale, (struct colour){g, g, g});
+        }
+}
+
+static enum status preview_images(const struct collection *c, struct picture **out, struct error *err)
+{
+    int side = c->rows > c->cols ? c->rows : c->cols, step = (side + 255) / 256, shown = (side + step - 1) / step;
+    int scale = shown >= 120 ? 1 : 120 / shown, width = (c->cols + step - 1) / step * scale,
+        height = (c->rows + step - 1) / step * scale;
+    int across = 960 / (width + EDGE) > 6   ? 6
+                 : 960 / (width + EDGE) > 0 ? 960 / (width + EDGE)
+                                            : 1,
+        down = width > 200 ? 2 : 3;
+    int64_t tiles = c->count < across * down ? c->count : across * down;
+    across = tiles < across ? (int)tiles : across;
+    down = (int)(tiles + across - 1) / across;
+    enum status status =
+        picture_create(down * (height + LINE + EDGE) + EDGE, across * (width + EDGE) + EDGE, PAPER, out, err);
+    for (int64_t i = 0; !status && i < tiles; i++) {
+        int64_t sample = i * c->count / tiles;
+        int row = EDGE + (int)(i / across) * (height + LINE + EDGE), col = EDGE + (int)(i % across) * (width + EDGE);
+        char text[160];
+        draw_plane(*out, row, col, collection_sample(c, sample), c->rows, c->cols, scale, step);
+        picture_outline(*out, row - 1, col - 1, height + 2, width + 2, 1, FRAME);
+        label_text(c, sample, text, sizeof text);
+        write_text(*out, row + height + 4, col, text, width);
+    }
+    return status;
+}
+
+/* One line of a sample: from its least to its largest value within each column of pixels. */
+static void draw_curve(struct picture *p, int row, const float *values, int64_t length, int height)
+{
+    struct moments m = sample_moments(values, length);
+    double range = m.max > m.min ? m.max - m.min : 1;
+    for (int k = 0; k < WIDTH; k++) {
+        int64_t from = k * length / WIDTH, to = (k + 1) * length / WIDTH;
+        struct moments part = sample_moments(values + from, to > from ? to - from : 1);
+        int top = (int)lrint((m.max - part.max) / range * (height - 1)),
+            low = (int)lrint((m.max - part.min) / range * (height - 1));
+        picture_fill(p, row + top, EDGE + k, low - top + 1, 1, INK);
+    }
+}
+
+static enum status preview_lines(const struct collection *c, struct picture **out, struct error *err)
+{
+    enum { LINES = 8, HEIGHT = 48 };
+    int lines = c->count < LINES ? (int)c->count : LINES;
+    enum status status = picture_create(lines * (HEIGHT + LINE + EDGE) + EDGE, WIDTH + 2 * EDGE, PAPER, out, err);
+    for (int i = 0; !status && i < lines; i++) {
+        int64_t sample = i * c->count / lines, length = collection_length(c, sample);
+        const float *values = collection_sample(c, sample);
+        int row = EDGE + i * (HEIGHT + LINE + EDGE), share = HEIGHT / c->channels > 1 ? HEIGHT / c->channels : 1;
+        char text[160];
+        for (int k = 0; k < c->channels && k * share < HEIGHT; k++) {
+            if (c->channels == 1)
+                draw_curve(*out, row, values, length, HEIGHT);
+            for (int x = 0; c->channels > 1 && x < WIDTH; x++) {
+                uint8_t g = (uint8_t)(255 - 231 * fminf(1, fmaxf(0, values[k * length + x * length / WIDTH])));
+                picture_fill(*out, row + k * share, EDGE + x, share, 1, (struct colour){g, g, g});
+            }
+        }
+        label_text(c, sample, text, sizeof text);
+        write_text(*out, row + HEIGHT + 4, EDGE, text, WIDTH);
+    }
+    return status;
+}
+
+static uint8_t between(uint8_t a, uint8_t b, double share)
+{
+    return (uint8_t)lrint(a + (b - a) * share);
+}
+
+static struct colour diverging(double z)
+{
+    double share = fmin(1, fabs(z) / 2.5);
+    struct colour end = z < 0 ? LOW : HIGH;
+    return (struct colour){between(MIDDLE.red, end.red, share), between(MIDDLE.green, end.green, share),
+                           between(MIDDLE.blue, end.blue, share)};
+}
+
+static enum status preview_table(const struct collection *c, struct picture **out, struct error *err)
+{
+    enum { ROWS = 60, COLUMNS = 100 };
+    int rows = c->count < ROWS ? (int)c->count : ROWS, columns = c->cols < COLUMNS ? c->cols : COLUMNS;
+    int width = WIDTH / columns > 40 ? 40 : WIDTH / columns, height = 8;
+    char text[160];
+    enum status status = picture_create(rows * height + LINE + 2 * EDGE,
+                                        (columns * width > 420 ? columns * width : 420) + 2 * EDGE, PAPER, out, err);
+    for (int j = 0; !status && j < columns; j++) {
+        int column = (int)((int64_t)j * c->cols / columns);
+        struct moments m = column_moments(c, column);
+        double deviation = deviation_of(&m) > 0 ? deviation_of(&m) : 1;
+        for (int i = 0; i < rows; i++) {
+            double z = ((double)collection_sample(c, i * c->count / rows)[column] - mean_of(&m)) / deviation;
+            picture_fill(*out, EDGE + i * height, EDGE + j * width, height, width, diverging(z));
+        }
+    }
+    if (!status) {
+        snprintf(text, sizeof text, "%d of %lld rows, %d of %d columns, in deviations from the column's mean", rows,
+                 (long long)c->count, columns, c->cols);
+        write_text(*out, EDGE + rows * height + 4, EDGE, text, WIDTH);
+    }
+    return status;
+}
+
+enum status collection_preview(const struct collection *c, struct picture **picture, struct error *err)
+{
+    switch (c->kind) {
+    case COLLECTION_TABLE:
+        return preview_table(c, picture, err);
+    case COLLECTION_IMAGES:
+        return preview_images(c, picture, err);
+    case COLLECTION_SEQUENCES:
+    case COLLECTION_RECORDINGS:
+        break;
+    }
+    return preview_lines(c, picture, err);
+}

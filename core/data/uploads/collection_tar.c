@@ -1,0 +1,364 @@
+/* A tar of PNG pictures of one size, or of WAV recordings, or of one FASTA file; and tables that say what they are:
+ *
+ *   labels.csv  file,label[,group]   words of the label make a sequence; a column `labels` instead: a set of labels
+ *   boxes.csv   file,row0,row1,col0,col1,symbol; of recordings file,begin,end,symbol in seconds
+ *   *.gff3      beside the FASTA file, instead of labels: a class at every base
+ *
+ * Names in the tables are those of members, seen from the table's own folder (of FASTA, of records). Members come in
+ * any order; a table is kept as text until all are known. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/formats/archive.h"
+#include "core/formats/audio_wave.h"
+#include "core/data/uploads/collection_fasta.h"
+#include "core/formats/csv.h"
+#include "core/draw/png.h"
+
+enum { SIDE = 4096 };
+#define MEMBER_BYTES ((size_t)64 << 20)
+
+struct text {
+    char *bytes; /* NULL: did not come */
+    size_t size;
+    char folder[ARCHIVE_NAME]; /* of the member, with its last '/' */
+};
+
+struct tar {
+    struct builder b;
+    struct name_list names; /* of samples: number i is sample i */
+    struct text labels, boxes, fasta, gff;
+    struct audio_resampler *resampler;
+    int resampler_rate;
+};
+
+static bool ends_in(const char *name, const char *end)
+{
+    size_t length = strlen(name), tail = strlen(end);
+    return length > tail && strcmp(name + length - tail, end) == 0;
+}
+
+static const char *last_part(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash ? slash + 1 : name;
+}
+
+/* ---- members ----------------------------------------------------------------------------------------------- */
+
+static enum status keep_text(struct text *text, const char *name, const struct source *bytes, size_t most,
+                             struct error *err)
+{
+    if (text->bytes)
+        return error_set(err, STATUS_INVALID, NULL, "there is another such file already");
+    snprintf(text->folder, sizeof text->folder, "%.*s", (int)(last_part(name) - name), name);
+    return source_all(bytes, most, &text->bytes, &text->size, err);
+}
+
+static enum status set_kind(struct tar *t, enum collection_kind kind, int channels, int rows, struct error *err)
+{
+    struct collection *c = t->b.c;
+    if (c->count > 0 && c->kind != kind)
+        return error_set(err, STATUS_INVALID, NULL, "pictures and recordings are mixed");
+    if (c->count > 0 && c->rows != rows)
+        return error_set(err, STATUS_INVALID, NULL, "is %d rows high; the first was %d", rows, c->rows);
+    c->kind = kind;
+    c->channels = channels;
+    c->rows = rows;
+    return STATUS_OK;
+}
+
+static enum status add_picture(struct tar *t, const char *bytes, size_t size, struct error *err)
+{
+    struct collection *c = t->b.c;
+    float *grey = NULL, *values;
+    int rows, cols;
+    enum status status = png_decode_grey(bytes, size, SIDE, &grey, &rows, &cols, err);
+    if (!status)
+        status = set_kind(t, COLLECTION_IMAGES, 1, rows, err);
+    if (!status && c->count > 0 && c->cols != cols)
+        status = error_set(err, STATUS_INVALID, NULL, "is %d columns wide; the first was %d", cols, c->cols);
+    if (!status)
+        status = builder_sample(&t->b, cols, &values, err);
+    if (!status)
+        memcpy(values, grey, (size_t)rows * (size_t)cols * sizeof *values);
+    free(grey);
+    return status;
+}
+
+static enum status resample(struct tar *t, struct audio_wave *wave, struct error *err)
+{
+    if (wave->rate == AUDIO_RATE)
+        return STATUS_OK;
+    if (t->resampler_rate != wave->rate) {
+        audio_resampler_destroy(t->resampler);
+        t->resampler = NULL;
+        t->resampler_rate = 0;
+        enum status status = audio_resampler_create(wave->rate, AUDIO_RATE, &t->resampler, err);
+        if (status)
+            return status;
+        t->resampler_rate = wave->rate;
+    }
+    return audio_wave_resample(t->resampler, wave, t->b.limits.numbers - t->b.values, err);
+}
+
+static enum status add_recording(struct tar *t, const char *bytes, size_t size, struct error *err)
+{
+    struct audio_wave wave;
+    float *values;
+    enum status status = audio_wave_decode(bytes, size, &wave, err);
+    if (status)
+        return status;
+    status = resample(t, &wave, err);
+    if (!status && wave.count == 0)
+        status = error_set(err, STATUS_INVALID, NULL, "is empty");
+    if (!status)
+        status = set_kind(t, COLLECTION_RECORDINGS, 1, 1, err);
+    if (!status)
+        status = builder_sample(&t->b, wave.count, &values, err);
+    if (!status)
+        memcpy(values, wave.samples, (size_t)wave.count * sizeof *values);
+    audio_wave_close(&wave);
+    return status;
+}
+
+static enum status add_media(struct tar *t, const char *name, const struct source *from, struct error *err)
+{
+    char *bytes = NULL;
+    size_t size;
+    int32_t number;
+    enum status status = source_all(from, MEMBER_BYTES, &bytes, &size, err);
+    if (!status)
+        status = ends_in(name, ".png") ? add_picture(t, bytes, size, err) : add_recording(t, bytes, size, err);
+    if (!status)
+        status = name_list_add(&t->names, name, strlen(name), &number, err);
+    free(bytes);
+    return status;
+}
+
+static enum status add_member(struct tar *t, const char *name, const struct source *bytes, struct error *err)
+{
+    const char *last = last_part(name);
+    if (strcmp(last, "labels.csv") == 0)
+        return keep_text(&t->labels, name, bytes, MEMBER_BYTES, err);
+    if (strcmp(last, "boxes.csv") == 0)
+        return keep_text(&t->boxes, name, bytes, MEMBER_BYTES, err);
+    if (ends_in(last, ".png") || ends_in(last, ".wav"))
+        return add_media(t, name, bytes, err);
+    if (ends_in(last, ".fa") || ends_in(last, ".fasta"))
+        return keep_text(&t->fasta, name, bytes, FASTA_BYTES, err);
+    if (ends_in(last, ".gff3") || ends_in(last, ".gff"))
+        return keep_text(&t->gff, name, bytes, FASTA_BYTES, err);
+    return error_set(err, STATUS_INVALID, NULL, "is not taken; labels.csv, boxes.csv, .png, .wav, .fa and .gff3 are");
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------ */
+
+/* The sample that a row of a table names; -1: none. */
+static int32_t find_sample(const struct tar *t, const struct text *table, const char *file)
+{
+    char name[2 * ARCHIVE_NAME];
+    if (t->fasta.bytes)
+        return name_list_find(&t->names, file, strlen(file));
+    int bytes = snprintf(name, sizeof name, "%s%s", table->folder, file);
+    return bytes > 0 && bytes < ARCHIVE_NAME ? name_list_find(&t->names, name, (size_t)bytes) : -1;
+}
+
+struct row { /* of labels.csv */
+    char *label, *group;
+};
+
+static enum status table_columns(const struct csv *csv, const char *const *names, int count, int *column,
+                                 struct error *err)
+{
+    for (int i = 0; i < count; i++) {
+        column[i] = csv_find(csv, names[i]);
+        if (column[i] < 0)
+            return error_set(err, STATUS_INVALID, NULL, "row 1: there is no column '%s'", names[i]);
+    }
+    return STATUS_OK;
+}
+
+static enum status take_label_row(const struct tar *t, const struct csv *csv, const int *column, struct row *rows,
+                                  struct error *err)
+{
+    int32_t sample = find_sample(t, &t->labels, csv->field[column[0]]);
+    if (sample < 0)
+        return error_set(err, STATUS_INVALID, NULL, "row %lld: there is no member '%.80s'", (long long)csv->row,
+                         csv->field[column[0]]);
+    if (rows[sample].label)
+        return error_set(err, STATUS_INVALID, NULL, "row %lld: '%.80s' was there before", (long long)csv->row,
+                         csv->field[column[0]]);
+    rows[sample].label = strdup(csv->field[column[1]]);
+    rows[sample].group = column[2] >= 0 ? strdup(csv->field[column[2]]) : NULL;
+    return rows[sample].label && (column[2] < 0 || rows[sample].group)
+               ? STATUS_OK
+               : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for labels");
+}
+
+static enum status give_labels(struct tar *t, const struct row *rows, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int64_t i = 0; !status && i < t->b.c->count; i++) {
+        builder_turn_to(&t->b, i);
+        if (!rows[i].label)
+            return error_set(err, STATUS_INVALID, NULL, "no row for the member '%.80s'", t->names.names.name[i]);
+        status = builder_words(&t->b, rows[i].label, err);
+        if (!status && rows[i].group)
+            status = builder_group(&t->b, rows[i].group, err);
+    }
+    return status;
+}
+
+static enum status read_labels(struct tar *t, bool *set, struct error *err)
+{
+    struct source_memory memory = {(const unsigned char *)t->labels.bytes, t->labels.size, 0};
+    struct source from = source_of_memory(&memory);
+    struct csv csv;
+    int64_t count = t->b.c->count;
+    int column[3] = {-1, -1, -1};
+    struct row *rows = calloc((size_t)count + 1, sizeof *rows);
+    enum status status =
+        rows ? csv_open(&csv, &from, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for labels");
+    if (!rows)
+        return status;
+    *set = !status && csv_find(&csv, "labels") >= 0;
+    if (!status)
+        status = table_columns(&csv, (const char *const[]){"file", *set ? "labels" : "label"}, 2, column, err);
+    if (!status)
+        column[2] = csv_find(&csv, "group");
+    for (bool more = true; !status;) {
+        status = csv_next(&csv, &more, err);
+        if (status || !more)
+            break;
+        status = take_label_row(t, &csv, column, rows, err);
+    }
+    if (!status)
+        status = give_labels(t, rows, err);
+    csv_close(&csv);
+    for (int64_t i = 0; i < count; i++) {
+        free(rows[i].label);
+        free(rows[i].group);
+    }
+    free(rows);
+    return status;
+}
+
+static enum status take_box_row(struct tar *t, const struct csv *csv, const int *column, bool seconds,
+                                struct error *err)
+{
+    int32_t sample = find_sample(t, &t->boxes, csv->field[column[0]]), place[4] = {0, 1, 0, 0};
+    if (sample < 0)
+        return error_set(err, STATUS_INVALID, NULL, "row %lld: there is no member '%.80s'", (long long)csv->row,
+                         csv->field[column[0]]);
+    for (int i = seconds ? 2 : 0; i < 4; i++) {
+        float number;
+        const char *field = csv->field[column[seconds ? i - 1 : i + 1]];
+        if (!csv_number(field, &number) || number < 0 || number > 1e6F)
+            return error_set(err, STATUS_INVALID, NULL, "row %lld: '%.40s' is no place", (long long)csv->row, field);
+        place[i] = (int32_t)lrintf(seconds ? number * AUDIO_RATE : number);
+    }
+    return builder_box(&t->b, sample, place, csv->field[column[seconds ? 3 : 5]], err);
+}
+
+static enum status read_boxes(struct tar *t, struct error *err)
+{
+    static const char *const places[] = {"file", "row0", "row1", "col0", "col1", "symbol"}, *const times[] = {
+                                                                                                "file", "begin", "end",
+                                                                                                "symbol"};
+    bool seconds = t->b.c->kind == COLLECTION_RECORDINGS, more = true;
+    struct source_memory memory = {(const unsigned char *)t->boxes.bytes, t->boxes.size, 0};
+    struct source from = source_of_memory(&memory);
+    struct csv csv;
+    int column[6];
+    enum status status = csv_open(&csv, &from, err);
+    if (!status)
+        status = table_columns(&csv, seconds ? times : places, seconds ? 4 : 6, column, err);
+    while (!status) {
+        status = csv_next(&csv, &more, err);
+        if (status || !more)
+            break;
+        status = take_box_row(t, &csv, column, seconds, err);
+    }
+    csv_close(&csv);
+    return status;
+}
+
+static enum status read_sequences(struct tar *t, struct error *err)
+{
+    struct genes genes;
+    bool sites = t->gff.bytes != NULL;
+    if (t->b.c->count > 0)
+        return error_set(err, STATUS_INVALID, NULL, "sequences are mixed with pictures or recordings");
+    if (sites && (t->labels.bytes || t->boxes.bytes))
+        return error_set(err, STATUS_INVALID, NULL, "a GFF3 file and tables of labels are mixed");
+    enum status status = genes_parse(t->fasta.bytes, t->fasta.size, sites ? t->gff.bytes : "", sites ? t->gff.size : 0,
+                                     NULL, &genes, err);
+    if (status)
+        return status;
+    status = fasta_add(&t->b, &genes, sites, err);
+    for (int i = 0; !status && !sites && i < genes.loci; i++) {
+        int32_t number;
+        status = name_list_add(&t->names, genes.locus[i].name, strlen(genes.locus[i].name), &number, err);
+    }
+    genes_close(&genes);
+    return status;
+}
+
+/* ---- the whole --------------------------------------------------------------------------------------------- */
+
+static enum status in_member(enum status status, const char *name, const struct error *cause, struct error *err)
+{
+    return status ? error_set(err, status, NULL, "member '%.80s': %s", name, cause->message) : STATUS_OK;
+}
+
+static enum status read_members(struct tar *t, const struct source *from, struct error *err)
+{
+    struct archive_reader *archive;
+    struct archive_limits bounds = {t->b.limits.members, t->b.limits.numbers * 4 + (1 << 20)};
+    bool more = true;
+    enum status status = archive_reader_create(ARCHIVE_TAR, from, &bounds, &archive, err);
+    while (!status) {
+        const char *name;
+        struct source bytes;
+        struct error cause = {0};
+        status = archive_reader_next(archive, &name, &bytes, &more, err);
+        if (status || !more)
+            break;
+        status = in_member(add_member(t, name, &bytes, &cause), name, &cause, err);
+    }
+    archive_reader_destroy(archive);
+    return status;
+}
+
+static enum status read_tar(const struct source *from, const struct collection_options *options,
+                            const struct collection_limits *limits, struct collection *c, struct error *err)
+{
+    struct tar t = {0};
+    struct error cause = {0};
+    bool set = false;
+    builder_init(&t.b, c, limits);
+    enum status status = read_members(&t, from, err);
+    if (!status && t.fasta.bytes)
+        status = read_sequences(&t, err);
+    if (!status && c->count == 0)
+        status = error_set(err, STATUS_INVALID, NULL, "there is no member that is a sample: .png, .wav or .fa");
+    if (!status && t.labels.bytes)
+        status = in_member(read_labels(&t, &set, &cause), "labels.csv", &cause, err);
+    if (!status && t.boxes.bytes)
+        status = in_member(read_boxes(&t, &cause), "boxes.csv", &cause, err);
+    if (!status)
+        status = builder_finish(&t.b, set, err);
+    builder_close(&t.b);
+    name_list_close(&t.names);
+    audio_resampler_destroy(t.resampler);
+    free(t.labels.bytes);
+    free(t.boxes.bytes);
+    free(t.fasta.bytes);
+    free(t.gff.bytes);
+    return status;
+}
+
+const struct collection_format tar_format = {"tar", "application/x-tar", read_tar};

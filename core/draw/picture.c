@@ -1,0 +1,260 @@
+#include "core/draw/picture.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/draw/picture_int.h"
+
+#define MAX_PIXELS ((int64_t)64 * 1024 * 1024)
+#define LINE_ROWS (PICTURE_GLYPH_ROWS + 2)
+
+enum status picture_create(int rows, int cols, struct colour ground, struct picture **out, struct error *err)
+{
+    *out = NULL;
+    if (rows < 1 || cols < 1 || rows > PICTURE_MAX_SIDE || cols > PICTURE_MAX_SIDE ||
+        (int64_t)rows * cols > MAX_PIXELS) {
+        return error_set(err, STATUS_LIMIT, NULL, "a picture of %d x %d pixels is not possible", rows, cols);
+    }
+    struct picture *picture = malloc(sizeof *picture);
+    uint8_t *pixels = malloc((size_t)rows * (size_t)cols * 3);
+    if (picture == NULL || pixels == NULL) {
+        free(picture);
+        free(pixels);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture of %d x %d pixels", rows, cols);
+    }
+    *picture = (struct picture){.rows = rows, .cols = cols, .pixels = pixels};
+    picture_fill(picture, 0, 0, rows, cols, ground);
+    *out = picture;
+    return STATUS_OK;
+}
+
+void picture_destroy(struct picture *picture)
+{
+    if (picture != NULL) {
+        free(picture->pixels);
+        free(picture);
+    }
+}
+
+/* NULL outside. */
+static uint8_t *pixel(const struct picture *picture, int64_t row, int64_t col)
+{
+    if (row < 0 || col < 0 || row >= picture->rows || col >= picture->cols) {
+        return NULL;
+    }
+    return picture->pixels + ((size_t)row * (size_t)picture->cols + (size_t)col) * 3;
+}
+
+static void set(struct picture *picture, int64_t row, int64_t col, struct colour colour)
+{
+    uint8_t *at = pixel(picture, row, col);
+    if (at != NULL) {
+        at[0] = colour.red;
+        at[1] = colour.green;
+        at[2] = colour.blue;
+    }
+}
+
+void picture_set(struct picture *picture, int row, int col, struct colour colour)
+{
+    set(picture, row, col, colour);
+}
+
+struct colour picture_get(const struct picture *picture, int row, int col)
+{
+    const uint8_t *at = pixel(picture, row, col);
+    return at != NULL ? (struct colour){at[0], at[1], at[2]} : (struct colour){0, 0, 0};
+}
+
+static int64_t clamp(int64_t value, int64_t high)
+{
+    return value < 0 ? 0 : value > high ? high : value;
+}
+
+/* Coordinates as 64-bit numbers, so that no sum overflows; only what is visible is visited. */
+static void fill(struct picture *picture, int64_t row, int64_t col, int64_t rows, int64_t cols, struct colour colour)
+{
+    int64_t row1 = clamp(row + rows, picture->rows), col0 = clamp(col, picture->cols),
+            col1 = clamp(col + cols, picture->cols);
+    for (int64_t r = clamp(row, picture->rows); r < row1; r++) {
+        for (int64_t c = col0; c < col1; c++) {
+            set(picture, r, c, colour);
+        }
+    }
+}
+
+void picture_fill(struct picture *picture, int row, int col, int rows, int cols, struct colour colour)
+{
+    fill(picture, row, col, rows, cols, colour);
+}
+
+void picture_outline(struct picture *picture, int row, int col, int rows, int cols, int thickness, struct colour colour)
+{
+    int64_t sides = thickness < cols ? thickness : cols, ends = thickness < rows ? thickness : rows;
+    fill(picture, row, col, ends, cols, colour);
+    fill(picture, (int64_t)row + rows - ends, col, ends, cols, colour);
+    fill(picture, row, col, rows, sides, colour);
+    fill(picture, row, (int64_t)col + cols - sides, rows, sides, colour);
+}
+
+static uint8_t mix(uint8_t low, uint8_t high, double share)
+{
+    return (uint8_t)lround(low + (high - low) * share);
+}
+
+void picture_grey(struct picture *picture, int row, int col, const float *values, int rows, int cols, int scale,
+                  struct colour low, struct colour high)
+{
+    for (int r = 0; r < rows; r++) {
+        for (int c = 0; c < cols; c++) {
+            double value = (double)values[(size_t)r * (size_t)cols + (size_t)c];
+            double share = value > 0.0 ? (value < 1.0 ? value : 1.0) : 0.0; /* NaN is low */
+            struct colour colour = {mix(low.red, high.red, share), mix(low.green, high.green, share),
+                                    mix(low.blue, high.blue, share)};
+            fill(picture, (int64_t)row + (int64_t)r * scale, (int64_t)col + (int64_t)c * scale, scale, scale, colour);
+        }
+    }
+}
+
+void picture_blit(struct picture *picture, int row, int col, const struct picture *from, int scale)
+{
+    for (int r = 0; r < from->rows; r++) {
+        for (int c = 0; c < from->cols; c++) {
+            fill(picture, (int64_t)row + (int64_t)r * scale, (int64_t)col + (int64_t)c * scale, scale, scale,
+                 picture_get(from, r, c));
+        }
+    }
+}
+
+/* Bresenham's line; ends far outside are the caller's to avoid. */
+void picture_line(struct picture *picture, int row0, int col0, int row1, int col1, struct colour colour)
+{
+    int64_t rows = llabs((int64_t)row1 - row0), cols = llabs((int64_t)col1 - col0);
+    int64_t row = row0, col = col0, error = cols - rows;
+    int row_step = row0 < row1 ? 1 : -1, col_step = col0 < col1 ? 1 : -1;
+    for (int64_t left = rows > cols ? rows : cols; left >= 0; left--) {
+        set(picture, row, col, colour);
+        int64_t twice = 2 * error;
+        if (twice > -rows) {
+            error -= rows;
+            col += col_step;
+        }
+        if (twice < cols) {
+            error += cols;
+            row += row_step;
+        }
+    }
+}
+
+/* All points whose squared distance is in [least, most]. */
+static void annulus(struct picture *picture, int row, int col, int radius, int64_t least, int64_t most,
+                    struct colour colour)
+{
+    for (int64_t r = -radius; r <= radius; r++) {
+        for (int64_t c = -radius; c <= radius; c++) {
+            int64_t distance = r * r + c * c;
+            if (distance >= least && distance <= most) {
+                set(picture, row + r, col + c, colour);
+            }
+        }
+    }
+}
+
+void picture_disc(struct picture *picture, int row, int col, int radius, struct colour colour)
+{
+    annulus(picture, row, col, radius, 0, (int64_t)radius * radius + radius, colour);
+}
+
+void picture_ring(struct picture *picture, int row, int col, int radius, struct colour colour)
+{
+    int64_t square = (int64_t)radius * radius;
+    annulus(picture, row, col, radius, square - radius + 1, square + radius, colour);
+}
+
+void picture_cross(struct picture *picture, int row, int col, int radius, struct colour colour)
+{
+    for (int64_t i = -radius; i <= radius; i++) {
+        set(picture, row + i, col + i, colour);
+        set(picture, row + i, col - i, colour);
+    }
+}
+
+/* -- text ------------------------------------------------------------------------------------- */
+
+static void draw_glyph(struct picture *picture, int64_t row, int64_t col, unsigned char byte, int scale,
+                       struct colour colour)
+{
+    static const uint8_t box[PICTURE_GLYPH_ROWS] = {0x1f, 0x11, 0x11, 0x11, 0x11, 0x11, 0x1f};
+    bool known = byte >= PICTURE_FONT_FIRST && byte <= PICTURE_FONT_LAST;
+    const uint8_t *lines = known ? picture_font[byte - PICTURE_FONT_FIRST] : box;
+    for (int r = 0; r < PICTURE_GLYPH_ROWS; r++) {
+        for (int c = 0; c < PICTURE_GLYPH_COLS; c++) {
+            if (lines[r] >> (PICTURE_GLYPH_COLS - 1 - c) & 1) {
+                fill(picture, row + (int64_t)r * scale, col + (int64_t)c * scale, scale, scale, colour);
+            }
+        }
+    }
+}
+
+int picture_text(struct picture *picture, int row, int col, const char *text, int scale, struct colour colour)
+{
+    int left = col;
+    for (; *text != '\0'; text++) {
+        if (*text == '\n') {
+            row += LINE_ROWS * scale;
+            col = left;
+        } else {
+            draw_glyph(picture, row, col, (unsigned char)*text, scale, colour);
+            col += PICTURE_ADVANCE * scale;
+        }
+    }
+    return col;
+}
+
+int picture_text_width(const char *text, int scale)
+{
+    int widest = 0, width = 0;
+    for (; *text != '\0'; text++) {
+        width = *text == '\n' ? 0 : width + 1;
+        widest = width > widest ? width : widest;
+    }
+    /* the last column of an advance is the gap to the next glyph */
+    return widest > 0 ? (widest * PICTURE_ADVANCE - (PICTURE_ADVANCE - PICTURE_GLYPH_COLS)) * scale : 0;
+}
+
+/* -- colours ---------------------------------------------------------------------------------- */
+
+/* hue in turns; saturation and value in [0, 1] */
+static struct colour from_hsv(double hue, double saturation, double value)
+{
+    double parts[3];
+    for (int i = 0; i < 3; i++) {
+        double k = fmod(5.0 - 2.0 * i + 6.0 * hue, 6.0); /* red 5, green 3, blue 1 */
+        double slope = k < 4.0 - k ? k : 4.0 - k;
+        slope = slope < 0.0 ? 0.0 : slope > 1.0 ? 1.0 : slope;
+        parts[i] = 255.0 * value * (1.0 - saturation * slope);
+    }
+    return (struct colour){(uint8_t)lround(parts[0]), (uint8_t)lround(parts[1]), (uint8_t)lround(parts[2])};
+}
+
+struct colour picture_palette(int index)
+{
+    static const struct colour first[] = {{230, 159, 0}, {86, 180, 233}, {0, 158, 115},   {240, 228, 66},
+                                          {0, 114, 178}, {213, 94, 0},   {204, 121, 167}, {153, 153, 153}};
+    const int count = (int)(sizeof first / sizeof first[0]);
+    int64_t place = llabs((int64_t)index);
+    if (place < count) {
+        return first[place];
+    }
+    place -= count; /* hues by the golden ratio, brightness in turns */
+    return from_hsv(fmod(0.11 + 0.61803398875 * (double)place, 1.0), 0.55 + 0.25 * (double)(place % 2),
+                    1.0 - 0.2 * (double)(place % 3));
+}
+
+struct colour picture_contrast(struct colour ground)
+{
+    double luma = 0.2126 * ground.red + 0.7152 * ground.green + 0.0722 * ground.blue;
+    return luma > 128.0 ? (struct colour){0, 0, 0} : (struct colour){255, 255, 255};
+}

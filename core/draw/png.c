@@ -1,0 +1,219 @@
+/* libpng leaves by longjmp. So the functions that call setjmp own every resource in a struct that
+ * outlives the jump, change no local variable after it, and do the work in another function. */
+#include "core/draw/png.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CHUNK_BYTES_MAX ((png_alloc_size_t)8 * 1024 * 1024)
+#define CHUNKS_MAX 128
+#define DEFLATE_BEST 1032 /* no deflate stream holds more than this many times its length */
+
+static void on_error(png_structp png, png_const_charp message)
+{
+    char *kept = png_get_error_ptr(png);
+    strncpy(kept, message, 99);
+    kept[99] = '\0';
+    png_longjmp(png, 1);
+}
+
+static void on_warning(png_structp png, png_const_charp message)
+{
+    (void)png;
+    (void)message;
+}
+
+/* -- encode ----------------------------------------------------------------------------------- */
+
+struct writer {
+    const struct picture *picture;
+    struct buf *out;
+    png_structp png;
+    png_infop info;
+    char message[100];
+};
+
+static void append(png_structp png, png_bytep bytes, size_t count)
+{
+    struct buf *out = png_get_io_ptr(png);
+    buf_append(out, bytes, count);
+    if (out->failed) {
+        png_error(png, "no room for the file");
+    }
+}
+
+static void flush(png_structp png)
+{
+    (void)png;
+}
+
+static void write_rows(struct writer *w)
+{
+    const struct picture *picture = w->picture;
+    png_set_write_fn(w->png, w->out, append, flush);
+    png_set_IHDR(w->png, w->info, (png_uint_32)picture->cols, (png_uint_32)picture->rows, 8, PNG_COLOR_TYPE_RGB,
+                 PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(w->png, w->info);
+    for (int row = 0; row < picture->rows; row++) {
+        png_write_row(w->png, picture->pixels + (size_t)row * (size_t)picture->cols * 3);
+    }
+    png_write_end(w->png, NULL);
+}
+
+static enum status write_guarded(struct writer *w, struct error *err)
+{
+    if (setjmp(png_jmpbuf(w->png)) != 0) {
+        return w->out->failed ? buf_status(w->out, "a PNG file", err)
+                              : error_set(err, STATUS_INTERNAL, NULL, "PNG: %s", w->message);
+    }
+    write_rows(w);
+    return STATUS_OK;
+}
+
+enum status png_encode(const struct picture *picture, struct buf *out, struct error *err)
+{
+    struct writer w = {.picture = picture, .out = out};
+    enum status status = STATUS_NO_MEMORY;
+    w.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, w.message, on_error, on_warning);
+    w.info = w.png != NULL ? png_create_info_struct(w.png) : NULL;
+    if (w.info != NULL) {
+        status = write_guarded(&w, err);
+    } else {
+        (void)error_set(err, STATUS_NO_MEMORY, NULL, "no memory to write a PNG");
+    }
+    png_destroy_write_struct(&w.png, &w.info);
+    return status;
+}
+
+/* -- decode ----------------------------------------------------------------------------------- */
+
+struct reader {
+    const unsigned char *bytes;
+    size_t count, at;
+    png_structp png;
+    png_infop info;
+    uint32_t rows, cols, max_side;
+    enum status refused; /* why read_image() gave up, when it was not libpng's doing */
+    uint16_t *samples;   /* [rows][cols][channels] */
+    png_bytep *lines;    /* [rows] into samples */
+    char message[100];
+};
+
+static void take(png_structp png, png_bytep out, size_t count)
+{
+    struct reader *r = png_get_io_ptr(png);
+    if (count > r->count - r->at) {
+        png_error(png, "the file ends early");
+    }
+    memcpy(out, r->bytes + r->at, count);
+    r->at += count;
+}
+
+static void refuse(struct reader *r, enum status status, const char *why)
+{
+    r->refused = status;
+    png_error(r->png, why);
+}
+
+/* Sizes are believed only when the caller allows them and the file is long enough to hold them. */
+static void check_size(struct reader *r)
+{
+    r->rows = png_get_image_height(r->png, r->info);
+    r->cols = png_get_image_width(r->png, r->info);
+    if (r->rows > r->max_side || r->cols > r->max_side) {
+        refuse(r, STATUS_LIMIT, "the picture is larger than allowed");
+    }
+    uint64_t packed = (uint64_t)r->rows * png_get_rowbytes(r->png, r->info);
+    if (packed / DEFLATE_BEST > r->count) {
+        refuse(r, STATUS_CORRUPT, "the file is too short for its size");
+    }
+}
+
+/* Everything becomes 16-bit grey or RGB, with or without alpha. */
+static void read_image(struct reader *r)
+{
+    png_set_read_fn(r->png, r, take);
+    png_set_user_limits(r->png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
+    png_set_chunk_malloc_max(r->png, CHUNK_BYTES_MAX);
+    png_set_chunk_cache_max(r->png, CHUNKS_MAX);
+    png_read_info(r->png, r->info);
+    check_size(r);
+    png_set_expand_16(r->png);
+    png_set_swap(r->png); /* to little endian */
+    (void)png_set_interlace_handling(r->png);
+    png_read_update_info(r->png, r->info);
+
+    size_t line_bytes = png_get_rowbytes(r->png, r->info);
+    r->samples = calloc(r->rows, line_bytes);
+    r->lines = malloc(r->rows * sizeof *r->lines);
+    if (r->samples == NULL || r->lines == NULL) {
+        refuse(r, STATUS_NO_MEMORY, "no memory for the picture");
+    }
+    for (uint32_t row = 0; row < r->rows; row++) {
+        r->lines[row] = (png_bytep)r->samples + row * line_bytes;
+    }
+    png_read_image(r->png, r->lines);
+    png_read_end(r->png, NULL);
+}
+
+static enum status read_guarded(struct reader *r, struct error *err)
+{
+    if (setjmp(png_jmpbuf(r->png)) != 0) {
+        return error_set(err, r->refused != STATUS_OK ? r->refused : STATUS_CORRUPT, NULL, "PNG: %s", r->message);
+    }
+    read_image(r);
+    return STATUS_OK;
+}
+
+static float grey(const uint16_t *sample, int channels)
+{
+    double luma = channels < 3 ? sample[0] : 0.2126 * sample[0] + 0.7152 * sample[1] + 0.0722 * sample[2];
+    double cover = channels % 2 == 0 ? sample[channels - 1] / 65535.0 : 1.0;
+    return (float)(luma / 65535.0 * cover);
+}
+
+static enum status to_grey(const struct reader *r, float **values, int *rows, int *cols, struct error *err)
+{
+    size_t pixels = (size_t)r->rows * r->cols;
+    int channels = png_get_channels(r->png, r->info);
+    float *out = malloc(pixels * sizeof *out);
+    if (out == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+    }
+    for (size_t i = 0; i < pixels; i++) {
+        out[i] = grey(r->samples + i * (size_t)channels, channels);
+    }
+    *values = out;
+    *rows = (int)r->rows;
+    *cols = (int)r->cols;
+    return STATUS_OK;
+}
+
+enum status png_decode_grey(const void *bytes, size_t count, int max_side, float **values, int *rows, int *cols,
+                            struct error *err)
+{
+    *values = NULL;
+    *rows = *cols = 0;
+    if (max_side < 1 || max_side > PNG_MAX_SIDE) {
+        max_side = PNG_MAX_SIDE;
+    }
+    struct reader r = {.bytes = bytes, .count = count, .max_side = (uint32_t)max_side};
+    enum status status = STATUS_NO_MEMORY;
+    r.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, r.message, on_error, on_warning);
+    r.info = r.png != NULL ? png_create_info_struct(r.png) : NULL;
+    if (r.info != NULL) {
+        status = read_guarded(&r, err);
+    } else {
+        (void)error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read a PNG");
+    }
+    if (status == STATUS_OK) {
+        status = to_grey(&r, values, rows, cols, err);
+    }
+    free(r.lines);
+    free(r.samples);
+    png_destroy_read_struct(&r.png, &r.info, NULL);
+    return status;
+}

@@ -1,0 +1,219 @@
+#include "core/formats/archive.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/base/utf8.h"
+
+enum { BLOCK = 1 << 16, TAG = 16 };
+
+struct archive_reader {
+    struct archive *archive;
+    struct source from;
+    struct archive_limits limits;
+    struct error cause; /* of the source below */
+    char name[ARCHIVE_NAME];
+    int64_t members, bytes;
+    unsigned char (*seen)[TAG]; /* [1 << bits] hashes of names; zeros: free */
+    int bits;
+    unsigned char block[BLOCK];
+};
+
+static la_ssize_t pull(struct archive *archive, void *context, const void **block)
+{
+    struct archive_reader *r = context;
+    size_t got = 0;
+    if (r->from.read(r->from.context, r->block, BLOCK, &got, &r->cause)) {
+        archive_set_error(archive, ARCHIVE_FATAL, "source");
+        return -1;
+    }
+    *block = r->block;
+    return (la_ssize_t)got;
+}
+
+/* What went wrong below, or that libarchive does not understand it. */
+static enum status broken(struct archive_reader *r, const char *what, struct error *err)
+{
+    if (r->cause.code)
+        return error_set(err, r->cause.code, r->cause.pointer, "%s", r->cause.message);
+    const char *why = archive_error_string(r->archive);
+    return error_set(err, STATUS_CORRUPT, NULL, "%s cannot be read: %s", what, why ? why : "its bytes do not decode");
+}
+
+enum status archive_reader_create(enum archive_kind kind, const struct source *from,
+                                  const struct archive_limits *limits, struct archive_reader **reader,
+                                  struct error *err)
+{
+    struct archive_reader *r = calloc(1, sizeof *r);
+    *reader = r;
+    if (!r || !(r->archive = archive_read_new())) {
+        archive_reader_destroy(r);
+        *reader = NULL;
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an archive");
+    }
+    r->from = *from;
+    r->limits = *limits;
+    r->bits = 10;
+    r->seen = calloc((size_t)1 << r->bits, sizeof *r->seen);
+    int made = kind == ARCHIVE_ZIP ? archive_read_support_format_zip_streamable(r->archive)
+                                   : archive_read_support_format_tar(r->archive);
+    enum status status = STATUS_OK;
+    if (!r->seen || made != ARCHIVE_OK)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an archive");
+    else if (archive_read_open(r->archive, r, NULL, pull, NULL) != ARCHIVE_OK)
+        status = broken(r, "the archive", err);
+    if (status) {
+        archive_reader_destroy(r);
+        *reader = NULL;
+    }
+    return status;
+}
+
+void archive_reader_destroy(struct archive_reader *r)
+{
+    if (r && r->archive)
+        archive_read_free(r->archive);
+    if (r)
+        free(r->seen);
+    free(r);
+}
+
+/* Relative, without "..", readable. */
+static bool name_good(const char *name)
+{
+    size_t length = strlen(name);
+    if (length == 0 || length >= ARCHIVE_NAME || name[0] == '/' || strchr(name, '\\') || !utf8_valid(name, length))
+        return false;
+    for (size_t i = 0; i < length; i++)
+        if ((unsigned char)name[i] < 0x20 || name[i] == 0x7F)
+            return false;
+    for (const char *part = name; part; part = strchr(part, '/') ? strchr(part, '/') + 1 : NULL)
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
+            return false;
+    return true;
+}
+
+static void shown(const char *name, char out[ARCHIVE_NAME])
+{
+    size_t used = 0;
+    for (const char *c = name ? name : "?"; *c && used + 1 < 80; c++)
+        out[used++] = (unsigned char)*c < 0x20 || (unsigned char)*c > 0x7E ? '?' : *c;
+    out[used] = '\0';
+}
+
+/* The place of a tag in a table, free or its own. */
+static size_t place(unsigned char (*table)[TAG], int bits, const unsigned char tag[TAG])
+{
+    static const unsigned char none[TAG];
+    uint64_t at;
+    memcpy(&at, tag, sizeof at);
+    for (size_t mask = ((size_t)1 << bits) - 1;; at++)
+        if (memcmp(table[at & mask], none, TAG) == 0 || memcmp(table[at & mask], tag, TAG) == 0)
+            return at & mask;
+}
+
+static enum status remember(struct archive_reader *r, const char *name, struct error *err)
+{
+    unsigned char digest[HASH_BYTES];
+    if (r->members * 2 > (int64_t)1 << r->bits) {
+        unsigned char(*larger)[TAG] = calloc((size_t)2 << r->bits, sizeof *larger);
+        if (!larger)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the names of an archive");
+        for (size_t i = 0; i < (size_t)1 << r->bits; i++)
+            memcpy(larger[place(larger, r->bits + 1, r->seen[i])], r->seen[i], TAG);
+        free(r->seen);
+        r->seen = larger;
+        r->bits++;
+    }
+    hash_bytes(name, strlen(name), digest);
+    size_t at = place(r->seen, r->bits, digest);
+    if (memcmp(r->seen[at], digest, TAG) == 0)
+        return error_set(err, STATUS_INVALID, NULL, "member '%.80s' comes twice", name);
+    memcpy(r->seen[at], digest, TAG);
+    return STATUS_OK;
+}
+
+static enum status read_member(void *context, void *to, size_t most, size_t *got, struct error *err)
+{
+    struct archive_reader *r = context;
+    char what[ARCHIVE_NAME + 16];
+    la_ssize_t bytes = archive_read_data(r->archive, to, most);
+    *got = 0;
+    if (bytes < 0) {
+        snprintf(what, sizeof what, "member '%.80s'", r->name);
+        return broken(r, what, err);
+    }
+    r->bytes += bytes;
+    if (r->bytes > r->limits.bytes)
+        return error_set(err, STATUS_LIMIT, NULL, "member '%.80s' brings what is unpacked above %lld bytes", r->name,
+                         (long long)r->limits.bytes);
+    *got = (size_t)bytes;
+    return STATUS_OK;
+}
+
+static enum status pass_over(struct archive_reader *r, struct error *err)
+{
+    char waste[4096];
+    size_t got = 1;
+    enum status status = STATUS_OK;
+    while (!status && got > 0)
+        status = read_member(r, waste, sizeof waste, &got, err);
+    return status;
+}
+
+static enum status look_at(struct archive_reader *r, struct archive_entry *entry, bool *folder, struct error *err)
+{
+    const char *name = archive_entry_pathname(entry);
+    char safe[ARCHIVE_NAME];
+    shown(name, safe);
+    while (name && name[0] == '.' && name[1] == '/')
+        name += 2;
+    *folder = archive_entry_filetype(entry) == AE_IFDIR;
+    if (*folder && name && (name[0] == '\0' || strcmp(name, ".") == 0))
+        return STATUS_OK;
+    if (!name || !name_good(name))
+        return error_set(err, STATUS_INVALID, NULL,
+                         "member '%s' has a name that is not taken: relative ones without '..' are", safe);
+    if (*folder)
+        return STATUS_OK;
+    if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) || archive_entry_symlink(entry))
+        return error_set(err, STATUS_INVALID, NULL, "member '%s' is no plain file", safe);
+    if (archive_entry_is_encrypted(entry))
+        return error_set(err, STATUS_INVALID, NULL, "member '%s' is encrypted", safe);
+    snprintf(r->name, sizeof r->name, "%s", name);
+    return remember(r, r->name, err);
+}
+
+enum status archive_reader_next(struct archive_reader *r, const char **name, struct source *bytes, bool *more,
+                                struct error *err)
+{
+    bool folder = true;
+    *more = true;
+    while (folder) {
+        struct archive_entry *entry;
+        /* Else libarchive would unpack what is left without counting it. */
+        enum status status = r->members > 0 && r->name[0] ? pass_over(r, err) : STATUS_OK;
+        r->name[0] = '\0';
+        if (status)
+            return status;
+        int result = archive_read_next_header(r->archive, &entry);
+        *more = result != ARCHIVE_EOF;
+        if (!*more)
+            return STATUS_OK;
+        if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
+            return broken(r, "the archive", err);
+        if (++r->members > r->limits.members)
+            return error_set(err, STATUS_LIMIT, NULL, "the archive has more than %lld members",
+                             (long long)r->limits.members);
+        status = look_at(r, entry, &folder, err);
+        if (status)
+            return status;
+    }
+    *name = r->name;
+    *bytes = (struct source){r, read_member};
+    return STATUS_OK;
+}

@@ -1,0 +1,86 @@
+#include "core/formats/byte_source.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static enum status fill(const struct source *from, void *to, size_t count, size_t *got, struct error *err)
+{
+    for (*got = 0; *got < count;) {
+        size_t now = 0;
+        enum status status = from->read(from->context, (char *)to + *got, count - *got, &now, err);
+        if (status)
+            return status;
+        if (now == 0)
+            return STATUS_OK;
+        *got += now;
+    }
+    return STATUS_OK;
+}
+
+enum status source_exactly(const struct source *from, void *to, size_t count, const char *what, struct error *err)
+{
+    size_t got;
+    enum status status = fill(from, to, count, &got, err);
+    if (!status && got < count)
+        return error_set(err, STATUS_CORRUPT, NULL, "the bytes end inside %s", what);
+    return status;
+}
+
+enum status source_end(const struct source *from, const char *what, struct error *err)
+{
+    char more;
+    size_t got;
+    enum status status = fill(from, &more, 1, &got, err);
+    return status || got == 0 ? status : error_set(err, STATUS_CORRUPT, NULL, "there are more bytes behind %s", what);
+}
+
+enum status source_all(const struct source *from, size_t most, char **bytes, size_t *size, struct error *err)
+{
+    char *all = NULL;
+    size_t room = 0, used = 0;
+    for (;;) {
+        size_t got;
+        if (used == room) {
+            room = room ? 2 * room : 1u << 14;
+            room = room > most + 1 ? most + 1 : room; /* the byte too many tells */
+            char *larger = realloc(all, room);
+            if (!larger) {
+                free(all);
+                return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu bytes", room);
+            }
+            all = larger;
+        }
+        enum status status = fill(from, all + used, room - used, &got, err);
+        used += got;
+        if (!status && used > most)
+            status = error_set(err, STATUS_LIMIT, NULL, "has more than %zu bytes", most);
+        if (status) {
+            free(all);
+            return status;
+        }
+        if (used < room)
+            break;
+    }
+    *bytes = all;
+    *size = used;
+    return STATUS_OK;
+}
+
+static enum status read_memory(void *context, void *to, size_t most, size_t *got, struct error *err)
+{
+    struct source_memory *memory = context;
+    size_t now = most < memory->left ? most : memory->left;
+    if (memory->step && now > memory->step)
+        now = memory->step;
+    if (now > 0) /* of no bytes `at` may be NULL */
+        memcpy(to, memory->at, now);
+    memory->at += now;
+    memory->left -= now;
+    *got = now;
+    return STATUS_OK;
+}
+
+struct source source_of_memory(struct source_memory *memory)
+{
+    return (struct source){memory, read_memory};
+}

@@ -1,0 +1,222 @@
+#include "core/formats/npy.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/utf8.h"
+
+enum { BLOCK = 1 << 16 };
+
+void npy_close(struct npy *array)
+{
+    free(array->values);
+    free(array->texts);
+    *array = (struct npy){0};
+}
+
+static uint64_t bits_at(const unsigned char *at, size_t size, bool big)
+{
+    uint64_t bits = 0;
+    for (size_t i = 0; i < size; i++)
+        bits |= (uint64_t)at[big ? size - 1 - i : i] << (8 * i);
+    return bits;
+}
+
+static float half_value(uint64_t bits)
+{
+    int exponent = (int)(bits >> 10 & 31);
+    float fraction = (float)(bits & 1023) / 1024, sign = bits >> 15 ? -1.0F : 1.0F;
+    if (exponent == 31)
+        return NAN; /* infinities are refused as well */
+    return sign * (exponent == 0 ? ldexpf(fraction, -14) : ldexpf(1 + fraction, exponent - 15));
+}
+
+static float float_value(uint64_t bits, size_t size)
+{
+    float single;
+    double wide;
+    uint32_t low = (uint32_t)bits;
+    if (size == 2)
+        return half_value(bits);
+    if (size == 4) {
+        memcpy(&single, &low, sizeof low);
+        return single;
+    }
+    memcpy(&wide, &bits, sizeof wide);
+    return fabs(wide) <= 3.4028234e38 ? (float)wide : NAN;
+}
+
+static float value_at(const unsigned char *at, const struct npy_header *h)
+{
+    uint64_t bits = bits_at(at, h->item, h->big);
+    int above = 64 - 8 * (int)h->item;
+    switch (h->element) {
+    case NPY_FLOAT:
+        return float_value(bits, h->item);
+    case NPY_SIGNED:
+        return (float)((int64_t)(bits << above) >> above);
+    default:
+        return (float)bits;
+    }
+}
+
+/* A code point of UCS-4 as UTF-8: its bytes, 0 where there is no room or no such character. */
+static size_t encode(uint64_t point, char *out, size_t room)
+{
+    char at[4];
+    size_t count = point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+    static const unsigned char first[] = {0, 0, 0xC0, 0xE0, 0xF0};
+    if (point > 0x10FFFF || count > room)
+        return 0;
+    for (size_t i = count; i-- > 0; point >>= 6)
+        at[i] = (char)(i > 0 ? 0x80 | (point & 0x3F) : first[count] | point);
+    memcpy(out, at, count);
+    return count;
+}
+
+static bool text_at(const unsigned char *at, const struct npy_header *h, char out[NPY_TEXT])
+{
+    size_t unit = h->element == NPY_UNICODE ? 4 : 1, used = 0, count = h->item / unit;
+    while (count > 0 && bits_at(at + (count - 1) * unit, unit, h->big) == 0)
+        count--; /* NumPy pads with NULs */
+    for (size_t i = 0; i < count; i++) {
+        uint64_t point = bits_at(at + i * unit, unit, h->big);
+        if (unit == 1 && used + 1 < NPY_TEXT) {
+            out[used++] = (char)point;
+            continue;
+        }
+        size_t bytes = unit == 1 ? 0 : encode(point, out + used, NPY_TEXT - 1 - used);
+        if (bytes == 0)
+            return false;
+        used += bytes;
+    }
+    out[used] = '\0';
+    return strlen(out) == used && utf8_valid(out, used);
+}
+
+/* A text takes NPY_TEXT bytes of memory, however short it is. */
+static enum status count_of(const struct npy_header *h, size_t max_count, size_t *count, struct error *err)
+{
+    if (h->element >= NPY_BYTES)
+        max_count /= NPY_TEXT / sizeof(float);
+    *count = 1;
+    for (int d = 0; d < h->rank; d++) {
+        if ((size_t)h->dim[d] > max_count || (h->dim[d] != 0 && *count > max_count / (size_t)h->dim[d]))
+            return error_set(err, STATUS_LIMIT, NULL, "an array may have %zu elements at most", max_count);
+        *count *= (size_t)h->dim[d];
+    }
+    return *count <= max_count /* rank 0 and max_count 0 */
+               ? STATUS_OK
+               : error_set(err, STATUS_LIMIT, NULL, "an array may have %zu elements at most", max_count);
+}
+
+/* Room for `count` elements; what was there stays. */
+static enum status grow(struct npy *out, bool texts, size_t count, struct error *err)
+{
+    size_t bytes = count > 0 ? count * (texts ? NPY_TEXT : sizeof(float)) : 1;
+    void *larger = realloc(texts ? (void *)out->texts : (void *)out->values, bytes);
+    if (!larger)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an array of %zu elements", count);
+    if (texts)
+        out->texts = larger;
+    else
+        out->values = larger;
+    return STATUS_OK;
+}
+
+static enum status convert(const unsigned char *block, const struct npy_header *h, size_t first, size_t count,
+                           struct npy *out, struct error *err)
+{
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char *at = block + i * h->item;
+        if (out->texts && !text_at(at, h, out->texts[first + i]))
+            return error_set(err, STATUS_INVALID, NULL,
+                             "element %zu of the array is no text in UTF-8 of less than %d bytes", first + i, NPY_TEXT);
+        if (out->values && !isfinite(out->values[first + i] = value_at(at, h)))
+            return error_set(err, STATUS_INVALID, NULL, "number %zu of the array is not finite", first + i);
+    }
+    return STATUS_OK;
+}
+
+static enum status read_elements(const struct source *from, const struct npy_header *h, size_t count, struct npy *out,
+                                 struct error *err)
+{
+    bool texts = h->element >= NPY_BYTES;
+    unsigned char block[BLOCK];
+    size_t step = BLOCK / h->item, room = count < step ? count : step;
+    enum status status = grow(out, texts, room, err);
+    for (size_t done = 0; !status && done < count;) {
+        size_t now = count - done < step ? count - done : step;
+        if (done + now > room) {
+            room = 2 * room < count ? 2 * room : count;
+            room = room < done + now ? done + now : room;
+            status = grow(out, texts, room, err);
+        }
+        if (!status)
+            status = source_exactly(from, block, now * h->item, "the data of the .npy array", err);
+        if (!status)
+            status = convert(block, h, done, now, out, err);
+        done += now;
+    }
+    return status;
+}
+
+/* From the first index running fastest to the last. */
+static enum status to_row_major(struct npy *out, struct error *err)
+{
+    bool texts = out->texts != NULL;
+    size_t item = texts ? NPY_TEXT : sizeof(float);
+    const char *from = texts ? (const char *)out->texts : (const char *)out->values;
+    char *to = malloc(out->count > 0 ? out->count * item : 1);
+    if (!to)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to reorder an array");
+    int64_t index[NPY_RANK] = {0};
+    for (size_t i = 0; i < out->count; i++) {
+        size_t at = 0;
+        for (int d = out->rank - 1; d >= 0; d--)
+            at = at * (size_t)out->dim[d] + (size_t)index[d];
+        memcpy(to + i * item, from + at * item, item);
+        for (int d = out->rank - 1; d >= 0 && ++index[d] == out->dim[d]; d--)
+            index[d] = 0;
+    }
+    free(out->texts);
+    free(out->values);
+    out->texts = texts ? (void *)to : NULL;
+    out->values = texts ? NULL : (float *)(void *)to;
+    return STATUS_OK;
+}
+
+enum status npy_read_from(const struct source *from, size_t max_count, struct npy *out, struct error *err)
+{
+    struct npy_header h;
+    *out = (struct npy){0};
+    enum status status = npy_header_read(from, &h, err);
+    if (!status)
+        status = count_of(&h, max_count, &out->count, err);
+    if (status)
+        return status;
+    out->rank = h.rank;
+    out->element = h.element;
+    memcpy(out->dim, h.dim, sizeof out->dim);
+    status = read_elements(from, &h, out->count, out, err);
+    if (!status)
+        status = source_end(from, "the .npy array", err);
+    if (!status && h.fortran && h.rank > 1)
+        status = to_row_major(out, err);
+    if (status)
+        npy_close(out);
+    return status;
+}
+
+enum status npy_read(const void *bytes, size_t size, size_t max_count, struct npy *out, struct error *err)
+{
+    struct source_memory memory = {bytes, size, 0};
+    struct source from = source_of_memory(&memory);
+    enum status status = npy_read_from(&from, max_count, out, err);
+    if (!status && out->texts) {
+        npy_close(out);
+        return error_set(err, STATUS_INVALID, NULL, "the array holds text; numbers are needed");
+    }
+    return status;
+}

@@ -1,0 +1,125 @@
+#include "core/formats/text_lines.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct plain_lines plain_lines(const char *text, size_t size)
+{
+    return (struct plain_lines){text, text + size, 0};
+}
+
+bool plain_next(struct plain_lines *lines, struct plain_line *line)
+{
+    if (lines->at == lines->end)
+        return false;
+    const char *stop = memchr(lines->at, '\n', (size_t)(lines->end - lines->at));
+    const char *end = stop != NULL ? stop : lines->end;
+    *line = (struct plain_line){lines->at, (size_t)(end - lines->at)};
+    if (line->size > 0 && line->at[line->size - 1] == '\r')
+        line->size--;
+    lines->at = stop != NULL ? stop + 1 : lines->end;
+    lines->number++;
+    return true;
+}
+
+static bool blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+bool plain_word(struct plain_line *line, struct plain_line *word)
+{
+    while (line->size > 0 && blank(line->at[0])) {
+        line->at++;
+        line->size--;
+    }
+    size_t size = 0;
+    while (size < line->size && !blank(line->at[size]))
+        size++;
+    *word = (struct plain_line){line->at, size};
+    line->at += size;
+    line->size -= size;
+    return size > 0;
+}
+
+bool plain_field(struct plain_line *line, char separator, struct plain_line *field)
+{
+    if (line->at == NULL)
+        return false;
+    const char *stop = line->size > 0 ? memchr(line->at, separator, line->size) : NULL;
+    size_t size = stop != NULL ? (size_t)(stop - line->at) : line->size;
+    *field = (struct plain_line){line->at, size};
+    line->at = stop != NULL ? stop + 1 : NULL;
+    line->size -= stop != NULL ? size + 1 : size;
+    return true;
+}
+
+bool plain_is(struct plain_line word, const char *text)
+{
+    return strlen(text) == word.size && memcmp(word.at, text, word.size) == 0;
+}
+
+double plain_number(struct plain_line word)
+{
+    char copy[64], *end;
+    if (word.size == 0 || word.size >= sizeof copy)
+        return NAN;
+    for (size_t i = 0; i < word.size; i++) /* strtod() would take more than numbers: nan, inf, hexadecimals */
+        if (strchr("+-.0123456789eE", word.at[i]) == NULL || word.at[i] == '\0')
+            return NAN;
+    memcpy(copy, word.at, word.size);
+    copy[word.size] = '\0';
+    double value = strtod(copy, &end);
+    return *end == '\0' && end != copy && isfinite(value) ? value : NAN;
+}
+
+int64_t plain_integer(struct plain_line word, int64_t most)
+{
+    int64_t value = 0;
+    for (size_t i = 0; i < word.size; i++) {
+        int digit = word.at[i] - '0';
+        if (digit < 0 || digit > 9 || value > (most - digit) / 10)
+            return -1;
+        value = value * 10 + digit;
+    }
+    return word.size > 0 ? value : -1;
+}
+
+enum status plain_load(const char *path, const char *shown, size_t most, char **text, size_t *size, struct error *err)
+{
+    FILE *file = fopen(path, "rb");
+    if (file == NULL)
+        return error_set(err, STATUS_IO, NULL, "%.100s cannot be read: %s", shown, strerror(errno));
+    enum status status = STATUS_OK;
+    size_t room = 1 << 16, used = 0;
+    char *data = malloc(room);
+    while (data != NULL && used <= most) {
+        size_t got = fread(data + used, 1, room - used, file);
+        used += got;
+        if (got == 0)
+            break;
+        if (used == room) {
+            char *more = realloc(data, room *= 2);
+            if (more == NULL)
+                free(data);
+            data = more;
+        }
+    }
+    if (data == NULL)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %.100s", shown);
+    else if (ferror(file))
+        status = error_set(err, STATUS_IO, NULL, "%.100s cannot be read", shown);
+    else if (used > most)
+        status = error_set(err, STATUS_LIMIT, NULL, "%.100s is larger than %zu bytes", shown, most);
+    (void)fclose(file);
+    if (status) {
+        free(data);
+        return status;
+    }
+    *text = data;
+    *size = used;
+    return STATUS_OK;
+}

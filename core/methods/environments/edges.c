@@ -1,0 +1,138 @@
+#include "core/methods/environments/edges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What a node has below it, itself included. */
+struct below {
+    int seen, branches; /* nodes with data; children with data below them */
+};
+
+static void count_below(const struct tree *tree, const bool *seen, struct below *below)
+{
+    for (int v = 0; v < tree->nodes; v++)
+        below[v] = (struct below){seen[v], 0};
+    for (int v = tree->nodes - 1; v > 0; v--) {
+        below[tree->parent[v]].seen += below[v].seen;
+        below[tree->parent[v]].branches += below[v].seen > 0;
+    }
+}
+
+/* Down from the root as long as there is neither data nor a branch: w_0 is as well the top's. */
+static int find_top(const struct tree *tree, const bool *seen, const struct below *below)
+{
+    int top = 0;
+    for (int v = 1; v < tree->nodes; v++)
+        if (tree->parent[v] == top && !seen[top] && below[top].branches == 1 && below[v].seen > 0)
+            top = v;
+    return top;
+}
+
+/* Arcs of a tree; length: [edges] nodes of each. */
+static void name_arcs(const struct tree *tree, const bool *seen, bool merge, const struct below *below,
+                      struct tree_edges *a, int *length)
+{
+    int top = find_top(tree, seen, below), joint = -1;
+    bool joined = merge && !seen[top] && below[top].branches == 2;
+    for (int v = top + 1; v < tree->nodes; v++) {
+        int p = tree->parent[v];
+        if (below[v].seen == 0 || p < top)
+            continue;
+        bool through = p != top && !seen[p] && below[p].branches == 1, first = joined && p == top && joint < 0;
+        if (through)
+            a->arc[v] = a->arc[p];
+        else if (joined && p == top && joint >= 0)
+            a->arc[v] = joint;
+        else
+            a->arc[v] = a->count++;
+        joint = first ? a->arc[v] : joint;
+        a->share[v] = first || (through && a->share[p] < 0) ? -1 : 1;
+        length[a->arc[v]]++;
+    }
+}
+
+static enum status take_memory(int nodes, struct tree_edges *a, struct error *err)
+{
+    size_t n = (size_t)nodes + 1;
+    a->seen = calloc(n, sizeof *a->seen);
+    a->parent = calloc(n, sizeof *a->parent);
+    a->arc = calloc(n, sizeof *a->arc);
+    a->share = calloc(n, sizeof *a->share);
+    return a->seen && a->parent && a->arc && a->share ? STATUS_OK
+                                                      : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for edges");
+}
+
+static enum status tree_arcs(const struct tree *tree, const bool *seen, bool merge, struct tree_edges *a,
+                             struct error *err)
+{
+    struct below *below = calloc((size_t)tree->nodes, sizeof *below);
+    int *length = calloc((size_t)tree->nodes, sizeof *length);
+    if (below && length) {
+        count_below(tree, seen, below);
+        name_arcs(tree, seen, merge, below, a, length);
+        for (int v = 0; v < tree->nodes; v++)
+            a->share[v] /= (real)(a->arc[v] >= 0 ? length[a->arc[v]] : 1);
+    }
+    enum status status = below && length ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for edges");
+    free(below);
+    free(length);
+    return status;
+}
+
+enum status tree_edges_create(const struct tree *tree, const bool *seen, enum edge_shape shape, bool merge,
+                              struct tree_edges *edges, struct error *err)
+{
+    *edges = (struct tree_edges){
+        .shape = shape, .nodes = tree->nodes, .based = shape != EDGES_STAR, .offset = shape == EDGES_STAR};
+    enum status status = take_memory(tree->nodes, edges, err);
+    if (status)
+        return status;
+    memcpy(edges->seen, seen, (size_t)tree->nodes * sizeof *seen);
+    for (int h = 0; h <= tree->nodes; h++) {
+        edges->arc[h] = -1;
+        edges->parent[h] = shape == EDGES_STAR ? 0 : h < tree->nodes ? tree->parent[h] : 0;
+    }
+    for (int v = 0; v < tree->nodes && shape == EDGES_STAR; v++) {
+        edges->arc[v + 1] = seen[v] ? edges->count++ : -1;
+        edges->share[v + 1] = 1;
+    }
+    if (shape == EDGES_TREE)
+        status = tree_arcs(tree, seen, merge, edges, err);
+    edges->heads = (struct tree_heads){tree->nodes + edges->offset, edges->parent, edges->arc, edges->share};
+    return status;
+}
+
+void tree_edges_close(struct tree_edges *edges)
+{
+    free(edges->seen);
+    free(edges->parent);
+    free(edges->arc);
+    free(edges->share);
+    *edges = (struct tree_edges){0};
+}
+
+void tree_edges_gather(const struct tree_edges *edges, const double *by_node, int latent, double *by_edge)
+{
+    memset(by_edge, 0, (size_t)edges->count * (size_t)latent * sizeof *by_edge);
+    for (int v = 0; v < edges->nodes; v++)
+        for (int c = 0; c < latent && edges->arc[v] >= 0; c++)
+            by_edge[(ptrdiff_t)edges->arc[v] * latent + c] +=
+                (edges->share[v] < 0 ? -1 : 1) * by_node[(ptrdiff_t)v * latent + c];
+}
+
+void tree_edges_weights(const struct tree_edges *edges, const struct weight *base, const struct weight *changes,
+                        int latent, float *w)
+{
+    if (edges->shape != EDGES_STAR) {
+        tree_heads_expand(&edges->heads, base, changes, latent, w);
+        return;
+    }
+    for (int c = 0; c < latent; c++) {
+        double mean = 0;
+        for (int i = 0; i < edges->count; i++)
+            mean += (double)changes->value[(ptrdiff_t)i * latent + c] / edges->count;
+        for (int v = 0; v < edges->nodes; v++)
+            w[(ptrdiff_t)v * latent + c] =
+                edges->seen[v] ? changes->value[(ptrdiff_t)edges->arc[v + 1] * latent + c] : (float)mean;
+    }
+}

@@ -1,0 +1,25 @@
+#include "core/methods/shared/publish.h"
+
+#include <stdio.h>
+
+#include "core/base/buf.h"
+
+enum status publish_chart(const struct method_env *env, const char *name, const struct chart *chart, struct error *err)
+{
+    struct buf bytes;
+    char file[64];
+    buf_init(&bytes, CHART_BYTES);
+    enum status status = chart_png(chart, &bytes, err);
+    if (!status) {
+        snprintf(file, sizeof file, "%s.png", name);
+        env->artifact(env->context, file, "image/png", bytes.data, bytes.size);
+        buf_clear(&bytes);
+        status = chart_csv(chart, &bytes, err);
+    }
+    if (!status) {
+        snprintf(file, sizeof file, "%s.csv", name);
+        env->artifact(env->context, file, "text/csv", bytes.data, bytes.size);
+    }
+    buf_close(&bytes);
+    return status;
+}

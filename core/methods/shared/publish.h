@@ -1,0 +1,11 @@
+/* Artifacts that several methods make in the same way. */
+#ifndef MOTIF_CORE_METHODS_SHARED_PUBLISH_H
+#define MOTIF_CORE_METHODS_SHARED_PUBLISH_H
+
+#include "core/draw/chart.h"
+#include "core/methods/method.h"
+
+/* The chart as the artifact NAME.png and its numbers as NAME.csv. env->artifact must be there. */
+enum status publish_chart(const struct method_env *env, const char *name, const struct chart *chart, struct error *err);
+
+#endif

@@ -1,0 +1,29 @@
+#include "core/methods/shared/table_source.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum status source_resolve(const char *source, const char *data, char hash[CONFIG_TEXT], struct error *err)
+{
+    char folder[DATASET_PATH], found[DATASET_HASH_KEPT + 1] = "";
+    struct error cause = {0};
+    enum status status = dataset_folder(data, source, folder, &cause);
+    if (!status)
+        status = dataset_hash(folder, found, &cause);
+    snprintf(hash, CONFIG_TEXT, "%s", found);
+    return status == STATUS_IO ? error_set(err, status, "/config/source", "%s", cause.message) : STATUS_OK;
+}
+
+enum status source_folder(const char *source, const char *hash, const char *data, char folder[DATASET_PATH],
+                          struct error *err)
+{
+    char now[DATASET_HASH_KEPT + 1];
+    enum status status = dataset_folder(data, source, folder, err);
+    if (status || hash[0] == '\0')
+        return status;
+    status = dataset_hash(folder, now, err);
+    if (!status && strcmp(now, hash) != 0)
+        status =
+            error_set(err, STATUS_CONFLICT, "/config/dataset_hash", "is of another data set than %s is now", source);
+    return status;
+}

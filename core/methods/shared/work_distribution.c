@@ -1,0 +1,426 @@
+/* Who has which unit, what ranks tell each other after a step, where the whole stands (deal.h). One rank is a special
+ * case of none of this. */
+#include "core/methods/shared/work_distribution.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+const double DISTRIBUTION_SECONDS = 0.5;
+
+/* What a rank tells the others. */
+struct distribution_turn {
+    int64_t unit; /* -1: it has none */
+    int64_t over, waits, points;
+    struct work_item stands;
+    enum method_request request;
+    enum status status;
+    struct error error;
+};
+
+struct comm *distribution_apart(const struct work_distribution *d)
+{
+    return d->has && !d->joined ? comm_others(d->comm) : NULL;
+}
+
+enum status distribution_open(struct work_distribution *d, const struct distribution_table *table,
+                              const struct method *method, const struct method_env *env, struct comm *comm,
+                              int64_t count, struct method_run *run, struct error *err)
+{
+    size_t n = (size_t)count;
+    d->table = table;
+    d->method = method;
+    d->env = env;
+    d->comm = comm;
+    d->count = count;
+    d->driver = d->stage_work = -1;
+    d->unit = calloc(n, sizeof *d->unit);
+    d->points = calloc(n, sizeof *d->points);
+    d->parked = calloc(n, sizeof *d->parked);
+    if (!d->unit || !d->points || !d->parked)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %lld units of work", (long long)count);
+    for (int64_t i = 0; i < count; i++)
+        table->ahead(run, i, &d->unit[i]);
+    distribution_look(d, run);
+    return STATUS_OK;
+}
+
+/* ---- where units stand -------------------------------------------------------------------------------- */
+
+static int64_t last_unit(const struct work_distribution *d)
+{
+    return d->count - 1;
+}
+
+static bool is(const struct work_distribution *d, int64_t unit, enum distribution_state state)
+{
+    return d->unit[unit].state == (double)state;
+}
+
+static bool others_over(const struct work_distribution *d, int64_t but)
+{
+    for (int64_t i = 0; i < d->count; i++)
+        if (i != but && !is(d, i, DISTRIBUTION_DONE))
+            return false;
+    return true;
+}
+
+bool distribution_must_wait(const struct work_distribution *d)
+{
+    return distribution_apart(d) && d->now == last_unit(d);
+}
+
+void distribution_look(struct work_distribution *d, const struct method_run *run)
+{
+    if (d->now < 0)
+        return;
+    struct work_item *own = &d->unit[d->now];
+    d->table->stands(run, own);
+    own->state = d->over ? DISTRIBUTION_DONE : DISTRIBUTION_RUNNING;
+    if (d->over || d->waits)
+        own->left = own->training = 0;
+    if (d->over)
+        own->fraction = 1;
+}
+
+int64_t distribution_work(const struct work_distribution *d)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < d->count; i++)
+        sum += d->unit[i].work;
+    return (int64_t)sum;
+}
+
+void distribution_progress(const struct work_distribution *d, const struct method_run *run, struct method_progress *out)
+{
+    const struct work_item *shown = &d->unit[d->shown];
+    double done = 0, all = 0, left = 0, seen = 0;
+    int64_t open = 0;
+    for (int64_t i = 0; i < d->count; i++) {
+        const struct work_item *u = &d->unit[i];
+        done += u->weight * u->fraction;
+        all += u->weight;
+        left += u->left;
+        seen += u->seen;
+        open += !is(d, i, DISTRIBUTION_DONE);
+    }
+    int64_t ranks = comm_size(d->comm), at_once = ranks < open ? ranks : open;
+    double fraction = d->table->done(run) ? 1 : all > 0 ? done / all : 0;
+    if (isnan(left))
+        left = fraction > 0 ? seen * (1 / fraction - 1) : NAN;
+    *out = (struct method_progress){
+        .step = distribution_work(d),
+        .samples = d->seen_before + (d->at < d->count ? (int64_t)d->unit[d->at].seen : 0),
+        .fraction = fraction,
+        .density = shown->density,
+        .target_accuracy = shown->target,
+        .accuracy = shown->accuracy,
+        .eta_samples = at_once > 0 ? left / (double)at_once : 0, /* samples are those of one unit at a time */
+        .stage = d->table->stage((int64_t)shown->stage),
+    };
+}
+
+/* ---- series ---------------------------------------------------------------------------------------------- */
+
+void distribution_metric(struct work_distribution *d, const char *name, int64_t seen, double value)
+{
+    struct distribution_points *points = &d->points[d->now];
+    const struct method *method = d->method;
+    size_t number = 0;
+    while (number < method->metric_count && strcmp(method->metrics[number].name, name) != 0)
+        number++;
+    if (number == method->metric_count)
+        error_set(&d->trouble, STATUS_INTERNAL, NULL, "no such series: %s", name);
+    else if (!distribution_reserve(points, points->count + 1))
+        error_set(&d->trouble, STATUS_NO_MEMORY, NULL, "no memory for what a %s measures", d->table->unit);
+    else
+        points->list[points->count++] = (struct distribution_point){(double)number, (double)seen, value};
+}
+
+static enum status pass_points(struct work_distribution *d, int root, int64_t unit, int64_t count, struct error *err)
+{
+    struct comm *comm = distribution_apart(d);
+    struct distribution_points *points = &d->points[unit];
+    if (!comm || count == 0)
+        return STATUS_OK;
+    enum status status =
+        distribution_reserve(points, (size_t)count)
+            ? STATUS_OK
+            : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for what a %s has measured", d->table->unit);
+    status = comm_agree(comm, status, err);
+    if (!status)
+        status = comm_broadcast(comm, points->list, (size_t)count * sizeof *points->list, root, err);
+    points->count = status ? 0 : (size_t)count;
+    return status;
+}
+
+static void tell(struct work_distribution *d, int64_t unit)
+{
+    struct distribution_points *points = &d->points[unit];
+    for (size_t i = 0; i < points->count && d->env->metric; i++) {
+        const struct distribution_point *p = &points->list[i];
+        d->env->metric(d->env->context, d->method->metrics[(size_t)p->metric].name, d->seen_before + (int64_t)p->seen,
+                       p->value);
+    }
+    points->count = 0;
+}
+
+/* The rank that has a unit, -1: none. */
+static int rank_of(const struct work_distribution *d, int64_t unit)
+{
+    for (int r = 0; r < comm_size(distribution_apart(d)); r++)
+        if (d->has[r] == unit)
+            return r;
+    return -1;
+}
+
+/* Units that are over, up to one that is not, and what that has measured. */
+static enum status tell_in_order(struct work_distribution *d, struct error *err)
+{
+    for (; d->at < d->count && is(d, d->at, DISTRIBUTION_DONE); d->at++) {
+        tell(d, d->at);
+        d->seen_before += (int64_t)d->unit[d->at].seen;
+    }
+    int rank = d->at < d->count ? rank_of(d, d->at) : -1;
+    if (rank < 0)
+        return STATUS_OK;
+    enum status status = pass_points(d, rank, d->at, d->turns[rank].points, err);
+    if (!status)
+        tell(d, d->at);
+    return status;
+}
+
+/* ---- who has which -------------------------------------------------------------------------------------- */
+
+/* What a rank that is free takes: a unit that was under way, else the next. */
+static int64_t next_unit(const struct work_distribution *d)
+{
+    for (int64_t i = 0; i < d->count; i++)
+        if (is(d, i, DISTRIBUTION_RUNNING) && rank_of(d, i) < 0)
+            return i;
+    for (int64_t i = 0; i < d->count; i++)
+        if (is(d, i, DISTRIBUTION_PENDING))
+            return i;
+    return -1;
+}
+
+static void look_around(struct work_distribution *d)
+{
+    int64_t shown = -1;
+    d->driver = -1;
+    for (int r = 0; r < comm_size(distribution_apart(d)); r++) {
+        int64_t unit = d->has[r];
+        shown = unit > shown ? unit : shown;
+        if (unit > d->driver && d->unit[unit].training > 0)
+            d->driver = unit;
+    }
+    d->shown = shown >= 0 ? shown : d->shown;
+}
+
+static enum status take(struct work_distribution *d, struct method_run *run, int64_t unit, bool begun,
+                        struct error *err)
+{
+    d->now = unit;
+    d->over = d->waits = false;
+    if (begun)
+        return distribution_resume(d, run, unit, &d->parked[unit], err);
+    d->stage_work = -1;
+    return d->table->begin(run, unit, err);
+}
+
+/* Every rank that has no unit takes one, as long as there are any. */
+static enum status distribution_out(struct work_distribution *d, struct method_run *run, struct error *err)
+{
+    struct comm *comm = distribution_apart(d);
+    enum status status = STATUS_OK;
+    bool any = false, fresh = false;
+    int64_t unit;
+    for (int r = 0; r < comm_size(comm); r++) {
+        if (d->has[r] >= 0 || (unit = next_unit(d)) < 0)
+            continue;
+        bool begun = is(d, unit, DISTRIBUTION_RUNNING);
+        if (!begun && !fresh && d->table->before)
+            d->table->before(run);
+        fresh = fresh || !begun;
+        d->unit[unit].state = DISTRIBUTION_RUNNING;
+        d->has[r] = unit;
+        any = true;
+        if (r == comm_rank(comm))
+            status = take(d, run, unit, begun, err);
+        buf_close(&d->parked[unit]);
+    }
+    look_around(d);
+    return any ? comm_agree(comm, status, err) : STATUS_OK;
+}
+
+static void go_in_step(struct work_distribution *d, struct method_run *run)
+{
+    d->joined = true;
+    d->has[0] = d->now;
+    d->waits = d->over = false;
+    d->table->in_step(run);
+}
+
+/* The last unit, which waits on one rank, goes to all. */
+static enum status join(struct work_distribution *d, struct method_run *run, struct error *err)
+{
+    struct comm *comm = distribution_apart(d);
+    struct buf bytes, *received = &d->parked[last_unit(d)];
+    int root = rank_of(d, last_unit(d));
+    bool mine = comm_rank(comm) == root;
+    buf_init(&bytes, SIZE_MAX);
+    buf_init(received, SIZE_MAX);
+    enum status status = comm_agree(comm, mine ? distribution_park(d, run, &bytes, err) : STATUS_OK, err);
+    if (!status)
+        status = distribution_pass(comm, root, &bytes, &(struct snapshot_writer){received, distribution_append}, err);
+    if (!status) {
+        d->now = last_unit(d);
+        status = comm_agree(comm, mine ? STATUS_OK : distribution_resume(d, run, d->now, received, err), err);
+    }
+    buf_close(&bytes);
+    buf_close(received);
+    if (status)
+        return status;
+    go_in_step(d, run);
+    look_around(d);
+    return STATUS_OK;
+}
+
+/* The first step. What the run holds, from a checkpoint or as it was made, is on all ranks. */
+static enum status begin(struct work_distribution *d, struct method_run *run, struct error *err)
+{
+    struct comm *comm = comm_others(d->comm);
+    int ranks = comm_size(comm);
+    bool first = is(d, d->now, DISTRIBUTION_RUNNING);
+    for (int64_t i = 0; i < d->now; i++)
+        first = first && !is(d, i, DISTRIBUTION_RUNNING);
+    /* The last one is behind its training: it was in step, or need not wait any more. */
+    bool in_step = d->now == last_unit(d) && d->unit[d->now].training == 0 && others_over(d, d->now);
+    bool stay = in_step || (!comm && first);
+    enum status status = STATUS_OK;
+    int64_t *has = malloc((size_t)ranks * sizeof *has);
+    d->turns = calloc((size_t)ranks, sizeof *d->turns);
+    if (!d->turns || !has)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d ranks", ranks);
+    else if (!stay && d->loaded)
+        status = distribution_park(d, run, &d->parked[d->now], err);
+    status = comm_agree(comm, status, err);
+    d->has = has;
+    if (status || !has)
+        return status;
+    for (int r = 0; r < ranks; r++)
+        has[r] = stay ? d->now : -1;
+    if (stay) {
+        if (comm)
+            go_in_step(d, run);
+        look_around(d);
+        return STATUS_OK;
+    }
+    if (!d->loaded)
+        d->unit[d->now].state = DISTRIBUTION_PENDING;
+    d->now = -1;
+    return distribution_out(d, run, err);
+}
+
+/* ---- a step ------------------------------------------------------------------------------------------------ */
+
+/* A unit is over on rank r: what is kept of it, and what is still to be told. */
+static enum status pass_unit(struct work_distribution *d, struct method_run *run, int r, struct error *err)
+{
+    struct comm *comm = distribution_apart(d);
+    int64_t unit = d->turns[r].unit;
+    enum status status = STATUS_OK;
+    void *at;
+    size_t bytes;
+    for (int part = 0; !status && comm && (bytes = d->table->kept(run, unit, part, &at)) > 0; part++)
+        status = comm_broadcast(comm, at, bytes, r, err);
+    return status ? status : pass_points(d, r, unit, d->turns[r].points, err);
+}
+
+static enum status hear(struct work_distribution *d, struct method_run *run, struct error *err)
+{
+    int ranks = comm_size(distribution_apart(d));
+    const struct distribution_turn *all = d->turns;
+    enum status status = STATUS_OK;
+    for (int r = 0; r < ranks; r++)
+        if (all[r].status)
+            return error_set(err, all[r].status, all[r].error.pointer, "%s", all[r].error.message);
+    for (int r = 0; !status && r < ranks; r++) {
+        if (all[r].unit >= 0)
+            d->unit[all[r].unit] = all[r].stands;
+        if (all[r].over)
+            status = pass_unit(d, run, r, err);
+    }
+    if (!status)
+        status = tell_in_order(d, err);
+    for (int r = 0; r < ranks; r++)
+        if (all[r].over)
+            d->has[r] = -1;
+    return status;
+}
+
+/* The unit that drives asks for all. A stage that ends is one only of the newest unit: its model is what the checkpoint
+ * shows. */
+static enum method_request wish_of_all(struct work_distribution *d)
+{
+    enum method_request request = METHOD_CONTINUE;
+    for (int r = 0; r < comm_size(distribution_apart(d)); r++) {
+        const struct distribution_turn *turn = &d->turns[r];
+        if (turn->request == METHOD_CONTINUE)
+            continue;
+        bool newest = turn->unit == last_unit(d) || is(d, turn->unit + 1, DISTRIBUTION_PENDING);
+        request = turn->request == METHOD_STAGE_END && newest ? METHOD_STAGE_END : METHOD_CHECKPOINT;
+    }
+    if (request == METHOD_STAGE_END)
+        d->stage_work = distribution_work(d);
+    return request;
+}
+
+static enum status take_turns(struct work_distribution *d, struct method_run *run, struct error *err)
+{
+    struct distribution_turn mine = {.unit = d->now};
+    if (d->now >= 0) {
+        mine.status = d->table->stretch(run, &mine.request, &mine.error);
+        if (!mine.status && d->trouble.code) {
+            mine.status = d->trouble.code;
+            mine.error = d->trouble;
+        }
+        if (!distribution_drives(d))
+            mine.request = METHOD_CONTINUE;
+        distribution_look(d, run);
+        mine.over = d->over;
+        mine.waits = d->waits;
+        mine.stands = d->unit[d->now];
+        mine.points = (int64_t)d->points[d->now].count;
+    }
+    enum status status = comm_gather(distribution_apart(d), &mine, sizeof mine, d->turns, err);
+    return status ? status : hear(d, run, err);
+}
+
+enum status distribution_step(struct work_distribution *d, struct method_run *run, enum method_request *request,
+                              struct error *err)
+{
+    *request = d->table->done(run) ? METHOD_DONE : METHOD_CONTINUE;
+    if (*request == METHOD_DONE)
+        return STATUS_OK;
+    enum status status = d->has ? STATUS_OK : begin(d, run, err);
+    if (!status)
+        status = take_turns(d, run, err);
+    if (status)
+        return status;
+    if (d->at == d->count) {
+        status = d->table->finish(run, err);
+        distribution_look(d, run);
+        return status;
+    }
+    *request = wish_of_all(d);
+    int last = rank_of(d, last_unit(d));
+    if (distribution_apart(d) && last >= 0 && d->turns[last].waits && others_over(d, last_unit(d)))
+        return join(d, run, err);
+    if (d->over) { /* what it was is known to all */
+        d->over = false;
+        d->now = -1;
+    }
+    /* A checkpoint at the end of a stage shows the unit that ended it. */
+    return *request == METHOD_STAGE_END ? STATUS_OK : distribution_out(d, run, err);
+}

@@ -1,0 +1,422 @@
+/* Units in a checkpoint: the table of them, what is not told yet, and those under way that another rank has or none, as
+ * snapshots within the snapshot (deal.h). */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/shared/work_distribution.h"
+
+#define BLOCK ((size_t)4 << 20) /* of what ranks pass on */
+
+bool distribution_reserve(struct distribution_points *points, size_t room)
+{
+    if (room <= points->room)
+        return true;
+    size_t more = points->room + points->room / 2 + 256;
+    more = more > room ? more : room;
+    struct distribution_point *list =
+        more <= SIZE_MAX / sizeof *list ? realloc(points->list, more * sizeof *list) : NULL;
+    if (!list)
+        return false;
+    points->list = list;
+    points->room = more;
+    return true;
+}
+
+static void points_close(struct distribution_points *points)
+{
+    free(points->list);
+    *points = (struct distribution_points){0};
+}
+
+void distribution_close(struct work_distribution *d)
+{
+    for (int64_t i = 0; i < d->count; i++) {
+        if (d->points)
+            points_close(&d->points[i]);
+        if (d->parked)
+            buf_close(&d->parked[i]);
+    }
+    free(d->unit);
+    free(d->points);
+    free(d->parked);
+    free(d->has);
+    free(d->turns);
+}
+
+/* ---- entries ------------------------------------------------------------------------------------------- */
+
+/* The table of contents of a stream that is read. */
+struct contents {
+    struct snapshot_entry *list;
+    size_t count;
+};
+
+static const struct snapshot_entry *find(const struct contents *contents, const char *name)
+{
+    for (size_t i = 0; i < contents->count; i++)
+        if (strcmp(contents->list[i].name, name) == 0)
+            return &contents->list[i];
+    return NULL;
+}
+
+/* A list of points that is not empty. Read (contents): as long as the snapshot's. */
+static enum status declare_points(struct snapshot *snapshot, const char *name, struct distribution_points *points,
+                                  const struct contents *contents, struct error *err)
+{
+    if (contents) {
+        const struct snapshot_entry *entry = find(contents, name);
+        points->count = entry ? (size_t)(entry->bytes / sizeof *points->list) : 0;
+        if (!distribution_reserve(points, points->count)) {
+            points->count = 0;
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for what was measured");
+        }
+    }
+    const uint64_t shape[2] = {points->count, DISTRIBUTION_POINT_COLUMNS};
+    return points->count > 0 ? snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, name, 2, shape, points->list, err)
+                             : STATUS_OK;
+}
+
+static enum status declare_parked(struct snapshot *snapshot, const char *name, struct buf *parked,
+                                  const struct contents *contents, struct error *err)
+{
+    if (contents) {
+        const struct snapshot_entry *entry = find(contents, name);
+        buf_close(parked);
+        buf_init(parked, SIZE_MAX);
+        size_t bytes = entry ? (size_t)entry->bytes : 0;
+        if (bytes > 0 && !(parked->data = calloc(1, bytes + 1)))
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a unit of work");
+        parked->size = bytes;
+        parked->capacity = bytes > 0 ? bytes + 1 : 0;
+    }
+    const uint64_t shape[1] = {parked->size};
+    return parked->size > 0 ? snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, name, 1, shape, parked->data, err)
+                            : STATUS_OK;
+}
+
+static enum status declare_table(struct work_distribution *d, struct snapshot *snapshot,
+                                 const struct contents *contents, struct error *err)
+{
+    const uint64_t table[2] = {(uint64_t)d->count, DISTRIBUTION_COLUMNS};
+    const struct snapshot_number numbers[] = {
+        {"deal.at", &d->at, NULL}, {"deal.seen_before", &d->seen_before, NULL}, {"deal.shown", &d->shown, NULL}};
+    enum status status = snapshot_add_numbers(snapshot, numbers, sizeof numbers / sizeof numbers[0], err);
+    if (!status)
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "deal.units", 2, table, d->unit, err);
+    for (int64_t i = 0; !status && i < d->count; i++) {
+        char name[SNAPSHOT_NAME];
+        snprintf(name, sizeof name, "deal.points.%lld", (long long)i);
+        if (contents || d->unit[i].state == (double)DISTRIBUTION_DONE)
+            status = declare_points(snapshot, name, &d->points[i], contents, err);
+        snprintf(name, sizeof name, "deal.unit.%lld", (long long)i);
+        if (!status)
+            status = declare_parked(snapshot, name, &d->parked[i], contents, err);
+    }
+    return status;
+}
+
+/* Of the unit that this rank has, in a snapshot of its own or in that of all. */
+static enum status declare_own(struct work_distribution *d, struct method_run *run, bool parked,
+                               struct snapshot *snapshot, struct error *err)
+{
+    enum status status = d->table->declare(run, snapshot, err);
+    void *at;
+    size_t bytes;
+    for (int part = 0; !status && parked && (bytes = d->table->kept(run, d->now, part, &at)) > 0; part++) {
+        const uint64_t shape[1] = {bytes};
+        char name[SNAPSHOT_NAME];
+        snprintf(name, sizeof name, "deal.kept.%d", part);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, name, 1, shape, at, err);
+    }
+    return status;
+}
+
+static bool sound_points(const struct work_distribution *d, const struct distribution_points *points)
+{
+    for (size_t i = 0; i < points->count; i++) {
+        const struct distribution_point *p = &points->list[i];
+        if (!(p->metric >= 0 && p->metric < (double)d->method->metric_count && p->metric == floor(p->metric) &&
+              p->seen >= 0 && p->seen <= CONFIG_INT_MAX))
+            return false;
+    }
+    return true;
+}
+
+static bool sound_unit(const struct work_item *u)
+{
+    return (u->state == DISTRIBUTION_PENDING || u->state == DISTRIBUTION_RUNNING || u->state == DISTRIBUTION_DONE) &&
+           u->stage >= 0 && u->stage < 100 && u->work >= 0 && u->work <= CONFIG_INT_MAX && u->seen >= 0 &&
+           u->seen <= CONFIG_INT_MAX && u->weight >= 0;
+}
+
+/* What comes from a stream is not trusted where it selects memory or work. */
+static bool sound(const struct work_distribution *d, bool done)
+{
+    int64_t over = 0;
+    if (d->at < 0 || d->at > d->count || d->seen_before < 0 || d->shown < 0 || d->shown >= d->count)
+        return false;
+    for (int64_t i = 0; i < d->count; i++) {
+        const struct work_item *u = &d->unit[i];
+        bool away = u->state == DISTRIBUTION_RUNNING && i != d->shown;
+        if (!sound_unit(u) || (d->parked[i].size > 0) != away || !sound_points(d, &d->points[i]))
+            return false;
+        over += i == over && u->state == DISTRIBUTION_DONE;
+    }
+    return d->at == over && done == (over == d->count) && (done || d->unit[d->shown].state == DISTRIBUTION_RUNNING);
+}
+
+/* ---- a unit by itself ------------------------------------------------------------------------------------ */
+
+enum status distribution_append(void *context, const void *bytes, size_t count, struct error *err)
+{
+    buf_append(context, bytes, count);
+    return buf_status(context, "a unit of work", err);
+}
+
+static enum status read_parked(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+{
+    const struct buf *from = context;
+    if (offset > from->size || count > from->size - offset)
+        return error_set(err, STATUS_CORRUPT, NULL, "a unit of work ends early");
+    memcpy(bytes, from->data + offset, count);
+    return STATUS_OK;
+}
+
+/* The stream of the unit at hand; contents: of one that is to be read. */
+static enum status open_own(struct work_distribution *d, struct method_run *run, const struct contents *contents,
+                            struct snapshot **snapshot, struct error *err)
+{
+    enum status status = snapshot_create(snapshot, err);
+    if (!status)
+        status = declare_own(d, run, true, *snapshot, err);
+    if (!status)
+        status = snapshot_add_i64(*snapshot, "deal.stage_work", &d->stage_work, err);
+    if (!status)
+        status = declare_points(*snapshot, "deal.points", &d->points[d->now], contents, err);
+    return status;
+}
+
+enum status distribution_park(struct work_distribution *d, struct method_run *run, struct buf *to, struct error *err)
+{
+    const struct snapshot_writer writer = {to, distribution_append};
+    struct snapshot *snapshot = NULL;
+    buf_close(to);
+    buf_init(to, SIZE_MAX);
+    enum status status = d->table->check(run, err);
+    if (!status)
+        status = open_own(d, run, NULL, &snapshot, err);
+    if (!status)
+        status = snapshot_write(snapshot, &writer, err);
+    snapshot_destroy(snapshot);
+    return status;
+}
+
+enum status distribution_resume(struct work_distribution *d, struct method_run *run, int64_t unit,
+                                const struct buf *from, struct error *err)
+{
+    const struct snapshot_reader reader = {(void *)(uintptr_t)from, from->size, read_parked};
+    struct snapshot *snapshot = NULL;
+    struct contents contents = {0};
+    d->now = unit;
+    enum status status = d->table->ready(run, unit, &reader, err);
+    if (!status)
+        status = snapshot_contents(&reader, &contents.list, &contents.count, err);
+    if (!status)
+        status = open_own(d, run, &contents, &snapshot, err);
+    if (!status)
+        status = snapshot_read(snapshot, &reader, SNAPSHOT_ALL, err);
+    if (!status)
+        status = d->table->loaded(run, err);
+    if (!status && !sound_points(d, &d->points[unit]))
+        status = error_set(err, STATUS_CORRUPT, NULL, "what a %s has measured makes no sense", d->table->unit);
+    snapshot_destroy(snapshot);
+    free(contents.list);
+    return status;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------- */
+
+enum status distribution_pass(struct comm *comm, int root, const struct buf *from, const struct snapshot_writer *to,
+                              struct error *err)
+{
+    bool mine = comm_rank(comm) == root;
+    uint64_t size = mine ? from->size : 0;
+    struct error own = {0};
+    enum status written = STATUS_OK, status = comm_broadcast(comm, &size, sizeof size, root, err);
+    if (status)
+        return status;
+    char *block = malloc(BLOCK);
+    status = comm_agree(
+        comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a unit of work"), err);
+    for (uint64_t at = 0; !status && block && at < size; at += BLOCK) {
+        size_t count = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
+        if (mine)
+            memcpy(block, from->data + at, count);
+        status = comm_broadcast(comm, block, count, root, err);
+        if (!status && !written && to)
+            written = to->write(to->context, block, count, &own);
+    }
+    free(block);
+    if (status)
+        return status;
+    if (written)
+        *err = own;
+    return comm_agree(comm, written, err);
+}
+
+/* The units of other ranks come to the one whose unit is shown. */
+static enum status collect(struct work_distribution *d, struct method_run *run, struct comm *comm, int shown,
+                           struct error *err)
+{
+    struct buf own;
+    buf_init(&own, SIZE_MAX);
+    bool away = d->now >= 0 && comm_rank(comm) != shown;
+    enum status status = comm_agree(comm, away ? distribution_park(d, run, &own, err) : STATUS_OK, err);
+    for (int r = 0; !status && r < comm_size(comm); r++) {
+        if (d->has[r] < 0 || r == shown)
+            continue;
+        struct buf *kept = &d->parked[d->has[r]];
+        buf_close(kept);
+        buf_init(kept, SIZE_MAX);
+        status = distribution_pass(
+            comm, r, &own, comm_rank(comm) == shown ? &(struct snapshot_writer){kept, distribution_append} : NULL, err);
+    }
+    buf_close(&own);
+    return status;
+}
+
+static enum status write_whole(struct work_distribution *d, struct method_run *run, const struct snapshot_writer *to,
+                               uint64_t *bytes, struct error *err)
+{
+    struct snapshot *snapshot = NULL;
+    enum status status = d->table->check(run, err);
+    if (!status)
+        status = snapshot_create(&snapshot, err);
+    if (!status)
+        status = declare_own(d, run, false, snapshot, err);
+    if (!status)
+        status = d->table->share(run, false, snapshot, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "deal.stage_work", &d->stage_work, err);
+    if (!status)
+        status = declare_points(snapshot, "deal.points", &d->points[d->now], NULL, err);
+    if (!status)
+        status = declare_table(d, snapshot, NULL, err);
+    if (!status)
+        status = snapshot_write(snapshot, to, err);
+    if (!status)
+        *bytes = snapshot_bytes(snapshot);
+    snapshot_destroy(snapshot);
+    return status;
+}
+
+enum status distribution_save(struct work_distribution *d, struct method_run *run, const struct snapshot_writer *to,
+                              uint64_t *bytes, struct error *err)
+{
+    struct comm *comm = distribution_apart(d);
+    if (!comm)
+        return write_whole(d, run, to, bytes, err);
+    int shown = 0;
+    struct buf whole;
+    buf_init(&whole, SIZE_MAX);
+    while (d->has[shown] != d->shown)
+        shown++;
+    bool mine = comm_rank(comm) == shown;
+    enum status status = collect(d, run, comm, shown, err);
+    if (!status)
+        status = comm_agree(
+            comm,
+            mine ? write_whole(d, run, &(struct snapshot_writer){&whole, distribution_append}, bytes, err) : STATUS_OK,
+            err);
+    for (int r = 0; r < comm_size(comm); r++)
+        if (d->has[r] >= 0)
+            buf_close(&d->parked[d->has[r]]);
+    if (!status)
+        status = comm_broadcast(comm, bytes, sizeof *bytes, shown, err);
+    if (!status)
+        status = distribution_pass(comm, shown, &whole, to, err);
+    buf_close(&whole);
+    return status;
+}
+
+/* Checkpoints of before units were dealt: one is under way, those before it are over. Whose samples were whose is not
+ * known. */
+static bool fill_in(struct work_distribution *d, struct method_run *run)
+{
+    int64_t now = d->table->old(run);
+    bool done = d->table->done(run);
+    if (now < 0 || now >= d->count || (done && now != d->count - 1))
+        return false;
+    d->shown = d->now = now;
+    d->at = done ? d->count : now;
+    d->seen_before = 0;
+    for (int64_t i = 0; i < now; i++) {
+        d->unit[i].state = DISTRIBUTION_DONE;
+        d->unit[i].fraction = 1;
+        d->unit[i].left = d->unit[i].training = 0;
+        d->seen_before += (int64_t)d->unit[i].seen;
+    }
+    d->over = done;
+    distribution_look(d, run);
+    d->over = false;
+    d->stage_work = distribution_work(d);
+    d->seen_before += done ? (int64_t)d->unit[now].seen : 0;
+    return true;
+}
+
+static enum status read_whole(struct work_distribution *d, struct method_run *run, const struct snapshot_reader *from,
+                              const struct contents *contents, struct distribution_points *points, struct error *err)
+{
+    struct snapshot *snapshot = NULL;
+    bool old = !find(contents, "deal.units");
+    enum status status = d->table->ready(run, -1, from, err);
+    if (!status)
+        status = snapshot_create(&snapshot, err);
+    if (!status)
+        status = declare_own(d, run, false, snapshot, err);
+    if (!status)
+        status = d->table->share(run, old, snapshot, err);
+    if (!status && !old)
+        status = snapshot_add_i64(snapshot, "deal.stage_work", &d->stage_work, err);
+    if (!status && !old)
+        status = declare_points(snapshot, "deal.points", points, contents, err);
+    if (!status && !old)
+        status = declare_table(d, snapshot, contents, err);
+    if (!status)
+        status = snapshot_read(snapshot, from, SNAPSHOT_ALL, err);
+    snapshot_destroy(snapshot);
+    if (!status)
+        status = d->table->loaded(run, err);
+    bool sense = status || !old || fill_in(d, run);
+    return status || (sense && sound(d, d->table->done(run)) && sound_points(d, points))
+               ? status
+               : error_set(err, STATUS_CORRUPT, NULL, "what the checkpoint says of each %s makes no sense",
+                           d->table->unit);
+}
+
+enum status distribution_load(struct work_distribution *d, struct method_run *run, const struct snapshot_reader *from,
+                              struct error *err)
+{
+    struct contents contents = {0};
+    struct distribution_points points = {0}; /* of the unit that is shown: which one is known once it is read */
+    enum status status = snapshot_contents(from, &contents.list, &contents.count, err);
+    d->now = -1;
+    if (!status)
+        status = read_whole(d, run, from, &contents, &points, err);
+    if (!status) {
+        d->now = d->shown;
+        d->loaded = true;
+        if (!d->table->show(run, d->now))
+            status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another %s", d->table->unit);
+    }
+    if (!status) {
+        points_close(&d->points[d->now]);
+        d->points[d->now] = points;
+        points = (struct distribution_points){0};
+    }
+    points_close(&points);
+    free(contents.list);
+    return status;
+}

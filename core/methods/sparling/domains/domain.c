@@ -1,0 +1,172 @@
+#include "core/methods/sparling/domains/domain.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/config.h"
+
+#define DECLARE(name, NAME) extern const struct domain name##_domain;
+SPARLING_DOMAINS(DECLARE)
+
+#define ENTRY(name, NAME) &name##_domain,
+static const struct domain *const all[] = {SPARLING_DOMAINS(ENTRY)};
+
+const struct domain *const *domains_all(size_t *count)
+{
+    *count = sizeof all / sizeof all[0];
+    return all;
+}
+
+const struct domain *domain_of(const struct sparling_config *config)
+{
+    return all[config->domain];
+}
+
+struct domain_shape domain_shape(const struct sparling_config *config)
+{
+    struct domain_shape shape = {0};
+    domain_of(config)->shape(config, &shape);
+    if (shape.picture_rows == 0)
+        shape.picture_rows = shape.rows;
+    return shape;
+}
+
+size_t domain_positions(const struct domain_shape *shape)
+{
+    return (size_t)shape->rows * (size_t)shape->cols;
+}
+
+size_t domain_inputs(const struct domain_shape *shape)
+{
+    return (size_t)shape->channels * domain_positions(shape);
+}
+
+enum status domain_open(const struct sparling_config *config, const char *data, struct open_domain *domain,
+                        struct error *err)
+{
+    *domain = (struct open_domain){.domain = domain_of(config), .shape = domain_shape(config)};
+    return domain->domain->open(config, data, &domain->state, err);
+}
+
+void domain_close(struct open_domain *domain)
+{
+    if (domain->state)
+        domain->domain->close(domain->state);
+    domain->state = NULL;
+}
+
+struct open_domain domain_single(const struct sparling_config *config, const struct open_domain *domain)
+{
+    struct open_domain single = *domain;
+    domain->domain->single_shape(config, &single.shape);
+    single.single = true;
+    return single;
+}
+
+enum status domain_sample(const struct open_domain *domain, const struct domain_request *request, float *planes,
+                          struct domain_truth *truth, struct error *err)
+{
+    const struct domain *table = domain->domain;
+    return (domain->single ? table->single : table->sample)(domain->state, request, planes, truth, err);
+}
+
+enum status domain_truths_create(const struct domain_shape *shape, int count, struct domain_truth **truths,
+                                 struct error *err)
+{
+    size_t n = (size_t)count, boxes = (size_t)shape->boxes, longest = (size_t)shape->longest;
+    struct domain_truth *t = calloc(1, n * (sizeof *t + boxes * sizeof *t->box + longest * sizeof *t->label));
+    if (!t)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the truths of %d samples", count);
+    struct box *box = (struct box *)(t + n);
+    int32_t *label = (int32_t *)(box + n * boxes);
+    for (size_t i = 0; i < n; i++) {
+        t[i].box = box + i * boxes;
+        t[i].label = label + i * longest;
+    }
+    *truths = t;
+    return STATUS_OK;
+}
+
+void domain_truths_destroy(struct domain_truth *truths)
+{
+    free(truths);
+}
+
+/* How the array is laid out: with channels first, last, or not at all. */
+static bool fits(const struct domain_shape *s, const struct method_input *input, bool *last)
+{
+    const int64_t *d = input->dim;
+    int rank = input->rank;
+    *last = false;
+    if (s->channels == 1 && rank == 2 && d[0] == s->rows && d[1] == s->cols)
+        return true;
+    if (s->channels == 1 && s->rows == 1 && rank == 1 && d[0] == s->cols)
+        return true;
+    if (rank == 3 && d[0] == s->channels && d[1] == s->rows && d[2] == s->cols)
+        return true;
+    *last = true;
+    if (rank == 3 && d[0] == s->rows && d[1] == s->cols && d[2] == s->channels)
+        return true;
+    return s->rows == 1 && rank == 2 && d[0] == s->cols && d[1] == s->channels;
+}
+
+/* A sequence with channels first may end early. */
+static bool shorter(const struct domain_shape *s, const struct method_input *input)
+{
+    const int64_t *d = input->dim;
+    return s->rows == 1 && s->channels > 1 && input->rank == 3 && d[0] == s->channels && d[1] == 1 && d[2] > 0 &&
+           d[2] < s->cols;
+}
+
+static enum status outside(double low, double high, const char *what, size_t at, double value, struct error *err)
+{
+    return error_set(err, STATUS_INVALID, "/array", "values must be in [%g, %g] (%s); element %zu is %g", low, high,
+                     what, at, value);
+}
+
+/* Zeros behind its end. */
+static enum status pad(const struct domain_shape *shape, const struct method_input *input, double low, double high,
+                       const char *what, float *planes, struct error *err)
+{
+    size_t cols = (size_t)shape->cols, length = (size_t)input->dim[2];
+    memset(planes, 0, domain_inputs(shape) * sizeof *planes);
+    for (size_t i = 0; i < (size_t)shape->channels * length; i++) {
+        double value = (double)input->values[i];
+        if (!(value >= low && value <= high))
+            return outside(low, high, what, i, value, err);
+        planes[i / length * cols + i % length] = input->values[i];
+    }
+    return STATUS_OK;
+}
+
+enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,
+                          const char *what, float *planes, struct error *err)
+{
+    size_t count = domain_inputs(shape), positions = domain_positions(shape), channels = (size_t)shape->channels;
+    bool last = false;
+    if (!shorter(shape, input) && !fits(shape, input, &last))
+        return error_set(err, STATUS_INVALID, "/array",
+                         "must have %d rows, %d columns and %d channel%s (a picture of %d x %d)", shape->rows,
+                         shape->cols, shape->channels, shape->channels == 1 ? "" : "s", shape->rows, shape->cols);
+    if (shorter(shape, input))
+        return pad(shape, input, low, high, what, planes, err);
+    for (size_t i = 0; i < count; i++) {
+        double value = (double)input->values[i];
+        if (!(value >= low && value <= high))
+            return outside(low, high, what, i, value, err);
+        planes[last ? i % channels * positions + i / channels : i] = input->values[i];
+    }
+    return STATUS_OK;
+}
+
+void domain_label(const struct open_domain *domain, const int32_t *label, int length, char *out, size_t room)
+{
+    size_t at = 0;
+    out[0] = 0;
+    for (int i = 0; i < length && at < room; i++) {
+        const char *name = domain->domain->token(domain->state, label[i]);
+        int wrote = snprintf(out + at, room - at, "%s", name ? name : "?");
+        at += wrote > 0 ? (size_t)wrote : 0;
+    }
+}

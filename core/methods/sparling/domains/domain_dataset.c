@@ -1,0 +1,506 @@
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/philox.h"
+#include "core/data/audio/audio_spectrum.h"
+#include "core/formats/audio_wave.h"
+#include "core/data/uploads/collection.h"
+#include "core/data/dataset.h"
+#include "core/methods/sparling/config.h"
+
+enum { STREAM_SPLIT = 0x73706C74, STREAM_DRAW = 0x64726177, STREAM_SHUFFLE = 0x73687566 };
+enum part { PART_TRAIN, PART_VALIDATE, PART_TESTED, PARTS_OF_SET };
+static const double CHUNK = 1.5; /* as domain_audio.c */
+static const float UNIT_DB = 20, UNIT_ZERO_DB = -40, SHOWN_FROM = -0.5F,
+                   SHOWN_TO = 3.5F; /* in pictures: from the noise to loud speech */
+
+const char *const dataset_split_names[] = {"samples", "groups", NULL};
+static const struct config_field fields[] = {DATASET_FIELDS};
+
+struct domain_state {
+    struct collection c;
+    struct domain_shape shape;
+    struct audio_spectrum *spectrum; /* of recordings */
+    int samples;                     /* of a recording, with what is added to it */
+    float zero, unit;                /* a value is fed as (value - zero) / unit */
+    float low, high;                 /* of the picture */
+    int64_t *part[PARTS_OF_SET],
+        count[PARTS_OF_SET]; /* sample numbers; of training in the order of their labels' lengths */
+    int64_t *up_to;          /* [longest + 1] training samples whose label is no longer */
+    int64_t curriculum;
+    double mean;
+};
+
+/* ---- sizes ------------------------------------------------------------------------------------------------- */
+
+static int hop_of(int64_t mels)
+{
+    return (int)(2 * CHUNK * AUDIO_RATE / (double)mels) / 2;
+}
+
+/* Before a data set has been looked up any size will do. */
+static void shape_of(const struct sparling_config *config, struct domain_shape *shape)
+{
+    const struct dataset_config *c = &config->dataset;
+    bool known = c->rows > 0 && c->cols > 0 && c->channels > 0 && c->tokens > 0 && c->longest > 0;
+    *shape = (struct domain_shape){.channels = 1, .rows = 64, .cols = 64, .symbols = 2, .tokens = 2, .longest = 1};
+    if (known)
+        *shape = (struct domain_shape){.channels = (int)c->channels,
+                                       .rows = (int)c->rows,
+                                       .cols = (int)c->cols,
+                                       .symbols = (int)c->tokens,
+                                       .tokens = (int)c->tokens,
+                                       .longest = (int)c->longest,
+                                       .positions = c->positions,
+                                       .boxes = (int)c->boxes,
+                                       .picture_rows = c->rows > 1       ? 0
+                                                       : c->channels > 8 ? (int)c->channels
+                                                                         : 48};
+}
+
+static void check(const struct sparling_config *config, const struct method_faults *faults)
+{
+    const struct dataset_config *c = &config->dataset;
+    if (c->name[0] != '\0' && !dataset_name_good(c->name))
+        method_fault(faults, "dataset_name", "must be a name of small letters, digits, '.', '-' and '_'");
+    if (c->test + c->validation >= 1)
+        method_fault(faults, "dataset_test", "must leave something to train on: with dataset_validation (%g) it is %g",
+                     c->validation, c->test + c->validation);
+    if (c->longest > DOMAIN_LABEL && !c->positions)
+        method_fault(faults, "dataset_name", "has labels of up to %.0f tokens; at most %d can be learned",
+                     (double)c->longest, DOMAIN_LABEL);
+}
+
+static enum status open_collection(const struct dataset_config *config, const char *data, struct collection *c,
+                                   char hash[DATASET_HASH_KEPT + 1], struct error *err)
+{
+    char folder[DATASET_PATH], path[DATASET_PATH + 16];
+    struct error cause = {0};
+    enum status status = dataset_folder(data, config->name, folder, &cause);
+    hash[0] = '\0';
+    if (!status)
+        status = dataset_hash(folder, hash, &cause);
+    if (!status) {
+        snprintf(path, sizeof path, "%s/" COLLECTION_FILE, folder);
+        status = collection_open(path, c, &cause);
+    }
+    return status ? error_set(err, status, "/config/dataset_name", "%s", cause.message) : STATUS_OK;
+}
+
+static int64_t most_boxes(const struct collection *c)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; c->box_start && i < c->count; i++)
+        most = c->box_start[i + 1] - c->box_start[i] > most ? c->box_start[i + 1] - c->box_start[i] : most;
+    return most;
+}
+
+static double mean_label(const struct collection *c)
+{
+    double tokens = 0; /* of a class at every position, those that are not the common one */
+    for (int64_t i = 0; i < c->label_start[c->count]; i++)
+        tokens += c->target != TARGET_POSITIONS || c->label[i] > 0;
+    return fmax(tokens / (double)c->count, 0.1);
+}
+
+/* The course of digitcircle-quick, from ten motifs a token to one. */
+static void fit(struct sparling_config *config, double mean)
+{
+    enum { STAGES = 8 };
+    const struct dataset_config *c = &config->dataset;
+    int first = c->positions ? 1 : 0; /* class 0 is what is not a motif */
+    config->channels_motif = c->tokens - first < 1 ? 1 : c->tokens - first > 1024 ? 1024 : c->tokens - first;
+    double one = mean / ((double)c->rows * (double)c->cols * (double)config->channels_motif);
+    one = fmin(one, 0.05);
+    config->density_factor = 0.75;
+    config->density_final = one;
+    config->density_start = fmin(1, one * 1.001 / pow(0.75, STAGES));
+    config->plateau_density = one * 1.03;
+    config->reinitialise_below = c->positions ? 0 : one * 1.5;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------- */
+
+static double uniform(int64_t seed, uint64_t of)
+{
+    struct philox from = philox_stream((uint64_t)seed, STREAM_SPLIT, of);
+    return (double)philox_u32(&from, 0) / 4294967296.0;
+}
+
+static uint64_t name_hash(const char *name)
+{
+    uint64_t hash = 0xCBF29CE484222325u;
+    for (; *name; name++)
+        hash = (hash ^ (unsigned char)*name) * 0x100000001B3u;
+    return hash;
+}
+
+static enum part part_of(const struct collection *c, const struct dataset_config *d, int64_t sample)
+{
+    const char *group = c->group ? c->groups.name[c->group[sample]] : "";
+    bool named = d->test_group[0] != '\0';
+    double u = uniform(d->split_seed, d->split == SPLIT_GROUPS ? name_hash(group) : (uint64_t)sample);
+    if (named && strcmp(group, d->test_group) == 0)
+        return PART_TESTED;
+    double test = named ? 0 : d->test;
+    return u < test ? PART_TESTED : u < test + d->validation ? PART_VALIDATE : PART_TRAIN;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* No sample is measured twice. */
+static void fit_samples(struct sparling_config *config, const struct collection *c)
+{
+    int64_t count[PARTS_OF_SET] = {0};
+    for (int64_t i = 0; i < c->count; i++)
+        count[part_of(c, &config->dataset, i)]++;
+    if (count[PART_TESTED] == 0 || count[PART_VALIDATE] == 0)
+        return; /* is a fault when it is opened */
+    config->validation_samples = least(config->validation_samples, count[PART_VALIDATE]);
+    config->test_samples = least(config->test_samples, count[PART_TESTED]);
+    config->motif_samples = least(config->motif_samples, count[PART_TESTED]);
+    config->stage_samples = least(config->stage_samples, count[PART_TESTED]);
+}
+
+static enum status fits(const struct collection *c, struct error *err)
+{
+    const char *at = "/config/dataset_name";
+    if (c->kind == COLLECTION_TABLE)
+        return error_set(err, STATUS_INVALID, at,
+                         "is a table: SPARLING learns from images, sequences and recordings; factors from tables");
+    if (c->target == TARGET_NONE)
+        return error_set(err, STATUS_INVALID, at, "has no labels to learn from");
+    if (c->vocabulary.count < 2 || c->vocabulary.count > 4096)
+        return error_set(err, STATUS_INVALID, at, "has %d names for labels; 2 to 4096 can be learned",
+                         c->vocabulary.count);
+    return STATUS_OK;
+}
+
+static enum status resolve(struct sparling_config *config, const char *data, struct error *err)
+{
+    struct dataset_config *d = &config->dataset;
+    struct collection c;
+    char hash[DATASET_HASH_KEPT + 1];
+    if (d->name[0] == '\0')
+        return error_set(err, STATUS_INVALID, "/config/dataset_name",
+                         "must name a data set; GET /v1/datasets lists them");
+    enum status status = open_collection(d, data, &c, hash, err);
+    if (status)
+        return status;
+    status = fits(&c, err);
+    bool sound = c.kind == COLLECTION_RECORDINGS;
+    snprintf(d->hash, sizeof d->hash, "%s", hash);
+    d->channels = sound ? d->mels : c.channels;
+    d->rows = c.rows;
+    d->cols = sound ? 1 + c.cols / hop_of(d->mels) : c.cols;
+    d->tokens = c.vocabulary.count;
+    d->positions = c.target == TARGET_POSITIONS;
+    d->longest = d->positions ? d->cols : c.longest;
+    d->boxes = most_boxes(&c);
+    if (!status && d->fit) {
+        fit(config, mean_label(&c));
+        fit_samples(config, &c);
+    }
+    collection_close(&c);
+    return status;
+}
+
+/* ---- dealing out ------------------------------------------------------------------------------------------- */
+
+/* Files are often in the order of their labels; the first samples of a part must be like the rest. */
+static void shuffle(int64_t *part, int64_t count, int64_t seed)
+{
+    struct philox from = philox_stream((uint64_t)seed, STREAM_SHUFFLE, 0);
+    for (int64_t i = count - 1; i > 0; i--) {
+        int64_t j = (int64_t)(philox_u32(&from, (uint64_t)i) % (uint64_t)(i + 1)), kept = part[i];
+        part[i] = part[j];
+        part[j] = kept;
+    }
+}
+
+/* Training samples with short labels first, for lessons. */
+static enum status sort_by_length(struct domain_state *s, struct error *err)
+{
+    const struct collection *c = &s->c;
+    int64_t *sorted = malloc((size_t)s->count[PART_TRAIN] * sizeof *sorted), count = 0;
+    if (!sorted && s->count[PART_TRAIN] > 0)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split");
+    for (int length = 0; length <= c->longest && !s->shape.positions; length++) {
+        for (int64_t i = 0; i < s->count[PART_TRAIN]; i++) {
+            int64_t sample = s->part[PART_TRAIN][i];
+            if (c->label_start[sample + 1] - c->label_start[sample] == length)
+                sorted[count++] = sample;
+        }
+        s->up_to[length] = count;
+    }
+    if (count == s->count[PART_TRAIN] && count > 0)
+        memcpy(s->part[PART_TRAIN], sorted, (size_t)count * sizeof *sorted);
+    free(sorted);
+    return STATUS_OK;
+}
+
+static enum status deal(struct domain_state *s, const struct dataset_config *d, struct error *err)
+{
+    static const char *const names[] = {"training", "validation", "test"};
+    const struct collection *c = &s->c;
+    if ((d->split == SPLIT_GROUPS || d->test_group[0] != '\0') && !c->group)
+        return error_set(err, STATUS_INVALID, "/config/dataset_split", "needs groups, which this data set has not");
+    s->up_to = calloc((size_t)c->longest + 2, sizeof *s->up_to);
+    for (int p = 0; p < PARTS_OF_SET; p++)
+        s->part[p] = malloc((size_t)c->count * sizeof *s->part[p]);
+    if (!s->up_to || !s->part[0] || !s->part[1] || !s->part[2])
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split");
+    for (int64_t i = 0; i < c->count; i++) {
+        enum part p = part_of(c, d, i);
+        s->part[p][s->count[p]++] = i;
+    }
+    for (int p = 0; p < PARTS_OF_SET; p++)
+        shuffle(s->part[p], s->count[p], d->split_seed);
+    enum status status = sort_by_length(s, err);
+    if (status)
+        return status;
+    for (int p = 0; p < PARTS_OF_SET; p++)
+        if (s->count[p] == 0)
+            return error_set(err, STATUS_INVALID, "/config/dataset_test", "leaves no samples for %s", names[p]);
+    return STATUS_OK;
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------ */
+
+static void measure(struct domain_state *s)
+{
+    const struct collection *c = &s->c;
+    int64_t count = c->start[c->count] * c->channels * c->rows;
+    double sum = 0, squares = 0;
+    float low = c->values[0], high = low;
+    for (int64_t i = 0; i < count; i++) {
+        double v = (double)c->values[i];
+        sum += v;
+        squares += v * v;
+        low = fminf(low, c->values[i]);
+        high = fmaxf(high, c->values[i]);
+    }
+    double mean = sum / (double)count, deviation = sqrt(fmax(squares / (double)count - mean * mean, 0));
+    bool plain = low >= 0 && high <= 1;
+    s->zero = s->spectrum ? UNIT_ZERO_DB : plain ? 0 : (float)mean;
+    s->unit = s->spectrum ? UNIT_DB : plain || !(deviation > 0) ? 1 : (float)deviation;
+    /* In pictures ink is what is rarer. */
+    s->low = s->spectrum
+                 ? SHOWN_FROM
+                 : (float)(mean - (double)low <= (double)high - mean ? low - s->zero : high - s->zero) / s->unit;
+    s->high = s->spectrum
+                  ? SHOWN_TO
+                  : (float)(mean - (double)low <= (double)high - mean ? high - s->zero : low - s->zero) / s->unit;
+}
+
+static enum status to_spectrogram(const struct domain_state *s, const float *audio, int64_t length, float *planes,
+                                  struct error *err)
+{
+    size_t mels = (size_t)s->shape.channels, frames = (size_t)s->shape.cols;
+    float *wave = calloc((size_t)s->samples, sizeof *wave), *rows = malloc(mels * (frames + 1) * sizeof *rows);
+    if (wave && rows) {
+        memcpy(wave, audio, (size_t)(length < s->samples ? length : s->samples) * sizeof *wave);
+        audio_spectrum_compute(s->spectrum, wave, s->samples, rows);
+        for (size_t m = 0; m < mels; m++)
+            for (size_t t = 0; t < frames; t++)
+                planes[m * frames + t] = (rows[t * mels + m] - s->zero) / s->unit;
+    }
+    bool good = wave && rows;
+    free(wave);
+    free(rows);
+    return good ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a spectrogram");
+}
+
+/* Sequences that are shorter end in the middle of the scale. */
+static enum status to_planes(const struct domain_state *s, int64_t sample, float *planes, struct error *err)
+{
+    const struct collection *c = &s->c;
+    const float *values = collection_sample(c, sample);
+    int64_t length = collection_length(c, sample), lines = (int64_t)c->channels * c->rows, cols = s->shape.cols;
+    if (s->spectrum)
+        return to_spectrogram(s, values, length, planes, err);
+    for (int64_t line = 0; line < lines; line++) {
+        for (int64_t i = 0; i < length; i++)
+            planes[line * cols + i] = (values[line * length + i] - s->zero) / s->unit;
+        for (int64_t i = length; i < cols; i++)
+            planes[line * cols + i] = 0;
+    }
+    return STATUS_OK;
+}
+
+static void to_truth(const struct domain_state *s, int64_t sample, struct domain_truth *truth)
+{
+    const struct collection *c = &s->c;
+    const int32_t *label;
+    int hop = s->spectrum ? audio_spectrum_hop(s->spectrum) : 1, length = collection_labels(c, sample, &label);
+    truth->length = s->shape.positions ? s->shape.cols : length;
+    for (int i = 0; i < truth->length; i++)
+        truth->label[i] = i < length ? label[i] : -1;
+    truth->boxes = 0;
+    for (int64_t j = c->box_start ? c->box_start[sample] : 0; c->box_start && j < c->box_start[sample + 1]; j++) {
+        const int32_t *b = c->box[j];
+        int col0 = b[3] / hop, col1 = (b[4] + hop - 1) / hop + (hop > 1);
+        col1 = col1 > s->shape.cols ? s->shape.cols : col1;
+        truth->box[truth->boxes++] = (struct box){.symbol = b[0],
+                                                  .row0 = b[1],
+                                                  .row1 = b[2],
+                                                  .col0 = col0,
+                                                  .col1 = col1,
+                                                  .row = (b[1] + b[2] - 1) / 2,
+                                                  .col = (col0 + col1 - 1) / 2};
+    }
+}
+
+/* ---- the domain -------------------------------------------------------------------------------------------- */
+
+static void close_dataset(struct domain_state *s)
+{
+    if (!s)
+        return;
+    collection_close(&s->c);
+    audio_spectrum_destroy(s->spectrum);
+    for (int p = 0; p < PARTS_OF_SET; p++)
+        free(s->part[p]);
+    free(s->up_to);
+    free(s);
+}
+
+static enum status agree(const struct domain_state *s, const struct sparling_config *config, const char *hash,
+                         struct error *err)
+{
+    const struct dataset_config *d = &config->dataset;
+    const struct collection *c = &s->c;
+    if (d->hash[0] == '\0')
+        return error_set(err, STATUS_INVALID, "/config/dataset_hash",
+                         "is not known: the data set has not been looked up");
+    if (strcmp(d->hash, hash) != 0)
+        return error_set(err, STATUS_CONFLICT, "/config/dataset_hash", "is of another data set than %s is now",
+                         d->name);
+    int64_t cols = c->kind == COLLECTION_RECORDINGS ? 1 + c->cols / hop_of(d->mels) : c->cols;
+    bool same = d->rows == c->rows && d->cols == cols && d->tokens == c->vocabulary.count &&
+                d->boxes >= most_boxes(c) &&
+                d->channels == (c->kind == COLLECTION_RECORDINGS ? d->mels : c->channels) &&
+                d->positions == (c->target == TARGET_POSITIONS) && d->longest >= (d->positions ? cols : c->longest);
+    return same ? STATUS_OK
+                : error_set(err, STATUS_INVALID, "/config/dataset_name", "has other sizes than the job says");
+}
+
+static enum status open_dataset(const struct sparling_config *config, const char *data, struct domain_state **state,
+                                struct error *err)
+{
+    const struct dataset_config *d = &config->dataset;
+    char hash[DATASET_HASH_KEPT + 1];
+    struct domain_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a domain");
+    s->shape = domain_shape(config);
+    s->curriculum = config->curriculum;
+    enum status status = open_collection(d, data, &s->c, hash, err);
+    if (!status)
+        status = fits(&s->c, err);
+    if (!status)
+        status = agree(s, config, hash, err);
+    if (!status && s->c.kind == COLLECTION_RECORDINGS) {
+        int hop = hop_of(d->mels), least = 2 * hop + 2; /* the spectrum's window must fit */
+        s->samples = (s->shape.cols - 1) * hop > least ? (s->shape.cols - 1) * hop : least;
+        status = audio_spectrum_create(AUDIO_RATE, (int)d->mels, CHUNK, &s->spectrum, err);
+    }
+    if (!status && s->spectrum && audio_spectrum_frames(s->spectrum, s->samples) != s->shape.cols)
+        status = error_set(err, STATUS_INVALID, "/config/dataset_name", "has recordings that are too short");
+    if (!status)
+        status = deal(s, d, err);
+    if (status) {
+        close_dataset(s);
+        return status;
+    }
+    measure(s);
+    s->mean = mean_label(&s->c);
+    *state = s;
+    return STATUS_OK;
+}
+
+/* Short labels first, as domain_digitcircle.c says. */
+static int64_t choose(const struct domain_state *s, const struct domain_request *request)
+{
+    bool training = request->set != DOMAIN_EXAMPLE && request->seed != -1 && request->seed != -2;
+    if (!training) {
+        enum part part = request->set != DOMAIN_EXAMPLE && request->seed == -1 ? PART_VALIDATE : PART_TESTED;
+        return s->part[part][request->index % s->count[part]];
+    }
+    int64_t among = s->count[PART_TRAIN];
+    if (request->set == DOMAIN_LESSON && request->seen < s->curriculum && !s->shape.positions) {
+        int64_t shorter = s->up_to[1 + request->seen * s->c.longest / s->curriculum > s->c.longest
+                                       ? s->c.longest
+                                       : 1 + request->seen * s->c.longest / s->curriculum];
+        among = shorter > 0 ? shorter : among;
+    }
+    struct philox from = philox_stream((uint64_t)request->seed, STREAM_DRAW, (uint64_t)request->index);
+    uint64_t bits = (uint64_t)philox_u32(&from, 0) << 32 | philox_u32(&from, 1);
+    return s->part[PART_TRAIN][bits % (uint64_t)among];
+}
+
+static enum status sample(const struct domain_state *s, const struct domain_request *request, float *planes,
+                          struct domain_truth *truth, struct error *err)
+{
+    int64_t chosen = choose(s, request);
+    if (truth)
+        to_truth(s, chosen, truth);
+    return to_planes(s, chosen, planes, err);
+}
+
+static double mean_symbols(const struct domain_state *s)
+{
+    return s->mean;
+}
+
+static const char *name(const struct domain_state *s, int number)
+{
+    return number >= 0 && number < s->c.vocabulary.count ? s->c.vocabulary.name[number] : NULL;
+}
+
+/* An array as the data set's own, or of recordings samples at AUDIO_RATE. */
+static enum status prepare(const struct domain_state *s, const struct method_input *input, float *planes,
+                           struct error *err)
+{
+    if (s->spectrum && input->rank == 1)
+        return to_spectrogram(s, input->values, input->dim[0], planes, err);
+    enum status status = domain_planes(&s->shape, input, -1e30, 1e30, "as in the data set", planes, err);
+    for (size_t i = 0; !status && !s->spectrum && i < domain_inputs(&s->shape); i++)
+        planes[i] = (planes[i] - s->zero) / s->unit;
+    return status;
+}
+
+/* The first channel of an image; of a sequence all of them, below each other. */
+static void grey(const struct domain_state *s, const float *planes, float *out)
+{
+    size_t cols = (size_t)s->shape.cols, rows = (size_t)s->shape.picture_rows, channels = (size_t)s->shape.channels;
+    for (size_t r = 0; r < rows; r++)
+        for (size_t i = 0; i < cols; i++) {
+            size_t line = s->shape.rows > 1 ? r : s->spectrum ? channels - 1 - r : r * channels / rows;
+            float share = (planes[line * cols + i] - s->low) / (s->high != s->low ? s->high - s->low : 1);
+            out[r * cols + i] = fminf(1, fmaxf(0, share)) * (s->shape.rows > 1 || s->spectrum ? 1 : 0.5F);
+        }
+}
+
+const struct domain dataset_domain = {
+    .name = "dataset",
+    .meaning = "samples of a data set of your own",
+    .fields = fields,
+    .field_count = sizeof fields / sizeof fields[0],
+    .shape = shape_of,
+    .resolve = resolve,
+    .check = check,
+    .open = open_dataset,
+    .close = close_dataset,
+    .sample = sample,
+    .mean_symbols = mean_symbols,
+    .symbol = name,
+    .token = name,
+    .prepare = prepare,
+    .grey = grey,
+};

@@ -1,0 +1,344 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/data/dataset.h"
+#include "core/data/splicing/splicing_corpus.h"
+#include "core/data/splicing/splicing_planted.h"
+#include "core/methods/sparling/config.h"
+
+/* Examples are a set of their own, so that their indices collide with no other's. */
+enum { EXAMPLE_SEED = -5 };
+
+struct domain_state {
+    struct splicing_planted planted; /* of real genes: the models, and sizes */
+    struct splicing_corpus *corpus;  /* NULL: planted */
+    int64_t seed, *order[2];         /* of the training set: of the run's seed, of -1 */
+    int64_t curriculum;
+    int boxes;
+};
+
+static const struct config_field fields[] = {SPLICING_FIELDS};
+static const char *const classes[SPLICING_CLASSES] = {"-", "acceptor", "donor"};
+
+static bool planted(const struct splicing_config *c)
+{
+    return strcmp(c->dataset, "planted") == 0;
+}
+static bool small_models(const struct splicing_config *c)
+{
+    return strcmp(c->motifs, "small") == 0;
+}
+
+static int whole_length(const struct splicing_config *c)
+{
+    return (int)(c->length + 2 * c->flank);
+}
+
+/* All that was planted, and room for what binds besides; what is beyond is dropped. */
+static int most_boxes(const struct splicing_config *c, int cols)
+{
+    double besides = small_models(c) ? cols / 64.0 : 8 * c->share * cols * (double)c->proteins;
+    return (int)(besides + (planted(c) ? cols / c->spacing : 0)) + 64;
+}
+
+static void shape_of(const struct sparling_config *config, struct domain_shape *shape)
+{
+    const struct splicing_config *c = &config->splicing;
+    int cols = whole_length(c);
+    *shape = (struct domain_shape){
+        .channels = SPLICING_BASES,
+        .rows = 1,
+        .cols = cols,
+        .symbols = (int)c->proteins + (planted(c) ? 2 : 0),
+        .tokens = SPLICING_CLASSES,
+        .longest = cols,
+        .positions = true,
+        .margin = (int)c->flank,
+        .trivial = planted(c) ? 2 : 0,
+        .boxes = most_boxes(c, cols),
+        .picture_rows = 48,
+    };
+}
+
+static void check_name(const char *field, const char *name, const struct method_faults *faults)
+{
+    if (!dataset_name_good(name))
+        method_fault(faults, field, "must be a name of small letters, digits, '.', '-' and '_'");
+}
+
+static void check(const struct sparling_config *config, const struct method_faults *faults)
+{
+    const struct splicing_config *c = &config->splicing;
+    check_name("splicing_dataset", c->dataset, faults);
+    check_name("splicing_motifs", c->motifs, faults);
+    if (whole_length(c) > 40000)
+        method_fault(faults, "splicing_flank", "must leave the whole sequence at most 40000 bases long; got %.0f",
+                     (double)whole_length(c));
+    if (small_models(c) && c->proteins > 8)
+        method_fault(faults, "splicing_proteins", "must be at most 8 with the small models; got %.0f",
+                     (double)c->proteins);
+}
+
+static enum status open_models(struct domain_state *s, const struct splicing_config *c, const char *data,
+                               struct error *err)
+{
+    char folder[DATASET_PATH];
+    struct error cause = {0};
+    if (small_models(c))
+        return splicing_planted_small(&s->planted, (int)c->proteins, err);
+    enum status status = dataset_folder(data, c->motifs, folder, &cause);
+    if (!status)
+        status = splicing_planted_folder(&s->planted, folder, (int)c->proteins, c->share, &cause);
+    return status ? error_set(err, status, "/config/splicing_motifs", "%s", cause.message) : STATUS_OK;
+}
+
+/* Proteins bind where their affinity is among the highest of the test set. */
+static enum status calibrate(struct domain_state *s, const struct splicing_config *c, struct error *err)
+{
+    enum { MOST = 1000 }; /* windows */
+    int64_t windows = splicing_corpus_windows(s->corpus, true), count = windows < MOST ? windows : MOST;
+    size_t whole = (size_t)whole_length(c);
+    uint8_t *bases = malloc(((size_t)count + 1) * whole);
+    struct splicing_sequence *sequence = malloc((size_t)count * sizeof *sequence);
+    enum status status = STATUS_OK;
+    if (!bases || !sequence)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory to calibrate");
+    for (int64_t i = 0; !status && i < count; i++) {
+        sequence[i] = (struct splicing_sequence){bases + (size_t)i * whole, (int)whole};
+        status =
+            splicing_corpus_read(s->corpus, true, i, bases + (size_t)i * whole, bases + (size_t)count * whole, err);
+    }
+    if (!status)
+        status = affinity_calibrate(&s->planted.motifs, sequence, (int)count, (int)c->flank, c->share, err);
+    free(bases);
+    free(sequence);
+    return status;
+}
+
+static enum status open_corpus(struct domain_state *s, const struct sparling_config *config, const char *data,
+                               struct error *err)
+{
+    const struct splicing_config *c = &config->splicing;
+    char folder[DATASET_PATH];
+    struct error cause = {0};
+    enum status status = dataset_folder(data, c->dataset, folder, &cause);
+    if (!status)
+        status = splicing_corpus_open(folder, strcmp(c->source, "any") == 0 ? NULL : c->source, (int)c->length,
+                                      (int)c->flank, &s->corpus, &cause);
+    if (status)
+        return error_set(err, status, "/config/splicing_dataset", "%s", cause.message);
+    splicing_planted_proteins_only(&s->planted);
+    s->seed = config->seed;
+    size_t windows = (size_t)splicing_corpus_windows(s->corpus, false);
+    for (int i = 0; !status && i < 2; i++) {
+        s->order[i] = malloc(windows * sizeof *s->order[i]);
+        if (!s->order[i])
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an order");
+        status = splicing_corpus_order(s->corpus, i == 0 ? s->seed : -1, s->order[i], err);
+    }
+    return status ? status : calibrate(s, c, err);
+}
+
+static void close_splicing(struct domain_state *state)
+{
+    if (!state)
+        return;
+    splicing_planted_close(&state->planted);
+    splicing_corpus_close(state->corpus);
+    free(state->order[0]);
+    free(state->order[1]);
+    free(state);
+}
+
+static void add_models(const struct affinity_set *set, struct hash *hash)
+{
+    for (int i = 0; i < set->proteins; i++) {
+        const struct affinity_protein *p = &set->protein[i];
+        hash_add(hash, p->name, strlen(p->name) + 1);
+        hash_add(hash, &p->columns, sizeof p->columns);
+        hash_add(hash, &p->threshold, sizeof p->threshold);
+        for (int m = 0; m < p->matrices; m++) {
+            hash_add(hash, &p->matrix[m].weight, sizeof p->matrix[m].weight);
+            hash_add(hash, p->matrix[m].entry, (size_t)p->columns * sizeof p->matrix[m].entry[0]);
+        }
+    }
+}
+
+/* How many windows there are, and some of them from beginning to end: a file may hold gigabytes. */
+static enum status add_windows(const struct splicing_corpus *corpus, bool test, size_t whole, struct hash *hash,
+                               struct error *err)
+{
+    enum { SOME = 256 };
+    int64_t windows = splicing_corpus_windows(corpus, test), count = windows < SOME ? windows : SOME;
+    uint8_t *bases = malloc(2 * whole);
+    enum status status = bases ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a window");
+    hash_add(hash, &windows, sizeof windows);
+    for (int64_t i = 0; !status && i < count; i++) {
+        status = splicing_corpus_read(corpus, test, i * windows / count, bases, bases + whole, err);
+        hash_add(hash, bases, 2 * whole);
+    }
+    free(bases);
+    return status;
+}
+
+static enum status digest_of(const struct domain_state *s, unsigned char digest[HASH_BYTES], struct error *err)
+{
+    struct hash hash;
+    enum status status = STATUS_OK;
+    hash_init(&hash);
+    add_models(&s->planted.motifs, &hash);
+    for (int test = 0; s->corpus && !status && test < 2; test++)
+        status = add_windows(s->corpus, test, (size_t)s->planted.length, &hash, err);
+    hash_finish(&hash, digest);
+    return status;
+}
+
+static enum status open_splicing(const struct sparling_config *config, const char *data, struct domain_state **state,
+                                 struct error *err)
+{
+    const struct splicing_config *c = &config->splicing;
+    struct domain_shape shape;
+    struct domain_state *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a domain");
+    enum status status = open_models(s, c, data, err);
+    shape_of(config, &shape);
+    s->planted.length = shape.cols;
+    s->planted.flank = shape.margin;
+    s->planted.spacing = c->spacing;
+    s->planted.reach = (int)c->reach;
+    s->boxes = shape.boxes;
+    s->curriculum = config->curriculum;
+    if (!status && !planted(c))
+        status = open_corpus(s, config, data, err);
+    if (status) {
+        close_splicing(s);
+        return status;
+    }
+    *state = s;
+    return STATUS_OK;
+}
+
+/* What is not labelled is -1: the flanks. */
+static void set_labels(const struct splicing_planted *p, const uint8_t *site, struct domain_truth *truth)
+{
+    truth->length = p->length;
+    for (int i = 0; i < p->length; i++)
+        truth->label[i] = i < p->flank || i >= p->length - p->flank ? -1 : site[i];
+}
+
+/* Motifs far apart first, so that a single protein decides about a site; then ever closer. */
+static struct splicing_planted lesson(const struct domain_state *state, const struct domain_request *request)
+{
+    const double widest = 4;
+    struct splicing_planted planted = state->planted;
+    if (request->set == DOMAIN_LESSON && request->seen < state->curriculum)
+        planted.spacing *= widest - (widest - 1) * (double)request->seen / (double)state->curriculum;
+    return planted;
+}
+
+/* A window of real genes, with what binds there. */
+static enum status read_window(const struct domain_state *s, const struct domain_request *request, uint8_t *bases,
+                               uint8_t *site, struct splicing_truth *motifs, struct error *err)
+{
+    bool ordered = request->set != DOMAIN_EXAMPLE && (request->seed == s->seed || request->seed == -1);
+    int64_t at = request->index % splicing_corpus_windows(s->corpus, !ordered);
+    if (ordered)
+        at = s->order[request->seed != s->seed][at];
+    enum status status = splicing_corpus_read(s->corpus, !ordered, at, bases, site, err);
+    /* Nobody looks for the motifs of a lesson, and there are many models to go through. */
+    if (motifs && request->set == DOMAIN_LESSON)
+        motifs->count = 0;
+    else if (!status && motifs)
+        status = splicing_planted_read(&s->planted, bases, NULL, motifs, err);
+    return status;
+}
+
+static enum status sample(const struct domain_state *state, const struct domain_request *request, float *planes,
+                          struct domain_truth *truth, struct error *err)
+{
+    const struct splicing_planted drawn = lesson(state, request), *p = &drawn;
+    uint8_t *bases = malloc(2 * (size_t)p->length), *site = bases ? bases + p->length : NULL;
+    if (!bases)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a sequence");
+    struct splicing_truth motifs = {.room = state->boxes, .boxes = truth ? truth->box : NULL};
+    struct splicing_truth *wanted = truth ? &motifs : NULL;
+    int64_t seed = request->set == DOMAIN_EXAMPLE ? EXAMPLE_SEED : request->seed;
+    enum status status = state->corpus ? read_window(state, request, bases, site, wanted, err)
+                                       : splicing_planted_sample(p, seed, request->index, bases, site, wanted, err);
+    if (!status)
+        splicing_planes(bases, p->length, planes);
+    if (!status && truth) {
+        set_labels(p, site, truth);
+        truth->boxes = motifs.count < motifs.room ? motifs.count : motifs.room;
+    }
+    free(bases);
+    return status;
+}
+
+/* Over some examples; what binds by chance is in it. Scaled from what has boxes to the whole of the map. */
+static double mean_symbols(const struct domain_state *state)
+{
+    enum { SEQUENCES = 100 };
+    const struct splicing_planted *p = &state->planted;
+    uint8_t *bases = malloc(2 * (size_t)p->length);
+    int64_t motifs = 0;
+    bool sound = bases != NULL;
+    for (int i = 0; sound && i < SEQUENCES; i++) {
+        struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = i};
+        struct splicing_truth truth = {0};
+        sound = !(state->corpus ? read_window(state, &request, bases, bases + p->length, &truth, NULL)
+                                : splicing_planted_sample(p, EXAMPLE_SEED, i, bases, NULL, &truth, NULL));
+        motifs += truth.count;
+    }
+    free(bases);
+    return sound ? (double)motifs / SEQUENCES * p->length / (p->length - 2 * p->flank) : NAN;
+}
+
+static const char *symbol(const struct domain_state *state, int symbol)
+{
+    const struct affinity_set *set = &state->planted.motifs;
+    return symbol >= 0 && symbol < set->proteins ? set->protein[symbol].name : NULL;
+}
+
+static const char *class_name(const struct domain_state *state, int token)
+{
+    (void)state;
+    return token >= 0 && token < SPLICING_CLASSES ? classes[token] : NULL;
+}
+
+static enum status prepare(const struct domain_state *state, const struct method_input *input, float *planes,
+                           struct error *err)
+{
+    struct domain_shape shape = {.channels = SPLICING_BASES, .rows = 1, .cols = state->planted.length};
+    return domain_planes(&shape, input, 0, 1, "one-hot A, C, G, T", planes, err);
+}
+
+/* Four stripes, from A above to T below. */
+static void grey(const struct domain_state *state, const float *planes, float *out)
+{
+    enum { ROWS = 48 };
+    size_t length = (size_t)state->planted.length;
+    for (size_t row = 0; row < ROWS; row++)
+        for (size_t i = 0; i < length; i++)
+            out[row * length + i] = 0.35F * planes[row * SPLICING_BASES / ROWS * length + i];
+}
+
+const struct domain splicing_domain = {
+    .name = "splicing",
+    .meaning = "RNA, planted with motifs or of real genes, and at every base whether it is a splice site",
+    .fields = fields,
+    .field_count = sizeof fields / sizeof fields[0],
+    .shape = shape_of,
+    .check = check,
+    .open = open_splicing,
+    .close = close_splicing,
+    .digest = digest_of,
+    .sample = sample,
+    .mean_symbols = mean_symbols,
+    .symbol = symbol,
+    .token = class_name,
+    .prepare = prepare,
+    .grey = grey,
+};

@@ -1,0 +1,77 @@
+/* What a finished run leaves beside its result: four inputs with their motifs, its confusion matrix (confusion.c) and
+ * charts (plots.c). */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/base/buf.h"
+#include "core/draw/png.h"
+#include "core/methods/sparling/queries/annotation.h"
+#include "core/methods/sparling/run_int.h"
+
+enum { EXAMPLES = 4, ARTIFACT_BYTES = 16 << 20 };
+
+static enum status publish(struct method_run *run, const char *name, const char *type, const struct buf *bytes,
+                           struct error *err)
+{
+    if (bytes->failed)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %s", name);
+    run->env.artifact(run->env.context, name, type, bytes->data, bytes->size);
+    return STATUS_OK;
+}
+
+enum status run_picture(struct method_run *run, const char *name, const struct picture *picture, struct error *err)
+{
+    struct buf bytes;
+    buf_init(&bytes, ARTIFACT_BYTES);
+    enum status status = png_encode(picture, &bytes, err);
+    if (!status)
+        status = publish(run, name, "image/png", &bytes, err);
+    buf_close(&bytes);
+    return status;
+}
+
+/* The domain's first examples; of digitcircle two are the paper's Fig. 2. */
+static enum status examples(struct method_run *run, struct error *err)
+{
+    const struct open_domain *domain = &run->domain;
+    size_t inputs = domain_inputs(&domain->shape);
+    int columns = domain->shape.cols > 2 * domain->shape.picture_rows ? 1 : 2;
+    float *planes = calloc(EXAMPLES * inputs, sizeof *planes);
+    struct domain_truth *truths = NULL;
+    struct annotation readings[EXAMPLES] = {0};
+    struct picture *picture = NULL;
+    if (!planes)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for examples");
+    enum status status = domain_truths_create(&domain->shape, EXAMPLES, &truths, err);
+    for (int i = 0; !status && i < EXAMPLES; i++) {
+        float *input = planes + (size_t)i * inputs;
+        struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = i};
+        status = domain_sample(domain, &request, input, &truths[i], err);
+        if (!status)
+            status = annotation_make(&run->exec, run->network, domain, input, &truths[i], &readings[i], err);
+    }
+    if (!status)
+        status = annotation_draw(readings, EXAMPLES, columns, &picture, err);
+    if (!status)
+        status = run_picture(run, "motifs.png", picture, err);
+    picture_destroy(picture);
+    for (int i = 0; i < EXAMPLES; i++)
+        annotation_close(&readings[i]);
+    domain_truths_destroy(truths);
+    free(planes);
+    return status;
+}
+
+enum status run_artifacts(struct method_run *run, struct error *err)
+{
+    if (!run->env.artifact || run->direct)
+        return STATUS_OK;
+    enum status status = examples(run, err);
+    if (!status)
+        status = run_confusion(run, err);
+    if (!status)
+        status = run_plot_densities(run, err);
+    if (!status)
+        status = run_plot_binning(run, err);
+    return status;
+}

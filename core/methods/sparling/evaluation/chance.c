@@ -1,0 +1,153 @@
+/* Motif errors of chance (core/metrics/shuffled.h) over the first examples of a sequence domain, beside the run's own
+ * with and without the symbols that are trivial to find, and those of the true motifs: where boxes overlap, the earlier
+ * one takes what belongs to the later, so that even they have errors. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/run_int.h"
+
+struct chance_samples {
+    int count, room;
+    struct shuffled_sequence *sequence; /* owns its motifs and boxes */
+};
+
+void chance_drop(struct evaluation *e)
+{
+    struct chance_samples *c = e->collected;
+    for (int i = 0; c && i < c->count; i++) {
+        free((void *)c->sequence[i].motifs);
+        free((void *)c->sequence[i].boxes);
+    }
+    if (c)
+        free(c->sequence);
+    free(c);
+    e->collected = NULL;
+}
+
+static enum status begin(struct method_run *run, struct error *err)
+{
+    struct chance_samples *c = calloc(1, sizeof *c);
+    run->evaluation.collected = c;
+    if (c) {
+        c->room = (int)run->config.chance_samples;
+        c->sequence = calloc((size_t)c->room, sizeof *c->sequence);
+    }
+    return c && c->sequence ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the errors of chance");
+}
+
+static bool inside(const struct domain_shape *shape, const struct motif *motif)
+{
+    return motif->col >= shape->margin && motif->col < shape->cols - shape->margin;
+}
+
+static enum status keep(struct method_run *run, const float *map, const struct domain_truth *truth, struct error *err)
+{
+    const struct domain_shape *shape = &run->domain.shape;
+    struct chance_samples *c = run->evaluation.collected;
+    int channels = (int)run->config.channels_motif, all = motif_scan(map, channels, 1, shape->cols, NULL, 0), kept = 0;
+    struct motif *motifs = malloc(((size_t)all + 1) * sizeof *motifs);
+    struct box *boxes = malloc(((size_t)truth->boxes + 1) * sizeof *boxes);
+    if (!motifs || !boxes) {
+        free(motifs);
+        free(boxes);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the errors of chance");
+    }
+    (void)motif_scan(map, channels, 1, shape->cols, motifs, all);
+    for (int i = 0; i < all; i++)
+        if (inside(shape, &motifs[i]))
+            motifs[kept++] = motifs[i];
+    memcpy(boxes, truth->box, (size_t)truth->boxes * sizeof *boxes);
+    c->sequence[c->count++] = (struct shuffled_sequence){motifs, kept, boxes, truth->boxes};
+    return STATUS_OK;
+}
+
+enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
+                       struct error *err)
+{
+    struct exec *e = &run->exec;
+    enum status status = exec_status(e, err);
+    if (!status && !run->evaluation.collected)
+        status = begin(run, err);
+    if (status)
+        return status;
+    const struct map_shape *shape = &motifs->map;
+    size_t map = (size_t)shape->channels * (size_t)shape->width;
+    float *planes = arena_alloc(e->arena, (size_t)shape->images * map * sizeof *planes);
+    if (!planes)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the errors of chance");
+    tensor_to_planes(motifs, planes);
+    for (int i = 0; !status && i < shape->images; i++)
+        status = keep(run, planes + (size_t)i * map, &batch->truths[i], err);
+    return status;
+}
+
+static struct chance_row row_of(const struct shuffled_errors *errors)
+{
+    const struct bootstrap *of[3] = {&errors->fpe, &errors->fne, &errors->ce};
+    struct chance_row row;
+    for (int i = 0; i < 3; i++) {
+        row.mean[i] = of[i]->mean;
+        row.low[i] = of[i]->low;
+        row.high[i] = of[i]->high;
+    }
+    return row;
+}
+
+/* Errors of the collected motifs, or of the boxes' own points, without the symbols from `folded` on. */
+static enum status count_errors(const struct method_run *run, int folded, bool perfect, struct motif_report *report,
+                                struct error *err)
+{
+    const struct chance_samples *c = run->evaluation.collected;
+    int symbols = run->domain.shape.symbols, channels = perfect ? symbols : (int)run->config.channels_motif;
+    struct motif_errors errors;
+    enum status status = motif_errors_init(&errors, symbols, channels, 0, err);
+    for (int i = 0; !status && i < c->count; i++) {
+        const struct shuffled_sequence *s = &c->sequence[i];
+        struct motif *points = malloc(((size_t)s->box_count + 1) * sizeof *points);
+        if (!points)
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the errors of chance");
+        for (int j = 0; !status && j < s->box_count; j++)
+            points[j] = (struct motif){.col = s->boxes[j].col, .channel = s->boxes[j].symbol, .value = 1};
+        if (!status)
+            status = motif_errors_add(&errors, perfect ? points : s->motifs, perfect ? s->box_count : s->motif_count,
+                                      s->boxes, s->box_count, err);
+        free(points);
+    }
+    for (int symbol = folded; !status && symbol < symbols; symbol++)
+        motif_errors_fold(&errors, symbol);
+    if (!status)
+        status = motif_errors_report(&errors, MOTIF_BOXES, report, err);
+    motif_errors_close(&errors);
+    return status;
+}
+
+enum status chance_finish(struct method_run *run, struct error *err)
+{
+    const struct domain_shape *shape = &run->domain.shape;
+    struct chance_samples *c = run->evaluation.collected;
+    struct chance *chance = &run->evaluation.chance;
+    int inner = shape->cols - 2 * shape->margin, symbols = shape->symbols, folded = symbols - shape->trivial;
+    int channels = (int)run->config.channels_motif, shuffles = (int)run->config.chance_shuffles;
+    struct shuffled_errors all, without;
+    struct motif_report own, perfect;
+    enum status status = shuffled_motif_errors(c->sequence, c->count, shape->margin, inner, symbols, symbols, channels,
+                                               shuffles, &all, err);
+    if (!status)
+        status = shuffled_motif_errors(c->sequence, c->count, shape->margin, inner, symbols, folded, channels, shuffles,
+                                       &without, err);
+    if (!status)
+        status = count_errors(run, folded, false, &own, err);
+    if (!status)
+        status = count_errors(run, symbols, true, &perfect, err);
+    if (!status)
+        *chance = (struct chance){.all = row_of(&all),
+                                  .without = row_of(&without),
+                                  .fpe = own.fpe,
+                                  .fne = own.fne,
+                                  .ce = own.ce_assignment,
+                                  .perfect = {perfect.fpe, perfect.fne, perfect.ce_assignment},
+                                  .samples = c->count};
+    chance_drop(&run->evaluation);
+    return status;
+}

@@ -1,0 +1,271 @@
+/* The confusion matrix as a table and as pictures (SPARLING, Fig. 7 and Appendix G; facts §8.2).
+ *
+ * In a picture each row, that of false positives included, adds up to 1; columns follow the rows of their largest
+ * shares, misses come last, and beside a row stands its share of all events. Where several channels mark one symbol
+ * most often, a second picture adds them up and names them together. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/draw/picture.h"
+#include "core/methods/sparling/run_int.h"
+
+enum { CELL = 34, LABEL_ROWS = 4, CONFUSION_NAME = 64, CONFUSION_BYTES = 16 << 20 };
+
+struct confusion_column {
+    int symbol;                /* the row of its largest share; symbols: none */
+    double share;              /* that share */
+    int64_t *count;            /* [symbols + 1] */
+    char name[CONFUSION_NAME]; /* "#3", "#19/#9" */
+};
+
+struct confusion {
+    int rows, cols; /* with that of misses */
+    struct confusion_column *column;
+    int64_t *counts, *sum; /* of each row */
+    int64_t all;
+};
+
+static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, line = {200, 200, 200};
+
+static const char *symbol_name(const struct method_run *run, int symbol)
+{
+    const struct open_domain *domain = &run->domain;
+    return symbol < domain->shape.symbols ? domain->domain->symbol(domain->state, symbol) : "none";
+}
+
+static enum status table(struct method_run *run, struct error *err)
+{
+    const struct motif_errors *errors = &run->evaluation.errors;
+    struct buf text;
+    buf_init(&text, CONFUSION_BYTES);
+    buf_text(&text, "true");
+    for (int j = 0; j < errors->channels; j++)
+        buf_format(&text, ",channel %d", j);
+    buf_text(&text, ",none\n");
+    for (int i = 0; i <= errors->symbols; i++) {
+        buf_text(&text, symbol_name(run, i));
+        for (int j = 0; j <= errors->channels; j++)
+            buf_format(&text, ",%lld", (long long)errors->boxes[i * (errors->channels + 1) + j]);
+        buf_text(&text, "\n");
+    }
+    enum status status = STATUS_OK;
+    if (text.failed)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for confusion.csv");
+    else
+        run->env.artifact(run->env.context, "confusion.csv", "text/csv", text.data, text.size);
+    buf_close(&text);
+    return status;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct confusion_column *x = a, *y = b;
+    if (x->symbol != y->symbol)
+        return x->symbol - y->symbol;
+    return (x->share < y->share) - (x->share > y->share);
+}
+
+static void add_channel(struct confusion_column *column, const struct motif_errors *errors, int channel)
+{
+    size_t used = strlen(column->name);
+    for (int i = 0; i <= errors->symbols; i++)
+        column->count[i] += errors->boxes[i * (errors->channels + 1) + channel];
+    snprintf(column->name + used, sizeof column->name - used, "%s#%d", used > 0 ? "/" : "", channel);
+}
+
+/* Channels to columns: each its own, or (merged) all that mark a symbol most often to one. */
+static void fill_columns(struct confusion *c, const struct motif_errors *errors, bool merged, const int *symbol_of)
+{
+    for (int j = 0; j < errors->channels; j++) {
+        int into = c->cols;
+        for (int k = 0; merged && symbol_of[j] >= 0 && k < j; k++)
+            if (symbol_of[k] == symbol_of[j]) { /* the column that the first of them opened */
+                for (into = 0; c->column[into].symbol != symbol_of[j]; into++)
+                    ;
+                break;
+            }
+        struct confusion_column *column = &c->column[into];
+        if (into == c->cols) {
+            c->cols++;
+            column->count = c->counts + (ptrdiff_t)into * c->rows;
+            column->symbol = symbol_of[j] >= 0 ? symbol_of[j] : errors->symbols;
+        }
+        add_channel(column, errors, j);
+    }
+    for (int k = 0; k < c->cols; k++) {
+        struct confusion_column *column = &c->column[k];
+        column->symbol = errors->symbols;
+        column->share = 0;
+        for (int i = 0; i < errors->symbols; i++) {
+            double share = c->sum[i] > 0 ? (double)column->count[i] / (double)c->sum[i] : 0;
+            if (share > column->share) {
+                column->share = share;
+                column->symbol = i;
+            }
+        }
+    }
+    qsort(c->column, (size_t)c->cols, sizeof *c->column, by_row);
+    struct confusion_column *none = &c->column[c->cols++];
+    none->count = c->counts + (ptrdiff_t)errors->channels * c->rows;
+    add_channel(none, errors, errors->channels);
+    snprintf(none->name, sizeof none->name, "none");
+}
+
+static enum status arrange(const struct motif_errors *errors, bool merged, struct confusion *c, struct error *err)
+{
+    size_t rows = (size_t)errors->symbols + 1, cols = (size_t)errors->channels + 1;
+    *c = (struct confusion){.rows = (int)rows};
+    c->column = calloc(cols, sizeof *c->column);
+    c->counts = calloc(cols * rows, sizeof *c->counts);
+    c->sum = calloc(rows, sizeof *c->sum);
+    int *symbol_of = calloc(cols, sizeof *symbol_of);
+    enum status status = STATUS_OK;
+    if (!c->column || !c->counts || !c->sum || !symbol_of) {
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a confusion matrix");
+        goto out;
+    }
+    for (size_t i = 0; i < rows * cols; i++)
+        c->sum[i / cols] += errors->boxes[i];
+    for (size_t i = 0; i < rows; i++)
+        c->all += c->sum[i];
+    motif_errors_majority(errors, MOTIF_BOXES, symbol_of);
+    fill_columns(c, errors, merged, symbol_of);
+out:
+    free(symbol_of);
+    return status;
+}
+
+static void confusion_close(struct confusion *c)
+{
+    free(c->column);
+    free(c->counts);
+    free(c->sum);
+}
+
+static void draw_cell(struct picture *picture, int row, int col, int64_t count, double share)
+{
+    uint8_t level = (uint8_t)(255 - 220 * share);
+    struct colour shade = {level, level, 255};
+    char text[12] = "";
+    picture_fill(picture, row, col, CELL, CELL, shade);
+    picture_outline(picture, row, col, CELL, CELL, 1, line);
+    if (count > 0)
+        snprintf(text, sizeof text,
+                 share >= 0.9995                  ? "%.0f"
+                 : share >= 0.0995 && share < 0.9 ? "%.0f"
+                                                  : "%.1f",
+                 100 * share);
+    picture_text(picture, row + (CELL - PICTURE_GLYPH_ROWS) / 2, col + (CELL - picture_text_width(text, 1)) / 2, text,
+                 1, picture_contrast(shade));
+}
+
+/* Names of merged columns are written one channel a line, those that do not fit left out. Returns the lines. */
+static int stacked(const char *name, char text[CONFUSION_NAME])
+{
+    int lines = 1;
+    for (size_t i = 0;; i++) {
+        text[i] = name[i] == '/' ? '\n' : name[i];
+        if (name[i] == '/' && ++lines > LABEL_ROWS)
+            text[i] = 0;
+        if (!text[i])
+            break;
+    }
+    return lines < LABEL_ROWS ? lines : LABEL_ROWS;
+}
+
+/* Where things stand: two columns of words at the left, two lines of them above, the names of channels, the cells, a
+ * foot. */
+enum { EDGE = 8, LINE = PICTURE_GLYPH_ROWS + 2, SHARES = 48, FOOT_LINES = 2 };
+static const char *const headings[] = {"true", "events", "channels that marked it, % of the row"};
+static const char *const feet[FOOT_LINES] = {"row none: false positives; column none: misses",
+                                             "channels of one symbol are added up"};
+
+struct sheet {
+    struct picture *picture;
+    int labels, left, right, top, feet; /* right, top: of the first cell */
+};
+
+static struct sheet lay_out(const struct method_run *run, const struct confusion *c, bool merged)
+{
+    struct sheet sheet = {.left = 40, .feet = 1 + merged};
+    char text[CONFUSION_NAME];
+    for (int i = 0; i < c->rows; i++) {
+        int wide = picture_text_width(symbol_name(run, i), 1) + 2 * EDGE;
+        sheet.left = wide > sheet.left ? wide : sheet.left;
+    }
+    for (int j = 0; j < c->cols; j++) {
+        int lines = stacked(c->column[j].name, text);
+        sheet.labels = lines > sheet.labels ? lines : sheet.labels;
+    }
+    sheet.right = sheet.left + SHARES;
+    sheet.top = EDGE + 2 * LINE + sheet.labels * LINE;
+    return sheet;
+}
+
+static int width_of(const struct sheet *sheet, const struct confusion *c)
+{
+    int width = sheet->right + c->cols * CELL, heading = sheet->right + picture_text_width(headings[2], 1);
+    width = heading > width ? heading : width;
+    for (int i = 0; i < sheet->feet; i++) {
+        int foot = EDGE + picture_text_width(feet[i], 1);
+        width = foot > width ? foot : width;
+    }
+    return width + EDGE;
+}
+
+static void draw_words(const struct method_run *run, const struct confusion *c, const struct sheet *sheet)
+{
+    char text[CONFUSION_NAME];
+    picture_text(sheet->picture, sheet->top - LINE, EDGE, headings[0], 1, black);
+    picture_text(sheet->picture, sheet->top - LINE, sheet->left, headings[1], 1, black);
+    picture_text(sheet->picture, EDGE, sheet->right, headings[2], 1, black);
+    for (int i = 0; i < c->rows; i++) {
+        int row = sheet->top + i * CELL + (CELL - PICTURE_GLYPH_ROWS) / 2;
+        snprintf(text, sizeof text, "%.1f%%", c->all > 0 ? 100 * (double)c->sum[i] / (double)c->all : 0);
+        picture_text(sheet->picture, row, EDGE, symbol_name(run, i), 1, black);
+        picture_text(sheet->picture, row, sheet->left, text, 1, black);
+    }
+    for (int j = 0; j < c->cols; j++) {
+        int lines = stacked(c->column[j].name, text);
+        picture_text(sheet->picture, sheet->top - lines * LINE,
+                     sheet->right + j * CELL + (CELL - picture_text_width(text, 1)) / 2, text, 1, black);
+    }
+    for (int i = 0; i < sheet->feet; i++)
+        /* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): two lines at most */
+        picture_text(sheet->picture, sheet->top + c->rows * CELL + EDGE + i * LINE, EDGE, feet[i], 1, black);
+}
+
+static enum status draw(struct method_run *run, const struct confusion *c, bool merged, struct error *err)
+{
+    struct sheet sheet = lay_out(run, c, merged);
+    int height = sheet.top + c->rows * CELL + 2 * EDGE + sheet.feet * LINE;
+    enum status status = picture_create(height, width_of(&sheet, c), white, &sheet.picture, err);
+    if (status)
+        return status;
+    for (int i = 0; i < c->rows; i++)
+        for (int j = 0; j < c->cols; j++) {
+            int64_t count = c->column[j].count[i];
+            draw_cell(sheet.picture, sheet.top + i * CELL, sheet.right + j * CELL, count,
+                      c->sum[i] > 0 ? (double)count / (double)c->sum[i] : 0);
+        }
+    draw_words(run, c, &sheet);
+    status = run_picture(run, merged ? "confusion-merged.png" : "confusion.png", sheet.picture, err);
+    picture_destroy(sheet.picture);
+    return status;
+}
+
+enum status run_confusion(struct method_run *run, struct error *err)
+{
+    struct confusion c;
+    int columns = run->evaluation.errors.channels + 1;
+    enum status status = table(run, err);
+    for (int merged = 0; !status && merged < 2; merged++) {
+        status = arrange(&run->evaluation.errors, merged, &c, err);
+        if (!status && (!merged || c.cols < columns))
+            status = draw(run, &c, merged, err);
+        confusion_close(&c);
+    }
+    return status;
+}

@@ -1,0 +1,453 @@
+/* Evaluation in pieces (facts §8.1, §8.2): motif errors over pictures, then end-to-end errors over the
+ * test set, for the run's own model and for the last checkpoint of each denser stage.
+ *
+ * Rows go from dense to sparse with the run's own model last, so that the counts left over are its
+ * confusion matrix. A denser stage's weights are read into a second network without gradients. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/run_int.h"
+
+static struct evaluation_row new_row(double density, double checkpoint, int64_t motif_samples, int64_t test_samples)
+{
+    return (struct evaluation_row){.density = density,
+                                   .achieved = NAN,
+                                   .fpe = NAN,
+                                   .fne = NAN,
+                                   .ce = NAN,
+                                   .ce_majority = NAN,
+                                   .e2ee = NAN,
+                                   .exact = NAN,
+                                   .window_fpe = NAN,
+                                   .window_fne = NAN,
+                                   .window_ce = NAN,
+                                   .checkpoint = checkpoint,
+                                   .motif_samples = (double)motif_samples,
+                                   .test_samples = (double)test_samples,
+                                   .proof = NAN,
+                                   .single = NAN,
+                                   .perturbed = NAN,
+                                   .binning = {NAN, NAN, NAN, NAN}};
+}
+
+/* A row begins. Of samples of one motif there is nothing else to measure. */
+static void clear_counts(struct method_run *run)
+{
+    struct evaluation *e = &run->evaluation;
+    motif_errors_clear(&e->errors);
+    motif_counts_clear(run);
+    analysis_clear(run);
+    e->edit_sum = 0;
+    e->exact = 0;
+    e->part = run->direct ? PART_SINGLE : PART_MOTIFS;
+    e->position = 0;
+}
+
+void evaluation_clear_classes(struct method_run *run)
+{
+    for (int i = 0; run->evaluation.topk && i + 1 < run->domain.shape.tokens; i++)
+        topk_clear(&run->evaluation.topk[i]);
+}
+
+void evaluation_count_classes(struct method_run *run, const struct batch *batch, const real *logits)
+{
+    int classes = run->domain.shape.tokens;
+    size_t rows = (size_t)batch->request.count * (size_t)batch->length;
+    for (size_t i = 0; i < rows; i++, logits += classes) {
+        if (batch->targets[i] < 0)
+            continue;
+        double most = (double)logits[0], sum = 0;
+        for (int c = 1; c < classes; c++)
+            most = fmax(most, (double)logits[c]);
+        for (int c = 0; c < classes; c++)
+            sum += exp((double)logits[c] - most);
+        for (int c = 1; c < classes; c++)
+            topk_add(&run->evaluation.topk[c - 1], exp((double)logits[c] - most) / sum, batch->targets[i] == c);
+    }
+}
+
+double evaluation_accuracy(const struct method_run *run)
+{
+    int classes = run->domain.shape.tokens;
+    double sum = 0;
+    for (int c = 1; c < classes; c++) {
+        double share = topk_share(&run->evaluation.topk[c - 1]);
+        sum += isnan(share) ? 0 : share; /* a class that does not occur is found nowhere */
+    }
+    return sum / (classes - 1);
+}
+
+/* Puts a stage's checkpoint into the list; of one density the last wins. The run's own density is not
+ * listed, but `own` learns which checkpoint holds it. */
+static void list_stage(struct method_run *run, const struct method_checkpoint *stage, double *own)
+{
+    struct evaluation *e = &run->evaluation;
+    if (stage->density == run->annealer.density) {
+        if (stage->step == (study_of_many(run) ? run->study.distribution.stage_work : run->updates))
+            *own = (double)stage->seq;
+        return;
+    }
+    for (int64_t i = 0; i < e->rows; i++)
+        if (e->row[i].density == stage->density) {
+            e->row[i].checkpoint = (double)stage->seq;
+            return;
+        }
+    int64_t keep = run->config.stage_count - 1;
+    if (keep == 0)
+        return;
+    if (e->rows == keep)
+        memmove(&e->row[0], &e->row[1], (size_t)--e->rows * sizeof e->row[0]);
+    e->row[e->rows++] =
+        new_row(stage->density, (double)stage->seq, run->config.stage_samples, run->config.stage_samples);
+}
+
+enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif_samples, int64_t test_samples,
+                             bool stages, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    const struct method_checkpoints *list = &run->env.checkpoints;
+    double own = -1;
+    size_t count = 0;
+    e->rows = e->at = 0;
+    e->seed = seed;
+    clear_counts(run);
+    evaluation_clear_classes(run);
+    e->chance = (struct chance){0};
+    if (stages && list->count) {
+        enum status status = list->count(list->context, &count, err);
+        if (status)
+            return status;
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct method_checkpoint stage;
+        enum status status = list->describe(list->context, i, &stage, err);
+        if (status)
+            return status;
+        if (stage.stage_end && stage.seq > run->study.first_seq &&
+            (run->config.stage_samples > 0 || stage.density == run->annealer.density))
+            list_stage(run, &stage, &own);
+    }
+    e->row[e->rows] = new_row(run->annealer.density, own, motif_samples, test_samples);
+    e->rows++;
+    return STATUS_OK;
+}
+
+/* Reads the checkpoint of a row into the second network. */
+static enum status load_stage(struct method_run *run, int64_t seq, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    const struct method_checkpoints *list = &run->env.checkpoints;
+    struct snapshot *snapshot = NULL;
+    struct snapshot_reader reader;
+    struct method_checkpoint stage;
+    size_t count = 0, at = 0;
+    enum status status = STATUS_OK;
+    if (!e->other)
+        status = network_create(&run->config, false, &e->other, err);
+    if (!status)
+        status = list->count(list->context, &count, err);
+    for (; !status && at < count; at++) {
+        status = list->describe(list->context, at, &stage, err);
+        if (!status && stage.seq == seq)
+            break;
+    }
+    if (!status && at == count)
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "checkpoint %lld is gone", (long long)seq);
+    if (!status)
+        status = list->open(list->context, at, &reader, err);
+    if (!status)
+        status = snapshot_create(&snapshot, err);
+    if (!status)
+        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): made above */
+        status = params_snapshot(e->other->params, snapshot, err);
+    if (!status)
+        status = snapshot_read(snapshot, &reader, 1u << SNAPSHOT_WEIGHT, err);
+    snapshot_destroy(snapshot);
+    if (!status)
+        e->loaded = seq;
+    return status;
+}
+
+static enum status pick_network(struct method_run *run, struct network **network, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    const struct evaluation_row *row = &e->row[e->at];
+    *network = run->network;
+    if (e->at == e->rows - 1)
+        return STATUS_OK;
+    enum status status = STATUS_OK;
+    if (e->loaded != (int64_t)row->checkpoint)
+        status = load_stage(run, (int64_t)row->checkpoint, err);
+    *network = e->other;
+    return status;
+}
+
+int64_t evaluation_part_samples(const struct method_run *run, int64_t part)
+{
+    const struct evaluation_row *row = &run->evaluation.row[run->evaluation.at];
+    switch ((enum evaluation_part)part) {
+    case PART_MOTIFS:
+        return (int64_t)row->motif_samples;
+    case PART_TEST:
+        return (int64_t)row->test_samples;
+    case PART_SINGLE:
+        return run->single.domain ? run->config.single_samples : 0;
+    case PART_BINNING:
+        return run->direct ? 0 : 2 * run->config.binning_samples;
+    case PART_PERTURB:
+        return run->direct ? 0 : 4 * run->config.perturb_samples; /* looked through at most */
+    case PART_CHANCE:                                             /* of the run's own model */
+        return run->config.chance_shuffles > 0 && run->evaluation.at == run->evaluation.rows - 1
+                   ? run->config.chance_samples
+                   : 0;
+    case PARTS:
+        break;
+    }
+    return 0;
+}
+
+/* The next piece. Pieces of a binning end where calibration does. */
+static struct batch_request request_at(const struct method_run *run, int64_t first)
+{
+    const struct evaluation *e = &run->evaluation;
+    bool calibrating = e->part == PART_BINNING && first < run->config.binning_samples;
+    int64_t end = calibrating ? run->config.binning_samples : evaluation_part_samples(run, e->part), left = end - first;
+    struct batch_request request = {
+        .seed = e->seed, .first = first, .count = (int)(left < run->piece ? left : run->piece), .set = DOMAIN_SAMPLE};
+    /* Motif errors of the test set, and calibrations, are taken over the domain's examples. */
+    if (calibrating || ((e->part == PART_MOTIFS || e->part == PART_CHANCE) && e->seed == TEST_SEED))
+        request.set = DOMAIN_EXAMPLE;
+    if (e->part == PART_BINNING && !calibrating) {
+        request.seed = BINNING_SEED;
+        request.first -= run->config.binning_samples;
+    }
+    request.seen = request.first;
+    return request;
+}
+
+/* What lies where no box can stand does not count. */
+static void clear_margins(const struct domain_shape *shape, float *planes, size_t count)
+{
+    size_t margin = (size_t)shape->margin, cols = (size_t)shape->cols;
+    for (size_t line = 0; margin > 0 && line < count * (size_t)shape->rows; line++) {
+        memset(planes + line * cols, 0, margin * sizeof *planes);
+        memset(planes + (line + 1) * cols - margin, 0, margin * sizeof *planes);
+    }
+}
+
+/* Not a validation, nor a denser stage. */
+static bool own_row(const struct method_run *run)
+{
+    return run->phase == PHASE_EVALUATE && run->evaluation.at == run->evaluation.rows - 1;
+}
+
+enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
+                             struct error *err)
+{
+    struct exec *e = &run->exec;
+    enum status status = exec_status(e, err);
+    if (status)
+        return status;
+    const struct map_shape *shape = &motifs->map;
+    size_t map = (size_t)shape->channels * (size_t)shape->height * (size_t)shape->width;
+    float *planes = arena_alloc(e->arena, (size_t)shape->images * map * sizeof *planes);
+    if (!planes)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
+    tensor_to_planes(motifs, planes);
+    clear_margins(&run->domain.shape, planes, (size_t)shape->images * (size_t)shape->channels);
+    for (int i = 0; !status && i < shape->images; i++) {
+        const struct domain_truth *truth = &batch->truths[i];
+        status = motif_errors_add_map(&run->evaluation.errors, planes + (size_t)i * map, shape->height, shape->width,
+                                      truth->box, truth->boxes, err);
+        if (!status && own_row(run))
+            status = motif_counts_add(run, planes + (size_t)i * map, truth, batch->request.first + i, err);
+    }
+    return status;
+}
+
+static enum status add_motifs(struct method_run *run, struct network *network, const struct batch *batch,
+                              struct error *err)
+{
+    return evaluation_count(run, network_motifs(&run->exec, network, batch->images, batch->request.count, 1), batch,
+                            err);
+}
+
+static enum status add_predictions(struct method_run *run, struct network *network, const struct batch *batch,
+                                   struct error *err)
+{
+    struct evaluation *evaluation = &run->evaluation;
+    struct exec *e = &run->exec;
+    if (run->domain.shape.positions) {
+        struct tensor *map = network_motifs(e, network, batch->images, batch->request.count, 1);
+        struct tensor *classes = network_classes(e, network, map);
+        if (classes)
+            evaluation_count_classes(run, batch, classes->data);
+        return exec_status(e, err);
+    }
+    int count = batch->request.count, steps = sparling_decode_steps(&run->config);
+    struct decoded *decoded = calloc((size_t)count, sizeof *decoded);
+    if (!decoded)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
+    struct tensor *motifs = network_motifs(e, network, batch->images, count, 1);
+    struct network_memory memory = network_memory(e, network, motifs);
+    enum status status = decode_greedy(e, network, &memory, count, steps, decoded, err);
+    for (int i = 0; !status && i < count; i++) {
+        const struct domain_truth *truth = &batch->truths[i];
+        evaluation->edit_sum += decoded_edit_error(&decoded[i], truth->label, truth->length);
+        evaluation->exact += decoded_equals(&decoded[i], truth->label, truth->length);
+    }
+    free(decoded);
+    return status;
+}
+
+static enum status finish_motifs(struct method_run *run, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    struct evaluation_row *row = &e->row[e->at];
+    struct motif_report boxes, windows;
+    enum status status = motif_errors_report(&e->errors, MOTIF_BOXES, &boxes, err);
+    if (!status)
+        status = motif_errors_report(&e->errors, MOTIF_WINDOWS, &windows, err);
+    if (status)
+        return status;
+    const struct domain_shape *shape = &run->domain.shape;
+    double positions = (double)shape->rows * (shape->cols - 2 * shape->margin),
+           channels = (double)run->config.channels_motif;
+    double elements = positions * channels * (double)e->errors.samples;
+    row->achieved = (double)e->errors.motifs / elements;
+    if (shape->boxes == 0) /* where the symbols are is not known */
+        return STATUS_OK;
+    row->fpe = boxes.fpe;
+    row->proof = motif_errors_proof(&e->errors);
+    row->fne = boxes.fne;
+    row->ce = boxes.ce_assignment;
+    row->ce_majority = boxes.ce_majority;
+    row->window_fpe = windows.fpe;
+    row->window_fne = windows.fne;
+    row->window_ce = run->domain.domain->majority ? windows.ce_majority : windows.ce_assignment;
+    return STATUS_OK;
+}
+
+static enum status finish_test(struct method_run *run)
+{
+    struct evaluation *e = &run->evaluation;
+    struct evaluation_row *row = &e->row[e->at];
+    if (run->domain.shape.positions) {
+        row->exact = evaluation_accuracy(run);
+        row->e2ee = 1 - row->exact;
+        evaluation_clear_classes(run);
+        return STATUS_OK;
+    }
+    row->e2ee = e->edit_sum / row->test_samples;
+    row->exact = (double)e->exact / row->test_samples;
+    return STATUS_OK;
+}
+
+/* The piece just done was the last of its part: on to the next part that has samples, row, or the end. */
+static enum status finish_part(struct method_run *run, bool *done, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    enum status status = STATUS_OK;
+    if (e->part == PART_MOTIFS)
+        status = finish_motifs(run, err);
+    else if (e->part == PART_TEST)
+        status = finish_test(run);
+    else if (e->part == PART_CHANCE)
+        status = chance_finish(run, err);
+    else
+        analysis_finish(run);
+    if (status)
+        return status;
+    e->position = 0;
+    do
+        e->part++;
+    while (e->part < PARTS && evaluation_part_samples(run, e->part) == 0);
+    if (e->part < PARTS)
+        return STATUS_OK;
+    e->part = PART_TEST;
+    if (e->at + 1 < e->rows) {
+        e->at++;
+        clear_counts(run);
+        return STATUS_OK;
+    }
+    *done = true;
+    network_destroy(e->other);
+    e->other = NULL;
+    e->loaded = -1;
+    return STATUS_OK;
+}
+
+static enum status with_batch(struct method_run *run, struct network *network, const struct batch *batch,
+                              struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    exec_begin(&run->exec, false, (uint64_t)e->position);
+    if (e->part == PART_BINNING)
+        return analysis_binning(run, network, batch, e->position, err);
+    if (e->part == PART_CHANCE)
+        return chance_add(run, network_motifs(&run->exec, network, batch->images, batch->request.count, 1), batch, err);
+    return e->part == PART_MOTIFS ? add_motifs(run, network, batch, err) : add_predictions(run, network, batch, err);
+}
+
+enum status evaluation_piece(struct method_run *run, bool *done, struct error *err)
+{
+    struct evaluation *e = &run->evaluation;
+    struct network *network;
+    *done = false;
+    enum status status = pick_network(run, &network, err);
+    if (status)
+        return status;
+    struct batch_request now = request_at(run, e->position);
+    int64_t after = e->position + now.count;
+    bool last = after >= evaluation_part_samples(run, e->part);
+    if (e->part == PART_SINGLE) {
+        status = analysis_single(run, network, e->position, now.count, err);
+    } else if (e->part == PART_PERTURB) {
+        status = analysis_perturb(run, network, e->position, now.count, err);
+        last |= e->analysis.tried == run->config.perturb_samples;
+    } else {
+        struct batch_request next = last ? now : request_at(run, after);
+        const struct batch *batch;
+        status = batch_source_take(run->source, &now, last ? NULL : &next, &batch, err);
+        if (!status)
+            status = with_batch(run, network, batch, err);
+    }
+    if (status)
+        return status;
+    e->position = after;
+    return last ? finish_part(run, done, err) : STATUS_OK;
+}
+
+/* Samples of the row up to a part. */
+static double samples_before(const struct method_run *run, int64_t part)
+{
+    double sum = 0;
+    for (int64_t i = run->direct ? PART_SINGLE : PART_MOTIFS; i < part; i++)
+        sum += (double)evaluation_part_samples(run, i);
+    return sum;
+}
+
+double evaluation_fraction(const struct method_run *run)
+{
+    const struct evaluation *e = &run->evaluation;
+    double total = 0, finished = 0, more = samples_before(run, PART_CHANCE) - samples_before(run, PART_SINGLE);
+    for (int64_t i = 0; i < e->rows; i++) {
+        double row = (run->direct ? 0 : e->row[i].motif_samples + e->row[i].test_samples) + more;
+        total += row;
+        if (i < e->at)
+            finished += row;
+    }
+    if (e->at < e->rows && e->part == PART_CHANCE) /* hardly any time */
+        finished = total;
+    else if (e->at < e->rows)
+        finished += (double)e->position + samples_before(run, e->part);
+    return total > 0 ? finished / total : 0;
+}
+
+enum status run_minimal_density(const struct method_run *run, double *density, struct error *err)
+{
+    double elements = (double)domain_positions(&run->domain.shape) * (double)run->config.channels_motif;
+    *density = run->domain.domain->mean_symbols(run->domain.state) / elements;
+    return isnan(*density) ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory to find the least density") : STATUS_OK;
+}

@@ -1,0 +1,149 @@
+/* What is known of motifs without knowing where the symbols are: how much each channel is used, whether there are as
+ * many motifs as the labels have tokens, and whether motifs keep the distance that the Motif Identifiability Theorem
+ * asks for (NON-OVERLAPPING: no input position is seen by two of them). Counted of the run's own model over the samples
+ * of the motif errors, of maximal motifs (annotation.h); of a study also which motifs each seed's model finds in the
+ * same samples. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/queries/annotation.h"
+#include "core/methods/sparling/run_int.h"
+
+void motif_counts_clear(struct method_run *run)
+{
+    struct evaluation *e = &run->evaluation;
+    e->motif_counts = (struct motif_counts){0};
+    memset(e->channels, 0, (size_t)run->config.channels_motif * sizeof *e->channels);
+}
+
+static int tokens_of(const struct domain_shape *shape, const struct domain_truth *truth)
+{
+    int tokens = 0;
+    for (int i = 0; i < truth->length; i++)
+        tokens += !shape->positions || truth->label[i] > 0;
+    return tokens;
+}
+
+/* The share of a footprint of `side` that another, so far away, sees too. */
+static double shared(int side, bool line, const struct motif *a, const struct motif *b)
+{
+    int rows = line ? 0 : abs(a->row - b->row), cols = abs(a->col - b->col);
+    if (rows >= side || cols >= side)
+        return 0;
+    double wide = (double)(side - cols) / side;
+    return line ? wide : wide * (double)(side - rows) / side;
+}
+
+/* Of each motif the largest share that a neighbour sees too. */
+static void count_overlaps(struct method_run *run, const struct motif *motifs, int count)
+{
+    struct motif_counts *c = &run->evaluation.motif_counts;
+    int side = sparling_geometry(&run->config).reach + 1;
+    bool line = run->domain.shape.rows == 1, any = false;
+    for (int i = 0; i < count; i++) {
+        double most = 0;
+        for (int j = 0; j < count; j++) {
+            double share = j == i ? 0 : shared(side, line, &motifs[i], &motifs[j]);
+            most = share > most ? share : most;
+        }
+        c->meeting += most > 0;
+        c->overlap += most;
+        any |= most > 0;
+    }
+    c->met += any;
+}
+
+static void count_channels(struct method_run *run, const struct motif *motifs, int count)
+{
+    struct motif_counts_channel *channels = run->evaluation.channels;
+    for (int i = 0; i < count; i++) {
+        bool before = i > 0 && motifs[i - 1].channel == motifs[i].channel; /* they come channel by channel */
+        channels[motifs[i].channel].motifs++;
+        channels[motifs[i].channel].inputs += !before;
+    }
+}
+
+/* The sample's motifs as numbers from 1 up, then zeros; -1 where there are too many to keep. */
+static void keep(struct method_run *run, int64_t sample, const struct motif *motifs, int count)
+{
+    struct study *s = &run->study;
+    if (!s->motifs || !study_of_many(run) || sample >= STUDY_SAMPLES)
+        return;
+    int64_t *to = s->motifs + (s->distribution.now * STUDY_SAMPLES + sample) * STUDY_EACH;
+    memset(to, 0, STUDY_EACH * sizeof *to);
+    for (int i = 0; i < count && count <= STUDY_EACH; i++)
+        to[i] = 1 + ((int64_t)motifs[i].row * run->domain.shape.cols + motifs[i].col) * run->config.channels_motif +
+                motifs[i].channel;
+    if (count > STUDY_EACH)
+        to[0] = -1;
+}
+
+enum status motif_counts_add(struct method_run *run, const float *planes, const struct domain_truth *truth,
+                             int64_t sample, struct error *err)
+{
+    const struct domain_shape *shape = &run->domain.shape;
+    struct motif_counts *c = &run->evaluation.motif_counts;
+    struct arena *arena = run->exec.arena;
+    int all = motif_scan(planes, (int)run->config.channels_motif, shape->rows, shape->cols, NULL, 0), count = 0;
+    c->samples++;
+    if (all > READING_MOTIFS) {
+        c->dense++;
+        keep(run, sample, NULL, STUDY_EACH + 1);
+        return STATUS_OK;
+    }
+    struct motif *found = arena_alloc(arena, ((size_t)all + 1) * sizeof *found);
+    struct read_motif *motifs = arena_zalloc(arena, (size_t)all + 1, sizeof *motifs);
+    if (!found || !motifs)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
+    motif_scan(planes, (int)run->config.channels_motif, shape->rows, shape->cols, found, all);
+    for (int i = 0; i < all; i++)
+        motifs[i].at = found[i];
+    annotation_mark(motifs, all);
+    for (int i = 0; i < all; i++)
+        if (motifs[i].maximal)
+            found[count++] = motifs[i].at;
+    int tokens = tokens_of(shape, truth);
+    c->motifs += count;
+    c->tokens += tokens;
+    c->as_many += count == tokens;
+    count_channels(run, found, count);
+    count_overlaps(run, found, count);
+    keep(run, sample, found, count);
+    return STATUS_OK;
+}
+
+void motif_counts_result(const struct method_run *run, const struct sink *out)
+{
+    const struct evaluation *e = &run->evaluation;
+    const struct motif_counts *c = &e->motif_counts;
+    double counted = c->samples - c->dense, least = -1;
+    int64_t unused = 0;
+    if (c->samples == 0)
+        return;
+    sink_begin_object(out, "motif_counts");
+    sink_integer(out, "samples", (int64_t)counted);
+    sink_integer(out, "too_dense", (int64_t)c->dense);
+    if (counted > 0) {
+        sink_number(out, "motifs", c->motifs / counted);
+        sink_number(out, "tokens", c->tokens / counted);
+        sink_number(out, "as_many", c->as_many / counted);
+        sink_number(out, "samples_overlapping", c->met / counted);
+        sink_number(out, "motifs_overlapping", c->motifs > 0 ? c->meeting / c->motifs : 0);
+        sink_number(out, "overlap", c->motifs > 0 ? c->overlap / c->motifs : 0);
+    }
+    sink_begin_list(out, "channels");
+    for (int64_t i = 0; i < run->config.channels_motif; i++) {
+        sink_begin_object(out, NULL);
+        sink_integer(out, "channel", i);
+        sink_integer(out, "motifs", (int64_t)e->channels[i].motifs);
+        sink_integer(out, "inputs", (int64_t)e->channels[i].inputs);
+        sink_end_object(out);
+        unused += e->channels[i].motifs == 0;
+        least = least < 0 || e->channels[i].motifs < least ? e->channels[i].motifs : least;
+    }
+    sink_end_list(out);
+    sink_integer(out, "unused", unused);
+    sink_number(out, "least_use",
+                c->motifs > 0 ? least * (double)run->config.channels_motif / c->motifs : 0); /* 1: all are used alike */
+    sink_end_object(out);
+}

@@ -1,0 +1,143 @@
+/* Seeds of a study as units that are dealt to ranks (core/methods/shared/work_distribution.h). */
+#include <math.h>
+
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+
+bool study_of_many(const struct method_run *run)
+{
+    return run->config.seeds > 1 && !run->study.off;
+}
+
+static void ahead(const struct method_run *run, int64_t unit, struct work_item *out)
+{
+    const struct sparling_config *c = &run->config;
+    *out = (struct work_item){.training = 1,
+                              .left = (double)c->total_samples,
+                              .weight = 1,
+                              .density = c->density_start,
+                              .target = c->target_start,
+                              .accuracy = NAN};
+}
+
+static void stands(const struct method_run *run, struct work_item *out)
+{
+    struct method_progress own;
+    run_stands(run, &own);
+    out->stage = (double)run->phase;
+    out->training = run->phase < PHASE_EVALUATE;
+    out->work = (double)own.step;
+    out->seen = (double)own.samples;
+    out->fraction = own.fraction;
+    out->left = own.eta_samples;
+    out->density = own.density;
+    out->target = own.target_accuracy;
+    out->accuracy = own.accuracy;
+}
+
+static void before(struct method_run *run)
+{
+    run->study.next_seq = run_last_checkpoint(run);
+}
+
+static bool show(struct method_run *run, int64_t unit)
+{
+    run->config.seed = run->study.first + unit;
+    run->exec.seed = (uint64_t)run->config.seed;
+    return true;
+}
+
+static enum status begin(struct method_run *run, int64_t unit, struct error *err)
+{
+    run->study.first_seq = run->study.next_seq;
+    show(run, unit);
+    return run_begin(run, err);
+}
+
+static size_t kept(struct method_run *run, int64_t unit, int part, void **at)
+{
+    struct study *s = &run->study;
+    *at = part == 0 ? (void *)&s->row[unit] : (void *)(s->motifs + unit * STUDY_SAMPLES * STUDY_EACH);
+    return part == 0 ? sizeof s->row[unit] : part == 1 ? sizeof *s->motifs * STUDY_SAMPLES * STUDY_EACH : 0;
+}
+
+static void in_step(struct method_run *run)
+{
+    run->step_seconds = 0;
+}
+static bool done(const struct method_run *run)
+{
+    return run->phase == PHASE_DONE;
+}
+
+/* A checkpoint is what a run goes back to, so it never holds a broken weight. */
+static enum status check(struct method_run *run, struct error *err)
+{
+    return params_check(run->network->params, err);
+}
+
+static enum status declare(struct method_run *run, struct snapshot *snapshot, struct error *err)
+{
+    enum status status = run_declare(run, snapshot, err);
+    return status ? status : snapshot_add_i64(snapshot, "study.first_seq", &run->study.first_seq, err);
+}
+
+static enum status share(struct method_run *run, bool old, struct snapshot *snapshot, struct error *err)
+{
+    struct study *s = &run->study;
+    const uint64_t rows[2] = {STUDY_MOST, STUDY_COLUMNS},
+                   found[3] = {(uint64_t)run->config.seeds, STUDY_SAMPLES, STUDY_EACH};
+    enum status status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "study.rows", 2, rows, s->row, err);
+    if (!status)
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "study.motifs", 3, found, s->motifs, err);
+    return status || !old ? status : snapshot_add_i64(snapshot, "study.at", &s->at, err);
+}
+
+/* A network and an optimiser of this seed. */
+static enum status ready(struct method_run *run, int64_t unit, const struct snapshot_reader *from, struct error *err)
+{
+    (void)from;
+    if (unit < 0)
+        return STATUS_OK;
+    show(run, unit);
+    return run_begin(run, err);
+}
+
+/* Of seeds over, rows say how far they came. */
+static int64_t old_seed(struct method_run *run)
+{
+    struct study *s = &run->study;
+    int64_t now = s->at - done(run);
+    for (int64_t i = 0; i < now && i < run->config.seeds; i++) {
+        s->distribution.unit[i].seen = s->row[i].samples;
+        s->distribution.unit[i].work = s->row[i].samples / (double)run->config.batch;
+    }
+    return now;
+}
+
+static const struct distribution_table seeds = {
+    .unit = "seed",
+    .stage = run_stage,
+    .ahead = ahead,
+    .stands = stands,
+    .before = before,
+    .begin = begin,
+    .stretch = run_stretch,
+    .kept = kept,
+    .in_step = in_step,
+    .finish = run_finish,
+    .done = done,
+    .check = check,
+    .declare = declare,
+    .share = share,
+    .ready = ready,
+    .loaded = run_loaded,
+    .show = show,
+    .old = old_seed,
+};
+
+enum status study_open(struct method_run *run, struct error *err)
+{
+    return distribution_open(&run->study.distribution, &seeds, &sparling_method, &run->env, run->env.comm,
+                             run->config.seeds, run, err);
+}

@@ -1,0 +1,84 @@
+#include "core/methods/sparling/model/coherence.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/nn/coherence.h"
+
+static void add(const struct weight *w, const char *name, struct method_convolution *out, size_t room, size_t *count)
+{
+    if (*count < room) {
+        struct method_convolution *c = &out[*count];
+        *c = (struct method_convolution){"", w->dim[0], w->dim[1], w->dim[2], w->dim[3], w->value};
+        snprintf(c->name, sizeof c->name, "%s", name);
+    }
+    ++*count;
+}
+
+size_t network_convolutions(const struct network *n, struct method_convolution *out, size_t room)
+{
+    size_t count = 0;
+    char name[40];
+    add(n->first.w, "g.first", out, room, &count);
+    for (int i = 0; i < (int)n->config.units; i++) {
+        snprintf(name, sizeof name, "g.units.%d.conv1", i);
+        add(n->unit[i].conv1.w, name, out, room, &count);
+        snprintf(name, sizeof name, "g.units.%d.conv2", i);
+        add(n->unit[i].conv2.w, name, out, room, &count);
+    }
+    for (int i = 0; i < (int)n->config.narrow_units; i++) {
+        const struct residual_unit *unit = &n->unit[n->config.units + i];
+        snprintf(name, sizeof name, "g.narrow.%d.conv1", i);
+        add(unit->conv1.w, name, out, room, &count);
+        snprintf(name, sizeof name, "g.narrow.%d.conv2", i);
+        add(unit->conv2.w, name, out, room, &count);
+    }
+    add(n->last.w, "g.last", out, room, &count);
+    return count;
+}
+
+static struct filter_bank bank_of(const struct method_convolution *c)
+{
+    return (struct filter_bank){c->filters, c->inputs, c->height, c->width};
+}
+
+double convolution_coherence(const struct method_convolution *c)
+{
+    struct filter_bank bank = bank_of(c);
+    return filter_coherence(&bank, c->weights);
+}
+
+void network_coherence(const struct network *n, double *mean, double *largest)
+{
+    struct method_convolution all[COHERENCE_LAYERS];
+    size_t count = network_convolutions(n, all, COHERENCE_LAYERS);
+    *mean = *largest = 0;
+    for (size_t i = 1; i + 1 < count; i++) {
+        double mu = convolution_coherence(&all[i]);
+        *mean += mu / (double)(count - 2);
+        *largest = mu > *largest ? mu : *largest;
+    }
+}
+
+enum status network_coherence_penalty(struct network *n, struct arena *arena, double weight, double *value,
+                                      struct error *err)
+{
+    struct filter_bank bank = {(int)n->config.width, (int)n->config.width, n->map.kernel_h, n->map.kernel_w};
+    real *scratch = arena_alloc(arena, filter_gram_size(&bank) * sizeof *scratch);
+    if (!scratch)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the coherence penalty");
+    *value = 0;
+    for (int i = 0; i < (int)n->config.units; i++) {
+        struct weight *pair[2] = {n->unit[i].conv1.w, n->unit[i].conv2.w};
+        for (int j = 0; j < 2; j++) {
+            if (!pair[j]->grad)
+                continue;
+            if (!pair[j]->grad_ready)
+                memset(pair[j]->grad, 0, pair[j]->count * sizeof *pair[j]->grad);
+            pair[j]->grad_ready = true;
+            *value += filter_penalty(&bank, pair[j]->value, weight, pair[j]->grad, scratch);
+        }
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,150 @@
+/* g, up to and with the sparse layer, as a graph: what a network computes in evaluation, operation by operation. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/model/graph.h"
+
+enum { NAME = 64 };
+
+struct writing {
+    const struct graph_writer *out;
+    char value[NAME]; /* the name of what has been computed so far */
+    int failed;       /* no memory */
+};
+
+static void constant(struct writing *w, const char *name, const char *part, int rank, const int64_t *dim,
+                     const real *values)
+{
+    char full[2 * NAME];
+    size_t count = 1;
+    for (int d = 0; d < rank; d++)
+        count *= (size_t)dim[d];
+    float *copy = malloc((count + 1) * sizeof *copy);
+    w->failed |= !copy;
+    for (size_t i = 0; copy && i < count; i++)
+        copy[i] = (float)values[i];
+    snprintf(full, sizeof full, "%s.%s", name, part);
+    if (copy)
+        w->out->constant(w->out->context, full, rank, dim, copy);
+    free(copy);
+}
+
+/* The same number for every channel, or another for each. */
+static void per_channel(struct writing *w, const char *name, const char *part, int channels,
+                        const struct weight *values, double otherwise)
+{
+    real same[4096];
+    const int64_t dim[1] = {channels};
+    for (int i = 0; i < channels; i++)
+        same[i] = values ? values->value[i] : (real)otherwise;
+    constant(w, name, part, 1, dim, same);
+}
+
+/* op(value so far, NAME.PART ...) -> NAME.result, which is the value from here on. */
+static void node(struct writing *w, const char *op, const char *name, const char *const *parts, size_t count,
+                 const struct graph_attribute *attributes, size_t attribute_count)
+{
+    char full[4][2 * NAME], result[2 * NAME];
+    const char *inputs[5] = {w->value};
+    for (size_t i = 0; i < count; i++) {
+        snprintf(full[i], sizeof full[i], "%s.%s", name, parts[i]);
+        inputs[i + 1] = full[i];
+    }
+    snprintf(result, sizeof result, "%s.%s", name, op);
+    w->out->node(w->out->context, op, inputs, count + 1, result, attributes, attribute_count);
+    snprintf(w->value, sizeof w->value, "%.63s", result);
+}
+
+static void conv(struct writing *w, const char *name, const struct conv *layer)
+{
+    static const char *const parts[] = {"weight", "bias"};
+    int64_t dim[4];
+    for (int d = 0; d < 4; d++)
+        dim[d] = layer->w->dim[d];
+    int64_t high = dim[2] / 2, wide = dim[3] / 2;
+    const struct graph_attribute attributes[] = {
+        {"kernel_shape", 2, {dim[2], dim[3]}, 0}, {"pads", 4, {high, wide, high, wide}, 0}, {"strides", 2, {1, 1}, 0}};
+    constant(w, name, parts[0], 4, dim, layer->w->value);
+    constant(w, name, parts[1], 1, dim, layer->b->value);
+    node(w, "Conv", name, parts, 2, attributes, 3);
+}
+
+static void norm(struct writing *w, const char *name, const struct batch_norm *layer, int channels)
+{
+    static const char *const parts[] = {"gain", "bias", "mean", "variance"};
+    const struct graph_attribute attribute = {"epsilon", 0, {0}, layer->epsilon};
+    per_channel(w, name, parts[0], channels, layer->gain, 1);
+    per_channel(w, name, parts[1], channels, layer->bias, 0);
+    per_channel(w, name, parts[2], channels, layer->mean, 0);
+    per_channel(w, name, parts[3], channels, layer->variance, 1);
+    node(w, "BatchNormalization", name, parts, 4, &attribute, 1);
+}
+
+static void unit(struct writing *w, const char *name, const struct residual_unit *layer, int width)
+{
+    const struct conv *convs[] = {&layer->conv1, &layer->conv2};
+    const struct batch_norm *norms[] = {&layer->norm1, &layer->norm2};
+    char before[NAME], part[NAME], result[NAME];
+    snprintf(before, sizeof before, "%s", w->value);
+    for (int i = 0; i < 2; i++) {
+        snprintf(part, sizeof part, "%.40s.norm%d", name, i + 1);
+        norm(w, part, norms[i], width);
+        node(w, "Relu", part, NULL, 0, NULL, 0);
+        snprintf(part, sizeof part, "%.40s.conv%d", name, i + 1);
+        conv(w, part, convs[i]);
+    }
+    snprintf(result, sizeof result, "%.40s.Add", name);
+    const char *inputs[] = {w->value, before};
+    w->out->node(w->out->context, "Add", inputs, 2, result, NULL, 0);
+    snprintf(w->value, sizeof w->value, "%s", result);
+}
+
+/* [1][channels][1][1], taken off before the ReLU. */
+static void threshold(struct writing *w, const struct network *n, const real *thresholds)
+{
+    static const char *const parts[] = {"threshold"};
+    real same[4096];
+    const int64_t dim[4] = {1, n->config.channels_motif, 1, 1};
+    for (int64_t i = 0; i < dim[1]; i++)
+        same[i] = thresholds ? thresholds[i] : (real)0.5;
+    constant(w, "sparse", parts[0], 4, dim, same);
+    node(w, "Sub", "sparse", parts, 1, NULL, 0);
+}
+
+static void sparse(struct writing *w, const struct network *n)
+{
+    const real *thresholds = sparse_thresholds(n->sparse);
+    if (n->config.sparsity == SPARSITY_KL)
+        node(w, "Sigmoid", "sparse", NULL, 0, NULL, 0);
+    if (n->config.sparsity == SPARSITY_KL || thresholds)
+        threshold(w, n, thresholds);
+    if (n->config.sparsity != SPARSITY_IDENTITY)
+        node(w, "Relu", "sparse", NULL, 0, NULL, 0);
+}
+
+enum status network_graph(const struct network *n, const struct graph_writer *out, struct error *err)
+{
+    const struct sparling_config *c = &n->config;
+    struct writing w = {.out = out, .value = "input"};
+    const int64_t input[4] = {-1, n->shape.channels, n->shape.rows, n->shape.cols};
+    const int64_t motifs[4] = {-1, c->channels_motif, n->map.rows, n->map.cols};
+    const char *last[1];
+    char name[NAME];
+    if (c->sparsity == SPARSITY_NOISE)
+        return error_set(err, STATUS_CONFLICT, NULL, "a model with sparsity noise computes no function of its input");
+    out->input(out->context, "input", 4, input);
+    conv(&w, "g.first", &n->first);
+    for (int i = 0; i < (int)(c->units + c->narrow_units); i++) {
+        snprintf(name, sizeof name, "g.units.%d", i);
+        unit(&w, name, &n->unit[i], (int)c->width);
+    }
+    conv(&w, "g.last", &n->last);
+    if (c->batch_norm != BATCH_NORM_NONE && c->sparsity != SPARSITY_IDENTITY)
+        norm(&w, "sparse.norm", &n->norm, (int)c->channels_motif);
+    sparse(&w, n);
+    last[0] = w.value;
+    out->node(out->context, "Identity", last, 1, "motifs", NULL, 0);
+    out->output(out->context, "motifs", 4, motifs);
+    return w.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a graph") : STATUS_OK;
+}

@@ -1,0 +1,358 @@
+#include "core/methods/sparling/model/network.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void build_g(struct network *n)
+{
+    const struct sparling_config *c = &n->config;
+    int width = (int)c->width, motifs = (int)c->channels_motif;
+    conv_build(&n->first, n->params, "g.first", n->shape.channels, width, 1, 1);
+    for (int i = 0; i < (int)c->units; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "g.units.%d", i);
+        residual_unit_build(&n->unit[i], n->params, name, width, n->map.kernel_h, n->map.kernel_w);
+    }
+    for (int i = 0; i < (int)c->narrow_units; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "g.narrow.%d", i);
+        residual_unit_build(&n->unit[c->units + i], n->params, name, width, 1, 1);
+    }
+    conv_build(&n->last, n->params, "g.last", width, motifs, 1, 1);
+    if (c->batch_norm != BATCH_NORM_NONE)
+        batch_norm_build(&n->norm, n->params, "sparse.norm", motifs, c->batch_norm == BATCH_NORM_AFFINE);
+    if (c->sparsity == SPARSITY_NOISE)
+        batch_norm_build(&n->noise, n->params, "sparse.noise", 1, false);
+}
+
+static void build_positions(struct network *n)
+{
+    const struct sparling_config *c = &n->config;
+    if (c->positions != POSITIONS_LEARNED)
+        return;
+    int rows[2] = {n->map.grid_rows, (int)c->channels}, cols[2] = {n->map.grid_cols, (int)c->channels};
+    if (n->map.grid_rows > 1)
+        n->row_positions = params_add(n->params, "h.positions.rows", 2, rows, init_normal(c->position_scale));
+    n->column_positions = params_add(n->params, "h.positions.columns", 2, cols, init_normal(c->position_scale));
+}
+
+static void build_h(struct network *n)
+{
+    const struct sparling_config *c = &n->config;
+    int width = (int)c->channels, vocabulary = sparling_vocabulary(c);
+    struct transformer_config stack = {
+        .width = width,
+        .heads = (int)c->heads,
+        .feed_forward = (int)c->feed_forward,
+        .layers = (int)c->layers,
+        .norm = c->head_norm == HEAD_NORM_PRE ? TRANSFORMER_PRE_NORM : TRANSFORMER_POST_NORM,
+        .dropout = c->dropout,
+        .identical = c->identical_layers,
+    };
+    if (c->motif_scale == MOTIF_SCALE_RMS)
+        rms_scale_build(&n->scale, n->params, "h.scale");
+    if (n->shape.positions) {
+        struct dilated_config dilated = {(int)c->channels_motif, width, n->shape.tokens, (int)c->context};
+        dilated_build(&n->dilated, n->params, "h", &dilated);
+        return;
+    }
+    linear_build(&n->embed, n->params, "h.embed", NULL, (int)c->channels_motif, width);
+    if (c->lstm)
+        bilstm_build(&n->rows, n->params, "h.rows", width, width / 2);
+    build_positions(n);
+    encoder_build(&n->encoder, n->params, "h.encoder", &stack);
+    n->tokens = embedding_build(n->params, "h.tokens", vocabulary, width);
+    decoder_build(&n->decoder, n->params, "h.decoder", &stack);
+    linear_build(&n->out, n->params, "h.out", NULL, width, vocabulary);
+}
+
+static enum sparse_mode sparse_mode(const struct sparling_config *c)
+{
+    switch ((enum sparling_sparsity)c->sparsity) {
+    case SPARSITY_PER_CHANNEL:
+        return SPARSE_PER_CHANNEL;
+    case SPARSITY_SINGLE:
+        return SPARSE_SINGLE;
+    case SPARSITY_L1:
+    case SPARSITY_SCALED_L1:
+        return SPARSE_L1;
+    case SPARSITY_KL:
+    case SPARSITY_NOISE:
+    case SPARSITY_NONE:
+    case SPARSITY_IDENTITY:
+        break;
+    }
+    return SPARSE_NONE;
+}
+
+static enum status build_sparse(struct network *n, struct error *err)
+{
+    const struct sparling_config *c = &n->config;
+    struct sparse_config sparse = {
+        .mode = sparse_mode(c),
+        .channels = (int)c->channels_motif,
+        .momentum = c->momentum,
+        .accumulate = sparling_collects(c) ? c->accumulate_motifs : 0,
+        .elements = sparling_collects(c) ? c->accumulate_elements : 0,
+        .interpolate = c->quantile == QUANTILE_INTERPOLATED,
+    };
+    return sparse_create(&n->sparse, n->params, "sparse", &sparse, err);
+}
+
+/* Sine tables; they are functions of the shape and not saved. Of a single row it is the columns that are told. */
+static enum status make_tables(struct network *n, struct error *err)
+{
+    const struct sparling_config *c = &n->config;
+    if (n->shape.positions)
+        return STATUS_OK;
+    size_t width = (size_t)c->channels, target = (size_t)n->longest;
+    bool flat = n->map.grid_rows == 1, grid = c->positions == POSITIONS_GRID && !flat;
+    int lines = flat ? n->map.grid_cols : n->map.grid_rows;
+    size_t cells = grid ? (size_t)n->map.grid_rows * (size_t)n->map.grid_cols : (size_t)lines;
+    n->tables = calloc((cells + target) * width, sizeof(real));
+    if (!n->tables)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the position tables");
+    real *target_table = n->tables + cells * width;
+    if (grid)
+        positions_grid(n->tables, n->map.grid_rows, n->map.grid_cols, (int)width);
+    else
+        positions_sine(n->tables, lines, (int)width);
+    positions_sine(target_table, n->longest, (int)width);
+    n->sines = weight_constant(n->tables, (int)cells, (int)width);
+    n->target_sines = weight_constant(target_table, n->longest, (int)width);
+    return STATUS_OK;
+}
+
+/* The default is U(+-1/sqrt(fan in)); He's uniform rule is wider by sqrt(6). */
+static void widen_convolutions(struct network *n)
+{
+    for (int i = 0; i < (int)n->config.units; i++) {
+        struct weight *pair[2] = {n->unit[i].conv1.w, n->unit[i].conv2.w};
+        for (int j = 0; j < 2; j++)
+            for (size_t k = 0; k < pair[j]->count; k++)
+                pair[j]->value[k] *= (real)sqrt(6.0);
+    }
+}
+
+enum status network_create(const struct sparling_config *config, bool trained, struct network **network,
+                           struct error *err)
+{
+    struct network *n = calloc(1, sizeof *n);
+    if (!n)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a network");
+    n->config = *config;
+    n->shape = domain_shape(config);
+    n->map = sparling_geometry(config);
+    n->longest = sparling_decode_steps(config) + 1;
+    enum status status = params_create(&n->params, err);
+    if (status)
+        goto fail;
+    build_g(n);
+    status = build_sparse(n, err);
+    if (status)
+        goto fail;
+    build_h(n);
+    status = params_seal(n->params, trained, err);
+    if (!status)
+        status = make_tables(n, err);
+    if (status)
+        goto fail;
+    params_init(n->params, (uint64_t)config->seed);
+    params_freeze(n->params, "g.", config->freeze == FREEZE_MOTIFS);
+    if (config->initialisation == INITIALISATION_HE)
+        widen_convolutions(n);
+    *network = n;
+    return STATUS_OK;
+fail:
+    network_destroy(n);
+    return status;
+}
+
+void network_destroy(struct network *n)
+{
+    if (!n)
+        return;
+    sparse_destroy(n->sparse);
+    params_destroy(n->params);
+    free(n->tables);
+    free(n);
+}
+
+/* Deviation of noise that leaves as much to be told as activations of a density do (facts §9). */
+static double noise_deviation(double density)
+{
+    double entropy = -density * log(density) - (density < 1 ? (1 - density) * log1p(-density) : 0);
+    return 1 / sqrt(fmax(expm1(2 * entropy), 1e-12));
+}
+
+/* KL sparsity: activations in (0, 1), of which what is above one half goes on. */
+static struct tensor *activate(struct exec *e, struct network *n, struct tensor *z, struct tensor **penalty)
+{
+    real half[4096];
+    for (int64_t i = 0; i < n->config.channels_motif; i++)
+        half[i] = R(0.5);
+    struct tensor *p = op_sigmoid(e, z);
+    if (penalty)
+        *penalty = op_rate_divergence(e, op_mean(e, p), n->config.kl_rate);
+    return op_threshold(e, p, half, true, NULL);
+}
+
+static struct tensor *bottleneck(struct exec *e, struct network *n, struct tensor *z, double density,
+                                 struct tensor **penalty)
+{
+    switch ((enum sparling_sparsity)n->config.sparsity) {
+    case SPARSITY_PER_CHANNEL:
+    case SPARSITY_SINGLE:
+    case SPARSITY_IDENTITY:
+        break;
+    case SPARSITY_NONE:
+        return op_relu(e, z);
+    case SPARSITY_KL:
+        return activate(e, n, z, penalty);
+    case SPARSITY_NOISE:
+        return op_noise(e, z, &n->noise, noise_deviation(density));
+    case SPARSITY_L1:
+    case SPARSITY_SCALED_L1: {
+        struct tensor *map = sparse_forward(e, n->sparse, z, density, false);
+        if (penalty)
+            *penalty = op_mean(e, map);
+        if (penalty && n->config.sparsity == SPARSITY_SCALED_L1)
+            *penalty = op_scale(e, *penalty, 1 / density);
+        return map;
+    }
+    }
+    return sparse_forward(e, n->sparse, z, density, false);
+}
+
+/* What goes into the bottleneck. */
+static struct tensor *normalised(struct exec *e, struct network *n, const real *inputs, int count,
+                                 const struct domain_shape *s)
+{
+    int halo = n->map.kernel_h / 2;
+    struct tensor *x = op_conv_planar(e, inputs, count, s->channels, s->rows, s->cols, halo, n->first.w, n->first.b);
+    for (int i = 0; i < (int)(n->config.units + n->config.narrow_units); i++) {
+        exec_done_from(e, n->unit[i].norm1.gain);
+        x = residual_unit_forward(e, &n->unit[i], x);
+    }
+    exec_done_from(e, n->last.w);
+    x = conv_forward(e, &n->last, x, NULL);
+    if (n->config.batch_norm != BATCH_NORM_NONE && n->config.sparsity != SPARSITY_IDENTITY)
+        x = op_batch_norm(e, x, &n->norm, false);
+    return x;
+}
+
+struct tensor *network_motifs_penalty(struct exec *e, struct network *n, const real *inputs, int count, double density,
+                                      struct tensor **penalty)
+{
+    struct tensor *x = normalised(e, n, inputs, count, &n->shape);
+    if (penalty)
+        *penalty = NULL;
+    x = bottleneck(e, n, x, density, penalty);
+    if (penalty && *penalty)
+        *penalty = op_scale(e, *penalty, n->config.sparsity_penalty);
+    return x;
+}
+
+struct tensor *network_scores(struct exec *e, struct network *n, const real *inputs, int count,
+                              const struct domain_shape *shape)
+{
+    struct tensor *x = normalised(e, n, inputs, count, shape);
+    const real *thresholds = sparse_thresholds(n->sparse);
+    return thresholds ? op_threshold(e, x, thresholds, false, NULL) : x;
+}
+
+struct tensor *network_motifs(struct exec *e, struct network *n, const real *inputs, int count, double density)
+{
+    return network_motifs_penalty(e, n, inputs, count, density, NULL);
+}
+
+static struct tensor *add_positions(struct exec *e, struct network *n, struct tensor *x)
+{
+    int rows = n->map.grid_rows, cols = n->map.grid_cols;
+    double dropout = n->config.dropout;
+    if (n->config.positions == POSITIONS_LEARNED) {
+        if (rows > 1)
+            x = op_add_rows(e, x, n->row_positions, cols, rows, 0);
+        return op_add_rows(e, x, n->column_positions, 1, cols, dropout);
+    }
+    if (rows == 1 || n->config.positions == POSITIONS_GRID)
+        return op_add_rows(e, x, &n->sines, 1, rows * cols, dropout);
+    return op_add_rows(e, x, &n->sines, cols, rows, dropout);
+}
+
+struct network_memory network_memory(struct exec *e, struct network *n, struct tensor *motifs)
+{
+    int ph = n->map.pool_h, pw = n->map.pool_w, rows = n->map.grid_rows, cols = n->map.grid_cols;
+    struct network_memory memory = {.keys = rows * cols};
+    if (!motifs)
+        return memory;
+    int images = motifs->map.images;
+    struct tensor *x;
+    exec_done_from(e, n->embed.w);
+    if (n->config.embed_order == EMBED_THEN_POOL) {
+        x = op_embed_pool(e, motifs, n->embed.w, n->embed.b, ph, pw);
+    } else {
+        x = op_pool_rows(e, motifs, ph, pw);
+        if (n->config.motif_scale == MOTIF_SCALE_RMS)
+            x = rms_scale_forward(e, &n->scale, x);
+        x = linear_forward(e, &n->embed, x, false, 0);
+    }
+    if (n->config.lstm)
+        x = bilstm_forward(e, &n->rows, x, images * rows, cols);
+    x = add_positions(e, n, x);
+    if (n->config.attend == ATTEND_ACTIVE) {
+        struct active_cells *active = op_active_cells(e, motifs, ph, pw);
+        if (!active)
+            return memory;
+        x = op_gather_cells(e, x, active);
+        memory.keys = active->capacity;
+        memory.lengths = active->lengths;
+    }
+    memory.rows = encoder_forward(e, &n->encoder, x, images, memory.keys, memory.lengths);
+    return memory;
+}
+
+struct tensor *network_logits(struct exec *e, struct network *n, const struct network_memory *memory,
+                              const int32_t *tokens, int count, int length)
+{
+    if (length > n->longest) {
+        error_set(&e->error, STATUS_INTERNAL, NULL, "%d target tokens, room for %d", length, n->longest);
+        return NULL;
+    }
+    exec_done_from(e, n->tokens);
+    struct tensor *y = op_embedding(e, tokens, count * length, n->tokens);
+    y = op_add_rows(e, y, &n->target_sines, 1, length, n->config.dropout);
+    y = decoder_forward(e, &n->decoder, y, memory->rows, count, length, memory->keys, memory->lengths);
+    return linear_forward(e, &n->out, y, false, 0);
+}
+
+struct tensor *network_classes(struct exec *e, struct network *n, struct tensor *motifs)
+{
+    exec_done_from(e, n->dilated.first.w);
+    if (n->config.motif_scale == MOTIF_SCALE_RMS)
+        motifs = rms_scale_forward(e, &n->scale, motifs);
+    return op_map_rows(e, dilated_forward(e, &n->dilated, motifs));
+}
+
+double network_threshold_mean(const struct network *n)
+{
+    const real *t = sparse_thresholds(n->sparse);
+    if (!t)
+        return 0;
+    double sum = 0;
+    for (int64_t i = 0; i < n->config.channels_motif; i++)
+        sum += (double)t[i];
+    return sum / (double)n->config.channels_motif;
+}
+
+double network_density(const struct tensor *motifs)
+{
+    /* Halo and padding channels are zero, so they never count. */
+    int64_t active = 0;
+    for (size_t i = 0; i < motifs->count; i++)
+        active += motifs->data[i] > 0;
+    const struct map_shape *s = &motifs->map;
+    return (double)active / ((double)s->images * s->channels * s->height * s->width);
+}

@@ -1,0 +1,260 @@
+#include "core/methods/sparling/queries/annotation.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int by_value(const void *a, const void *b)
+{
+    float x = ((const struct motif *)a)->value, y = ((const struct motif *)b)->value;
+    return (x < y) - (x > y);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct motif *x = a, *y = b;
+    if (x->channel != y->channel)
+        return x->channel - y->channel;
+    return x->row != y->row ? x->row - y->row : x->col - y->col;
+}
+
+static bool near(const struct motif *a, const struct motif *b)
+{
+    return abs(a->row - b->row) <= READING_REACH && abs(a->col - b->col) <= READING_REACH;
+}
+
+int annotation_same(int reach)
+{
+    return reach / 2 > READING_REACH ? reach / 2 : READING_REACH;
+}
+
+void annotation_mark(struct read_motif *motifs, int count)
+{
+    for (int i = 0; i < count; i++) {
+        bool hidden = false, company = false;
+        for (int j = 0; j < count && !hidden; j++) {
+            if (j == i || !near(&motifs[i].at, &motifs[j].at))
+                continue;
+            float mine = motifs[i].at.value, other = motifs[j].at.value;
+            hidden = other > mine || (other == mine && j < i);
+            company = true;
+        }
+        motifs[i].maximal = !hidden;
+        motifs[i].starred = !hidden && company;
+    }
+}
+
+/* The active elements of a planar map, the strongest if there are too many. */
+static enum status list_motifs(const float *planes, struct annotation *annotation, struct error *err)
+{
+    int rows = annotation->rows, cols = annotation->cols, channels = annotation->channels;
+    annotation->total = motif_scan(planes, channels, rows, cols, NULL, 0);
+    annotation->count = annotation->total < READING_MOTIFS ? annotation->total : READING_MOTIFS;
+    struct motif *all = calloc((size_t)annotation->total + 1, sizeof *all);
+    annotation->motifs = calloc((size_t)annotation->count + 1, sizeof *annotation->motifs);
+    if (!all || !annotation->motifs) {
+        free(all);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to list motifs");
+    }
+    motif_scan(planes, channels, rows, cols, all, annotation->total);
+    if (annotation->total > annotation->count) {
+        qsort(all, (size_t)annotation->total, sizeof *all, by_value);
+        qsort(all, (size_t)annotation->count, sizeof *all, by_place);
+    }
+    for (int i = 0; i < annotation->count; i++)
+        annotation->motifs[i].at = all[i];
+    free(all);
+    annotation_mark(annotation->motifs, annotation->count);
+    return STATUS_OK;
+}
+
+/* Rows of classes, as a list of what is not the common one. */
+static enum status list_sites(struct exec *e, const struct tensor *classes, struct annotation *annotation,
+                              struct error *err)
+{
+    enum status status = exec_status(e, err);
+    if (status)
+        return status;
+    annotation->sites = malloc((size_t)classes->rows * sizeof *annotation->sites);
+    if (!annotation->sites)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to list sites");
+    for (int i = 0; i < classes->rows; i++) {
+        const real *logit = classes->data + (size_t)i * (size_t)classes->cols;
+        double most = (double)logit[0], sum = 0;
+        for (int c = 1; c < classes->cols; c++)
+            most = fmax(most, (double)logit[c]);
+        for (int c = 0; c < classes->cols; c++)
+            sum += exp((double)logit[c] - most);
+        for (int c = 1; c < classes->cols; c++) {
+            double probability = exp((double)logit[c] - most) / sum;
+            if (probability > 0.5)
+                annotation->sites[annotation->site_count++] = (struct read_site){i, c, probability};
+        }
+    }
+    return STATUS_OK;
+}
+
+enum status annotation_make(struct exec *e, struct network *network, const struct open_domain *domain,
+                            const float *input, const struct domain_truth *truth, struct annotation *annotation,
+                            struct error *err)
+{
+    exec_begin(e, false, 0);
+    return annotation_of_map(e, network, domain, network_motifs(e, network, input, 1, 1), input, truth, annotation,
+                             err);
+}
+
+enum status annotation_of_map(struct exec *e, struct network *network, const struct open_domain *domain,
+                              struct tensor *motifs, const float *input, const struct domain_truth *truth,
+                              struct annotation *annotation, struct error *err)
+{
+    const struct sparling_config *c = &network->config;
+    *annotation = (struct annotation){.domain = domain,
+                                      .rows = network->map.rows,
+                                      .cols = network->map.cols,
+                                      .channels = (int)c->channels_motif,
+                                      .input = input,
+                                      .truth = truth};
+    enum status status = exec_status(e, err);
+    if (status)
+        return status;
+    size_t count = (size_t)annotation->channels * (size_t)annotation->rows * (size_t)annotation->cols;
+    float *planes = arena_alloc(e->arena, count * sizeof *planes);
+    if (!planes)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read an input");
+    tensor_to_planes(motifs, planes);
+    status = list_motifs(planes, annotation, err);
+    if (!status && network->shape.positions) {
+        status = list_sites(e, network_classes(e, network, motifs), annotation, err);
+    } else if (!status) {
+        struct network_memory memory = network_memory(e, network, motifs);
+        status = decode_greedy(e, network, &memory, 1, sparling_decode_steps(c), &annotation->decoded, err);
+    }
+    if (status)
+        annotation_close(annotation);
+    return status;
+}
+
+void annotation_close(struct annotation *annotation)
+{
+    free(annotation->motifs);
+    free(annotation->sites);
+    annotation->motifs = NULL;
+    annotation->sites = NULL;
+    annotation->count = annotation->site_count = 0;
+}
+
+/* ---- pictures ---------------------------------------------------------------------------------- */
+
+static const struct colour white = {255, 255, 255}, black = {0, 0, 0}, ink = {96, 96, 96}, frame = {40, 120, 40};
+
+/* What is true and what was read, a line each; START and END are no symbols of the domain. */
+static void label_of(const struct annotation *annotation, char *out, size_t room)
+{
+    int32_t symbols[DECODE_TOKENS];
+    size_t at = 0;
+    if (annotation->truth) {
+        at += (size_t)snprintf(out, room, "true ");
+        domain_label(annotation->domain, annotation->truth->label, annotation->truth->length, out + at, room - at);
+        at += strlen(out + at);
+        at += (size_t)snprintf(out + at, room - at, "\n");
+    }
+    for (int i = 0; i < annotation->decoded.length; i++)
+        symbols[i] = annotation->decoded.tokens[i] - TOKEN_FIRST;
+    if (at < room)
+        at += (size_t)snprintf(out + at, room - at, "read ");
+    if (at < room)
+        domain_label(annotation->domain, symbols, annotation->decoded.length, out + at, room - at);
+}
+
+/* Under a tile: ticks where labels truly are, and below them what was read, each class in a colour. */
+static void mark_sites(struct picture *picture, int row, int col, int scale, const struct annotation *annotation)
+{
+    const struct domain_truth *truth = annotation->truth;
+    for (int i = 0; truth && i < truth->length; i++)
+        if (truth->label[i] > 0)
+            picture_fill(picture, row, col + i * scale, 8, scale > 3 ? scale : 3, picture_palette(truth->label[i] - 1));
+    for (int i = 0; i < annotation->site_count; i++) {
+        const struct read_site *site = &annotation->sites[i];
+        picture_disc(picture, row + 13, col + site->position * scale + scale / 2, 4, picture_palette(site->label - 1));
+    }
+}
+
+/* A tile: its scale, and how many picture rows a row of the map has (a sequence: all of them). */
+struct tile {
+    int row, col, scale, high;
+};
+
+/* A channel's number on a plate of its colour, which is read on any ground; its lower left corner is at (row, col),
+ * moved where it would leave the picture. */
+static void mark_channel(struct picture *picture, int row, int col, int channel, int scale)
+{
+    struct colour colour = picture_palette(channel);
+    char name[12];
+    snprintf(name, sizeof name, "%d", channel);
+    int width = picture_text_width(name, scale) + 2 * scale, height = (PICTURE_GLYPH_ROWS + 2) * scale;
+    row = row - height > 0 ? row - height : 0;
+    col = col + width < picture->cols ? col : picture->cols - width;
+    picture_fill(picture, row, col, height, width, colour);
+    picture_text(picture, row + scale, col + scale, name, scale, picture_contrast(colour));
+}
+
+static void mark_motif(struct picture *picture, const struct tile *tile, const struct annotation *annotation,
+                       const struct motif *motif, bool starred)
+{
+    int scale = tile->scale, x = tile->col + motif->col * scale + scale / 2;
+    int y = tile->row + motif->row * scale + scale / 2;
+    struct colour colour = picture_palette(motif->channel);
+    if (tile->high > 1)
+        y = tile->row + (2 * motif->channel + 1) * tile->high * scale / (2 * annotation->channels);
+    picture_disc(picture, y, x, scale + 1, colour);
+    if (starred)
+        picture_cross(picture, y, x, 2 * scale, colour);
+    mark_channel(picture, y - scale, x + scale + 1, motif->channel, scale < 5 ? 1 : 2);
+}
+
+static void draw_tile(struct picture *picture, const struct tile *tile, const struct annotation *annotation,
+                      const float *grey)
+{
+    int scale = tile->scale, high = tile->high * scale;
+    picture_grey(picture, tile->row, tile->col, grey, annotation->rows * tile->high, annotation->cols, scale, white,
+                 ink);
+    for (int i = 0; annotation->truth && i < annotation->truth->boxes; i++) {
+        const struct box *box = &annotation->truth->box[i];
+        picture_outline(picture, tile->row + box->row0 * high, tile->col + box->col0 * scale,
+                        (box->row1 - box->row0) * high, (box->col1 - box->col0) * scale, 1, frame);
+    }
+    for (int i = 0; i < annotation->count; i++)
+        if (annotation->motifs[i].maximal)
+            mark_motif(picture, tile, annotation, &annotation->motifs[i].at, annotation->motifs[i].starred);
+    if (annotation->domain->shape.positions) {
+        mark_sites(picture, tile->row + annotation->rows * high + 3, tile->col, scale, annotation);
+        return;
+    }
+    char label[256];
+    label_of(annotation, label, sizeof label);
+    bool large = scale > 1 && picture_text_width(label, 2) <= annotation->cols * scale;
+    picture_text(picture, tile->row + annotation->rows * high + 4, tile->col, label, large ? 2 : 1, black);
+}
+
+enum status annotation_draw(const struct annotation *readings, int count, int columns, struct picture **out,
+                            struct error *err)
+{
+    enum { GAP = 10, CAPTION = 42, SIDE = 360 };
+    const struct open_domain *domain = readings[0].domain;
+    int width = readings[0].cols, height = domain->shape.picture_rows,
+        scale = width < SIDE ? (SIDE + width / 2) / width : 1;
+    int rows = (count + columns - 1) / columns, across = width * scale + GAP, down = height * scale + CAPTION + GAP;
+    float *grey = domain->domain->grey ? malloc((size_t)height * (size_t)width * sizeof *grey) : NULL;
+    if (domain->domain->grey && !grey)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+    enum status status = picture_create(GAP + rows * down, GAP + columns * across, white, out, err);
+    for (int i = 0; !status && i < count; i++) {
+        struct tile tile = {GAP + i / columns * down, GAP + i % columns * across, scale, height / readings[i].rows};
+        if (grey)
+            domain->domain->grey(domain->state, readings[i].input, grey);
+        draw_tile(*out, &tile, &readings[i], grey ? grey : readings[i].input);
+    }
+    free(grey);
+    return status;
+}

@@ -1,0 +1,448 @@
+/* A model is a network without gradients. Every query takes an arena and a single-thread pool of its own,
+ * so any number of threads may ask at a time. */
+#include "core/methods/sparling/queries/query.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/model/coherence.h"
+#include "core/methods/sparling/model/graph.h"
+#include "core/methods/sparling/queries/intervention.h"
+#include "core/methods/sparling/queries/query_int.h"
+
+enum status sparling_open(const void *config, const struct kernels *kernels, const char *data,
+                          const struct snapshot_reader *from, struct method_model **model, struct error *err)
+{
+    struct snapshot *snapshot = NULL;
+    struct method_model *m = calloc(1, sizeof *m);
+    if (!m)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    m->kernels = kernels;
+    m->workspaces = calloc(1, sizeof *m->workspaces);
+    if (!m->workspaces) {
+        free(m);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+    }
+    pthread_mutex_init(&m->workspaces->lock, NULL);
+    enum status status = domain_open(config, data, &m->domain, err);
+    if (!status)
+        status = network_create(config, false, &m->network, err);
+    if (!status)
+        status = snapshot_create(&snapshot, err);
+    if (!status)
+        status = params_snapshot(m->network->params, snapshot, err);
+    if (!status)
+        status = snapshot_read(snapshot, from, 1u << SNAPSHOT_WEIGHT, err);
+    if (!status)
+        status = params_check(m->network->params, err);
+    snapshot_destroy(snapshot);
+    if (status) {
+        sparling_close(m);
+        return status;
+    }
+    *model = m;
+    return STATUS_OK;
+}
+
+static void close_workspace(struct workspace *space)
+{
+    thread_pool_destroy(space->pool);
+    arena_close(&space->arena);
+}
+
+void sparling_close(struct method_model *model)
+{
+    if (!model)
+        return;
+    for (int i = 0; i < model->workspaces->count; i++)
+        close_workspace(&model->workspaces->idle[i]);
+    pthread_mutex_destroy(&model->workspaces->lock);
+    free(model->workspaces);
+    network_destroy(model->network);
+    domain_close(&model->domain);
+    free(model);
+}
+
+/* With the maps of g that idle workspaces hold: two a unit, and some more. */
+uint64_t sparling_model_bytes(const struct method_model *model)
+{
+    const struct sparling_config *c = &model->network->config;
+    uint64_t map = (uint64_t)domain_positions(&model->domain.shape) * (uint64_t)c->width * sizeof(real);
+    return params_bytes(model->network->params) + sizeof *model + sizeof *model->network +
+           WORKSPACES * map * (2 * (uint64_t)(c->units + c->narrow_units) + 8);
+}
+
+size_t sparling_convolutions(const struct method_model *model, struct method_convolution *out, size_t room)
+{
+    return network_convolutions(model->network, out, room);
+}
+
+enum status sparling_graph(const struct method_model *model, const struct graph_writer *out, struct error *err)
+{
+    return network_graph(model->network, out, err);
+}
+
+/* ---- inputs ------------------------------------------------------------------------------------ */
+
+static enum status take_input(const struct method_model *model, const struct method_input *input, float *planes,
+                              struct domain_truth *truth, struct error *err)
+{
+    const struct open_domain *domain = &model->domain;
+    if (input->kind == METHOD_INPUT_ARRAY)
+        return domain->domain->prepare(domain->state, input, planes, err);
+    if (input->seed < 0 || input->seed > UINT32_MAX)
+        return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, 4294967295]; got %lld",
+                         (long long)input->seed);
+    struct domain_request request = {.set = DOMAIN_EXAMPLE, .index = input->seed};
+    return domain_sample(domain, &request, planes, truth, err);
+}
+
+/* One that another query has left, or a new one. */
+static enum status take_workspace(const struct method_model *model, struct workspace *out, struct error *err)
+{
+    struct workspaces *all = model->workspaces;
+    *out = (struct workspace){.pool = NULL};
+    pthread_mutex_lock(&all->lock);
+    if (all->count > 0)
+        *out = all->idle[--all->count];
+    pthread_mutex_unlock(&all->lock);
+    if (out->pool)
+        return STATUS_OK;
+    arena_init(&out->arena, (size_t)4 << 20, 0);
+    return thread_pool_create(1, &out->pool, err);
+}
+
+static void give_workspace(const struct method_model *model, struct workspace *space)
+{
+    enum { KEPT = 64 << 20 };
+    struct workspaces *all = model->workspaces;
+    arena_reset(&space->arena);
+    pthread_mutex_lock(&all->lock);
+    bool kept = space->pool && all->count < WORKSPACES && space->arena.held_bytes <= KEPT;
+    if (kept)
+        all->idle[all->count++] = *space;
+    pthread_mutex_unlock(&all->lock);
+    if (!kept)
+        close_workspace(space);
+}
+
+enum status inquiry_ready(const struct method_model *model, struct inquiry *inquiry, struct error *err)
+{
+    inquiry->model = model;
+    enum status status = take_workspace(model, &inquiry->space, err);
+    if (status)
+        return status;
+    exec_init(&inquiry->exec, model->kernels, inquiry->space.pool, &inquiry->space.arena, 0);
+    inquiry->exec.bf16 = model->network->config.precision == PRECISION_BF16;
+    return STATUS_OK;
+}
+
+enum status inquiry_map(const struct method_model *model, struct inquiry *inquiry, struct error *err)
+{
+    enum status status = inquiry_ready(model, inquiry, err);
+    if (status)
+        return status;
+    exec_begin(&inquiry->exec, false, 0);
+    inquiry->motifs = network_motifs(&inquiry->exec, model->network, inquiry->planes, 1, 1);
+    return exec_status(&inquiry->exec, err);
+}
+
+enum status inquiry_begin(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
+                          struct error *err)
+{
+    const struct open_domain *domain = &model->domain;
+    *inquiry = (struct inquiry){.planes = malloc(domain_inputs(&domain->shape) * sizeof(float))};
+    enum status status = domain_truths_create(&domain->shape, 1, &inquiry->truth, err);
+    if (!inquiry->planes)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
+    if (!status)
+        status = take_input(model, input, inquiry->planes, inquiry->truth, err);
+    return status ? status : inquiry_map(model, inquiry, err);
+}
+
+static enum status inquire(const struct method_model *model, const struct method_input *input, struct inquiry *inquiry,
+                           struct error *err)
+{
+    enum status status = inquiry_begin(model, input, inquiry, err);
+    if (status)
+        return status;
+    const struct domain_truth *truth = input->kind == METHOD_INPUT_SAMPLE ? inquiry->truth : NULL;
+    return annotation_of_map(&inquiry->exec, model->network, &model->domain, inquiry->motifs, inquiry->planes, truth,
+                             &inquiry->annotation, err);
+}
+
+/* What h makes of the map once it has been changed. */
+static enum status intervene(const struct method_model *model, const struct method_input *input,
+                             struct inquiry *inquiry, struct error *err)
+{
+    const struct map_shape *map = &inquiry->motifs->map;
+    float *planes = arena_alloc(&inquiry->space.arena,
+                                (size_t)map->channels * domain_positions(&model->domain.shape) * sizeof *planes);
+    if (!planes)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
+    tensor_to_planes(inquiry->motifs, planes);
+    enum status status = intervention_apply(&inquiry->annotation, input, planes, err);
+    if (status)
+        return status;
+    struct tensor *changed = tensor_from_planes(&inquiry->exec, planes, map, false);
+    return annotation_of_map(&inquiry->exec, model->network, &model->domain, changed, inquiry->planes,
+                             inquiry->annotation.truth, &inquiry->after, err);
+}
+
+void inquiry_close(struct inquiry *inquiry)
+{
+    annotation_close(&inquiry->annotation);
+    annotation_close(&inquiry->after);
+    domain_truths_destroy(inquiry->truth);
+    free(inquiry->planes);
+    if (inquiry->model)
+        give_workspace(inquiry->model, &inquiry->space);
+}
+
+/* ---- answers ----------------------------------------------------------------------------------- */
+
+static void write_shape(const struct annotation *annotation, const struct sink *out)
+{
+    sink_begin_list(out, "shape");
+    sink_integer(out, NULL, annotation->rows);
+    sink_integer(out, NULL, annotation->cols);
+    sink_integer(out, NULL, annotation->channels);
+    sink_end_list(out);
+}
+
+static void write_motifs(const struct annotation *annotation, const struct sink *out)
+{
+    sink_integer(out, "motif_count", annotation->total);
+    sink_begin_list(out, "motifs");
+    for (int i = 0; i < annotation->count; i++) {
+        const struct read_motif *motif = &annotation->motifs[i];
+        sink_begin_object(out, NULL);
+        sink_begin_list(out, "position");
+        sink_integer(out, NULL, motif->at.row);
+        sink_integer(out, NULL, motif->at.col);
+        sink_end_list(out);
+        sink_integer(out, "channel", motif->at.channel);
+        sink_number(out, "value", (double)motif->at.value);
+        sink_boolean(out, "maximal", motif->maximal);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+static const char *token_name(const struct annotation *annotation, int token)
+{
+    const struct open_domain *domain = annotation->domain;
+    if (token == TOKEN_START)
+        return "START";
+    if (token == TOKEN_END)
+        return "END";
+    return domain->domain->token(domain->state, token - TOKEN_FIRST);
+}
+
+static void write_site(const struct open_domain *domain, int position, int label, double probability,
+                       const struct sink *out)
+{
+    sink_begin_object(out, NULL);
+    sink_integer(out, "position", position);
+    sink_text(out, "class", domain->domain->token(domain->state, label));
+    if (probability >= 0)
+        sink_number(out, "probability", probability);
+    sink_end_object(out);
+}
+
+/* Ends the list. */
+static void write_true_sites(const struct open_domain *domain, const struct domain_truth *truth, const struct sink *out)
+{
+    for (int i = 0; i < truth->length; i++)
+        if (truth->label[i] > 0)
+            write_site(domain, i, truth->label[i], -1, out);
+    sink_end_list(out);
+}
+
+/* Boxes as [row0, row1, col0, col1], upper ends exclusive. */
+static void write_truth(const struct annotation *annotation, const struct sink *out)
+{
+    const struct domain_truth *truth = annotation->truth;
+    const struct open_domain *domain = annotation->domain;
+    if (!truth) {
+        sink_null(out, "truth");
+        return;
+    }
+    sink_begin_list(out, "truth");
+    for (int i = 0; i < truth->boxes; i++) {
+        const struct box *box = &truth->box[i];
+        sink_begin_object(out, NULL);
+        sink_text(out, "symbol", domain->domain->symbol(domain->state, box->symbol));
+        sink_begin_list(out, "box");
+        sink_integer(out, NULL, box->row0);
+        sink_integer(out, NULL, box->row1);
+        sink_integer(out, NULL, box->col0);
+        sink_integer(out, NULL, box->col1);
+        sink_end_list(out);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_begin_list(out, "label");
+    if (domain->shape.positions) {
+        write_true_sites(domain, truth, out);
+        return;
+    }
+    for (int i = 0; i < truth->length; i++)
+        sink_text(out, NULL, token_name(annotation, TOKEN_FIRST + truth->label[i]));
+    sink_end_list(out);
+}
+
+static void write_prediction(const struct annotation *annotation, const struct sink *out)
+{
+    sink_begin_list(out, "prediction");
+    for (int i = 0; i < annotation->site_count; i++)
+        write_site(annotation->domain, annotation->sites[i].position, annotation->sites[i].label,
+                   annotation->sites[i].probability, out);
+    for (int i = 0; i < annotation->decoded.length; i++)
+        sink_text(out, NULL, token_name(annotation, annotation->decoded.tokens[i]));
+    sink_end_list(out);
+}
+
+static void write_tokens(const struct annotation *annotation, const struct sink *out)
+{
+    const struct decoded *decoded = &annotation->decoded;
+    int count = decoded->length + (decoded->ended ? 1 : 0);
+    double product = 1;
+    if (annotation->domain->shape.positions) /* they are in the prediction */
+        return;
+    sink_begin_list(out, "tokens");
+    for (int i = 0; i < count; i++) {
+        product *= (double)decoded->probability[i];
+        sink_begin_object(out, NULL);
+        sink_text(out, "token", token_name(annotation, decoded->tokens[i]));
+        sink_number(out, "probability", (double)decoded->probability[i]);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_number(out, "probability", product);
+}
+
+/* The input behind a seed, which the asker has not seen: row-major, channels last if there are several. */
+static void write_input(const struct annotation *annotation, const struct sink *out)
+{
+    const struct domain_shape *shape = &annotation->domain->shape;
+    size_t positions = domain_positions(shape), channels = (size_t)shape->channels;
+    sink_begin_object(out, "input");
+    sink_begin_list(out, "shape");
+    sink_integer(out, NULL, shape->rows);
+    sink_integer(out, NULL, shape->cols);
+    if (channels > 1)
+        sink_integer(out, NULL, shape->channels);
+    sink_end_list(out);
+    sink_begin_list(out, "values");
+    for (size_t i = 0; i < positions * channels; i++)
+        sink_number(out, NULL, (double)annotation->input[i % channels * positions + i / channels]);
+    sink_end_list(out);
+    sink_end_object(out);
+}
+
+static bool is(const char *query, const char *name)
+{
+    return strcmp(query, name) == 0;
+}
+
+static void write_side(const struct annotation *annotation, const char *key, const struct sink *out)
+{
+    sink_begin_object(out, key);
+    write_motifs(annotation, out);
+    write_prediction(annotation, out);
+    write_tokens(annotation, out);
+    sink_end_object(out);
+}
+
+static void write_answer(const struct inquiry *inquiry, const char *query, bool sample, const struct sink *out)
+{
+    const struct annotation *annotation = &inquiry->annotation;
+    if (is(query, "predict")) {
+        write_prediction(annotation, out);
+        write_tokens(annotation, out);
+        write_truth(annotation, out);
+        return;
+    }
+    write_shape(annotation, out);
+    if (is(query, "interventions")) {
+        write_side(annotation, "before", out);
+        write_side(&inquiry->after, "after", out);
+        write_truth(annotation, out);
+        return;
+    }
+    write_motifs(annotation, out);
+    write_truth(annotation, out);
+    write_prediction(annotation, out);
+    if (sample)
+        write_input(annotation, out);
+}
+
+enum status sparling_query(const struct method_model *model, const char *query, const struct method_input *input,
+                           const struct sink *out, struct error *err)
+{
+    struct inquiry inquiry;
+    if (!is(query, "motifs") && !is(query, "predict") && !is(query, "interventions"))
+        return error_set(err, STATUS_NOT_FOUND, NULL, "this method has no query of that name");
+    enum status status = inquire(model, input, &inquiry, err);
+    if (!status && is(query, "interventions"))
+        status = intervene(model, input, &inquiry, err);
+    if (!status)
+        write_answer(&inquiry, query, input->kind == METHOD_INPUT_SAMPLE, out);
+    inquiry_close(&inquiry);
+    return status;
+}
+
+/* Planes [channels][rows][cols] as [rows][cols][channels], a row at a time. line: [cols][channels]. */
+static void append_rows(const float *planes, const struct domain_shape *shape, int channels, float *line,
+                        struct buf *values)
+{
+    for (int row = 0; row < shape->rows; row++) {
+        for (int c = 0; c < channels; c++) {
+            const float *from = planes + ((size_t)c * (size_t)shape->rows + (size_t)row) * (size_t)shape->cols;
+            for (int col = 0; col < shape->cols; col++)
+                line[col * channels + c] = from[col];
+        }
+        buf_append(values, line, (size_t)shape->cols * (size_t)channels * sizeof *line);
+    }
+}
+
+/* The motif map as it is: [rows][cols][channels]. */
+enum status sparling_array(const struct method_model *model, const char *query, const struct method_input *input,
+                           struct buf *values, int *rank, int64_t dim[4], struct error *err)
+{
+    struct inquiry inquiry;
+    if (!is(query, "motifs"))
+        return error_set(err, STATUS_NOT_FOUND, NULL, "this query gives no array");
+    enum status status = inquiry_begin(model, input, &inquiry, err);
+    size_t positions = domain_positions(&model->domain.shape);
+    size_t channels = (size_t)model->network->config.channels_motif;
+    /* The planes, and room for one row of the answer. */
+    float *planes = status ? NULL : arena_alloc(&inquiry.space.arena, 2 * channels * positions * sizeof *planes);
+    if (!status && !planes)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
+    if (!status) {
+        tensor_to_planes(inquiry.motifs, planes);
+        append_rows(planes, &model->domain.shape, (int)channels, planes + channels * positions, values);
+    }
+    *rank = 3;
+    dim[0] = model->domain.shape.rows;
+    dim[1] = model->domain.shape.cols;
+    dim[2] = (int64_t)channels;
+    inquiry_close(&inquiry);
+    return status;
+}
+
+enum status sparling_draw(const struct method_model *model, const char *query, const struct method_input *input,
+                          struct picture **out, struct error *err)
+{
+    struct inquiry inquiry;
+    if (!is(query, "motifs"))
+        return error_set(err, STATUS_NOT_FOUND, NULL, "this query draws nothing");
+    enum status status = inquire(model, input, &inquiry, err);
+    if (!status)
+        status = annotation_draw(&inquiry.annotation, 1, 1, out, err);
+    inquiry_close(&inquiry);
+    return status;
+}

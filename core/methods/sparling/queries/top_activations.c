@@ -1,0 +1,363 @@
+/* Maps are computed a few samples at a time and looked through once: of each channel only counts, a histogram and the
+ * strongest places are kept, so that memory does not grow with the samples. Crops are drawn again from the domain. */
+#include "core/methods/sparling/queries/top_activations.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/methods/sparling/run_int.h"
+
+/* ---- counting -------------------------------------------------------------------------------------- */
+
+/* Bins are joined in pairs until the value fits. */
+static void widen(struct top_activations_channel *c, double value)
+{
+    if (c->range <= 0)
+        for (c->range = 1.0 / 1024; c->range <= value;)
+            c->range *= 2;
+    while (c->range <= value) {
+        for (int i = 0; i < SURVEY_BINS / 2; i++)
+            c->bin[i] = c->bin[2 * i] + c->bin[2 * i + 1];
+        memset(c->bin + SURVEY_BINS / 2, 0, SURVEY_BINS / 2 * sizeof *c->bin);
+        c->range *= 2;
+    }
+}
+
+static void add_value(struct top_activations_channel *c, float value)
+{
+    widen(c, (double)value);
+    c->bin[(int)((double)value / c->range * SURVEY_BINS)]++;
+    c->active++;
+    c->sum += (double)value;
+    c->most = value > c->most ? value : c->most;
+}
+
+/* A set that is smaller than what was asked for comes round again. */
+static bool listed(const struct top_activations_channel *c, const struct motif *at)
+{
+    for (int i = 0; i < c->count; i++) {
+        const struct motif *other = &c->top[i].at;
+        if (other->row == at->row && other->col == at->col && other->value == at->value)
+            return true;
+    }
+    return false;
+}
+
+static void add_top(struct top_activations_channel *c, int most, const struct top_activations_top *candidate)
+{
+    if ((c->count == most && c->top[most - 1].at.value >= candidate->at.value) || listed(c, &candidate->at))
+        return;
+    int at = c->count < most ? c->count++ : most - 1;
+    for (; at > 0 && c->top[at - 1].at.value < candidate->at.value; at--)
+        c->top[at] = c->top[at - 1];
+    c->top[at] = *candidate;
+}
+
+static int symbol_at(const struct domain_truth *truth, const struct motif *at)
+{
+    for (int i = 0; i < truth->boxes; i++) {
+        const struct box *box = &truth->box[i];
+        if (at->row >= box->row0 && at->row < box->row1 && at->col >= box->col0 && at->col < box->col1)
+            return box->symbol;
+    }
+    return -1;
+}
+
+/* found: all active elements of one sample, channel by channel. */
+static void count_sample(struct top_activations *s, const struct motif *found, int count,
+                         const struct domain_truth *truth, int64_t sample)
+{
+    for (int i = 0, end; i < count; i = end) {
+        struct top_activations_channel *c = &s->channel[found[i].channel];
+        const struct motif *best = &found[i];
+        for (end = i; end < count && found[end].channel == found[i].channel; end++) {
+            add_value(c, found[end].value);
+            best = found[end].value > best->value ? &found[end] : best;
+        }
+        c->inputs++;
+        add_top(c, s->asked.top, &(struct top_activations_top){sample, *best, s->truth ? symbol_at(truth, best) : -1});
+    }
+}
+
+static void count_maximal(struct top_activations *s, const struct read_motif *motifs, int count,
+                          const struct domain_truth *truth)
+{
+    for (int i = 0; i < count; i++) {
+        const struct motif *at = &motifs[i].at;
+        if (!motifs[i].maximal)
+            continue;
+        int symbol = s->truth ? symbol_at(truth, at) : -1;
+        s->channel[at->channel].motifs++;
+        s->channel[at->channel].symbol[symbol >= 0 ? symbol : s->symbols]++;
+    }
+}
+
+static enum status add_map(struct top_activations *s, struct arena *arena, const float *planes,
+                           const struct domain_truth *truth, int64_t sample, struct error *err)
+{
+    const struct domain_shape *shape = &s->model->domain.shape;
+    int all = motif_scan(planes, s->channels, shape->rows, shape->cols, NULL, 0);
+    struct motif *found = arena_alloc(arena, ((size_t)all + 1) * sizeof *found);
+    struct read_motif *motifs = NULL;
+    s->sparse = s->sparse && all <= READING_MOTIFS;
+    if (s->sparse)
+        motifs = arena_zalloc(arena, (size_t)all + 1, sizeof *motifs);
+    if (!found || (s->sparse && !motifs))
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
+    motif_scan(planes, s->channels, shape->rows, shape->cols, found, all);
+    count_sample(s, found, all, truth, sample);
+    if (!motifs)
+        return STATUS_OK;
+    for (int i = 0; i < all; i++)
+        motifs[i].at = found[i];
+    annotation_mark(motifs, all);
+    count_maximal(s, motifs, all, truth);
+    return STATUS_OK;
+}
+
+/* ---- samples --------------------------------------------------------------------------------------- */
+
+enum status top_activations_sample(const struct top_activations *survey, int64_t index, float *planes,
+                                   struct domain_truth *truth, struct error *err)
+{
+    static const int64_t seeds[] = {
+        [METHOD_SET_EXAMPLES] = 0, [METHOD_SET_TEST] = TEST_SEED, [METHOD_SET_VALIDATION] = VALIDATION_SEED};
+    const struct method_model *model = survey->model;
+    struct domain_request request = {.set = DOMAIN_SAMPLE, .index = index};
+    if (survey->asked.set == METHOD_SET_EXAMPLES)
+        request.set = DOMAIN_EXAMPLE;
+    else
+        request.seed =
+            survey->asked.set == METHOD_SET_TRAINING ? model->network->config.seed : seeds[survey->asked.set];
+    return domain_sample(&model->domain, &request, planes, truth, err);
+}
+
+static enum status add_batch(struct top_activations *s, struct inquiry *inquiry, struct domain_truth *truths,
+                             int64_t first, int count, struct error *err)
+{
+    const struct method_model *model = s->model;
+    size_t input = domain_inputs(&model->domain.shape),
+           map = (size_t)s->channels * domain_positions(&model->domain.shape);
+    enum status status = STATUS_OK;
+    for (int i = 0; !status && i < count; i++)
+        status = top_activations_sample(s, first + i, inquiry->planes + (size_t)i * input, &truths[i], err);
+    if (status)
+        return status;
+    exec_begin(&inquiry->exec, false, 0);
+    struct tensor *motifs = network_motifs(&inquiry->exec, model->network, inquiry->planes, count, 1);
+    status = exec_status(&inquiry->exec, err);
+    float *planes = status ? NULL : arena_alloc(&inquiry->space.arena, (size_t)count * map * sizeof *planes);
+    if (!status && !planes)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
+    if (!status)
+        tensor_to_planes(motifs, planes);
+    for (int i = 0; !status && i < count; i++)
+        status = add_map(s, &inquiry->space.arena, planes + (size_t)i * map, &truths[i], first + i, err);
+    return status;
+}
+
+static enum status make_room(struct top_activations *s, struct error *err)
+{
+    s->channel = calloc((size_t)s->channels, sizeof *s->channel);
+    for (int i = 0; s->channel && i < s->channels; i++) {
+        s->channel[i].top = calloc((size_t)s->asked.top, sizeof *s->channel[i].top);
+        s->channel[i].symbol = calloc((size_t)s->symbols + 1, sizeof *s->channel[i].symbol);
+        if (!s->channel[i].top || !s->channel[i].symbol)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
+    }
+    return s->channel ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
+}
+
+enum status top_activations_take(const struct method_model *model, const struct method_channel_query *asked,
+                                 struct top_activations *out, struct error *err)
+{
+    const struct domain_shape *shape = &model->domain.shape;
+    struct inquiry inquiry = {.planes = malloc(SURVEY_BATCH * domain_inputs(shape) * sizeof(float))};
+    *out = (struct top_activations){.model = model,
+                                    .asked = *asked,
+                                    .channels = (int)model->network->config.channels_motif,
+                                    .symbols = shape->symbols,
+                                    .half = model->network->map.reach / 2,
+                                    .truth = shape->boxes > 0,
+                                    .sparse = true};
+    enum status status = make_room(out, err);
+    if (!status && asked->feature >= out->channels)
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "the motif map has %d channels", out->channels);
+    if (!status && !inquiry.planes)
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
+    if (!status)
+        status = domain_truths_create(shape, SURVEY_BATCH, &inquiry.truth, err);
+    if (!status)
+        status = inquiry_ready(model, &inquiry, err);
+    for (int64_t i = 0; !status && i < asked->samples; i += SURVEY_BATCH) {
+        int64_t left = asked->samples - i;
+        status = add_batch(out, &inquiry, inquiry.truth, asked->first + i,
+                           (int)(left < SURVEY_BATCH ? left : SURVEY_BATCH), err);
+    }
+    inquiry_close(&inquiry);
+    return status;
+}
+
+void top_activations_close(struct top_activations *survey)
+{
+    for (int i = 0; survey->channel && i < survey->channels; i++) {
+        free(survey->channel[i].top);
+        free(survey->channel[i].symbol);
+    }
+    free(survey->channel);
+    survey->channel = NULL;
+}
+
+int top_activations_symbol(const struct top_activations *survey, const struct top_activations_channel *channel,
+                           int64_t *count)
+{
+    int best = -1;
+    *count = 0;
+    for (int i = 0; survey->truth && survey->sparse && i < survey->symbols; i++)
+        if (channel->symbol[i] > *count) {
+            best = i;
+            *count = channel->symbol[i];
+        }
+    return best;
+}
+
+/* ---- answers --------------------------------------------------------------------------------------- */
+
+static const char *symbol_name(const struct top_activations *s, int symbol)
+{
+    const struct open_domain *domain = &s->model->domain;
+    return symbol >= 0 ? domain->domain->symbol(domain->state, symbol) : NULL;
+}
+
+static void write_text(const struct sink *out, const char *key, const char *text)
+{
+    if (text)
+        sink_text(out, key, text);
+    else
+        sink_null(out, key);
+}
+
+static void write_histogram(const struct top_activations_channel *c, const struct sink *out)
+{
+    sink_begin_object(out, "histogram");
+    sink_begin_list(out, "edges");
+    for (int i = 0; i <= SURVEY_BINS; i++)
+        sink_number(out, NULL, c->range * i / SURVEY_BINS);
+    sink_end_list(out);
+    sink_begin_list(out, "counts");
+    for (int i = 0; i < SURVEY_BINS; i++)
+        sink_integer(out, NULL, c->bin[i]);
+    sink_end_list(out);
+    sink_end_object(out);
+}
+
+/* The symbols under a channel's motifs, in the domain's order; those in no box last, without a name. */
+static void write_symbols(const struct top_activations *s, const struct top_activations_channel *c,
+                          const struct sink *out)
+{
+    if (!s->truth || !s->sparse) {
+        sink_null(out, "symbols");
+        return;
+    }
+    sink_begin_list(out, "symbols");
+    for (int i = 0; i <= s->symbols; i++) {
+        if (c->symbol[i] == 0)
+            continue;
+        sink_begin_object(out, NULL);
+        write_text(out, "symbol", symbol_name(s, i < s->symbols ? i : -1));
+        sink_integer(out, "count", c->symbol[i]);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+}
+
+static void write_use(const struct top_activations *s, int channel, const struct sink *out)
+{
+    const struct top_activations_channel *c = &s->channel[channel];
+    int64_t most;
+    sink_integer(out, "channel", channel);
+    sink_integer(out, "active", c->active);
+    sink_integer(out, "inputs", c->inputs);
+    if (s->sparse)
+        sink_integer(out, "motifs", c->motifs);
+    else
+        sink_null(out, "motifs");
+    sink_number(out, "mean", c->active > 0 ? c->sum / (double)c->active : 0);
+    sink_number(out, "max", (double)c->most);
+    write_text(out, "symbol", symbol_name(s, top_activations_symbol(s, c, &most)));
+    write_symbols(s, c, out);
+}
+
+static void write_top(const struct top_activations *s, const struct top_activations_top *top, const struct sink *out)
+{
+    const struct domain_shape *shape = &s->model->domain.shape;
+    const struct motif *at = &top->at;
+    int rows = shape->rows > 1 ? s->half : 0;
+    const int window[4] = {at->row - rows > 0 ? at->row - rows : 0,
+                           at->row + rows < shape->rows ? at->row + rows + 1 : shape->rows,
+                           at->col - s->half > 0 ? at->col - s->half : 0,
+                           at->col + s->half < shape->cols ? at->col + s->half + 1 : shape->cols};
+    sink_begin_object(out, NULL);
+    sink_integer(out, "sample", top->sample);
+    sink_begin_list(out, "position");
+    sink_integer(out, NULL, at->row);
+    sink_integer(out, NULL, at->col);
+    sink_end_list(out);
+    sink_number(out, "value", (double)at->value);
+    write_text(out, "symbol", symbol_name(s, top->symbol));
+    sink_begin_list(out, "window");
+    for (int i = 0; i < 4; i++)
+        sink_integer(out, NULL, window[i]);
+    sink_end_list(out);
+    sink_end_object(out);
+}
+
+static void write_all(const struct top_activations *s, const struct sink *out)
+{
+    int64_t unused = 0;
+    sink_begin_list(out, "channels");
+    for (int i = 0; i < s->channels; i++) {
+        unused += s->channel[i].active == 0;
+        sink_begin_object(out, NULL);
+        write_use(s, i, out);
+        sink_end_object(out);
+    }
+    sink_end_list(out);
+    sink_integer(out, "unused", unused);
+}
+
+enum status sparling_channels(const struct method_model *model, const struct method_channel_query *asked,
+                              const struct sink *out, struct error *err)
+{
+    struct top_activations s;
+    enum status status = top_activations_take(model, asked, &s, err);
+    if (!status) {
+        sink_integer(out, "footprint", 2 * s.half + 1);
+        sink_integer(out, "elements",
+                     asked->samples * (int64_t)domain_positions(&model->domain.shape)); /* of a channel */
+    }
+    if (!status && asked->feature < 0)
+        write_all(&s, out);
+    if (!status && asked->feature >= 0) {
+        const struct top_activations_channel *c = &s.channel[asked->feature];
+        write_use(&s, (int)asked->feature, out);
+        write_histogram(c, out);
+        sink_begin_list(out, "top");
+        for (int i = 0; i < c->count; i++)
+            write_top(&s, &c->top[i], out);
+        sink_end_list(out);
+    }
+    top_activations_close(&s);
+    return status;
+}
+
+enum status sparling_draw_channels(const struct method_model *model, const struct method_channel_query *asked,
+                                   struct picture **out, struct error *err)
+{
+    struct top_activations s;
+    enum status status = top_activations_take(model, asked, &s, err);
+    if (!status)
+        status = top_activations_draw(&s, out, err);
+    top_activations_close(&s);
+    return status;
+}

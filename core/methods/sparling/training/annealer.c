@@ -1,0 +1,79 @@
+#include "core/methods/sparling/training/annealer.h"
+
+#include <math.h>
+
+void annealer_init(struct annealer *annealer, double density_start, double target_start, int64_t samples)
+{
+    *annealer =
+        (struct annealer){.density = density_start, .target = target_start, .updated = samples, .best_loss = INFINITY};
+}
+
+/* Counts validations that brought no better loss within the stage. */
+static bool plateau(struct annealer *a, const struct annealer_rule *rule, double loss)
+{
+    if (loss < a->best_loss * (1 - rule->plateau_gain)) {
+        a->best_loss = loss;
+        a->flat = 0;
+    } else {
+        a->flat++;
+    }
+    return rule->plateau_validations > 0 && a->flat >= rule->plateau_validations && a->density > rule->plateau_density;
+}
+
+enum status annealer_update(struct annealer *a, const struct annealer_rule *rule, int64_t samples, double accuracy,
+                            double loss, bool *ended, struct error *err)
+{
+    *ended = false;
+    if (samples < a->updated)
+        return error_set(err, STATUS_INTERNAL, NULL, "annealing went backwards from sample %lld to %lld",
+                         (long long)a->updated, (long long)samples);
+    if (samples - a->updated < rule->spacing)
+        return STATUS_OK;
+    double target = a->target - rule->decay * (double)(samples - a->updated);
+    a->target = fmin(fmax(target, rule->target_min), rule->target_max);
+    a->updated = samples;
+    bool flat = plateau(a, rule, loss);
+    *ended = accuracy > a->target || flat;
+    a->pending = *ended;
+    a->target = fmax(a->target, accuracy);
+    return STATUS_OK;
+}
+
+bool annealer_at_least(const struct annealer *a, const struct annealer_rule *rule)
+{
+    return a->density * rule->factor < rule->density_final;
+}
+
+bool annealer_last(const struct annealer *a, const struct annealer_rule *rule)
+{
+    return a->pending && annealer_at_least(a, rule);
+}
+
+void annealer_advance(struct annealer *a, const struct annealer_rule *rule)
+{
+    if (!a->pending)
+        return;
+    a->density *= rule->factor;
+    a->pending = 0;
+    a->stage++;
+    a->best_loss = INFINITY;
+    a->flat = 0;
+}
+
+enum status annealer_snapshot(struct annealer *a, struct snapshot *snapshot, struct error *err)
+{
+    enum status status = snapshot_add_f64(snapshot, "annealer.density", &a->density, err);
+    if (!status)
+        status = snapshot_add_f64(snapshot, "annealer.target", &a->target, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "annealer.updated", &a->updated, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "annealer.pending", &a->pending, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "annealer.stage", &a->stage, err);
+    if (!status)
+        status = snapshot_add_f64(snapshot, "annealer.best_loss", &a->best_loss, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "annealer.flat", &a->flat, err);
+    return status;
+}

@@ -1,0 +1,268 @@
+/* One optimiser update, and one piece of a validation.
+ *
+ * Exact match needs no decoding here: greedy decoding gives exactly y if and only if, at every true
+ * prefix, the most probable token is the next true one up to END. That is what one pass with teacher
+ * forcing shows, and it gives the loss as well. (decode.c is held against this in the tests.) */
+#include <math.h>
+#include <stdio.h>
+
+#include "core/methods/sparling/model/coherence.h"
+#include "core/methods/sparling/run_int.h"
+
+static double learning_rate(const struct method_run *run)
+{
+    const struct sparling_config *c = &run->config;
+    double rate = c->learning_rate, last = c->learning_rate_final;
+    double at = fmin(1, (double)run->samples / (double)c->total_samples);
+    at = fmax(0, (at - c->schedule_start) / (1 - c->schedule_start));
+    if (c->schedule == SCHEDULE_COSINE)
+        rate *= last + (1 - last) * 0.5 * (1 + cos(3.14159265358979323846 * at));
+    else if (c->schedule == SCHEDULE_LINEAR)
+        rate *= 1 - (1 - last) * at;
+    if (run->updates < c->warm_up)
+        rate *= (double)(run->updates + 1) / (double)c->warm_up;
+    return rate;
+}
+
+/* Says what is broken: the first array that is not finite, or the loss alone. */
+static enum status not_finite(struct method_run *run, const char *what, struct error *err)
+{
+    struct error cause = {0};
+    bool apart = distribution_apart(&run->study.distribution) != NULL; /* ranks look at checkpoints together alone */
+    int64_t seq = apart ? 0 : run_last_checkpoint(run);
+    char good[64] = "no checkpoint was saved before";
+    if (apart)
+        snprintf(good, sizeof good, "of a study's seed %lld", (long long)run->config.seed);
+    else if (seq > 0)
+        snprintf(good, sizeof good, "the last good checkpoint is %lld", (long long)seq);
+    if (params_check(run->network->params, &cause) == STATUS_OK)
+        snprintf(cause.message, sizeof cause.message, "the weights and their gradients are");
+    return error_set(err, STATUS_NUMERIC, NULL, "%s is not finite at step %lld (sample %lld): %.120s; %s", what,
+                     (long long)run->updates, (long long)run->samples, cause.message, good);
+}
+
+static struct batch_request training_request(const struct method_run *run, int64_t first)
+{
+    struct comm_share own = comm_share(run->exec.comm, run->config.batch);
+    return (struct batch_request){.seed = run->config.seed,
+                                  .first = first + own.first,
+                                  .count = (int)own.count,
+                                  .seen = first,
+                                  .set = DOMAIN_LESSON};
+}
+
+static enum status report(struct method_run *run, const struct tensor *motifs, double rate, struct error *err)
+{
+    if (run->updates % METRIC_UPDATES != 0)
+        return STATUS_OK;
+    double count = (double)run->loss_count, density = network_density(motifs);
+    if (run->exec.comm) {
+        density *= (double)motifs->map.images / (double)run->config.batch;
+        enum status status = comm_sum(run->exec.comm, &density, 1, err);
+        if (status)
+            return status;
+    }
+    run_metric(run, "loss", run->loss_sum / count);
+    run_metric(run, "gradient_norm", run->norm_sum / count);
+    run_metric(run, "learning_rate", rate);
+    run_metric(run, "achieved_density", density);
+    run_metric(run, "threshold_mean", network_threshold_mean(run->network));
+    if (run->busy_seconds > 0)
+        run_metric(run, "samples_per_second", (double)run->busy_samples / run->busy_seconds);
+    run->loss_sum = run->norm_sum = 0;
+    run->loss_count = 0;
+    run->busy_seconds = 0;
+    run->busy_samples = 0;
+    return STATUS_OK;
+}
+
+/* At low densities few positions carry gradient, but for what batch norms' statistics send everywhere: one sample of
+ * the batch takes that for all. */
+static void choose_backward(const struct method_run *run, struct exec *e)
+{
+    const struct sparling_config *c = &run->config;
+    e->hold = run->annealer.density < c->hold_below;
+    e->sparse = c->backward == BACKWARD_AUTO                ? EXEC_SPARSE_AUTO
+                : c->backward == BACKWARD_SPARSE && e->hold ? EXEC_SPARSE
+                                                            : EXEC_DENSE;
+}
+
+struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const struct batch *batch)
+{
+    struct exec *e = &run->exec;
+    if (run->domain.shape.positions)
+        return network_classes(e, run->network, motifs);
+    struct network_memory memory = network_memory(e, run->network, motifs);
+    return network_logits(e, run->network, &memory, batch->inputs, batch->request.count, batch->length);
+}
+
+struct forward {
+    struct tensor *motifs, *logits, *loss;
+    struct tensor *total; /* with what the bottleneck adds */
+};
+
+static struct forward forward(struct method_run *run, const struct batch *batch)
+{
+    struct exec *e = &run->exec;
+    struct network *n = run->network;
+    struct forward f;
+    int count = batch->request.count;
+    if (run->direct) {
+        const struct domain_shape *shape = &run->single.shape;
+        f.motifs = network_scores(e, n, batch->images, count, shape);
+        f.logits = op_pool_rows(e, f.motifs, shape->rows, shape->cols);
+        f.total = f.loss = op_cross_entropy(e, f.logits, batch->symbols);
+        return f;
+    }
+    struct tensor *extra;
+    f.motifs = network_motifs_penalty(e, n, batch->images, count, run->annealer.density, &extra);
+    f.logits = run_logits(run, f.motifs, batch);
+    f.loss = op_cross_entropy(e, f.logits, batch->targets);
+    f.total = extra ? op_add(e, f.loss, extra) : f.loss;
+    return f;
+}
+
+/* What ranks must agree on of a batch before it goes through the network: which samples are whose, how long the
+ * longest label is. */
+static enum status begin_batch(struct method_run *run, const struct batch *batch, struct error *err)
+{
+    struct exec *e = &run->exec;
+    struct comm_share own = comm_share(e->comm, run->config.batch);
+    double length = batch->length;
+    exec_begin(e, true, (uint64_t)run->updates);
+    if (!e->comm)
+        return STATUS_OK;
+    exec_set_share(e, own.first, own.count, run->config.batch);
+    if (run->domain.shape.positions)
+        return STATUS_OK;
+    enum status status = comm_most(e->comm, &length, 1, err);
+    if (!status)
+        batch_source_widen(run->source, (int)length);
+    return status;
+}
+
+enum status run_update(struct method_run *run, struct error *err)
+{
+    double began = run_clock();
+    struct batch_request now = training_request(run, run->samples);
+    struct batch_request next = training_request(run, run->samples + run->config.batch);
+    struct exec *e = &run->exec;
+    const struct batch *batch;
+    enum status status = batch_source_take(run->source, &now, &next, &batch, err);
+    if (status)
+        return status;
+    params_begin_step(run->network->params);
+    gradients_begin(&run->gradients);
+    choose_backward(run, e);
+    status = begin_batch(run, batch, err);
+    if (status)
+        return status;
+    struct forward f = forward(run, batch);
+    status = exec_status(e, err);
+    if (status)
+        return status;
+    double value = (double)f.loss->data[0], norm, rate = learning_rate(run);
+    if (!isfinite(value))
+        return not_finite(run, "loss", err);
+    status = tape_backward(e, f.total, NULL, err);
+    if (!status)
+        status = gradients_finish(&run->gradients, err);
+    double penalty = 0; /* not part of the reported loss */
+    if (!status && run->config.coherence_penalty > 0)
+        status = network_coherence_penalty(run->network, e->arena, run->config.coherence_penalty, &penalty, err);
+    if (status)
+        return status;
+    struct error cause = {0};
+    status = adam_step(run->adam, e, rate, &norm, &cause);
+    if (status == STATUS_NUMERIC)
+        return not_finite(run, "gradient", err);
+    if (status)
+        return error_set(err, status, NULL, "%s", cause.message);
+
+    run->samples += run->config.batch;
+    run->updates++;
+    run->stage_updates++;
+    run->loss_sum += value;
+    run->norm_sum += norm;
+    run->loss_count++;
+    run->busy_samples += run->config.batch;
+    run->busy_seconds += run_clock() - began;
+    return report(run, f.motifs, rate, err);
+}
+
+/* Samples of the batch whose whole label, END included, has the largest logit everywhere. */
+static int count_exact(const struct batch *batch, const real *logits, int vocabulary)
+{
+    int exact = 0;
+    for (int i = 0; i < batch->request.count; i++) {
+        bool right = true;
+        for (int j = 0; right && j <= batch->truths[i].length; j++) {
+            size_t row = (size_t)i * (size_t)batch->length + (size_t)j;
+            const real *score = logits + row * (size_t)vocabulary;
+            int best = 0;
+            for (int k = 1; k < vocabulary; k++)
+                if (score[k] > score[best])
+                    best = k;
+            right = best == batch->targets[row];
+        }
+        exact += right;
+    }
+    return exact;
+}
+
+/* Samples of one motif whose class has the largest score. */
+static int count_classes(const struct batch *batch, const struct tensor *scores)
+{
+    int right = 0;
+    for (int i = 0; i < batch->request.count; i++) {
+        const real *score = scores->data + (size_t)i * (size_t)scores->cols;
+        int best = 0;
+        for (int c = 1; c < scores->cols; c++)
+            best = score[c] > score[best] ? c : best;
+        right += best == batch->symbols[i];
+    }
+    return right;
+}
+
+static struct batch_request validation_request(const struct method_run *run, int64_t first)
+{
+    int64_t left = run->config.validation_samples - first;
+    return (struct batch_request){
+        .seed = VALIDATION_SEED, .first = first, .seen = first, .count = (int)(left < run->piece ? left : run->piece)};
+}
+
+enum status run_validate(struct method_run *run, bool *done, struct error *err)
+{
+    struct batch_request now = validation_request(run, run->validation_position);
+    int64_t after = run->validation_position + now.count;
+    bool last = after >= run->config.validation_samples;
+    struct batch_request next = last ? training_request(run, run->samples) : validation_request(run, after);
+    struct exec *e = &run->exec;
+    const struct batch *batch;
+    enum status status = batch_source_take(run->source, &now, &next, &batch, err);
+    if (status)
+        return status;
+    exec_begin(e, false, (uint64_t)run->validation_position);
+    struct forward f = forward(run, batch);
+    status = exec_status(e, err);
+    if (status)
+        return status;
+    double value = (double)f.loss->data[0];
+    if (!isfinite(value))
+        return not_finite(run, "validation loss", err);
+    if (!run->direct)
+        status = evaluation_count(run, f.motifs, batch, err);
+    if (status)
+        return status;
+    int counted = run->direct ? now.count : batch->counted;
+    if (run->domain.shape.positions)
+        evaluation_count_classes(run, batch, f.logits->data);
+    else
+        run->validation_correct += run->direct ? count_classes(batch, f.logits)
+                                               : count_exact(batch, f.logits->data, sparling_vocabulary(&run->config));
+    run->validation_loss += value * counted;
+    run->validation_counted += counted;
+    run->validation_position = after;
+    *done = last;
+    return STATUS_OK;
+}

@@ -1,0 +1,91 @@
+/* motifd check-config FILE: a job as it would be submitted, or the daemon's own settings. A document
+ * with a member "kind" is a job. Every fault is printed, one a line. */
+#include "server/commands/commands.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/config_json.h"
+#include "api/json/json.h"
+#include "server/daemon.h"
+#include "server/process/files.h"
+#include "server/settings/settings.h"
+
+#define FILE_MAX (1u << 20)
+
+static void print_fault(void *context, const char *setting, const char *source, const char *detail)
+{
+    (void)printf("/%s: %s\n", setting, detail);
+}
+
+static int check_job(const char *text, size_t size)
+{
+    struct api_job_rules rules = {0};
+    struct api_job_spec spec = {0};
+    struct error err = {0};
+    struct api_faults *faults = calloc(1, sizeof *faults);
+    if (faults == NULL) {
+        (void)fprintf(stderr, "motifd check-config: no memory\n");
+        return EXIT_FAULT;
+    }
+    rules.methods = methods_all(&rules.method_count);
+    enum status status = api_job_parse(&rules, text, size, &spec, faults, &err);
+    for (size_t i = 0; i < faults->count; i++) {
+        (void)printf("%s: %s\n", faults->items[i].pointer, faults->items[i].detail);
+    }
+    if (faults->more > 0) {
+        (void)printf("and %zu more\n", faults->more);
+    }
+    if (status == STATUS_OK) {
+        (void)printf("a job of kind %s: no fault\n", spec.method->kind);
+        api_job_spec_close(&spec);
+    } else if (faults->count == 0) {
+        (void)printf("%s: %s\n", err.pointer, err.message);
+    }
+    free(faults);
+    return status == STATUS_OK ? EXIT_OK : EXIT_FAULT;
+}
+
+static int check_settings(const char *text, size_t size)
+{
+    struct settings settings;
+    struct settings_faults faults = {.add = print_fault};
+    settings_defaults(&settings);
+    if (settings_read_json(&settings, text, size, NULL, &faults) != STATUS_OK) {
+        return EXIT_FAULT;
+    }
+    (void)printf("settings of the daemon: no fault\n");
+    return EXIT_OK;
+}
+
+int command_check_config(int argc, char **argv)
+{
+    struct error err = {0};
+    cJSON *root = NULL;
+    size_t size = 0;
+    if (argc != 2 || strcmp(argv[1], "--help") == 0) {
+        (void)fputs(
+            "usage: motifd check-config FILE\n\nFILE (- for standard input) is JSON: a job, as POST /v1/jobs takes "
+            "it, or settings of the daemon.\nEvery fault is printed with the place it is at; exit code 1 when there "
+            "is one.\n",
+            argc == 2 ? stdout : stderr);
+        return argc == 2 ? EXIT_OK : EXIT_USAGE;
+    }
+    char *text = file_read(argv[1], FILE_MAX, &size, &err);
+    if (text == NULL) {
+        (void)fprintf(stderr, "motifd check-config: %s\n", err.message);
+        return EXIT_USAGE;
+    }
+    int code = EXIT_FAULT;
+    if (json_parse(text, size, &root, &err) != STATUS_OK) {
+        (void)printf("%s: %s\n", err.pointer, err.message);
+    } else if (cJSON_GetObjectItemCaseSensitive(root, "kind") != NULL) {
+        code = check_job(text, size);
+    } else {
+        code = check_settings(text, size);
+    }
+    cJSON_Delete(root);
+    free(text);
+    return code;
+}

@@ -1,0 +1,307 @@
+/* motifd dataset audio: spoken digits without a download, said by the program espeak-ng in many voices.
+ *
+ * Every recording is one run of espeak-ng (a GPL program that is started, never linked), brought to 8 kHz, freed from
+ * silence and written under the name that the loader knows (core/data/audio/audio_corpus.h). The folder appears whole
+ * or not at all: it is made under another name and renamed. */
+#include "server/commands/commands.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "core/data/audio/audio_corpus.h"
+#include "core/data/dataset.h"
+#include "server/daemon.h"
+#include "server/settings/settings.h"
+
+#define NAME "spoken-digits"
+
+static const char usage[] =
+    "usage: motifd dataset audio [--out DIR] [--data DIR] [--voices 2..30] [--takes 1..8]\n"
+    "\n"
+    "Makes the data set \"" NAME
+    "\" for the domain audio: the digits zero to nine, spoken by the program espeak-ng in 30\n"
+    "voices with 8 takes each, 2,400 recordings of 8 kHz. Takes differ in pitch and speed. --out DIR is the folder to "
+    "make;\n"
+    "without it, " NAME " in the daemon's folder of data sets (--data, MOTIFD_DATA, " SETTINGS_DATA
+    "). A folder that is there\n"
+    "already is left as it is. Fewer voices or takes make a smaller set.\n"
+    "\n"
+    "Any other folder under --data is a data set too, by its name: AudioMNIST (NN/{digit}_{NN}_{take}.wav), the Free "
+    "Spoken\n"
+    "Digit Dataset ({digit}_{speaker}_{take}.wav) and Speech Commands ({word}/{speaker}_nohash_{take}.wav) are read as "
+    "they are.\n";
+
+static const char *const words[] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
+enum { DIGITS = sizeof words / sizeof words[0] };
+
+/* Accent and variant of espeak-ng; '+' is written '-' in names of files. */
+static const char *const voices[] = {
+    "en-us+m1",
+    "en-us+m2",
+    "en+m3",
+    "en-us+m4",
+    "en+m5",
+    "en-us+m6",
+    "en-gb-scotland+m7",
+    "en-us+m8",
+    "en-us+f1",
+    "en+f2",
+    "en-us+f3",
+    "en-gb-x-rp+f4",
+    "en-us+f5",
+    "en+Andy",
+    "en-us+Andrea",
+    "en-us-nyc+Alex",
+    "en+Annie",
+    "en-us+Michael",
+    "en-029+Gene",
+    "en+Denis",
+    "en-us+Hugo",
+    "en+Lee",
+    "en-us+klatt2",
+    "en+klatt4",
+    "en-us+linda",
+    "en+steph",
+    "en-gb-x-gbclan+rob",
+    "en-us+travis",
+    "en+grandpa",
+    "en-us+belinda",
+};
+enum { VOICES = sizeof voices / sizeof voices[0] };
+
+static const struct {
+    const char *pitch, *speed; /* as espeak-ng takes them: 0..99, words a minute */
+} takes[] = {{"50", "160"}, {"40", "140"}, {"60", "180"}, {"45", "170"},
+             {"55", "150"}, {"35", "190"}, {"65", "130"}, {"52", "200"}};
+enum { TAKES = sizeof takes / sizeof takes[0] };
+
+struct plan {
+    const char *folder;
+    size_t voices, takes;
+};
+
+/* ---- one recording ---------------------------------------------------------------------------- */
+
+static enum status speak(const char *voice, size_t take, const char *word, const char *path, struct error *err)
+{
+    extern char **environ;
+    const char *argv[] = {"espeak-ng",       "-z", "-v", voice, "-p", takes[take].pitch, "-s",
+                          takes[take].speed, "-w", path, word,  NULL};
+    pid_t child;
+    int how = 0;
+    if (posix_spawnp(&child, argv[0], NULL, NULL, (char *const *)(void *)argv, environ) != 0) {
+        return error_set(err, STATUS_NOT_FOUND, NULL, "espeak-ng does not start: install Debian's package espeak-ng");
+    }
+    while (waitpid(child, &how, 0) < 0) {
+        if (errno != EINTR) {
+            return error_set(err, STATUS_IO, NULL, "espeak-ng was lost");
+        }
+    }
+    if (!WIFEXITED(how) || WEXITSTATUS(how) != 0) {
+        return error_set(err, STATUS_IO, NULL, "espeak-ng failed on the voice %s", voice);
+    }
+    return STATUS_OK;
+}
+
+/* What is 45 dB below the loudest 10 ms is silence, so that the softest consonants stay. On either side 40 ms of it are
+ * part of a recording: a spectrogram's windows are 47 ms long, and a word is heard in all that touch it. */
+static enum status polish(struct audio_resampler *resampler, const char *from, const char *to, struct error *err)
+{
+    struct audio_wave wave;
+    enum status status = audio_wave_read(from, &wave, err);
+    if (status == STATUS_OK) {
+        status = audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, err);
+    }
+    if (status == STATUS_OK) {
+        audio_wave_trim(&wave, 3e-5, 0);
+        status = audio_wave_pad(&wave, 0.04, err);
+    }
+    if (status == STATUS_OK) {
+        status = audio_wave_write(to, &wave, err);
+    }
+    audio_wave_close(&wave);
+    return status;
+}
+
+static void file_voice(const char *voice, char *out, size_t room)
+{
+    (void)snprintf(out, room, "%s", voice);
+    for (char *c = out; *c != '\0'; c++) {
+        *c = *c == '+' ? '-' : *c;
+    }
+}
+
+/* ---- the set ---------------------------------------------------------------------------------- */
+
+/* A rate of the synthesiser is known only from what it writes. */
+static enum status make_resampler(const char *path, struct audio_resampler **resampler, struct error *err)
+{
+    struct audio_wave wave;
+    enum status status = audio_wave_read(path, &wave, err);
+    if (status == STATUS_OK) {
+        status = audio_resampler_create(wave.rate, AUDIO_RATE, resampler, err);
+    }
+    audio_wave_close(&wave);
+    return status;
+}
+
+static enum status fill(const struct plan *plan, const char *folder, struct error *err)
+{
+    char raw[SETTINGS_TEXT + 64], path[2 * SETTINGS_TEXT], name[AUDIO_NAME];
+    struct audio_resampler *resampler = NULL;
+    enum status status = STATUS_OK;
+    (void)snprintf(raw, sizeof raw, "%s/spoken.tmp", folder);
+    for (size_t v = 0; status == STATUS_OK && v < plan->voices; v++) {
+        file_voice(voices[v], name, sizeof name);
+        for (size_t i = 0; status == STATUS_OK && i < plan->takes * DIGITS; i++) {
+            size_t take = i / DIGITS, digit = i % DIGITS;
+            (void)snprintf(path, sizeof path, "%s/%zu_%s_%zu.wav", folder, digit, name, take);
+            status = speak(voices[v], take, words[digit], raw, err);
+            if (status == STATUS_OK && resampler == NULL) {
+                status = make_resampler(raw, &resampler, err);
+            }
+            if (status == STATUS_OK) {
+                status = polish(resampler, raw, path, err);
+            }
+        }
+        if (isatty(STDERR_FILENO)) {
+            (void)fprintf(stderr, "\r%zu of %zu voices", v + 1, plan->voices);
+        }
+    }
+    if (isatty(STDERR_FILENO)) {
+        (void)fputc('\n', stderr);
+    }
+    (void)unlink(raw);
+    audio_resampler_destroy(resampler);
+    return status;
+}
+
+/* espeak-ng speaks with another voice when it does not know the one it was asked for. */
+static enum status check(const char *folder, struct error *err)
+{
+    struct audio_corpus *corpus = NULL;
+    enum status status = audio_corpus_load(folder, AUDIO_RATE, &corpus, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    int speakers = audio_corpus_speakers(corpus);
+    for (int a = 0; status == STATUS_OK && a < speakers; a++) {
+        for (int b = 0; status == STATUS_OK && b < a; b++) {
+            const struct audio_clip *x, *y;
+            (void)audio_corpus_takes(corpus, a, 0, &x);
+            (void)audio_corpus_takes(corpus, b, 0, &y);
+            if (x->length == y->length && memcmp(x->samples, y->samples, (size_t)x->length * sizeof(float)) == 0) {
+                status =
+                    error_set(err, STATUS_INVALID, NULL, "the voices %s and %s are the same: this espeak-ng lacks one",
+                              audio_corpus_speaker(corpus, a), audio_corpus_speaker(corpus, b));
+            }
+        }
+    }
+    if (status == STATUS_OK) {
+        (void)printf("%d recordings of %d voices, %d to train and %d to test\n", audio_corpus_clips(corpus), speakers,
+                     audio_corpus_training_speakers(corpus), speakers - audio_corpus_training_speakers(corpus));
+    }
+    audio_corpus_destroy(corpus);
+    return status;
+}
+
+static void empty(const char *folder)
+{
+    char path[2 * SETTINGS_TEXT], name[AUDIO_NAME];
+    for (size_t i = 0; i < (size_t)VOICES * TAKES * DIGITS; i++) {
+        file_voice(voices[i / (TAKES * DIGITS)], name, sizeof name);
+        (void)snprintf(path, sizeof path, "%s/%zu_%s_%zu.wav", folder, i % DIGITS, name, i / DIGITS % TAKES);
+        (void)unlink(path);
+    }
+    (void)rmdir(folder);
+}
+
+static enum status make_set(const struct plan *plan, struct error *err)
+{
+    char partial[SETTINGS_TEXT + 48];
+    (void)snprintf(partial, sizeof partial, "%s.partial", plan->folder);
+    if (mkdir(partial, 0777) != 0 && errno != EEXIST) {
+        return error_set(err, STATUS_IO, NULL, "%.80s cannot be made: %s", partial, strerror(errno));
+    }
+    enum status status = fill(plan, partial, err);
+    if (status == STATUS_OK) {
+        status = check(partial, err);
+    }
+    if (status == STATUS_OK && rename(partial, plan->folder) != 0) {
+        status = error_set(err, STATUS_IO, NULL, "%.80s cannot be renamed: %s", partial, strerror(errno));
+    }
+    if (status != STATUS_OK) {
+        empty(partial);
+    }
+    return status;
+}
+
+/* A whole number in [low, high]; 0 when it is none. */
+static size_t number(const char *text, size_t low, size_t high)
+{
+    char *end = NULL;
+    unsigned long value = strtoul(text, &end, 10);
+    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && value >= low && value <= high ? value : 0;
+}
+
+/* False: wrong usage. The folder is written to `room`. */
+static bool read_options(struct plan *plan, char *room, size_t room_bytes, int argc, char **argv)
+{
+    static const struct option flags[] = {{"out", required_argument, NULL, 'o'},
+                                          {"data", required_argument, NULL, 'd'},
+                                          {"voices", required_argument, NULL, 'v'},
+                                          {"takes", required_argument, NULL, 't'},
+                                          {NULL, 0, NULL, 0}};
+    const char *data = getenv("MOTIFD_DATA"), *out = NULL;
+    bool good = true;
+    optind = 1;
+    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
+        good = good && flag != '?';
+        out = flag == 'o' ? optarg : out;
+        data = flag == 'd' ? optarg : data;
+        plan->voices = flag == 'v' ? number(optarg, 2, VOICES) : plan->voices;
+        plan->takes = flag == 't' ? number(optarg, 1, TAKES) : plan->takes;
+    }
+    data = data != NULL && data[0] != '\0' ? data : SETTINGS_DATA;
+    if (!good || optind != argc || plan->voices == 0 || plan->takes == 0 ||
+        strlen(out != NULL ? out : data) >= SETTINGS_TEXT) {
+        return false;
+    }
+    if (out == NULL) {
+        (void)mkdir(data, 0777); /* if it fails, so does what follows */
+    }
+    (void)snprintf(room, room_bytes, "%s%s", out != NULL ? out : data, out != NULL ? "" : "/" NAME);
+    plan->folder = room;
+    return true;
+}
+
+int command_dataset(int argc, char **argv)
+{
+    char folder[SETTINGS_TEXT + 32];
+    struct plan plan = {.voices = VOICES, .takes = TAKES};
+    struct error err = {0};
+    struct stat there;
+    bool asked = argc > 1 && strcmp(argv[argc - 1], "--help") == 0;
+    if (argc < 2 || asked || strcmp(argv[1], "audio") != 0 ||
+        !read_options(&plan, folder, sizeof folder, argc - 1, argv + 1)) {
+        (void)fputs(usage, asked ? stdout : stderr);
+        return asked ? EXIT_OK : EXIT_USAGE;
+    }
+    if (stat(folder, &there) == 0) {
+        (void)printf("%s is there already\n", folder);
+        return EXIT_OK;
+    }
+    if (make_set(&plan, &err) != STATUS_OK) {
+        (void)fprintf(stderr, "motifd dataset: %s\n", err.message);
+        return EXIT_FAULT;
+    }
+    (void)printf("%s\n", folder);
+    return EXIT_OK;
+}

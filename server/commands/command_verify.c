@@ -1,0 +1,295 @@
+/* motifd verify BUNDLE: goes from each checkpoint of a bundle to the next once more, on this machine, and compares the
+ * bits. Needs no daemon: whoever has the file can do it. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "api/transfer/bundle.h"
+#include "api/json/config_json.h"
+#include "core/base/hash.h"
+#include "core/kernels/blas.h"
+#include "core/kernels/kernels.h"
+#include "server/commands/commands.h"
+#include "server/daemon.h"
+#include "server/process/files.h"
+
+#define BUNDLE_MAX (128u << 20)
+#define THREADS_MOST 256
+
+struct verifying {
+    struct bundle bundle;
+    const struct method *method;
+    void *config;
+    struct thread_pool *pool;
+    struct method_env env;
+    size_t at; /* checkpoints that exist for the run: the first of the bundle */
+    struct method_run *run;
+};
+
+/* ---- what a run sees ---------------------------------------------------------------------------------- */
+
+static enum status read_stream(void *context, uint64_t offset, void *to, size_t count, struct error *err)
+{
+    const struct bundle_checkpoint *checkpoint = context;
+    if (offset > checkpoint->count || count > checkpoint->count - offset) {
+        return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint ends too early");
+    }
+    memcpy(to, checkpoint->bytes + offset, count);
+    return STATUS_OK;
+}
+
+static struct snapshot_reader reader_of(struct bundle_checkpoint *checkpoint)
+{
+    return (struct snapshot_reader){checkpoint, checkpoint->count, read_stream};
+}
+
+static enum status table_count(void *context, size_t *count, struct error *err)
+{
+    const struct verifying *v = context;
+    *count = v->at;
+    return STATUS_OK;
+}
+
+static enum status table_describe(void *context, size_t index, struct method_checkpoint *out, struct error *err)
+{
+    const struct verifying *v = context;
+    if (index >= v->at) {
+        return error_set(err, STATUS_NOT_FOUND, NULL, "there is no checkpoint at index %zu", index);
+    }
+    const struct bundle_checkpoint *checkpoint = &v->bundle.checkpoints[index];
+    *out = (struct method_checkpoint){checkpoint->seq, checkpoint->step, checkpoint->density, checkpoint->stage_end};
+    return STATUS_OK;
+}
+
+static enum status table_open(void *context, size_t index, struct snapshot_reader *reader, struct error *err)
+{
+    struct verifying *v = context;
+    if (index >= v->at) {
+        return error_set(err, STATUS_NOT_FOUND, NULL, "there is no checkpoint at index %zu", index);
+    }
+    *reader = reader_of(&v->bundle.checkpoints[index]);
+    return STATUS_OK;
+}
+
+static void no_metric(void *context, const char *name, int64_t step, double value) {}
+
+static void no_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count) {}
+
+/* ---- one link ------------------------------------------------------------------------------------------ */
+
+static enum status add_to_hash(void *context, const void *bytes, size_t count, struct error *err)
+{
+    hash_add(context, bytes, count);
+    return STATUS_OK;
+}
+
+static enum status state_hash(struct verifying *v, char hex[HASH_TEXT], struct error *err)
+{
+    unsigned char digest[HASH_BYTES];
+    struct hash hash;
+    uint64_t bytes;
+    struct snapshot_writer to = {&hash, add_to_hash};
+    hash_init(&hash);
+    enum status status = v->method->save(v->run, &to, &bytes, err);
+    hash_finish(&hash, digest);
+    hash_hex(digest, hex);
+    return status;
+}
+
+/* A run in the state of checkpoint `from`; from NULL: as it was created. */
+static enum status begin_run(struct verifying *v, struct bundle_checkpoint *from, struct error *err)
+{
+    enum status status = v->method->create(v->config, &v->env, &v->run, err);
+    if (status == STATUS_OK && from != NULL) {
+        struct snapshot_reader reader = reader_of(from);
+        status = v->method->load(v->run, &reader, err);
+    }
+    return status;
+}
+
+/* Steps until the run stands where `to` was taken. A state that was saved between two updates (a pause) may lie
+ * anywhere in a validation, so every boundary with the right counts is compared. *same: one of them had these bits. */
+static enum status run_until(struct verifying *v, const struct bundle_checkpoint *to, char hex[HASH_TEXT], bool *same,
+                             struct error *err)
+{
+    enum method_request request = METHOD_CONTINUE;
+    enum status status = STATUS_OK;
+    struct method_progress progress = {.step = 0};
+    while (status == STATUS_OK && !*same && request != METHOD_DONE && progress.step <= to->step) {
+        request = METHOD_CONTINUE;
+        status = v->method->step(v->run, &request, err);
+        if (status == STATUS_OK) {
+            v->method->progress(v->run, &progress);
+        }
+        if (status == STATUS_OK && progress.step == to->step && progress.samples == to->samples) {
+            status = state_hash(v, hex, err);
+            *same = strcmp(hex, to->sha256) == 0;
+        }
+    }
+    return status;
+}
+
+static double seconds_now(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static enum status verify_link(struct verifying *v, struct bundle_checkpoint *from, const struct bundle_checkpoint *to,
+                               bool *same, struct error *err)
+{
+    char hex[HASH_TEXT] = "none";
+    double begun = seconds_now();
+    *same = false;
+    v->run = NULL;
+    v->at = from != NULL ? (size_t)(from - v->bundle.checkpoints) + 1 : 0;
+    enum status status = begin_run(v, from, err);
+    if (status == STATUS_OK) {
+        status = run_until(v, to, hex, same, err);
+    }
+    v->method->destroy(v->run);
+    if (status == STATUS_OK) {
+        (void)printf("%lld -> %lld: step %lld, %.1f s, %s %.16s", from != NULL ? (long long)from->seq : 0LL,
+                     (long long)to->seq, (long long)to->step, seconds_now() - begun,
+                     *same ? "the same bits" : "OTHER BITS", to->sha256);
+        (void)printf(*same ? "\n" : ", got %.16s\n", hex);
+        (void)fflush(stdout);
+    }
+    return status;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------------------ */
+
+struct wanted {
+    const char *file, *data;
+    long long from, to, threads; /* from -1: every link; 0: from the start */
+};
+
+static enum status open_method(struct verifying *v, const struct wanted *wanted, struct error *err)
+{
+    const cJSON *kind = cJSON_GetObjectItemCaseSensitive(v->bundle.attestation, "kind");
+    struct buf text;
+    struct api_faults *faults = calloc(1, sizeof *faults);
+    buf_init(&text, 4u << 20);
+    json_canonical(cJSON_GetObjectItemCaseSensitive(v->bundle.attestation, "config"), &text);
+    v->method = cJSON_IsString(kind) ? method_find(kind->valuestring) : NULL;
+    enum status status = STATUS_OK;
+    if (faults == NULL || text.failed) {
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration");
+    } else if (v->method == NULL) {
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "this build does not know the kind of the bundle");
+    } else if (api_config_parse(v->method, NULL, text.data, text.size, "/config", &v->config, faults, NULL) !=
+               STATUS_OK) {
+        status = error_set(err, STATUS_INVALID, NULL, "%s: %s", faults->items[0].pointer, faults->items[0].detail);
+    } else {
+        status = thread_pool_create((int)wanted->threads, &v->pool, err);
+    }
+    v->env = (struct method_env){
+        .pool = v->pool,
+        .kernels = kernels_best(),
+        .data = wanted->data,
+        .metric = no_metric,
+        .artifact = no_artifact,
+        .checkpoints = {v, table_count, table_describe, table_open},
+    };
+    buf_close(&text);
+    free(faults);
+    return status;
+}
+
+static enum status verify_links(struct verifying *v, const struct wanted *wanted, int *links, int *wrong,
+                                struct error *err)
+{
+    enum status status = STATUS_OK;
+    bool scratch = cJSON_IsNull(cJSON_GetObjectItemCaseSensitive(v->bundle.attestation, "from"));
+    for (size_t i = 0; status == STATUS_OK && i < v->bundle.count; i++) {
+        struct bundle_checkpoint *to = &v->bundle.checkpoints[i], *from = i > 0 ? to - 1 : NULL;
+        long long seq = from != NULL ? (long long)from->seq : 0;
+        bool same, asked = wanted->from >= 0 ? seq >= wanted->from : from != NULL;
+        if (!asked || (wanted->to > 0 && to->seq > wanted->to) || (from == NULL && !scratch)) {
+            continue;
+        }
+        status = verify_link(v, from, to, &same, err);
+        *links += 1;
+        *wrong += status == STATUS_OK && !same;
+    }
+    return status;
+}
+
+static int verify(const struct wanted *wanted)
+{
+    struct verifying v = {.method = NULL};
+    struct error err = {0};
+    size_t size = 0;
+    int links = 0, wrong = 0;
+    char *bytes = file_read(wanted->file, BUNDLE_MAX, &size, &err);
+    if (bytes == NULL) {
+        (void)fprintf(stderr, "motifd verify: %s\n", err.message);
+        return EXIT_USAGE;
+    }
+    blas_init();
+    enum status status = bundle_open(bytes, size, &v.bundle, &err);
+    if (status == STATUS_OK) {
+        (void)printf("%zu checkpoints, hashes and chain are as they were; kernels %s, BLAS core %s\n", v.bundle.count,
+                     kernels_best()->name, blas_core());
+        status = open_method(&v, wanted, &err);
+    }
+    if (status == STATUS_OK) {
+        status = verify_links(&v, wanted, &links, &wrong, &err);
+    }
+    if (status != STATUS_OK) {
+        (void)fprintf(stderr, "motifd verify: %s%s%s\n", err.pointer, err.pointer[0] != '\0' ? ": " : "", err.message);
+    } else if (links == 0) {
+        (void)fprintf(
+            stderr, "motifd verify: the bundle has no two checkpoints to go between; export it with --checkpoint all, "
+                    "or begin at the start with --from 0\n");
+    } else {
+        (void)printf("%d of %d links have the same bits\n", links - wrong, links);
+    }
+    thread_pool_destroy(v.pool);
+    free(v.config);
+    bundle_close(&v.bundle);
+    free(bytes);
+    return status == STATUS_OK && links > 0 && wrong == 0 ? EXIT_OK : EXIT_FAULT;
+}
+
+static bool take_number(const char *text, long long least, long long most, long long *out)
+{
+    char *end = NULL;
+    *out = text != NULL ? strtoll(text, &end, 10) : -1;
+    return text != NULL && end != text && *end == '\0' && *out >= least && *out <= most;
+}
+
+int command_verify(int argc, char **argv)
+{
+    struct wanted wanted = {.from = -1, .threads = 1, .data = getenv("MOTIFD_DATA")};
+    bool good = true;
+    for (int i = 1; good && i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+        if (strcmp(argv[i], "--from") == 0) {
+            good = take_number(value, 0, 1LL << 40, &wanted.from) && ++i;
+        } else if (strcmp(argv[i], "--to") == 0) {
+            good = take_number(value, 1, 1LL << 40, &wanted.to) && ++i;
+        } else if (strcmp(argv[i], "--threads") == 0) {
+            good = take_number(value, 1, THREADS_MOST, &wanted.threads) && ++i;
+        } else if (strcmp(argv[i], "--data") == 0) {
+            good = (wanted.data = value) != NULL && ++i;
+        } else {
+            good = argv[i][0] != '-' && wanted.file == NULL;
+            wanted.file = argv[i];
+        }
+    }
+    if (!good || wanted.file == NULL) {
+        bool asked = argc == 2 && strcmp(argv[1], "--help") == 0;
+        (void)fputs(
+            "usage: motifd verify BUNDLE [--from SEQ] [--to SEQ] [--threads N] [--data DIR]\n\n"
+            "Checks every hash of a bundle, then runs from each of its checkpoints to the next and compares the bits.\n"
+            "--from 0 begins at the start of the training. Exit code 1 when anything differs.\n",
+            asked ? stdout : stderr);
+        return asked ? EXIT_OK : EXIT_USAGE;
+    }
+    return verify(&wanted);
+}

@@ -1,0 +1,13 @@
+/* The commands besides `serve`: each reads argv after its own name and returns an exit code. */
+#ifndef MOTIF_SERVER_COMMANDS_COMMANDS_H
+#define MOTIF_SERVER_COMMANDS_COMMANDS_H
+
+int command_backup(int argc, char **argv);
+int command_bench(int argc, char **argv);
+int command_check_config(int argc, char **argv);
+int command_dataset(int argc, char **argv);
+int command_restore(int argc, char **argv);
+int command_token(int argc, char **argv);
+int command_verify(int argc, char **argv);
+
+#endif

@@ -1,0 +1,243 @@
+#include "server/executors/executor_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define EXIT_SIGNAL 128 /* and the signal's number: what shells and mpirun say of a program that a signal ended */
+
+void child_sleep(int ms)
+{
+    (void)nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}, NULL);
+}
+
+unsigned long long child_begun(pid_t pid)
+{
+    char path[64], text[512];
+    (void)snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        return 0;
+    }
+    size_t size = fread(text, 1, sizeof text - 1, file);
+    (void)fclose(file);
+    text[size] = '\0';
+    const char *at = strrchr(text, ')'); /* behind the name, which may hold anything */
+    for (int field = 2; at != NULL && field < 22; field++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at != NULL ? strtoull(at + 1, NULL, 10) : 0;
+}
+
+/* ---- start ------------------------------------------------------------------------------------------------ */
+
+/* Ours without what it must not see. */
+static char **environment(const char *variable)
+{
+    size_t count = 0, at = 0;
+    while (environ[count] != NULL) {
+        count++;
+    }
+    char **made = calloc(count + 2, sizeof *made);
+    for (size_t i = 0; made != NULL && i < count; i++) {
+        if (strncmp(environ[i], "MOTIFD_TOKEN=", 13) != 0 && strncmp(environ[i], "MOTIF_TRAIN_TOKEN=", 18) != 0) {
+            made[at++] = environ[i];
+        }
+    }
+    if (made != NULL) {
+        made[at] = (char *)(uintptr_t)variable; /* posix_spawn takes them so and changes none */
+    }
+    return made;
+}
+
+struct ends {
+    int input[2], output[2];
+};
+
+static void close_ends(struct ends *ends)
+{
+    for (int i = 0; i < 2; i++) {
+        if (ends->input[i] >= 0) {
+            (void)close(ends->input[i]);
+        }
+        if (ends->output[i] >= 0) {
+            (void)close(ends->output[i]);
+        }
+    }
+}
+
+static enum status open_ends(const struct child_how *how, struct ends *ends, struct error *err)
+{
+    *ends = (struct ends){{-1, -1}, {-1, -1}};
+    if ((how->input != NULL && pipe2(ends->input, O_CLOEXEC) != 0) ||
+        (how->listen && pipe2(ends->output, O_CLOEXEC) != 0)) {
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "no pipe to a program: %s", strerror(errno));
+    }
+    return STATUS_OK;
+}
+
+static int spawn(const struct child_how *how, const struct ends *ends, char *const *variables, pid_t *pid)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all);
+    (void)posix_spawn_file_actions_init(&actions);
+    (void)posix_spawnattr_init(&attributes);
+    if (how->input != NULL) {
+        (void)posix_spawn_file_actions_adddup2(&actions, ends->input[0], STDIN_FILENO);
+    } else {
+        (void)posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    }
+    if (how->listen) {
+        (void)posix_spawn_file_actions_adddup2(&actions, ends->output[1], STDERR_FILENO);
+    }
+    (void)posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+    (void)posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &all);
+    (void)posix_spawnattr_setpgroup(&attributes, 0); /* a ^C at a terminal is the daemon's to pass on */
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    int code =
+        posix_spawn(pid, how->arguments[0], &actions, &attributes, (char *const *)(uintptr_t)how->arguments, variables);
+    (void)posix_spawnattr_destroy(&attributes);
+    (void)posix_spawn_file_actions_destroy(&actions);
+    return code;
+}
+
+enum status child_spawn(const struct child_how *how, struct child *child, struct error *err)
+{
+    struct ends ends;
+    char **variables = environment(how->variable);
+    child->fd = child->words = -1;
+    child->line_size = 0;
+    child->said[0] = child->death[0] = child->signal[0] = '\0';
+    enum status status = open_ends(how, &ends, err);
+    if (status == STATUS_OK && variables == NULL) {
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a program");
+    }
+    if (status == STATUS_OK) {
+        int code = spawn(how, &ends, variables, &child->pid);
+        status = code == 0 ? STATUS_OK
+                           : error_set(err, STATUS_UNAVAILABLE, NULL, "%s cannot be started: %s", how->arguments[0],
+                                       strerror(code));
+    }
+    if (status == STATUS_OK) {
+        child->fd = pidfd_open(child->pid, 0);
+        if (how->input != NULL) { /* it fits into the pipe; a child that is gone already is seen later */
+            (void)!write(ends.input[1], how->input, strlen(how->input));
+        }
+        if (how->listen) {
+            child->words = ends.output[0];
+            ends.output[0] = -1;
+            (void)fcntl(child->words, F_SETFL, O_NONBLOCK);
+        }
+    }
+    close_ends(&ends);
+    free(variables);
+    return status;
+}
+
+/* ---- what it says ----------------------------------------------------------------------------------------- */
+
+static void end_line(struct child *child, child_line *heard, void *context)
+{
+    child->line[child->line_size] = '\0';
+    child->line_size = 0;
+    if (child->line[strspn(child->line, " -=")] == '\0') { /* empty, or drawn */
+        return;
+    }
+    if (strstr(child->line, "motif-train") != NULL || strstr(child->line, "noticed that") != NULL) {
+        (void)snprintf(child->said, sizeof child->said, "%.*s", (int)sizeof child->said - 1, child->line);
+    }
+    if (heard != NULL) {
+        heard(context, child->line);
+    }
+}
+
+static void listen_now(struct child *child, child_line *heard, void *context)
+{
+    char bytes[1024];
+    ssize_t count;
+    while (child->words >= 0 && (count = read(child->words, bytes, sizeof bytes)) != 0) {
+        if (count < 0 && errno != EINTR) {
+            return; /* nothing now */
+        }
+        for (ssize_t i = 0; i < count; i++) {
+            if (bytes[i] == '\n' || child->line_size + 1 == sizeof child->line) {
+                end_line(child, heard, context);
+            }
+            if (bytes[i] != '\n' && bytes[i] != '\r') {
+                child->line[child->line_size++] = bytes[i];
+            }
+        }
+    }
+    if (child->words >= 0) { /* the last writer is gone */
+        (void)close(child->words);
+        child->words = -1;
+    }
+}
+
+bool child_wait(struct child *child, int ms, child_line *heard, void *context)
+{
+    struct pollfd gone = {.fd = child->fd, .events = POLLIN};
+    listen_now(child, heard, context);
+    if (child->fd >= 0) {
+        return poll(&gone, 1, ms) == 1;
+    }
+    siginfo_t what = {0};
+    child_sleep(ms);
+    return waitid(P_PID, (id_t)child->pid, &what, WEXITED | WNOHANG | WNOWAIT) != 0 || what.si_pid == child->pid;
+}
+
+void child_kill(const struct child *child)
+{
+    (void)kill(child->pid, SIGKILL);
+}
+
+/* ---- how it ended ------------------------------------------------------------------------------------------- */
+
+void child_reap(struct child *child, child_line *heard, void *context)
+{
+    int status = 0, number;
+    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
+    }
+    listen_now(child, heard, context);
+    if (child->line_size > 0) {
+        end_line(child, heard, context);
+    }
+    if (child->words >= 0) {
+        (void)close(child->words);
+    }
+    if (child->fd >= 0) {
+        (void)close(child->fd);
+    }
+    child->fd = child->words = -1;
+    child->signal[0] = '\0';
+    child->code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    number = WIFSIGNALED(status) ? WTERMSIG(status)
+             : WEXITSTATUS(status) > EXIT_SIGNAL && WEXITSTATUS(status) <= EXIT_SIGNAL + SIGRTMAX
+                 ? WEXITSTATUS(status) - EXIT_SIGNAL
+                 : 0;
+    const char *colon = child->said[0] != '\0' ? ": " : "";
+    if (number > 0) {
+        const char *name = sigabbrev_np(number);
+        (void)snprintf(child->signal, sizeof child->signal, "SIG%s", name != NULL ? name : "?");
+        (void)snprintf(child->death, sizeof child->death, "the trainer was ended by %s (%s)%s%s", child->signal,
+                       strsignal(number), colon, child->said);
+    } else {
+        (void)snprintf(child->death, sizeof child->death, "the trainer ended with exit code %d and did not say why%s%s",
+                       WEXITSTATUS(status), colon, child->said);
+    }
+}

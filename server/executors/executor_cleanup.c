@@ -1,0 +1,128 @@
+/* What mpirun leaves behind when SIGKILL ends it: its folder ompi.HOST.UID/pid.PID in the folder for temporary files,
+ * and the memory that its ranks shared, /dev/shm/vader_segment.HOST.UID.*, 0.2 MB each. Whatever else ends, it clears
+ * away itself.
+ *
+ * The folder has the number of the process in its name. A segment has a number of Open MPI's own; one that is ours
+ * has our user's in its name, is as old as the folder or younger, and nobody has it in his memory any more. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/executors/executor_child.h"
+#include "server/executors/executor_int.h"
+
+#define SHARED "/dev/shm"
+#define TRIES 30 /* while ranks are still on their way out */
+#define LOOK_MS 100
+
+struct litter {
+    char host[256];
+    unsigned user;
+    struct timespec since;
+};
+
+static bool younger(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec > b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec >= b->tv_nsec);
+}
+
+static int remove_one(const char *path, const struct stat *about, int what, struct FTW *where)
+{
+    (void)about, (void)where;
+    (void)(what == FTW_DP ? rmdir(path) : unlink(path));
+    return 0;
+}
+
+/* Whether a process of this user has the file in its memory. */
+static bool maps(const char *pid, const char *path)
+{
+    char name[64], *line = NULL;
+    size_t room = 0;
+    bool found = false;
+    (void)snprintf(name, sizeof name, "/proc/%.20s/maps", pid);
+    FILE *file = fopen(name, "re");
+    while (file != NULL && !found && getline(&line, &room, file) > 0) {
+        const char *at = strstr(line, path);
+        found = at != NULL && (at[strlen(path)] == '\n' || at[strlen(path)] == ' ');
+    }
+    free(line);
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return found;
+}
+
+static bool in_use(const char *path)
+{
+    DIR *processes = opendir("/proc");
+    bool found = processes == NULL; /* who cannot look takes nothing away */
+    for (struct dirent *entry; !found && (entry = readdir(processes)) != NULL;) {
+        found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && maps(entry->d_name, path);
+    }
+    if (processes != NULL) {
+        (void)closedir(processes);
+    }
+    return found;
+}
+
+/* How many are left that somebody still uses. */
+static int sweep_shared(const struct litter *l)
+{
+    char prefix[320], path[640];
+    int left = 0;
+    (void)snprintf(prefix, sizeof prefix, "vader_segment.%s.%u.", l->host, l->user);
+    DIR *folder = opendir(SHARED);
+    for (struct dirent *entry; folder != NULL && (entry = readdir(folder)) != NULL;) {
+        struct stat about;
+        if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0) {
+            continue;
+        }
+        (void)snprintf(path, sizeof path, SHARED "/%s", entry->d_name);
+        if (lstat(path, &about) != 0 || !S_ISREG(about.st_mode) || about.st_uid != l->user ||
+            !younger(&about.st_mtim, &l->since)) {
+            continue;
+        }
+        if (in_use(path)) {
+            left++;
+        } else {
+            (void)unlink(path);
+        }
+    }
+    if (folder != NULL) {
+        (void)closedir(folder);
+    }
+    return left;
+}
+
+void executor_clear_mpirun(pid_t pid)
+{
+    static const char *const variables[] = {"TMPDIR", "TEMP", "TMP"}; /* in Open MPI's order */
+    struct litter l = {.user = (unsigned)geteuid()};
+    struct stat about;
+    char parent[700], folder[760];
+    const char *base = NULL;
+    if (gethostname(l.host, sizeof l.host - 1) != 0) {
+        return;
+    }
+    l.host[strcspn(l.host, ".")] = '\0';
+    for (size_t i = 0; base == NULL && i < sizeof variables / sizeof variables[0]; i++) {
+        base = getenv(variables[i]);
+    }
+    (void)snprintf(parent, sizeof parent, "%.400s/ompi.%s.%u", base != NULL ? base : "/tmp", l.host, l.user);
+    (void)snprintf(folder, sizeof folder, "%s/pid.%d", parent, (int)pid);
+    if (lstat(folder, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != l.user || child_begun(pid) != 0) {
+        return; /* it cleared up, or another has its number now */
+    }
+    l.since = about.st_mtim; /* when the last entry was made in it: before the ranks ran */
+    for (int i = 0; i < TRIES && sweep_shared(&l) > 0; i++) {
+        child_sleep(LOOK_MS);
+    }
+    (void)nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+    (void)rmdir(parent);
+}

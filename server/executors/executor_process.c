@@ -1,0 +1,255 @@
+/* The executors `process` and `mpirun`: motif-train as a child, or mpirun as one, which starts motif-train-mpi on its
+ * ranks; watched by the worker's thread.
+ *
+ * A lease (storage/jobs/lease_state.h) is granted before the child starts and closed after it is gone, so a job never
+ * has two. The child says through the daemon's own routes how the run ended; it is believed once it has ended. A child
+ * that ends without having said so is started again and goes on from the last checkpoint, a few times in a row
+ * without a new one, then the job fails. It dies with this thread (PR_SET_PDEATHSIG), and ranks with their mpirun, so
+ * a killed daemon leaves no orphan; one that is found all the same by the next daemon is killed before another is
+ * started. */
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <sodium/utils.h>
+
+#include "api/api.h"
+#include "api/trainers/lease_token.h"
+#include "server/executors/executor_child.h"
+#include "server/executors/executor_int.h"
+
+#define LOOK_MS 50
+#define TRIES_MOST 5
+#define PAUSE_FIRST_MS 200               /* before another try; doubled each time */
+#define CANCEL_GRACE_S 20                /* a cancelled job need not save */
+#define MPIRUN_GRACE_S 10                /* to end its ranks */
+#define MEMORY_ROOM ((int64_t)256 << 20) /* of a process, beside what its job needs */
+#define TEXT 32
+
+struct course { /* of one job */
+    struct executor *executor;
+    const struct storage_job *job;
+    bool ranks;
+    struct child child;
+};
+
+/* ---- what was left behind -------------------------------------------------------------------------------- */
+
+/* mpirun was told to end when its daemon did, and is given the time to take its ranks and files with it. */
+static void kill_stray(const struct executor *executor, const char *job, const struct storage_lease *lease)
+{
+    int grace = strcmp(lease->executor, "mpirun") == 0 ? MPIRUN_GRACE_S * 1000 : 0;
+    char *rest;
+    long number = strtol(lease->foreign_id, &rest, 10);
+    unsigned long long ticks = strtoull(rest, NULL, 10);
+    if (number <= 1 || number > INT_MAX || ticks == 0) {
+        return;
+    }
+    int pid = (int)number;
+    for (int waited = 0; waited < grace + 10000 && child_begun(pid) == ticks; waited += LOOK_MS) {
+        if (waited == grace) {
+            executor_say(executor, LOG_LEVEL_WARN, job, "a trainer of an earlier daemon lives: killed");
+        }
+        if (waited >= grace) {
+            (void)kill(pid, SIGKILL);
+        }
+        child_sleep(LOOK_MS);
+    }
+    if (strcmp(lease->executor, "mpirun") == 0) {
+        executor_clear_mpirun(pid);
+    }
+}
+
+/* ---- a child ------------------------------------------------------------------------------------------------- */
+
+static void add_words(const char **to, size_t *at, const char *const *words, size_t count)
+{
+    for (size_t i = 0; i < count && words[i] != NULL && *at + 1 < EXECUTOR_WORDS; i++) {
+        to[(*at)++] = words[i];
+    }
+    to[*at] = NULL;
+}
+
+static enum status start(struct course *course, const char *token, struct error *err)
+{
+    const struct executor_options *options = &course->executor->options;
+    const struct storage_job *job = course->job;
+    char threads[TEXT], memory[TEXT], self[TEXT], ranks[TEXT], foreign_id[STORAGE_FOREIGN];
+    const char *words[EXECUTOR_WORDS];
+    size_t at = 0;
+    struct buf held;
+    int64_t most = options->job_memory > 0 ? options->job_memory + MEMORY_ROOM : 0;
+    (void)snprintf(threads, sizeof threads, "%d", options->threads_default);
+    (void)snprintf(memory, sizeof memory, "%lld", (long long)most);
+    (void)snprintf(self, sizeof self, "%d", (int)getpid());
+    (void)snprintf(ranks, sizeof ranks, "%d", job->ranks);
+    if (course->ranks) {
+        add_words(words, &at, (const char *const[]){options->trainer, "--under", self}, 3);
+        add_words(words, &at, options->mpirun, EXECUTOR_WORDS);
+        add_words(words, &at, (const char *const[]){"-np", ranks, options->trainer_mpi, "--token-input"}, 4);
+    } else {
+        add_words(words, &at, (const char *const[]){options->trainer}, 1);
+    }
+    const char *const common[] = {"--server",
+                                  course->executor->url,
+                                  "--job",
+                                  job->id,
+                                  "--kernels",
+                                  options->kernels_name,
+                                  "--threads",
+                                  threads,
+                                  "--memory",
+                                  memory,
+                                  "--parent",
+                                  course->ranks ? "0" : self,
+                                  options->data != NULL ? "--data" : NULL,
+                                  options->data};
+    add_words(words, &at, common, sizeof common / sizeof common[0]);
+    buf_init(&held, 256);
+    buf_format(&held, course->ranks ? "%s\n" : "MOTIF_TRAIN_TOKEN=%s", token);
+    struct child_how how = {.arguments = words,
+                            .variable = course->ranks ? NULL : held.data,
+                            .input = course->ranks ? held.data : NULL,
+                            .listen = course->ranks};
+    enum status status = buf_status(&held, "the token", err);
+    if (status == STATUS_OK) {
+        status = child_spawn(&how, &course->child, err);
+    }
+    if (held.data != NULL) {
+        sodium_memzero(held.data, held.size);
+    }
+    buf_close(&held);
+    if (status == STATUS_OK) {
+        (void)snprintf(foreign_id, sizeof foreign_id, "%d %llu", (int)course->child.pid,
+                       child_begun(course->child.pid));
+        (void)storage_lease_foreign(options->storage, job->id, foreign_id, NULL);
+    }
+    return status;
+}
+
+static void heard(void *context, const char *line)
+{
+    const struct course *course = context;
+    executor_say(course->executor, LOG_LEVEL_INFO, course->job->id, line);
+}
+
+/* Until it is gone. *wanted: somebody wished the job to stop; it has been told. mpirun ends what it started on
+ * SIGTERM, and passes SIGUSR1 on. */
+static void watch(struct course *course, struct job_control *control, bool *wanted)
+{
+    struct executor *executor = course->executor;
+    const char *job = course->job->id;
+    enum requested_state requested = REQUESTED_NONE;
+    double told = 0.0;
+    bool ending = false;
+    while (!child_wait(&course->child, LOOK_MS, heard, course)) {
+        if (!executor_must_yield(executor, job, control)) {
+            continue;
+        }
+        if (!*wanted) {
+            *wanted = true;
+            told = run_now();
+            (void)kill(course->child.pid, course->ranks ? SIGUSR1 : SIGTERM);
+        }
+        (void)storage_job_requested(executor->options.storage, job, &requested, NULL);
+        double waited = requested == REQUESTED_CANCELLED ? run_now() - told - CANCEL_GRACE_S : 0.0;
+        if (waited > 0.0 && course->ranks && !ending) {
+            ending = true;
+            (void)kill(course->child.pid, SIGTERM);
+        } else if (waited > (course->ranks ? MPIRUN_GRACE_S : 0.0)) {
+            (void)kill(course->child.pid, SIGKILL);
+        }
+        atomic_store(&control->look, true); /* a pause may become a cancel */
+    }
+    child_reap(&course->child, heard, course);
+    if (course->ranks) {
+        executor_clear_mpirun(course->child.pid);
+    }
+}
+
+/* ---- a job --------------------------------------------------------------------------------------------------- */
+
+/* What an earlier daemon left: a trainer, or the word of one about how the run ended. True: the job has left. */
+static bool clear_before(struct executor *executor, const char *job, double since)
+{
+    struct storage_lease lease;
+    struct arena arena;
+    arena_init(&arena, 4096, 0);
+    if (storage_lease_get(executor->options.storage, job, &arena, &lease, NULL) == STATUS_OK &&
+        lease.state != LEASE_NONE) {
+        kill_stray(executor, job, &lease);
+    }
+    arena_close(&arena);
+    return executor_ended(executor, job, since);
+}
+
+/* One trainer from grant to end. True: the job has left. */
+static bool one_trainer(struct course *course, struct job_control *control, double since)
+{
+    struct executor *executor = course->executor;
+    struct storage *storage = executor->options.storage;
+    const char *job = course->job->id;
+    char token[LEASE_TOKEN];
+    uint8_t hash[STORAGE_LEASE_HASH];
+    struct error err = {0};
+    bool wanted = false;
+    int tries = 0;
+    lease_token_make(token, hash);
+    (void)storage_lease_close(storage, job, NULL);
+    enum status status = storage_lease_grant(storage, job, hash, course->ranks ? "mpirun" : "process", &tries, &err);
+    if (status == STATUS_OK && tries > TRIES_MOST) {
+        char detail[512];
+        (void)snprintf(detail, sizeof detail, "%s; it was started %d times without a new checkpoint",
+                       course->child.death[0] != '\0' ? course->child.death : "the trainer did not get on", tries - 1);
+        executor_fail(executor, job, "trainer-died", detail, course->child.signal, tries - 1, since);
+        return true;
+    }
+    if (status == STATUS_OK && tries > 1) {
+        child_sleep(PAUSE_FIRST_MS << (tries - 2));
+    }
+    if (status == STATUS_OK) {
+        status = start(course, token, &err);
+    }
+    sodium_memzero(token, sizeof token);
+    if (status != STATUS_OK) {
+        executor_fail(executor, job, "trainer-not-started", err.message, "", 0, since);
+        return true;
+    }
+    watch(course, control, &wanted);
+    executor_trainer_gone(executor, job);
+    if (executor_ended(executor, job, since)) {
+        return true;
+    }
+    executor_say(executor, LOG_LEVEL_WARN, job, course->child.death);
+    if (wanted || executor_must_yield(executor, job, control)) {
+        executor_leave(executor, job, JOB_EVENT_YIELD, NULL, NULL, run_now() - since);
+        return true;
+    }
+    return false;
+}
+
+void executor_run_process(struct executor *executor, const struct storage_job *job, bool ranks,
+                          struct job_control *control)
+{
+    double since = run_now();
+    struct course course = {.executor = executor, .job = job, .ranks = ranks, .child = {.fd = -1, .words = -1}};
+    if (clear_before(executor, job->id, since)) {
+        return;
+    }
+    while (!atomic_load(&executor->serving)) { /* the address is known once the listener is up */
+        if (atomic_load(&control->drain)) {
+            executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
+            return;
+        }
+        child_sleep(LOOK_MS);
+    }
+    if (executor_must_yield(executor, job->id, control)) {
+        executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
+        return;
+    }
+    while (!one_trainer(&course, control, since)) {
+    }
+}

@@ -1,0 +1,350 @@
+/* The executor `slurm`: motif-train as a job of Slurm, which may wait, run elsewhere, be preempted and begin again.
+ *
+ * The job is submitted held, its number is stored in the transaction that grants the lease, and then it is released:
+ * so no trainer runs that this store does not know. Everything that varies is a word of a command line, which no
+ * shell reads; the script that sbatch gets is the same for all jobs. What Slurm starts anew (a preemption, a lost
+ * node) says hello again with the same token and goes on from the last checkpoint. The daemon may end meanwhile: the
+ * trainer goes on, keeps what it has to say, and the next daemon takes it over.
+ *
+ * A trainer hears of pause and cancel in the answers to its reports; what does not run is taken down by scancel. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <sodium/utils.h>
+
+#include "api/trainers/lease_token.h"
+#include "core/base/buf.h"
+#include "server/executors/executor_child.h"
+#include "server/executors/executor_int.h"
+
+#define LOOK_MS 200
+#define ASK_S 2.0       /* between two looks at Slurm's queue */
+#define COMMAND_S 60.0  /* that one of its programs may take */
+#define TRIES_MOST 5    /* without a new checkpoint */
+#define PAUSE_FIRST_S 1 /* before another try; doubled each time */
+#define GRACE_S 30      /* for a cancelled job to end by itself */
+#define NAME ((size_t)48)
+#define TEXT 32
+
+static const char script[] = "#!/bin/sh\nexec \"$@\"\n";
+
+enum slurm_state { SLURM_UNKNOWN, SLURM_GONE, SLURM_WAITS, SLURM_RUNS };
+
+struct errand { /* one job */
+    struct executor *executor;
+    const struct storage_job *job;
+    char name[NAME];          /* of it in Slurm */
+    char id[STORAGE_FOREIGN]; /* its number there */
+    char before[160];         /* how an earlier try ended */
+    double since;
+};
+
+/* ---- Slurm's programs ------------------------------------------------------------------------------------- */
+
+static void keep_line(void *context, const char *line)
+{
+    struct buf *said = context;
+    buf_text(said, line);
+    buf_text(said, "\n");
+}
+
+/* Runs one to its end; what it said is in `said`. */
+static enum status command(const struct errand *errand, const char *name, const char *const *words,
+                           const char *variable, const char *input, struct buf *said, struct error *err)
+{
+    const struct executor_options *options = &errand->executor->options;
+    const char *all[EXECUTOR_WORDS] = {NULL};
+    char path[512];
+    struct child child = {.fd = -1, .words = -1};
+    size_t at = 1;
+    (void)snprintf(path, sizeof path, "%s/%s", options->slurm_bin, name);
+    all[0] = path;
+    for (; *words != NULL && at + 1 < EXECUTOR_WORDS; words++) {
+        all[at++] = *words;
+    }
+    struct child_how how = {.arguments = all, .variable = variable, .input = input, .listen = true};
+    enum status status = child_spawn(&how, &child, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    double begun = run_now();
+    while (!child_wait(&child, LOOK_MS / 10, keep_line, said)) {
+        if (run_now() - begun > COMMAND_S) {
+            child_kill(&child);
+        }
+    }
+    child_reap(&child, keep_line, said);
+    if (child.code != 0) {
+        status = error_set(err, STATUS_UNAVAILABLE, NULL, "%s: %.200s", name,
+                           said->data != NULL ? said->data : "no reason given");
+    }
+    return status;
+}
+
+static void take_down(const struct errand *errand)
+{
+    struct buf said;
+    buf_init(&said, 4096);
+    (void)command(errand, "scancel", (const char *const[]){"--me", "--name", errand->name, NULL}, NULL, NULL, &said,
+                  NULL);
+    buf_close(&said);
+}
+
+static enum slurm_state look(const struct errand *errand)
+{
+    struct buf said;
+    struct error err = {0};
+    enum slurm_state state = SLURM_UNKNOWN;
+    buf_init(&said, 65536);
+    const char *const words[] = {"--noheader", "--me", "--name", errand->name, "--format", "%A %T", NULL};
+    if (command(errand, "squeue", words, NULL, NULL, &said, &err) == STATUS_OK) {
+        char *rest = said.data, *line;
+        size_t length = strlen(errand->id);
+        state = SLURM_GONE;
+        while (rest != NULL && (line = strsep(&rest, "\n")) != NULL) {
+            if (strncmp(line, errand->id, length) == 0 && line[length] == ' ') {
+                const char *word = line + length + 1;
+                bool runs = strcmp(word, "RUNNING") == 0 || strcmp(word, "COMPLETING") == 0;
+                state = runs ? SLURM_RUNS : SLURM_WAITS;
+            }
+        }
+    }
+    buf_close(&said);
+    return state;
+}
+
+/* ---- submission --------------------------------------------------------------------------------------------------
+ */
+
+/* A number alone in a line, or before a semicolon and the cluster's name; among what else sbatch may say. */
+static bool read_id(char *said, char id[STORAGE_FOREIGN])
+{
+    char *rest = said, *line;
+    while (rest != NULL && (line = strsep(&rest, "\n")) != NULL) {
+        size_t digits = strspn(line, "0123456789");
+        if (digits > 0 && digits < 20 && (line[digits] == '\0' || line[digits] == ';')) {
+            (void)snprintf(id, STORAGE_FOREIGN, "%.*s", (int)digits, line);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_words(const char **to, size_t *at, const char *const *words)
+{
+    for (; words != NULL && *words != NULL && *at + 1 < EXECUTOR_WORDS; words++) {
+        to[(*at)++] = *words;
+    }
+    to[*at] = NULL;
+}
+
+/* Held: it waits until the lease is granted. */
+static enum status submit(struct errand *errand, const char *token, struct error *err)
+{
+    const struct executor_options *options = &errand->executor->options;
+    const struct storage_job *job = errand->job;
+    char ranks[TEXT], threads[TEXT], otherwise[TEXT], variable[LEASE_TOKEN + TEXT];
+    const char *words[EXECUTOR_WORDS];
+    size_t at = 0;
+    struct buf said;
+    bool alone = job->ranks <= 1;
+    (void)snprintf(ranks, sizeof ranks, "%d", alone ? 1 : job->ranks);
+    (void)snprintf(otherwise, sizeof otherwise, "%d", options->threads_default);
+    (void)snprintf(threads, sizeof threads, "%d", job->threads > 0 ? job->threads : options->threads_default);
+    (void)snprintf(variable, sizeof variable, "MOTIF_TRAIN_TOKEN=%s", token);
+    add_words(words, &at,
+              (const char *const[]){"--parsable", "--hold", "--requeue", "--open-mode", "append", "--output",
+                                    "/dev/null", "--chdir", "/", "--export", "ALL", "--job-name", errand->name,
+                                    "--ntasks", ranks, "--cpus-per-task", threads, NULL});
+    add_words(words, &at, options->slurm_options);
+    add_words(words, &at, (const char *const[]){"/dev/stdin", NULL});
+    if (!alone) {
+        add_words(words, &at, options->srun);
+        add_words(words, &at,
+                  (const char *const[]){"--ntasks", ranks, "--cpus-per-task", threads, "--kill-on-bad-exit=1", NULL});
+    }
+    add_words(words, &at,
+              (const char *const[]){alone ? options->trainer : options->trainer_mpi, "--server", errand->executor->url,
+                                    "--job", job->id, "--kernels", options->kernels_name, "--threads", otherwise,
+                                    "--requeued", options->data != NULL ? "--data" : NULL, options->data, NULL});
+    buf_init(&said, 65536);
+    enum status status = command(errand, "sbatch", words, variable, script, &said, err);
+    sodium_memzero(variable, sizeof variable);
+    if (status == STATUS_OK && (said.data == NULL || !read_id(said.data, errand->id))) {
+        status = error_set(err, STATUS_UNAVAILABLE, NULL, "sbatch did not say the number of its job");
+    }
+    buf_close(&said);
+    return status;
+}
+
+/* A lease, and a job of Slurm that has it. True: there is one. */
+static bool begin(struct errand *errand, int *tries, struct error *err)
+{
+    struct storage *storage = errand->executor->options.storage;
+    char token[LEASE_TOKEN];
+    uint8_t hash[STORAGE_LEASE_HASH];
+    struct buf said;
+    lease_token_make(token, hash);
+    take_down(errand); /* what a daemon that died between two lines below has left */
+    (void)storage_lease_close(storage, errand->job->id, NULL);
+    enum status status = submit(errand, token, err);
+    sodium_memzero(token, sizeof token);
+    if (status == STATUS_OK) {
+        status = storage_lease_grant_to(storage, errand->job->id, hash, "slurm", errand->id, tries, err);
+    }
+    if (status == STATUS_OK && *tries <= TRIES_MOST) {
+        buf_init(&said, 4096);
+        status =
+            command(errand, "scontrol", (const char *const[]){"release", errand->id, NULL}, NULL, NULL, &said, err);
+        buf_close(&said);
+    }
+    if (status != STATUS_OK || *tries > TRIES_MOST) {
+        take_down(errand);
+        return false;
+    }
+    char text[128];
+    (void)snprintf(text, sizeof text, "job %s of Slurm", errand->id);
+    executor_say(errand->executor, LOG_LEVEL_INFO, errand->job->id, text);
+    return true;
+}
+
+/* A job of Slurm of an earlier daemon. True: it is watched from here on. */
+static bool adopt(struct errand *errand)
+{
+    struct storage_lease lease;
+    struct arena arena;
+    bool has = false;
+    arena_init(&arena, 4096, 0);
+    if (storage_lease_get(errand->executor->options.storage, errand->job->id, &arena, &lease, NULL) == STATUS_OK &&
+        (lease.state == LEASE_OFFERED || lease.state == LEASE_HELD) && strcmp(lease.executor, "slurm") == 0) {
+        (void)snprintf(errand->id, sizeof errand->id, "%s", lease.foreign_id);
+        has = errand->id[0] != '\0';
+    }
+    arena_close(&arena);
+    if (has) { /* held, if the daemon died before it was released */
+        struct buf said;
+        buf_init(&said, 4096);
+        (void)command(errand, "scontrol", (const char *const[]){"release", errand->id, NULL}, NULL, NULL, &said, NULL);
+        buf_close(&said);
+    }
+    return has;
+}
+
+/* ---- a job
+ * ----------------------------------------------------------------------------------------------------------- */
+
+static bool is_held(const struct errand *errand)
+{
+    struct storage_lease lease;
+    struct arena arena;
+    arena_init(&arena, 4096, 0);
+    bool held =
+        storage_lease_get(errand->executor->options.storage, errand->job->id, &arena, &lease, NULL) == STATUS_OK &&
+        lease.state == LEASE_HELD;
+    arena_close(&arena);
+    return held;
+}
+
+enum end { END_LEFT, END_WANTED, END_DRAINED, END_GONE };
+
+/* Until the trainer has said how the run ended, its job is gone, or the daemon ends. */
+static enum end watch(struct errand *errand, struct job_control *control)
+{
+    struct executor *executor = errand->executor;
+    const char *job = errand->job->id;
+    double asked = 0.0, wanted = 0.0;
+    bool down = false;
+    for (;; child_sleep(LOOK_MS)) {
+        enum requested_state requested = REQUESTED_NONE;
+        if (executor_ended(executor, job, errand->since)) {
+            return END_LEFT;
+        }
+        if (atomic_load(&control->drain)) {
+            return END_DRAINED;
+        }
+        (void)storage_job_requested(executor->options.storage, job, &requested, NULL);
+        double now = run_now();
+        bool first = requested != REQUESTED_NONE && wanted == 0.0;
+        wanted = first ? now : wanted;
+        if (!first && now - asked < ASK_S) {
+            continue;
+        }
+        asked = now;
+        enum slurm_state state = look(errand);
+        if (state == SLURM_GONE) {
+            return executor_ended(executor, job, errand->since) ? END_LEFT : wanted > 0.0 ? END_WANTED : END_GONE;
+        }
+        bool deaf = state == SLURM_WAITS || (state == SLURM_RUNS && !is_held(errand)) ||
+                    (requested == REQUESTED_CANCELLED && now - wanted > GRACE_S);
+        if (wanted > 0.0 && deaf && !down) {
+            take_down(errand);
+            down = true;
+            asked = 0.0;
+        }
+    }
+}
+
+/* True: the job has left, or is left to the next daemon. */
+static bool one_try(struct errand *errand, bool adopted, struct job_control *control)
+{
+    struct executor *executor = errand->executor;
+    const char *job = errand->job->id;
+    struct error err = {0};
+    int tries = 0;
+    char detail[320];
+    if (!adopted && !begin(errand, &tries, &err)) {
+        if (err.code != STATUS_OK) {
+            executor_fail(executor, job, "trainer-not-started", err.message, "", 0, errand->since);
+        } else {
+            (void)snprintf(detail, sizeof detail, "%s; it was submitted %d times without a new checkpoint",
+                           errand->before, tries - 1);
+            executor_fail(executor, job, "trainer-died", detail, "", tries - 1, errand->since);
+        }
+        return true;
+    }
+    enum end end = watch(errand, control);
+    if (end == END_LEFT || end == END_DRAINED) {
+        return true;
+    }
+    executor_trainer_gone(executor, job);
+    if (end == END_WANTED) {
+        executor_leave(executor, job, JOB_EVENT_YIELD, NULL, NULL, run_now() - errand->since);
+        return true;
+    }
+    (void)snprintf(errand->before, sizeof errand->before, "job %s of Slurm is gone, and did not say why", errand->id);
+    executor_say(executor, LOG_LEVEL_WARN, job, errand->before);
+    for (int waited = 0;
+         waited < (PAUSE_FIRST_S << (tries > 0 ? tries - 1 : 0)) * 1000 && !atomic_load(&control->drain);
+         waited += LOOK_MS) {
+        child_sleep(LOOK_MS);
+    }
+    return false;
+}
+
+void executor_run_slurm(struct executor *executor, const struct storage_job *job, struct job_control *control)
+{
+    struct errand errand = {.executor = executor, .job = job, .since = run_now()};
+    (void)snprintf(errand.name, sizeof errand.name, "motif-%s", job->id);
+    (void)snprintf(errand.before, sizeof errand.before, "the trainer did not get on");
+    if (executor_ended(executor, job->id, errand.since)) {
+        return;
+    }
+    while (!atomic_load(&executor->serving) && !atomic_load(&control->drain)) {
+        child_sleep(LOOK_MS);
+    }
+    bool adopted = adopt(&errand);
+    for (bool left = false; !left; adopted = false) {
+        if (atomic_load(&control->drain)) { /* what runs is left to the next daemon */
+            if (!adopted) {
+                executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
+            }
+            return;
+        }
+        if (!adopted && executor_must_yield(executor, job->id, control)) {
+            executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
+            return;
+        }
+        left = one_try(&errand, adopted, control);
+    }
+}

@@ -1,0 +1,212 @@
+#include "server/executors/reaper.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+
+struct reaper_watch {
+    struct reaper_watch *next, *previous;
+    int fd;
+    enum reaper_phase phase;
+    int64_t since;            /* milliseconds, monotonic, when the phase began */
+    uint64_t received, acked; /* totals of the connection when the phase began */
+};
+
+struct reaper {
+    struct reaper_limits limits;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool stop;
+    struct reaper_watch *first;
+    struct reaper_stats stats;
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Bytes that came in and bytes the peer has acknowledged; false when the kernel does not say. */
+static bool tcp_totals(int fd, uint64_t *received, uint64_t *acked)
+{
+    struct tcp_info info = {0};
+    socklen_t bytes = sizeof info;
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 ||
+        bytes < offsetof(struct tcp_info, tcpi_bytes_received) + sizeof info.tcpi_bytes_received) {
+        return false;
+    }
+    *received = info.tcpi_bytes_received;
+    *acked = info.tcpi_bytes_acked;
+    return true;
+}
+
+static void enter(struct reaper_watch *watch, enum reaper_phase phase, int64_t now)
+{
+    watch->phase = phase;
+    watch->since = now;
+    (void)tcp_totals(watch->fd, &watch->received, &watch->acked);
+}
+
+static bool too_slow(const struct reaper_limits *limits, int64_t elapsed, uint64_t moved)
+{
+    return elapsed > limits->grace_ms &&
+           (double)moved * 1000.0 < (double)(elapsed - limits->grace_ms) * (double)limits->rate;
+}
+
+/* True when the connection is late. Moves an idle one to HEAD at its next byte. */
+static bool late(const struct reaper_limits *limits, struct reaper_watch *watch, int64_t now)
+{
+    int64_t elapsed = now - watch->since;
+    uint64_t received = watch->received, acked = watch->acked;
+    if (watch->phase == REAPER_IDLE || watch->phase == REAPER_BODY || watch->phase == REAPER_SENDING) {
+        (void)tcp_totals(watch->fd, &received, &acked);
+    }
+    switch (watch->phase) {
+    case REAPER_IDLE:
+        if (received != watch->received) {
+            enter(watch, REAPER_HEAD, now);
+            return false;
+        }
+        return elapsed > limits->idle_ms;
+    case REAPER_HEAD:
+        return elapsed > limits->header_ms;
+    case REAPER_BODY:
+        return too_slow(limits, elapsed, received - watch->received);
+    case REAPER_SENDING:
+        return too_slow(limits, elapsed, acked - watch->acked);
+    case REAPER_ANSWERING:
+    case REAPER_CUT:
+        break;
+    }
+    return false;
+}
+
+static void *reap(void *context)
+{
+    struct reaper *reaper = context;
+    int64_t tick = reaper->limits.header_ms / 8;
+    tick = tick < 10 ? 10 : tick > 250 ? 250 : tick;
+    (void)pthread_mutex_lock(&reaper->lock);
+    while (!reaper->stop) {
+        int64_t now = now_ms();
+        for (struct reaper_watch *watch = reaper->first; watch != NULL; watch = watch->next) {
+            if (late(&reaper->limits, watch, now)) {
+                reaper->stats.cut[watch->phase]++;
+                watch->phase = REAPER_CUT;
+                (void)shutdown(watch->fd, SHUT_RDWR); /* its thread sees the end and closes it */
+            }
+        }
+        struct timespec until;
+        (void)clock_gettime(CLOCK_MONOTONIC, &until);
+        int64_t nanoseconds = until.tv_nsec + tick * 1000000;
+        until.tv_sec += nanoseconds / 1000000000;
+        until.tv_nsec = nanoseconds % 1000000000;
+        (void)pthread_cond_timedwait(&reaper->changed, &reaper->lock, &until);
+    }
+    (void)pthread_mutex_unlock(&reaper->lock);
+    return NULL;
+}
+
+enum status reaper_create(const struct reaper_limits *limits, struct reaper **reaper, struct error *err)
+{
+    struct reaper *made = calloc(1, sizeof *made);
+    pthread_condattr_t monotonic;
+    if (made == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the connection deadlines");
+    }
+    made->limits = *limits;
+    (void)pthread_mutex_init(&made->lock, NULL);
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&made->changed, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    if (pthread_create(&made->thread, NULL, reap, made) != 0) {
+        (void)pthread_cond_destroy(&made->changed);
+        (void)pthread_mutex_destroy(&made->lock);
+        free(made);
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "no thread for the connection deadlines");
+    }
+    *reaper = made;
+    return STATUS_OK;
+}
+
+void reaper_destroy(struct reaper *reaper)
+{
+    if (reaper == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&reaper->lock);
+    reaper->stop = true;
+    (void)pthread_cond_signal(&reaper->changed);
+    (void)pthread_mutex_unlock(&reaper->lock);
+    (void)pthread_join(reaper->thread, NULL);
+    (void)pthread_cond_destroy(&reaper->changed);
+    (void)pthread_mutex_destroy(&reaper->lock);
+    free(reaper);
+}
+
+struct reaper_watch *reaper_watch(struct reaper *reaper, int fd)
+{
+    struct reaper_watch *watch = calloc(1, sizeof *watch);
+    if (watch == NULL) {
+        return NULL;
+    }
+    watch->fd = fd;
+    enter(watch, REAPER_HEAD, now_ms());
+    (void)pthread_mutex_lock(&reaper->lock);
+    watch->next = reaper->first;
+    if (reaper->first != NULL) {
+        reaper->first->previous = watch;
+    }
+    reaper->first = watch;
+    reaper->stats.open++;
+    reaper->stats.opened++;
+    (void)pthread_mutex_unlock(&reaper->lock);
+    return watch;
+}
+
+void reaper_forget(struct reaper *reaper, struct reaper_watch *watch)
+{
+    if (watch == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&reaper->lock);
+    if (watch->next != NULL) {
+        watch->next->previous = watch->previous;
+    }
+    if (watch->previous != NULL) {
+        watch->previous->next = watch->next;
+    } else {
+        reaper->first = watch->next;
+    }
+    reaper->stats.open--;
+    (void)pthread_mutex_unlock(&reaper->lock);
+    free(watch);
+}
+
+void reaper_enter(struct reaper *reaper, struct reaper_watch *watch, enum reaper_phase phase)
+{
+    if (watch == NULL) {
+        return;
+    }
+    (void)pthread_mutex_lock(&reaper->lock);
+    if (watch->phase != REAPER_CUT) {
+        enter(watch, phase, now_ms());
+    }
+    (void)pthread_mutex_unlock(&reaper->lock);
+}
+
+void reaper_stats_read(struct reaper *reaper, struct reaper_stats *out)
+{
+    (void)pthread_mutex_lock(&reaper->lock);
+    *out = reaper->stats;
+    (void)pthread_mutex_unlock(&reaper->lock);
+}

@@ -1,0 +1,132 @@
+#include "server/http/auth.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "core/base/arena.h"
+
+static const char *const scope_names[] = {
+    [API_SCOPE_NONE] = "none",
+    [API_SCOPE_READ] = "read",
+    [API_SCOPE_SUBMIT] = "submit",
+    [API_SCOPE_ADMIN] = "admin",
+};
+
+static void hash_token(const char *token, uint8_t hash[AUTH_HASH])
+{
+    /* Cannot fail: the sizes are constants that the function allows. */
+    (void)crypto_generichash(hash, AUTH_HASH, (const unsigned char *)token, strlen(token), NULL, 0);
+}
+
+static enum status any_live_token(struct storage *storage, bool *any, struct error *err)
+{
+    struct arena arena;
+    struct storage_token *tokens = NULL;
+    size_t count = 0;
+    arena_init(&arena, 4096, 0);
+    enum status status = storage_token_list(storage, &arena, &tokens, &count, err);
+    *any = false;
+    for (size_t i = 0; status == STATUS_OK && i < count; i++) {
+        *any = *any || !tokens[i].revoked;
+    }
+    arena_close(&arena);
+    return status;
+}
+
+enum status auth_init(struct auth *auth, struct storage *storage, bool loopback, const char *static_token,
+                      struct error *err)
+{
+    bool stored = false;
+    memset(auth, 0, sizeof *auth);
+    auth->storage = storage;
+    if (sodium_init() < 0) {
+        return error_set(err, STATUS_INTERNAL, NULL, "libsodium does not start");
+    }
+    enum status status = any_live_token(storage, &stored, err);
+    if (status != STATUS_OK) {
+        return status;
+    }
+    if (static_token[0] != '\0') {
+        hash_token(static_token, auth->static_hash);
+        auth->has_static = true;
+    }
+    atomic_init(&auth->required, !loopback || auth->has_static || stored);
+    if (!loopback && !auth->has_static && !stored) {
+        return error_set(err, STATUS_INVALID, NULL,
+                         "beyond loopback a bearer token is needed: set MOTIFD_TOKEN or run `motifd token create`");
+    }
+    return STATUS_OK;
+}
+
+void auth_demand(struct auth *auth)
+{
+    atomic_store(&auth->required, true);
+}
+
+enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME])
+{
+    uint8_t hash[AUTH_HASH];
+    struct storage_token token;
+    name[0] = '\0';
+    if (!atomic_load(&auth->required)) {
+        return API_SCOPE_ADMIN;
+    }
+    if (authorization == NULL || strncasecmp(authorization, "Bearer ", 7) != 0) {
+        return API_SCOPE_NONE;
+    }
+    const char *secret = authorization + 7 + strspn(authorization + 7, " ");
+    if (secret[0] == '\0' || strlen(secret) > 512) {
+        return API_SCOPE_NONE;
+    }
+    hash_token(secret, hash);
+    if (auth->has_static && sodium_memcmp(hash, auth->static_hash, AUTH_HASH) == 0) {
+        (void)snprintf(name, AUTH_NAME, "MOTIFD_TOKEN");
+        return API_SCOPE_ADMIN;
+    }
+    if (storage_token_find(auth->storage, hash, &token, NULL) != STATUS_OK ||
+        sodium_memcmp(hash, token.hash, AUTH_HASH) != 0 || token.scope < API_SCOPE_READ ||
+        token.scope > API_SCOPE_ADMIN) {
+        return API_SCOPE_NONE;
+    }
+    (void)snprintf(name, AUTH_NAME, "%s", token.name);
+    return (enum api_scope)token.scope;
+}
+
+enum api_scope auth_scope_parse(const char *name)
+{
+    for (int scope = API_SCOPE_READ; scope <= API_SCOPE_ADMIN; scope++) {
+        if (strcmp(name, scope_names[scope]) == 0) {
+            return (enum api_scope)scope;
+        }
+    }
+    return API_SCOPE_NONE;
+}
+
+const char *auth_scope_name(enum api_scope scope)
+{
+    return scope_names[scope];
+}
+
+enum status auth_create(struct storage *storage, const char *name, enum api_scope scope, int64_t expires_at,
+                        char secret[AUTH_SECRET], struct error *err)
+{
+    static const char prefix[] = "motif_";
+    uint8_t random[32];
+    struct storage_token token = {.scope = (int)scope, .expires_at = expires_at};
+    if (name[0] == '\0' || strlen(name) >= sizeof token.name) {
+        return error_set(err, STATUS_INVALID, NULL, "a token's name has 1 to %zu bytes", sizeof token.name - 1);
+    }
+    if (sodium_init() < 0) {
+        return error_set(err, STATUS_INTERNAL, NULL, "libsodium does not start");
+    }
+    randombytes_buf(random, sizeof random);
+    memcpy(secret, prefix, sizeof prefix);
+    (void)sodium_bin2base64(secret + sizeof prefix - 1, AUTH_SECRET - sizeof prefix + 1, random, sizeof random,
+                            sodium_base64_VARIANT_URLSAFE_NO_PADDING);
+    memcpy(token.name, name, strlen(name) + 1);
+    hash_token(secret, token.hash);
+    sodium_memzero(random, sizeof random);
+    return storage_token_add(storage, &token, err);
+}

@@ -1,0 +1,480 @@
+/* The life of one request is `struct exchange`, moved through its stages by libmicrohttpd's callbacks:
+ *
+ *   on_target (made) → on_request, head → on_request, body pieces → on_request, body complete:
+ *   suspend, handlers works, resume → on_request: queue the answer → on_completed (freed)
+ *
+ * An exchange belongs to its network thread, except between suspend and resume, when it belongs to one
+ * handlers thread; the handlers's lock and libmicrohttpd's own order the two. Header names and values are
+ * borrowed from libmicrohttpd, which keeps them until on_completed. */
+#include "server/http/http_int.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#define HEADERS_MAX 100
+#define READ_BLOCK (256u * 1024u)
+#define STREAM_BLOCK (16u * 1024u)
+#define STREAM_SEND_BUFFER (32 * 1024) /* of the kernel; left alone it grows to megabytes for a slow reader */
+/* A body that nobody wants is thrown away up to here, so that the client can read why: bytes left unread in
+ * a closed socket make the kernel send a reset, which may overtake the answer. */
+#define DISCARD_MAX (1024u * 1024u)
+
+enum stage { STAGE_HEAD, STAGE_BODY, STAGE_WORKING, STAGE_ANSWERED, STAGE_SENT };
+
+struct exchange {
+    struct http *http;
+    struct MHD_Connection *connection;
+    struct reaper_watch *watch;
+    enum stage stage;
+    char *target;
+    struct guard_header headers[HEADERS_MAX];
+    struct guard_request head;
+    bool too_many_headers, close, has_response;
+    struct buf body;
+    struct api_upload *upload; /* instead of `body`, on routes that stream */
+    size_t body_limit, discarded, taken;
+    bool overflow, refused; /* too large; has_response is a refusal that waits for the end of the body */
+    struct api_request request;
+    struct api_response response;
+    char who[AUTH_NAME], peer[INET6_ADDRSTRLEN];
+    struct stream *stream; /* NULL but for an event stream */
+    struct timespec started;
+};
+
+static const char no_value[] = ""; /* of a header that libmicrohttpd gives without one */
+
+static const char *header_of(void *context, const char *name)
+{
+    const struct exchange *exchange = context;
+    return guard_header(&exchange->head, name);
+}
+
+/* ---- answers ------------------------------------------------------------------------------------- */
+
+static void refuse(struct exchange *exchange, int status, const char *title, const char *detail, int retry_after)
+{
+    if (exchange->has_response) {
+        api_response_close(&exchange->response);
+    }
+    api_refuse(exchange->http->options.api, &exchange->request, status, title, detail, retry_after,
+               &exchange->response);
+    exchange->has_response = true;
+}
+
+static ssize_t read_body(void *context, uint64_t offset, char *to, size_t count)
+{
+    struct exchange *exchange = context;
+    size_t got = exchange->response.read(exchange->response.read_context, offset, to, count);
+    return got > 0 ? (ssize_t)got : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+static ssize_t read_stream(void *context, uint64_t offset, char *to, size_t count)
+{
+    struct exchange *exchange = context;
+    ptrdiff_t got = exchange->stream != NULL ? streams_take(exchange->stream, to, count) : -1;
+    return got >= 0 ? got : MHD_CONTENT_READER_END_OF_STREAM;
+}
+
+static enum MHD_Result send_response(struct exchange *exchange)
+{
+    struct api_response *response = &exchange->response;
+    struct MHD_Response *out;
+    if (response->events) {
+        out = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, exchange, NULL);
+    } else if (response->read != NULL) {
+        out = MHD_create_response_from_callback(response->read_bytes, READ_BLOCK, read_body, exchange, NULL);
+    } else { /* the bytes live until on_completed */
+        out = MHD_create_response_from_buffer(response->body.size, response->body.data, MHD_RESPMEM_PERSISTENT);
+    }
+    if (out == NULL) {
+        return MHD_NO;
+    }
+    bool ok = true;
+    for (size_t i = 0; i < response->header_count; i++) {
+        ok = ok && MHD_add_response_header(out, response->headers[i].name, response->headers[i].value) == MHD_YES;
+    }
+    if (exchange->close) {
+        ok = ok && MHD_add_response_header(out, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
+    }
+    exchange->stage = STAGE_SENT;
+    /* The readers of event streams have a deadline of their own. */
+    reaper_enter(exchange->http->reaper, exchange->watch, response->events ? REAPER_ANSWERING : REAPER_SENDING);
+    enum MHD_Result result = ok ? MHD_queue_response(exchange->connection, (unsigned)response->status, out) : MHD_NO;
+    MHD_destroy_response(out);
+    return result;
+}
+
+/* ---- a request's stages -------------------------------------------------------------------------- */
+
+static enum MHD_Result collect_header(void *context, enum MHD_ValueKind kind, const char *name, size_t name_bytes,
+                                      const char *value, size_t value_bytes)
+{
+    struct exchange *exchange = context;
+    if (exchange->head.header_count == HEADERS_MAX) {
+        exchange->too_many_headers = true;
+        return MHD_NO;
+    }
+    exchange->headers[exchange->head.header_count++] = (struct guard_header){
+        .name = name,
+        .value = value != NULL ? value : no_value,
+        .name_bytes = name_bytes,
+        .value_bytes = value != NULL ? value_bytes : 0,
+    };
+    return MHD_YES;
+}
+
+/* libmicrohttpd 0.9.75 ends a value at its first NUL, takes a bare LF for the end of a line and glues
+ * folded lines to the header's name, and tells nobody. But it works in place, in the bytes as they came:
+ * behind a value stand the CR and the LF of its line, both overwritten with NUL, and a value begins
+ * behind its name's colon and white space. Where that does not hold the line was not what it seemed. (The parser
+ * of 1.0 refuses all of these itself and may store headers elsewhere.) */
+static bool lies_as_sent(const struct guard_header *header)
+{
+    const char *at = header->name + header->name_bytes + 1;
+    if (header->value == no_value) {
+        return true;
+    }
+    for (; at < header->value && (*at == ' ' || *at == '\t'); at++) {
+    }
+    return at == header->value && header->value[header->value_bytes + 1] == '\0';
+}
+
+static bool headers_lie_as_sent(const struct exchange *exchange)
+{
+    for (size_t i = 0; exchange->http->old_parser && i < exchange->head.header_count; i++) {
+        if (!lies_as_sent(&exchange->headers[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static const struct sockaddr *address_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    return info != NULL ? info->client_addr : NULL;
+}
+
+static void name_peer(struct exchange *exchange)
+{
+    const struct sockaddr *address = address_of(exchange->connection);
+    const void *bytes = NULL;
+    if (address != NULL && address->sa_family == AF_INET) {
+        bytes = &((const struct sockaddr_in *)(const void *)address)->sin_addr;
+    } else if (address != NULL && address->sa_family == AF_INET6) {
+        bytes = &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+    }
+    if (bytes != NULL) {
+        (void)inet_ntop(address->sa_family, bytes, exchange->peer, sizeof exchange->peer);
+    }
+}
+
+static void name_request(struct exchange *exchange)
+{
+    uint64_t number = exchange->http->requests++;
+    (void)snprintf(exchange->request.id, sizeof exchange->request.id, "%012llx-%llx",
+                   (unsigned long long)(exchange->http->salt & 0xFFFFFFFFFFFFULL), (unsigned long long)number);
+}
+
+static bool answers_at_once(const struct exchange *exchange)
+{
+    return strcmp(exchange->target, "/healthz") == 0 || strcmp(exchange->target, "/readyz") == 0;
+}
+
+/* Who asks is the token's name, or else where the connection comes from. */
+static bool asks_too_often(struct exchange *exchange, int *wait)
+{
+    uint8_t address[16];
+    size_t bytes = strlen(exchange->who);
+    const void *caller = exchange->who;
+    if (bytes == 0) {
+        bytes = rate_address(address_of(exchange->connection), address);
+        caller = address;
+    }
+    double now = (double)exchange->started.tv_sec + (double)exchange->started.tv_nsec * 1e-9;
+    return !rate_take(exchange->http->rate, caller, bytes, now, wait);
+}
+
+/* The head is complete. False: the exchange holds a refusal. */
+static bool admit(struct exchange *exchange, const char *method, const char *version)
+{
+    struct http *http = exchange->http;
+    struct guard_verdict verdict;
+    uint64_t body_bytes = 0;
+    int wait = 0;
+    exchange->head = (struct guard_request){
+        .method = method, .version = version, .target = exchange->target, .headers = exchange->headers};
+    (void)MHD_get_connection_values_n(exchange->connection, MHD_HEADER_KIND, collect_header, exchange);
+    exchange->request.method = method;
+    exchange->request.target = exchange->target;
+    exchange->request.header = header_of;
+    exchange->request.header_context = exchange;
+    exchange->request.who = exchange->who;
+    exchange->request.peer = exchange->peer;
+    if (exchange->too_many_headers) {
+        exchange->close = true;
+        refuse(exchange, 431, "Request header fields too large", "there are more than 100 header fields", 0);
+        return false;
+    }
+    if (!headers_lie_as_sent(exchange)) {
+        exchange->close = true;
+        refuse(exchange, 400, "Bad request", "a header line is folded, holds a NUL or does not end in CR LF", 0);
+        return false;
+    }
+    if (!guard_check(&http->rules, &exchange->head, &verdict)) {
+        exchange->close = verdict.close;
+        refuse(exchange, verdict.status, verdict.title, verdict.detail, 0);
+        return false;
+    }
+    bool has_body = guard_body(&exchange->head, &body_bytes);
+    exchange->request.scope =
+        auth_scope(http->options.auth, guard_header(&exchange->head, "Authorization"), exchange->who);
+    if (!answers_at_once(exchange) && asks_too_often(exchange, &wait)) {
+        http->refused_often++;
+        refuse(exchange, 429, "Too many requests", "this caller asks more often than the daemon allows", wait);
+        return false;
+    }
+    if (!api_admit(http->options.api, &exchange->request, &exchange->response, &exchange->body_limit)) {
+        exchange->has_response = true;
+        return false;
+    }
+    if (has_body && body_bytes != UINT64_MAX && body_bytes > exchange->body_limit) {
+        refuse(exchange, 413, "Content too large", "the body is larger than this route takes", 0);
+        return false;
+    }
+    if (api_route_streams(api_route_find(http->options.api, method, exchange->target))) {
+        if (!api_upload_begin(http->options.api, &exchange->request, &exchange->upload, &exchange->response)) {
+            exchange->has_response = true;
+            return false;
+        }
+        exchange->request.upload = exchange->upload;
+    }
+    buf_init(&exchange->body, exchange->body_limit);
+    reaper_enter(http->reaper, exchange->watch, REAPER_BODY);
+    return true;
+}
+
+/* Answers a refused request: at once where no body follows, where the client waits for leave to send it, and
+ * where its length cannot be trusted or is more than we throw away; else when the body has been read. */
+static enum MHD_Result turn_away(struct exchange *exchange)
+{
+    uint64_t body_bytes = 0;
+    bool has_body = guard_body(&exchange->head, &body_bytes);
+    bool waits = guard_header(&exchange->head, "Expect") != NULL;
+    bool endless = body_bytes != UINT64_MAX && body_bytes > DISCARD_MAX;
+    if (has_body && !exchange->close && !waits && !endless) {
+        exchange->refused = true;
+        reaper_enter(exchange->http->reaper, exchange->watch, REAPER_BODY);
+        return MHD_YES;
+    }
+    exchange->close = exchange->close || has_body;
+    return send_response(exchange);
+}
+
+/* A piece of the body. MHD_NO breaks the connection off. */
+static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t count)
+{
+    if (exchange->upload != NULL && !exchange->overflow && count <= exchange->body_limit - exchange->taken) {
+        exchange->taken += count;
+        api_upload_add(exchange->upload, bytes, count);
+        return MHD_YES;
+    }
+    if (!exchange->refused && !exchange->overflow && exchange->body.size + count <= exchange->body_limit) {
+        buf_append(&exchange->body, bytes, count);
+        exchange->overflow = exchange->body.failed;
+        return MHD_YES;
+    }
+    exchange->overflow = true;
+    exchange->discarded += count;
+    return exchange->discarded <= DISCARD_MAX ? MHD_YES : MHD_NO;
+}
+
+static void park_connection(void *context)
+{
+    MHD_suspend_connection(context);
+}
+
+static void wake_connection(void *context)
+{
+    MHD_resume_connection(context);
+}
+
+static int descriptor_of(struct MHD_Connection *connection)
+{
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info != NULL ? info->connect_fd : -1;
+}
+
+static void cut_connection(void *context)
+{
+    (void)shutdown(descriptor_of(context), SHUT_RDWR); /* its thread sees the end and closes it */
+}
+
+static void open_stream(struct exchange *exchange)
+{
+    struct api_response *response = &exchange->response;
+    struct stream_line line = {
+        .context = exchange->connection,
+        .fd = descriptor_of(exchange->connection),
+        .park = park_connection,
+        .wake = wake_connection,
+        .cut = cut_connection,
+    };
+    int send_buffer = STREAM_SEND_BUFFER;
+    (void)setsockopt(line.fd, SOL_SOCKET, SO_SNDBUF, &send_buffer, sizeof send_buffer);
+    exchange->stream = streams_open(exchange->http->options.streams, &line, response->events_job,
+                                    response->events_after, response->body.data, response->body.size);
+    if (exchange->stream == NULL) {
+        exchange->has_response = true;
+        refuse(exchange, 503, "Service unavailable", "as many event streams as there may be are open", 5);
+    }
+}
+
+void exchange_work(void *item)
+{
+    struct exchange *exchange = item;
+    api_handle(exchange->http->options.api, &exchange->request, &exchange->response);
+    if (exchange->response.events && strcmp(exchange->head.method, "HEAD") != 0) {
+        open_stream(exchange);
+    }
+    exchange->has_response = true;
+    exchange->stage = STAGE_ANSWERED;
+    MHD_resume_connection(exchange->connection);
+}
+
+/* The request is complete. */
+static enum MHD_Result answer(struct exchange *exchange)
+{
+    struct http *http = exchange->http;
+    if (exchange->refused) {
+        return send_response(exchange);
+    }
+    if (exchange->overflow) {
+        exchange->close = true;
+        refuse(exchange, 413, "Content too large", "the body is larger than this route takes", 0);
+        return send_response(exchange);
+    }
+    exchange->request.body = exchange->body.size > 0 ? exchange->body.data : NULL;
+    exchange->request.body_bytes = exchange->body.size;
+    reaper_enter(http->reaper, exchange->watch, REAPER_ANSWERING);
+    if (answers_at_once(exchange)) {
+        api_handle(http->options.api, &exchange->request, &exchange->response);
+        exchange->has_response = true;
+        return send_response(exchange);
+    }
+    exchange->stage = STAGE_WORKING;
+    MHD_suspend_connection(exchange->connection);
+    if (!handler_threads_submit(http->handlers, exchange)) {
+        http->refused_full++;
+        refuse(exchange, 429, "Too many requests", "too many requests are waiting", 1);
+        exchange->stage = STAGE_ANSWERED;
+        MHD_resume_connection(exchange->connection);
+    }
+    return MHD_YES;
+}
+
+/* ---- libmicrohttpd's callbacks --------------------------------------------------------------------- */
+
+void *exchange_on_target(void *context, const char *target, struct MHD_Connection *connection)
+{
+    struct http *http = context;
+    struct exchange *exchange = calloc(1, sizeof *exchange);
+    char *copy = strdup(target);
+    if (exchange == NULL || copy == NULL) {
+        free(exchange);
+        free(copy);
+        return NULL;
+    }
+    exchange->http = http;
+    exchange->connection = connection;
+    exchange->target = copy;
+    (void)clock_gettime(CLOCK_MONOTONIC, &exchange->started);
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    exchange->watch = info != NULL ? info->socket_context : NULL;
+    name_request(exchange);
+    name_peer(exchange);
+    http->in_progress++;
+    return exchange;
+}
+
+enum MHD_Result exchange_on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                    const char *method, const char *version, const char *upload, size_t *upload_bytes,
+                                    void **state)
+{
+    struct exchange *exchange = *state;
+    if (exchange == NULL) {
+        return MHD_NO;
+    }
+    switch (exchange->stage) {
+    case STAGE_HEAD:
+        exchange->stage = STAGE_BODY;
+        return admit(exchange, method, version) ? MHD_YES : turn_away(exchange);
+    case STAGE_BODY:
+        if (*upload_bytes > 0) {
+            enum MHD_Result result = take_body(exchange, upload, *upload_bytes);
+            *upload_bytes = 0;
+            return result;
+        }
+        return answer(exchange);
+    case STAGE_ANSWERED:
+        return send_response(exchange);
+    case STAGE_WORKING: /* resumed for another reason than ours: cannot be */
+    case STAGE_SENT:
+        break;
+    }
+    *upload_bytes = 0; /* the rest of a body that was refused */
+    return MHD_YES;
+}
+
+void exchange_on_completed(void *context, struct MHD_Connection *connection, void **state,
+                           enum MHD_RequestTerminationCode code)
+{
+    struct exchange *exchange = *state;
+    if (exchange == NULL) {
+        return;
+    }
+    struct http *http = exchange->http;
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    double ms = (double)(now.tv_sec - exchange->started.tv_sec) * 1e3 +
+                (double)(now.tv_nsec - exchange->started.tv_nsec) * 1e-6;
+    if (exchange->has_response) {
+        int status = exchange->response.status;
+        bool quiet = status < 400 && exchange->head.method != NULL &&
+                     (strcmp(exchange->head.method, "GET") == 0 || strcmp(exchange->head.method, "HEAD") == 0);
+        journal_line(http->options.journal,
+                     quiet           ? LOG_LEVEL_DEBUG
+                     : status >= 500 ? LOG_LEVEL_WARN
+                                     : LOG_LEVEL_INFO,
+                     JOURNAL_HTTP, exchange->request.id, NULL, "%s %s %d in %.1f ms%s", exchange->head.method,
+                     exchange->target, status, ms,
+                     code == MHD_REQUEST_TERMINATED_COMPLETED_OK ? "" : ", not completed");
+        api_response_close(&exchange->response);
+    }
+    streams_close(exchange->stream);
+    buf_close(&exchange->body);
+    api_upload_close(http->options.api, exchange->upload);
+    reaper_enter(http->reaper, exchange->watch, REAPER_IDLE);
+    free(exchange->target);
+    free(exchange);
+    *state = NULL;
+    http->in_progress--;
+}
+
+void exchange_on_connection(void *context, struct MHD_Connection *connection, void **state,
+                            enum MHD_ConnectionNotificationCode code)
+{
+    struct http *http = context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        int fd = descriptor_of(connection);
+        *state = fd >= 0 ? reaper_watch(http->reaper, fd) : NULL;
+    } else {
+        reaper_forget(http->reaper, *state);
+        *state = NULL;
+    }
+}

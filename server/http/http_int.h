@@ -1,0 +1,39 @@
+/* Private to http.c and exchange.c: the server that exchanges belong to. */
+#ifndef MOTIF_SERVER_HTTP_HTTP_INT_H
+#define MOTIF_SERVER_HTTP_HTTP_INT_H
+
+#include <microhttpd.h>
+
+#include "server/http/handler_threads.h"
+#include "server/http/guard.h"
+#include "server/http/http.h"
+#include "server/http/rate.h"
+
+struct http {
+    struct http_options options;
+    struct guard_rules rules;
+    struct MHD_Daemon *daemon;
+    struct handler_threads *handlers;
+    struct reaper *reaper;
+    int listener;
+    bool quiesced, old_parser;
+    uint16_t port;
+    uint64_t salt;     /* of request ids */
+    struct rate *rate; /* NULL: no limit */
+    _Atomic uint64_t requests, in_progress, refused_full, refused_often;
+};
+
+/* exchange.c: libmicrohttpd's callbacks; `context` is the struct http. */
+void *exchange_on_target(void *context, const char *target, struct MHD_Connection *connection);
+enum MHD_Result exchange_on_request(void *context, struct MHD_Connection *connection, const char *url,
+                                    const char *method, const char *version, const char *upload, size_t *upload_bytes,
+                                    void **state);
+void exchange_on_completed(void *context, struct MHD_Connection *connection, void **state,
+                           enum MHD_RequestTerminationCode code);
+void exchange_on_connection(void *context, struct MHD_Connection *connection, void **state,
+                            enum MHD_ConnectionNotificationCode code);
+
+/* The handlers's function: answers an exchange that is complete, and wakes its connection. */
+void exchange_work(void *item);
+
+#endif

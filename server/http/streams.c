@@ -1,0 +1,466 @@
+/* One pass of the thread, at most every PACE_MS:
+ *
+ *   poll (notice, or a parked peer that hung up) → feed each stream that may have more and has room
+ *   → heartbeats, stuck readers → wake those that sleep and have something
+ *
+ * The lock guards the list and every stream in it; it is not held while the database is read. A stream that is
+ * being fed is `held`: streams_close() waits until it is not. */
+#include "server/http/streams.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "api/jobs/events.h"
+#include "core/base/arena.h"
+#include "core/base/buf.h"
+
+#define PACE_MS 20
+#define ROWS 64   /* read for one stream at a time */
+#define CACHE 256 /* events that are kept as they were written; a power of two */
+#define HEARTBEAT_MS 15000
+#define STALL_MS 60000
+
+struct stream {
+    struct streams *owner;
+    struct stream *next, *previous;
+    struct stream_line line;
+    char job[STORAGE_ID]; /* "": all */
+    int64_t after;        /* id of the last event that was queued */
+    struct buf queue;
+    size_t taken; /* bytes of it that are gone */
+    bool more;    /* there may be events beyond `after` */
+    bool ended;   /* nothing comes behind what is queued */
+    bool gone;    /* the peer hung up, or was cut */
+    bool parked, held;
+    bool fed;            /* in this pass */
+    int64_t heard, told; /* monotonic ms: bytes last taken, bytes last queued */
+};
+
+struct written { /* an event, ready to be sent */
+    int64_t id;
+    char *text;
+    size_t bytes;
+};
+
+struct streams {
+    struct streams_options options;
+    struct storage *storage;
+    int notice; /* eventfd */
+    pthread_t thread;
+    bool started;
+    pthread_mutex_t lock;
+    pthread_cond_t released; /* a stream is no longer held */
+    struct stream *first;
+    int count;
+    bool ending;
+    atomic_bool news; /* storage has committed events */
+    struct streams_stats stats;
+    struct written cache[CACHE]; /* the thread's own */
+};
+
+static int64_t now_ms(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void stir(struct streams *streams)
+{
+    uint64_t one = 1;
+    ssize_t written = write(streams->notice, &one, sizeof one); /* fails only when it is full: stirred enough */
+    (void)written;
+}
+
+static size_t waiting(const struct stream *stream)
+{
+    return stream->queue.size - stream->taken;
+}
+
+static bool has_room(const struct stream *stream)
+{
+    return waiting(stream) < STREAM_BYTES / 2;
+}
+
+/* ---- the thread: feeding ------------------------------------------------------------------------------ */
+
+static void queue_bytes(struct stream *stream, const char *bytes, size_t count, int64_t now)
+{
+    if (waiting(stream) == 0) {
+        stream->heard = now; /* the reader's time runs from here */
+    }
+    if (stream->taken >= STREAM_BYTES / 2) {
+        stream->queue.size -= stream->taken;
+        memmove(stream->queue.data, stream->queue.data + stream->taken, stream->queue.size);
+        stream->taken = 0;
+    }
+    buf_append(&stream->queue, bytes, count);
+    stream->told = now;
+    if (stream->queue.failed) { /* without memory: the client comes again */
+        stream->ended = true;
+    }
+}
+
+/* The event as text, written at most once while it is in the cache. NULL without memory or when it cannot be read. */
+static const struct written *written_of(struct streams *streams, const struct storage_event *event, struct error *err)
+{
+    struct written *place = &streams->cache[(uint64_t)event->id & (CACHE - 1)];
+    if (place->id == event->id) {
+        return place;
+    }
+    struct arena arena;
+    struct buf out;
+    arena_init(&arena, 1 << 16, 0);
+    buf_init(&out, EVENT_BYTES_MAX);
+    enum status status = event_write(streams->storage, event, &arena, &out, err);
+    arena_close(&arena);
+    free(place->text);
+    *place = (struct written){0};
+    if (status == STATUS_OK && (place->text = buf_take(&out, &place->bytes)) != NULL) {
+        place->id = event->id;
+        return place;
+    }
+    buf_close(&out);
+    return NULL;
+}
+
+/* Queues events that were read for a stream, as many as there is room for. */
+static void queue_events(struct streams *streams, struct stream *stream, const struct storage_event *events,
+                         size_t count, int64_t now)
+{
+    struct error err = {0};
+    for (size_t i = 0; i < count && !stream->ended; i++) {
+        const struct written *text = written_of(streams, &events[i], &err);
+        (void)pthread_mutex_lock(&streams->lock);
+        bool room = waiting(stream) < STREAM_BYTES;
+        if (text == NULL) {
+            stream->ended = true; /* the client comes again behind the last one it got */
+        } else if (room) {
+            queue_bytes(stream, text->text, text->bytes, now);
+            stream->after = events[i].id;
+            stream->ended = stream->ended || (stream->job[0] != '\0' && event_is_last(&events[i]));
+            streams->stats.events++;
+        }
+        (void)pthread_mutex_unlock(&streams->lock);
+        if (!room) {
+            return;
+        }
+    }
+    if (count < ROWS) {
+        (void)pthread_mutex_lock(&streams->lock);
+        stream->more = false; /* until storage tells of more */
+        (void)pthread_mutex_unlock(&streams->lock);
+    }
+}
+
+static void feed(struct streams *streams, struct stream *stream, struct arena *arena, int64_t now)
+{
+    struct storage_event *events;
+    struct error err = {0};
+    size_t count = 0;
+    enum status status = storage_event_read(streams->storage, stream->job[0] != '\0' ? stream->job : NULL,
+                                            stream->after, ROWS, arena, &events, &count, &err);
+    if (status == STATUS_OK) {
+        queue_events(streams, stream, events, count, now);
+    } else {
+        (void)pthread_mutex_lock(&streams->lock);
+        stream->ended = true; /* the job was deleted, or the database cannot be read at the moment */
+        (void)pthread_mutex_unlock(&streams->lock);
+    }
+    arena_reset(arena);
+}
+
+static bool is_hungry(const struct stream *stream)
+{
+    return stream->more && has_room(stream) && !stream->ended && !stream->gone;
+}
+
+/* The next stream that can be fed and was not yet in this pass, held; NULL: none. */
+static struct stream *hold_next(struct streams *streams)
+{
+    (void)pthread_mutex_lock(&streams->lock);
+    struct stream *stream = streams->first;
+    while (stream != NULL && (stream->fed || !is_hungry(stream))) {
+        stream = stream->next;
+    }
+    if (stream != NULL) {
+        stream->held = true;
+        stream->fed = true;
+    }
+    (void)pthread_mutex_unlock(&streams->lock);
+    return stream;
+}
+
+static void release(struct streams *streams, struct stream *stream)
+{
+    (void)pthread_mutex_lock(&streams->lock);
+    stream->held = false;
+    (void)pthread_cond_broadcast(&streams->released);
+    (void)pthread_mutex_unlock(&streams->lock);
+}
+
+/* ---- the thread: everything else ---------------------------------------------------------------------- */
+
+static bool peer_is_gone(int fd)
+{
+    struct pollfd peer = {.fd = fd, .events = POLLRDHUP};
+    return fd >= 0 && poll(&peer, 1, 0) == 1;
+}
+
+static void wake_parked(struct stream *stream)
+{
+    if (stream->parked && (waiting(stream) > 0 || stream->ended || stream->gone || stream->owner->ending)) {
+        stream->parked = false;
+        stream->line.wake(stream->line.context);
+    }
+}
+
+static void look_after(struct streams *streams, struct stream *stream, int64_t now)
+{
+    if (stream->parked && !stream->gone && peer_is_gone(stream->line.fd)) {
+        stream->gone = true;
+    } else if (waiting(stream) == 0 && !stream->ended && now - stream->told >= streams->options.heartbeat_ms) {
+        queue_bytes(stream, ":\n\n", 3, now);
+    } else if (waiting(stream) > 0 && !stream->gone && now - stream->heard >= streams->options.stall_ms) {
+        stream->gone = true;
+        streams->stats.cut++;
+        stream->line.cut(stream->line.context);
+    }
+    wake_parked(stream);
+}
+
+/* Sleeps until there is news, a parked peer hangs up or a deadline comes near. Not at all while a stream is hungry. */
+static void sleep_until_work(struct streams *streams)
+{
+    struct pollfd set[1 + STREAMS_MAX] = {{.fd = streams->notice, .events = POLLIN}};
+    nfds_t count = 1;
+    int64_t tick = streams->options.heartbeat_ms / 4;
+    bool hungry = false;
+    (void)pthread_mutex_lock(&streams->lock);
+    int timeout = streams->count == 0 ? -1 : tick < 1000 ? (int)tick : 1000;
+    for (struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
+        hungry = hungry || is_hungry(stream);
+        if (stream->parked && !stream->gone && stream->line.fd >= 0) {
+            set[count++] = (struct pollfd){.fd = stream->line.fd, .events = POLLRDHUP};
+        }
+    }
+    (void)pthread_mutex_unlock(&streams->lock);
+    if (hungry) {
+        return;
+    }
+    (void)poll(set, count, timeout);
+    uint64_t notices;
+    ssize_t got = read(streams->notice, &notices, sizeof notices);
+    (void)got;
+    (void)poll(NULL, 0, PACE_MS); /* many commits, one pass */
+}
+
+static bool pass(struct streams *streams, struct arena *arena)
+{
+    int64_t now = now_ms();
+    bool news = atomic_exchange(&streams->news, false);
+    (void)pthread_mutex_lock(&streams->lock);
+    bool ending = streams->ending; /* before the last look at the database */
+    for (struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
+        stream->more = stream->more || news || ending;
+        stream->fed = false;
+    }
+    (void)pthread_mutex_unlock(&streams->lock);
+    for (struct stream *stream; (stream = hold_next(streams)) != NULL;) {
+        feed(streams, stream, arena, now);
+        release(streams, stream);
+    }
+    (void)pthread_mutex_lock(&streams->lock);
+    for (struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
+        stream->ended = stream->ended || ending;
+        look_after(streams, stream, now);
+    }
+    (void)pthread_mutex_unlock(&streams->lock);
+    return !ending;
+}
+
+static void *run(void *context)
+{
+    struct streams *streams = context;
+    struct arena arena;
+    arena_init(&arena, 1 << 16, 0);
+    while (pass(streams, &arena)) {
+        sleep_until_work(streams);
+    }
+    arena_close(&arena);
+    return NULL;
+}
+
+/* ---- life ---------------------------------------------------------------------------------------------- */
+
+enum status streams_create(const struct streams_options *options, struct streams **streams, struct error *err)
+{
+    struct streams *made = calloc(1, sizeof *made);
+    if (made == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for event streams");
+    }
+    made->options = *options;
+    made->options.heartbeat_ms = options->heartbeat_ms > 0 ? options->heartbeat_ms : HEARTBEAT_MS;
+    made->options.stall_ms = options->stall_ms > 0 ? options->stall_ms : STALL_MS;
+    made->notice = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (made->notice < 0) {
+        free(made);
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "no descriptor for event streams");
+    }
+    (void)pthread_mutex_init(&made->lock, NULL);
+    (void)pthread_cond_init(&made->released, NULL);
+    *streams = made;
+    return STATUS_OK;
+}
+
+enum status streams_start(struct streams *streams, struct storage *storage, struct error *err)
+{
+    streams->storage = storage;
+    if (pthread_create(&streams->thread, NULL, run, streams) != 0) {
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "no thread for event streams");
+    }
+    streams->started = true;
+    return STATUS_OK;
+}
+
+void streams_notify(struct streams *streams)
+{
+    atomic_store(&streams->news, true);
+    stir(streams);
+}
+
+void streams_end(struct streams *streams)
+{
+    (void)pthread_mutex_lock(&streams->lock);
+    streams->ending = true;
+    (void)pthread_mutex_unlock(&streams->lock);
+    stir(streams);
+    if (streams->started) {
+        (void)pthread_join(streams->thread, NULL);
+        streams->started = false;
+    }
+}
+
+void streams_destroy(struct streams *streams)
+{
+    if (streams == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < CACHE; i++) {
+        free(streams->cache[i].text);
+    }
+    (void)pthread_cond_destroy(&streams->released);
+    (void)pthread_mutex_destroy(&streams->lock);
+    (void)close(streams->notice);
+    free(streams);
+}
+
+/* ---- a connection's side --------------------------------------------------------------------------------- */
+
+struct stream *streams_open(struct streams *streams, const struct stream_line *line, const char *job, int64_t after,
+                            const char *opening, size_t bytes)
+{
+    struct stream *stream = calloc(1, sizeof *stream);
+    if (stream == NULL) {
+        return NULL;
+    }
+    stream->owner = streams;
+    stream->line = *line;
+    stream->after = after;
+    stream->more = true;
+    (void)snprintf(stream->job, sizeof stream->job, "%s", job);
+    buf_init(&stream->queue, 2 * STREAM_BYTES + EVENT_BYTES_MAX);
+    queue_bytes(stream, opening, bytes, now_ms());
+    (void)pthread_mutex_lock(&streams->lock);
+    bool room = streams->count < STREAMS_MAX && !streams->ending;
+    if (room) {
+        stream->next = streams->first;
+        if (streams->first != NULL) {
+            streams->first->previous = stream;
+        }
+        streams->first = stream;
+        streams->count++;
+        streams->stats.opened++;
+    } else {
+        streams->stats.refused++;
+    }
+    (void)pthread_mutex_unlock(&streams->lock);
+    if (!room) {
+        buf_close(&stream->queue);
+        free(stream);
+        return NULL;
+    }
+    stir(streams);
+    return stream;
+}
+
+ptrdiff_t streams_take(struct stream *stream, void *to, size_t count)
+{
+    struct streams *streams = stream->owner;
+    ptrdiff_t got = -1;
+    bool want = false;
+    (void)pthread_mutex_lock(&streams->lock);
+    size_t there = waiting(stream);
+    if (there > 0 && !stream->gone) {
+        bool had_room = has_room(stream);
+        got = (ptrdiff_t)(there < count ? there : count);
+        memcpy(to, stream->queue.data + stream->taken, (size_t)got);
+        stream->taken += (size_t)got;
+        stream->heard = now_ms();
+        if (waiting(stream) == 0) {
+            buf_clear(&stream->queue);
+            stream->taken = 0;
+        }
+        want = stream->more && !had_room && has_room(stream);
+    } else if (!stream->ended && !stream->gone) {
+        got = 0;
+        stream->parked = true;
+        want = stream->line.fd >= 0; /* it is looked at from now on */
+        stream->line.park(stream->line.context);
+    }
+    (void)pthread_mutex_unlock(&streams->lock);
+    if (want) {
+        stir(streams);
+    }
+    return got;
+}
+
+void streams_close(struct stream *stream)
+{
+    if (stream == NULL) {
+        return;
+    }
+    struct streams *streams = stream->owner;
+    (void)pthread_mutex_lock(&streams->lock);
+    while (stream->held) {
+        (void)pthread_cond_wait(&streams->released, &streams->lock);
+    }
+    if (stream->previous != NULL) {
+        stream->previous->next = stream->next;
+    } else {
+        streams->first = stream->next;
+    }
+    if (stream->next != NULL) {
+        stream->next->previous = stream->previous;
+    }
+    streams->count--;
+    (void)pthread_mutex_unlock(&streams->lock);
+    buf_close(&stream->queue);
+    free(stream);
+}
+
+void streams_stats_read(struct streams *streams, struct streams_stats *out)
+{
+    (void)pthread_mutex_lock(&streams->lock);
+    *out = streams->stats;
+    out->open = streams->count;
+    (void)pthread_mutex_unlock(&streams->lock);
+}

@@ -1,0 +1,213 @@
+/* Design. All state is static, because a handler has no context. The last lines of the log lie in a ring of slots; a
+ * writer takes a ticket, marks its slot as being written (odd), copies, and marks it as whole (even): the handler shows
+ * what is whole and never waits. backtrace() loads a library at its first call, so crash_prepare() calls it once; from
+ * then on it only walks frames. */
+#include "server/process/crash.h"
+
+#include <errno.h>
+#include <execinfo.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <pthread.h>
+
+enum { LINES = 32, LINE = 512, FRAMES = 64, STACK = 64 * 1024, MAPS = 200 };
+
+struct slot {
+    atomic_ulong state; /* 2 * ticket + 1 while it is written, 2 * ticket + 2 when it is whole */
+    unsigned count;
+    char text[LINE];
+};
+
+static struct {
+    int file, maps; /* -1: none */
+    char path[512], build[160];
+    pthread_key_t stack;
+    atomic_ulong tickets;
+    atomic_flag reported;
+    struct slot slots[LINES];
+} crash = {.file = -1, .maps = -1, .reported = ATOMIC_FLAG_INIT};
+static _Thread_local char job_of_thread[32];
+
+static const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+static const char *const names[] = {"SIGSEGV", "SIGBUS", "SIGFPE", "SIGILL", "SIGABRT"};
+#define SIGNALS ((int)(sizeof signals / sizeof signals[0]))
+
+/* ---- in the handler: nothing here locks or allocates ------------------------------------------------------- */
+
+static void put(const char *text, size_t count)
+{
+    ssize_t written = write(STDERR_FILENO, text, count);
+    if (crash.file >= 0)
+        written = write(crash.file, text, count);
+    (void)written;
+}
+
+static void put_text(const char *text)
+{
+    put(text, strlen(text));
+}
+
+static void put_number(uintptr_t value, unsigned base)
+{
+    char digits[24], *at = digits + sizeof digits;
+    do {
+        *--at = "0123456789abcdef"[value % base];
+        value /= base;
+    } while (value > 0);
+    put(at, (size_t)(digits + sizeof digits - at));
+}
+
+/* The files of code, so that addresses can be looked up in them although they lie elsewhere each time. Only such lines.
+ */
+static void put_maps(void)
+{
+    static char text[4096];
+    static char line[600];
+    size_t used = 0;
+    ssize_t got;
+    int fd = crash.maps;
+    for (int lines = 0; fd >= 0 && lines < MAPS && (got = read(fd, text, sizeof text)) > 0;)
+        for (ssize_t i = 0; i < got; i++) {
+            if (used < sizeof line)
+                line[used++] = text[i];
+            if (text[i] != '\n')
+                continue;
+            const char *rights = memchr(line, ' ', used);
+            if (rights != NULL && rights + 4 < line + used && rights[3] == 'x' && memchr(line, '/', used) != NULL) {
+                put(line, used);
+                lines++;
+            }
+            used = 0;
+        }
+}
+
+static void put_log(void)
+{
+    unsigned long newest = atomic_load(&crash.tickets);
+    for (unsigned long ticket = newest > LINES ? newest - LINES : 0; ticket < newest; ticket++) {
+        struct slot *slot = &crash.slots[ticket % LINES];
+        if (atomic_load(&slot->state) == 2 * ticket + 2)
+            put(slot->text, slot->count);
+    }
+}
+
+static void report(int number, const siginfo_t *info, const char *name)
+{
+    void *frames[FRAMES];
+    put_text("motifd ended by ");
+    put_text(name);
+    if (number != SIGABRT && info->si_code > 0) {
+        put_text(" at address 0x");
+        put_number((uintptr_t)info->si_addr, 16);
+    } else if (info->si_code <= 0) {
+        put_text(" sent by process ");
+        put_number((uintptr_t)info->si_pid, 10);
+    }
+    put_text("\nbuild: ");
+    put_text(crash.build);
+    put_text("\nthread: ");
+    put_number((uintptr_t)syscall(SYS_gettid), 10);
+    put_text(job_of_thread[0] != '\0' ? ", job " : ", no job");
+    put_text(job_of_thread);
+    put_text("\nstack:\n");
+    int count = backtrace(frames, FRAMES);
+    for (int i = 0; i < count; i++) {
+        put_text("  0x");
+        put_number((uintptr_t)frames[i], 16);
+        put_text("\n");
+    }
+    put_text("code:\n");
+    put_maps();
+    put_text("log:\n");
+    put_log();
+    put_text("end of the report\n");
+}
+
+static void handle(int number, siginfo_t *info, void *context)
+{
+    const char *name = "a signal";
+    (void)context;
+    for (int i = 0; i < SIGNALS; i++) {
+        (void)signal(signals[i], SIG_DFL); /* a fault in the report ends it */
+        if (signals[i] == number)
+            name = names[i];
+    }
+    if (!atomic_flag_test_and_set(&crash.reported))
+        report(number, info, name);
+    (void)raise(number);
+}
+
+/* ---- outside of it ------------------------------------------------------------------------------------------ */
+
+static void free_stack(void *stack)
+{
+    stack_t none = {.ss_flags = SS_DISABLE};
+    (void)sigaltstack(&none, NULL);
+    free(stack);
+}
+
+enum status crash_prepare(const char *beside, const char *build, struct error *err)
+{
+    void *frame[1];
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    int length = snprintf(crash.path, sizeof crash.path, "%s.crash", beside);
+    if (length < 0 || (size_t)length >= sizeof crash.path || pthread_key_create(&crash.stack, free_stack) != 0)
+        return error_set(err, STATUS_LIMIT, NULL, "no place for a crash report");
+    (void)snprintf(crash.build, sizeof crash.build, "%s", build);
+    /* What an earlier crash left stays, until the next one. */
+    crash.file = open(crash.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    crash.maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    (void)backtrace(frame, 1);
+    (void)sigemptyset(&action.sa_mask);
+    crash_thread();
+    for (int i = 0; i < SIGNALS; i++)
+        if (sigaction(signals[i], &action, NULL) != 0)
+            return error_set(err, STATUS_INTERNAL, NULL, "signals cannot be caught");
+    return STATUS_OK;
+}
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_STACKS 1 /* AddressSanitizer gives every thread one, and takes it away itself */
+#else
+#define HAS_STACKS 0
+#endif
+
+void crash_thread(void)
+{
+    if (HAS_STACKS || crash.path[0] == '\0' || pthread_getspecific(crash.stack) != NULL)
+        return;
+    stack_t stack = {.ss_sp = malloc(STACK), .ss_size = STACK};
+    if (stack.ss_sp == NULL || sigaltstack(&stack, NULL) != 0 || pthread_setspecific(crash.stack, stack.ss_sp) != 0)
+        free(stack.ss_sp); /* the thread's own stack does for all but its overflow */
+}
+
+void crash_job(const char *job)
+{
+    (void)snprintf(job_of_thread, sizeof job_of_thread, "%s", job);
+}
+
+void crash_note(const char *line, unsigned long count)
+{
+    unsigned long ticket = atomic_fetch_add(&crash.tickets, 1);
+    struct slot *slot = &crash.slots[ticket % LINES];
+    atomic_store(&slot->state, 2 * ticket + 1);
+    slot->count = (unsigned)(count < LINE ? count : LINE);
+    memcpy(slot->text, line, slot->count);
+    slot->text[slot->count - (slot->count > 0)] = '\n';
+    atomic_store(&slot->state, 2 * ticket + 2);
+}
+
+void crash_finish(void)
+{
+    for (int i = 0; i < SIGNALS; i++)
+        (void)signal(signals[i], SIG_DFL);
+    if (crash.file >= 0 && lseek(crash.file, 0, SEEK_END) == 0)
+        (void)unlink(crash.path);
+}

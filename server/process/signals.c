@@ -1,0 +1,50 @@
+#include "server/process/signals.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <unistd.h>
+
+/* A handler has no context, so this is the process's one global: written once, before the first signal. */
+static int pipe_ends[2] = {-1, -1};
+
+static void keep(int number)
+{
+    int before = errno;
+    unsigned char byte = (unsigned char)number;
+    ssize_t written = write(pipe_ends[1], &byte, 1); /* a full pipe holds enough signals */
+    (void)written;
+    errno = before;
+}
+
+enum status signals_catch(struct error *err)
+{
+    struct sigaction action = {.sa_handler = keep, .sa_flags = SA_RESTART}, before;
+    (void)sigemptyset(&action.sa_mask);
+    if (pipe_ends[0] < 0 && pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return error_set(err, STATUS_IO, NULL, "no pipe for signals");
+    }
+    bool caught = sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGINT, &action, NULL) == 0 &&
+                  sigaction(SIGHUP, NULL, &before) == 0;
+    if (caught && before.sa_handler != SIG_IGN) { /* not below nohup */
+        caught = sigaction(SIGHUP, &action, NULL) == 0;
+    }
+    if (!caught) {
+        return error_set(err, STATUS_INTERNAL, NULL, "signals cannot be caught");
+    }
+    (void)signal(SIGPIPE, SIG_IGN);
+    return STATUS_OK;
+}
+
+int signals_wait(int ms)
+{
+    struct pollfd ready = {.fd = pipe_ends[0], .events = POLLIN};
+    unsigned char number = 0;
+    if (poll(&ready, 1, ms) == 1 && read(pipe_ends[0], &number, 1) == 1) {
+        return number;
+    }
+    return 0;
+}

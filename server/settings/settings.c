@@ -1,0 +1,273 @@
+#include "server/settings/settings.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "server/process/journal.h"
+#include "server/settings/settings_int.h"
+
+#define FIELD(name) offsetof(struct settings, name)
+
+/* The order is the order of `--help`. */
+const struct setting settings_table[] = {
+    {"config", SETTING_TEXT, FIELD(config), "", 0, 0, "FILE",
+     "JSON file with any of these settings as keys (\"listen\", ...)"},
+    {"listen", SETTING_TEXT, FIELD(listen), "127.0.0.1:8080", 0, 0, "ADDR:PORT",
+     "where to answer; port 0 takes a free one and prints it; off loopback, bearer tokens are required"},
+    {"db", SETTING_TEXT, FIELD(db), SETTINGS_DB, 0, 0, "FILE",
+     "SQLite file with jobs, metrics and checkpoints; made if missing"},
+    {"data", SETTING_TEXT, FIELD(data), SETTINGS_DATA, 0, 0, "DIR",
+     "folder of data sets: a job names one of the folders in it, never a path"},
+    {"workers", SETTING_INT, FIELD(workers), "1", 1, 64, "N", "jobs that run at the same time"},
+    {"evaluators", SETTING_INT, FIELD(evaluators), "1", 0, 64, "N",
+     "evaluations that run beside them, so that none waits for a training to end"},
+    {"threads-per-job", SETTING_INT, FIELD(threads_per_job), "0", 0, 256, "N",
+     "threads of a job that does not ask; 0: the cores divided by the workers"},
+    {"job-memory", SETTING_INT, FIELD(job_memory), "0", 0, (int64_t)1 << 50, "BYTES",
+     "most memory that a job may need by its dry run; 0: all that this process may have"},
+    {"job-nice", SETTING_INT, FIELD(job_nice), "0", 0, 19, "N",
+     "how far jobs give way to requests, and to other programs: added to the nice value of their threads"},
+    {"executors", SETTING_TEXT, FIELD(executors), "thread,process", 0, 0, "NAMES",
+     "who may train a job, comma separated, the default first: thread (in the daemon), process (motif-train, a "
+     "process of its own), mpirun (motif-train-mpi, as many ranks as the job asks for), slurm (either, as a job of "
+     "Slurm)"},
+    {"mpirun", SETTING_TEXT, FIELD(mpirun), "mpirun --bind-to none", 0, 0, "COMMAND",
+     "how ranks are started: a program and its options with spaces between, before -np and what follows; no shell "
+     "reads it"},
+    {"slurm-bin", SETTING_TEXT, FIELD(slurm_bin), "", 0, 0, "DIR",
+     "folder of sbatch, squeue, scancel and scontrol, \"\" for where PATH has them"},
+    {"slurm-options", SETTING_TEXT, FIELD(slurm_options), "", 0, 0, "OPTIONS",
+     "further options of sbatch with spaces between (\"--partition gpu --time 600 --signal B:TERM@60\"); no shell "
+     "reads "
+     "them"},
+    {"srun", SETTING_TEXT, FIELD(srun), "srun --mpi=pmix", 0, 0, "COMMAND",
+     "how several ranks are started in a job of Slurm, in the same way"},
+    {"trainer-url", SETTING_TEXT, FIELD(trainer_url), "", 0, 0, "URL",
+     "where such processes reach the daemon, when it is not the address of --listen, as with TLS or from other "
+     "machines"},
+    {"token", SETTING_TEXT, FIELD(token), "", 0, 0, "TEXT",
+     "a bearer token with every scope; others see flags, so prefer MOTIFD_TOKEN or `motifd token create`"},
+    {"allow-host", SETTING_TEXT, FIELD(allow_host), "", 0, 0, "NAMES",
+     "names accepted in Host, comma separated; on loopback only its own names are accepted by default"},
+    {"tls-cert", SETTING_TEXT, FIELD(tls_cert), "", 0, 0, "FILE",
+     "certificate, and those between it and its authority, as PEM: answers HTTPS alone, with TLS 1.2 or 1.3; needs "
+     "--tls-key"},
+    {"tls-key", SETTING_TEXT, FIELD(tls_key), "", 0, 0, "FILE",
+     "private key of --tls-cert as PEM; read once, when the daemon starts"},
+    {"queue-limit", SETTING_INT, FIELD(queue_limit), "1000", 1, 1000000, "N",
+     "jobs that may wait; more are answered 503"},
+    {"jobs-per-token", SETTING_INT, FIELD(jobs_per_token), "0", 0, 1000000, "N",
+     "jobs of one token that are not finished; more are answered 429; 0: no limit but the queue's"},
+    {"threads-per-token", SETTING_INT, FIELD(threads_per_token), "0", 0, 1000000, "N",
+     "threads that the running jobs of one token have together, on all ranks; its others wait; 0: no limit"},
+    {"job-bytes-per-token", SETTING_INT, FIELD(job_bytes_per_token), "0", 0, (int64_t)1 << 50, "BYTES",
+     "checkpoints and files that the jobs of one token may keep before more jobs of it are answered 403; 0: no limit"},
+    {"dataset-bytes-per-token", SETTING_INT, FIELD(dataset_bytes_per_token), "0", 0, (int64_t)1 << 50, "BYTES",
+     "most bytes that the data sets of one token may take on the disk; 0: no limit but that of all"},
+    {"upload-bytes", SETTING_INT, FIELD(upload_bytes), "1073741824", 1024, (int64_t)1 << 36, "BYTES",
+     "most bytes of one upload of a data set"},
+    {"datasets-bytes", SETTING_INT, FIELD(datasets_bytes), "17179869184", 0, (int64_t)1 << 50, "BYTES",
+     "most bytes that uploaded data sets may take on the disk, all together"},
+    {"kernels", SETTING_TEXT, FIELD(kernels), "best", 0, 0, "NAME", "best, ref, avx2 or avx512"},
+    {"log-level", SETTING_TEXT, FIELD(log_level), "info", 0, 0, "LEVEL", "debug, info, warn or error"},
+    {"http-threads", SETTING_INT, FIELD(http_threads), "2", 1, 64, "N", "threads that move bytes"},
+    {"handler-threads", SETTING_INT, FIELD(handler_threads), "8", 1, 256, "N", "threads that answer requests"},
+    {"connections", SETTING_INT, FIELD(connections), "512", 4, 65536, "N", "connections at the same time"},
+    {"connections-per-address", SETTING_INT, FIELD(connections_per_address), "128", 1, 65536, "N",
+     "connections at the same time from one address"},
+    {"rate-limit", SETTING_INT, FIELD(rate_limit), "1000", 0, 1000000, "N",
+     "requests a second of one token, or of one address without one, twice as many at once; more are answered 429; "
+     "0: no limit"},
+    {"header-timeout-ms", SETTING_INT, FIELD(header_timeout_ms), "10000", 50, 3600000, "MS",
+     "a request's headers must be complete this long after its first byte"},
+    {"idle-timeout-ms", SETTING_INT, FIELD(idle_timeout_ms), "30000", 50, 3600000, "MS",
+     "a connection without a request is closed after this"},
+    {"body-grace-ms", SETTING_INT, FIELD(body_grace_ms), "5000", 0, 3600000, "MS",
+     "how long a body or an answer may be slower than --body-rate"},
+    {"body-rate", SETTING_INT, FIELD(body_rate), "1024", 1, 1000000000, "BYTES",
+     "bytes a second at which a body must arrive and an answer must be taken"},
+    {"event-heartbeat-ms", SETTING_INT, FIELD(event_heartbeat_ms), "15000", 50, 3600000, "MS",
+     "an event stream that is quiet gets a comment this often, so that proxies keep it open"},
+    {"event-stall-ms", SETTING_INT, FIELD(event_stall_ms), "60000", 50, 3600000, "MS",
+     "an event stream whose reader takes nothing for this long is cut"},
+    {"drain-ms", SETTING_INT, FIELD(drain_ms), "9000", 100, 3600000, "MS",
+     "after SIGTERM: how long running jobs have to finish a step and save"},
+};
+const size_t settings_count = sizeof settings_table / sizeof settings_table[0];
+_Static_assert(sizeof settings_table / sizeof settings_table[0] <= SETTINGS_MAX, "SETTINGS_MAX is too small");
+
+static char *text_of(const struct setting *setting, struct settings *settings)
+{
+    return (char *)settings + setting->offset;
+}
+
+static int64_t *int_of(const struct setting *setting, struct settings *settings)
+{
+    return (int64_t *)(void *)((char *)settings + setting->offset);
+}
+
+static bool executors_allowed(const char *value)
+{
+    static const char *const names[] = {"thread", "process", "mpirun", "slurm"};
+    unsigned seen = 0;
+    for (const char *at = value;; at++) {
+        size_t length = strcspn(at, ",");
+        unsigned bit = 0;
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+            bit = strlen(names[i]) == length && strncmp(at, names[i], length) == 0 ? 1u << i : bit;
+        }
+        if (bit == 0 || (seen & bit) != 0) {
+            return false;
+        }
+        seen |= bit;
+        at += length;
+        if (*at == '\0') {
+            return true;
+        }
+    }
+}
+
+/* What only one setting asks of its value. */
+static bool text_allowed(const struct setting *setting, const char *value, char *detail, size_t detail_bytes)
+{
+    struct error err = {0};
+    char host[128];
+    uint16_t port;
+    bool loopback;
+    if (strcmp(setting->name, "listen") == 0 &&
+        settings_address(value, host, sizeof host, &port, &loopback, &err) != STATUS_OK) {
+        (void)snprintf(detail, detail_bytes, "%s", err.message);
+        return false;
+    }
+    if (strcmp(setting->name, "executors") == 0 && !executors_allowed(value)) {
+        (void)snprintf(
+            detail, detail_bytes,
+            "must be names of executors with commas between them, each once: thread, process, mpirun, slurm");
+        return false;
+    }
+    if (strcmp(setting->name, "log-level") == 0 && journal_level(value) < 0) {
+        (void)snprintf(detail, detail_bytes, "must be one of debug, info, warn, error; got \"%.40s\"", value);
+        return false;
+    }
+    if (strcmp(setting->name, "token") == 0 && value[0] != '\0' && strlen(value) < 16) {
+        (void)snprintf(detail, detail_bytes, "must have at least 16 characters");
+        return false;
+    }
+    if (strcmp(setting->name, "db") == 0 && value[0] == '\0') {
+        (void)snprintf(detail, detail_bytes, "must name a file");
+        return false;
+    }
+    return true;
+}
+
+bool settings_set(const struct setting *setting, struct settings *settings, const char *value, char *detail,
+                  size_t detail_bytes)
+{
+    if (setting->type == SETTING_TEXT) {
+        if (strlen(value) >= SETTINGS_TEXT) {
+            (void)snprintf(detail, detail_bytes, "must be shorter than %d bytes", SETTINGS_TEXT);
+            return false;
+        }
+        if (!text_allowed(setting, value, detail, detail_bytes)) {
+            return false;
+        }
+        memcpy(text_of(setting, settings), value, strlen(value) + 1);
+        return true;
+    }
+    char *end = NULL;
+    errno = 0;
+    long long number = strtoll(value, &end, 10);
+    if (end == value || *end != '\0' || errno != 0 || number < setting->min || number > setting->max) {
+        (void)snprintf(detail, detail_bytes, "must be an integer in [%lld, %lld]; got \"%.40s\"",
+                       (long long)setting->min, (long long)setting->max, value);
+        return false;
+    }
+    *int_of(setting, settings) = number;
+    return true;
+}
+
+void settings_defaults(struct settings *settings)
+{
+    char detail[160];
+    memset(settings, 0, sizeof *settings);
+    for (size_t i = 0; i < settings_count; i++) {
+        (void)settings_set(&settings_table[i], settings, settings_table[i].preset, detail, sizeof detail);
+    }
+}
+
+/* MOTIFD_THREADS_PER_JOB and threads_per_job from threads-per-job. */
+void settings_twin(const struct setting *setting, bool environment, char *out, size_t out_bytes)
+{
+    int used = snprintf(out, out_bytes, "%s%s", environment ? "MOTIFD_" : "", setting->name);
+    for (int i = 0; i < used && (size_t)i < out_bytes; i++) {
+        if (out[i] == '-') {
+            out[i] = '_';
+        } else if (environment && out[i] >= 'a' && out[i] <= 'z') {
+            out[i] = (char)(out[i] - 'a' + 'A');
+        }
+    }
+}
+
+void settings_help(FILE *to)
+{
+    for (size_t i = 0; i < settings_count; i++) {
+        const struct setting *setting = &settings_table[i];
+        char flag[64], twin[64];
+        (void)snprintf(flag, sizeof flag, "--%s %s", setting->name, setting->placeholder);
+        settings_twin(setting, true, twin, sizeof twin);
+        (void)fprintf(to, "  %-32s %s\n  %-32s [%s%s%s]\n", flag, setting->meaning, "", twin,
+                      setting->preset[0] != '\0' ? ", default " : "", setting->preset);
+    }
+}
+
+static bool split_address(const char *listen, char *host, size_t host_bytes, const char **port_text)
+{
+    const char *colon = strrchr(listen, ':');
+    size_t length = colon != NULL ? (size_t)(colon - listen) : 0;
+    *port_text = colon != NULL ? colon + 1 : listen;
+    if (length >= 2 && listen[0] == '[' && listen[length - 1] == ']') {
+        listen++;
+        length -= 2;
+    } else if (memchr(listen, ':', length) != NULL) {
+        return false; /* IPv6 needs its brackets */
+    }
+    if (length >= host_bytes) {
+        return false;
+    }
+    memcpy(host, length > 0 ? listen : "127.0.0.1", length > 0 ? length : sizeof "127.0.0.1");
+    if (length > 0) {
+        host[length] = '\0';
+    }
+    if (strcmp(host, "localhost") == 0) {
+        (void)snprintf(host, host_bytes, "127.0.0.1");
+    }
+    return true;
+}
+
+enum status settings_address(const char *listen, char *host, size_t host_bytes, uint16_t *port, bool *loopback,
+                             struct error *err)
+{
+    const char *port_text = NULL;
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (host_bytes < 16 || !split_address(listen, host, host_bytes, &port_text)) {
+        return error_set(err, STATUS_INVALID, NULL, "must be ADDR:PORT or [ADDR]:PORT");
+    }
+    char *end = NULL;
+    long number = strtol(port_text, &end, 10);
+    if (port_text[0] < '0' || port_text[0] > '9' || *end != '\0' || number > 65535) {
+        return error_set(err, STATUS_INVALID, NULL, "must end in a port between 0 and 65535");
+    }
+    *port = (uint16_t)number;
+    if (inet_pton(AF_INET, host, &v4) == 1) {
+        *loopback = ntohl(v4.s_addr) >> 24 == 127;
+    } else if (inet_pton(AF_INET6, host, &v6) == 1) {
+        *loopback = IN6_IS_ADDR_LOOPBACK(&v6);
+    } else {
+        return error_set(err, STATUS_INVALID, NULL, "must begin with a numeric address or localhost");
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,26 @@
+/* Private to settings*.c. */
+#ifndef MOTIF_SERVER_SETTINGS_SETTINGS_INT_H
+#define MOTIF_SERVER_SETTINGS_SETTINGS_INT_H
+
+#include "server/settings/settings.h"
+
+enum setting_type { SETTING_TEXT, SETTING_INT };
+
+struct setting {
+    const char *name; /* "threads-per-job" */
+    enum setting_type type;
+    size_t offset;
+    const char *preset;
+    int64_t min, max;
+    const char *placeholder, *meaning;
+};
+
+extern const struct setting settings_table[];
+extern const size_t settings_count;
+#define SETTINGS_MAX 48
+
+bool settings_set(const struct setting *setting, struct settings *settings, const char *value, char *detail,
+                  size_t detail_bytes);
+void settings_twin(const struct setting *setting, bool environment, char *out, size_t out_bytes);
+
+#endif

@@ -1,0 +1,188 @@
+/* The four sources of settings, strongest first; `taken` remembers which settings a stronger source has
+ * given, so that a weaker one leaves them alone (but is still checked). */
+#include "server/settings/settings_int.h"
+
+#include <getopt.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "api/json/config_json.h"
+#include "api/json/json.h"
+#include "server/process/files.h"
+
+#define FILE_MAX (1u << 20)
+
+static void add_fault(const struct settings_faults *faults, size_t *count, const char *setting, const char *source,
+                      const char *detail)
+{
+    (*count)++;
+    if (faults != NULL && faults->add != NULL) {
+        faults->add(faults->context, setting, source, detail);
+    }
+}
+
+/* ---- flags ------------------------------------------------------------------------------------------- */
+
+/* "is not known", with the setting that was probably meant: one of a like name, or what others call it. */
+static void unknown_flag(const char *word, char *detail, size_t detail_bytes)
+{
+    static const char *const others[][2] = {
+        {"database", "db"}, {"port", "listen"}, {"host", "listen"}, {"bind", "listen"}};
+    char name[64];
+    const char *from = word + strspn(word, "-");
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(from, "="), from);
+    struct name_guess guess = {.given = name};
+    for (size_t i = 0; i < settings_count; i++) {
+        name_guess_offer(&guess, settings_table[i].name);
+    }
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        guess.best = strcmp(name, others[i][0]) == 0 ? others[i][1] : guess.best;
+    }
+    (void)snprintf(detail, detail_bytes, "is not known%s%s%s", guess.best != NULL ? "; did you mean --" : "",
+                   guess.best != NULL ? guess.best : "", guess.best != NULL ? "?" : "");
+}
+
+static size_t read_flags(struct settings *settings, int argc, char **argv, bool *taken,
+                         const struct settings_faults *faults, bool *help)
+{
+    struct option options[SETTINGS_MAX + 2] = {{0}};
+    char detail[160];
+    size_t count = 0;
+    for (size_t i = 0; i < settings_count; i++) {
+        options[i] = (struct option){.name = settings_table[i].name, .has_arg = required_argument, .val = (int)i + 256};
+    }
+    options[settings_count] = (struct option){.name = "help", .has_arg = no_argument, .val = 'h'};
+    optind = 1;
+    opterr = 0;
+    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
+        if (option == 'h') {
+            *help = true;
+        } else if (option >= 256) {
+            const struct setting *setting = &settings_table[option - 256];
+            taken[option - 256] = true;
+            if (!settings_set(setting, settings, optarg, detail, sizeof detail)) {
+                add_fault(faults, &count, setting->name, "flag", detail);
+            }
+        } else {
+            unknown_flag(argv[optind - 1], detail, sizeof detail);
+            add_fault(faults, &count, argv[optind - 1], "flag", option == ':' ? "needs a value" : detail);
+        }
+    }
+    for (; optind < argc; optind++) {
+        add_fault(faults, &count, argv[optind], "flag", "is not expected here");
+    }
+    return count;
+}
+
+/* ---- environment --------------------------------------------------------------------------------------- */
+
+static size_t read_environment(struct settings *settings, bool *taken, const struct settings_faults *faults)
+{
+    struct settings scratch = *settings;
+    char name[64], detail[160];
+    size_t count = 0;
+    for (size_t i = 0; i < settings_count; i++) {
+        settings_twin(&settings_table[i], true, name, sizeof name);
+        const char *value = getenv(name);
+        if (value == NULL || value[0] == '\0') {
+            continue;
+        }
+        if (!settings_set(&settings_table[i], taken[i] ? &scratch : settings, value, detail, sizeof detail)) {
+            add_fault(faults, &count, name, "environment", detail);
+        }
+        taken[i] = true;
+    }
+    return count;
+}
+
+/* ---- file ---------------------------------------------------------------------------------------------- */
+
+static const struct setting *find_key(const char *key, size_t *index)
+{
+    char twin[64];
+    for (size_t i = 0; i < settings_count; i++) {
+        settings_twin(&settings_table[i], false, twin, sizeof twin);
+        if (strcmp(twin, key) == 0 && strcmp(key, "config") != 0) {
+            *index = i;
+            return &settings_table[i];
+        }
+    }
+    return NULL;
+}
+
+static void read_member(struct settings *settings, const cJSON *member, const bool *taken, size_t *count,
+                        const struct settings_faults *faults)
+{
+    struct settings scratch = *settings;
+    char text[32], detail[160];
+    size_t index = 0;
+    const struct setting *setting = find_key(member->string, &index);
+    const char *value = cJSON_IsString(member) ? member->valuestring : NULL;
+    if (setting == NULL) {
+        add_fault(faults, count, member->string, "file", "is not a setting");
+        return;
+    }
+    if (setting->type == SETTING_INT) {
+        if (!cJSON_IsNumber(member) || member->valuedouble != floor(member->valuedouble)) {
+            (void)snprintf(detail, sizeof detail, "must be an integer, not %s", json_type_name(member));
+            add_fault(faults, count, member->string, "file", detail);
+            return;
+        }
+        (void)snprintf(text, sizeof text, "%.0f", member->valuedouble);
+        value = text;
+    } else if (value == NULL) {
+        (void)snprintf(detail, sizeof detail, "must be text, not %s", json_type_name(member));
+        add_fault(faults, count, member->string, "file", detail);
+        return;
+    }
+    bool skip = taken != NULL && taken[index];
+    if (!settings_set(setting, skip ? &scratch : settings, value, detail, sizeof detail)) {
+        add_fault(faults, count, member->string, "file", detail);
+    }
+}
+
+enum status settings_read_json(struct settings *settings, const char *text, size_t size, const bool *taken,
+                               const struct settings_faults *faults)
+{
+    cJSON *root = NULL;
+    struct error err = {0};
+    size_t count = 0;
+    if (json_parse(text, size, &root, &err) != STATUS_OK) {
+        add_fault(faults, &count, err.pointer, "file", err.message);
+        return STATUS_INVALID;
+    }
+    if (!cJSON_IsObject(root)) {
+        add_fault(faults, &count, "", "file", "must be a JSON object with settings as members");
+    } else {
+        for (const cJSON *member = root->child; member != NULL; member = member->next) {
+            read_member(settings, member, taken, &count, faults);
+        }
+    }
+    cJSON_Delete(root);
+    return count > 0 ? STATUS_INVALID : STATUS_OK;
+}
+
+enum status settings_read(struct settings *settings, int argc, char **argv, const struct settings_faults *faults,
+                          bool *help)
+{
+    bool taken[SETTINGS_MAX] = {false};
+    settings_defaults(settings);
+    size_t count = read_flags(settings, argc, argv, taken, faults, help);
+    if (*help) {
+        return STATUS_OK;
+    }
+    count += read_environment(settings, taken, faults);
+    if (settings->config[0] != '\0') {
+        struct error err = {0};
+        size_t size = 0;
+        char *text = file_read(settings->config, FILE_MAX, &size, &err);
+        if (text == NULL) {
+            add_fault(faults, &count, "config", "file", err.message);
+        } else if (settings_read_json(settings, text, size, taken, faults) != STATUS_OK) {
+            count++;
+        }
+        free(text);
+    }
+    return count > 0 ? STATUS_INVALID : STATUS_OK;
+}

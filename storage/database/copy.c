@@ -1,0 +1,272 @@
+#include "storage/database/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "storage/storage_int.h"
+
+#define PAGES_A_STEP 512
+
+struct copying {
+    const struct storage_copy_options *options;
+    struct db from, copy;
+    char *part;  /* the copy's name until it is known to be good */
+    char *lock;  /* of the daemon that would use it */
+    int lock_fd; /* -1: none is needed */
+};
+
+static void say(const struct copying *c, const char *what, int64_t done, int64_t all)
+{
+    if (c->options->progress != NULL)
+        c->options->progress(c->options->context, what, done, all);
+}
+
+/* ---- names -------------------------------------------------------------------------------------------- */
+
+static char *beside(const char *path, const char *ending)
+{
+    size_t bytes = strlen(path) + strlen(ending) + 1;
+    char *text = malloc(bytes);
+    if (text != NULL)
+        (void)snprintf(text, bytes, "%s%s", path, ending);
+    return text;
+}
+
+static enum status must_be_free(const char *path, const char *ending, struct error *err)
+{
+    struct stat facts;
+    char *name = beside(path, ending);
+    if (name == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to copy the database");
+    int code = lstat(name, &facts) == 0 ? 0 : errno;
+    free(name);
+    if (code == ENOENT)
+        return STATUS_OK;
+    if (code != 0)
+        return error_set(err, STATUS_IO, NULL, "whether there is a file of that name cannot be seen: %s",
+                         strerror(code));
+    return error_set(err, STATUS_CONFLICT, NULL,
+                     ending[0] == '\0' ? "there is a file of that name already: choose another, or move it away"
+                                       : "beside that name lies the log of another database (%s): move it away",
+                     ending);
+}
+
+static enum status take_lock(struct copying *c, struct error *err)
+{
+    if (!c->options->to_be_used)
+        return STATUS_OK;
+    c->lock_fd = open(c->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (c->lock_fd < 0)
+        return error_set(err, STATUS_IO, NULL, "the lock file beside the database cannot be created: %s",
+                         strerror(errno));
+    if (flock(c->lock_fd, LOCK_EX | LOCK_NB) != 0)
+        return error_set(err, STATUS_CONFLICT, NULL, "a daemon has that database open");
+    return STATUS_OK;
+}
+
+/* Private from its first byte: the tables hold hashes of tokens. A part that an earlier call left is nobody's. */
+static enum status create_part(struct copying *c, struct error *err)
+{
+    (void)unlink(c->part);
+    int fd = open(c->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return error_set(err, STATUS_IO, NULL, "the copy cannot be created: %s", strerror(errno));
+    (void)close(fd);
+    return db_open(&c->copy, c->part, SQLITE_OPEN_READWRITE, NULL, &c->options->log, err);
+}
+
+/* ---- pages ------------------------------------------------------------------------------------------- */
+
+/* Within the read transaction that the caller began, so that no later commit makes SQLite start again. */
+static enum status copy_pages(struct copying *c, struct error *err)
+{
+    sqlite3_backup *backup = sqlite3_backup_init(c->copy.handle, "main", c->from.handle, "main");
+    if (backup == NULL)
+        return db_fail(&c->copy, sqlite3_extended_errcode(c->copy.handle), err);
+    int code = SQLITE_OK;
+    while (code == SQLITE_OK) {
+        code = sqlite3_backup_step(backup, PAGES_A_STEP);
+        int all = sqlite3_backup_pagecount(backup);
+        say(c, "copied", all - sqlite3_backup_remaining(backup), all);
+    }
+    (void)sqlite3_backup_finish(backup);
+    return code == SQLITE_DONE ? STATUS_OK : db_fail(&c->copy, code, err);
+}
+
+static enum status open_from(struct copying *c, struct error *err)
+{
+    int64_t version;
+    enum status status = db_open(&c->from, c->options->from, SQLITE_OPEN_READONLY, NULL, &c->options->log, err);
+    if (status != STATUS_OK)
+        return status;
+    sqlite3_busy_timeout(c->from.handle, 5000);
+    sqlite3_db_config(c->from.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    status = db_exec(&c->from, "BEGIN", err);
+    if (status == STATUS_OK)
+        status = schema_check(&c->from, &version, err); /* its reads begin the snapshot */
+    if (status == STATUS_OK && version == 0)
+        status = error_set(err, STATUS_CORRUPT, NULL, "the database is empty: there is nothing to copy");
+    return status;
+}
+
+/* ---- checks ------------------------------------------------------------------------------------------ */
+
+/* One checkpoint's bytes against the digest that was stored with them. */
+static enum status check_digest(struct copying *c, int64_t id, int64_t bytes, const void *expected, struct error *err)
+{
+    static const char sql[] = "SELECT data FROM chunk WHERE id >= ? AND id < ? ORDER BY id";
+    unsigned char digest[HASH_BYTES];
+    struct hash hash;
+    sqlite3_stmt *stmt;
+    int64_t seen = 0;
+    hash_init(&hash);
+    enum status status = db_query(&c->copy, &stmt, err, sql, "ii", id << CHUNK_BITS, (id + 1) << CHUNK_BITS);
+    while (status == STATUS_OK && db_row(&c->copy, stmt, &status, err)) {
+        int count = sqlite3_column_bytes(stmt, 0);
+        hash_add(&hash, sqlite3_column_blob(stmt, 0), (size_t)count);
+        seen += count;
+    }
+    hash_finish(&hash, digest);
+    if (status == STATUS_OK && (seen != bytes || memcmp(digest, expected, HASH_BYTES) != 0))
+        status = error_set(err, STATUS_CORRUPT, NULL, "a checkpoint's bytes are not those that were stored");
+    return status;
+}
+
+static enum status check_checkpoints(struct copying *c, struct storage_copy_report *report, struct error *err)
+{
+    static const char sql[] = "SELECT id, bytes, sha256 FROM checkpoint WHERE complete ORDER BY id";
+    int64_t all, done = 0;
+    sqlite3_stmt *stmt;
+    enum status status = db_integer(&c->copy, &all, 0, err, "SELECT sum(bytes) FROM checkpoint WHERE complete", "");
+    if (status == STATUS_OK)
+        status = db_query(&c->copy, &stmt, err, sql, "");
+    if (status != STATUS_OK)
+        return status;
+    while (db_row(&c->copy, stmt, &status, err)) {
+        int64_t bytes = sqlite3_column_int64(stmt, 1);
+        const void *digest = db_blob(stmt, 2, HASH_BYTES);
+        if (digest == NULL)
+            status = error_set(err, STATUS_CORRUPT, NULL, "a checkpoint has no digest");
+        else
+            status = check_digest(c, sqlite3_column_int64(stmt, 0), bytes, digest, err);
+        if (status != STATUS_OK) {
+            db_done(stmt);
+            break;
+        }
+        report->checkpoints++;
+        say(c, "checked", done += bytes, all);
+    }
+    return status;
+}
+
+static enum status check_copy(struct copying *c, struct storage_copy_report *report, struct error *err)
+{
+    enum status status = db_check(&c->copy, "PRAGMA integrity_check(1)", err);
+    if (status == STATUS_OK)
+        status = db_check(&c->copy, "PRAGMA foreign_key_check", err);
+    if (status == STATUS_OK)
+        status = db_integer(&c->copy, &report->jobs, 0, err, "SELECT count(*) FROM job", "");
+    return status == STATUS_OK ? check_checkpoints(c, report, err) : status;
+}
+
+/* ---- the name ----------------------------------------------------------------------------------------- */
+
+static enum status hash_file(int fd, struct storage_copy_report *report, struct error *err)
+{
+    static const size_t room = (size_t)1 << 20;
+    unsigned char digest[HASH_BYTES], *bytes = malloc(room);
+    struct hash hash;
+    ssize_t got = -1;
+    if (bytes == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read the copy again");
+    hash_init(&hash);
+    while ((got = pread(fd, bytes, room, (off_t)report->bytes)) > 0) {
+        hash_add(&hash, bytes, (size_t)got);
+        report->bytes += got;
+    }
+    hash_finish(&hash, digest);
+    hash_hex(digest, report->sha256);
+    free(bytes);
+    return got == 0 ? STATUS_OK : error_set(err, STATUS_IO, NULL, "the copy could not be read again");
+}
+
+static enum status sync_folder(const char *path, struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? strdup(".") : strndup(path, (size_t)(slash - path) + 1);
+    int fd = folder != NULL ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    bool ok = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        (void)close(fd);
+    free(folder);
+    return ok ? STATUS_OK : error_set(err, STATUS_IO, NULL, "the copy's folder could not be synced");
+}
+
+/* link() fails where rename() would overwrite. */
+static enum status give_name(struct copying *c, struct storage_copy_report *report, struct error *err)
+{
+    int fd = open(c->part, O_RDONLY | O_CLOEXEC);
+    enum status status =
+        fd >= 0 && fsync(fd) == 0 ? STATUS_OK : error_set(err, STATUS_IO, NULL, "the copy could not be synced");
+    if (status == STATUS_OK)
+        status = hash_file(fd, report, err);
+    if (fd >= 0)
+        (void)close(fd);
+    if (status == STATUS_OK && link(c->part, c->options->to) != 0)
+        status = errno == EEXIST
+                     ? error_set(err, STATUS_CONFLICT, NULL, "there is a file of that name already")
+                     : error_set(err, STATUS_IO, NULL, "the copy could not be given its name: %s", strerror(errno));
+    if (status == STATUS_OK) {
+        (void)unlink(c->part);
+        status = sync_folder(c->options->to, err);
+        if (status != STATUS_OK)
+            (void)unlink(c->options->to);
+    }
+    return status;
+}
+
+static enum status make_copy(struct copying *c, struct storage_copy_report *report, struct error *err)
+{
+    enum status status = must_be_free(c->options->to, "", err);
+    if (status == STATUS_OK)
+        status = must_be_free(c->options->to, "-wal", err);
+    if (status == STATUS_OK)
+        status = take_lock(c, err);
+    if (status == STATUS_OK)
+        status = open_from(c, err);
+    if (status == STATUS_OK)
+        status = create_part(c, err);
+    if (status == STATUS_OK)
+        status = copy_pages(c, err);
+    if (status == STATUS_OK) /* one file, readable where nothing can be written */
+        status = db_exec(&c->copy, "PRAGMA journal_mode=DELETE", err);
+    if (status == STATUS_OK)
+        status = check_copy(c, report, err);
+    db_close(&c->copy);
+    return status == STATUS_OK ? give_name(c, report, err) : status;
+}
+
+enum status storage_copy(const struct storage_copy_options *options, struct storage_copy_report *report,
+                         struct error *err)
+{
+    struct copying c = {
+        .options = options, .lock_fd = -1, .part = beside(options->to, ".part"), .lock = beside(options->to, "-lock")};
+    *report = (struct storage_copy_report){.bytes = 0};
+    enum status status = c.part != NULL && c.lock != NULL
+                             ? make_copy(&c, report, err)
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to copy the database");
+    db_close(&c.from);
+    if (status != STATUS_OK && c.part != NULL)
+        (void)unlink(c.part);
+    if (c.lock_fd >= 0)
+        (void)close(c.lock_fd);
+    free(c.part);
+    free(c.lock);
+    return status;
+}

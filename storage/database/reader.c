@@ -1,0 +1,95 @@
+/* The pool of read-only connections. They never write, never copy the log back (not on closing
+ * either) and hold a snapshot only for the length of one call, so the log can start over. */
+#include "storage/storage_int.h"
+
+#include <stdlib.h>
+
+/* Kept by their address. Prepared when the connection is opened: a transaction that could not be ended for want of
+ * memory would hold its snapshot, and refuse the next one. */
+static const char begin_sql[] = "BEGIN", commit_sql[] = "COMMIT";
+
+enum status reader_open(struct storage *storage, struct db *db, struct error *err)
+{
+    enum status status = db_open(db, storage->path, SQLITE_OPEN_READONLY, storage->vfs, &storage->log, err);
+    if (status != STATUS_OK)
+        return status;
+    sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    sqlite3_busy_timeout(db->handle, storage->options.busy_ms);
+    status = db_exec(db, "PRAGMA query_only=ON; PRAGMA wal_autocheckpoint=0; PRAGMA cache_size=-2048", err);
+    if (status == STATUS_OK)
+        status = db_keep(db, begin_sql, err);
+    return status == STATUS_OK ? db_keep(db, commit_sql, err) : status;
+}
+
+enum status readers_open(struct storage *storage, int count, struct error *err)
+{
+    struct readers *r = &storage->readers;
+    r->db = calloc((size_t)count, sizeof *r->db);
+    r->busy = calloc((size_t)count, sizeof *r->busy);
+    if (r->db == NULL || r->busy == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+    enum status status = STATUS_OK;
+    for (; r->count < count && status == STATUS_OK; r->count++)
+        status = reader_open(storage, &r->db[r->count], err);
+    return status;
+}
+
+void readers_close(struct storage *storage)
+{
+    struct readers *r = &storage->readers;
+    for (int i = 0; i < r->count; i++)
+        db_close(&r->db[i]);
+    free(r->db);
+    free(r->busy);
+    r->db = NULL;
+    r->busy = NULL;
+    r->count = 0;
+}
+
+static void end(struct db *db)
+{
+    if (!sqlite3_get_autocommit(db->handle))
+        (void)db_run(db, NULL, commit_sql, "");
+}
+
+struct db *reader_take(struct storage *storage)
+{
+    struct readers *r = &storage->readers;
+    pthread_mutex_lock(&r->lock);
+    for (;;) {
+        for (int i = 0; i < r->count; i++)
+            if (!r->busy[i]) {
+                r->busy[i] = true;
+                pthread_mutex_unlock(&r->lock);
+                end(&r->db[i]); /* one that could not be ended before: its snapshot is old */
+                return &r->db[i];
+            }
+        pthread_cond_wait(&r->change, &r->lock);
+    }
+}
+
+void reader_give(struct storage *storage, struct db *db)
+{
+    struct readers *r = &storage->readers;
+    pthread_mutex_lock(&r->lock);
+    r->busy[db - r->db] = false;
+    pthread_cond_signal(&r->change);
+    pthread_mutex_unlock(&r->lock);
+}
+
+enum status reader_begin(struct storage *storage, struct db **db, struct error *err)
+{
+    *db = reader_take(storage);
+    enum status status = db_run(*db, err, begin_sql, "");
+    if (status != STATUS_OK) {
+        reader_give(storage, *db);
+        *db = NULL;
+    }
+    return status;
+}
+
+void reader_end(struct storage *storage, struct db *db)
+{
+    end(db);
+    reader_give(storage, db);
+}

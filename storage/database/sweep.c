@@ -1,0 +1,137 @@
+#include "storage/storage_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SWEEP_CHUNKS 2 /* rows in one step: each a MiB of pages to give back */
+#define SWEEP_BLOCKS 512
+#define SWEEP_EVENTS 1000
+#define KIND 16 /* bytes of what is doomed, with its NUL */
+
+enum status hold_add(struct storage *storage, int64_t checkpoint, struct error *err)
+{
+    struct holds *holds = &storage->holds;
+    struct hold *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open a checkpoint");
+    pthread_mutex_lock(&holds->lock);
+    struct hold *hold = holds->first;
+    while (hold != NULL && hold->checkpoint != checkpoint)
+        hold = hold->next;
+    if (hold == NULL) {
+        hold = fresh;
+        fresh = NULL;
+        hold->checkpoint = checkpoint;
+        hold->next = holds->first;
+        holds->first = hold;
+    }
+    hold->count++;
+    pthread_mutex_unlock(&holds->lock);
+    free(fresh);
+    return STATUS_OK;
+}
+
+void hold_release(struct storage *storage, int64_t checkpoint)
+{
+    struct holds *holds = &storage->holds;
+    struct hold *gone = NULL;
+    pthread_mutex_lock(&holds->lock);
+    for (struct hold **at = &holds->first; *at != NULL; at = &(*at)->next)
+        if ((*at)->checkpoint == checkpoint) {
+            if (--(*at)->count == 0) {
+                gone = *at;
+                *at = gone->next;
+            }
+            break;
+        }
+    pthread_mutex_unlock(&holds->lock);
+    if (gone != NULL)
+        writer_want_sweep(storage);
+    free(gone);
+}
+
+static bool is_held(struct storage *storage, int64_t checkpoint)
+{
+    struct holds *holds = &storage->holds;
+    pthread_mutex_lock(&holds->lock);
+    struct hold *hold = holds->first;
+    while (hold != NULL && hold->checkpoint != checkpoint)
+        hold = hold->next;
+    pthread_mutex_unlock(&holds->lock);
+    return hold != NULL;
+}
+
+enum status doom_checkpoint(struct db *db, int64_t checkpoint, struct error *err)
+{
+    enum status status = db_run(db, err, "INSERT INTO doomed VALUES ('checkpoint', ?)", "i", checkpoint);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "DELETE FROM checkpoint WHERE id = ?", "i", checkpoint);
+    return status;
+}
+
+enum status doom_job(struct db *db, int64_t job, struct error *err)
+{
+    enum status status =
+        db_run(db, err, "INSERT INTO doomed SELECT 'checkpoint', id FROM checkpoint WHERE job = ?", "i", job);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "INSERT INTO doomed SELECT 'series', id FROM series WHERE job = ?", "i", job);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "INSERT INTO doomed VALUES ('events', ?)", "i", job);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "DELETE FROM checkpoint WHERE job = ?", "i", job);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "DELETE FROM series WHERE job = ?", "i", job);
+    return status;
+}
+
+/* The next doomed thing that nobody holds. */
+static enum status pick(struct storage *storage, struct db *db, char kind[KIND], int64_t *id, bool *found,
+                        struct error *err)
+{
+    sqlite3_stmt *stmt;
+    *found = false;
+    enum status status = db_query(db, &stmt, err, "SELECT kind, id FROM doomed", "");
+    if (status != STATUS_OK)
+        return status;
+    while (db_row(db, stmt, &status, err)) {
+        *id = sqlite3_column_int64(stmt, 1);
+        if (!db_copy(stmt, 0, kind, KIND))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to sweep");
+        *found = strcmp(kind, "checkpoint") != 0 || !is_held(storage, *id);
+        if (*found || status != STATUS_OK)
+            break;
+    }
+    db_done(stmt);
+    return status;
+}
+
+enum status sweep_step(struct storage *storage, struct db *db, bool *more, struct error *err)
+{
+    char kind[KIND];
+    int64_t id = 0;
+    *more = false;
+    bool found;
+    enum status status = pick(storage, db, kind, &id, &found, err);
+    if (status != STATUS_OK || !found)
+        return status;
+    if (strcmp(kind, "checkpoint") == 0)
+        status = db_run(db, err,
+                        "DELETE FROM chunk WHERE id IN (SELECT id FROM chunk WHERE id >= ? AND id < ? "
+                        "ORDER BY id DESC LIMIT ?)",
+                        "iin", id << CHUNK_BITS, (id + 1) << CHUNK_BITS, SWEEP_CHUNKS);
+    else if (strcmp(kind, "series") == 0)
+        status = db_run(db, err,
+                        "DELETE FROM block WHERE id IN (SELECT id FROM block WHERE id >= ? AND id < ? "
+                        "ORDER BY id DESC LIMIT ?)",
+                        "iin", id << BLOCK_BITS, (id + 1) << BLOCK_BITS, SWEEP_BLOCKS);
+    else
+        status = db_run(db, err, "DELETE FROM event WHERE id IN (SELECT id FROM event WHERE job = ? LIMIT ?)", "in", id,
+                        SWEEP_EVENTS);
+    bool bare = status == STATUS_OK && db_changes(db) == 0;
+    if (bare && strcmp(kind, "series") == 0)
+        status = db_run(db, err, "DELETE FROM pyramid WHERE series = ?", "i", id);
+    if (bare && status == STATUS_OK)
+        status = db_run(db, err, "DELETE FROM doomed WHERE kind = ? AND id = ?", "ti", kind, id);
+    *more = status == STATUS_OK;
+    return status;
+}

@@ -1,0 +1,635 @@
+/* The writing thread.
+ *
+ * Two queues. The main one holds urgent and lazy commands in the order they came; the thread takes
+ * all of them at once and commits them together as soon as one is urgent, the oldest lazy one is a
+ * second old, or memory presses. Each runs in its own savepoint, so one that fails takes nobody
+ * along. The bulk queue holds chunks of checkpoints: one at a time, each in a transaction of its
+ * own and without fsync (the commit that makes the checkpoint visible syncs them all), and in turn
+ * with the main queue, so neither waits for more than one piece of the other.
+ *
+ * The write-ahead log is copied back by this thread and no other: in SQLite before 3.51.3 two
+ * connections that do it at the same moment can lose commits. It is done in small portions, since
+ * somebody may be waiting meanwhile.
+ *
+ * After a failed write or fsync the kernel may have dropped the page and marked it clean: trying
+ * again would report success for data that is lost. So the store refuses all further writes. */
+#include "storage/storage_int.h"
+
+#include <string.h>
+#include <time.h>
+
+#define GROUP_MAX 256                    /* commands in one commit */
+#define DEPTH_MAX 4096                   /* commands that may wait */
+#define LAZY_BYTES_MAX ((size_t)8 << 20) /* memory of the lazy ones that wait */
+#define LAZY_MS 900                      /* age at which lazy ones go: within a second with the commit */
+#define WAL_PORTION 128                  /* frames after which the log is copied back: a MiB */
+#define WAL_LARGE (WAL_PORTION * 32)     /* frames at which readers are asked to step aside */
+#define PAGE_BYTES 8192                  /* of a frame, about */
+#define QUIET_MS 2000                    /* without commands: time to truncate the log */
+#define RESTART_WAIT_MS 20
+
+int64_t clock_now_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+int64_t clock_monotonic_ms(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+double clock_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the callers' side ----------------------------------------------------------------------------- */
+
+static enum status refuse(struct writer *w, struct error *err)
+{
+    if (atomic_load(&w->failed))
+        return error_set(err, STATUS_IO, NULL, "an earlier write failed; the store accepts no more until a restart");
+    if (w->closing) /* against the rules of storage_close(); but waiting for a thread that is gone would be for ever */
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the store is closing");
+    return STATUS_OK;
+}
+
+static void append(struct command ***tail, struct command *command)
+{
+    command->next = NULL;
+    command->done = false;
+    **tail = command;
+    *tail = &command->next;
+}
+
+/* Waits for room, then queues. The lock is held. */
+static enum status enqueue(struct writer *w, struct command *command, enum manner manner, struct error *err)
+{
+    enum status status;
+    while ((status = refuse(w, err)) == STATUS_OK && (w->depth >= DEPTH_MAX || w->lazy_bytes >= LAZY_BYTES_MAX)) {
+        w->blocked++;
+        pthread_cond_signal(&w->work);
+        pthread_cond_wait(&w->change, &w->lock);
+        w->blocked--;
+    }
+    if (status != STATUS_OK)
+        return status;
+    command->manner = manner;
+    command->full = false;
+    command->status = STATUS_OK;
+    error_clear(&command->error);
+    append(&w->tail, command);
+    w->depth++;
+    if (manner == MANNER_URGENT) {
+        w->urgent++;
+        w->open = NULL;
+        pthread_cond_signal(&w->work);
+    } else {
+        if (w->open == NULL)
+            w->open = command;
+        w->lazy_bytes += command->bytes;
+        if (w->lazy_due == 0) {
+            w->lazy_due = clock_monotonic_ms() + LAZY_MS;
+            pthread_cond_signal(&w->work);
+        }
+    }
+    return STATUS_OK;
+}
+
+static enum status outcome(const struct command *command, struct error *err)
+{
+    if (command->status == STATUS_OK)
+        return STATUS_OK;
+    return error_set(err, command->status, command->error.pointer, "%s", command->error.message);
+}
+
+enum status writer_call(struct storage *storage, struct command *command, struct error *err)
+{
+    struct writer *w = &storage->writer;
+    pthread_mutex_lock(&w->lock);
+    enum status status = enqueue(w, command, MANNER_URGENT, err);
+    while (status == STATUS_OK && !command->done)
+        pthread_cond_wait(&w->change, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    return status == STATUS_OK ? outcome(command, err) : status;
+}
+
+enum status writer_post(struct storage *storage, struct command *command, struct error *err)
+{
+    struct writer *w = &storage->writer;
+    pthread_mutex_lock(&w->lock);
+    enum status status = enqueue(w, command, MANNER_LAZY, err);
+    pthread_mutex_unlock(&w->lock);
+    if (status != STATUS_OK)
+        command->destroy(command);
+    return status;
+}
+
+bool writer_merge(struct storage *storage,
+                  enum status (*run)(struct storage *, struct db *, struct command *, struct error *),
+                  bool (*merge)(struct command *queued, void *context), void *context)
+{
+    struct writer *w = &storage->writer;
+    bool merged = false;
+    int looked = 0;
+    pthread_mutex_lock(&w->lock);
+    if (!atomic_load(&w->failed) && !w->closing && w->lazy_bytes < LAZY_BYTES_MAX)
+        for (struct command *c = w->open; c != NULL && !merged && looked < 64; c = c->next, looked++) {
+            if (c->run != run)
+                continue;
+            size_t before = c->bytes;
+            merged = merge(c, context);
+            w->lazy_bytes += c->bytes - before;
+        }
+    pthread_mutex_unlock(&w->lock);
+    return merged;
+}
+
+enum status writer_bulk(struct storage *storage, struct command *command, struct error *err)
+{
+    struct writer *w = &storage->writer;
+    pthread_mutex_lock(&w->lock);
+    enum status status = refuse(w, err);
+    if (status == STATUS_OK) {
+        command->manner = MANNER_BULK;
+        command->status = STATUS_OK;
+        error_clear(&command->error);
+        append(&w->bulk_tail, command);
+        pthread_cond_signal(&w->work);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return status;
+}
+
+enum status writer_wait(struct storage *storage, struct command *command, struct error *err)
+{
+    struct writer *w = &storage->writer;
+    pthread_mutex_lock(&w->lock);
+    while (!command->done)
+        pthread_cond_wait(&w->change, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    return outcome(command, err);
+}
+
+void writer_want_sweep(struct storage *storage)
+{
+    struct writer *w = &storage->writer;
+    pthread_mutex_lock(&w->lock);
+    w->sweep = true;
+    pthread_cond_signal(&w->work);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- the writing thread's side --------------------------------------------------------------------- */
+
+static void fail_store(struct storage *storage)
+{
+    if (!atomic_exchange(&storage->writer.failed, true))
+        log_line(&storage->log, LOG_LEVEL_ERROR, "a write to the database failed; no more writes until a restart");
+}
+
+static void note_fatal(struct storage *storage)
+{
+    if (db_code_is_fatal(storage->writer.db.last_code))
+        fail_store(storage);
+}
+
+/* Kept by their address and prepared before the thread starts: what takes a change back must not need memory. */
+static const char begin_sql[] = "BEGIN IMMEDIATE", commit_sql[] = "COMMIT", rollback_sql[] = "ROLLBACK";
+static const char savepoint_sql[] = "SAVEPOINT command", undo_sql[] = "ROLLBACK TO command",
+                  release_sql[] = "RELEASE command";
+
+static enum status keep_statements(struct db *db, struct error *err)
+{
+    const char *const all[] = {begin_sql, commit_sql, rollback_sql, savepoint_sql, undo_sql, release_sql};
+    enum status status = STATUS_OK;
+    for (size_t i = 0; i < sizeof all / sizeof all[0] && status == STATUS_OK; i++)
+        status = db_keep(db, all[i], err);
+    return status;
+}
+
+/* PRAGMA synchronous: 2 (FULL) syncs the log at each commit, 1 (NORMAL) only when it is copied back. */
+static enum status set_synchronous(struct storage *storage, int level, struct error *err)
+{
+    struct writer *w = &storage->writer;
+    if (storage->options.durability == STORAGE_DURABLE_NOT)
+        level = 0;
+    if (w->synchronous == level)
+        return STATUS_OK;
+    w->synchronous = -1;
+    enum status status = db_exec(&w->db,
+                                 level == 2   ? "PRAGMA synchronous=FULL"
+                                 : level == 1 ? "PRAGMA synchronous=NORMAL"
+                                              : "PRAGMA synchronous=OFF",
+                                 err);
+    if (status == STATUS_OK)
+        w->synchronous = level;
+    return status;
+}
+
+static bool disk_is_full(const struct db *db)
+{
+    return (db->last_code & 0xff) == SQLITE_FULL;
+}
+
+static void run_one(struct storage *storage, struct command *c)
+{
+    struct db *db = &storage->writer.db;
+    if (c->run == NULL)
+        return;
+    db->last_code = SQLITE_OK;
+    c->status = db_run(db, &c->error, savepoint_sql, "");
+    if (c->status != STATUS_OK)
+        return;
+    c->status = c->run(storage, db, c, &c->error);
+    c->full = c->status != STATUS_OK && disk_is_full(db);
+    if (sqlite3_get_autocommit(db->handle))
+        return; /* SQLite has rolled back everything */
+    if (c->status != STATUS_OK) {
+        c->adds_events = false;
+        if (db_run(db, NULL, undo_sql, "") != STATUS_OK) { /* half a change may stand: nothing of the group may */
+            (void)db_run(db, NULL, rollback_sql, "");
+            return;
+        }
+    }
+    enum status status = db_run(db, &c->error, release_sql, "");
+    if (status != STATUS_OK) /* nobody could say whether the change stands */
+        (void)db_run(db, NULL, rollback_sql, "");
+    if (c->status == STATUS_OK)
+        c->status = status;
+}
+
+/* Runs a list in one transaction. Afterwards every command has its final status. */
+static void run_group(struct storage *storage, struct command *list, int synchronous)
+{
+    struct db *db = &storage->writer.db;
+    struct error err;
+    error_clear(&err);
+    if (!sqlite3_get_autocommit(db->handle)) /* one that could not be taken back before */
+        (void)db_run(db, NULL, rollback_sql, "");
+    db->last_code = SQLITE_OK;
+    enum status status = set_synchronous(storage, synchronous, &err);
+    if (status == STATUS_OK)
+        status = db_run(db, &err, begin_sql, "");
+    bool waiting = false; /* one of those that may wait will, so others do not overtake it */
+    for (struct command *c = list; c != NULL && status == STATUS_OK; c = c->next) {
+        if (waiting && c->keeping != NULL) {
+            c->full = true;
+            c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
+            continue;
+        }
+        run_one(storage, c);
+        waiting |= c->full && c->keeping != NULL;
+        if (sqlite3_get_autocommit(db->handle) || db_code_is_fatal(db->last_code)) {
+            status = c->status != STATUS_OK ? c->status : STATUS_IO;
+            (void)error_set(&err, status, c->error.pointer, "%s",
+                            c->error.code != STATUS_OK ? c->error.message : "the database could not be written");
+        }
+    }
+    if (status == STATUS_OK)
+        status = db_run(db, &err, commit_sql, "");
+    if (status == STATUS_OK)
+        return;
+    bool full = disk_is_full(db);
+    if (!sqlite3_get_autocommit(db->handle))
+        (void)db_run(db, NULL, rollback_sql, "");
+    note_fatal(storage);
+    int lost = 0;
+    for (struct command *c = list; c != NULL; c = c->next) {
+        c->status = status;
+        c->error = err;
+        c->full = full;
+        c->adds_events = false;
+        lost += c->manner == MANNER_LAZY && !(full && c->keeping != NULL);
+    }
+    log_line(&storage->log, LOG_LEVEL_ERROR, "a commit failed (%s); %d deferred writes lost", status_name(status),
+             lost);
+}
+
+/* Publishes the outcome of a group. */
+static void finish_group(struct storage *storage, struct command *list, bool counts, double seconds)
+{
+    struct writer *w = &storage->writer;
+    struct command *lazy = NULL;
+    bool events = false;
+    pthread_mutex_lock(&w->lock);
+    if (counts) {
+        w->commits++;
+        w->commit_seconds += seconds;
+        histogram_add(&w->commit_times, seconds);
+        if (seconds > w->commit_seconds_max)
+            w->commit_seconds_max = seconds;
+    }
+    while (list != NULL) {
+        struct command *c = list;
+        list = c->next;
+        events |= c->adds_events;
+        w->commands += counts;
+        if (c->manner == MANNER_LAZY) {
+            if (c->status != STATUS_OK)
+                log_line(&storage->log, LOG_LEVEL_WARN, "a deferred write failed: %s", c->error.message);
+            c->next = lazy;
+            lazy = c;
+        } else {
+            c->done = true; /* its owner may take it away as soon as the lock is free */
+        }
+    }
+    pthread_cond_broadcast(&w->change);
+    pthread_mutex_unlock(&w->lock);
+    while (lazy != NULL) {
+        struct command *c = lazy;
+        lazy = c->next;
+        c->destroy(c);
+    }
+    if (events && storage->options.events_added != NULL)
+        storage->options.events_added(storage->options.events_context);
+}
+
+/* Takes the front of the main queue, which is not empty. The lock is held. */
+static struct command *take_main(struct writer *w)
+{
+    struct command *list = w->head, *last = list;
+    int count = 0;
+    for (struct command *c = list; c != NULL && count < GROUP_MAX; c = c->next, count++) {
+        last = c;
+        w->urgent -= c->manner == MANNER_URGENT;
+        if (c->manner == MANNER_LAZY)
+            w->lazy_bytes -= c->bytes;
+    }
+    w->head = last->next;
+    last->next = NULL;
+    if (w->head == NULL)
+        w->tail = &w->head;
+    w->depth -= count;
+    w->open = NULL;
+    w->lazy_due = 0;
+    for (struct command *c = w->head; c != NULL; c = c->next)
+        if (c->manner == MANNER_LAZY) {
+            w->lazy_due = clock_monotonic_ms(); /* they have waited long enough */
+            break;
+        }
+    return list;
+}
+
+static struct command *take_bulk(struct writer *w)
+{
+    struct command *c = w->bulk_head; /* there is one */
+    w->bulk_head = c->next;
+    if (w->bulk_head == NULL)
+        w->bulk_tail = &w->bulk_head;
+    c->next = NULL;
+    return c;
+}
+
+static int on_commit(void *context, sqlite3 *handle, const char *name, int frames)
+{
+    struct writer *w = context;
+    if (frames < w->wal_frames)
+        w->wal_next = WAL_PORTION; /* the log has started over */
+    w->wal_frames = frames;
+    return SQLITE_OK;
+}
+
+/* Copies the log back. */
+static void copy_back(struct storage *storage)
+{
+    struct writer *w = &storage->writer;
+    int in_log = 0, copied = 0;
+    w->db.last_code = SQLITE_OK;
+    int code = sqlite3_wal_checkpoint_v2(w->db.handle, NULL, SQLITE_CHECKPOINT_PASSIVE, &in_log, &copied);
+    if (code == SQLITE_OK && copied < in_log)
+        check_give_way(storage, (int64_t)in_log * PAGE_BYTES);
+    if (code == SQLITE_OK && in_log >= WAL_LARGE && copied == in_log) {
+        /* Everything is copied, but some reader always sits on the log, so it never starts over:
+         * wait a moment for one in which none does. */
+        sqlite3_busy_timeout(w->db.handle, RESTART_WAIT_MS);
+        code = sqlite3_wal_checkpoint_v2(w->db.handle, NULL, SQLITE_CHECKPOINT_RESTART, &in_log, &copied);
+        sqlite3_busy_timeout(w->db.handle, storage->options.busy_ms);
+    }
+    if (code != SQLITE_OK && (code & 0xff) != SQLITE_BUSY) {
+        (void)db_fail(&w->db, code, NULL);
+        note_fatal(storage);
+    }
+    w->wal_next = w->wal_frames + WAL_PORTION;
+}
+
+/* In a quiet moment: the log is emptied, so that the space goes back to the disk. */
+static void truncate_log(struct storage *storage)
+{
+    struct writer *w = &storage->writer;
+    w->db.last_code = SQLITE_OK;
+    sqlite3_busy_timeout(w->db.handle, 0);
+    int code = sqlite3_wal_checkpoint_v2(w->db.handle, NULL, SQLITE_CHECKPOINT_TRUNCATE, NULL, NULL);
+    sqlite3_busy_timeout(w->db.handle, storage->options.busy_ms);
+    if (code == SQLITE_OK) {
+        w->wal_frames = 0;
+    } else if ((code & 0xff) != SQLITE_BUSY) {
+        (void)db_fail(&w->db, code, NULL);
+        note_fatal(storage);
+    }
+}
+
+static enum status sweep_command(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    bool more = false;
+    enum status status = sweep_step(storage, db, &more, err);
+    if (status == STATUS_OK && more)
+        writer_want_sweep(storage);
+    return status;
+}
+
+/* What there is to do next. */
+enum task { TASK_NONE, TASK_MAIN, TASK_KEPT, TASK_BULK, TASK_COPY, TASK_SWEEP, TASK_TIDY, TASK_END };
+
+static bool main_is_due(const struct writer *w)
+{
+    return w->head != NULL && (w->urgent > 0 || w->blocked > 0 || w->closing || w->lazy_bytes >= LAZY_BYTES_MAX / 2 ||
+                               w->depth >= DEPTH_MAX / 2 || clock_monotonic_ms() >= w->lazy_due);
+}
+
+/* The main queue and the slow pieces (copying back, bulk) take turns when both have something. */
+static enum task choose(struct writer *w, bool slow_turn, int64_t quiet_at)
+{
+    bool due = main_is_due(w);
+    if (due && !slow_turn)
+        return TASK_MAIN;
+    if (w->wal_frames >= w->wal_next && !atomic_load(&w->failed))
+        return TASK_COPY;
+    if (w->bulk_head != NULL)
+        return TASK_BULK;
+    if (due)
+        return TASK_MAIN;
+    if (w->closing)
+        return TASK_END;
+    if (w->kept != NULL && clock_monotonic_ms() >= w->kept_due)
+        return TASK_KEPT;
+    if (w->sweep && !atomic_load(&w->failed))
+        return TASK_SWEEP;
+    if (w->tidy && clock_monotonic_ms() >= quiet_at && !atomic_load(&w->failed))
+        return TASK_TIDY;
+    return TASK_NONE;
+}
+
+/* Sleeps until something changes or the next deadline. The lock is held. */
+static void sleep_until_work(struct writer *w, int64_t quiet_at)
+{
+    int64_t until = INT64_MAX;
+    if (w->head != NULL && w->lazy_due > 0)
+        until = w->lazy_due;
+    if (w->tidy && quiet_at < until)
+        until = quiet_at;
+    if (w->kept != NULL && w->kept_due < until)
+        until = w->kept_due;
+    if (until == INT64_MAX) {
+        pthread_cond_wait(&w->work, &w->lock);
+        return;
+    }
+    struct timespec at = {.tv_sec = (time_t)(until / 1000), .tv_nsec = (long)(until % 1000) * 1000000};
+    pthread_cond_timedwait(&w->work, &w->lock, &at);
+}
+
+static void commit_list(struct storage *storage, struct command *list, int synchronous)
+{
+    double start = clock_seconds();
+    if (atomic_load(&storage->writer.failed)) {
+        for (struct command *c = list; c != NULL; c = c->next)
+            c->status = refuse(&storage->writer, &c->error);
+    } else {
+        run_group(storage, list, synchronous);
+    }
+    finish_group(storage, list, synchronous == 2, clock_seconds() - start);
+}
+
+/* What waits for room, once more. */
+static void commit_kept(struct storage *storage)
+{
+    double start = clock_seconds();
+    struct command *list = kept_give(storage);
+    if (list == NULL)
+        return;
+    if (atomic_load(&storage->writer.failed)) {
+        for (struct command *c = list; c != NULL; c = c->next)
+            c->status = refuse(&storage->writer, &c->error);
+    } else {
+        run_group(storage, list, 2);
+        kept_take(storage, &list, true);
+        if (storage->writer.kept == NULL)
+            log_line(&storage->log, LOG_LEVEL_INFO, "there is room again: the points that waited are stored");
+    }
+    finish_group(storage, list, true, clock_seconds() - start);
+}
+
+/* Those of a kind that may wait come behind those that do. Who asks for what is deferred is told where it is not on
+ * disk. */
+static void commit_main(struct storage *storage, struct command *list)
+{
+    struct writer *w = &storage->writer;
+    double start = clock_seconds();
+    bool asked = false;
+    for (const struct command *c = list; c != NULL; c = c->next)
+        asked |= c->run == NULL;
+    if (w->kept != NULL && (asked || clock_monotonic_ms() >= w->kept_due))
+        commit_kept(storage);
+    if (w->kept != NULL)
+        kept_take(storage, &list, false);
+    run_group(storage, list, 2);
+    kept_take(storage, &list, true);
+    for (struct command *c = list; c != NULL && w->kept != NULL; c = c->next)
+        if (c->run == NULL && c->status == STATUS_OK)
+            c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
+    finish_group(storage, list, true, clock_seconds() - start);
+}
+
+static void run_task(struct storage *storage, enum task task, struct command *list)
+{
+    if (task == TASK_COPY)
+        copy_back(storage);
+    else if (task == TASK_TIDY)
+        truncate_log(storage);
+    else if (task == TASK_KEPT)
+        commit_kept(storage);
+    else if (task == TASK_MAIN && !atomic_load(&storage->writer.failed))
+        commit_main(storage, list);
+    else
+        commit_list(storage, list, task == TASK_MAIN ? 2 : 1);
+}
+
+static void *writer_main(void *argument)
+{
+    struct storage *storage = argument;
+    struct writer *w = &storage->writer;
+    bool slow_turn = false;
+    int64_t quiet_at = 0;
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        enum task task = choose(w, slow_turn, quiet_at);
+        if (task == TASK_END)
+            break;
+        if (task == TASK_NONE) {
+            sleep_until_work(w, quiet_at);
+            continue;
+        }
+        struct command sweep = {.run = sweep_command, .manner = MANNER_BULK};
+        struct command *list = task == TASK_MAIN ? take_main(w) : task == TASK_BULK ? take_bulk(w) : &sweep;
+        slow_turn = task == TASK_MAIN;
+        if (task == TASK_SWEEP)
+            w->sweep = false; /* before the step: whoever dooms something during it sets it again */
+        if (task == TASK_TIDY)
+            w->tidy = false;
+        pthread_mutex_unlock(&w->lock);
+        run_task(storage, task, list);
+        pthread_mutex_lock(&w->lock);
+        if (task != TASK_TIDY) {
+            quiet_at = clock_monotonic_ms() + QUIET_MS;
+            w->tidy = w->wal_frames >= WAL_PORTION / 2;
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    commit_kept(storage);
+    struct command *lost = kept_give(storage);
+    if (lost != NULL)
+        log_line(&storage->log, LOG_LEVEL_ERROR, "the disk is full: the points of metrics that waited are lost");
+    for (struct command *next; lost != NULL; lost = next) {
+        next = lost->next;
+        lost->destroy(lost);
+    }
+    return NULL;
+}
+
+enum status writer_start(struct storage *storage, struct error *err)
+{
+    struct writer *w = &storage->writer;
+    w->tail = &w->head;
+    w->bulk_tail = &w->bulk_head;
+    w->sweep = true;
+    w->synchronous = -1;
+    w->wal_next = WAL_PORTION;
+    sqlite3_wal_hook(w->db.handle, on_commit, w);
+    enum status status = keep_statements(&w->db, err);
+    if (status != STATUS_OK)
+        return status;
+    if (pthread_create(&w->thread, NULL, writer_main, storage) != 0)
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the writing thread could not be started");
+    w->started = true;
+    return STATUS_OK;
+}
+
+void writer_stop(struct storage *storage)
+{
+    struct writer *w = &storage->writer;
+    if (!w->started)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->closing = true;
+    pthread_cond_signal(&w->work);
+    pthread_cond_broadcast(&w->change);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    w->started = false;
+}

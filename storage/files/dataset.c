@@ -1,0 +1,378 @@
+#include "storage/files/dataset.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UPLOADS ".uploads"
+enum { KEEP_SECONDS = 24 * 3600 };
+
+static enum status path_of(char out[DATASET_FILES], const char *root, const char *name, const char *file,
+                           struct error *err)
+{
+    int bytes = root ? snprintf(out, DATASET_FILES, "%s/%s%s%s", root, name, file[0] ? "/" : "", file) : -1;
+    return bytes > 0 && bytes < DATASET_FILES
+               ? STATUS_OK
+               : error_set(err, STATUS_NOT_FOUND, NULL, "there is no folder of data sets");
+}
+
+/* A folder of plain files. */
+static void remove_folder(const char *folder)
+{
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        if (entry->d_name[0] != '.')
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+    if (dir)
+        closedir(dir);
+    (void)rmdir(folder);
+}
+
+static bool is_hash(const char *name)
+{
+    return strlen(name) == DATASET_HASH - 1 && strspn(name, "0123456789abcdef") == DATASET_HASH - 1;
+}
+
+void dataset_sweep(const char *root)
+{
+    char path[DATASET_FILES], inner[DATASET_FILES];
+    struct stat what;
+    if (path_of(path, root, UPLOADS, "", NULL))
+        return;
+    DIR *dir = opendir(path);
+    for (struct dirent *entry; dir && (entry = readdir(dir));) {
+        if (entry->d_name[0] == '.' || path_of(inner, path, entry->d_name, "", NULL) || lstat(inner, &what) != 0)
+            continue;
+        if (S_ISDIR(what.st_mode))
+            remove_folder(inner);
+        else if (!is_hash(entry->d_name) || time(NULL) - what.st_mtime > KEEP_SECONDS)
+            (void)unlink(inner);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+static enum status unread(struct error *err)
+{
+    return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be read");
+}
+
+/* The next name in a folder that is not hidden, or NULL: behind the last, or for a fault, which *status then says. */
+static const char *next_name(DIR *dir, enum status *status, struct error *err)
+{
+    struct dirent *entry;
+    do {
+        errno = 0;
+        entry = readdir(dir);
+    } while (entry && entry->d_name[0] == '.');
+    if (!entry && errno != 0)
+        *status = unread(err);
+    return entry ? entry->d_name : NULL;
+}
+
+enum status dataset_find(const char *root, const char *name, enum dataset_kind *kind, struct error *err)
+{
+    char path[DATASET_FILES];
+    struct stat what;
+    *kind = DATASET_NONE;
+    if (path_of(path, root, name, "about.json", NULL))
+        return STATUS_OK; /* no folder of data sets, or no such name in it */
+    if (stat(path, &what) == 0) {
+        *kind = DATASET_OURS;
+        return STATUS_OK;
+    }
+    if (errno != EACCES &&
+        status_unopened(errno) == STATUS_IO) /* one that is closed to us, as lost+found, is none of ours */
+        return unread(err);
+    *strrchr(path, '/') = '\0';
+    if (lstat(path, &what) == 0)
+        *kind = DATASET_FOREIGN;
+    else if (status_unopened(errno) == STATUS_IO)
+        return unread(err);
+    return STATUS_OK;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err)
+{
+    size_t room = 0;
+    enum dataset_kind kind;
+    enum status status = STATUS_OK;
+    DIR *dir = root ? opendir(root) : NULL;
+    *names = NULL;
+    *count = 0;
+    if (root && !dir && status_unopened(errno) == STATUS_IO)
+        return unread(err);
+    for (const char *name; !status && dir && (name = next_name(dir, &status, err));) {
+        if (strlen(name) >= DATASET_NAME || (status = dataset_find(root, name, &kind, err)) || kind != DATASET_OURS)
+            continue;
+        if (*count == room) {
+            const char **larger = arena_alloc(arena, (room = room ? 2 * room : 64) * sizeof *larger);
+            if (larger && *count > 0)
+                memcpy(larger, *names, *count * sizeof *larger);
+            *names = larger;
+        }
+        if (!*names || !((*names)[*count] = arena_strdup(arena, name)))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a list");
+        else
+            ++*count;
+    }
+    if (dir)
+        closedir(dir);
+    if (!status && *count > 0)
+        qsort(*names, *count, sizeof **names, by_name);
+    return status;
+}
+
+enum status dataset_read(const char *root, const char *name, const char *file, struct arena *arena, const char **bytes,
+                         size_t *size, struct error *err)
+{
+    char path[DATASET_FILES];
+    struct stat what;
+    enum status status = path_of(path, root, name, file, err);
+    int fd = status ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+    bool known = fd >= 0 ? fstat(fd, &what) == 0 : status || status_unopened(errno) == STATUS_NOT_FOUND;
+    if (fd < 0 || !known || !S_ISREG(what.st_mode)) {
+        if (fd >= 0)
+            close(fd);
+        return known ? error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s", name)
+                     : error_set(err, STATUS_IO, NULL, "a file of a data set cannot be read");
+    }
+    *size = (size_t)what.st_size;
+    char *to = arena_alloc(arena, *size + 1);
+    ssize_t got = to ? read(fd, to, *size) : 0;
+    close(fd);
+    if (!to)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a file");
+    if (got != (ssize_t)*size)
+        return error_set(err, STATUS_IO, NULL, "a file of a data set cannot be read");
+    to[*size] = '\0';
+    *bytes = to;
+    return STATUS_OK;
+}
+
+/* What one takes, if it is the owner's; 0 of one that is deleted meanwhile. */
+static enum status folder_bytes(const char *path, const char *owner, int64_t *bytes, struct error *err)
+{
+    char text[256];
+    struct stat what;
+    enum status status = STATUS_OK;
+    DIR *folder = opendir(path);
+    if (!folder)
+        return status_unopened(errno) == STATUS_NOT_FOUND ? STATUS_OK : unread(err);
+    int fd = owner ? openat(dirfd(folder), DATASET_OWNER, O_RDONLY | O_CLOEXEC) : -1;
+    bool known = !owner || fd >= 0 || status_unopened(errno) == STATUS_NOT_FOUND;
+    ssize_t got = fd >= 0 ? read(fd, text, sizeof text) : 0;
+    if (fd >= 0)
+        close(fd);
+    if (!known || got < 0)
+        status = unread(err);
+    bool counts = !owner || (fd >= 0 && got == (ssize_t)strlen(owner) && memcmp(text, owner, (size_t)got) == 0);
+    for (const char *name; !status && counts && (name = next_name(folder, &status, err));)
+        if (fstatat(dirfd(folder), name, &what, AT_SYMLINK_NOFOLLOW) == 0)
+            *bytes += S_ISREG(what.st_mode) ? what.st_size : 0;
+        else if (status_unopened(errno) == STATUS_IO)
+            status = unread(err);
+    closedir(folder);
+    return status;
+}
+
+enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err)
+{
+    char path[DATASET_FILES];
+    enum status status = STATUS_OK;
+    enum dataset_kind kind;
+    DIR *dir = root ? opendir(root) : NULL;
+    *bytes = 0;
+    if (root && !dir && status_unopened(errno) == STATUS_IO)
+        return unread(err);
+    for (const char *name; !status && dir && (name = next_name(dir, &status, err));) {
+        status = dataset_find(root, name, &kind, err);
+        if (!status && kind == DATASET_OURS && !path_of(path, root, name, "", err))
+            status = folder_bytes(path, owner, bytes, err);
+    }
+    if (dir)
+        closedir(dir);
+    return status;
+}
+
+static bool sync_path(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool good = fd >= 0 && fsync(fd) == 0;
+    if (fd >= 0)
+        close(fd);
+    return good;
+}
+
+/* ROOT and ROOT/.uploads. */
+static enum status make_folders(const char *root, char uploads[DATASET_FILES], struct error *err)
+{
+    enum status status = path_of(uploads, root, UPLOADS, "", err);
+    if (status)
+        return status;
+    if ((mkdir(root, 0700) != 0 && errno != EEXIST) || (mkdir(uploads, 0700) != 0 && errno != EEXIST))
+        return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
+    return STATUS_OK;
+}
+
+/* ---- parts ------------------------------------------------------------------------------------------------- */
+
+enum status dataset_part_open(const char *root, const char *hash, int *file, int64_t *bytes, struct error *err)
+{
+    char uploads[DATASET_FILES], path[DATASET_FILES];
+    struct stat what;
+    enum status status = make_folders(root, uploads, err);
+    if (!status)
+        status = path_of(path, uploads, hash ? hash : "part-XXXXXX", "", err);
+    if (status)
+        return status;
+    *file = hash ? open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : mkostemp(path, O_CLOEXEC);
+    if (*file >= 0 && !hash)
+        (void)unlink(path);
+    if (*file < 0)
+        return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
+    if (flock(*file, LOCK_EX | LOCK_NB) != 0) {
+        bool busy = errno == EWOULDBLOCK;
+        close(*file);
+        return busy ? error_set(err, STATUS_CONFLICT, NULL, "another upload of the same bytes is in progress")
+                    : error_set(err, STATUS_IO, NULL, "a part of an upload cannot be locked");
+    }
+    if (fstat(*file, &what) != 0) {
+        close(*file);
+        return error_set(err, STATUS_IO, NULL, "a part of an upload cannot be read");
+    }
+    *bytes = what.st_size;
+    return STATUS_OK;
+}
+
+void dataset_part_close(int file)
+{
+    if (file >= 0)
+        close(file);
+}
+
+void dataset_part_remove(const char *root, const char *hash)
+{
+    char uploads[DATASET_FILES], path[DATASET_FILES];
+    if (hash && !path_of(uploads, root, UPLOADS, "", NULL) && !path_of(path, uploads, hash, "", NULL))
+        (void)unlink(path);
+}
+
+enum status dataset_part_bytes(const char *root, const char *hash, int64_t *bytes, struct error *err)
+{
+    char uploads[DATASET_FILES], path[DATASET_FILES];
+    struct stat what;
+    bool named = !path_of(uploads, root, UPLOADS, "", NULL) && !path_of(path, uploads, hash, "", NULL);
+    *bytes = -1;
+    if (named && stat(path, &what) == 0)
+        *bytes = what.st_size;
+    else if (named && status_unopened(errno) == STATUS_IO)
+        return unread(err);
+    return STATUS_OK;
+}
+
+/* ---- folders ----------------------------------------------------------------------------------------------- */
+
+enum status dataset_stage(const char *root, char folder[DATASET_FILES], struct error *err)
+{
+    char uploads[DATASET_FILES];
+    enum status status = make_folders(root, uploads, err);
+    if (!status)
+        status = path_of(folder, uploads, "stage-XXXXXX", "", err);
+    if (!status && !mkdtemp(folder))
+        status = error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be written");
+    return status;
+}
+
+void dataset_abandon(const char *folder)
+{
+    remove_folder(folder);
+}
+
+enum status dataset_create(const char *folder, const char *file, FILE **out, struct error *err)
+{
+    char path[DATASET_FILES];
+    enum status status = path_of(path, folder, file, "", err);
+    *out = status ? NULL : fopen(path, "wxe");
+    return status || *out ? status : error_set(err, STATUS_IO, NULL, "a data set cannot be written");
+}
+
+enum status dataset_close_file(FILE *file, enum status status, struct error *err)
+{
+    bool good = fflush(file) == 0 && fsync(fileno(file)) == 0;
+    good = fclose(file) == 0 && good;
+    return status || good ? status
+                          : error_set(err, STATUS_IO, NULL, "a data set cannot be written: the disk may be full");
+}
+
+enum status dataset_write(const char *folder, const char *file, const void *bytes, size_t size, struct error *err)
+{
+    FILE *to;
+    enum status status = dataset_create(folder, file, &to, err);
+    if (status)
+        return status;
+    if (fwrite(bytes, 1, size, to) != size)
+        status = error_set(err, STATUS_IO, NULL, "a data set cannot be written: the disk may be full");
+    return dataset_close_file(to, status, err);
+}
+
+/* From one name to another that must be free; both folders synced, or else moved back. */
+static enum status move(const char *root, const char *from, const char *to, struct error *err)
+{
+    char uploads[DATASET_FILES];
+    enum status status = path_of(uploads, root, UPLOADS, "", err);
+    if (status)
+        return status;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0)
+        return errno == EEXIST ? error_set(err, STATUS_CONFLICT, NULL, "the name is taken")
+                               : error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
+    if (sync_path(root) && sync_path(uploads))
+        return STATUS_OK;
+    (void)rename(to, from);
+    return error_set(err, STATUS_IO, NULL, "a data set cannot be synced");
+}
+
+enum status dataset_commit(const char *root, const char *folder, const char *name, struct error *err)
+{
+    char path[DATASET_FILES];
+    enum status status = path_of(path, root, name, "", err);
+    if (!status && !sync_path(folder))
+        status = error_set(err, STATUS_IO, NULL, "a data set cannot be synced");
+    if (!status)
+        status = move(root, folder, path, err);
+    if (status)
+        remove_folder(folder);
+    return status;
+}
+
+enum status dataset_remove(const char *root, const char *name, struct error *err)
+{
+    char path[DATASET_FILES], gone[DATASET_FILES];
+    enum dataset_kind kind;
+    enum status status = dataset_find(root, name, &kind, err);
+    if (!status && kind != DATASET_OURS)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "there is no data set %s", name);
+    if (!status)
+        status = path_of(path, root, name, "", err);
+    if (!status)
+        status = dataset_stage(root, gone, err);
+    if (!status && rmdir(gone) != 0) /* its name alone was wanted */
+        status = error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
+    if (!status)
+        status = move(root, path, gone, err);
+    if (!status)
+        remove_folder(gone);
+    return status;
+}

@@ -1,0 +1,109 @@
+/* A finished job from elsewhere. All of it goes into one transaction, so that a crash leaves either
+ * nothing or the whole. */
+#include "storage/storage_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+
+struct import {
+    struct command base;
+    const struct storage_import *in;
+    char *id;
+};
+
+static enum status put_chunks(struct db *db, int64_t checkpoint, const struct storage_import_checkpoint *in,
+                              struct error *err)
+{
+    const unsigned char *from = in->bytes;
+    enum status status = STATUS_OK;
+    int64_t number = 0;
+    for (size_t at = 0; status == STATUS_OK && at < in->count; at += STORAGE_CHUNK) {
+        size_t some = in->count - at < STORAGE_CHUNK ? in->count - at : STORAGE_CHUNK;
+        status = db_run(db, err, "INSERT INTO chunk VALUES (?, ?)", "ib", (checkpoint << CHUNK_BITS) + number++,
+                        (const void *)(from + at), some);
+    }
+    return status;
+}
+
+static enum status put_checkpoint(struct storage *storage, struct db *db, int64_t job,
+                                  const struct storage_import_checkpoint *in, int64_t now, struct error *err)
+{
+    unsigned char sha256[HASH_BYTES];
+    char seq[24];
+    hash_bytes(in->bytes, in->count, sha256);
+    enum status status =
+        db_run(db, err,
+               "INSERT INTO checkpoint(job, seq, step, samples, density, accuracy, bytes, sha256,"
+               " stage_end, pinned, complete, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1, ?)",
+               "iiiiddibni", job, in->seq, in->what.step, in->what.samples, in->what.density, in->what.accuracy,
+               (int64_t)in->count, (const void *)sha256, sizeof sha256, (int)in->what.stage_end, now);
+    int64_t checkpoint = sqlite3_last_insert_rowid(db->handle);
+    if (status == STATUS_OK)
+        status = put_chunks(db, checkpoint, in, err);
+    if (status == STATUS_OK)
+        status = chain_add(storage, db, checkpoint, err);
+    (void)snprintf(seq, sizeof seq, "%lld", (long long)in->seq);
+    return status == STATUS_OK ? event_add(db, job, "checkpoint", seq, err) : status;
+}
+
+static enum status put_job(struct storage *storage, struct db *db, const struct import *import, int64_t now,
+                           int64_t *job, struct error *err)
+{
+    const struct storage_import *in = import->in;
+    int64_t last = in->count > 0 ? in->checkpoints[in->count - 1].seq : 0;
+    enum status status = id_next(&storage->ids, now, import->id, err);
+    if (status == STATUS_OK)
+        status =
+            db_run(db, err,
+                   "INSERT INTO job(id, kind, preset, name, task, state, wish, priority, threads, config, params,"
+                   " progress, result, source_job, source_checkpoint, created_at, started_at, finished_at, version,"
+                   " progress_version, last_seq)"
+                   " VALUES (?, ?, ?, ?, 0, 'succeeded', 0, 0, 0, ?, NULL, ?, ?, '', 0, ?, ?, ?, 1, 0, ?)",
+                   "tttttttiiii", import->id, in->kind, in->preset, in->name, in->config, in->progress, in->result, now,
+                   now, now, last);
+    *job = sqlite3_last_insert_rowid(db->handle);
+    return status;
+}
+
+static enum status import_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    const struct import *import = (struct import *)command;
+    const struct storage_import *in = import->in;
+    int64_t now = db_stamp(db), job;
+    enum status status = put_job(storage, db, import, now, &job, err);
+    for (size_t i = 0; status == STATUS_OK && i < in->count; i++)
+        status = put_checkpoint(storage, db, job, &in->checkpoints[i], now, err);
+    for (size_t i = 0; status == STATUS_OK && i < in->series_count; i++)
+        status = metric_fill(db, job, &in->series[i], err);
+    if (status == STATUS_OK)
+        status = event_add(db, job, "state", job_state_name(JOB_SUCCEEDED), err);
+    command->adds_events = true;
+    return status;
+}
+
+static enum status check(const struct storage_import *in, struct error *err)
+{
+    if (in->kind == NULL || in->config == NULL || in->preset == NULL || in->name == NULL)
+        return error_set(err, STATUS_INVALID, NULL, "a job needs a kind and a configuration");
+    if (strlen(in->name) >= STORAGE_NAME)
+        return error_set(err, STATUS_INVALID, "/name", "must be shorter than %d bytes", STORAGE_NAME);
+    for (size_t i = 0; i < in->count; i++)
+        if (in->checkpoints[i].seq < 1 || (i > 0 && in->checkpoints[i].seq <= in->checkpoints[i - 1].seq))
+            return error_set(err, STATUS_INVALID, NULL, "checkpoints must come in the order of their numbers");
+    return STATUS_OK;
+}
+
+enum status storage_job_import(struct storage *storage, const struct storage_import *in, char id[STORAGE_ID],
+                               struct error *err)
+{
+    struct import import = {.base = {.run = import_run}, .in = in, .id = id};
+    id[0] = '\0';
+    enum status status = check(in, err);
+    if (status == STATUS_OK)
+        status = writer_call(storage, &import.base, err);
+    if (status != STATUS_OK)
+        id[0] = '\0';
+    return status;
+}

@@ -1,0 +1,488 @@
+/* Changes to jobs. Every change of state goes through apply_event(), which asks the table in
+ * job_state.c and writes the state, its times and its event in one place. */
+#include "storage/storage_int.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEY_LIFE_MS ((int64_t)7 * 24 * 3600 * 1000)
+
+enum status job_number(struct db *db, const char *id, int64_t *number, struct error *err)
+{
+    *number = 0;
+    if (id == NULL)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
+    enum status status = db_integer(db, number, 0, err, "SELECT num FROM job WHERE id = ?", "t", id);
+    if (status == STATUS_OK && *number == 0)
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
+    return status;
+}
+
+/* ---- the life of a job --------------------------------------------------------------------------------- */
+
+/* state and requested are filled whenever the job exists, also when the event is refused. */
+static enum status apply_event(struct db *db, int64_t job, enum job_event event, struct command *command,
+                               enum job_state *state, enum requested_state *requested, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    bool known = false; /* callers have found the job in this transaction */
+    enum status status = db_query(db, &stmt, err, "SELECT state, wish FROM job WHERE num = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    if (db_row(db, stmt, &status, err)) {
+        char name[JOB_STATE_NAME];
+        if (!db_copy(stmt, 0, name, sizeof name))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a job");
+        known = job_state_parse(name, state);
+        *requested = (enum requested_state)sqlite3_column_int(stmt, 1);
+        db_done(stmt);
+    }
+    if (status != STATUS_OK)
+        return status;
+    if (!known)
+        return error_set(err, STATUS_CORRUPT, NULL, "a job has no known state");
+    enum job_state next_state;
+    enum requested_state next_requested;
+    if (!job_state_next(*state, *requested, event, &next_state, &next_requested))
+        return error_set(err, STATUS_CONFLICT, NULL, "cannot %s a job that is %s%s", job_event_name(event),
+                         job_state_name(*state), *requested == REQUESTED_CANCELLED ? " and about to be cancelled" : "");
+    if (next_state == *state && next_requested == *requested)
+        return STATUS_OK;
+    int64_t now = db_stamp(db);
+    status =
+        db_run(db, err,
+               "UPDATE job SET state = ?1, wish = ?2, version = version + 1,"
+               " started_at = CASE WHEN ?1 = 'running' AND started_at = 0 THEN ?3 ELSE started_at END,"
+               " finished_at = CASE WHEN ?4 THEN ?3 ELSE finished_at END WHERE num = ?5",
+               "tnini", job_state_name(next_state), (int)next_requested, now, (int)job_state_final(next_state), job);
+    if (status == STATUS_OK && next_state != *state) {
+        status = event_add(db, job, "state", job_state_name(next_state), err);
+        if (command != NULL)
+            command->adds_events = true;
+    }
+    *state = next_state;
+    *requested = next_requested;
+    return status;
+}
+
+enum status job_recover(struct db *db, int64_t *count, struct error *err)
+{
+    *count = 0;
+    for (;;) {
+        int64_t job;
+        enum job_state state;
+        enum requested_state requested;
+        enum status status = db_integer(db, &job, 0, err, "SELECT num FROM job WHERE state = 'running' LIMIT 1", "");
+        if (status != STATUS_OK || job == 0)
+            return status;
+        status = apply_event(db, job, JOB_EVENT_YIELD, NULL, &state, &requested, err);
+        if (status != STATUS_OK)
+            return status;
+        ++*count;
+    }
+}
+
+/* ---- submit ------------------------------------------------------------------------------------------ */
+
+struct submit {
+    struct command base;
+    const struct storage_submit *in;
+    char *id;
+    enum storage_submit_outcome outcome;
+};
+
+static enum status find_key(struct db *db, struct submit *s, bool *found, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    *found = false;
+    enum status status = db_query(db, &stmt, err,
+                                  "SELECT k.fingerprint, j.id FROM idempotency k JOIN job j ON j.num = k.job "
+                                  "WHERE k.key = ? AND k.created_at > ?",
+                                  "ti", s->in->key, clock_now_ms() - KEY_LIFE_MS);
+    if (status != STATUS_OK || !db_row(db, stmt, &status, err))
+        return status;
+    const void *fingerprint = db_blob(stmt, 0, sizeof s->in->fingerprint);
+    bool same = fingerprint != NULL && memcmp(fingerprint, s->in->fingerprint, sizeof s->in->fingerprint) == 0;
+    if (!db_copy(stmt, 1, s->id, STORAGE_ID))
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+    db_done(stmt);
+    s->outcome = same ? STORAGE_REPLAYED : STORAGE_KEY_REUSED;
+    *found = true;
+    return status;
+}
+
+static enum status keep_key(struct db *db, const struct storage_submit *in, int64_t job, int64_t now, struct error *err)
+{
+    /* Old keys go a few at a time, more than come in; a live one of the same name cannot exist here. */
+    enum status status = db_run(db, err,
+                                "DELETE FROM idempotency WHERE key IN "
+                                "(SELECT key FROM idempotency WHERE created_at <= ? ORDER BY created_at LIMIT 8)",
+                                "i", now - KEY_LIFE_MS);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "INSERT OR REPLACE INTO idempotency VALUES (?, ?, ?, ?)", "tbii", in->key,
+                        (const void *)in->fingerprint, sizeof in->fingerprint, job, now);
+    return status;
+}
+
+static enum status check_source(struct db *db, const struct storage_submit *in, struct error *err)
+{
+    int64_t source, checkpoint;
+    enum status status = job_number(db, in->source_job, &source, err);
+    if (status != STATUS_OK)
+        return status == STATUS_NOT_FOUND ? error_set(err, status, NULL, "no such source job") : status;
+    status = db_integer(db, &checkpoint, 0, err, "SELECT id FROM checkpoint WHERE job = ? AND seq = ? AND complete",
+                        "ii", source, in->source_checkpoint);
+    if (status == STATUS_OK && checkpoint == 0)
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "the source job has no such checkpoint");
+    return status;
+}
+
+static const char *or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+static enum status owner_is_full(struct db *db, const struct storage_submit *in, bool *full, struct error *err)
+{
+    int64_t jobs;
+    if (in->owner_limit <= 0 || or_empty(in->owner)[0] == '\0')
+        return STATUS_OK;
+    enum status status = db_integer(
+        db, &jobs, 0, err,
+        "SELECT count(*) FROM job WHERE owner = ? AND owner <> '' AND state IN ('queued', 'running', 'paused')", "t",
+        in->owner);
+    *full = status == STATUS_OK && jobs >= in->owner_limit;
+    return status;
+}
+
+static enum status submit_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct submit *s = (struct submit *)command;
+    const struct storage_submit *in = s->in;
+    bool sourced = in->source_job != NULL && in->source_job[0] != '\0', found = false, full = false;
+    enum status status = STATUS_OK;
+    if (in->key != NULL)
+        status = find_key(db, s, &found, err);
+    if (status != STATUS_OK || found)
+        return status;
+    status = owner_is_full(db, in, &full, err);
+    if (status != STATUS_OK || full) {
+        s->outcome = STORAGE_OWNER_FULL;
+        return status;
+    }
+    if (storage->options.queue_limit > 0) {
+        int64_t queued;
+        status = db_integer(db, &queued, 0, err, "SELECT number FROM tally WHERE what = 'queued'", "");
+        if (status == STATUS_OK && queued >= storage->options.queue_limit)
+            status = error_set(err, STATUS_UNAVAILABLE, NULL, "the queue is full (%lld jobs)", (long long)queued);
+    }
+    if (status == STATUS_OK && sourced)
+        status = check_source(db, in, err);
+    int64_t now = db_stamp(db);
+    if (status == STATUS_OK)
+        status = id_next(&storage->ids, now, s->id, err);
+    if (status == STATUS_OK)
+        status = db_run(db, err,
+                        "INSERT INTO job(id, kind, preset, name, task, state, wish, priority, threads, config, params,"
+                        " source_job, source_checkpoint, created_at, started_at, finished_at, version,"
+                        " progress_version, last_seq, owner, executor, ranks)"
+                        " VALUES (?, ?, ?, ?, ?, 'queued', 0, ?, ?, ?, ?, ?, ?, ?, 0, 0, 1, 0, 0, ?, ?, ?)",
+                        "ttttnnntttiittn", s->id, in->kind, or_empty(in->preset), or_empty(in->name), (int)in->task,
+                        in->priority, in->threads, in->config, in->params, or_empty(in->source_job),
+                        sourced ? in->source_checkpoint : (int64_t)0, now, or_empty(in->owner), or_empty(in->executor),
+                        in->ranks > 0 ? in->ranks : 1);
+    int64_t job = sqlite3_last_insert_rowid(db->handle);
+    if (status == STATUS_OK && in->key != NULL)
+        status = keep_key(db, in, job, clock_now_ms(), err);
+    if (status == STATUS_OK)
+        status = event_add(db, job, "state", job_state_name(JOB_QUEUED), err);
+    s->base.adds_events = true;
+    s->outcome = STORAGE_CREATED;
+    return status;
+}
+
+enum status storage_job_submit(struct storage *storage, const struct storage_submit *submit, char id[STORAGE_ID],
+                               enum storage_submit_outcome *outcome, struct error *err)
+{
+    struct submit s = {.base = {.run = submit_run}, .in = submit, .id = id};
+    id[0] = '\0';
+    if (submit->kind == NULL || submit->config == NULL)
+        return error_set(err, STATUS_INVALID, NULL, "a job needs a kind and a configuration");
+    if (submit->name != NULL && strlen(submit->name) >= STORAGE_NAME)
+        return error_set(err, STATUS_INVALID, "/name", "must be shorter than %d bytes", STORAGE_NAME);
+    if (submit->key != NULL && (submit->key[0] == '\0' || strlen(submit->key) >= STORAGE_KEY))
+        return error_set(err, STATUS_INVALID, NULL, "an idempotency key must have 1 to %d bytes", STORAGE_KEY - 1);
+    enum status status = writer_call(storage, &s.base, err);
+    if (status != STATUS_OK)
+        id[0] = '\0';
+    *outcome = s.outcome;
+    return status;
+}
+
+/* ---- patch, request, claim, leave ----------------------------------------------------------------------- */
+
+struct patch {
+    struct command base;
+    const char *id;
+    const struct storage_job_patch *in;
+};
+
+static enum status patch_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct patch *p = (struct patch *)command;
+    int64_t job, version;
+    enum status status = job_number(db, p->id, &job, err);
+    if (status == STATUS_OK)
+        status = db_integer(db, &version, 0, err, "SELECT version FROM job WHERE num = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    if (p->in->expected_version != 0 && p->in->expected_version != version)
+        return error_set(err, STATUS_CONFLICT, NULL, "the job has changed since it was read");
+    if (p->in->name == NULL && p->in->priority == NULL)
+        return STATUS_OK;
+    if (p->in->name != NULL)
+        status = db_run(db, err, "UPDATE job SET name = ? WHERE num = ?", "ti", p->in->name, job);
+    if (status == STATUS_OK && p->in->priority != NULL)
+        status = db_run(db, err, "UPDATE job SET priority = ? WHERE num = ?", "ni", *p->in->priority, job);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "UPDATE job SET version = version + 1 WHERE num = ?", "i", job);
+    return status;
+}
+
+enum status storage_job_patch(struct storage *storage, const char *id, const struct storage_job_patch *patch,
+                              struct error *err)
+{
+    struct patch p = {.base = {.run = patch_run}, .id = id, .in = patch};
+    if (patch->name != NULL && strlen(patch->name) >= STORAGE_NAME)
+        return error_set(err, STATUS_INVALID, "/name", "must be shorter than %d bytes", STORAGE_NAME);
+    return writer_call(storage, &p.base, err);
+}
+
+struct change {
+    struct command base;
+    const char *id;
+    char *claimed;
+    bool by_task; /* of a claim: only this task */
+    enum job_task task;
+    enum job_event event;
+    const char *result, *error;
+    enum job_state state;
+    enum requested_state requested;
+};
+
+static enum status change_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct change *c = (struct change *)command;
+    int64_t job;
+    enum status status = job_number(db, c->id, &job, err);
+    if (status == STATUS_OK)
+        status = apply_event(db, job, c->event, command, &c->state, &c->requested, err);
+    if (status == STATUS_OK && (c->result != NULL || c->error != NULL))
+        status = db_run(db, err, "UPDATE job SET result = ?, error = ? WHERE num = ?", "tti", c->result, c->error, job);
+    if (status == STATUS_OK &&
+        (c->event == JOB_EVENT_YIELD || c->event == JOB_EVENT_SUCCEED || c->event == JOB_EVENT_FAIL))
+        status =
+            db_run(db, err, "UPDATE lease SET state = 'none', hash = NULL, result = NULL, error = NULL WHERE job = ?",
+                   "i", job);
+    return status;
+}
+
+enum status storage_job_request(struct storage *storage, const char *id, enum job_event request, enum job_state *state,
+                                enum requested_state *requested, struct error *err)
+{
+    if (request != JOB_EVENT_PAUSE && request != JOB_EVENT_RESUME && request != JOB_EVENT_CANCEL)
+        return error_set(err, STATUS_INVALID, NULL, "not a request");
+    struct change c = {.base = {.run = change_run}, .id = id, .event = request};
+    enum status status = writer_call(storage, &c.base, err);
+    if (state != NULL)
+        *state = c.state;
+    if (requested != NULL)
+        *requested = c.requested;
+    return status;
+}
+
+enum status storage_job_leave(struct storage *storage, const char *id, enum job_event event, const char *result,
+                              const char *error, enum job_state *state, struct error *err)
+{
+    if (event != JOB_EVENT_YIELD && event != JOB_EVENT_SUCCEED && event != JOB_EVENT_FAIL)
+        return error_set(err, STATUS_INVALID, NULL, "not a way to leave a job");
+    if ((result != NULL && event != JOB_EVENT_SUCCEED) || (error != NULL && event != JOB_EVENT_FAIL))
+        return error_set(err, STATUS_INVALID, NULL, "a result belongs to success, an error to failure");
+    struct change c = {.base = {.run = change_run}, .id = id, .event = event, .result = result, .error = error};
+    enum status status = writer_call(storage, &c.base, err);
+    if (state != NULL)
+        *state = c.state;
+    return status;
+}
+
+static enum status claim_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct change *c = (struct change *)command;
+    sqlite3_stmt *stmt;
+    int64_t job = 0;
+    const struct storage_options *options = &storage->options;
+    enum status status =
+        db_query(db, &stmt, err,
+                 "SELECT num, id FROM job WHERE state = 'queued' AND (?1 = 0 OR task = ?2)"
+                 " AND (?3 = 0 OR owner = '' OR ?3 >= min(?3, iif(threads > 0, threads, ?4) * ranks)"
+                 " + (SELECT coalesce(sum(iif(r.threads > 0, r.threads, ?4) * r.ranks), 0)"
+                 " FROM job AS r WHERE r.owner = job.owner AND r.owner <> '' AND r.state = 'running'))"
+                 " ORDER BY priority DESC, num LIMIT 1",
+                 "iiin", (int64_t)c->by_task, (int64_t)c->task, options->owner_threads, options->threads_of_job);
+    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+        job = sqlite3_column_int64(stmt, 0);
+        if (!db_copy(stmt, 1, c->claimed, STORAGE_ID))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to claim a job");
+        db_done(stmt);
+    }
+    if (status != STATUS_OK)
+        return status;
+    if (job == 0)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no job is queued");
+    return apply_event(db, job, JOB_EVENT_CLAIM, command, &c->state, &c->requested, err);
+}
+
+static enum status claim(struct storage *storage, struct change *change, char id[STORAGE_ID], struct error *err)
+{
+    change->base.run = claim_run;
+    change->claimed = id;
+    id[0] = '\0';
+    enum status status = writer_call(storage, &change->base, err);
+    if (status != STATUS_OK)
+        id[0] = '\0';
+    return status;
+}
+
+enum status storage_job_claim(struct storage *storage, char id[STORAGE_ID], struct error *err)
+{
+    struct change c = {.by_task = false};
+    return claim(storage, &c, id, err);
+}
+
+enum status storage_job_claim_task(struct storage *storage, enum job_task task, char id[STORAGE_ID], struct error *err)
+{
+    struct change c = {.by_task = true, .task = task};
+    return claim(storage, &c, id, err);
+}
+
+/* ---- progress ---------------------------------------------------------------------------------------- */
+
+struct progress {
+    struct command base;
+    char id[STORAGE_ID];
+    char *text;
+};
+
+static void progress_destroy(struct command *command)
+{
+    struct progress *p = (struct progress *)command;
+    free(p->text);
+    free(p);
+}
+
+static enum status progress_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct progress *p = (struct progress *)command;
+    int64_t job;
+    enum status status = db_run(db, err,
+                                "UPDATE job SET progress = ?, progress_version = progress_version + 1"
+                                " WHERE id = ? AND state NOT IN ('succeeded', 'failed', 'cancelled')",
+                                "tt", p->text, p->id);
+    if (status != STATUS_OK || db_changes(db) == 0)
+        return status;
+    status = job_number(db, p->id, &job, err);
+    if (status == STATUS_OK)
+        status = event_add_progress(db, job, p->text, err);
+    command->adds_events = status == STATUS_OK;
+    return status;
+}
+
+/* The newer text takes the place of one that still waits. */
+static bool progress_merge(struct command *queued, void *context)
+{
+    struct progress *old = (struct progress *)queued, *fresh = context;
+    if (strcmp(old->id, fresh->id) != 0)
+        return false;
+    char *text = old->text;
+    old->text = fresh->text;
+    fresh->text = text;
+    size_t bytes = queued->bytes;
+    queued->bytes = fresh->base.bytes;
+    fresh->base.bytes = bytes;
+    return true;
+}
+
+enum status storage_job_progress(struct storage *storage, const char *id, const char *progress, struct error *err)
+{
+    struct progress *p = calloc(1, sizeof *p);
+    if (p == NULL || (p->text = strdup(progress)) == NULL) {
+        free(p);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to note progress");
+    }
+    p->base.run = progress_run;
+    p->base.destroy = progress_destroy;
+    p->base.bytes = sizeof *p + strlen(progress) + 1;
+    (void)snprintf(p->id, sizeof p->id, "%s", id);
+    if (writer_merge(storage, progress_run, progress_merge, p)) {
+        progress_destroy(&p->base);
+        return STATUS_OK;
+    }
+    return writer_post(storage, &p->base, err);
+}
+
+/* ---- rewind, delete ------------------------------------------------------------------------------------ */
+
+struct rewind {
+    struct command base;
+    const char *id;
+    int64_t last_step;
+};
+
+static enum status rewind_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct rewind *r = (struct rewind *)command;
+    int64_t job;
+    enum status status = job_number(db, r->id, &job, err);
+    return status == STATUS_OK ? metric_rewind(db, job, r->last_step, err) : status;
+}
+
+enum status storage_job_rewind(struct storage *storage, const char *id, int64_t last_step, struct error *err)
+{
+    struct rewind r = {.base = {.run = rewind_run}, .id = id, .last_step = last_step};
+    return writer_call(storage, &r.base, err);
+}
+
+static enum status delete_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct rewind *r = (struct rewind *)command;
+    int64_t job, final, waiting;
+    enum status status = job_number(db, r->id, &job, err);
+    if (status == STATUS_OK)
+        status = db_integer(db, &final, 0, err,
+                            "SELECT state IN ('succeeded', 'failed', 'cancelled') FROM job WHERE num = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    if (!final)
+        return error_set(err, STATUS_CONFLICT, NULL, "only a finished job can be deleted");
+    status = db_integer(db, &waiting, 0, err,
+                        "SELECT count(*) FROM job WHERE source_job = ? AND source_job <> ''"
+                        " AND state IN ('queued', 'running', 'paused')",
+                        "t", r->id);
+    if (status == STATUS_OK && waiting > 0)
+        return error_set(err, STATUS_CONFLICT, NULL, "%lld unfinished jobs start from this one", (long long)waiting);
+    if (status == STATUS_OK)
+        status = doom_job(db, job, err);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "DELETE FROM job WHERE num = ?", "i", job);
+    return status;
+}
+
+enum status storage_job_delete(struct storage *storage, const char *id, struct error *err)
+{
+    struct rewind r = {.base = {.run = delete_run}, .id = id};
+    enum status status = writer_call(storage, &r.base, err);
+    if (status == STATUS_OK)
+        writer_want_sweep(storage);
+    return status;
+}

@@ -1,0 +1,254 @@
+/* Leases: one row a job that was ever trained by another process. Every change goes through change_run(), which asks
+ * the table in lease_state.c. */
+#include "storage/storage_int.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct change {
+    struct command base;
+    const char *id;
+    enum lease_event event;
+    bool any_epoch;      /* of the executor, or a hello */
+    int64_t epoch;       /* in: the caller's; out: the lease's */
+    const uint8_t *hash; /* of a grant */
+    const char *executor, *foreign_id;
+    int64_t sequence; /* of a word; 0: none */
+    enum job_event ending;
+    const char *result, *error;
+    int tries; /* of a grant, out */
+};
+
+/* The state and epoch of a job's lease, none and 0 where there was never one. */
+static enum status read_state(struct db *db, int64_t job, enum lease_state *state, int64_t *epoch, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    bool known = true;
+    *state = LEASE_NONE;
+    *epoch = 0;
+    enum status status = db_query(db, &stmt, err, "SELECT state, epoch FROM lease WHERE job = ?", "i", job);
+    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+        char name[LEASE_STATE_NAME];
+        if (!db_copy(stmt, 0, name, sizeof name))
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a lease");
+        known = lease_state_parse(name, state);
+        *epoch = sqlite3_column_int64(stmt, 1);
+        db_done(stmt);
+    }
+    return status == STATUS_OK && !known ? error_set(err, STATUS_CORRUPT, NULL, "a lease has no known state") : status;
+}
+
+/* A try counts unless a checkpoint has come since the last one. */
+static enum status grant(struct db *db, int64_t job, struct change *c, struct error *err)
+{
+    int64_t running, newest, before, tries;
+    enum status status = db_integer(db, &running, 0, err, "SELECT state = 'running' FROM job WHERE num = ?", "i", job);
+    if (status == STATUS_OK && !running)
+        return error_set(err, STATUS_CONFLICT, NULL, "the job does not run");
+    if (status == STATUS_OK)
+        status =
+            db_integer(db, &newest, 0, err, "SELECT max(seq) FROM checkpoint WHERE job = ? AND complete", "i", job);
+    if (status == STATUS_OK)
+        status = db_integer(db, &before, -1, err, "SELECT newest FROM lease WHERE job = ?", "i", job);
+    if (status == STATUS_OK)
+        status = db_integer(db, &tries, 0, err, "SELECT tries FROM lease WHERE job = ?", "i", job);
+    if (status != STATUS_OK)
+        return status;
+    c->tries = newest > before ? 1 : (int)tries + 1;
+    return db_run(db, err,
+                  "INSERT INTO lease(job, state, epoch, hash, executor, foreign_id, sequence, tries, newest, seen)"
+                  " VALUES (?1, 'offered', 1, ?2, ?3, ?7, 0, ?4, ?5, ?6)"
+                  " ON CONFLICT(job) DO UPDATE SET state = 'offered', epoch = epoch + 1, hash = ?2, executor = ?3,"
+                  " foreign_id = ?7, sequence = 0, tries = ?4, newest = ?5, seen = ?6, ending = NULL, result = NULL, "
+                  "error = NULL",
+                  "ibtniit", job, (const void *)c->hash, (size_t)STORAGE_LEASE_HASH, c->executor, c->tries, newest,
+                  db_stamp(db), c->foreign_id);
+}
+
+static enum status write_change(struct db *db, int64_t job, struct change *c, struct error *err)
+{
+    int64_t now = db_stamp(db);
+    switch (c->event) {
+    case LEASE_GRANT:
+        return grant(db, job, c, err);
+    case LEASE_HELLO:
+        c->epoch++;
+        return db_run(db, err,
+                      "UPDATE lease SET state = 'held', epoch = epoch + 1, sequence = 0, seen = ? WHERE job = ?", "ii",
+                      now, job);
+    case LEASE_WORD:
+        return db_run(db, err, "UPDATE lease SET sequence = max(sequence, ?), seen = ? WHERE job = ?", "iii",
+                      c->sequence, now, job);
+    case LEASE_END: /* what was said first counts */
+        return db_run(db, err,
+                      "UPDATE lease SET state = 'ended', seen = ?, ending = ?, result = ?, error = ? WHERE job = ? "
+                      "AND state = 'held'",
+                      "intti", now, (int)c->ending, c->result, c->error, job);
+    default:
+        return db_run(db, err,
+                      "UPDATE lease SET state = 'none', hash = NULL, result = NULL, error = NULL WHERE job = ?", "i",
+                      job);
+    }
+}
+
+static enum status change_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct change *c = (struct change *)command;
+    enum lease_state state, next;
+    int64_t job, epoch = 0;
+    enum status status = job_number(db, c->id, &job, err);
+    if (status == STATUS_OK)
+        status = read_state(db, job, &state, &epoch, err);
+    if (status != STATUS_OK)
+        return status;
+    if (!c->any_epoch && c->epoch != epoch)
+        return error_set(err, STATUS_CONFLICT, NULL, "another trainer has taken over");
+    if (!lease_state_next(state, c->event, &next))
+        return error_set(err, STATUS_CONFLICT, NULL, "a lease that is %s takes no %s", lease_state_name(state),
+                         lease_event_name(c->event));
+    c->epoch = epoch;
+    return write_change(db, job, c, err);
+}
+
+enum status storage_lease_grant_to(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
+                                   const char *executor, const char *foreign_id, int *tries, struct error *err)
+{
+    struct change c = {.base = {.run = change_run},
+                       .id = id,
+                       .event = LEASE_GRANT,
+                       .any_epoch = true,
+                       .hash = hash,
+                       .executor = executor,
+                       .foreign_id = foreign_id};
+    *tries = 0;
+    if (strlen(foreign_id) >= STORAGE_FOREIGN)
+        return error_set(err, STATUS_INVALID, NULL, "the number of the process or foreign job is too long");
+    enum status status = writer_call(storage, &c.base, err);
+    *tries = c.tries;
+    return status;
+}
+
+enum status storage_lease_grant(struct storage *storage, const char *id, const uint8_t hash[STORAGE_LEASE_HASH],
+                                const char *executor, int *tries, struct error *err)
+{
+    return storage_lease_grant_to(storage, id, hash, executor, "", tries, err);
+}
+
+static enum status foreign_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct change *c = (struct change *)command;
+    int64_t job;
+    enum status status = job_number(db, c->id, &job, err);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "UPDATE lease SET foreign_id = ? WHERE job = ? AND state <> 'none'", "ti",
+                        c->foreign_id, job);
+    if (status == STATUS_OK && db_changes(db) == 0)
+        status = error_set(err, STATUS_CONFLICT, NULL, "the job has no lease");
+    return status;
+}
+
+enum status storage_lease_foreign(struct storage *storage, const char *id, const char *foreign_id, struct error *err)
+{
+    struct change c = {.base = {.run = foreign_run}, .id = id, .foreign_id = foreign_id};
+    if (strlen(foreign_id) >= STORAGE_FOREIGN)
+        return error_set(err, STATUS_INVALID, NULL, "the number of the process or foreign job is too long");
+    return writer_call(storage, &c.base, err);
+}
+
+enum status storage_lease_register(struct storage *storage, const char *id, int64_t *epoch, struct error *err)
+{
+    struct change c = {.base = {.run = change_run}, .id = id, .event = LEASE_HELLO, .any_epoch = true};
+    enum status status = writer_call(storage, &c.base, err);
+    *epoch = c.epoch;
+    return status;
+}
+
+enum status storage_lease_message(struct storage *storage, const char *id, int64_t epoch, int64_t sequence,
+                                  struct error *err)
+{
+    struct change c = {
+        .base = {.run = change_run}, .id = id, .event = LEASE_WORD, .epoch = epoch, .sequence = sequence};
+    return writer_call(storage, &c.base, err);
+}
+
+enum status storage_lease_end(struct storage *storage, const char *id, int64_t epoch, enum job_event event,
+                              const char *result, const char *error, struct error *err)
+{
+    struct change c = {.base = {.run = change_run},
+                       .id = id,
+                       .event = LEASE_END,
+                       .epoch = epoch,
+                       .ending = event,
+                       .result = result,
+                       .error = error};
+    if (event != JOB_EVENT_YIELD && event != JOB_EVENT_SUCCEED && event != JOB_EVENT_FAIL)
+        return error_set(err, STATUS_INVALID, NULL, "not a way to leave a job");
+    return writer_call(storage, &c.base, err);
+}
+
+enum status storage_lease_close(struct storage *storage, const char *id, struct error *err)
+{
+    struct change c = {.base = {.run = change_run}, .id = id, .event = LEASE_CLOSE, .any_epoch = true};
+    return writer_call(storage, &c.base, err);
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------ */
+
+static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct storage_lease *out, struct error *err)
+{
+    char state[LEASE_STATE_NAME];
+    memset(out, 0, sizeof *out);
+    bool ok = db_copy(stmt, 1, state, sizeof state);
+    if (ok && !lease_state_parse(state, &out->state))
+        return error_set(err, STATUS_CORRUPT, NULL, "a lease has no known state");
+    ok = db_copy(stmt, 0, out->job, sizeof out->job) && ok;
+    out->epoch = sqlite3_column_int64(stmt, 2);
+    out->executor = db_text(stmt, 3, arena, &ok);
+    out->foreign_id = db_text(stmt, 4, arena, &ok);
+    out->sequence = sqlite3_column_int64(stmt, 5);
+    out->tries = sqlite3_column_int(stmt, 6);
+    out->seen = sqlite3_column_int64(stmt, 7);
+    out->ending = (enum job_event)sqlite3_column_int(stmt, 8);
+    out->result = db_text(stmt, 9, arena, &ok);
+    out->error = db_text(stmt, 10, arena, &ok);
+    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a lease");
+}
+
+#define COLUMNS                                                                                                        \
+    "SELECT j.id, l.state, l.epoch, l.executor, l.foreign_id, l.sequence, l.tries, l.seen, l.ending, l.result, "       \
+    "l.error"                                                                                                          \
+    " FROM lease l JOIN job j ON j.num = l.job"
+
+static enum status take_row(struct storage *storage, struct db *db, sqlite3_stmt *stmt, enum status status,
+                            struct arena *arena, struct storage_lease *out, struct error *err)
+{
+    if (status == STATUS_OK) {
+        if (db_row(db, stmt, &status, err)) {
+            status = read_row(stmt, arena, out, err);
+            db_done(stmt);
+        } else if (status == STATUS_OK) {
+            status = error_set(err, STATUS_NOT_FOUND, NULL, "no such lease");
+        }
+    }
+    reader_give(storage, db);
+    return status;
+}
+
+enum status storage_lease_get(struct storage *storage, const char *id, struct arena *arena, struct storage_lease *out,
+                              struct error *err)
+{
+    sqlite3_stmt *stmt;
+    struct db *db = reader_take(storage);
+    enum status status = db_query(db, &stmt, err, COLUMNS " WHERE j.id = ?", "t", id);
+    return take_row(storage, db, stmt, status, arena, out, err);
+}
+
+enum status storage_lease_find(struct storage *storage, const uint8_t hash[STORAGE_LEASE_HASH], struct arena *arena,
+                               struct storage_lease *out, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    struct db *db = reader_take(storage);
+    enum status status =
+        db_query(db, &stmt, err, COLUMNS " WHERE l.hash = ?", "b", (const void *)hash, (size_t)STORAGE_LEASE_HASH);
+    return take_row(storage, db, stmt, status, arena, out, err);
+}

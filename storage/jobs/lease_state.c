@@ -1,0 +1,56 @@
+#include "storage/jobs/lease_state.h"
+
+#include <stddef.h>
+#include <string.h>
+
+struct rule {
+    enum lease_state state;
+    enum lease_event event;
+    enum lease_state next;
+};
+
+/* What is not here is not allowed. */
+static const struct rule rules[] = {
+    {LEASE_NONE, LEASE_GRANT, LEASE_OFFERED}, {LEASE_NONE, LEASE_CLOSE, LEASE_NONE},
+
+    {LEASE_OFFERED, LEASE_HELLO, LEASE_HELD}, {LEASE_OFFERED, LEASE_CLOSE, LEASE_NONE},
+
+    {LEASE_HELD, LEASE_HELLO, LEASE_HELD},    {LEASE_HELD, LEASE_WORD, LEASE_HELD},
+    {LEASE_HELD, LEASE_END, LEASE_ENDED},     {LEASE_HELD, LEASE_CLOSE, LEASE_NONE},
+
+    {LEASE_ENDED, LEASE_END, LEASE_ENDED},    {LEASE_ENDED, LEASE_CLOSE, LEASE_NONE},
+};
+
+static const char *const state_names[LEASE_STATES] = {"none", "offered", "held", "ended"};
+static const char *const event_names[LEASE_EVENTS] = {"grant", "hello", "word", "end", "close"};
+
+bool lease_state_next(enum lease_state state, enum lease_event event, enum lease_state *next)
+{
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        if (rules[i].state == state && rules[i].event == event) {
+            *next = rules[i].next;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *lease_state_name(enum lease_state state)
+{
+    return (unsigned)state < LEASE_STATES ? state_names[state] : NULL;
+}
+
+bool lease_state_parse(const char *name, enum lease_state *state)
+{
+    for (int i = 0; i < LEASE_STATES; i++)
+        if (strcmp(name, state_names[i]) == 0) {
+            *state = (enum lease_state)i;
+            return true;
+        }
+    return false;
+}
+
+const char *lease_event_name(enum lease_event event)
+{
+    return (unsigned)event < LEASE_EVENTS ? event_names[event] : NULL;
+}

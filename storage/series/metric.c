@@ -1,0 +1,374 @@
+/* Series of metric points, appended and cut back. schema.c says how they are laid out. */
+#include "storage/series/metric_int.h"
+#include "storage/series/pyramid.h"
+
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NAME_BYTES 64
+#define BATCH_MAX 4096 /* points in one command */
+#define TAILS 32       /* series that a command keeps open */
+
+/* ---- blocks ------------------------------------------------------------------------------------------ */
+
+void point_encode(struct storage_point point, unsigned char *out)
+{
+    uint64_t step, value;
+    memcpy(&step, &point.step, 8);
+    memcpy(&value, &point.value, 8);
+    step = htole64(step);
+    value = htole64(value);
+    memcpy(out, &step, 8);
+    memcpy(out + 8, &value, 8);
+}
+
+struct storage_point point_decode(const unsigned char *bytes)
+{
+    struct storage_point point;
+    uint64_t step, value;
+    memcpy(&step, bytes, 8);
+    memcpy(&value, bytes + 8, 8);
+    step = le64toh(step);
+    value = le64toh(value);
+    memcpy(&point.step, &step, 8);
+    memcpy(&point.value, &value, 8);
+    return point;
+}
+
+enum status block_decode(sqlite3_stmt *stmt, int column, struct block *block, struct error *err)
+{
+    const unsigned char *bytes = sqlite3_column_blob(stmt, column);
+    int count = sqlite3_column_bytes(stmt, column);
+    if (bytes == NULL || count % POINT_BYTES != 0 || count > BLOCK_POINTS * POINT_BYTES)
+        return error_set(err, STATUS_CORRUPT, NULL, "a block of metric points is malformed");
+    block->count = count / POINT_BYTES;
+    for (int i = 0; i < block->count; i++)
+        block->points[i] = point_decode(bytes + POINT_BYTES * i);
+    return STATUS_OK;
+}
+
+static enum status block_write(struct db *db, int64_t id, const struct block *block, struct error *err)
+{
+    unsigned char bytes[BLOCK_POINTS * POINT_BYTES];
+    for (int i = 0; i < block->count; i++)
+        point_encode(block->points[i], bytes + POINT_BYTES * i);
+    return db_run(db, err, "INSERT OR REPLACE INTO block VALUES (?, ?, ?, ?)", "iiib", id, block->points[0].step,
+                  block->points[block->count - 1].step, (const void *)bytes, (size_t)block->count * POINT_BYTES);
+}
+
+enum status block_last(struct db *db, int64_t series, int64_t *id, struct block *block, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    *id = -1;
+    block->count = 0;
+    enum status status =
+        db_query(db, &stmt, err, "SELECT id, points FROM block WHERE id >= ? AND id < ? ORDER BY id DESC LIMIT 1", "ii",
+                 series << BLOCK_BITS, (series + 1) << BLOCK_BITS);
+    if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+        *id = sqlite3_column_int64(stmt, 0);
+        status = block_decode(stmt, 1, block, err);
+        db_done(stmt);
+    }
+    return status;
+}
+
+/* ---- append ------------------------------------------------------------------------------------------ */
+
+struct entry {
+    char name[NAME_BYTES];
+    struct storage_point point;
+};
+
+struct batch {
+    struct command base;
+    char id[STORAGE_ID];
+    struct entry *entries;
+    size_t count, capacity;
+};
+
+struct tail { /* the last block of a series while a command appends to it */
+    const char *name;
+    int64_t series, id;
+    bool changed;
+    struct block block;
+};
+
+static enum status tail_open(struct db *db, int64_t job, const char *name, struct tail *tail, struct error *err)
+{
+    tail->name = name;
+    tail->changed = false;
+    enum status status =
+        db_integer(db, &tail->series, 0, err, "SELECT id FROM series WHERE job = ? AND name = ?", "it", job, name);
+    if (status == STATUS_OK && tail->series == 0) {
+        status = db_run(db, err, "INSERT INTO series(job, name) VALUES (?, ?)", "it", job, name);
+        tail->series = sqlite3_last_insert_rowid(db->handle);
+    }
+    if (status == STATUS_OK)
+        status = block_last(db, tail->series, &tail->id, &tail->block, err);
+    if (tail->id < 0)
+        tail->id = tail->series << BLOCK_BITS;
+    return status;
+}
+
+static enum status tail_write(struct db *db, struct tail *tail, struct error *err)
+{
+    enum status status = tail->changed ? block_write(db, tail->id, &tail->block, err) : STATUS_OK;
+    tail->changed = false;
+    return status;
+}
+
+static enum status tail_add(struct storage *storage, struct db *db, struct tail *tail, struct storage_point point,
+                            struct error *err)
+{
+    struct block *block = &tail->block;
+    int64_t last = block->count > 0 ? block->points[block->count - 1].step : INT64_MIN;
+    if (block->count > 0 && point.step < last) {
+        atomic_fetch_add(&storage->writer.points_dropped, 1);
+        return STATUS_OK;
+    }
+    if (block->count > 0 && point.step == last)
+        block->count--;
+    if (block->count == BLOCK_POINTS) {
+        enum status status = tail_write(db, tail, err);
+        if (status != STATUS_OK)
+            return status;
+        if (((tail->id + 1) >> BLOCK_BITS) != tail->series)
+            return error_set(err, STATUS_LIMIT, NULL, "a metric series is full");
+        status = pyramid_seal(db, tail->series, tail->id - (tail->series << BLOCK_BITS), block, err);
+        if (status != STATUS_OK)
+            return status;
+        tail->id++;
+        block->count = 0;
+    }
+    block->points[block->count++] = point;
+    tail->changed = true;
+    return STATUS_OK;
+}
+
+static enum status write_tails(struct db *db, struct tail *tails, int *count, struct error *err)
+{
+    enum status status = STATUS_OK;
+    for (int i = 0; i < *count && status == STATUS_OK; i++)
+        status = tail_write(db, &tails[i], err);
+    *count = 0;
+    return status;
+}
+
+/* One event for the whole batch; its points are read from the series when somebody wants them. */
+static enum status announce(struct db *db, int64_t job, const struct batch *batch, struct error *err)
+{
+    int64_t first = INT64_MAX, last = INT64_MIN;
+    char span[48];
+    for (size_t i = 0; i < batch->count; i++) {
+        int64_t step = batch->entries[i].point.step;
+        first = step < first ? step : first;
+        last = step > last ? step : last;
+    }
+    (void)snprintf(span, sizeof span, "%lld %lld", (long long)first, (long long)last);
+    return event_add(db, job, "metric", span, err);
+}
+
+static enum status batch_run(struct storage *storage, struct db *db, struct command *command, struct error *err)
+{
+    struct batch *batch = (struct batch *)command;
+    int64_t job;
+    enum status status = job_number(db, batch->id, &job, NULL);
+    if (status != STATUS_OK)
+        return status == STATUS_NOT_FOUND ? STATUS_OK : error_set(err, status, NULL, "metric points cannot be stored");
+    struct tail *tails = calloc(TAILS, sizeof *tails);
+    if (tails == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to store metric points");
+    int open = 0;
+    for (size_t i = 0; i < batch->count && status == STATUS_OK; i++) {
+        const struct entry *entry = &batch->entries[i];
+        int t = 0;
+        while (t < open && strcmp(tails[t].name, entry->name) != 0)
+            t++;
+        if (t == open) {
+            if (open == TAILS)
+                status = write_tails(db, tails, &open, err);
+            t = open;
+            if (status == STATUS_OK)
+                status = tail_open(db, job, entry->name, &tails[open++], err);
+        }
+        if (status == STATUS_OK)
+            status = tail_add(storage, db, &tails[t], entry->point, err);
+    }
+    if (status == STATUS_OK)
+        status = write_tails(db, tails, &open, err);
+    free(tails);
+    if (status == STATUS_OK)
+        status = announce(db, job, batch, err);
+    command->adds_events = status == STATUS_OK;
+    return status;
+}
+
+static void batch_destroy(struct command *command)
+{
+    struct batch *batch = (struct batch *)command;
+    free(batch->entries);
+    free(batch);
+}
+
+struct offer {
+    const char *id;
+    const struct storage_metric *metrics;
+    size_t count;
+};
+
+static bool batch_reserve(struct batch *batch, size_t more)
+{
+    size_t need = batch->count + more;
+    if (need > BATCH_MAX)
+        return false;
+    if (need > batch->capacity) {
+        size_t capacity = need < 16 ? 16 : need < BATCH_MAX / 2 ? need * 2 : BATCH_MAX;
+        struct entry *entries = realloc(batch->entries, capacity * sizeof *entries);
+        if (entries == NULL)
+            return false;
+        batch->entries = entries;
+        batch->base.bytes += (capacity - batch->capacity) * sizeof *entries;
+        batch->capacity = capacity;
+    }
+    return true;
+}
+
+static bool batch_same(const struct command *earlier, const struct command *later)
+{
+    return strcmp(((const struct batch *)earlier)->id, ((const struct batch *)later)->id) == 0;
+}
+
+static bool batch_join(struct command *earlier, struct command *later)
+{
+    struct batch *to = (struct batch *)earlier;
+    const struct batch *from = (const struct batch *)later;
+    if (!batch_reserve(to, from->count))
+        return false;
+    memcpy(to->entries + to->count, from->entries, from->count * sizeof *from->entries);
+    to->count += from->count;
+    return true;
+}
+static const struct keeping batch_keeping = {batch_same, batch_join};
+
+static bool batch_add(struct command *queued, void *context)
+{
+    struct batch *batch = (struct batch *)queued;
+    const struct offer *offer = context;
+    if (strcmp(batch->id, offer->id) != 0 || !batch_reserve(batch, offer->count))
+        return false;
+    for (size_t i = 0; i < offer->count; i++) {
+        struct entry *entry = &batch->entries[batch->count++];
+        (void)snprintf(entry->name, sizeof entry->name, "%s", offer->metrics[i].name);
+        entry->point = offer->metrics[i].point;
+    }
+    return true;
+}
+
+static enum status append_some(struct storage *storage, struct offer *offer, struct error *err)
+{
+    if (writer_merge(storage, batch_run, batch_add, offer))
+        return STATUS_OK;
+    struct batch *batch = calloc(1, sizeof *batch);
+    if (batch == NULL)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to keep metric points");
+    batch->base.run = batch_run;
+    batch->base.destroy = batch_destroy;
+    batch->base.bytes = sizeof *batch;
+    batch->base.keeping = &batch_keeping;
+    (void)snprintf(batch->id, sizeof batch->id, "%s", offer->id);
+    if (!batch_add(&batch->base, offer)) {
+        batch_destroy(&batch->base);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to keep metric points");
+    }
+    return writer_post(storage, &batch->base, err);
+}
+
+enum status storage_metric_append(struct storage *storage, const char *id, const struct storage_metric *metrics,
+                                  size_t count, struct error *err)
+{
+    if (strlen(id) >= STORAGE_ID)
+        return STATUS_OK; /* such a job cannot exist */
+    for (size_t i = 0; i < count; i++)
+        if (metrics[i].name[0] == '\0' || strlen(metrics[i].name) >= NAME_BYTES)
+            return error_set(err, STATUS_INVALID, NULL, "a metric's name must have 1 to %d bytes", NAME_BYTES - 1);
+    enum status status = STATUS_OK;
+    for (size_t done = 0; done < count && status == STATUS_OK;) {
+        size_t some = count - done < BATCH_MAX ? count - done : BATCH_MAX;
+        struct offer offer = {.id = id, .metrics = metrics + done, .count = some};
+        status = append_some(storage, &offer, err);
+        done += some;
+    }
+    return status;
+}
+
+/* ---- fill --------------------------------------------------------------------------------------------- */
+
+static enum status check_series(const struct storage_series *series, struct error *err)
+{
+    if (series->name[0] == '\0' || strlen(series->name) >= NAME_BYTES)
+        return error_set(err, STATUS_INVALID, NULL, "the name of a series must have 1 to %d bytes", NAME_BYTES - 1);
+    for (size_t i = 1; i < series->count; i++)
+        if (series->points[i].step <= series->points[i - 1].step)
+            return error_set(err, STATUS_INVALID, NULL, "the steps of series %s do not ascend", series->name);
+    return STATUS_OK;
+}
+
+enum status metric_fill(struct db *db, int64_t job, const struct storage_series *series, struct error *err)
+{
+    struct block block;
+    enum status status = check_series(series, err);
+    if (status == STATUS_OK)
+        status = db_run(db, err, "INSERT INTO series(job, name) VALUES (?, ?)", "it", job, series->name);
+    int64_t number = sqlite3_last_insert_rowid(db->handle);
+    for (size_t at = 0; status == STATUS_OK && at < series->count; at += BLOCK_POINTS) {
+        size_t left = series->count - at;
+        block.count = left < BLOCK_POINTS ? (int)left : BLOCK_POINTS;
+        memcpy(block.points, series->points + at, (size_t)block.count * sizeof *block.points);
+        status = block_write(db, (number << BLOCK_BITS) + (int64_t)(at / BLOCK_POINTS), &block, err);
+        if (status == STATUS_OK && left > BLOCK_POINTS)
+            status = pyramid_seal(db, number, (int64_t)(at / BLOCK_POINTS), &block, err);
+    }
+    return status;
+}
+
+/* ---- rewind ------------------------------------------------------------------------------------------ */
+
+static enum status rewind_series(struct db *db, int64_t series, int64_t last_step, struct error *err)
+{
+    struct block block;
+    int64_t id;
+    enum status status = db_run(db, err, "DELETE FROM block WHERE id >= ? AND id < ? AND first > ?", "iii",
+                                series << BLOCK_BITS, (series + 1) << BLOCK_BITS, last_step);
+    if (status == STATUS_OK)
+        status = block_last(db, series, &id, &block, err);
+    if (status == STATUS_OK)
+        status = pyramid_cut(db, series, id < 0 ? 0 : id - (series << BLOCK_BITS), err);
+    if (status != STATUS_OK)
+        return status;
+    if (id < 0)
+        return db_run(db, err, "DELETE FROM series WHERE id = ?", "i", series);
+    int keep = block.count;
+    while (keep > 0 && block.points[keep - 1].step > last_step)
+        keep--;
+    if (keep == block.count)
+        return STATUS_OK;
+    block.count = keep; /* at least 1: the block's first point was not later */
+    return block_write(db, id, &block, err);
+}
+
+enum status metric_rewind(struct db *db, int64_t job, int64_t last_step, struct error *err)
+{
+    int64_t series = 0;
+    for (;;) {
+        enum status status =
+            db_integer(db, &series, 0, err, "SELECT id FROM series WHERE job = ? AND id > ? ORDER BY id LIMIT 1", "ii",
+                       job, series);
+        if (status != STATUS_OK || series == 0)
+            return status;
+        status = rewind_series(db, series, last_step, err);
+        if (status != STATUS_OK)
+            return status;
+    }
+}

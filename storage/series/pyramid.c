@@ -1,0 +1,203 @@
+#include "storage/series/pyramid.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SUMMARY_BYTES (3 * POINT_BYTES)
+
+/* ---- summaries --------------------------------------------------------------------------------------- */
+
+void summary_clear(struct summary *summary)
+{
+    const struct storage_point none = {.step = INT64_MIN, .value = NAN};
+    *summary = (struct summary){none, none, none};
+}
+
+/* Whether `point` takes the place of `old` as the smallest or (sign -1) the largest. */
+static bool beats(struct storage_point point, struct storage_point old, double sign)
+{
+    return !isnan(point.value) && (isnan(old.value) || sign * point.value < sign * old.value);
+}
+
+void summary_add(struct summary *summary, struct storage_point point)
+{
+    if (beats(point, summary->low, 1.0))
+        summary->low = point;
+    if (beats(point, summary->high, -1.0))
+        summary->high = point;
+    summary->last = point;
+}
+
+void summary_join(struct summary *summary, const struct summary *next)
+{
+    if (beats(next->low, summary->low, 1.0))
+        summary->low = next->low;
+    if (beats(next->high, summary->high, -1.0))
+        summary->high = next->high;
+    summary->last = next->last;
+}
+
+size_t summary_points(const struct summary *summary, struct storage_point out[3])
+{
+    bool low_first = summary->low.step <= summary->high.step;
+    const struct storage_point order[3] = {low_first ? summary->low : summary->high,
+                                           low_first ? summary->high : summary->low, summary->last};
+    size_t count = 0;
+    for (int i = 0; i < 3; i++)
+        if ((i == 2 || !isnan(order[i].value)) && (count == 0 || order[i].step > out[count - 1].step))
+            out[count++] = order[i];
+    return count;
+}
+
+/* ---- rows -------------------------------------------------------------------------------------------- */
+
+/* A row that is not there has no summaries. */
+static enum status row_read(struct db *db, int64_t series, int level, int64_t number, struct pyramid_row *row,
+                            struct error *err)
+{
+    sqlite3_stmt *stmt;
+    row->number = number;
+    row->count = 0;
+    enum status status =
+        db_query(db, &stmt, err, "SELECT summaries FROM pyramid WHERE series = ? AND level = ? AND number = ?", "ini",
+                 series, level, number);
+    if (status != STATUS_OK || !db_row(db, stmt, &status, err))
+        return status;
+    const unsigned char *bytes = sqlite3_column_blob(stmt, 0);
+    int size = sqlite3_column_bytes(stmt, 0);
+    if (bytes == NULL || size % SUMMARY_BYTES != 0 || size > PYRAMID_FAN * SUMMARY_BYTES)
+        status = error_set(err, STATUS_CORRUPT, NULL, "the summary of a metric series is malformed");
+    else
+        row->count = size / SUMMARY_BYTES;
+    for (int i = 0; i < row->count; i++, bytes += SUMMARY_BYTES)
+        row->summaries[i] = (struct summary){point_decode(bytes), point_decode(bytes + POINT_BYTES),
+                                             point_decode(bytes + 2 * POINT_BYTES)};
+    db_done(stmt);
+    return status;
+}
+
+static enum status row_write(struct db *db, int64_t series, int level, const struct pyramid_row *row, struct error *err)
+{
+    unsigned char bytes[PYRAMID_FAN * SUMMARY_BYTES], *at = bytes;
+    for (int i = 0; i < row->count; i++, at += SUMMARY_BYTES) {
+        point_encode(row->summaries[i].low, at);
+        point_encode(row->summaries[i].high, at + POINT_BYTES);
+        point_encode(row->summaries[i].last, at + 2 * POINT_BYTES);
+    }
+    return db_run(db, err, "INSERT OR REPLACE INTO pyramid VALUES (?, ?, ?, ?)", "inib", series, level, row->number,
+                  (const void *)bytes, (size_t)row->count * SUMMARY_BYTES);
+}
+
+/* ---- writing ------------------------------------------------------------------------------------------ */
+
+/* Appends summary `index` of a level, and to the levels above what became full. */
+static enum status append_summary(struct db *db, int64_t series, int level, int64_t index, struct summary summary,
+                                  struct error *err)
+{
+    struct pyramid_row row;
+    enum status status = STATUS_OK;
+    for (; level <= PYRAMID_LEVELS && status == STATUS_OK; level++, index /= PYRAMID_FAN) {
+        status = row_read(db, series, level, index / PYRAMID_FAN, &row, err);
+        if (status == STATUS_OK && row.count != index % PYRAMID_FAN)
+            status = error_set(err, STATUS_CORRUPT, NULL, "the summaries of a metric series have a hole");
+        if (status != STATUS_OK)
+            return status;
+        row.summaries[row.count++] = summary;
+        status = row_write(db, series, level, &row, err);
+        if (row.count < PYRAMID_FAN)
+            return status;
+        summary = row.summaries[0];
+        for (int i = 1; i < row.count; i++)
+            summary_join(&summary, &row.summaries[i]);
+    }
+    return status;
+}
+
+enum status pyramid_seal(struct db *db, int64_t series, int64_t number, const struct block *block, struct error *err)
+{
+    struct summary summary;
+    summary_clear(&summary);
+    for (int i = 0; i < block->count; i++)
+        summary_add(&summary, block->points[i]);
+    return append_summary(db, series, 1, number, summary, err);
+}
+
+enum status pyramid_cut(struct db *db, int64_t series, int64_t sealed, struct error *err)
+{
+    struct pyramid_row row;
+    enum status status = STATUS_OK;
+    for (int level = 1; level <= PYRAMID_LEVELS && status == STATUS_OK; level++, sealed /= PYRAMID_FAN) {
+        int keep = (int)(sealed % PYRAMID_FAN);
+        status = row_read(db, series, level, sealed / PYRAMID_FAN, &row, err);
+        if (status == STATUS_OK && row.count > keep && keep > 0) {
+            row.count = keep;
+            status = row_write(db, series, level, &row, err);
+        }
+        if (status == STATUS_OK)
+            status = db_run(db, err, "DELETE FROM pyramid WHERE series = ? AND level = ? AND number >= ?", "ini",
+                            series, level, sealed / PYRAMID_FAN + (keep > 0));
+    }
+    return status;
+}
+
+enum status pyramid_build(struct db *db, struct error *err)
+{
+    sqlite3_stmt *stmt;
+    struct block block = {0}, before = {0};
+    int64_t last = -1; /* id of the block before, that is sealed if this one is of the same series */
+    enum status status = db_query(db, &stmt, err, "SELECT id, points FROM block ORDER BY id", "");
+    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
+        int64_t id = sqlite3_column_int64(stmt, 0);
+        status = block_decode(stmt, 1, &block, err);
+        if (status == STATUS_OK && last >= 0 && last >> BLOCK_BITS == id >> BLOCK_BITS)
+            status = pyramid_seal(db, last >> BLOCK_BITS, last & (((int64_t)1 << BLOCK_BITS) - 1), &before, err);
+        if (status != STATUS_OK) {
+            db_done(stmt);
+            break;
+        }
+        before = block;
+        last = id;
+    }
+    return status;
+}
+
+/* ---- reading ------------------------------------------------------------------------------------------- */
+
+void pyramid_reader_init(struct pyramid_reader *reader, struct db *db, int64_t series)
+{
+    reader->db = db;
+    reader->series = series;
+    for (int level = 0; level < PYRAMID_LEVELS; level++)
+        reader->rows[level].number = -1;
+}
+
+static enum status join_one(struct pyramid_reader *reader, int level, int64_t index, struct summary *into,
+                            struct error *err)
+{
+    struct pyramid_row *row = &reader->rows[level - 1];
+    enum status status = STATUS_OK;
+    if (row->number != index / PYRAMID_FAN)
+        status = row_read(reader->db, reader->series, level, index / PYRAMID_FAN, row, err);
+    if (status == STATUS_OK && index % PYRAMID_FAN >= row->count)
+        status = error_set(err, STATUS_CORRUPT, NULL, "the summaries of a metric series have a hole");
+    if (status == STATUS_OK)
+        summary_join(into, &row->summaries[index % PYRAMID_FAN]);
+    return status;
+}
+
+enum status pyramid_join(struct pyramid_reader *reader, int64_t from, int64_t to, struct summary *into,
+                         struct error *err)
+{
+    enum status status = STATUS_OK;
+    while (from < to && status == STATUS_OK) {
+        int level = 1;
+        int64_t span = 1; /* blocks: the largest that begins here and does not go too far */
+        while (level < PYRAMID_LEVELS && from % (span * PYRAMID_FAN) == 0 && from + span * PYRAMID_FAN <= to) {
+            span *= PYRAMID_FAN;
+            level++;
+        }
+        status = join_one(reader, level, from / span, into, err);
+        from += span;
+    }
+    return status;
+}

@@ -1,0 +1,282 @@
+#include "tests/support/run_env.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "core/base/hash.h"
+#include "core/kernels/blas.h"
+#include "core/kernels/kernels.h"
+
+/* Before main: the kernel set that motifd takes (core/kernels/blas.h), so that a test sees the bits that users get,
+ * on every machine. A set named in the environment stays. */
+__attribute__((constructor)) static void choose_blas(int argc, char **argv)
+{
+    const char *best = blas_best_core();
+    (void)argc;
+    if (best && strcasecmp(best, blas_core()) != 0 && !getenv("OPENBLAS_CORETYPE") &&
+        setenv("OPENBLAS_CORETYPE", best, 1) == 0)
+        (void)execv("/proc/self/exe", argv); /* OpenBLAS reads it when it is loaded */
+}
+
+static enum status write_bytes(void *context, const void *bytes, size_t count, struct error *err)
+{
+    struct run_env_bytes *to = context;
+    if (to->count + count > to->room) {
+        size_t room = (to->count + count) * 2;
+        char *data = realloc(to->data, room);
+        if (!data)
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a checkpoint");
+        to->data = data;
+        to->room = room;
+    }
+    memcpy(to->data + to->count, bytes, count);
+    to->count += count;
+    return STATUS_OK;
+}
+
+static enum status read_bytes(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+{
+    const struct run_env_bytes *from = context;
+    if (offset > from->count || count > from->count - offset)
+        return error_set(err, STATUS_CORRUPT, NULL, "read past the end");
+    memcpy(bytes, from->data + offset, count);
+    return STATUS_OK;
+}
+
+struct snapshot_reader run_env_reader(struct run_env_bytes *bytes)
+{
+    return (struct snapshot_reader){bytes, bytes->count, read_bytes};
+}
+
+void run_env_bytes_close(struct run_env_bytes *bytes)
+{
+    free(bytes->data);
+    *bytes = (struct run_env_bytes){0};
+}
+
+enum status run_env_save(const struct method *method, struct method_run *run, struct run_env_bytes *bytes,
+                         struct error *err)
+{
+    struct snapshot_writer to = {bytes, write_bytes};
+    uint64_t written = 0;
+    bytes->count = 0;
+    enum status status = method->save(run, &to, &written, err);
+    if (!status && written != bytes->count)
+        status = error_set(err, STATUS_INTERNAL, NULL, "save() wrote %zu bytes and said %llu", bytes->count,
+                           (unsigned long long)written);
+    return status;
+}
+
+static enum status count_checkpoints(void *context, size_t *count, struct error *err)
+{
+    *count = ((struct run_env *)context)->count;
+    return STATUS_OK;
+}
+
+static enum status describe_checkpoint(void *context, size_t index, struct method_checkpoint *out, struct error *err)
+{
+    const struct run_env *host = context;
+    if (index >= host->count)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no checkpoint %zu", index);
+    *out = host->list[index].info;
+    return STATUS_OK;
+}
+
+static enum status open_checkpoint(void *context, size_t index, struct snapshot_reader *reader, struct error *err)
+{
+    struct run_env *host = context;
+    if (index >= host->count)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no checkpoint %zu", index);
+    *reader = run_env_reader(&host->list[index].bytes);
+    return STATUS_OK;
+}
+
+static void on_metric(void *context, const char *name, int64_t step, double value)
+{
+    struct run_env *host = context;
+    if (host->metric)
+        host->metric(host->watcher, name, step, value);
+}
+
+static void on_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
+{
+    struct run_env *host = context;
+    if (host->artifact)
+        host->artifact(host->watcher, name, media_type, bytes, count);
+}
+
+enum status run_env_open(struct run_env *host, int threads, const char *kernels, struct error *err)
+{
+    blas_init();
+    *host = (struct run_env){0};
+    host->env = (struct method_env){
+        .kernels = kernels ? kernels_named(kernels) : kernels_best(),
+        .step_seconds = 1e-9,
+        .context = host,
+        .metric = on_metric,
+        .artifact = on_artifact,
+        .checkpoints = {host, count_checkpoints, describe_checkpoint, open_checkpoint},
+    };
+    if (!host->env.kernels)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no kernels named %s here", kernels ? kernels : "best");
+    enum status status = thread_pool_create(threads, &host->pool, err);
+    host->env.pool = host->pool;
+    return status;
+}
+
+void run_env_close(struct run_env *host)
+{
+    for (size_t i = 0; i < host->count; i++)
+        run_env_bytes_close(&host->list[i].bytes);
+    free(host->list);
+    thread_pool_destroy(host->pool);
+    *host = (struct run_env){0};
+}
+
+/* Retention of a daemon in small: stage ends stay, of the others the newest. */
+static enum status keep(struct run_env *host, const struct method *method, struct method_run *run, bool stage_end,
+                        struct error *err)
+{
+    struct method_progress progress;
+    if (host->count > 0 && !host->list[host->count - 1].info.stage_end)
+        run_env_bytes_close(&host->list[--host->count].bytes);
+    struct run_env_checkpoint *list = realloc(host->list, (host->count + 1) * sizeof *list);
+    if (!list)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for checkpoints");
+    host->list = list;
+    struct run_env_checkpoint *last = &list[host->count];
+    *last = (struct run_env_checkpoint){0};
+    method->progress(run, &progress);
+    last->info = (struct method_checkpoint){++host->seq, progress.step, progress.density, stage_end};
+    enum status status = run_env_save(method, run, &last->bytes, err);
+    if (!status)
+        host->count++;
+    else
+        run_env_bytes_close(&last->bytes);
+    return status;
+}
+
+enum status run_env_step(struct run_env *host, const struct method *method, struct method_run *run,
+                         enum method_request *wish, struct error *err)
+{
+    enum status status = method->step(run, wish, err);
+    if (!status && (*wish == METHOD_CHECKPOINT || *wish == METHOD_STAGE_END))
+        status = keep(host, method, run, *wish == METHOD_STAGE_END, err);
+    return status;
+}
+
+enum status run_env_weights_hash(struct run_env_bytes *bytes, char hex[65], struct error *err)
+{
+    struct snapshot_reader reader = run_env_reader(bytes);
+    struct snapshot_entry *entries;
+    size_t count;
+    enum status status = snapshot_contents(&reader, &entries, &count, err);
+    if (status)
+        return status;
+    uint64_t first = UINT64_MAX, end = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (entries[i].role != SNAPSHOT_WEIGHT)
+            continue;
+        first = entries[i].offset < first ? entries[i].offset : first;
+        end = entries[i].offset + entries[i].bytes > end ? entries[i].offset + entries[i].bytes : end;
+    }
+    free(entries);
+    unsigned char digest[HASH_BYTES];
+    hash_bytes(bytes->data + first, (size_t)(end - first), digest);
+    hash_hex(digest, hex);
+    return STATUS_OK;
+}
+
+/* ---- whole runs --------------------------------------------------------------------------------------- */
+
+enum { STEPS_MOST = 100000 };
+
+struct listener {
+    struct run_env_witness *witness;
+    struct hash series;
+};
+
+static void hear_metric(void *context, const char *name, int64_t step, double value)
+{
+    struct listener *l = context;
+    hash_add(&l->series, name, strlen(name));
+    hash_add(&l->series, &step, sizeof step);
+    hash_add(&l->series, &value, sizeof value);
+    l->witness->metrics++;
+}
+
+static void hear_artifact(void *context, const char *name, const char *media_type, const void *bytes, size_t count)
+{
+    struct listener *l = context;
+    hash_add(&l->series, name, strlen(name));
+    hash_add(&l->series, media_type, strlen(media_type));
+    hash_add(&l->series, bytes, count);
+    l->witness->artifacts++;
+}
+
+/* Another run in its place, from what it saved. */
+static enum status replace(const struct run_env_plan *c, const struct run_env *host, struct method_run **run,
+                           struct error *err)
+{
+    struct run_env_bytes bytes = {0};
+    enum status status = run_env_save(c->method, *run, &bytes, err);
+    c->method->destroy(*run);
+    *run = NULL;
+    if (!status)
+        status = c->method->create(c->config, &host->env, run, err);
+    if (!status) {
+        struct snapshot_reader reader = run_env_reader(&bytes);
+        status = c->method->load(*run, &reader, err);
+    }
+    run_env_bytes_close(&bytes);
+    return status;
+}
+
+static enum status note_end(const struct run_env_plan *c, struct method_run *run, struct listener *l, struct error *err)
+{
+    struct run_env_bytes bytes = {0};
+    enum status status = run_env_save(c->method, run, &bytes, err);
+    if (!status)
+        status = run_env_weights_hash(&bytes, l->witness->weights, err);
+    if (!status) {
+        hash_bytes(bytes.data, bytes.count, l->witness->state);
+        l->witness->bytes = (int64_t)bytes.count;
+        hash_finish(&l->series, l->witness->series);
+    }
+    run_env_bytes_close(&bytes);
+    return status;
+}
+
+enum status run_env_run(const struct run_env_plan *c, struct run_env_witness *witness, int *steps, struct error *err)
+{
+    struct run_env host;
+    struct listener listener = {.witness = witness};
+    struct method_run *run = NULL;
+    enum method_request wish = METHOD_CONTINUE;
+    memset(witness, 0, sizeof *witness);
+    hash_init(&listener.series);
+    enum status status = run_env_open(&host, c->threads, NULL, err);
+    if (status)
+        return status;
+    host.env.data = c->data;
+    host.watcher = &listener;
+    host.metric = hear_metric;
+    host.artifact = hear_artifact;
+    status = c->method->create(c->config, &host.env, &run, err);
+    for (*steps = 0; !status && wish != METHOD_DONE; ++*steps) {
+        status = *steps < STEPS_MOST ? run_env_step(&host, c->method, run, &wish, err)
+                                     : error_set(err, STATUS_LIMIT, NULL, "a run that does not end");
+        if (!status && c->every && *steps % c->every == c->every - 1 && wish != METHOD_DONE)
+            status = replace(c, &host, &run, err);
+    }
+    if (!status)
+        status = note_end(c, run, &listener, err);
+    if (!status && c->look)
+        c->look(c->context, run);
+    c->method->destroy(run);
+    run_env_close(&host);
+    return status;
+}

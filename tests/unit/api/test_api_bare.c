@@ -1,0 +1,264 @@
+/* The api over less than it usually has: a host that tells nothing, a method that offers nothing, jobs of a kind that
+ * this build does not know, too little memory to be made at all. It refuses in words, or does without. */
+#include "tests/unit/api/api_fixture.h"
+
+#include "tests/support/fault.h"
+
+static void remake(struct api_fixture *f)
+{
+    api_destroy(f->api);
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+}
+
+/* ---- a host that tells nothing --------------------------------------------------------------------------------- */
+
+static void test_silent_host(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID], other[STORAGE_ID];
+    f->options.host = (struct api_daemon){.context = NULL};
+    f->options.threads_max = 0;
+    remake(f);
+    submit_job(f, "{\"kind\":\"echo\",\"threads\":256}", id);
+    assert_int_equal(ask(f, "POST", "/v1/jobs", "{\"kind\":\"echo\",\"threads\":257}"), 422);
+    assert_fault(f, "/threads", "256");
+    header(f, "Content-Type", "application/merge-patch+json");
+    assert_int_equal(ask(f, "PATCH", path_of(id, ""), "{\"priority\":3}"), 200);
+    claim_job(f, id);
+    assert_int_equal(ask(f, "POST", path_of(id, "/pause"), NULL), 202);
+    submit_job(f, "{\"kind\":\"echo\"}", other);
+    assert_int_equal(ask(f, "POST", path_of(other, "/pause"), NULL), 202);
+    assert_int_equal(ask(f, "POST", path_of(other, "/resume"), NULL), 202);
+    assert_string_equal(text_at(f, "/state"), "queued");
+    assert_int_equal(ask(f, "GET", "/readyz", NULL), 200);
+    assert_int_equal(ask(f, "GET", "/v1/system", NULL), 200);
+    assert_string_equal(text_at(f, "/version"), "");
+    assert_true(null_at(f, "/started_at"));
+    assert_int_equal(number_at(f, "/uptime_seconds"), 0);
+    assert_int_equal(ask(f, "GET", "/openapi.json", NULL), 200);
+    assert_string_equal(text_at(f, "/info/version"), "0");
+    assert_int_equal(ask(f, "GET", "/metrics", NULL), 200);
+    assert_null(strstr(f->body, "motifd_test_total"));
+    assert_null(strstr(f->body, "process_resident_memory_bytes"));
+}
+
+/* While the daemon shuts down, what would begin something new is refused, and told in the metrics. */
+static void test_draining(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    submit_job(f, "{\"kind\":\"echo\"}", id);
+    f->draining = true;
+    assert_int_equal(ask(f, "GET", path_of(id, "/events"), NULL), 503);
+    assert_problem(f, 503, "unavailable");
+    assert_int_equal(ask(f, "GET", "/v1/events", NULL), 503);
+    assert_int_equal(ask(f, "GET", "/readyz", NULL), 503);
+    assert_int_equal(ask(f, "GET", "/metrics", NULL), 200);
+    assert_non_null(strstr(f->body, "motifd_draining 1"));
+    f->draining = false;
+    assert_int_equal(ask(f, "GET", "/readyz", NULL), 200);
+}
+
+/* ---- jobs that cannot be asked --------------------------------------------------------------------------------- */
+
+struct route_case {
+    const char *method, *rest, *body;
+    int status;
+};
+
+static void ask_all(struct api_fixture *f, const char *id, const struct route_case *cases, size_t count)
+{
+    int wrong = 0;
+    for (size_t i = 0; i < count; i++) {
+        int status = ask(f, cases[i].method, path_of(id, cases[i].rest), cases[i].body);
+        if (status != cases[i].status) {
+            print_error("%s %s: %d, not %d: %.300s\n", cases[i].method, cases[i].rest, status, cases[i].status,
+                        f->body);
+            wrong++;
+        }
+    }
+    assert_int_equal(wrong, 0);
+}
+
+#define SAMPLE "{\"inputs\":[{\"sample\":{\"seed\":1}}]}"
+
+/* Training goes on elsewhere; here there is nothing to open, ask, draw, compare, export or evaluate. */
+static const struct route_case refused[] = {
+    {"POST", "/motifs", SAMPLE, 404},
+    {"POST", "/predict", SAMPLE, 404},
+    {"POST", "/interventions", SAMPLE, 404},
+    {"POST", "/compare", "{\"with\":\"x\"}", 404},
+    {"GET", "/channels", NULL, 404},
+    {"GET", "/channels/0", NULL, 404},
+    {"GET", "/onnx", NULL, 404},
+    {"GET", "/pathways?seed=1", NULL, 404},
+    {"POST", "/evaluation", "{}", 409},
+};
+static const struct route_case given[] = {
+    {"GET", "", NULL, 200},
+    {"GET", "/metrics", NULL, 200},
+    {"GET", "/checkpoints", NULL, 200},
+    {"GET", "/checkpoints/1", NULL, 200},
+    {"GET", "/attestation", NULL, 200},
+    {"GET", "/bundle", NULL, 200},
+    {"GET", "/events", NULL, 200},
+};
+
+static void store_job(struct api_fixture *f, const char *kind, char id[STORAGE_ID])
+{
+    struct storage_submit in = {.kind = kind, .name = "of it", .config = "{\"seed\":1}"};
+    enum storage_submit_outcome outcome;
+    assert_int_equal(storage_job_submit(f->storage, &in, id, &outcome, &f->err), STATUS_OK);
+    claim_job(f, id);
+    (void)add_checkpoint(f, id, 10, 0.5, 1);
+    finish_job(f, id, "{}");
+}
+
+/* A store that a larger build has written. */
+static void test_unknown_kind(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    store_job(f, "gone", id);
+    ask_all(f, id, refused, sizeof refused / sizeof refused[0]);
+    ask_all(f, id, given, sizeof given / sizeof given[0]);
+    assert_int_equal(ask(f, "POST", "/v1/pathways/recover", "{\"signal\":[1]}"), 404);
+    assert_int_equal(ask(f, "GET", "/v1/kinds/gone", NULL), 404);
+    assert_int_equal(ask(f, "GET", "/v1/jobs", NULL), 200);
+}
+
+/* Methods with their parts left out one by one: "mute" offers nothing at all, the others miss what a question needs
+ * last. */
+static void test_method_that_offers_nothing(void **state)
+{
+    struct api_fixture *f = *state;
+    struct method mute = {.kind = "mute",
+                          .title = "Mute",
+                          .summary = "Says nothing.",
+                          .paper = "None.",
+                          .config = echo_method.config,
+                          .estimate = echo_method.estimate};
+    struct method closed = echo_method;
+    closed.kind = "closed";
+    closed.open = NULL;
+    struct method dumb = echo_method;
+    dumb.kind = "dumb";
+    dumb.query = NULL;
+    struct method blind = echo_method;
+    blind.kind = "blind";
+    blind.draw = NULL;
+    const struct method *const all[] = {&echo_method, &mute, &closed, &dumb, &blind};
+    char id[STORAGE_ID];
+    f->options.methods = all;
+    f->options.method_count = sizeof all / sizeof all[0];
+    remake(f);
+    submit_job(f, "{\"kind\":\"mute\",\"config\":{\"mode\":\"strict\",\"density\":0.9}}", id); /* nobody minds */
+    claim_job(f, id);
+    (void)add_checkpoint(f, id, 10, 0.5, 1);
+    assert_int_equal(ask(f, "GET", path_of(id, "/checkpoints/1"), NULL), 200);
+    size_t bytes = f->body_bytes;
+    char *weights = body_kept(f);
+    header(f, "Content-Type", "application/octet-stream");
+    assert_int_equal(ask_bytes(f, "POST", "/v1/imports", weights, bytes), 422); /* no model that it could be */
+    free(weights);
+    finish_job(f, id, "{}");
+    ask_all(f, id, refused, sizeof refused / sizeof refused[0]);
+    ask_all(f, id, given, sizeof given / sizeof given[0]);
+    store_job(f, "closed", id);
+    ask_all(f, id, refused, sizeof refused / sizeof refused[0] - 1);
+    store_job(f, "dumb", id);
+    ask_all(f, id, refused, sizeof refused / sizeof refused[0] - 1);
+    store_job(f, "blind", id);
+    assert_int_equal(ask(f, "POST", path_of(id, "/motifs"), SAMPLE), 200);
+    header(f, "Accept", "image/png");
+    assert_int_equal(ask(f, "POST", path_of(id, "/motifs"), SAMPLE), 406);
+    assert_int_equal(ask(f, "GET", "/v1/kinds/mute", NULL), 200);
+    f->options.methods = all; /* the api goes before they do */
+    api_destroy(f->api);
+    f->api = NULL;
+}
+
+/* An evaluation has no model, chain or bundle of its own. */
+static void test_evaluation_has_no_files(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID], evaluation[STORAGE_ID];
+    trained_job(f, id);
+    finish_job(f, id, "{}");
+    assert_int_equal(ask(f, "POST", path_of(id, "/evaluation"), NULL), 201);
+    (void)snprintf(evaluation, sizeof evaluation, "%s", text_at(f, "/id"));
+    static const struct route_case none[] = {{"GET", "/attestation", NULL, 404},
+                                             {"GET", "/bundle", NULL, 404},
+                                             {"POST", "/evaluation", "{}", 409},
+                                             {"GET", "/checkpoints/latest", NULL, 404},
+                                             {"POST", "/motifs", SAMPLE, 409},
+                                             {"POST", "/motifs?checkpoint=1", SAMPLE, 404},
+                                             {"POST", "/motifs?checkpoint=best", SAMPLE, 409}};
+    ask_all(f, evaluation, none, sizeof none / sizeof none[0]);
+}
+
+/* Neither checkpoint nor anything made of one, before the first. */
+static void test_before_the_first_checkpoint(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    static const struct route_case none[] = {{"GET", "/attestation", NULL, 200},
+                                             {"GET", "/bundle", NULL, 404},
+                                             {"GET", "/bundle?checkpoints=all", NULL, 409},
+                                             {"GET", "/checkpoints", NULL, 200},
+                                             {"GET", "/checkpoints/latest", NULL, 404},
+                                             {"GET", "/artifacts/Not..a-name", NULL, 404},
+                                             {"POST", "/motifs", SAMPLE, 409}};
+    submit_job(f, "{\"kind\":\"echo\"}", id);
+    ask_all(f, id, none, sizeof none / sizeof none[0]);
+}
+
+/* ---- little memory -----------------------------------------------------------------------------------------------
+ */
+
+static void test_every_allocation_of_making_it(void **state)
+{
+    struct api_fixture *f = *state;
+    int refused_times = 0;
+    api_destroy(f->api);
+    f->api = NULL;
+    fault_spare_others(true);
+    for (int forever = 0; forever < 2; forever++) {
+        bool failed = true;
+        for (int place = 0; failed; place++) {
+            struct api *made;
+            error_clear(&f->err);
+            (forever ? fault_from : fault_after)(place);
+            enum status status = api_create(&f->options, &made, &f->err);
+            failed = fault_happened();
+            refused_times += failed;
+            assert_true((status == STATUS_OK) == (made != NULL));
+            assert_true(status == STATUS_OK || failed);
+            assert_true(status == STATUS_OK || f->err.message[0] != '\0');
+            assert_true(status != STATUS_OK || !failed); /* half an api is none */
+            api_destroy(made);
+            assert_true(place < 10000);
+        }
+    }
+    fault_spare_others(false);
+    assert_true(refused_times > 10);
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+    assert_int_equal(ask(f, "GET", "/healthz", NULL), 200);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, api_setup, api_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_silent_host),
+        TEST(test_draining),
+        TEST(test_unknown_kind),
+        TEST(test_method_that_offers_nothing),
+        TEST(test_evaluation_has_no_files),
+        TEST(test_before_the_first_checkpoint),
+        TEST(test_every_allocation_of_making_it),
+    };
+    fault_libraries();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,255 @@
+/* What POST /v1/jobs refuses, and how it says so. */
+#include "tests/unit/api/api_fixture.h"
+
+#include "api/json/config_json.h"
+
+static void test_every_fault_is_listed(void **state)
+{
+    struct api_fixture *f = *state;
+    assert_int_equal(
+        ask(f, "POST", "/v1/jobs",
+            "{\"kind\":\"echo\",\"preset\":\"smal\",\"config\":{\"density\":3,\"seed\":1.5,\"mode\":\"loud\","
+            "\"verbose\":1,\"label\":5,\"densty\":1},\"name\":7,\"priority\":101,\"threads\":0,\"ranks\":2,"
+            "\"colour\":\"red\"}"),
+        422);
+    assert_problem(f, 422, "invalid");
+    assert_fault(f, "/preset", "did you mean 'small'");
+    assert_fault(f, "/config/density", "in (0, 1]; got 3");
+    assert_fault(f, "/config/seed", "integer");
+    assert_fault(f, "/config/mode", "plain, strict");
+    assert_fault(f, "/config/verbose", "got a number");
+    assert_fault(f, "/config/label", "got a number");
+    assert_fault(f, "/config/densty", "did you mean 'density'");
+    assert_fault(f, "/name", "must be text");
+    assert_fault(f, "/priority", "[-100, 100]; got 101");
+    assert_fault(f, "/threads", "[1, 64]; got 0");
+    assert_fault(f, "/ranks", "must be 1");
+    assert_fault(f, "/colour", "is not a member of a job");
+    assert_int_equal(cJSON_GetArraySize(at(f, "/errors")), 12);
+    assert_int_equal(ask(f, "GET", "/v1/jobs", NULL), 200);
+    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 0);
+}
+
+struct bad {
+    const char *body;
+    int status;
+    const char *problem, *pointer, *word;
+};
+
+static void test_each_refusal_names_its_place(void **state)
+{
+    static const struct bad cases[] = {
+        {"{\"kind\":\"echo\",\"config\":{\"density\":\"0.5\"}}", 422, "invalid", "/config/density", "got text"},
+        {"{\"kind\":\"echo\",\"config\":{\"density\":0}}", 422, "invalid", "/config/density", "(0, 1]"},
+        {"{\"kind\":\"echo\",\"config\":{\"density\":1.0000001}}", 422, "invalid", "/config/density", "(0, 1]"},
+        {"{\"kind\":\"echo\",\"config\":{\"density\":null}}", 422, "invalid", "/config/density", "got null"},
+        {"{\"kind\":\"echo\",\"config\":{\"density\":[1]}}", 422, "invalid", "/config/density", "got a list"},
+        {"{\"kind\":\"echo\",\"config\":{\"density\":NaN}}", 422, "invalid", "/config/density", "NaN"},
+        {"{\"kind\":\"echo\",\"config\":{\"density\":-Infinity}}", 422, "invalid", "/config/density", "-Infinity"},
+        {"{\"kind\":\"echo\",\"config\":{\"density\":1e999}}", 422, "invalid", "/config/density", "too large"},
+        {"{\"kind\":\"echo\",\"config\":{\"seed\":9007199254740992}}", 422, "invalid", "/config/seed", "2^53 - 1"},
+        {"{\"kind\":\"echo\",\"config\":{\"seed\":9007199254740993}}", 422, "invalid", "/config/seed",
+         "9007199254740993"},
+        {"{\"kind\":\"echo\",\"config\":{\"seed\":-1}}", 422, "invalid", "/config/seed", "integer in [0"},
+        {"{\"kind\":\"echo\",\"config\":{\"seed\":1,\"seed\":2}}", 422, "invalid", "/config/seed", "twice"},
+        {"{\"kind\":\"echo\",\"k\\u0069nd\":\"echo\"}", 422, "invalid", "/kind", "twice"},
+        {"{\"kind\":\"echo\",\"config\":{\"label\":\"a\\u0000b\"}}", 422, "invalid", "/config/label", "U+0000"},
+        {"{\"kind\":\"echo\",\"config\":{\"label\":"
+         "\"0123456789012345678901234567890123456789012345678901234567890123\"}}",
+         422, "invalid", "/config/label", "63"},
+        {"{\"kind\":\"echo\",\"config\":{\"mode\":\"strict\",\"density\":0.6}}", 422, "invalid", "/config/density",
+         "at most 0.5"},
+        {"{\"kind\":\"echo\",\"config\":{\"a/b~c\":1}}", 422, "invalid", "/config/a~1b~0c", "not a field"},
+        {"{\"kind\":\"echo\",\"config\":{\"threads\":65}}", 422, "invalid", "/config/threads", "at most 64"},
+        {"{\"kind\":\"echo\",\"threads\":2,\"config\":{\"threads\":3}}", 422, "invalid", "/threads", "contradicts"},
+        {"{\"kind\":\"echo\",\"threads\":65}", 422, "invalid", "/threads", "[1, 64]"},
+        {"{\"kind\":\"echo\",\"config\":[]}", 422, "invalid", "/config", "must be an object"},
+        {"{\"kind\":\"ecco\"}", 422, "invalid", "/kind", "did you mean 'echo'"},
+        {"{\"kind\":7}", 422, "invalid", "/kind", "must be text"},
+        {"{}", 422, "invalid", "/kind", "is needed"},
+        {"[]", 422, "invalid", "", "must be an object"},
+        {"{\"kind\":\"echo\",\"name\":\"a\\nb\"}", 422, "invalid", "/name", "control"},
+        {"{\"kind\":\"echo\",\"priority\":0.5}", 422, "invalid", "/priority", "integer"},
+        {"{\"kind\":\"echo\",\"from\":{\"job\":\"x\"}}", 422, "invalid", "/from/job", "id of a job"},
+        {"{\"kind\":\"echo\",\"from\":{\"checkpoint\":\"latest\"}}", 422, "invalid", "/from/job", "id of a job"},
+        {"{\"kind\":\"echo\",\"from\":{\"job\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\"}}", 422, "invalid", "/from/job",
+         "no such job"},
+        {"{\"kind\":\"echo\",\"from\":{\"job\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\",\"checkpoint\":0}}", 422, "invalid",
+         "/from/checkpoint", "must be latest"},
+        {"{\"kind\":\"echo\",\"from\":{\"job\":\"01ARZ3NDEKTSV4RRFFQ69G5FAV\",\"step\":1}}", 422, "invalid",
+         "/from/step", "not a member"},
+    };
+    struct api_fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)ask(f, "POST", "/v1/jobs", cases[i].body);
+        assert_problem(f, cases[i].status, cases[i].problem);
+        assert_fault(f, cases[i].pointer, cases[i].word);
+    }
+}
+
+static void test_what_is_not_json(void **state)
+{
+    static const struct {
+        const char *body, *word;
+    } cases[] = {
+        {"{", "line 1, column 2"},
+        {"{\"kind\":}", "expected a value"},
+        {"{\"kind\":\"echo\",}", "member name"},
+        {"{'kind':1}", "member name"},
+        {"{\"kind\":\"\xff\"}", "UTF-8"},
+        {"{\"kind\":\"\xc0\xaf\"}", "UTF-8"},
+        {"{\"kind\":\"\\ud800\"}", "half"},
+        {"{\"kind\":01}", "start with 0"},
+        {"{\"kind\":1.}", "decimal point"},
+        {"{} {}", "something follows"},
+        {"\xef\xbb\xbf{}", "value"},
+        {"{\"kind\":\"a\tb\"}", "control"},
+        {"{\"kind\":\"echo\"", "expected"},
+        {"{\"kind\" 1}", "':'"},
+        {"{\"a\":\"\\x\"}", "escape"},
+        {"nul", "value"},
+        {"{\n\n \"kind\": ?}", "line 3, column 10"},
+    };
+    struct api_fixture *f = *state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)ask(f, "POST", "/v1/jobs", cases[i].body);
+        assert_problem(f, 400, "bad-json");
+        if (strstr(text_at(f, "/detail"), cases[i].word) == NULL) {
+            fail_msg("case %zu: %s", i, text_at(f, "/detail"));
+        }
+    }
+    (void)ask(f, "POST", "/v1/jobs", NULL);
+    assert_problem(f, 400, "bad-request");
+}
+
+static void test_depth(void **state)
+{
+    struct api_fixture *f = *state;
+    for (int depth = 31; depth <= 32; depth++) { /* lists inside the members of the body and of config */
+        char body[256] = "{\"kind\":\"echo\",\"config\":{\"density\":";
+        for (int i = 0; i < depth - 2 + 1; i++) {
+            (void)strcat(body, "[");
+        }
+        for (int i = 0; i < depth - 2 + 1; i++) {
+            (void)strcat(body, "]");
+        }
+        (void)strcat(body, "}}");
+        (void)ask(f, "POST", "/v1/jobs", body);
+        assert_problem(f, 422, "invalid");
+        if (depth == 31) { /* 32 in all: parsed, and of the wrong type */
+            assert_fault(f, "/config/density", "got a list");
+        } else {
+            assert_non_null(strstr(text_at(f, "/errors/0/pointer"), "/config/density/0/0"));
+            assert_non_null(strstr(text_at(f, "/errors/0/detail"), "32 deep"));
+        }
+    }
+}
+
+static void test_resolution(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    submit_job(f,
+               "{\"kind\":\"echo\",\"preset\":\"small\",\"config\":{\"density\":0.125,\"verbose\":true},\"threads\":3,"
+               "\"name\":\"erster \\u00e4\",\"priority\":-7,\"ranks\":1,\"from\":null}",
+               id);
+    assert_int_equal(ask(f, "GET", path_of(id, ""), NULL), 200);
+    assert_string_equal(text_at(f, "/preset"), "small");
+    assert_string_equal(text_at(f, "/name"), "erster \xc3\xa4");
+    assert_int_equal(number_at(f, "/priority"), -7);
+    assert_int_equal(number_at(f, "/threads"), 3);
+    assert_true(number_at(f, "/config/density") == 0.125);     /* given */
+    assert_string_equal(text_at(f, "/config/mode"), "strict"); /* preset */
+    assert_int_equal(number_at(f, "/config/seed"), 7);         /* default */
+    assert_int_equal(number_at(f, "/config/threads"), 3);      /* from beside it */
+    assert_true(cJSON_IsTrue(at(f, "/config/verbose")));
+    assert_int_equal(cJSON_GetArraySize(at(f, "/config")), 6);
+    submit_job(f, "{\"kind\":\"echo\",\"config\":{\"threads\":5,\"seed\":9007199254740991,\"density\":0.1}}", id);
+    assert_int_equal(number_at(f, "/threads"), 5);
+    assert_true(number_at(f, "/config/seed") == 9007199254740991.0);
+    assert_non_null(strstr(f->body, "\"seed\":9007199254740991,"));
+    assert_non_null(strstr(f->body, "\"density\":0.1,"));
+}
+
+static void test_config_round_trip(void **state)
+{
+    struct api_fixture *f = *state;
+    struct echo_config *first, *second;
+    struct api_faults faults = {.count = 0};
+    const char *text = "{\"density\":0.1,\"seed\":123,\"label\":\"a \\\"b\\\" \\u00fc\",\"mode\":\"strict\"}";
+    assert_int_equal(
+        api_config_parse(&echo_method, "small", text, strlen(text), "/config", (void **)&first, &faults, &f->err),
+        STATUS_OK);
+    char *written = api_config_write(&echo_method.config, first);
+    assert_non_null(written);
+    assert_int_equal(
+        api_config_parse(&echo_method, NULL, written, strlen(written), "/config", (void **)&second, &faults, &f->err),
+        STATUS_OK);
+    assert_memory_equal(first, second, sizeof *first);
+    assert_true(first->density == 0.1);
+    assert_string_equal(first->label, "a \"b\" \xc3\xbc");
+    free(written);
+    free(first);
+    free(second);
+    error_clear(&f->err);
+    assert_int_equal(api_config_parse(&echo_method, "none", NULL, 0, "/config", (void **)&first, &faults, &f->err),
+                     STATUS_NOT_FOUND);
+    error_clear(&f->err);
+    assert_int_equal(
+        api_config_parse(&echo_method, NULL, "{\"density\":2}", 13, "/x", (void **)&first, &faults, &f->err),
+        STATUS_INVALID);
+    assert_null(first);
+    assert_string_equal(faults.items[0].pointer, "/x/density");
+}
+
+static void test_more_faults_than_are_kept(void **state)
+{
+    struct api_fixture *f = *state;
+    char body[8192] = "{\"kind\":\"echo\",\"config\":{";
+    for (int i = 0; i < 100; i++) {
+        size_t used = strlen(body);
+        (void)snprintf(body + used, sizeof body - used, "%s\"unknown%d\":1", i > 0 ? "," : "", i);
+    }
+    (void)strcat(body, "}}");
+    (void)ask(f, "POST", "/v1/jobs", body);
+    assert_problem(f, 422, "invalid");
+    assert_int_equal(cJSON_GetArraySize(at(f, "/errors")), API_FAULTS_MAX);
+    assert_int_equal(number_at(f, "/errors_left_out"), 100 - API_FAULTS_MAX);
+}
+
+static void test_dry_run(void **state)
+{
+    struct api_fixture *f = *state;
+    assert_int_equal(ask(f, "POST", "/v1/jobs?dry_run=1", "{\"kind\":\"echo\",\"preset\":\"large\",\"threads\":2}"),
+                     200);
+    assert_true(cJSON_IsTrue(at(f, "/dry_run")));
+    assert_int_equal(number_at(f, "/parameters"), 22);
+    assert_int_equal(number_at(f, "/samples"), 60000);
+    assert_true(number_at(f, "/flops") == 6e10);
+    assert_int_equal(number_at(f, "/bytes"), 4096);
+    assert_int_equal(number_at(f, "/checkpoint_bytes"), 512);
+    assert_true(number_at(f, "/predicted_seconds") == 6e10 / (20e9 * 2));
+    assert_string_equal(text_at(f, "/prediction/basis"), "measured");
+    assert_true(number_at(f, "/config/density") == 0.75);
+    assert_int_equal(ask(f, "POST", "/v1/jobs?dry_run=1", "{\"kind\":\"echo\",\"config\":{\"density\":-1}}"), 422);
+    assert_fault(f, "/config/density", "(0, 1]");
+    assert_int_equal(ask(f, "GET", "/v1/jobs", NULL), 200);
+    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 0);
+    assert_int_equal(atomic_load(&f->woken), 0);
+    assert_int_equal(ask(f, "POST", "/v1/jobs?dry_run=0", "{\"kind\":\"echo\"}"), 201);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_every_fault_is_listed, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_each_refusal_names_its_place, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_what_is_not_json, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_depth, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_resolution, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_config_round_trip, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_more_faults_than_are_kept, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_dry_run, api_setup, api_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

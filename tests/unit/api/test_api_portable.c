@@ -1,0 +1,177 @@
+/* Models that leave and come back. */
+#include "tests/unit/api/api_fixture.h"
+
+#include "api/transfer/safetensors.h"
+
+struct file {
+    char *bytes;
+    size_t count;
+};
+
+/* The weights of the latest checkpoint. */
+static struct file export_weights(struct api_fixture *f, const char *id)
+{
+    assert_int_equal(ask(f, "GET", path_of(id, "/checkpoints/latest"), NULL), 200);
+    return (struct file){body_kept(f), f->body_bytes};
+}
+
+static int send(struct api_fixture *f, const char *target, const void *bytes, size_t count)
+{
+    header(f, "Content-Type", "application/octet-stream");
+    return ask_bytes(f, "POST", target, bytes, count);
+}
+
+static size_t data_at(const struct file *file)
+{
+    uint64_t length;
+    memcpy(&length, file->bytes, 8);
+    return 8 + (size_t)length;
+}
+
+static void test_round_trip(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID], copy[STORAGE_ID], expected[64];
+    trained_job(f, id);
+    struct file out = export_weights(f, id);
+    assert_int_equal(send(f, "/v1/imports?name=borrowed", out.bytes, out.count), 201);
+    (void)snprintf(copy, sizeof copy, "%s", text_at(f, "/id"));
+    (void)snprintf(expected, sizeof expected, "/v1/jobs/%s", copy);
+    assert_string_equal(answer_header(f, "Location"), expected);
+    assert_string_equal(text_at(f, "/state"), "succeeded");
+    assert_string_equal(text_at(f, "/name"), "borrowed");
+    assert_string_equal(text_at(f, "/result/imported/job"), id);
+    assert_string_not_equal(copy, id);
+
+    struct file back = export_weights(f, copy);
+    struct safetensors_content one, two;
+    struct error err = {0};
+    assert_int_equal(safetensors_parse(out.bytes, out.count, &one, &err), STATUS_OK);
+    assert_int_equal(safetensors_parse(back.bytes, back.count, &two, &err), STATUS_OK);
+    assert_int_equal(one.count, 2);
+    assert_int_equal(two.count, 2);
+    for (size_t i = 0; i < 2; i++) {
+        assert_string_equal(one.tensors[i].name, two.tensors[i].name);
+        assert_int_equal(one.tensors[i].rank, two.tensors[i].rank);
+    }
+    assert_int_equal(out.count - data_at(&out), back.count - data_at(&back));
+    assert_memory_equal(one.data, two.data, out.count - data_at(&out));
+    assert_string_equal(safetensors_note(&two, "config"), safetensors_note(&one, "config"));
+    assert_string_equal(safetensors_note(&two, "step"), safetensors_note(&one, "step"));
+    assert_string_equal(safetensors_note(&two, "density"), safetensors_note(&one, "density"));
+    assert_null(safetensors_note(&two, "nothing"));
+    safetensors_content_close(&one);
+    safetensors_content_close(&two);
+
+    assert_int_equal(ask(f, "POST", path_of(copy, "/predict"), "{\"inputs\":[{\"sample\":{\"seed\":4}}]}"), 200);
+    assert_true(number_at(f, "/answers/0/weight") == 1);
+    free(out.bytes);
+    free(back.bytes);
+}
+
+/* A file with this table and this many bytes of data; the test refuses it at `pointer`. */
+static void refuse(struct api_fixture *f, const char *head, size_t data, const char *pointer, const char *word)
+{
+    uint64_t length = strlen(head);
+    size_t count = 8 + (size_t)length + data;
+    char *bytes = calloc(1, count);
+    memcpy(bytes, &length, 8);
+    memcpy(bytes + 8, head, (size_t)length);
+    (void)send(f, "/v1/imports", bytes, count);
+    assert_problem(f, 422, "invalid");
+    assert_fault(f, pointer, word);
+    free(bytes);
+}
+
+/* One tensor of F32 alone. */
+static void refuse_tensor(struct api_fixture *f, const char *name, const char *shape, const char *offsets, size_t bytes,
+                          const char *pointer, const char *word)
+{
+    char head[300];
+    (void)snprintf(head, sizeof head, "{\"%s\":{\"dtype\":\"F32\",\"shape\":%s,\"data_offsets\":%s}}", name, shape,
+                   offsets);
+    refuse(f, head, bytes, pointer, word);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *name, *shape, *offsets;
+        size_t bytes;
+        const char *pointer, *word;
+    } tensors[] = {
+        {"a", "[-1]", "[0,4]", 4, "/a/shape", "whole"},
+        {"a", "[1099511627776,1099511627776]", "[0,4]", 4, "/a/shape", "large"},
+        {"a", "[1,1,1,1,1]", "[0,4]", 4, "/a/shape", "four"},
+        {"a", "[1]", "[0,8]", 8, "/a/data_offsets", "type and shape"},
+        {"a", "[2]", "[0,8]", 4, "/a/data_offsets", "within"},
+        {"a", "[1]", "[4,8]", 8, "/a/data_offsets", "ends"},
+        {"a b", "[1]", "[0,4]", 4, "/a b", "printable"},
+        {"", "[1]", "[0,4]", 4, "/", "printable"},
+        {"a\\\\", "[1]", "[0,4]", 4, "/a\\", "printable"},
+        {"a\\\"", "[1]", "[0,4]", 4, "/a\"", "printable"},
+        {"\xc3\xa4", "[1]", "[0,4]", 4, "/\xc3\xa4", "printable"},
+        {"a", "1", "[0,4]", 4, "/a/shape", "list"},
+        {"a", "[\"1\"]", "[0,4]", 4, "/a/shape", "whole"},
+        {"a", "[0.5]", "[0,4]", 4, "/a/shape", "whole"},
+        {"a", "[1]", "4", 4, "/a/data_offsets", "within"},
+        {"a", "[1]", "[0,4,8]", 4, "/a/data_offsets", "within"},
+        {"a", "[1]", "[-1,4]", 4, "/a/data_offsets", "within"},
+        {"a", "[1]", "[0,\"4\"]", 4, "/a/data_offsets", "within"},
+        {"a", "[1]", "[4,0]", 4, "/a/data_offsets", "within"},
+        {"a", "[2199023255552]", "[0,4]", 4, "/a/shape", "whole"},
+    };
+    struct api_fixture *f = *state;
+    for (size_t i = 0; i < sizeof tensors / sizeof tensors[0]; i++) {
+        refuse_tensor(f, tensors[i].name, tensors[i].shape, tensors[i].offsets, tensors[i].bytes, tensors[i].pointer,
+                      tensors[i].word);
+    }
+    refuse(f, "{}", 0, "/__metadata__", "kind");
+    refuse(f, "{}", 5, "", "5 bytes");
+    refuse(f, "{\"a\":1}", 0, "/a", "object");
+    refuse(f, "{\"a\":{\"dtype\":\"BF16\",\"shape\":[1],\"data_offsets\":[0,2]}}", 2, "/a/dtype", "F32");
+    refuse(f,
+           "{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"b\":{\"dtype\":\"F32\",\"shape\":[1],"
+           "\"data_offsets\":[2,6]}}",
+           6, "/b/data_offsets", "ends");
+    refuse(f, "{\"__metadata__\":{\"kind\":3}}", 0, "/__metadata__/kind", "text");
+    refuse(f, "{\"__metadata__\":{\"kind\":\"other\",\"config\":\"{}\"}}", 0, "/__metadata__", "kind");
+    refuse(f, "{\"__metadata__\":{\"kind\":\"echo\"}}", 0, "/__metadata__", "configuration");
+    refuse(f, "{\"__metadata__\":{\"kind\":\"echo\",\"config\":\"{\\\"density\\\":9}\"}}", 0, "/__metadata__",
+           "density");
+    refuse(f, "{\"__metadata__\":{\"kind\":\"echo\",\"config\":\"{}\",\"density\":\"2\"}}", 0, "/__metadata__/density",
+           "[0, 1]");
+    refuse(f, "{\"__metadata__\":{\"kind\":\"echo\",\"config\":\"{}\",\"step\":\"x\"}}", 0, "/__metadata__/step",
+           "whole");
+    refuse(f,
+           "{\"__metadata__\":{\"kind\":\"echo\",\"config\":\"{}\"},\"bias\":{\"dtype\":\"F32\",\"shape\":[7],"
+           "\"data_offsets\":[0,28]}}",
+           28, "", "conv.weight");
+    refuse(f, "{\"a\":{\"dtype\":\"F32\",\"shape\":[1]}}", 0, "/a", "dtype, shape");
+    refuse(f, "{\"a\":{\"dtype\":3,\"shape\":[1],\"data_offsets\":[0,4]}}", 4, "/a/dtype", "F32");
+    refuse(f, "{\"__metadata__\":[]}", 0, "/__metadata__", "object of texts");
+    /* empty tensors lie where others begin */
+    refuse(f,
+           "{\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},\"a\":{\"dtype\":\"F32\",\"shape\":[0],"
+           "\"data_offsets\":[0,0]},"
+           "\"c\":{\"dtype\":\"F32\",\"shape\":[0],\"data_offsets\":[0,0]}}",
+           4, "/__metadata__", "kind");
+    assert_int_equal(send(f, "/v1/imports", "\x02\0\0\0\0\0\0\0[]", 10), 422);
+    assert_int_equal(send(f, "/v1/imports", "\x01\0\0\0\0\0\0\0{}", 10), 422);
+    assert_int_equal(send(f, "/v1/imports", "\x03\0\0\0\0\0\0\0{}", 10), 422);
+    assert_int_equal(send(f, "/v1/imports", "short", 5), 422);
+    assert_int_equal(send(f, "/v1/imports", "\xff\xff\xff\xff\xff\xff\xff\xff{}", 10), 422);
+    header(f, "Content-Type", "text/plain");
+    assert_int_equal(ask(f, "POST", "/v1/imports", "x"), 415);
+    assert_int_equal(ask(f, "GET", "/v1/jobs", NULL), 200);
+    assert_int_equal(cJSON_GetArraySize(at(f, "/jobs")), 0); /* nothing is left behind */
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_round_trip, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_refused, api_setup, api_teardown),
+    };
+    return cmocka_run_group_tests_name("api_portable", tests, NULL, NULL);
+}

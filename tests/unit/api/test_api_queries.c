@@ -1,0 +1,397 @@
+/* Motifs and predict: every form of input, every refusal, pictures, and the cache of open models. */
+#include "tests/unit/api/api_fixture.h"
+
+#include <pthread.h>
+#include <sodium/utils.h>
+
+#include "api/queries/model_cache.h"
+#include "core/draw/picture.h"
+#include "core/draw/png.h"
+
+#define SAMPLE "{\"inputs\":[{\"sample\":{\"seed\":3}}]}"
+
+/* A 2x3 .npy file of bytes 1..6. */
+static size_t npy_file(char out[160])
+{
+    const char *head = "{'descr': '|u1', 'fortran_order': False, 'shape': (2, 3), }";
+    size_t length = strlen(head);
+    memcpy(out, "\x93NUMPY\x01\x00", 8);
+    out[8] = (char)length;
+    out[9] = 0;
+    memcpy(out + 10, head, length);
+    for (int i = 0; i < 6; i++) {
+        out[10 + length + (size_t)i] = (char)(i + 1);
+    }
+    return 16 + length;
+}
+
+static size_t png_file(struct buf *out, int width, int height)
+{
+    struct picture *picture;
+    struct error err = {0};
+    buf_init(out, 1u << 20);
+    assert_int_equal(picture_create(width, height, (struct colour){255, 255, 255}, &picture, &err), STATUS_OK);
+    assert_int_equal(png_encode(picture, out, &err), STATUS_OK);
+    picture_destroy(picture);
+    return out->size;
+}
+
+/* WAV files of 16 kHz with no and with two samples. */
+#define WAVE_0 "UklGRiQAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQAAAAA="
+#define WAVE_2 "UklGRigAAABXQVZFZm10IBAAAAABAAEAgD4AAAB9AAACABAAZGF0YQQAAADoA+kD"
+
+static void test_forms_of_input(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID], body[2000], npy[160], base64[400], png64[400];
+    struct buf png;
+    trained_job(f, id);
+    size_t npy_bytes = npy_file(npy), png_bytes = png_file(&png, 5, 4);
+    (void)sodium_bin2base64(base64, sizeof base64, (unsigned char *)npy, npy_bytes, sodium_base64_VARIANT_ORIGINAL);
+    (void)sodium_bin2base64(png64, sizeof png64, (unsigned char *)png.data, png_bytes, sodium_base64_VARIANT_ORIGINAL);
+    (void)snprintf(body, sizeof body,
+                   "{\"inputs\":[{\"sample\":{\"seed\":-2}},{\"array\":[[1,2.5],[3,4],[0,-1]]},"
+                   "{\"data\":\"%s\",\"type\":\"application/x-npy\"},{\"data\":\"%s\",\"type\":\"image/png\"}],"
+                   "\"checkpoint\":\"latest\"}",
+                   base64, png64);
+    assert_int_equal(ask(f, "POST", path_of(id, "/motifs"), body), 200);
+    assert_string_equal(text_at(f, "/job"), id);
+    assert_int_equal(number_at(f, "/checkpoint/seq"), 1);
+    assert_true(number_at(f, "/checkpoint/density") == 0.5);
+    assert_int_equal(cJSON_GetArraySize(at(f, "/answers")), 4);
+    assert_string_equal(text_at(f, "/answers/0/query"), "motifs");
+    assert_int_equal(number_at(f, "/answers/0/seed"), -2);
+    assert_int_equal(number_at(f, "/answers/1/shape/0"), 3);
+    assert_int_equal(number_at(f, "/answers/1/shape/1"), 2);
+    assert_true(number_at(f, "/answers/1/sum") == 9.5);
+    assert_int_equal(number_at(f, "/answers/2/shape/1"), 3);
+    assert_true(number_at(f, "/answers/2/sum") == 21);
+    assert_int_equal(number_at(f, "/answers/3/shape/0"), 5);
+    assert_true(number_at(f, "/answers/3/sum") > 19.99 && number_at(f, "/answers/3/sum") < 20.01);
+
+    header(f, "Content-Type", "application/x-npy");
+    assert_int_equal(ask_bytes(f, "POST", path_of(id, "/predict"), npy, npy_bytes), 200);
+    assert_string_equal(text_at(f, "/answers/0/query"), "predict");
+    assert_true(number_at(f, "/answers/0/sum") == 21);
+    header(f, "Content-Type", "image/png");
+    assert_int_equal(ask_bytes(f, "POST", path_of(id, "/motifs?checkpoint=1"), png.data, png_bytes), 200);
+    assert_int_equal(number_at(f, "/answers/0/shape/1"), 4);
+    buf_close(&png);
+}
+
+static void test_checkpoints(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    submit_job(f, "{\"kind\":\"echo\"}", id);
+    (void)ask(f, "POST", path_of(id, "/motifs"), SAMPLE);
+    assert_problem(f, 409, "conflict");
+    claim_job(f, id);
+    (void)add_checkpoint(f, id, 10, 0.5, 100);
+    (void)add_checkpoint(f, id, 20, 5.0e-5, 200);
+    static const struct {
+        const char *pick;
+        double weight;
+    } cases[] = {{"\"latest\"", 200},        {"1", 100}, {"2", 200}, {"\"1\"", 100}, {"\"density:0.5\"", 100},
+                 {"\"density:5.0e-5\"", 200}};
+    char body[200];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)snprintf(body, sizeof body, "{\"inputs\":[{\"sample\":{\"seed\":3}}],\"checkpoint\":%s}", cases[i].pick);
+        assert_int_equal(ask(f, "POST", path_of(id, "/motifs"), body), 200);
+        assert_true(number_at(f, "/answers/0/weight") == cases[i].weight);
+    }
+    assert_int_equal(atomic_load(&echo_opened), 2); /* each checkpoint once */
+    static const char *const missing[] = {"3", "\"density:0.25\""};
+    for (size_t i = 0; i < 2; i++) {
+        (void)snprintf(body, sizeof body, "{\"inputs\":[{\"sample\":{\"seed\":3}}],\"checkpoint\":%s}", missing[i]);
+        (void)ask(f, "POST", path_of(id, "/motifs"), body);
+        assert_problem(f, 422, "invalid");
+        assert_fault(f, "/checkpoint", "no such checkpoint");
+    }
+    static const char *const bad[] = {"0",
+                                      "-1",
+                                      "1.5",
+                                      "\"\"",
+                                      "\"last\"",
+                                      "\"density:\"",
+                                      "\"density:x\"",
+                                      "\"density:2\"",
+                                      "\"density:nan\"",
+                                      "\"density:0x1p-1\"",
+                                      "\"density: 0.5\"",
+                                      "null",
+                                      "[1]"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        (void)snprintf(body, sizeof body, "{\"inputs\":[{\"sample\":{\"seed\":3}}],\"checkpoint\":%s}", bad[i]);
+        (void)ask(f, "POST", path_of(id, "/motifs"), body);
+        assert_problem(f, 422, "invalid");
+        assert_fault(f, "/checkpoint", "must be latest");
+    }
+    (void)ask(f, "POST", path_of(id, "/motifs?checkpoint=5"), SAMPLE);
+    assert_problem(f, 404, "not-found");
+    (void)ask(f, "POST", path_of(id, "/motifs?checkpoint=first"), SAMPLE);
+    assert_problem(f, 400, "bad-query");
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *body, *pointer, *word;
+    } cases[] = {
+        {"{}", "/inputs", "1 to 256"},
+        {"{\"inputs\":[]}", "/inputs", "1 to 256"},
+        {"{\"inputs\":{}}", "/inputs", "1 to 256"},
+        {"{\"inputs\":[7]}", "/inputs/0", "must be"},
+        {"{\"inputs\":[{}]}", "/inputs/0", "must be"},
+        {"{\"inputs\":[{\"sample\":{\"seed\":1},\"array\":[1]}]}", "/inputs/0", "must be"},
+        {"{\"inputs\":[{\"sample\":{\"seed\":1},\"more\":1}]}", "/inputs/0", "must be"},
+        {"{\"inputs\":[{\"sample\":{\"seed\":1.5}}]}", "/inputs/0/sample/seed", "integer"},
+        {"{\"inputs\":[{\"sample\":{\"seed\":1,\"x\":1}}]}", "/inputs/0/sample", "seed alone"},
+        {"{\"inputs\":[{\"sample\":3}]}", "/inputs/0/sample", "seed alone"},
+        {"{\"inputs\":[{\"array\":3}]}", "/inputs/0/array", "list of numbers"},
+        {"{\"inputs\":[{\"array\":[]}]}", "/inputs/0/array", "empty"},
+        {"{\"inputs\":[{\"array\":[[]]}]}", "/inputs/0/array", "empty"},
+        {"{\"inputs\":[{\"array\":[[1,2],[3]]}]}", "/inputs/0/array", "rectangular"},
+        {"{\"inputs\":[{\"array\":[[1,2],[3,4,5]]}]}", "/inputs/0/array", "rectangular"},
+        {"{\"inputs\":[{\"array\":[[1,2],3]}]}", "/inputs/0/array", "rectangular"},
+        {"{\"inputs\":[{\"array\":[1,[2]]}]}", "/inputs/0/array", "rectangular"},
+        {"{\"inputs\":[{\"array\":[\"x\"]}]}", "/inputs/0/array", "numbers only"},
+        {"{\"inputs\":[{\"array\":[1e39]}]}", "/inputs/0/array", "float"},
+        {"{\"inputs\":[{\"array\":[[[[[1]]]]]}]}", "/inputs/0/array", "four dimensions"},
+        {"{\"inputs\":[{\"array\":[[[1]]]}]}", "/inputs/0/array", "must have 2 dimensions; got 3"},
+        {"{\"inputs\":[{\"data\":\"AAAA\"}]}", "/inputs/0/type", "media type"},
+        {"{\"inputs\":[{\"type\":\"image/png\"}]}", "/inputs/0/data", "base64"},
+        {"{\"inputs\":[{\"data\":\"A?\",\"type\":\"image/png\"}]}", "/inputs/0/data", "base64"},
+        {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"image/png\"}]}", "/inputs/0/data", ""},
+        {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"application/x-npy\"}]}", "/inputs/0/data", ".npy"},
+        {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"image/gif\"}]}", "/inputs/0/data", "image/gif"},
+        {"{\"inputs\":[{\"data\":\"AAAA\",\"type\":\"audio/wav\"}]}", "/inputs/0/data", "not a WAV"},
+        {"{\"inputs\":[{\"data\":\"" WAVE_0 "\",\"type\":\"audio/wav\"}]}", "/inputs/0/data", "empty"},
+        {"{\"inputs\":[{\"data\":\"" WAVE_2 "\",\"type\":\"audio/wav\"}]}", "/inputs/0/array", "2 dimensions; got 1"},
+        {"{\"inputs\":[{\"sample\":{\"seed\":1}},{\"array\":[\"x\"]}],\"chekpoint\":1}", "/chekpoint", "'checkpoint'"},
+        {"{\"inputs\":[{\"sample\":{\"seed\":1}},{\"array\":[\"x\"]}],\"chekpoint\":1}", "/inputs/1/array", "numbers"},
+    };
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID], *many;
+    trained_job(f, id);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        (void)ask(f, "POST", path_of(id, "/motifs"), cases[i].body);
+        assert_problem(f, 422, "invalid");
+        assert_fault(f, cases[i].pointer, cases[i].word);
+    }
+    many = malloc(257 * 24 + 40);
+    (void)strcpy(many, "{\"inputs\":[");
+    for (int i = 0; i < 257; i++) {
+        (void)strcat(many, i == 0 ? "{\"sample\":{\"seed\":1}}" : ",{\"sample\":{\"seed\":1}}");
+    }
+    (void)strcat(many, "]}");
+    (void)ask(f, "POST", path_of(id, "/motifs"), many);
+    assert_fault(f, "/inputs", "at most 256 inputs; got 257");
+    free(many);
+    header(f, "Content-Type", "image/png");
+    (void)ask(f, "POST", path_of(id, "/motifs"), "no picture");
+    assert_problem(f, 422, "invalid");
+    header(f, "Content-Type", "image/gif");
+    (void)ask(f, "POST", path_of(id, "/motifs"), "GIF89a");
+    assert_problem(f, 415, "media-type");
+    assert_non_null(strstr(answer_header(f, "Accept-Post"), "application/x-npy"));
+}
+
+/* A picture of one colour is small as a file and large as numbers. */
+static void test_inputs_together_are_bounded(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    struct buf png, body;
+    trained_job(f, id);
+    size_t bytes = png_file(&png, 4096, 4096), room = sodium_base64_encoded_len(bytes, sodium_base64_VARIANT_ORIGINAL);
+    char *text = malloc(room);
+    (void)sodium_bin2base64(text, room, (unsigned char *)png.data, bytes, sodium_base64_VARIANT_ORIGINAL);
+    buf_init(&body, 1u << 20);
+    buf_format(&body,
+               "{\"inputs\":[{\"data\":\"%s\",\"type\":\"image/png\"},"
+               "{\"array\":[[1,2]]},{\"sample\":{\"seed\":1}}]}",
+               text);
+    (void)ask(f, "POST", path_of(id, "/motifs"), body.data);
+    assert_problem(f, 422, "invalid");
+    assert_fault(f, "/inputs/1/array", "16777216 numbers");
+    assert_int_equal(cJSON_GetArraySize(at(f, "/errors")), 1);
+    free(text);
+    buf_close(&body);
+    buf_close(&png);
+}
+
+static void test_pictures(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    trained_job(f, id);
+    header(f, "Accept", "image/png");
+    assert_int_equal(ask(f, "POST", path_of(id, "/motifs"), SAMPLE), 200);
+    assert_string_equal(answer_header(f, "Content-Type"), "image/png");
+    assert_string_equal(answer_header(f, "Vary"), "Accept");
+    float *values;
+    int rows, cols;
+    assert_int_equal(png_decode_grey(f->body, f->body_bytes, 100, &values, &rows, &cols, &f->err), STATUS_OK);
+    assert_true(rows == 4 && cols == 6);
+    free(values);
+    static const struct {
+        const char *accept, *query;
+        int status;
+        const char *type;
+    } cases[] = {
+        {"*/*", "/motifs", 200, "application/json"},
+        {"image/png;q=0.2, application/json;q=0.1", "/motifs", 200, "image/png"},
+        {"image/png;q=0.1, application/json", "/motifs", 200, "application/json"},
+        {"image/*", "/motifs", 200, "image/png"},
+        {"text/html", "/motifs", 406, "application/problem+json"},
+        {"application/json;q=0", "/motifs", 406, "application/problem+json"},
+        {"image/png", "/predict", 406, "application/problem+json"}, /* predict does not draw */
+        {"image/png, */*;q=0.5", "/predict", 200, "application/json"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        header(f, "Accept", cases[i].accept);
+        int status = ask(f, "POST", path_of(id, cases[i].query), SAMPLE);
+        if (status != cases[i].status || strcmp(answer_header(f, "Content-Type"), cases[i].type) != 0) {
+            fail_msg("%s: %d %s", cases[i].accept, status, answer_header(f, "Content-Type"));
+        }
+    }
+    header(f, "Accept", "image/png");
+    (void)ask(f, "POST", path_of(id, "/motifs"), "{\"inputs\":[{\"sample\":{\"seed\":1}},{\"sample\":{\"seed\":2}}]}");
+    assert_problem(f, 422, "invalid");
+    assert_fault(f, "/inputs", "one input for a picture; got 2");
+}
+
+/* A model that cannot be opened: nothing of why is told, all of it is logged, and it is tried again. */
+static void test_broken_model(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID];
+    submit_job(f, "{\"kind\":\"echo\",\"config\":{\"seed\":13}}", id);
+    claim_job(f, id);
+    (void)add_checkpoint(f, id, 10, 0.5, 1);
+    for (int round = 0; round < 2; round++) {
+        f->log[0] = '\0';
+        (void)ask(f, "POST", path_of(id, "/motifs"), SAMPLE);
+        assert_problem(f, 500, "internal");
+        assert_null(strstr(f->body, "secret"));
+        assert_non_null(strstr(f->log, "secret"));
+        assert_non_null(strstr(f->log, answer_header(f, "X-Request-Id")));
+    }
+}
+
+struct asker {
+    struct api_fixture *f;
+    const char *target;
+    int status;
+};
+
+static const char *json_header(void *context, const char *name)
+{
+    (void)context;
+    return strcmp(name, "Content-Type") == 0 ? "application/json" : NULL;
+}
+
+static void *ask_once(void *context)
+{
+    struct asker *asker = context;
+    struct api_request request = {.method = "POST",
+                                  .target = asker->target,
+                                  .header = json_header,
+                                  .body = SAMPLE,
+                                  .body_bytes = strlen(SAMPLE),
+                                  .scope = API_SCOPE_READ};
+    struct api_response response;
+    api_handle(asker->f->api, &request, &response);
+    asker->status = response.status;
+    api_response_close(&response);
+    return NULL;
+}
+
+static void test_many_ask_and_one_opens(void **state)
+{
+    struct api_fixture *f = *state;
+    char id[STORAGE_ID], target[160];
+    trained_job(f, id);
+    (void)snprintf(target, sizeof target, "%s", path_of(id, "/motifs"));
+    api_destroy(f->api);
+    f->options.queries_at_once = 6;
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+    atomic_store(&echo_open_ms, 100);
+    pthread_t threads[16];
+    struct asker askers[16];
+    for (int i = 0; i < 16; i++) {
+        askers[i] = (struct asker){f, target, 0};
+        assert_int_equal(pthread_create(&threads[i], NULL, ask_once, &askers[i]), 0);
+    }
+    int answered = 0, refused = 0;
+    for (int i = 0; i < 16; i++) {
+        (void)pthread_join(threads[i], NULL);
+        answered += askers[i].status == 200;
+        refused += askers[i].status == 429;
+    }
+    assert_int_equal(answered + refused, 16);
+    assert_true(answered >= 6);
+    assert_int_equal(atomic_load(&echo_opened), 1);
+    assert_int_equal(ask(f, "POST", target, SAMPLE), 200); /* nothing is left counted */
+}
+
+static void test_cache(void **state)
+{
+    struct api_fixture *f = *state;
+    struct model_cache *cache;
+    struct model_lease leases[3];
+    struct storage_job job;
+    struct arena arena;
+    char id[STORAGE_ID];
+    trained_job(f, id);
+    (void)add_checkpoint(f, id, 20, 0.25, 2);
+    (void)add_checkpoint(f, id, 30, 0.125, 3);
+    arena_init(&arena, 4096, 0);
+    assert_int_equal(storage_job_get(f->storage, id, &arena, &job, &f->err), STATUS_OK);
+    uint64_t one = echo_method.model_bytes((const struct method_model *)"") == 88 ? 88 : 0;
+    assert_int_equal(one, 88);
+    assert_int_equal(model_cache_create(f->storage, NULL, NULL, 2 * one, &cache, &f->err), STATUS_OK);
+    for (int i = 0; i < 3; i++) { /* all in use: none may go, though the bound is passed */
+        assert_int_equal(model_cache_get(cache, &echo_method, &job, i + 1, &leases[i], &f->err), STATUS_OK);
+    }
+    assert_int_equal(atomic_load(&echo_closed), 0);
+    for (int i = 0; i < 3; i++) {
+        model_cache_release(cache, &leases[i]);
+    }
+    assert_int_equal(atomic_load(&echo_closed), 1);
+    struct model_cache_stats stats;
+    model_cache_stats(cache, &stats);
+    assert_int_equal(stats.models, 2);
+    assert_int_equal(stats.bytes, 2 * one);
+    /* 1 was the longest unused: it went. 2 and 3 are still there. */
+    assert_int_equal(model_cache_get(cache, &echo_method, &job, 3, &leases[2], &f->err), STATUS_OK);
+    assert_int_equal(model_cache_get(cache, &echo_method, &job, 2, &leases[1], &f->err), STATUS_OK);
+    assert_int_equal(atomic_load(&echo_opened), 3);
+    model_cache_release(cache, &leases[1]);
+    model_cache_forget(cache, id); /* 3 is in use: it goes with its user */
+    assert_int_equal(atomic_load(&echo_closed), 2);
+    model_cache_release(cache, &leases[2]);
+    assert_int_equal(atomic_load(&echo_closed), 3);
+    error_clear(&f->err);
+    assert_int_equal(model_cache_get(cache, &echo_method, &job, 9, &leases[0], &f->err), STATUS_NOT_FOUND);
+    model_cache_stats(cache, &stats);
+    assert_int_equal(stats.models, 0);
+    model_cache_destroy(cache);
+    arena_close(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_forms_of_input, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_checkpoints, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_refusals, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_inputs_together_are_bounded, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_pictures, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_broken_model, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_many_ask_and_one_opens, api_setup, api_teardown),
+        cmocka_unit_test_setup_teardown(test_cache, api_setup, api_teardown),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

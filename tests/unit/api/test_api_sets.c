@@ -1,0 +1,488 @@
+/* The routes of data sets: what is taken for what and under which name, uploads in pieces and beside each other, who
+ * may still need a set; and each of them with every call of the system and every allocation failing: it is said, no
+ * set is half there, and asked again it is done. */
+#include "tests/unit/api/api_sweep.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/base/hash.h"
+#include "storage/files/dataset.h"
+#include "tests/support/fault.h"
+#include "tests/support/fault_calls.h"
+#include "tests/support/open_files.h"
+
+static const char csv[] = "a,b,label\n1,2,1\n3,4,2\n5,6,1\n";
+
+struct sets {
+    struct api_fixture *f;
+    char root[64];
+};
+
+static void remake(struct sets *s)
+{
+    api_destroy(s->f->api);
+    assert_int_equal(api_create(&s->f->options, &s->f->api, &s->f->err), STATUS_OK);
+}
+
+static int setup(void **state)
+{
+    static const char *const fields[] = {"none", "label", NULL};
+    static struct method method;
+    static const struct method *const methods[] = {&method};
+    static struct sets s;
+    if (api_setup(state) != 0)
+        return -1;
+    s = (struct sets){.f = *state};
+    method = echo_method;
+    method.dataset_fields = fields;
+    (void)snprintf(s.root, sizeof s.root, "%s/motifd-sets-XXXXXX", scratch());
+    assert_non_null(mkdtemp(s.root));
+    s.f->options.methods = methods;
+    s.f->options.data = s.root;
+    remake(&s);
+    *state = &s;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct sets *s = *state;
+    char command[100];
+    void *f = s->f;
+    int status = api_teardown(&f);
+    (void)snprintf(command, sizeof command, "rm -r '%s'", s->root);
+    return system(command) == 0 ? status : -1;
+}
+
+static int put(struct sets *s, const char *target, const char *type, const char *body)
+{
+    header(s->f, "Content-Type", type);
+    return ask(s->f, "PUT", target, body);
+}
+
+static void write_file(const struct sets *s, const char *name, const char *text)
+{
+    char path[160];
+    (void)snprintf(path, sizeof path, "%s/%s", s->root, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void hex_of(const char *text, char hex[HASH_TEXT])
+{
+    unsigned char digest[HASH_BYTES];
+    hash_bytes(text, strlen(text), digest);
+    hash_hex(digest, hex);
+}
+
+/* ---- what is sent, and its name ----------------------------------------------------------------------------------
+ */
+
+static void every_type(void **state)
+{
+    struct sets *s = *state;
+    assert_int_equal(put(s, "/v1/datasets/one", NULL, csv), 415);
+    assert_problem(s->f, 415, "media-type");
+    assert_int_equal(put(s, "/v1/datasets/one", "application/octet-stream", csv), 415);
+    assert_non_null(strstr(text_at(s->f, "/detail"), "?format="));
+    assert_int_equal(folder_entries(s->root, ""), 0);
+    assert_int_equal(put(s, "/v1/datasets/one?format=csv", "application/octet-stream", csv), 201);
+    assert_string_equal(text_at(s->f, "/format"), "csv");
+    assert_int_equal(put(s, "/v1/datasets/two", "text/tab-separated-values", "a\tlabel\n1\t2\n3\t4\n"), 201);
+    assert_string_equal(text_at(s->f, "/format"), "csv");
+    assert_int_equal(number_at(s->f, "/samples"), 2);
+    header(s->f, "Content-Type", "text/csv");
+    header(s->f, "Content-Encoding", "identity");
+    assert_int_equal(ask(s->f, "PUT", "/v1/datasets/three", csv), 201);
+    header(s->f, "Content-Type", "text/csv");
+    header(s->f, "Content-Encoding", "gzip");
+    assert_int_equal(ask(s->f, "PUT", "/v1/datasets/four", csv), 415);
+    assert_int_equal(put(s, "/v1/datasets/four", "text/csv", "a,b\n1,2\n1,oops\n"), 422);
+    assert_fault(s->f, "", "'oops' is no number");
+    assert_int_equal(put(s, "/v1/datasets/four?label=", "text/csv", csv), 400);
+    assert_fault(s->f, "label", "1 to 60 bytes");
+    assert_int_equal(ask(s->f, "GET", "/v1/datasets/four", NULL), 404);
+    assert_int_equal(folder_entries(s->root, ""), 3);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
+}
+
+/* The same bytes with other options are another set. */
+static void the_same_again(void **state)
+{
+    static const char *const options[] = {"?label=label", "?label=b", "?group=a", "?layout=channels-first"};
+    struct sets *s = *state;
+    char target[200], hex[HASH_TEXT];
+    assert_int_equal(put(s, "/v1/datasets/one?label=label&layout=channels-last", "text/csv", csv), 201);
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        (void)snprintf(target, sizeof target, "/v1/datasets/one%s", options[i]);
+        assert_int_equal(put(s, target, "text/csv", csv), i == 0 ? 200 : 409);
+    }
+    assert_int_equal(put(s, "/v1/datasets/one?label=label", "text/csv", "a,b,label\n1,2,1\n3,4,2\n5,7,1\n"), 409);
+    hex_of(csv, hex);
+    (void)snprintf(target, sizeof target, "/v1/datasets/one?label=label&sha256=%s", hex);
+    assert_int_equal(put(s, target, "text/csv", csv), 200);
+    hex_of("something else", hex);
+    (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
+    assert_int_equal(put(s, target, "text/csv", csv), 409); /* before the bytes are looked at */
+    assert_problem(s->f, 409, "conflict");
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
+}
+
+/* Folders that an operator has put there, and files of a set that somebody has changed. */
+static void folders_of_others(void **state)
+{
+    static const char *const names[] = {"_x", "-x"};
+    struct sets *s = *state;
+    char path[160], target[80];
+    for (size_t i = 0; i < 2; i++) {
+        (void)snprintf(target, sizeof target, "/v1/datasets/%s", names[i]);
+        assert_int_equal(put(s, target, "text/csv", csv), 400);
+    }
+    (void)snprintf(path, sizeof path, "%s/own", s->root);
+    assert_int_equal(mkdir(path, 0700), 0);
+    assert_int_equal(put(s, "/v1/datasets/own", "text/csv", csv), 409);
+    assert_non_null(strstr(text_at(s->f, "/detail"), "operator"));
+    assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/own", NULL), 404);
+    assert_int_equal(ask(s->f, "GET", "/v1/datasets/own", NULL), 404);
+    assert_int_equal(ask(s->f, "GET", "/v1/datasets/own/preview", NULL), 404);
+    assert_int_equal(ask(s->f, "GET", "/v1/datasets", NULL), 200);
+    assert_int_equal(cJSON_GetArraySize(at(s->f, "/datasets")), 0);
+    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 201);
+    static const char *const changed[] = {"{}", "{\"sha256\":7,\"options\":{\"label\":1}}"};
+    for (size_t i = 0; i < 2; i++) {
+        write_file(s, "one/about.json", changed[i]);
+        assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 409); /* nobody knows that it is the same */
+    }
+    write_file(s, "one/about.json", "{\"sha256\":");
+    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 500);
+    assert_problem(s->f, 500, "internal");
+    assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/one", NULL), 204);
+    (void)snprintf(path, sizeof path, "%s/two", s->root);
+    assert_int_equal(mkdir(path, 0700), 0);
+    (void)snprintf(path, sizeof path, "%s/two/about.json", s->root);
+    assert_int_equal(mkdir(path, 0700), 0); /* no file at all */
+    assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 409);
+    assert_int_equal(ask(s->f, "GET", "/v1/datasets", NULL), 200);
+    assert_int_equal(cJSON_GetArraySize(at(s->f, "/datasets")), 0);
+}
+
+/* ---- in pieces ---------------------------------------------------------------------------------------------------
+ */
+
+struct piece {
+    const char *target, *length;
+};
+
+static const char *header_of_piece(void *context, const char *name)
+{
+    const struct piece *p = context;
+    return strcmp(name, "Content-Type") == 0 ? "text/csv" : strcmp(name, "Content-Length") == 0 ? p->length : NULL;
+}
+
+static struct api_request request_of(struct piece *p)
+{
+    return (struct api_request){
+        .method = "PUT", .target = p->target, .header = header_of_piece, .header_context = p, .scope = API_SCOPE_ADMIN};
+}
+
+/* 0, or the status of the refusal; `offset` is what Upload-Offset says, -1 without. */
+static int begin(struct sets *s, const char *target, const char *length, struct api_upload **upload, int *offset)
+{
+    struct piece p = {target, length};
+    struct api_request request = request_of(&p);
+    struct api_response response;
+    *offset = -1;
+    if (api_upload_begin(s->f->api, &request, upload, &response)) {
+        assert_non_null(*upload);
+        return 0;
+    }
+    assert_null(*upload);
+    const char *there = api_response_header(&response, "Upload-Offset");
+    *offset = there != NULL ? atoi(there) : -1;
+    int status = response.status;
+    api_response_close(&response);
+    return status;
+}
+
+static int end(struct sets *s, const char *target, struct api_upload *upload)
+{
+    struct piece p = {target, NULL};
+    struct api_request request = request_of(&p);
+    struct api_response response;
+    request.upload = upload;
+    api_handle(s->f->api, &request, &response);
+    int status = response.status;
+    api_response_close(&response);
+    api_upload_close(s->f->api, upload);
+    return status;
+}
+
+static void in_pieces(void **state)
+{
+    struct sets *s = *state;
+    struct api_upload *upload, *second;
+    char hex[HASH_TEXT], target[160], rest[180];
+    int offset;
+    s->f->options.uploads_at_once = 1;
+    s->f->options.upload_bytes = 1000;
+    remake(s);
+    assert_int_equal(begin(s, "/v1/datasets/one?offset=x", NULL, &upload, &offset), 400);
+    assert_int_equal(begin(s, "/v1/datasets/one", "1001", &upload, &offset), 413);
+    assert_int_equal(begin(s, "/v1/datasets/one", "none", &upload, &offset), 0); /* admitting it sees to that */
+    assert_int_equal(begin(s, "/v1/datasets/two", "1000", &second, &offset), 429);
+    api_upload_close(s->f->api, upload); /* nothing has come: it leaves nothing */
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
+
+    hex_of(csv, hex);
+    (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
+    assert_int_equal(begin(s, target, "1000", &upload, &offset), 0);
+    api_upload_add(upload, csv, 10);
+    api_upload_close(s->f->api, upload); /* the connection broke */
+    (void)snprintf(rest, sizeof rest, "/v1/uploads/%s", hex);
+    assert_int_equal(ask(s->f, "GET", rest, NULL), 200);
+    assert_int_equal(number_at(s->f, "/received"), 10);
+    (void)snprintf(rest, sizeof rest, "%s&offset=7", target);
+    assert_int_equal(begin(s, rest, "1000", &upload, &offset), 413); /* with what is there it would be more */
+    assert_int_equal(begin(s, rest, "21", &upload, &offset), 409);
+    assert_int_equal(offset, 10);
+    (void)snprintf(rest, sizeof rest, "%s&offset=10", target);
+    assert_int_equal(begin(s, rest, "21", &upload, &offset), 0);
+    api_upload_add(upload, csv + 10, strlen(csv) - 10);
+    assert_int_equal(end(s, rest, upload), 201);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
+
+    /* From its beginning again, which what is there does not hinder; and what is not what was announced. */
+    hex_of("other", hex);
+    (void)snprintf(target, sizeof target, "/v1/datasets/two?sha256=%s", hex);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(begin(s, target, NULL, &upload, &offset), 0);
+        api_upload_add(upload, csv, 10);
+        if (i == 0)
+            api_upload_close(s->f->api, upload);
+    }
+    api_upload_add(upload, csv + 10, strlen(csv) - 10);
+    assert_int_equal(end(s, target, upload), 422);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
+    assert_int_equal(folder_entries(s->root, ""), 1);
+}
+
+/* Two of the same bytes. */
+static void beside_each_other(void **state)
+{
+    struct sets *s = *state;
+    struct api_upload *upload, *second;
+    char hex[HASH_TEXT], target[160];
+    int offset;
+    hex_of(csv, hex);
+    (void)snprintf(target, sizeof target, "/v1/datasets/one?sha256=%s", hex);
+    assert_int_equal(begin(s, target, NULL, &upload, &offset), 0);
+    assert_int_equal(begin(s, target, NULL, &second, &offset), 409);
+    assert_int_equal(offset, -1);                                                         /* it is on its way */
+    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", "a,label\n1,2\n2,3\n"), 201); /* another was faster */
+    api_upload_add(upload, csv, strlen(csv));
+    assert_int_equal(end(s, target, upload), 409);
+    api_upload_close(s->f->api, NULL);
+    assert_int_equal(folder_entries(s->root, ""), 1);
+    assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
+}
+
+/* Shares are of tokens: who has none is not held to one. Everybody is held to what all sets may take. */
+static void quotas(void **state)
+{
+    struct sets *s = *state;
+    char id[STORAGE_ID];
+    s->f->options.share = (struct api_share){.jobs = 5, .threads = 1, .job_bytes = 1, .dataset_bytes = 1};
+    remake(s);
+    submit_job(s->f, "{\"kind\":\"echo\",\"threads\":2}", id);
+    submit_job(s->f, "{\"kind\":\"echo\"}", id);
+    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 201);
+    int64_t used;
+    assert_int_equal(dataset_bytes(s->root, NULL, &used, &s->f->err), STATUS_OK);
+    s->f->options.datasets_bytes = used + 10;
+    remake(s);
+    assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 413);
+    assert_problem(s->f, 413, "too-large");
+    assert_int_equal(folder_entries(s->root, ""), 1);
+    assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/one", NULL), 204);
+    assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 201);
+}
+
+/* ---- who needs it ------------------------------------------------------------------------------------------------
+ */
+
+static void store(struct sets *s, const char *kind, const char *config, char id[STORAGE_ID])
+{
+    struct storage_submit in = {.kind = kind, .name = "", .config = config};
+    enum storage_submit_outcome outcome;
+    assert_int_equal(storage_job_submit(s->f->storage, &in, id, &outcome, &s->f->err), STATUS_OK);
+}
+
+static void cancel(struct sets *s, const char *id)
+{
+    assert_int_equal(storage_job_request(s->f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &s->f->err), STATUS_OK);
+}
+
+/* Behind more jobs than are looked at together. */
+static void of_many_jobs(void **state)
+{
+    enum { MANY = 1001 };
+    struct sets *s = *state;
+    struct api_fixture *f = s->f;
+    char id[STORAGE_ID], other[STORAGE_ID];
+    api_destroy(f->api);
+    storage_close(f->storage);
+    f->storage_options.queue_limit = 0;
+    assert_int_equal(storage_open(&f->storage_options, &f->storage, &f->err), STATUS_OK);
+    f->options.storage = f->storage;
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 201);
+    store(s, "echo", "{\"label\":\"one\"}", id);
+    for (int i = 0; i < MANY; i++)
+        store(s, "echo", "{\"label\":\"another\"}", other);
+    assert_int_equal(ask(f, "DELETE", "/v1/datasets/one", NULL), 409);
+    assert_non_null(strstr(text_at(f, "/detail"), id));
+    cancel(s, id);
+    assert_int_equal(ask(f, "DELETE", "/v1/datasets/one", NULL), 204);
+    assert_int_equal(folder_entries(s->root, ""), 0);
+}
+
+/* A job of a kind that this build has not, or that has no data sets, uses none; one that cannot be read might. */
+static void of_odd_jobs(void **state)
+{
+    struct sets *s = *state;
+    char id[STORAGE_ID];
+    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 201);
+    store(s, "gone", "{\"label\":\"one\"}", id);
+    store(s, "echo", "{\"label\":", id);
+    assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/one", NULL), 500);
+    assert_int_equal(folder_entries(s->root, ""), 1);
+    cancel(s, id);
+    assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/one", NULL), 204);
+    static const struct method *const plain[] = {&echo_method};
+    s->f->options.methods = plain;
+    remake(s);
+    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 201);
+    store(s, "echo", "{\"label\":\"one\"}", id);
+    assert_int_equal(ask(s->f, "DELETE", "/v1/datasets/one", NULL), 204);
+}
+
+/* ---- faults ------------------------------------------------------------------------------------------------------
+ */
+
+static void arm_call(int place, bool forever)
+{
+    fault_call_after(place, EMFILE, forever);
+}
+static void arm_taken(int place, bool forever)
+{
+    fault_call_after(place, EEXIST, forever);
+}
+static bool disarm_call(void)
+{
+    return fault_call_happened() != NULL;
+}
+
+enum { PUT_NEW, PUT_SAME, PUT_WRONG, PUT_RESUMABLE, DELETE_SET, SHOW, CASES = 8 };
+static const struct request_case cases[CASES] = {
+    {"PUT", "/v1/datasets/new", csv, 201, PUT_NEW, {"Content-Type"}, {"text/csv"}, false},
+    {"PUT", "/v1/datasets/one", csv, 200, PUT_SAME, {"Content-Type"}, {"text/csv"}, false},
+    {"PUT", "/v1/datasets/new", "a,b\n1,x\n", 422, PUT_WRONG, {"Content-Type"}, {"text/csv"}, false},
+    {"PUT", "/v1/datasets/new?sha256=@", csv, 422, PUT_RESUMABLE, {"Content-Type"}, {"text/csv"}, false},
+    {"DELETE", "/v1/datasets/two", NULL, 204, DELETE_SET, {NULL}, {NULL}, false},
+    {"GET", "/v1/datasets", NULL, 200, SHOW, {NULL}, {NULL}, true},
+    {"GET", "/v1/datasets/one", NULL, 200, SHOW, {NULL}, {NULL}, true},
+    {"GET", "/v1/datasets/one/preview", NULL, 200, SHOW, {NULL}, {NULL}, true},
+};
+
+/* It is kept, and only the answer could not be given. */
+static bool whole(struct sets *s, const char *name)
+{
+    char target[80];
+    (void)snprintf(target, sizeof target, "/v1/datasets/%s/preview", name);
+    return ask(s->f, "GET", target, NULL) == 200;
+}
+
+/* One and two are there, and no other. */
+static void lay_out(struct sets *s)
+{
+    (void)ask(s->f, "DELETE", "/v1/datasets/new", NULL);
+    if (folder_entries(s->root, "") < 2)
+        assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 201);
+}
+
+static void sweep(struct sets *s, const struct request_case *c, const struct sweep_fault *fault, bool forever)
+{
+    static const char id[] = "0000000000000000000000000000000000000000000000000000000000000000";
+    struct sweep of = {.f = s->f, .fault = fault};
+    lay_out(s);
+    struct answer right = sweep_ask(&of, c, id, -1, false);
+    assert_int_equal(right.status, c->status);
+    int before = open_descriptors();
+    bool failed = true;
+    for (int place = 0; failed; place++) {
+        lay_out(s);
+        struct answer a = sweep_ask(&of, c, id, place, forever);
+        failed = a.failed;
+        bool taken = fault->arm == arm_taken && a.status == 409; /* so it seems */
+        if (a.status != c->status && (!failed || (a.status < 500 && !taken)))
+            complain("%s %s, %s %s %d: %d %.*s", c->method, c->target, fault->name, sweep_mode(forever), place,
+                     a.status, (int)a.count, a.bytes);
+        if (c->same && a.status == 200 && (a.count != right.count || memcmp(a.bytes, right.bytes, a.count) != 0))
+            complain("%s %s, %s %s %d: another answer: %.*s", c->method, c->target, fault->name, sweep_mode(forever),
+                     place, (int)a.count, a.bytes);
+        int there = 2 + (c->subject == PUT_NEW && (a.status == 201 || whole(s, "new"))) -
+                    (c->subject == DELETE_SET && a.status == 204);
+        dataset_sweep(s->root); /* of a folder that could not be opened */
+        int parts = c->subject == PUT_RESUMABLE && a.status != c->status ? 1 : 0; /* it may go on */
+        if (folder_entries(s->root, "") != there || folder_entries(s->root, "/.uploads") > parts ||
+            open_descriptors() != before)
+            complain("%s %s, %s %s %d: %d, and %d sets, %d parts, %d descriptors", c->method, c->target, fault->name,
+                     sweep_mode(forever), place, a.status, folder_entries(s->root, ""),
+                     folder_entries(s->root, "/.uploads"), open_descriptors() - before);
+        if (a.status != c->status) {
+            struct answer again = sweep_ask(&of, c, id, -1, false);
+            if (again.status != c->status && (c->subject != PUT_NEW || again.status != 200))
+                complain("%s %s again after %s %s %d: %d", c->method, c->target, fault->name, sweep_mode(forever),
+                         place, again.status);
+            free(again.bytes);
+        }
+        free(a.bytes);
+        assert_true(place < 5000);
+    }
+    free(right.bytes);
+}
+
+static void every_fault(void **state)
+{
+    static const struct sweep_fault calls[] = {{"a call of the system", arm_call, disarm_call, 1},
+                                               {"a name that is taken", arm_taken, disarm_call, 1}};
+    struct sets *s = *state;
+    complaints = 0;
+    assert_int_equal(put(s, "/v1/datasets/one", "text/csv", csv), 201);
+    assert_int_equal(put(s, "/v1/datasets/two", "text/csv", csv), 201);
+    for (size_t i = 0; i < CASES; i++)
+        for (int forever = 0; forever < 2; forever++) {
+            sweep(s, &cases[i], &calls[0], forever);
+            sweep(s, &cases[i], &calls[1], forever);
+            sweep(s, &cases[i], &sweep_faults[1], forever); /* allocations of the program */
+        }
+    assert_int_equal(complaints, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(every_type), TEST(the_same_again), TEST(folders_of_others), TEST(in_pieces),   TEST(beside_each_other),
+        TEST(quotas),     TEST(of_many_jobs),   TEST(of_odd_jobs),       TEST(every_fault),
+    };
+    fault_libraries();
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests_name("api_sets", tests, NULL, NULL);
+}

@@ -1,0 +1,633 @@
+/* The routes of trainers: whose token opens them, words that come twice, epochs, checkpoints in pieces; and each of
+ * them with every allocation and answer of SQLite failing, after which it is asked again. */
+#include "tests/unit/api/api_sweep.h"
+
+#include <strings.h>
+
+#include "api/trainers/lease_token.h"
+#include "api/trainers/trainers.h"
+#include "core/base/hash.h"
+#include "tests/support/fault.h"
+
+struct trainee {
+    struct api_fixture *f;
+    char id[STORAGE_ID], token[LEASE_TOKEN], bearer[LEASE_TOKEN + 8];
+    int64_t epoch;
+};
+
+static void grant(struct trainee *t)
+{
+    uint8_t hash[STORAGE_LEASE_HASH];
+    int tries;
+    lease_token_make(t->token, hash);
+    (void)snprintf(t->bearer, sizeof t->bearer, "Bearer %s", t->token);
+    assert_int_equal(storage_lease_grant(t->f->storage, t->id, hash, "process", &tries, &t->f->err), STATUS_OK);
+}
+
+static int say(struct trainee *t, const char *method, const char *rest, const char *body)
+{
+    header(t->f, "Authorization", t->bearer);
+    return ask(t->f, method, path_of(t->id, rest), body);
+}
+
+/* With the epoch where the rest has %lld. */
+static int tell(struct trainee *t, const char *method, const char *format, const char *body)
+{
+    char rest[200];
+    const char *at = strstr(format, "@");
+    (void)snprintf(rest, sizeof rest, "%.*s%lld%s", (int)(at - format), format, (long long)t->epoch, at + 1);
+    if (strcmp(method, "PUT") == 0) {
+        header(t->f, "Content-Type", "application/octet-stream");
+    }
+    return say(t, method, rest, body);
+}
+
+static void hello(struct trainee *t)
+{
+    assert_int_equal(say(t, "POST", "/run", NULL), 200);
+    t->epoch = (int64_t)number_at(t->f, "/epoch");
+}
+
+static int setup(void **state)
+{
+    static struct trainee t;
+    if (api_setup(state) != 0) {
+        return -1;
+    }
+    t = (struct trainee){.f = *state};
+    trained_job(t.f, t.id);
+    grant(&t);
+    *state = &t;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct trainee *t = *state;
+    void *f = t->f;
+    return api_teardown(&f);
+}
+
+static void announcement(char out[300], int64_t step, const char *bytes)
+{
+    unsigned char digest[HASH_BYTES];
+    char hex[HASH_TEXT];
+    hash_bytes(bytes, strlen(bytes), digest);
+    hash_hex(digest, hex);
+    (void)snprintf(out, 300,
+                   "{\"step\":%lld,\"samples\":%lld,\"bytes\":%zu,\"sha256\":\"%s\",\"density\":0.25,\"accuracy\":"
+                   "null,\"stage_end\":true}",
+                   (long long)step, (long long)step * 10, strlen(bytes), hex);
+}
+
+static size_t stored_checkpoints(struct trainee *t)
+{
+    struct storage_checkpoint *list;
+    struct arena arena;
+    size_t count;
+    arena_init(&arena, 4096, 0);
+    assert_int_equal(storage_checkpoint_list(t->f->storage, t->id, &arena, &list, &count, &t->f->err), STATUS_OK);
+    arena_close(&arena);
+    return count;
+}
+
+static int64_t points_of(struct trainee *t, const char *name)
+{
+    struct storage_metric_query query = {.names = &name, .name_count = 1, .since = INT64_MIN};
+    struct storage_series *series;
+    struct arena arena;
+    size_t count;
+    arena_init(&arena, 4096, 0);
+    assert_int_equal(storage_metric_read(t->f->storage, t->id, &query, &arena, &series, &count, &t->f->err), STATUS_OK);
+    int64_t points = count > 0 ? (int64_t)series[0].count : 0;
+    arena_close(&arena);
+    return points;
+}
+
+static const char *const words[][2] = {
+    {"POST", "/run"},
+    {"POST", "/run/reports?epoch=1"},
+    {"PUT", "/run/artifacts/a.txt?epoch=1"},
+    {"GET", "/run/checkpoints?epoch=1"},
+    {"GET", "/run/checkpoints/1?epoch=1"},
+    {"POST", "/run/checkpoints?epoch=1"},
+    {"PUT", "/run/upload?epoch=1&offset=0"},
+    {"POST", "/run/end?epoch=1"},
+};
+
+static void whose_token(void **state)
+{
+    struct trainee *t = *state, other = {.f = t->f};
+    char stranger[80];
+    trained_job(t->f, other.id);
+    grant(&other);
+    (void)snprintf(stranger, sizeof stranger, "Bearer %s%043d", LEASE_TOKEN_PREFIX, 7);
+    const char *const wrong[] = {NULL, "", "Bearer ", stranger, other.bearer, "Basic eDp5"};
+    for (size_t w = 0; w < sizeof words / sizeof words[0]; w++) {
+        for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+            if (wrong[i] != NULL) {
+                header(t->f, "Authorization", wrong[i]);
+            }
+            if (strcmp(words[w][0], "PUT") == 0) {
+                header(t->f, "Content-Type", "application/octet-stream");
+            }
+            t->f->scope = API_SCOPE_ADMIN; /* also who may do everything else */
+            (void)ask(t->f, words[w][0], path_of(t->id, words[w][1]), strcmp(words[w][0], "GET") == 0 ? NULL : "{}");
+            assert_problem(t->f, 401, "unauthorised");
+        }
+    }
+    /* And it opens nothing else, even where no token is needed. */
+    const char *const others[][2] = {{"GET", ""}, {"POST", "/cancel"}, {"DELETE", ""}, {"GET", "/checkpoints"}};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_int_equal(say(t, others[i][0], others[i][1], NULL), 401);
+    }
+    hello(t);
+    assert_int_equal(storage_job_leave(t->f->storage, t->id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &t->f->err),
+                     STATUS_OK);
+    assert_int_equal(say(t, "POST", "/run", NULL), 401); /* the run is over */
+    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@", NULL), 401);
+}
+
+static void words_twice(void **state)
+{
+    struct trainee *t = *state;
+    const char *report = "{\"sequence\":1,\"series\":{\"loss\":[[110,0.5],[120,null],[130,\"inf\"]]},\"progress\":\"{"
+                         "\\\"step\\\":7}\",\"steps\":3}";
+    hello(t);
+    assert_string_equal(text_at(t->f, "/kind"), "echo");
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", report), 200);
+        assert_string_equal(text_at(t->f, "/wish"), "none");
+        assert_int_equal(points_of(t, "loss"), 3);
+    }
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":2,\"series\":{\"loss\":[[140,0.25]]}}"),
+                     200);
+    assert_int_equal(points_of(t, "loss"), 4);
+    static const struct {
+        const char *pointer, *report;
+    } bad[] = {
+        {"/sequence", "{}"},
+        {"/sequence", "{\"sequence\":1e300}"},
+        {"/sequence", "{\"sequence\":3.5}"},
+        {"/sequence", "{\"sequence\":\"3\"}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[1]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[-1,2]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[1,\"x\"]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":7}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[1e300,2]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":7}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[1.5,2]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[[\"1\",2]]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"loss\":[7]}}"},
+        {"/series", "{\"sequence\":3,\"series\":{\"a-name-that-is-longer-than-a-name-may-be-is-refused-with-all-of-"
+                    "the-report\":[]}}"},
+        {"/progress", "{\"sequence\":3,\"progress\":7}"},
+        {"/progress", "{\"sequence\":3,\"progress\":\"{\"}"},
+        {"/progress", "{\"sequence\":3,\"progress\":\"\"}"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", bad[i].report), 422);
+        assert_string_equal(text_at(t->f, "/errors/0/pointer"), bad[i].pointer);
+    }
+    assert_int_equal(
+        tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":3,\"series\":{\"loss\":[[150,1],[160,\"x\"]]}}"), 422);
+    assert_non_null(strstr(text_at(t->f, "/errors/0/detail"), "point 1 of \"loss\""));
+    assert_int_equal(points_of(t, "loss"), 4); /* nothing of a refused report stays */
+    t->f->log[0] = '\0';                       /* a line of no level is no line */
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@",
+                          "{\"sequence\":3,\"progress\":null,\"series\":{\"low\":[[5,\"-inf\"]]},"
+                          "\"lines\":[[\"warn\",\"mind\"],[\"odd\",\"x\"],[7,\"x\"],[\"info\",7],[\"info\"]]}"),
+                     200);
+    assert_int_equal(points_of(t, "low"), 1);
+    assert_non_null(strstr(t->f->log, ": mind"));
+    assert_null(strstr(t->f->log, ": x"));
+    char *long_one = calloc(1, 5000);
+    assert_non_null(long_one);
+    (void)snprintf(long_one, 5000, "{\"sequence\":3,\"progress\":\"[%04096d]\"}", 1);
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", long_one), 422);
+    assert_string_equal(text_at(t->f, "/errors/0/pointer"), "/progress");
+    assert_non_null(strstr(text_at(t->f, "/errors/0/detail"), "at most 4096"));
+    free(long_one);
+    assert_int_equal(ask(t->f, "POST", path_of(t->id, "/pause"), NULL), 202);
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":4}"), 200);
+    assert_string_equal(text_at(t->f, "/wish"), "pause");
+
+    /* The same token once more: who came first is locked out. The points behind its last checkpoint go. */
+    struct trainee before = *t;
+    hello(t);
+    assert_true(t->epoch > before.epoch);
+    assert_int_equal(tell(&before, "POST", "/run/reports?epoch=@", "{\"sequence\":5}"), 409);
+    assert_int_equal(tell(&before, "POST", "/run/end?epoch=@", "{\"end\":\"yielded\"}"), 409);
+    assert_int_equal(points_of(t, "loss"), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(tell(t, "POST", "/run/end?epoch=@", "{\"end\":\"succeeded\",\"document\":\"{\\\"a\\\":1}\"}"),
+                         204);
+    }
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":9}"), 409);
+    assert_int_equal(tell(t, "POST", "/run/end?epoch=@", "{\"end\":\"lost\"}"), 422);
+    static const char *const ends[] = {"{}",
+                                       "{\"end\":7}",
+                                       "{\"end\":\"succeeded\"}",
+                                       "{\"end\":\"failed\",\"document\":7}",
+                                       "{\"end\":\"yielded\",\"document\":\"{}\"}",
+                                       "{\"end\":\"succeeded\",\"document\":\"{\"}"};
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+        assert_int_equal(tell(t, "POST", "/run/end?epoch=@", ends[i]), 422);
+    }
+    assert_int_equal(tell(t, "POST", "/run/end?epoch=@", "{\"end\":\"failed\",\"document\":\"{\"}"), 422);
+    assert_int_equal(say(t, "POST", "/run", NULL), 409);
+}
+
+static void pieces(void **state)
+{
+    struct trainee *t = *state;
+    char meta[300], other[300];
+    size_t before = stored_checkpoints(t);
+    hello(t);
+    static const char sum[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+    static const char *const odd[] = {"{}",
+                                      "{\"step\":1}",
+                                      "{\"step\":1,\"samples\":1}",
+                                      "{\"step\":1,\"samples\":1,\"bytes\":1}",
+                                      "{\"step\":-1,\"samples\":1,\"bytes\":1,\"sha256\":\"%s\"}",
+                                      "{\"step\":1.5,\"samples\":1,\"bytes\":1,\"sha256\":\"%s\"}",
+                                      "{\"step\":1,\"samples\":1e300,\"bytes\":1,\"sha256\":\"%s\"}",
+                                      "{\"step\":1,\"samples\":\"1\",\"bytes\":1,\"sha256\":\"%s\"}",
+                                      "{\"step\":1,\"samples\":1,\"bytes\":0,\"sha256\":\"%s\"}",
+                                      "{\"step\":1,\"samples\":1,\"bytes\":1e15,\"sha256\":\"%s\"}",
+                                      "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":7}",
+                                      "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":\"abc\"}",
+                                      "{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":\"x%s\"}",
+                                      ("{\"step\":1,\"samples\":1,\"bytes\":1,\"sha256\":"
+                                       "\"zz23456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}")};
+    for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+        const char *place = strstr(odd[i], "%s");
+        size_t head = place != NULL ? (size_t)(place - odd[i]) : strlen(odd[i]);
+        (void)snprintf(meta, sizeof meta, "%.*s%s%s", (int)head, odd[i], place != NULL ? sum : "",
+                       place != NULL ? place + 2 : "");
+        assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 422);
+    }
+    announcement(meta, 50, "twelve bytes");
+    announcement(other, 50, "other bytes!");
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 404); /* of what? */
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
+    assert_int_equal(number_at(t->f, "/received"), 6);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200); /* its answer was lost */
+    assert_int_equal(number_at(t->f, "/received"), 6);
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200); /* goes on */
+    assert_int_equal(number_at(t->f, "/received"), 6);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes and more"), 422);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes"), 200);
+    int seq = (int)number_at(t->f, "/seq");
+    assert_true(seq > 0);
+    assert_int_equal(stored_checkpoints(t), before + 1);
+    for (int i = 0; i < 2; i++) { /* announced again: it is there */
+        assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
+        assert_int_equal(number_at(t->f, "/seq"), seq);
+    }
+    char path[64];
+    (void)snprintf(path, sizeof path, "/run/checkpoints/%d?epoch=@", seq);
+    assert_int_equal(tell(t, "GET", path, NULL), 200);
+    assert_int_equal(t->f->body_bytes, 12);
+    assert_memory_equal(t->f->body, "twelve bytes", 12);
+    assert_int_equal(tell(t, "GET", "/run/checkpoints/99?epoch=@", NULL), 404);
+    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@&of=source", NULL), 404); /* it has no source */
+
+    /* Bytes that are not those announced never become a checkpoint; nor does what a dead trainer had begun. */
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", other), 200);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "other bytes?"), 422);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "other bytes!"), 404);
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", other), 200);
+    api_trainer_gone(t->f->api, t->id);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "other bytes!"), 404);
+    const char *const bad[] = {"{}", "{\"step\":1,\"samples\":1,\"bytes\":0,\"sha256\":\"00\"}",
+                               "{\"step\":1.5,\"samples\":1,\"bytes\":9,\"sha256\":\"00\"}"};
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", bad[i]), 422);
+    }
+    assert_int_equal(stored_checkpoints(t), before + 1);
+    assert_int_equal(tell(t, "PUT", "/run/artifacts/a.txt?epoch=@&type=text/plain", "words"), 204);
+    assert_int_equal(tell(t, "PUT", "/run/artifacts/A.txt?epoch=@", "words"), 404); /* no such route */
+}
+
+/* ---- what a trainer hears in odd states ---------------------------------------------------------------------------
+ */
+
+static void remake_store(struct trainee *t)
+{
+    struct api_fixture *f = t->f;
+    api_destroy(f->api);
+    storage_close(f->storage);
+    assert_int_equal(storage_open(&f->storage_options, &f->storage, &f->err), STATUS_OK);
+    f->options.storage = f->storage;
+    assert_int_equal(api_create(&f->options, &f->api, &f->err), STATUS_OK);
+}
+
+/* A daemon went, and with its next start the job has become what was wished; the trainer elsewhere lives, is told,
+ * and cannot begin anew. */
+static void of_a_daemon_that_was_gone(void **state)
+{
+    static const enum job_event asked[] = {JOB_EVENT_PAUSE, JOB_EVENT_CANCEL};
+    static const char *const wishes[] = {"pause", "cancel"};
+    struct trainee *t = *state;
+    for (int i = 0; i < 2; i++) {
+        hello(t);
+        assert_int_equal(storage_job_request(t->f->storage, t->id, asked[i], NULL, NULL, &t->f->err), STATUS_OK);
+        remake_store(t);
+        assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", i == 0 ? "{\"sequence\":1}" : "{\"sequence\":2}"),
+                         200);
+        assert_string_equal(text_at(t->f, "/wish"), wishes[i]);
+        assert_int_equal(say(t, "POST", "/run", NULL), 503);
+        assert_problem(t->f, 503, "unavailable");
+        assert_string_equal(answer_header(t->f, "Retry-After"), "1");
+        if (i == 0) {
+            assert_int_equal(storage_job_request(t->f->storage, t->id, JOB_EVENT_RESUME, NULL, NULL, &t->f->err),
+                             STATUS_OK);
+            claim_job(t->f, t->id);
+        }
+    }
+}
+
+/* An evaluation is told so, and reads its source's checkpoints. */
+static void of_an_evaluation(void **state)
+{
+    struct trainee *t = *state, evaluation = {.f = t->f};
+    finish_job(t->f, t->id, "{}");
+    assert_int_equal(ask(t->f, "POST", path_of(t->id, "/evaluation"), NULL), 201);
+    (void)snprintf(evaluation.id, sizeof evaluation.id, "%s", text_at(t->f, "/id"));
+    claim_job(t->f, evaluation.id);
+    grant(&evaluation);
+    hello(&evaluation);
+    assert_string_equal(text_at(t->f, "/task"), "evaluate");
+    assert_string_equal(text_at(t->f, "/source_job"), t->id);
+    assert_int_equal(tell(&evaluation, "GET", "/run/checkpoints?epoch=@", NULL), 200);
+    assert_int_equal(cJSON_GetArraySize(at(t->f, "/checkpoints")), 0);
+    assert_int_equal(tell(&evaluation, "GET", "/run/checkpoints?epoch=@&of=job", NULL), 200);
+    assert_int_equal(cJSON_GetArraySize(at(t->f, "/checkpoints")), 0);
+    assert_int_equal(tell(&evaluation, "GET", "/run/checkpoints?epoch=@&of=source", NULL), 200);
+    assert_int_equal(cJSON_GetArraySize(at(t->f, "/checkpoints")), 1);
+    assert_int_equal(tell(&evaluation, "GET", "/run/checkpoints/latest?epoch=@&of=source", NULL), 200);
+    assert_int_equal(tell(&evaluation, "GET", "/run/checkpoints/odd?epoch=@&of=source", NULL), 404);
+    assert_non_null(strstr(text_at(t->f, "/detail"), "has a number"));
+}
+
+static void of_another_epoch(void **state)
+{
+    static const char *const rest[][3] = {
+        {"POST", "/run/reports?epoch=@", "{\"sequence\":1,\"series\":{\"loss\":[[1,1]]}}"},
+        {"PUT", "/run/artifacts/a.txt?epoch=@", "words"},
+        {"GET", "/run/checkpoints?epoch=@", NULL},
+        {"GET", "/run/checkpoints/1?epoch=@", NULL},
+        {"PUT", "/run/upload?epoch=@&offset=0", "bytes"},
+        {"POST", "/run/end?epoch=@", "{\"end\":\"yielded\"}"},
+    };
+    struct trainee *t = *state;
+    char meta[300];
+    hello(t);
+    t->epoch++;
+    announcement(meta, 50, "bytes");
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 409);
+    for (size_t i = 0; i < sizeof rest / sizeof rest[0]; i++) {
+        assert_int_equal(tell(t, rest[i][0], rest[i][1], rest[i][2]), 409);
+        assert_problem(t->f, 409, "conflict");
+    }
+    assert_int_equal(points_of(t, "loss"), 0);
+    assert_int_equal(stored_checkpoints(t), 1);
+    assert_int_equal(ask(t->f, "GET", path_of(t->id, "/artifacts/a.txt"), NULL), 404);
+
+    /* What one epoch has begun is not gone on with in another, nor after the end. */
+    t->epoch--;
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "by"), 200);
+    assert_int_equal(storage_lease_register(t->f->storage, t->id, &t->epoch, &t->f->err), STATUS_OK);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=2", "tes"), 404);
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
+    assert_int_equal(number_at(t->f, "/received"), 0);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "by"), 200);
+    assert_int_equal(storage_lease_end(t->f->storage, t->id, t->epoch, JOB_EVENT_YIELD, NULL, NULL, &t->f->err),
+                     STATUS_OK);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=2", "tes"), 404);
+    assert_int_equal(stored_checkpoints(t), 1);
+}
+
+/* Of jobs that share a lock, each has its own; of one job, the last that was announced. */
+static void side_by_side(void **state)
+{
+    struct trainee *t = *state, other = {.f = t->f};
+    char meta[2][300];
+    do {
+        trained_job(t->f, other.id);
+    } while (trainer_stripe_of(t->f->api->trainers, other.id) != trainer_stripe_of(t->f->api->trainers, t->id));
+    grant(&other);
+    hello(t);
+    hello(&other);
+    announcement(meta[0], 50, "twelve bytes");
+    announcement(meta[1], 50, "twelve notes"); /* of the same step */
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[0]), 200);
+    assert_int_equal(tell(&other, "POST", "/run/checkpoints?epoch=@", meta[1]), 200);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
+    assert_int_equal(tell(&other, "PUT", "/run/upload?epoch=@&offset=0", "twelve notes"), 200);
+    assert_true(number_at(t->f, "/seq") > 0);
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=6", " bytes"), 200);
+    assert_true(number_at(t->f, "/seq") > 0);
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[1]), 200);
+    assert_int_equal(number_at(t->f, "/seq"), 0); /* other bytes than those that are stored */
+    assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve"), 200);
+    announcement(meta[0], 50, "twelve words");
+    assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[0]), 200);
+    assert_int_equal(number_at(t->f, "/received"), 0);
+    assert_int_equal(stored_checkpoints(t), 2);
+    assert_int_equal(stored_checkpoints(&other), 2);
+}
+
+/* A document, and lines, beyond what is taken. */
+static void too_much(void **state)
+{
+    enum { DOCUMENT = 8 << 20, LINES = 40 };
+    struct trainee *t = *state;
+    char *body = malloc(DOCUMENT + 100);
+    assert_non_null(body);
+    hello(t);
+    int head = snprintf(body, 100, "{\"end\":\"succeeded\",\"document\":\"[");
+    memset(body + head, ' ', DOCUMENT);
+    (void)snprintf(body + head + DOCUMENT, 10, "]\"}");
+    assert_int_equal(tell(t, "POST", "/run/end?epoch=@", body), 422);
+    (void)snprintf(body, 100, "{\"sequence\":1,\"series\":{\"loss\":[[1,{}]]}}");
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", body), 422);
+    size_t used = (size_t)snprintf(body, 100, "{\"sequence\":1,\"lines\":[[\"info\",\"a line\"]");
+    for (int i = 1; i < LINES; i++) {
+        used += (size_t)snprintf(body + used, 100, ",[\"info\",\"a line\"]");
+    }
+    (void)snprintf(body + used, 10, "]}");
+    t->f->log[0] = '\0';
+    assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", body), 200);
+    int lines = 0;
+    for (const char *at = t->f->log; (at = strstr(at, ": a line")) != NULL; at++) {
+        lines++;
+    }
+    assert_int_equal(lines, 32);
+    free(body);
+}
+
+/* ---- faults
+ * -------------------------------------------------------------------------------------------------------- */
+
+/* A request with a fault, its bytes taken while it lasts. '@' is the epoch. */
+static struct answer attempt(struct trainee *t, const char *method, const char *rest, const char *body,
+                             const struct sweep_fault *fault, int place, bool forever)
+{
+    char target[200], epoch[24];
+    struct sweep with = {.f = t->f, .fault = fault};
+    (void)snprintf(epoch, sizeof epoch, "%lld", (long long)t->epoch);
+    (void)snprintf(target, sizeof target, "/v1/jobs/%s%s", t->id, rest);
+    const char *type = strcmp(method, "PUT") == 0 ? "application/octet-stream" : "application/json";
+    const struct request_case c = {.method = method,
+                                   .target = target,
+                                   .body = body,
+                                   .header = {"Authorization", body != NULL ? "Content-Type" : NULL},
+                                   .header_value = {t->bearer, type}};
+    return sweep_ask(&with, &c, epoch, place, forever);
+}
+
+/* '@' is a number that grows with each try. */
+static const char *numbered(char out[400], const char *body, int number)
+{
+    size_t used = 0;
+    if (body == NULL) {
+        return NULL;
+    }
+    for (const char *c = body; *c != '\0'; c++) {
+        used += (size_t)(*c == '@' ? snprintf(out + used, 400 - used, "%d", number)
+                                   : snprintf(out + used, 400 - used, "%c", *c));
+    }
+    return out;
+}
+
+static const struct {
+    int fault;
+    bool forever;
+    int stride;
+} manners[] = {{0, false, 3}, {1, false, 1}, {1, true, 1}, {2, false, 1}, {2, true, 1}};
+
+/* Each try is a new word, and asked again after a fault it is as if there had been none. Gives how many words. */
+static int sweep(struct trainee *t, const char *method, const char *rest, const char *body, int wanted)
+{
+    static int number = 1000;
+    int first = number;
+    for (size_t m = 0; m < sizeof manners / sizeof manners[0]; m++) {
+        const struct sweep_fault *fault = &sweep_faults[manners[m].fault];
+        int stride = fault_stride(manners[m].stride);
+        bool failed = true;
+        for (int place = 0; failed; place += stride) {
+            char text[400];
+            const char *said = numbered(text, body, ++number);
+            struct answer a = attempt(t, method, rest, said, fault, place, manners[m].forever), again;
+            failed = a.failed;
+            if (a.status != wanted && (!failed || a.status < 500)) {
+                complain("%s %s, %s %s %d: %d %.*s", method, rest, fault->name, sweep_mode(manners[m].forever), place,
+                         a.status, (int)a.count, a.bytes);
+            }
+            if (a.status != wanted) {
+                again = attempt(t, method, rest, said, fault, -1, false);
+                if (again.status != wanted) {
+                    complain("%s %s again after %s %s %d: %d %.*s", method, rest, fault->name,
+                             sweep_mode(manners[m].forever), place, again.status, (int)again.count, again.bytes);
+                }
+                free(again.bytes);
+            }
+            free(a.bytes);
+            assert_true(place < 100000);
+        }
+    }
+    return number - first;
+}
+
+/* A piece whose answer failed is announced again: it is stored already, or goes anew. */
+static int sweep_pieces(struct trainee *t)
+{
+    char meta[300];
+    int pieces = 0;
+    for (size_t m = 0; m < sizeof manners / sizeof manners[0]; m++) {
+        const struct sweep_fault *fault = &sweep_faults[manners[m].fault];
+        bool failed = true;
+        for (int place = 0; failed; place += fault_stride(manners[m].stride)) {
+            announcement(meta, 5000 + pieces++, "twelve bytes");
+            assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
+            struct answer a =
+                attempt(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve bytes", fault, place, manners[m].forever);
+            failed = a.failed;
+            if (a.status != 200 && (!failed || a.status < 500)) {
+                complain("a piece, %s %s %d: %d %.*s", fault->name, sweep_mode(manners[m].forever), place, a.status,
+                         (int)a.count, a.bytes);
+            }
+            free(a.bytes);
+            assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 200);
+            if (number_at(t->f, "/seq") < 1) {
+                assert_true(a.status != 200);
+                assert_int_equal(tell(t, "PUT", "/run/upload?epoch=@&offset=0", "twelve bytes"), 200);
+                assert_true(number_at(t->f, "/seq") >= 1);
+            }
+        }
+    }
+    return pieces;
+}
+
+static void count_lost(void *context, enum log_level level, const char *text)
+{
+    atomic_fetch_add((atomic_int *)context, level >= LOG_LEVEL_WARN && strstr(text, "deferred write") != NULL);
+}
+
+static void every_fault(void **state)
+{
+    struct trainee *t = *state;
+    atomic_int lost = 0;
+    static const char announced[] = "{\"step\":@,\"samples\":@,\"bytes\":12,\"sha256\":"
+                                    "\"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef\"}";
+    complaints = 0;
+    t->f->storage_options.log = (struct log_hook){&lost, count_lost};
+    remake_store(t);
+    claim_job(t->f, t->id);
+    hello(t);
+    int told =
+        sweep(t, "POST", "/run/reports?epoch=@",
+              "{\"sequence\":@,\"series\":{\"loss\":[[@,0.5]]},\"progress\":\"{}\",\"lines\":[[\"info\",\"a\"]]}", 200);
+    int64_t points = points_of(t, "loss"); /* they wait for nobody, so what failed behind an answer is in the log */
+    assert_true(points <= told && points >= told - atomic_load(&lost));
+    sweep(t, "PUT", "/run/artifacts/a.txt?epoch=@", "words", 204);
+    sweep(t, "GET", "/run/checkpoints?epoch=@", NULL, 200);
+    sweep(t, "GET", "/run/checkpoints/1?epoch=@", NULL, 200);
+    sweep(t, "POST", "/run/checkpoints?epoch=@", announced, 200);
+    assert_int_equal(stored_checkpoints(t), 1);
+    int last = 4999 + sweep_pieces(t);
+    assert_int_equal(tell(t, "GET", "/run/checkpoints?epoch=@", NULL), 200); /* the one before it is not kept */
+    assert_int_equal(cJSON_GetArraySize(at(t->f, "/checkpoints")), 2);
+    assert_int_equal(number_at(t->f, "/checkpoints/1/step"), last);
+    sweep(t, "POST", "/run?epoch=@", NULL, 400); /* a parameter that it has not */
+    sweep(t, "POST", "/run", NULL, 200);
+    hello(t);
+    sweep(t, "POST", "/run/end?epoch=@", "{\"end\":\"yielded\"}", 204);
+    t->f->storage_options.log = (struct log_hook){NULL, NULL};
+    remake_store(t);
+    assert_int_equal(complaints, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(whose_token, setup, teardown),
+        cmocka_unit_test_setup_teardown(words_twice, setup, teardown),
+        cmocka_unit_test_setup_teardown(pieces, setup, teardown),
+        cmocka_unit_test_setup_teardown(of_a_daemon_that_was_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(of_an_evaluation, setup, teardown),
+        cmocka_unit_test_setup_teardown(of_another_epoch, setup, teardown),
+        cmocka_unit_test_setup_teardown(side_by_side, setup, teardown),
+        cmocka_unit_test_setup_teardown(too_much, setup, teardown),
+        cmocka_unit_test_setup_teardown(every_fault, setup, teardown),
+    };
+    fault_libraries();
+    if (argc > 1) {
+        cmocka_set_test_filter(argv[1]);
+    }
+    return cmocka_run_group_tests_name("api_trainers", tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* Every benchmark of a fraction of a second says something that can be true, and bad options are named. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bench/bench.h"
+
+/* Counts what arrives and remembers faults. */
+struct seen {
+    int depth, numbers, faults;
+};
+
+static void open_it(void *c, const char *key)
+{
+    ((struct seen *)c)->depth++;
+}
+static void close_it(void *c)
+{
+    ((struct seen *)c)->depth--;
+}
+static void close_list(void *c)
+{
+    ((struct seen *)c)->depth--;
+}
+static void number(void *c, const char *key, double v)
+{
+    struct seen *s = c;
+    s->numbers++;
+    s->faults += !(v > 0 && v < 1e9);
+    if (key && strcmp(key, "share_of_peak") == 0)
+        s->faults += v > 5; /* nothing beats the peak, but a busy machine may slow the run that measures the peak */
+}
+static void integer(void *c, const char *key, int64_t v)
+{
+    ((struct seen *)c)->faults += v < 0;
+}
+static void boolean(void *c, const char *key, bool v) {}
+static void text(void *c, const char *key, const char *v)
+{
+    ((struct seen *)c)->faults += v == NULL;
+}
+static void null(void *c, const char *key)
+{
+    ((struct seen *)c)->faults++;
+}
+
+static struct sink seen_sink(struct seen *seen)
+{
+    return (struct sink){seen, open_it, close_it, open_it, close_list, number, integer, boolean, text, null};
+}
+
+static void short_runs_report(void **state)
+{
+    static const char *const quick[] = {"peak", "conv3x3", "gemm", "passes", "pathways", "rug", "superposition-step"};
+    struct bench_options options = {.threads = 1, .batch = 1, .seconds = 0.001};
+    for (size_t i = 0; i < sizeof quick / sizeof *quick; i++) {
+        struct seen seen = {0};
+        struct sink sink = seen_sink(&seen);
+        struct error err = {0};
+        assert_int_equal(bench_run(quick[i], &options, &sink, &err), STATUS_OK);
+        assert_int_equal(seen.depth, 0);
+        assert_true(seen.numbers >= 4);
+        assert_int_equal(seen.faults, 0);
+    }
+}
+
+static void bad_options_are_named(void **state)
+{
+    struct seen seen = {0};
+    struct sink sink = seen_sink(&seen);
+    struct error err = {0};
+    struct bench_options options = {.threads = -1};
+    assert_int_equal(bench_run("peak", &options, &sink, &err), STATUS_INVALID);
+    assert_string_equal(err.pointer, "/threads");
+    error_clear(&err);
+    options = (struct bench_options){.density = 2};
+    assert_int_equal(bench_run("peak", &options, &sink, &err), STATUS_INVALID);
+    assert_string_equal(err.pointer, "/density");
+    error_clear(&err);
+    options = (struct bench_options){.kernels = "none", .seconds = 0.001};
+    assert_int_equal(bench_run("gemm", &options, &sink, &err), STATUS_INVALID);
+    assert_string_equal(err.pointer, "/kernels");
+    static const struct config_setting set[] = {{"width", "8"}, {NULL, NULL}};
+    const struct bench_options network[] = {{.preset = "small"}, {.backward = "dense"}, {.set = set}};
+    static const char *const pointers[] = {"/preset", "/backward", "/set"};
+    for (int i = 0; i < 3; i++) { /* of a network, which "peak" has not */
+        error_clear(&err);
+        assert_int_equal(bench_run("peak", &network[i], &sink, &err), STATUS_INVALID);
+        assert_string_equal(err.pointer, pointers[i]);
+    }
+    error_clear(&err);
+    assert_int_equal(bench_run("no such", &options, &sink, &err), STATUS_NOT_FOUND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(short_runs_report), cmocka_unit_test(bad_options_are_named)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

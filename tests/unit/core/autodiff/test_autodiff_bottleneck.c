@@ -1,0 +1,175 @@
+/* What stands in for the sparse layer in the baselines: noise, KL sparsity. */
+#include "tests/unit/core/gradient.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/philox.h"
+
+#define TOLERANCE 1e-6
+
+struct noisy {
+    struct map_shape shape;
+    struct batch_norm norm;
+    double deviation;
+};
+
+static struct tensor *build_noise(struct probe *p, const void *context)
+{
+    struct noisy *c = (struct noisy *)context;
+    return op_noise(&p->exec, probe_input(p, 0), &c->norm, c->deviation);
+}
+
+static void open_noise(struct probe *p, struct noisy *c, int threads)
+{
+    probe_open(p, threads, "ref");
+    probe_map(p, &c->shape, 1.0);
+    c->norm.mean = probe_vector(p, 1, 0.3);
+    c->norm.variance = probe_vector(p, 1, 0.5);
+    c->norm.variance->value[0] += R(1.0);
+    c->norm.momentum = 0.1;
+    c->norm.epsilon = 1e-5;
+    p->checked_count -= 2; /* running statistics have no gradient */
+}
+
+static void noise_gradients(void **state)
+{
+    const struct map_shape shapes[] = {{2, 18, 5, 3, 1, 1}, {1, 3, 1, 601, 0, 1}, {3, 1, 2, 2, 1, 1}};
+    for (int i = 0; i < 6; i++) {
+        struct probe p;
+        struct noisy c = {.shape = shapes[i % 3], .norm.hold = i > 2, .deviation = 0.7};
+        open_noise(&p, &c, 2);
+        probe_check(&p, build_noise, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+/* Mean 0 and variance 1 over everything, then noise of the deviation asked for; channels keep their differences. */
+static void noise_values(void **state)
+{
+    enum { COUNT = 4 * 7 * 30 * 31 };
+    struct noisy c = {.shape = {4, 7, 30, 31, 1, 1}};
+    struct probe p;
+    static real clean[COUNT], noisy[COUNT], again[COUNT];
+    open_noise(&p, &c, 2);
+    for (int i = 0; i < COUNT; i++) /* channels apart */
+        p.inputs[0].value[i] += (real)(i / (30 * 31) % 7);
+    exec_begin(&p.exec, true, 3);
+    tensor_to_planes(build_noise(&p, &c), clean);
+    c.deviation = 1.5;
+    exec_begin(&p.exec, true, 3);
+    tensor_to_planes(build_noise(&p, &c), noisy);
+    exec_begin(&p.exec, true, 3);
+    tensor_to_planes(build_noise(&p, &c), again);
+    assert_memory_equal(noisy, again, sizeof noisy);
+    double sum = 0, square = 0, noise = 0, noise_square = 0, channel = 0;
+    for (int i = 0; i < COUNT; i++) {
+        double difference = (double)noisy[i] - (double)clean[i];
+        sum += (double)clean[i] / COUNT;
+        square += (double)(clean[i] * clean[i]) / COUNT;
+        noise += difference / COUNT;
+        noise_square += difference * difference / COUNT;
+        channel += i / (30 * 31) % 7 == 6 ? (double)clean[i] * 7 / COUNT : 0;
+    }
+    assert_true(fabs(sum) < 1e-9 && fabs(square - 1) < 1e-4);
+    assert_true(fabs(noise) < 0.03 && fabs(noise_square - 2.25) < 0.06);
+    assert_true(channel > 1);
+    /* Another step, other noise; the running statistics have followed. */
+    exec_begin(&p.exec, true, 4);
+    tensor_to_planes(build_noise(&p, &c), again);
+    assert_memory_not_equal(noisy, again, sizeof noisy);
+    assert_true(c.norm.mean->value[0] > R(0.7));
+    probe_close(&p);
+}
+
+struct activation {
+    struct map_shape shape;
+    double rate;
+};
+
+/* sigmoid, the divergence of its mean, and what of it is above one half: the two paths of KL sparsity. */
+static struct tensor *build_kl(struct probe *p, const void *context)
+{
+    const struct activation *c = context;
+    static const real half[32] = {R(0.5), R(0.5), R(0.5)};
+    struct tensor *x = op_sigmoid(&p->exec, probe_input(p, 0));
+    struct tensor *map = op_threshold(&p->exec, x, half, true, NULL);
+    struct tensor *penalty = op_scale(&p->exec, op_rate_divergence(&p->exec, op_mean(&p->exec, x), c->rate), 3.0);
+    return op_add(&p->exec, op_sum(&p->exec, map, 0.3), penalty);
+}
+
+static void kl_gradients(void **state)
+{
+    const double rates[] = {0.5, 0.02, 5.02262129e-5};
+    for (int i = 0; i < 6; i++) {
+        struct probe p;
+        struct activation c = {{2, 3, 5, 4, 1, 1}, rates[i % 3]};
+        probe_open(&p, 2, "ref");
+        probe_map(&p, &c.shape, 1.0);
+        p.exec.sparse = i > 2 ? EXEC_SPARSE : EXEC_DENSE;
+        probe_check(&p, build_kl, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+static void divergence_values(void **state)
+{
+    struct probe p;
+    probe_open(&p, 1, "ref");
+    real mean = R(0.2);
+    const struct {
+        double mean, rate, wanted;
+    } known[] = {{0.2, 0.2, 0}, {0.5, 0.25, 0.130812035941137}, {0.1, 0.9, 1.7577796618689758}};
+    for (int i = 0; i < 3; i++) {
+        exec_begin(&p.exec, true, 0);
+        mean = (real)known[i].mean;
+        struct tensor *x = tensor_wrap_rows(&p.exec, &mean, 1, 1, true);
+        assert_true(fabs((double)op_rate_divergence(&p.exec, x, known[i].rate)->data[0] - known[i].wanted) < 1e-12);
+    }
+    probe_close(&p);
+}
+
+/* Channels 5 to 8 twice, once before and once behind the rest of another map. */
+static struct tensor *build_channels(struct probe *p, const void *context)
+{
+    struct exec *e = &p->exec;
+    struct tensor *x = probe_input(p, 0), *some = op_channels(e, x, 5, 4);
+    struct tensor *parts[] = {some, probe_input(p, 1), op_channels(e, x, 0, 18), op_scale(e, some, 0.5)};
+    return op_join_channels(e, parts, 4);
+}
+
+static void channels_gradients(void **state)
+{
+    const struct map_shape wide = {2, 18, 5, 3, 1, 1}, narrow = {2, 17, 5, 3, 1, 1};
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    probe_map(&p, &wide, 1.0);
+    probe_map(&p, &narrow, 1.0);
+    probe_check(&p, build_channels, NULL, TOLERANCE);
+    exec_begin(&p.exec, true, 0);
+    struct tensor *whole = build_channels(&p, NULL);
+    static real x[2 * 18 * 15], y[2 * 43 * 15];
+    tensor_to_planes(probe_input(&p, 0), x);
+    tensor_to_planes(whole, y);
+    assert_int_equal(whole->map.channels, 4 + 17 + 18 + 4);
+    for (int image = 0; image < 2; image++) {
+        assert_memory_equal(y + image * 43 * 15, x + (image * 18 + 5) * 15, 4 * 15 * sizeof(real));
+        assert_memory_equal(y + (image * 43 + 21) * 15, x + image * 18 * 15, 18 * 15 * sizeof(real));
+    }
+    assert_null(op_channels(&p.exec, whole, 40, 4));
+    probe_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(noise_gradients),    cmocka_unit_test(noise_values),      cmocka_unit_test(kl_gradients),
+        cmocka_unit_test(channels_gradients), cmocka_unit_test(divergence_values),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,637 @@
+/* Operations on maps against central differences. Sizes are chosen to be awkward: channels that are not a
+ * multiple of 16, odd images, cells that leave a border, one image. */
+#include "tests/unit/core/gradient.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TOLERANCE 1e-6
+
+struct map_case {
+    struct map_shape in;
+    int out, kh, kw; /* convolution */
+    bool residual, bias, relu, affine, hold;
+    int ph, pw, dilation;
+    struct weight *w, *b;
+    struct batch_norm norm;
+    const real *planes;
+    const real *t;
+};
+
+/* --- convolution -------------------------------------------------------------------------------- */
+
+static struct tensor *build_conv(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    return op_conv(&p->exec, probe_input(p, 0), c->w, c->b, c->residual ? probe_input(p, 1) : NULL);
+}
+
+static void check_conv(struct map_case c)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct map_shape out = c.in;
+    out.channels = c.out;
+    probe_map(&p, &c.in, 1.0);
+    if (c.residual)
+        probe_map(&p, &out, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){c.out, c.in.channels, c.kh, c.kw}, 0.5);
+    c.b = c.bias ? probe_vector(&p, c.out, 0.5) : NULL;
+    probe_check(&p, build_conv, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+static void conv_gradients(void **state)
+{
+    check_conv((struct map_case){.in = {2, 3, 5, 7, 1, 1}, .out = 4, .kh = 3, .kw = 3, .bias = true});
+    check_conv(
+        (struct map_case){.in = {1, 17, 4, 3, 1, 1}, .out = 18, .kh = 3, .kw = 3, .bias = true, .residual = true});
+    check_conv((struct map_case){.in = {2, 16, 9, 1, 1, 1}, .out = 16, .kh = 3, .kw = 3});
+    check_conv((struct map_case){.in = {3, 5, 6, 4, 1, 1}, .out = 20, .kh = 1, .kw = 1, .bias = true});
+    check_conv(
+        (struct map_case){.in = {2, 6, 1, 19, 0, 1}, .out = 6, .kh = 1, .kw = 3, .bias = true, .residual = true});
+}
+
+/* --- convolution along lines -------------------------------------------------------------------- */
+
+static struct tensor *build_line(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    return op_conv_line(&p->exec, probe_input(p, 0), c->w, c->b, c->dilation, c->residual ? probe_input(p, 1) : NULL);
+}
+
+static void check_line(struct map_case c)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct map_shape out = c.in;
+    out.channels = c.out;
+    probe_map(&p, &c.in, 1.0);
+    if (c.residual)
+        probe_map(&p, &out, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){c.out, c.in.channels, 1, c.kw}, 0.5);
+    c.b = c.bias ? probe_vector(&p, c.out, 0.5) : NULL;
+    probe_check(&p, build_line, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+/* Lines shorter than the reach, with many pieces, and around the border between the two. */
+static void line_gradients(void **state)
+{
+    static const struct map_case cases[] = {
+        {.in = {2, 3, 1, 40, 0, 1}, .out = 4, .kw = 11, .dilation = 1, .bias = true},
+        {.in = {2, 17, 1, 50, 0, 1}, .out = 17, .kw = 11, .dilation = 4, .bias = true, .residual = true},
+        {.in = {1, 4, 1, 9, 0, 1}, .out = 18, .kw = 21, .dilation = 10},
+        {.in = {1, 2, 1, 1700, 0, 1}, .out = 2, .kw = 5, .dilation = 25, .bias = true},
+        {.in = {3, 5, 1, 769, 0, 1}, .out = 2, .kw = 3, .dilation = 1, .residual = true},
+        {.in = {2, 6, 1, 12, 0, 1}, .out = 3, .kw = 1, .dilation = 1, .bias = true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        check_line(cases[i]);
+}
+
+/* The same as op_conv(), which has three taps. */
+static void line_is_the_convolution(void **state)
+{
+    struct probe p;
+    struct map_case c = {.in = {2, 5, 1, 900, 0, 1}, .out = 7, .kh = 1, .kw = 3, .dilation = 1, .bias = true};
+    probe_open(&p, 2, "ref");
+    probe_map(&p, &c.in, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){c.out, c.in.channels, 1, 3}, 0.5);
+    c.b = probe_vector(&p, c.out, 0.5);
+    double line = probe_run(&p, build_line, &c);
+    real kept[7 * 5 * 3];
+    memcpy(kept, c.w->grad, sizeof kept);
+    double plain = probe_run(&p, build_conv, &c);
+    assert_true(fabs(line - plain) < 1e-9 * (1 + fabs(plain)));
+    for (size_t i = 0; i < c.w->count; i++)
+        assert_true(fabs(kept[i] - c.w->grad[i]) < 1e-9);
+    probe_close(&p);
+}
+
+/* Batch norm behind it takes the moments it left: the unit of a SpliceAI-style network. */
+static struct tensor *build_line_unit(struct probe *p, const void *context)
+{
+    struct map_case *c = (struct map_case *)context;
+    struct tensor *x = probe_input(p, 0);
+    struct tensor *y = op_conv_line(&p->exec, x, c->w, c->b, c->dilation, NULL);
+    return op_conv_line(&p->exec, op_batch_norm(&p->exec, y, &c->norm, true), c->w, c->b, c->dilation, y);
+}
+
+/* The same tensor as input and as residual: both shares arrive. */
+static struct tensor *build_conv_self(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    struct tensor *x = probe_input(p, 0);
+    return op_conv(&p->exec, x, c->w, c->b, x);
+}
+
+static void conv_residual_of_itself(void **state)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct map_case c = {.in = {2, 3, 5, 4, 1, 1}};
+    probe_map(&p, &c.in, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){3, 3, 3, 3}, 0.5);
+    c.b = probe_vector(&p, 3, 0.5);
+    probe_check(&p, build_conv_self, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+static struct tensor *build_planar(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    return op_conv_planar(&p->exec, c->planes, c->in.images, c->in.channels, c->in.height, c->in.width, c->in.halo_h,
+                          c->w, c->b);
+}
+
+static void planar_gradients(void **state)
+{
+    for (int in = 1; in <= 4; in += 3) {
+        struct probe p;
+        probe_open(&p, 2, "ref");
+        struct map_case c = {.in = {3, in, 6, 5, 1, 1}};
+        real planes[3 * 4 * 6 * 5];
+        probe_fill(&p, planes, sizeof(planes) / sizeof(planes[0]), 1.0);
+        c.planes = planes;
+        c.w = probe_weight(&p, 4, (int[]){19, in, 1, 1}, 0.5);
+        c.b = probe_vector(&p, 19, 0.5);
+        probe_check(&p, build_planar, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+/* --- batch norm --------------------------------------------------------------------------------- */
+
+static struct tensor *build_norm(struct probe *p, const void *context)
+{
+    struct map_case *c = (struct map_case *)context;
+    return op_batch_norm(&p->exec, probe_input(p, 0), &c->norm, c->relu);
+}
+
+static void open_norm(struct probe *p, struct map_case *c, int channels)
+{
+    c->norm = (struct batch_norm){.momentum = 0.1, .epsilon = 1e-5, .hold = c->hold};
+    if (c->affine) {
+        c->norm.gain = probe_vector(p, channels, 1.0);
+        c->norm.bias = probe_vector(p, channels, 1.0);
+    }
+    c->norm.mean = probe_vector(p, channels, 0.3);
+    c->norm.variance = probe_vector(p, channels, 0.5);
+    for (int i = 0; i < channels; i++)
+        c->norm.variance->value[i] += R(1.0);
+    p->checked_count -= 2; /* running statistics have no gradient */
+}
+
+static void check_norm(struct map_case c)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    probe_map(&p, &c.in, 1.0);
+    open_norm(&p, &c, c.in.channels);
+    probe_check(&p, build_norm, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+static void norm_gradients(void **state)
+{
+    for (int flags = 0; flags < 8; flags++)
+        check_norm(
+            (struct map_case){.in = {2, 18, 5, 3, 1, 1}, .relu = flags & 1, .affine = flags & 2, .hold = flags & 4});
+    check_norm((struct map_case){.in = {1, 3, 1, 11, 0, 1}, .relu = true, .affine = true});
+}
+
+/* Statistics that come from the convolution before it, and a skip around it: the residual unit. */
+static struct tensor *build_unit(struct probe *p, const void *context)
+{
+    struct map_case *c = (struct map_case *)context;
+    struct tensor *x = probe_input(p, 0);
+    struct tensor *y = op_conv(&p->exec, x, c->w, c->b, NULL);
+    return op_conv(&p->exec, op_batch_norm(&p->exec, y, &c->norm, true), c->w, c->b, y);
+}
+
+static void unit_gradients(void **state)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct map_case c = {.in = {2, 5, 20, 6, 1, 1}, .affine = true};
+    probe_map(&p, &c.in, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){5, 5, 3, 3}, 0.3);
+    c.b = probe_vector(&p, 5, 0.5);
+    open_norm(&p, &c, 5);
+    probe_check(&p, build_unit, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+static void line_unit_gradients(void **state)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct map_case c = {.in = {3, 5, 1, 60, 0, 1}, .dilation = 4, .affine = true};
+    probe_map(&p, &c.in, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){5, 5, 1, 11}, 0.3);
+    c.b = probe_vector(&p, 5, 0.5);
+    open_norm(&p, &c, 5);
+    probe_check(&p, build_line_unit, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+/* By way of op_norm_conv, where the normalised map is not written; with 66 channels or 1x1 it is. */
+static struct tensor *build_norm_conv(struct probe *p, const void *context)
+{
+    struct map_case *c = (struct map_case *)context;
+    struct tensor *x = probe_input(p, 0);
+    return op_norm_conv(&p->exec, x, &c->norm, c->w, c->b, c->residual ? x : NULL);
+}
+
+static void norm_conv_gradients(void **state)
+{
+    static const struct map_case cases[] = {
+        {.in = {2, 5, 20, 6, 1, 1}, .out = 5, .kh = 3, .kw = 3, .affine = true, .residual = true},
+        {.in = {1, 3, 9, 1, 1, 1}, .out = 18, .kh = 3, .kw = 3},
+        {.in = {2, 4, 5, 3, 1, 1}, .out = 3, .kh = 3, .kw = 3, .affine = true, .hold = true},
+        {.in = {2, 66, 3, 2, 1, 1}, .out = 2, .kh = 3, .kw = 3, .affine = true},
+        {.in = {2, 5, 6, 4, 1, 1}, .out = 4, .kh = 1, .kw = 1, .affine = true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct probe p;
+        struct map_case c = cases[i];
+        probe_open(&p, 2, "ref");
+        probe_map(&p, &c.in, 1.0);
+        c.w = probe_weight(&p, 4, (int[]){c.out, c.in.channels, c.kh, c.kw}, 0.3);
+        c.b = probe_vector(&p, c.out, 0.5);
+        open_norm(&p, &c, c.in.channels);
+        probe_check(&p, build_norm_conv, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+/* A norm whose result has two readers: the convolution that writes its gradient first does not see all of it. */
+static struct tensor *build_two_readers(struct probe *p, const void *context)
+{
+    struct map_case *c = (struct map_case *)context;
+    struct tensor *y = op_batch_norm(&p->exec, probe_input(p, 0), &c->norm, true);
+    struct tensor *half = op_scale(&p->exec, y, 0.5);
+    return op_conv(&p->exec, y, c->w, c->b, c->residual ? y : half);
+}
+
+static void norm_with_two_readers(void **state)
+{
+    for (int residual = 0; residual < 2; residual++) {
+        struct probe p;
+        probe_open(&p, 2, "ref");
+        struct map_case c = {.in = {2, 5, 20, 6, 1, 1}, .affine = true, .residual = residual};
+        probe_map(&p, &c.in, 1.0);
+        c.w = probe_weight(&p, 4, (int[]){5, 5, 3, 3}, 0.3);
+        c.b = probe_vector(&p, 5, 0.5);
+        open_norm(&p, &c, 5);
+        probe_check(&p, build_two_readers, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+/* Running statistics: mean by 0.1, variance with n / (n - 1), unless held or evaluating. */
+static void norm_running(void **state)
+{
+    struct probe p;
+    probe_open(&p, 1, "ref");
+    struct map_case c = {.in = {1, 1, 1, 4, 0, 1}};
+    probe_map(&p, &c.in, 1.0);
+    for (int i = 0; i < 4; i++)
+        p.inputs[0].value[i] = (real)i; /* mean 1.5, biased variance 1.25, unbiased 5/3 */
+    open_norm(&p, &c, 1);
+    c.norm.mean->value[0] = R(1.0);
+    c.norm.variance->value[0] = R(2.0);
+    exec_begin(&p.exec, true, 0);
+    assert_non_null(build_norm(&p, &c));
+    assert_float_equal((float)c.norm.mean->value[0], 1.05f, 1e-6f);
+    assert_float_equal((float)c.norm.variance->value[0], 1.8f + 0.1f * 5.0f / 3.0f, 1e-6f);
+    real mean = c.norm.mean->value[0];
+    exec_begin(&p.exec, false, 0);
+    struct tensor *y = build_norm(&p, &c);
+    assert_non_null(y);
+    assert_true(c.norm.mean->value[0] == mean);
+    real planes[4];
+    tensor_to_planes(y, planes);
+    assert_float_equal((float)planes[3], (3.0f - 1.05f) / sqrtf(1.8f + 0.5f / 3.0f + 1e-5f), 1e-6f);
+    c.norm.hold = true;
+    exec_begin(&p.exec, true, 0);
+    assert_non_null(build_norm(&p, &c));
+    assert_true(c.norm.mean->value[0] == mean);
+    probe_close(&p);
+}
+
+/* --- pointwise ---------------------------------------------------------------------------------- */
+
+static struct tensor *build_threshold(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    return op_threshold(&p->exec, probe_input(p, 0), c->t, c->relu, NULL);
+}
+
+static struct tensor *build_points(struct probe *p, const void *context)
+{
+    struct tensor *x = probe_input(p, 0);
+    struct tensor *y = op_add(&p->exec, op_relu(&p->exec, x), op_sigmoid(&p->exec, x));
+    return op_scale(&p->exec, op_dropout(&p->exec, y, 0.3), 1.7);
+}
+
+static struct tensor *build_loss(struct probe *p, const void *context)
+{
+    struct tensor *x = op_sigmoid(&p->exec, probe_input(p, 0));
+    return op_add(&p->exec, op_sum(&p->exec, x, 0.25), op_mean(&p->exec, x));
+}
+
+static void point_gradients(void **state)
+{
+    static const real t[21] = {R(0.5), R(-0.5), R(0.1)};
+    for (int relu = 0; relu < 2; relu++) {
+        struct probe p;
+        probe_open(&p, 2, "ref");
+        struct map_case c = {.in = {2, 21, 4, 5, 1, 1}, .t = t, .relu = relu};
+        probe_map(&p, &c.in, 1.0);
+        probe_check(&p, build_threshold, &c, TOLERANCE);
+        probe_check(&p, build_points, &c, TOLERANCE);
+        probe_check(&p, build_loss, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+static void threshold_values(void **state)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct map_shape s = {1, 2, 1, 3, 1, 1};
+    probe_map(&p, &s, 1.0);
+    const real values[6] = {R(1.0), R(0.5), R(0.25), R(-1.0), R(2.0), R(0.0)}, t[2] = {R(0.5), R(-0.5)};
+    memcpy(p.inputs[0].value, values, sizeof(values));
+    exec_begin(&p.exec, true, 0);
+    int64_t active[2] = {9, 9};
+    struct tensor *y = op_threshold(&p.exec, probe_input(&p, 0), t, true, active);
+    real planes[6];
+    tensor_to_planes(y, planes);
+    const real wanted[6] = {R(0.5), R(0.0), R(0.0), R(0.0), R(2.5), R(0.5)};
+    assert_memory_equal(planes, wanted, sizeof(wanted));
+    assert_int_equal(active[0], 1);
+    assert_int_equal(active[1], 2);
+    probe_close(&p);
+}
+
+/* --- pooling ------------------------------------------------------------------------------------ */
+
+static struct tensor *build_pool(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    return op_max_pool(&p->exec, probe_input(p, 0), c->ph, c->pw);
+}
+
+static struct tensor *build_pool_rows(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    return op_pool_rows(&p->exec, probe_input(p, 0), c->ph, c->pw);
+}
+
+static struct tensor *build_embed(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    return op_embed_pool(&p->exec, probe_input(p, 0), c->w, c->b, c->ph, c->pw);
+}
+
+/* Convolution, pooling and rows one after another, through a halved motif map with zeros. */
+static struct tensor *build_composed(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    return op_pool_rows(&p->exec, op_conv(&p->exec, probe_input(p, 0), c->w, c->b, NULL), c->ph, c->pw);
+}
+
+/* A sparse map: one active element in `stride`, and an image without any. */
+static struct tensor *sparse_map(struct probe *p, const struct map_shape *shape, int stride)
+{
+    static real planes[4096];
+    size_t image = (size_t)shape->channels * (size_t)shape->height * (size_t)shape->width;
+    for (size_t i = 0; i < image * (size_t)shape->images; i++)
+        planes[i] = i >= image && i % (size_t)stride == 0 ? R(1.0) : R(0.0);
+    return tensor_from_planes(&p->exec, planes, shape, false);
+}
+
+static struct tensor *build_gather(struct probe *p, const void *context)
+{
+    const struct map_case *c = context;
+    struct active_cells *active = op_active_cells(&p->exec, sparse_map(p, &c->in, 23), c->ph, c->pw);
+    struct tensor *x = probe_input(p, 0);
+    /* Twice, so that the second gradient is added to the first. */
+    return op_add(&p->exec, op_gather_cells(&p->exec, x, active), op_gather_cells(&p->exec, x, active));
+}
+
+static void gathered_cells_are_the_active_ones(void **state)
+{
+    const struct map_case c = {.in = {3, 5, 9, 7, 1, 1}, .ph = 2, .pw = 3};
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    const int cells = 4 * 2, cols = 3;
+    probe_rows(&p, c.in.images * cells, cols, 1.0);
+    probe_check(&p, build_gather, &c, TOLERANCE);
+
+    exec_begin(&p.exec, true, 0);
+    struct tensor *motifs = sparse_map(&p, &c.in, 23);
+    struct active_cells *active = op_active_cells(&p.exec, motifs, c.ph, c.pw);
+    struct tensor *x = probe_input(&p, 0), *y = op_gather_cells(&p.exec, x, active);
+    assert_non_null(y);
+    assert_int_equal(active->cells, cells);
+    assert_int_equal(active->lengths[0], 1); /* nothing active: the first cell stands in */
+    assert_int_equal(active->index[0], 0);
+    int most = 0;
+    for (int n = 0; n < c.in.images; n++) {
+        int count = 0;
+        for (int cell = 0; cell < cells; cell++) {
+            bool any = false;
+            for (int ch = 0; ch < c.in.channels; ch++)
+                for (int k = 0; k < c.ph * c.pw; k++) {
+                    int row = cell / 2 * c.ph + k / c.pw, col = cell % 2 * c.pw + k % c.pw;
+                    any |= motifs->data[map_offset(&c.in, n, 0, row, col) + ch] > 0;
+                }
+            if (!any && !(n == 0 && cell == 0))
+                continue;
+            assert_true(count < active->lengths[n]);
+            assert_int_equal(active->index[n * cells + count], cell);
+            for (int j = 0; j < cols; j++)
+                assert_true(y->data[(n * active->capacity + count) * cols + j] ==
+                            x->data[(n * cells + cell) * cols + j]);
+            count++;
+        }
+        assert_int_equal(count, active->lengths[n]);
+        most = count > most ? count : most;
+        for (int i = count * cols; i < active->capacity * cols; i++)
+            assert_true(y->data[n * active->capacity * cols + i] == 0);
+    }
+    assert_int_equal(active->capacity, most);
+    assert_true(most > 1 && most < cells);
+    probe_close(&p);
+}
+
+static struct tensor *build_rows(struct probe *p, const void *context)
+{
+    struct tensor *x = probe_input(p, 0);
+    return op_map_rows(&p->exec, op_conv(&p->exec, x, ((const struct map_case *)context)->w, NULL, x));
+}
+
+static void pool_gradients(void **state)
+{
+    static const struct map_case cases[] = {
+        {.in = {2, 18, 9, 7, 1, 1}, .ph = 2, .pw = 3},
+        {.in = {1, 3, 5, 5, 1, 1}, .ph = 5, .pw = 5},
+        {.in = {3, 16, 1, 10, 0, 1}, .ph = 1, .pw = 4},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct probe p;
+        probe_open(&p, 2, "ref");
+        probe_map(&p, &cases[i].in, 1.0);
+        probe_check(&p, build_pool, &cases[i], TOLERANCE);
+        probe_check(&p, build_pool_rows, &cases[i], TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+static void map_rows_gradients(void **state)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct map_case c = {.in = {2, 5, 3, 4, 1, 1}};
+    probe_map(&p, &c.in, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){5, 5, 1, 1}, 0.5);
+    probe_check(&p, build_rows, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+static void embed_gradients(void **state)
+{
+    static const struct map_case cases[] = {
+        {.in = {2, 10, 9, 7, 1, 1}, .ph = 3, .pw = 3, .out = 21},
+        {.in = {1, 18, 4, 5, 1, 1}, .ph = 2, .pw = 2, .out = 16},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct probe p;
+        probe_open(&p, 2, "ref");
+        struct map_case c = cases[i];
+        probe_map(&p, &c.in, 1.0);
+        c.w = probe_weight(&p, 4, (int[]){c.out, c.in.channels, 1, 1}, 0.5);
+        c.b = probe_vector(&p, c.out, 0.5);
+        probe_check(&p, build_embed, &c, TOLERANCE);
+        double composed = probe_run(&p, build_composed, &c), fused = probe_run(&p, build_embed, &c);
+        assert_true(fabs(composed - fused) <= 1e-12 * (1.0 + fabs(composed)));
+        probe_close(&p);
+    }
+}
+
+/* Behind a sparse layer most pixels are all zero: the result must be that of the composition, ties included
+ * (the first in scan order). */
+static void embed_of_a_sparse_map(void **state)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct map_case c = {.in = {2, 10, 8, 8, 1, 1}, .ph = 4, .pw = 4, .out = 24};
+    probe_map(&p, &c.in, 1.0);
+    for (size_t i = 0; i < p.inputs[0].count; i++)
+        if (i % 23 != 0)
+            p.inputs[0].value[i] = R(0.0);
+    c.w = probe_weight(&p, 4, (int[]){24, 10, 1, 1}, 0.5);
+    c.b = probe_vector(&p, 24, 0.5);
+    probe_run(&p, build_composed, &c);
+    size_t count = p.inputs[0].count;
+    real *dx = malloc(count * sizeof(real)), dw[240], db[24];
+    memcpy(dx, p.inputs[0].grad, count * sizeof(real));
+    memcpy(dw, c.w->grad, sizeof(dw));
+    memcpy(db, c.b->grad, sizeof(db));
+    probe_run(&p, build_embed, &c);
+    for (size_t i = 0; i < count; i++)
+        assert_true(fabs((double)(dx[i] - p.inputs[0].grad[i])) < 1e-12);
+    for (int i = 0; i < 240; i++)
+        assert_true(fabs((double)(dw[i] - c.w->grad[i])) < 1e-12);
+    for (int i = 0; i < 24; i++)
+        assert_true(fabs((double)(db[i] - c.b->grad[i])) < 1e-12);
+    free(dx);
+    probe_close(&p);
+}
+
+/* --- failures ----------------------------------------------------------------------------------- */
+
+static void shapes_that_do_not_fit(void **state)
+{
+    struct probe p;
+    struct error err = {0};
+    probe_open(&p, 1, "ref");
+    struct map_shape s = {1, 3, 4, 4, 1, 1};
+    probe_map(&p, &s, 1.0);
+    struct weight *w = probe_weight(&p, 4, (int[]){3, 4, 3, 3}, 1.0);
+    exec_begin(&p.exec, true, 0);
+    struct tensor *y = op_conv(&p.exec, probe_input(&p, 0), w, NULL, NULL);
+    assert_null(y);
+    assert_null(op_relu(&p.exec, y));
+    assert_int_equal(exec_status(&p.exec, &err), STATUS_INTERNAL);
+    assert_string_equal(err.message, "convolution: shapes do not fit");
+    exec_begin(&p.exec, true, 0);
+    assert_int_equal(exec_status(&p.exec, NULL), STATUS_OK);
+    assert_null(op_max_pool(&p.exec, probe_input(&p, 0), 5, 1));
+    assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
+    probe_close(&p);
+}
+
+/* An arena that is too small fails the step, at whatever allocation, and the next step with room works. */
+static void memory_runs_out(void **state)
+{
+    struct probe p;
+    probe_open(&p, 1, "ref");
+    struct map_case c = {.in = {2, 5, 20, 6, 1, 1}, .affine = true};
+    probe_map(&p, &c.in, 1.0);
+    c.w = probe_weight(&p, 4, (int[]){5, 5, 3, 3}, 0.3);
+    c.b = probe_vector(&p, 5, 0.5);
+    open_norm(&p, &c, 5);
+    int failures = 0;
+    for (size_t limit = 4096; limit < (1 << 19); limit += 8192) {
+        struct error err = {0};
+        arena_close(&p.arena);
+        arena_init(&p.arena, 1024, limit);
+        exec_begin(&p.exec, true, 0);
+        struct tensor *out = build_unit(&p, &c);
+        enum status status = tape_backward(&p.exec, out, NULL, &err);
+        assert_true(status == STATUS_OK || status == STATUS_NO_MEMORY);
+        failures += status == STATUS_NO_MEMORY;
+    }
+    assert_true(failures > 5);
+    arena_close(&p.arena);
+    arena_init(&p.arena, 1024, 0);
+    probe_check(&p, build_unit, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(conv_gradients),
+        cmocka_unit_test(conv_residual_of_itself),
+        cmocka_unit_test(line_gradients),
+        cmocka_unit_test(line_is_the_convolution),
+        cmocka_unit_test(line_unit_gradients),
+        cmocka_unit_test(planar_gradients),
+        cmocka_unit_test(norm_gradients),
+        cmocka_unit_test(unit_gradients),
+        cmocka_unit_test(norm_conv_gradients),
+        cmocka_unit_test(norm_with_two_readers),
+        cmocka_unit_test(norm_running),
+        cmocka_unit_test(point_gradients),
+        cmocka_unit_test(threshold_values),
+        cmocka_unit_test(pool_gradients),
+        cmocka_unit_test(gathered_cells_are_the_active_ones),
+        cmocka_unit_test(map_rows_gradients),
+        cmocka_unit_test(embed_gradients),
+        cmocka_unit_test(embed_of_a_sparse_map),
+        cmocka_unit_test(shapes_that_do_not_fit),
+        cmocka_unit_test(memory_runs_out),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

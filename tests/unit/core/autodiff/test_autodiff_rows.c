@@ -1,0 +1,297 @@
+/* Operations on rows against central differences, and fused ones against what they are fused of. */
+#include "tests/unit/core/gradient.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define TOLERANCE 1e-6
+
+struct row_case {
+    int rows, in, out;
+    bool relu, bias;
+    double dropout;
+    struct weight *w, *b, *gain;
+    int divisor, period;
+    const int32_t *ids;
+};
+
+/* --- linear ------------------------------------------------------------------------------------- */
+
+static struct tensor *build_linear(struct probe *p, const void *context)
+{
+    const struct row_case *c = context;
+    return op_linear(&p->exec, probe_input(p, 0), c->w, c->b, c->relu, c->dropout);
+}
+
+static void linear_gradients(void **state)
+{
+    static const struct row_case cases[] = {
+        {.rows = 7, .in = 5, .out = 3, .bias = true},
+        {.rows = 1, .in = 1, .out = 1},
+        {.rows = 33, .in = 17, .out = 130, .bias = true, .relu = true},
+        {.rows = 9, .in = 16, .out = 18, .bias = true, .relu = true, .dropout = 0.4},
+        {.rows = 200, .in = 150, .out = 170, .bias = true}, /* several blocks of the product */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct probe p;
+        struct row_case c = cases[i];
+        probe_open(&p, 2, "ref");
+        probe_rows(&p, c.rows, c.in, 1.0);
+        c.w = probe_matrix(&p, c.out, c.in, 0.5);
+        c.b = c.bias ? probe_vector(&p, c.out, 0.5) : NULL;
+        probe_check(&p, build_linear, &c, TOLERANCE);
+        probe_close(&p);
+    }
+}
+
+/* A weight and a tensor that are used twice: the shares add up. */
+static struct tensor *build_twice(struct probe *p, const void *context)
+{
+    const struct row_case *c = context;
+    struct tensor *x = probe_input(p, 0);
+    struct tensor *y = op_linear(&p->exec, x, c->w, c->b, false, 0.0);
+    y = op_linear(&p->exec, op_add(&p->exec, y, x), c->w, c->b, true, 0.0);
+    return op_add(&p->exec, op_residual(&p->exec, x, y, 0.25), op_scale(&p->exec, x, 0.5));
+}
+
+static void shared_weights(void **state)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct row_case c = {0};
+    probe_rows(&p, 6, 10, 1.0);
+    c.w = probe_matrix(&p, 10, 10, 0.5);
+    c.b = probe_vector(&p, 10, 0.5);
+    probe_check(&p, build_twice, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+/* What wants no gradient gets none, and costs the others nothing. */
+static void frozen_weights(void **state)
+{
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    struct row_case c = {0};
+    probe_rows(&p, 6, 10, 1.0);
+    c.w = probe_matrix(&p, 10, 10, 0.5);
+    c.b = probe_vector(&p, 10, 0.5);
+    probe_run(&p, build_twice, &c);
+    double kept[10], input[60];
+    memcpy(kept, c.b->grad, sizeof(kept));
+    memcpy(input, p.inputs[0].grad, sizeof(input));
+    real *grad = c.w->grad;
+    c.w->grad = NULL;
+    c.w->grad_ready = false;
+    p.checked[0] = c.b;
+    p.checked_count = 1;
+    probe_run(&p, build_twice, &c);
+    c.w->grad = grad;
+    assert_memory_equal(kept, c.b->grad, sizeof(kept));
+    assert_memory_equal(input, p.inputs[0].grad, sizeof(input));
+    assert_false(c.w->grad_ready);
+    probe_close(&p);
+}
+
+/* --- layer norm --------------------------------------------------------------------------------- */
+
+static struct tensor *build_norm(struct probe *p, const void *context)
+{
+    const struct row_case *c = context;
+    struct tensor *x = probe_input(p, 0);
+    return op_add(&p->exec, x, op_layer_norm(&p->exec, x, c->gain, c->b));
+}
+
+static struct tensor *build_fused(struct probe *p, const void *context)
+{
+    const struct row_case *c = context;
+    return op_residual_norm(&p->exec, probe_input(p, 0), probe_input(p, 1), c->dropout, c->gain, c->b);
+}
+
+static struct tensor *build_unfused(struct probe *p, const void *context)
+{
+    const struct row_case *c = context;
+    struct tensor *sum = op_residual(&p->exec, probe_input(p, 0), probe_input(p, 1), c->dropout);
+    return op_layer_norm(&p->exec, sum, c->gain, c->b);
+}
+
+static void same_gradients(struct probe *p, probe_build *one, probe_build *other, const void *context)
+{
+    double first = probe_run(p, one, context);
+    size_t count = p->inputs[0].count;
+    real *grad = malloc(2 * count * sizeof(real));
+    memcpy(grad, p->inputs[0].grad, count * sizeof(real));
+    memcpy(grad + count, p->inputs[1].grad, count * sizeof(real));
+    double second = probe_run(p, other, context);
+    assert_true(fabs(first - second) < 1e-12);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(fabs((double)(grad[i] - p->inputs[0].grad[i])) < 1e-12);
+        assert_true(fabs((double)(grad[count + i] - p->inputs[1].grad[i])) < 1e-12);
+    }
+    free(grad);
+}
+
+static void layer_norm_gradients(void **state)
+{
+    static const int sizes[][2] = {{1, 3}, {5, 16}, {13, 33}, {600, 70}}; /* the last in several chunks */
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct probe p;
+        struct row_case c = {.rows = sizes[i][0], .in = sizes[i][1], .dropout = 0.3};
+        probe_open(&p, 2, "ref");
+        probe_rows(&p, c.rows, c.in, 1.0);
+        c.gain = probe_vector(&p, c.in, 1.0);
+        c.b = probe_vector(&p, c.in, 1.0);
+        probe_check(&p, build_norm, &c, TOLERANCE);
+        probe_rows(&p, c.rows, c.in, 1.0);
+        probe_check(&p, build_fused, &c, TOLERANCE);
+        same_gradients(&p, build_fused, build_unfused, &c);
+        probe_close(&p);
+    }
+}
+
+/* --- positions, embedding ----------------------------------------------------------------------- */
+
+static struct tensor *build_positions(struct probe *p, const void *context)
+{
+    const struct row_case *c = context;
+    return op_add_rows(&p->exec, probe_input(p, 0), c->w, c->divisor, c->period, c->dropout);
+}
+
+static struct tensor *build_embedding(struct probe *p, const void *context)
+{
+    const struct row_case *c = context;
+    return op_add(&p->exec, probe_input(p, 0), op_embedding(&p->exec, c->ids, c->rows, c->w));
+}
+
+static void position_gradients(void **state)
+{
+    struct probe p;
+    struct row_case c = {.divisor = 4, .period = 3, .dropout = 0.2};
+    probe_open(&p, 2, "ref");
+    probe_rows(&p, 24, 6, 1.0);
+    c.w = probe_matrix(&p, 5, 6, 1.0);
+    exec_begin(&p.exec, false, 0);
+    struct tensor *y = build_positions(&p, &c);
+    for (int r = 0; r < 24; r++) /* [2][3][4]: the row of the grid */
+        assert_true(y->data[r * 6 + 1] == p.inputs[0].value[r * 6 + 1] + c.w->value[r / 4 % 3 * 6 + 1]);
+    probe_check(&p, build_positions, &c, TOLERANCE);
+    c.divisor = 1;
+    c.period = 4;
+    c.dropout = 0.0;
+    probe_check(&p, build_positions, &c, TOLERANCE);
+    probe_close(&p);
+}
+
+static void embedding_gradients(void **state)
+{
+    struct probe p;
+    static const int32_t ids[5] = {2, 0, 2, 2, 6};
+    struct row_case c = {.rows = 5, .ids = ids};
+    probe_open(&p, 2, "ref");
+    probe_rows(&p, 5, 9, 1.0);
+    c.w = probe_matrix(&p, 7, 9, 1.0);
+    probe_check(&p, build_embedding, &c, TOLERANCE);
+    for (int j = 0; j < 9; j++)
+        assert_true(c.w->grad[9 + j] == R(0.0)); /* token 1 is not there */
+    static const int32_t bad[1] = {7};
+    exec_begin(&p.exec, false, 0);
+    assert_null(op_embedding(&p.exec, bad, 1, c.w));
+    assert_int_equal(exec_status(&p.exec, NULL), STATUS_INTERNAL);
+    probe_close(&p);
+}
+
+/* --- losses ------------------------------------------------------------------------------------- */
+
+static struct tensor *build_loss(struct probe *p, const void *context)
+{
+    const struct row_case *c = context;
+    struct tensor *x = probe_input(p, 0);
+    struct tensor *loss = op_cross_entropy(&p->exec, x, c->ids);
+    return op_add(&p->exec, op_scale(&p->exec, loss, 3.0), op_mean(&p->exec, op_sigmoid(&p->exec, x)));
+}
+
+static void loss_gradients(void **state)
+{
+    struct probe p;
+    static const int32_t targets[6] = {3, -1, 0, 4, -1, 3}, none[6] = {-1, -1, -1, -1, -1, -1};
+    struct row_case c = {.ids = targets};
+    probe_open(&p, 2, "ref");
+    probe_rows(&p, 6, 5, 3.0);
+    probe_check(&p, build_loss, &c, TOLERANCE);
+    c.ids = none;
+    probe_check(&p, build_loss, &c, TOLERANCE);
+    exec_begin(&p.exec, true, 0);
+    struct tensor *loss = op_cross_entropy(&p.exec, probe_input(&p, 0), none);
+    assert_true(loss->data[0] == R(0.0));
+    probe_close(&p);
+}
+
+/* Huge logits: no overflow, and the loss is the distance to the largest. */
+static void loss_is_stable(void **state)
+{
+    struct probe p;
+    static const int32_t targets[1] = {1};
+    probe_open(&p, 1, "ref");
+    probe_rows(&p, 1, 3, 1.0);
+    p.inputs[0].value[0] = R(1e4);
+    p.inputs[0].value[1] = R(-1e4);
+    p.inputs[0].value[2] = R(0.0);
+    exec_begin(&p.exec, true, 0);
+    struct tensor *loss = op_cross_entropy(&p.exec, probe_input(&p, 0), targets);
+    assert_float_equal((float)loss->data[0], 2e4f, 1e-2f);
+    probe_close(&p);
+}
+
+/* --- dropout ------------------------------------------------------------------------------------ */
+
+static void dropout_statistics(void **state)
+{
+    enum { ROWS = 400, COLS = 250 };
+    struct probe p;
+    probe_open(&p, 2, "ref");
+    probe_rows(&p, ROWS, COLS, 1.0);
+    for (int i = 0; i < ROWS * COLS; i++)
+        p.inputs[0].value[i] = R(1.0);
+    real *first = malloc(sizeof(real) * ROWS * COLS);
+    size_t kept[2] = {0, 0}, equal = 0;
+    for (uint64_t step = 0; step < 2; step++) {
+        exec_begin(&p.exec, true, step);
+        struct tensor *y = op_dropout(&p.exec, probe_input(&p, 0), 0.1);
+        for (int i = 0; i < ROWS * COLS; i++) {
+            bool zero = y->data[i] == R(0.0);
+            assert_true(zero || fabs((double)y->data[i] - 1.0 / 0.9) < 1e-12);
+            kept[step] += !zero;
+            equal += step == 1 && (first[i] == R(0.0)) == zero;
+        }
+        memcpy(first, y->data, sizeof(real) * ROWS * COLS);
+    }
+    /* Six standard deviations of 100,000 draws at 0.9; two masks agree where both or neither dropped: 0.82. */
+    assert_in_range(kept[0], 90000 - 570, 90000 + 570);
+    assert_in_range(kept[1], 90000 - 570, 90000 + 570);
+    assert_in_range(equal, 82000 - 730, 82000 + 730);
+    exec_begin(&p.exec, true, 1);
+    struct tensor *again = op_dropout(&p.exec, probe_input(&p, 0), 0.1);
+    assert_memory_equal(again->data, first, sizeof(real) * ROWS * COLS);
+    struct tensor *other = op_dropout(&p.exec, probe_input(&p, 0), 0.1); /* another call site */
+    assert_memory_not_equal(other->data, first, sizeof(real) * ROWS * COLS);
+    exec_begin(&p.exec, false, 1);
+    struct tensor *x = probe_input(&p, 0);
+    assert_ptr_equal(op_dropout(&p.exec, x, 0.1), x);
+    free(first);
+    probe_close(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(linear_gradients),   cmocka_unit_test(shared_weights),
+        cmocka_unit_test(frozen_weights),     cmocka_unit_test(layer_norm_gradients),
+        cmocka_unit_test(position_gradients), cmocka_unit_test(embedding_gradients),
+        cmocka_unit_test(loss_gradients),     cmocka_unit_test(loss_is_stable),
+        cmocka_unit_test(dropout_statistics),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,77 @@
+/* Heads on a tree and columns of unit variance, against central differences. */
+#include "tests/unit/core/gradient.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct heads_case {
+    struct weight *base, *changes, *deviation;
+    const struct tree_heads *heads;
+    const int32_t *node;
+};
+
+static struct tensor *build_heads(struct probe *p, const void *context)
+{
+    const struct heads_case *c = context;
+    return op_tree_heads(&p->exec, probe_input(p, 0), c->node, c->base, c->changes, c->heads);
+}
+
+static struct tensor *build_unit(struct probe *p, const void *context)
+{
+    const struct heads_case *c = context;
+    return op_unit_columns(&p->exec, probe_input(p, 0), c->deviation);
+}
+
+static struct tensor *build_both(struct probe *p, const void *context)
+{
+    const struct heads_case *c = context;
+    struct tensor *z = op_unit_columns(&p->exec, probe_input(p, 0), c->deviation);
+    return op_tree_heads(&p->exec, op_add(&p->exec, z, z), c->node, c->base, c->changes, c->heads);
+}
+
+/* Node 2 shares the arc of node 1 the other way round; node 5 has none. */
+static void operations_have_their_gradients(void **state)
+{
+    static const int parent[] = {-1, 0, 0, 1, 1, 3}, arc[] = {-1, 0, 0, 1, 2, -1};
+    static const real share[] = {1, R(-0.5), R(0.5), 1, R(0.25), 1};
+    static const int32_t node[] = {3, 4, 2, 5, 0, 3, 1, 4, 2, 5, 5};
+    const struct tree_heads heads = {6, parent, arc, share};
+    probe_build *const builds[] = {build_heads, build_unit, build_both, build_heads, build_heads};
+    for (int i = 0; i < 5; i++) {
+        struct probe p;
+        probe_open(&p, 2, "ref");
+        probe_rows(&p, 11, 4, 1.0);
+        struct heads_case c = {.heads = &heads, .node = node};
+        c.base = i == 1 || i == 3 ? NULL : probe_vector(&p, 4, 1.0);
+        c.changes = i == 1 ? NULL : probe_matrix(&p, 3, 4, 1.0);
+        probe_check(&p, builds[i], &c, 1e-6);
+        probe_close(&p);
+    }
+}
+
+static void heads_follow_paths(void **state)
+{
+    static const int parent[] = {-1, 0, 0, 2}, arc[] = {-1, 0, 0, 1};
+    static const real share[] = {0, R(-0.5), R(0.5), 1};
+    const struct tree_heads heads = {4, parent, arc, share};
+    real base[2] = {1, 2}, change[4] = {2, 0, 0, 10}, w[8];
+    const struct weight b = {.value = base, .count = 2}, c = {.value = change, .count = 4};
+    tree_heads_expand(&heads, &b, &c, 2, w);
+    const double expected[8] = {1, 2, 0, 2, 2, 2, 2, 12};
+    for (int i = 0; i < 8; i++)
+        assert_true(fabs((double)w[i] - expected[i]) < 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations_have_their_gradients),
+        cmocka_unit_test(heads_follow_paths),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,162 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/base/config.h"
+
+struct settings {
+    int64_t threads, big;
+    double density, rate, free;
+    bool lstm;
+    int norm;
+    char name[CONFIG_TEXT];
+};
+
+static const char *const norms[] = {"post", "pre", NULL};
+#define AT(member) offsetof(struct settings, member)
+static const struct config_field fields[] = {
+    {"threads", FIELD_INT, AT(threads), "2", 1, 64, false, false, NULL, "threads", "how many", GROUP_DATA,
+     LEVEL_ADVANCED, NULL},
+    {"big", FIELD_INT, AT(big), "9007199254740991", 0, INFINITY, false, false, NULL, "", "large", GROUP_DATA,
+     LEVEL_ADVANCED, NULL},
+    {"density", FIELD_REAL, AT(density), "0.75", 0, 1, true, false, NULL, "", "share", GROUP_DATA, LEVEL_ADVANCED,
+     NULL},
+    {"rate", FIELD_REAL, AT(rate), "1e-3", 0, INFINITY, true, false, NULL, "", "speed", GROUP_DATA, LEVEL_ADVANCED,
+     NULL},
+    {"free", FIELD_REAL, AT(free), "-2.5", -INFINITY, INFINITY, false, false, NULL, "", "anything", GROUP_DATA,
+     LEVEL_ADVANCED, NULL},
+    {"lstm", FIELD_BOOL, AT(lstm), "true", 0, 0, false, false, NULL, "", "whether", GROUP_DATA, LEVEL_ADVANCED, NULL},
+    {"norm", FIELD_CHOICE, AT(norm), "pre", 0, 0, false, false, norms, "", "which", GROUP_DATA, LEVEL_ADVANCED, NULL},
+    {"name", FIELD_TEXT, AT(name), "default", 0, 0, false, false, NULL, "", "what", GROUP_DATA, LEVEL_ADVANCED, NULL},
+};
+static const struct config_table table = CONFIG_TABLE(fields, struct settings);
+
+static void defaults(void **state)
+{
+    struct settings s;
+    memset(&s, 0xff, sizeof s);
+    assert_int_equal(config_defaults(&table, &s, NULL), STATUS_OK);
+    assert_int_equal(s.threads, 2);
+    assert_int_equal(s.big, INT64_C(9007199254740991));
+    assert_true(s.density == 0.75 && s.rate == 1e-3 && s.free == -2.5 && s.lstm);
+    assert_int_equal(s.norm, 1);
+    assert_string_equal(s.name, "default");
+    assert_true(config_number(config_find(&table, "threads"), &s) == 2.0);
+    assert_true(config_number(config_find(&table, "density"), &s) == 0.75);
+    assert_true(config_bool(config_find(&table, "lstm"), &s));
+    assert_string_equal(config_text(config_find(&table, "norm"), &s), "pre");
+    assert_string_equal(config_text(config_find(&table, "name"), &s), "default");
+    assert_null(config_find(&table, "Threads"));
+
+    struct config_field broken = fields[0];
+    broken.preset = "65";
+    const struct config_table bad = {&broken, 1, sizeof s};
+    struct error err;
+    error_clear(&err);
+    assert_int_equal(config_defaults(&bad, &s, &err), STATUS_INTERNAL);
+    assert_non_null(strstr(err.message, "threads"));
+}
+
+static void settings_override(void **state)
+{
+    struct settings s;
+    struct error err;
+    assert_int_equal(config_defaults(&table, &s, NULL), STATUS_OK);
+    const struct config_setting good[] = {{"density", "5e-1"}, {"norm", "post"}, {"lstm", "false"}, {NULL, NULL}};
+    assert_int_equal(config_apply(&table, &s, good, NULL), STATUS_OK);
+    assert_true(s.density == 0.5 && s.norm == 0 && !s.lstm && s.threads == 2);
+    const struct config_setting unknown[] = {{"densitty", "0.5"}, {NULL, NULL}};
+    error_clear(&err);
+    assert_int_equal(config_apply(&table, &s, unknown, &err), STATUS_INTERNAL);
+    assert_int_equal(config_apply(&table, &s, NULL, NULL), STATUS_OK);
+}
+
+/* What each refusal says, word for word: people read it. */
+static void refusals(void **state)
+{
+    static const struct {
+        const char *field, *text, *message;
+    } bad[] = {
+        {"threads", "0", "must be an integer in [1, 64]; got 0"},
+        {"threads", "65", "must be an integer in [1, 64]; got 65"},
+        {"threads", "2.5", "must be an integer in [1, 64]; got 2.5"},
+        {"threads", "", "must be an integer in [1, 64]; got \"\""},
+        {"threads", "two", "must be an integer in [1, 64]; got \"two\""},
+        {"threads", " 2", "must be an integer in [1, 64]; got \" 2\""},
+        {"threads", "0x10", "must be an integer in [1, 64]; got \"0x10\""},
+        {"threads", "1e2e3", "must be an integer in [1, 64]; got \"1e2e3\""},
+        {"big", "9007199254740993", "must be an integer of at least 0; got 9007199254740992"},
+        {"big", "1e300", "must be an integer of at least 0; got 1e+300"},
+        {"density", "0", "must be a number in (0, 1]; got 0"},
+        {"density", "1.0000001", "must be a number in (0, 1]; got 1.0000001"},
+        {"density", "nan", "must be a number in (0, 1]; got \"nan\""},
+        {"rate", "0", "must be a number above 0; got 0"},
+        {"rate", "inf", "must be a number above 0; got \"inf\""},
+        {"rate", "1e999", "must be a number above 0; got inf"},
+        {"lstm", "1", "must be true or false; got \"1\""},
+        {"norm", "Pre", "must be one of post, pre; got \"Pre\""},
+        {"name", "0123456789012345678901234567890123456789012345678901234567890123",
+         "must be text of at most 63 bytes without control characters; got \"01234567890123456789012345678901...\""},
+        {"name", "a\nb", "must be text of at most 63 bytes without control characters; got a control character"},
+    };
+    struct settings s, before;
+    assert_int_equal(config_defaults(&table, &s, NULL), STATUS_OK);
+    before = s;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct error err;
+        error_clear(&err);
+        assert_int_equal(config_parse(config_find(&table, bad[i].field), &s, bad[i].text, &err), STATUS_INVALID);
+        assert_string_equal(err.message, bad[i].message);
+        assert_string_equal(err.pointer, "");
+        assert_memory_equal(&s, &before, sizeof s);
+    }
+}
+
+static void wrong_types(void **state)
+{
+    struct settings s, before;
+    struct error err;
+    assert_int_equal(config_defaults(&table, &s, NULL), STATUS_OK);
+    before = s;
+    const struct config_field *flag = config_find(&table, "lstm"), *count = config_find(&table, "threads"),
+                              *choice = config_find(&table, "norm"), *free_number = config_find(&table, "free");
+    error_clear(&err);
+    assert_int_equal(config_set_number(flag, &s, 1, &err), STATUS_INVALID);
+    assert_string_equal(err.message, "must be true or false; got the number 1");
+    assert_int_equal(config_set_number(choice, &s, 1, NULL), STATUS_INVALID);
+    assert_int_equal(config_set_bool(count, &s, true, NULL), STATUS_INVALID);
+    assert_int_equal(config_set_text(count, &s, "2", NULL), STATUS_INVALID);
+    assert_int_equal(config_set_text(flag, &s, "true", NULL), STATUS_INVALID);
+    assert_int_equal(config_set_number(free_number, &s, NAN, NULL), STATUS_INVALID);
+    assert_int_equal(config_set_number(free_number, &s, -INFINITY, NULL), STATUS_INVALID);
+    assert_memory_equal(&s, &before, sizeof s);
+    assert_int_equal(config_set_number(free_number, &s, -1e300, NULL), STATUS_OK);
+    assert_int_equal(config_set_number(count, &s, 64, NULL), STATUS_OK);
+    assert_int_equal(config_set_number(count, &s, 1, NULL), STATUS_OK);
+}
+
+/* Equal settings are equal bytes, also after a longer text was there. */
+static void short_text_leaves_no_rest(void **state)
+{
+    struct settings a, b;
+    assert_int_equal(config_defaults(&table, &a, NULL), STATUS_OK);
+    assert_int_equal(config_defaults(&table, &b, NULL), STATUS_OK);
+    const struct config_field *name = config_find(&table, "name");
+    assert_int_equal(config_parse(name, &a, "a much longer text than the other", NULL), STATUS_OK);
+    assert_int_equal(config_parse(name, &a, "x", NULL), STATUS_OK);
+    assert_int_equal(config_parse(name, &b, "x", NULL), STATUS_OK);
+    assert_memory_equal(&a, &b, sizeof a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),    cmocka_unit_test(settings_override),         cmocka_unit_test(refusals),
+        cmocka_unit_test(wrong_types), cmocka_unit_test(short_text_leaves_no_rest),
+    };
+    return cmocka_run_group_tests_name("config", tests, NULL, NULL);
+}

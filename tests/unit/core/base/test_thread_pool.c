@@ -1,0 +1,246 @@
+#include <float.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
+
+#include "core/base/thread_pool.h"
+
+#define MOST 5000
+
+struct job {
+    int threads;
+    int runs[MOST]; /* plain memory: a chunk that ran twice at once would be a race */
+    atomic_int worker_out_of_range;
+    double results[MOST];
+};
+
+static void note(void *context, int chunk, int worker)
+{
+    struct job *job = context;
+    if (worker < 0 || worker >= job->threads) {
+        job->worker_out_of_range = 1;
+    }
+    job->runs[chunk]++;
+    double sum = 0.0;
+    for (int i = 1; i <= chunk % 50 + 1; i++) {
+        sum += 1.0 / (chunk + i);
+    }
+    job->results[chunk] = sum;
+}
+
+/* Every chunk once, all done on return, for all sizes, many times in a row and after pauses. */
+static void every_chunk_once(void **state)
+{
+    static struct job job;
+    for (int threads = 1; threads <= 9; threads += threads < 3 ? 1 : 3) {
+        struct thread_pool *pool;
+        assert_int_equal(thread_pool_create(threads, &pool, NULL), STATUS_OK);
+        assert_int_equal(thread_pool_threads(pool), threads);
+        int sizes[] = {0, 1, 2, 3, 7, 64, 999, MOST};
+        for (int round = 0; round < 400; round++) {
+            int chunks = sizes[round % 8];
+            memset(&job, 0, sizeof job);
+            job.threads = threads;
+            thread_pool_run(pool, note, &job, chunks);
+            for (int i = 0; i < MOST; i++) {
+                assert_int_equal(job.runs[i], i < chunks);
+            }
+            assert_false(job.worker_out_of_range);
+            if (round % 50 == 0) { /* long enough for the workers to fall asleep */
+                (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+            }
+        }
+        thread_pool_destroy(pool);
+    }
+}
+
+static void same_bits_for_any_number_of_threads(void **state)
+{
+    static struct job one, many;
+    double sums[2];
+    for (int k = 0; k < 2; k++) {
+        struct job *job = k == 0 ? &one : &many;
+        struct thread_pool *pool;
+        memset(job, 0, sizeof *job);
+        job->threads = k == 0 ? 1 : 6;
+        assert_int_equal(thread_pool_create(job->threads, &pool, NULL), STATUS_OK);
+        thread_pool_run(pool, note, job, MOST);
+        thread_pool_destroy(pool);
+        sums[k] = 0.0;
+        for (int i = 0; i < MOST; i++) {
+            sums[k] += job->results[i];
+        }
+    }
+    assert_memory_equal(one.results, many.results, sizeof one.results);
+    assert_true(sums[0] == sums[1]);
+}
+
+struct denormal_job {
+    volatile float tiny;
+    float products[64];
+};
+
+static void multiply(void *context, int chunk, int worker)
+{
+    struct denormal_job *job = context;
+    job->products[chunk] = job->tiny * 0.5F;
+    (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* so that every thread gets some */
+}
+
+/* Whether this processor can flush at all: the one that valgrind plays cannot. */
+static bool can_flush(void)
+{
+#if defined(__SSE__)
+    unsigned kept = _mm_getcsr();
+    volatile float tiny = FLT_MIN, half;
+    _mm_setcsr(kept | 0x8040);
+    half = tiny * 0.5F;
+    _mm_setcsr(kept);
+    return half == 0.0F;
+#else
+    return true;
+#endif
+}
+
+/* Flushed in every chunk, whoever runs it; as before for the caller afterwards. */
+static void denormals_are_flushed_inside_only(void **state)
+{
+    if (!can_flush()) {
+        skip();
+    }
+    for (int threads = 1; threads <= 4; threads += 3) {
+        struct denormal_job job = {.tiny = FLT_MIN};
+        struct thread_pool *pool;
+        assert_int_equal(thread_pool_create(threads, &pool, NULL), STATUS_OK);
+        thread_pool_run(pool, multiply, &job, 64);
+        for (int i = 0; i < 64; i++) {
+            assert_true(job.products[i] == 0.0F);
+        }
+        thread_pool_destroy(pool);
+        assert_true(job.tiny * 0.5F > 0.0F);
+    }
+}
+
+static atomic_int in_worker, in_caller;
+static pthread_t caller;
+
+static void count_thread(void *context, int chunk, int worker)
+{
+    if (pthread_equal(pthread_self(), caller)) {
+        in_caller++;
+        assert_int_equal(worker, 0);
+    } else {
+        in_worker++;
+    }
+    (void)nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL);
+}
+
+static void all_threads_take_part(void **state)
+{
+    struct thread_pool *pool;
+    assert_int_equal(thread_pool_create(3, &pool, NULL), STATUS_OK);
+    caller = pthread_self();
+    in_worker = in_caller = 0;
+    thread_pool_run(pool, count_thread, NULL, 60);
+    thread_pool_destroy(pool);
+    assert_int_equal(in_worker + in_caller, 60);
+    assert_true(in_worker >= 10 && in_caller >= 5);
+}
+
+static atomic_int unblocked;
+
+static void look_at_mask(void *context, int chunk, int worker)
+{
+    sigset_t mask;
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    if (worker != 0 && (!sigismember(&mask, SIGTERM) || !sigismember(&mask, SIGINT) || !sigismember(&mask, SIGHUP))) {
+        unblocked++;
+    }
+    if (worker != 0) {
+        in_worker++;
+    }
+    (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+}
+
+/* Signals of the process are for its own threads; the mask of the creating thread stays as it was. */
+static void workers_block_signals(void **state)
+{
+    struct thread_pool *pool;
+    sigset_t mask;
+    in_worker = unblocked = 0;
+    assert_int_equal(thread_pool_create(4, &pool, NULL), STATUS_OK);
+    thread_pool_run(pool, look_at_mask, NULL, 60);
+    thread_pool_destroy(pool);
+    assert_true(in_worker > 10);
+    assert_int_equal(unblocked, 0);
+    (void)pthread_sigmask(SIG_SETMASK, NULL, &mask);
+    assert_int_equal(sigismember(&mask, SIGTERM), 0);
+}
+
+static void impossible_sizes(void **state)
+{
+    struct thread_pool *pool = (struct thread_pool *)1;
+    struct error err;
+    error_clear(&err);
+    assert_int_equal(thread_pool_create(0, &pool, &err), STATUS_INVALID);
+    assert_null(pool);
+    assert_string_equal(err.pointer, "/threads");
+    assert_int_equal(thread_pool_create(257, &pool, NULL), STATUS_INVALID);
+    thread_pool_destroy(NULL);
+}
+
+/* Two pools driven from two threads at once. */
+static void *drive(void *argument)
+{
+    struct job *job = argument;
+    struct thread_pool *pool;
+    if (thread_pool_create(job->threads, &pool, NULL) == STATUS_OK) {
+        for (int i = 0; i < 200; i++) {
+            thread_pool_run(pool, note, job, 100);
+        }
+        thread_pool_destroy(pool);
+    }
+    return NULL;
+}
+
+static void pools_do_not_meet(void **state)
+{
+    static struct job jobs[2];
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++) {
+        jobs[i].threads = 3;
+        assert_int_equal(pthread_create(&threads[i], NULL, drive, &jobs[i]), 0);
+    }
+    for (int i = 0; i < 2; i++) {
+        (void)pthread_join(threads[i], NULL);
+        for (int chunk = 0; chunk < 100; chunk++) {
+            assert_int_equal(jobs[i].runs[chunk], 200);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_chunk_once),
+        cmocka_unit_test(same_bits_for_any_number_of_threads),
+        cmocka_unit_test(denormals_are_flushed_inside_only),
+        cmocka_unit_test(all_threads_take_part),
+        cmocka_unit_test(workers_block_signals),
+        cmocka_unit_test(impossible_sizes),
+        cmocka_unit_test(pools_do_not_meet),
+    };
+    return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
+}

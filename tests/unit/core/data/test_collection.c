@@ -1,0 +1,351 @@
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/formats/archive.h"
+#include "core/data/uploads/collection.h"
+#include "core/formats/csv.h"
+#include "core/draw/png.h"
+
+static struct collection_limits limits = COLLECTION_LIMITS;
+static struct error err;
+
+static enum status read_bytes(const char *format, const void *bytes, size_t size, const char *label,
+                              struct collection *c)
+{
+    struct source_memory memory = {bytes, size, 5};
+    struct source from = source_of_memory(&memory);
+    struct collection_options options = {label, "", false};
+    err = (struct error){0};
+    return collection_read(collection_format_named(format), &from, &options, &limits, c, &err);
+}
+
+static enum status read_text(const char *format, const char *text, struct collection *c)
+{
+    return read_bytes(format, text, strlen(text), "", c);
+}
+
+static void refuses(const char *format, const char *text, enum status status, const char *message)
+{
+    struct collection c;
+    assert_int_equal(read_text(format, text, &c), status);
+    if (!strstr(err.message, message))
+        fail_msg("'%s' does not say '%s'", err.message, message);
+    assert_null(c.values);
+}
+
+/* ---- tables ------------------------------------------------------------------------------------------------ */
+
+static void test_table(void **state)
+{
+    struct collection c;
+    assert_int_equal(read_text("csv", "id,\"f,1\",f2,class,group\nr1,1,-2.5e1,10,a\n\nr2,\"3\",4,9,b\r\n", &c),
+                     STATUS_OK);
+    assert_int_equal(c.kind, COLLECTION_TABLE);
+    assert_int_equal(c.target, TARGET_CLASS);
+    assert_true(c.count == 2 && c.cols == 2 && c.channels == 1 && c.rows == 1);
+    assert_string_equal(c.columns.name[0], "f,1");
+    assert_true(c.values[1] == -25 && collection_sample(&c, 1)[0] == 3);
+    assert_string_equal(c.vocabulary.name[0], "9"); /* in the order of numbers */
+    assert_true(c.label[0] == 1 && c.label[1] == 0);
+    assert_string_equal(c.groups.name[c.group[1]], "b");
+    collection_close(&c);
+    assert_int_equal(read_text("csv", "a\tb\n1\t2\n", &c), STATUS_OK);
+    assert_int_equal(c.target, TARGET_NONE);
+    assert_int_equal(c.columns.count, 2);
+    collection_close(&c);
+    const char named[] = "what,x\nred fox,1\n";
+    assert_int_equal(read_bytes("csv", named, sizeof named - 1, "what", &c), STATUS_OK);
+    assert_string_equal(c.vocabulary.name[0], "red fox");
+    collection_close(&c);
+}
+
+static void test_table_refusals(void **state)
+{
+    refuses("csv", "", STATUS_INVALID, "row 1: there is no header");
+    refuses("csv", "a,b\n", STATUS_INVALID, "no samples");
+    refuses("csv", "a,b\n1,2\n1,2,3\n", STATUS_INVALID, "row 3 has 3 fields; the header has 2");
+    refuses("csv", "a,b\n1,2\n1,x\n", STATUS_INVALID, "row 3, column 'b': 'x' is no number");
+    refuses("csv", "a,b\n1,nan\n", STATUS_INVALID, "column 'b': 'nan'");
+    refuses("csv", "a,b\n1,1e99\n", STATUS_INVALID, "column 'b': '1e99'");
+    refuses("csv", "a,b\n1,\"2\n", STATUS_INVALID, "row 2 has a quote that is not closed");
+    refuses("csv", "a,b\n1,\"2\"3\n", STATUS_INVALID, "row 2 has text behind a closing quote");
+    refuses("csv", "a,b\n1,2\"\n", STATUS_INVALID, "row 2 has a quote inside");
+    refuses("csv", "a,b\n1,2\r3,4\n", STATUS_INVALID, "row 2 has a carriage return");
+    refuses("csv", "a,a\n1,2\n", STATUS_INVALID, "two columns are called 'a'");
+    refuses("csv", "a,,b\n1,2,3\n", STATUS_INVALID, "column 2 has no name");
+    refuses("csv", "id,label\nr,1\n", STATUS_INVALID, "no column of features");
+    refuses("csv", "a,label\n1,\n", STATUS_INVALID, "row 2 has no label");
+    refuses("csv", "a,b\n1,\xff\n", STATUS_INVALID, "row 2 is no text in UTF-8");
+    struct collection c;
+    assert_int_equal(read_bytes("csv", "a,b\n1,2\0\n", 9, "", &c), STATUS_INVALID);
+    assert_int_equal(read_bytes("csv", "a,b\n1,2\n", 8, "nope", &c), STATUS_INVALID);
+    assert_non_null(strstr(err.message, "no column is called 'nope'"));
+    limits.numbers = 3;
+    refuses("csv", "a,b\n1,2\n1,2\n", STATUS_LIMIT, "more than 3 numbers");
+    limits = COLLECTION_LIMITS;
+}
+
+/* ---- archives ---------------------------------------------------------------------------------------------- */
+
+struct packed {
+    char bytes[1 << 20];
+    size_t size;
+};
+
+static struct archive *begin(struct packed *p, bool zip)
+{
+    struct archive *a = archive_write_new();
+    assert_int_equal(zip ? archive_write_set_format_zip(a) : archive_write_set_format_ustar(a), ARCHIVE_OK);
+    assert_int_equal(archive_write_open_memory(a, p->bytes, sizeof p->bytes, &p->size), ARCHIVE_OK);
+    return a;
+}
+
+static void add(struct archive *a, const char *name, unsigned type, const void *bytes, size_t size)
+{
+    struct archive_entry *e = archive_entry_new();
+    archive_entry_set_pathname(e, name);
+    archive_entry_set_filetype(e, type);
+    archive_entry_set_perm(e, 0644);
+    archive_entry_set_size(e, (int64_t)size);
+    if (type == AE_IFLNK)
+        archive_entry_set_symlink(e, "/etc/passwd");
+    assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+    if (size > 0)
+        assert_int_equal(archive_write_data(a, bytes, size), size);
+    archive_entry_free(e);
+}
+
+static void end(struct archive *a)
+{
+    assert_int_equal(archive_write_close(a), ARCHIVE_OK);
+    archive_write_free(a);
+}
+
+static void add_png(struct archive *a, const char *name, int rows, int cols)
+{
+    struct picture *picture;
+    struct buf out;
+    assert_int_equal(picture_create(rows, cols, (struct colour){0}, &picture, NULL), STATUS_OK);
+    buf_init(&out, 1 << 20);
+    assert_int_equal(png_encode(picture, &out, NULL), STATUS_OK);
+    add(a, name, AE_IFREG, out.data, out.size);
+    buf_close(&out);
+    picture_destroy(picture);
+}
+
+static void refuses_tar(const char *member, unsigned type, const char *message)
+{
+    static struct packed p;
+    struct collection c;
+    struct archive *a = begin(&p, false);
+    add(a, member, type, "x", type == AE_IFREG ? 1 : 0);
+    end(a);
+    assert_int_not_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_OK);
+    if (!strstr(err.message, message))
+        fail_msg("'%s' does not say '%s'", err.message, message);
+}
+
+static void test_pictures(void **state)
+{
+    static struct packed p;
+    struct collection c;
+    struct archive *a = begin(&p, false);
+    const char labels[] = "file,label\nsub/b.png,x y z\na.png,y\n",
+               boxes[] = "file,row0,row1,col0,col1,symbol\na.png,0,4,1,3,y\n";
+    add(a, "./", AE_IFDIR, NULL, 0);
+    add_png(a, "./set/a.png", 4, 6);
+    add(a, "set/labels.csv", AE_IFREG, labels, sizeof labels - 1);
+    add_png(a, "set/sub/b.png", 4, 6);
+    add(a, "set/boxes.csv", AE_IFREG, boxes, sizeof boxes - 1);
+    end(a);
+    assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_OK);
+    assert_int_equal(c.kind, COLLECTION_IMAGES);
+    assert_int_equal(c.target, TARGET_SEQUENCE);
+    assert_true(c.count == 2 && c.rows == 4 && c.cols == 6 && c.longest == 3 && c.vocabulary.count == 3);
+    assert_true(c.label[0] == 1 && c.label_start[1] == 1 && c.label[3] == 2);
+    assert_true(c.boxes == 1 && c.box_start[1] == 1 && c.box[0][0] == 1 && c.box[0][4] == 3);
+    collection_close(&c);
+    for (size_t cut = 1024; cut + 1536 < p.size; cut += 700) /* every end but that of the last padding is a fault */
+        assert_int_not_equal(read_bytes("tar", p.bytes, cut, "", &c), STATUS_OK);
+}
+
+static void test_tar_refusals(void **state)
+{
+    static struct packed p;
+    struct collection c;
+    refuses_tar("../a.png", AE_IFREG, "has a name that is not taken");
+    refuses_tar("/etc/a.png", AE_IFREG, "has a name that is not taken");
+    refuses_tar("x/../../a.png", AE_IFREG, "has a name that is not taken");
+    refuses_tar("a\nb.png", AE_IFREG, "has a name that is not taken");
+    refuses_tar("a.png", AE_IFLNK, "is no plain file");
+    refuses_tar("a.exe", AE_IFREG, "member 'a.exe': is not taken");
+    refuses_tar("a.png", AE_IFREG, "member 'a.png'");
+    refuses_tar("labels.csv", AE_IFREG, "no member that is a sample");
+    struct archive *a = begin(&p, false);
+    add_png(a, "a.png", 4, 6);
+    add_png(a, "a.png", 4, 6);
+    end(a);
+    assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_INVALID);
+    assert_string_equal(err.message, "member 'a.png' comes twice");
+    a = begin(&p, false);
+    add_png(a, "a.png", 4, 6);
+    add_png(a, "b.png", 4, 7);
+    end(a);
+    assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_INVALID);
+    assert_string_equal(err.message, "member 'b.png': is 7 columns wide; the first was 6");
+    a = begin(&p, false);
+    add_png(a, "a.png", 4, 6);
+    add(a, "labels.csv", AE_IFREG, "file,label\nb.png,1\n", 19);
+    end(a);
+    assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_INVALID);
+    assert_string_equal(err.message, "member 'labels.csv': row 2: there is no member 'b.png'");
+}
+
+/* An array of zeros far larger than its file, and headers that promise more than there is. */
+static void test_bombs(void **state)
+{
+    static struct packed p;
+    struct collection c;
+    static char header[128], zeros[1 << 16];
+    snprintf(header, sizeof header, "%s", "\x93NUMPY\x01");
+    header[7] = 0;
+    header[8] = 118;
+    memset(header + 10, ' ', 118);
+    const char shape[] = "{'descr':'|u1','fortran_order':False,'shape':(64,1048576)}";
+    memcpy(header + 10, shape, sizeof shape - 1);
+    struct archive *a = begin(&p, true);
+    struct archive_entry *e = archive_entry_new();
+    archive_entry_set_pathname(e, "x.npy");
+    archive_entry_set_filetype(e, AE_IFREG);
+    archive_entry_set_size(e, 128 + (64 << 20));
+    assert_int_equal(archive_write_header(a, e), ARCHIVE_OK);
+    assert_int_equal(archive_write_data(a, header, 128), 128);
+    for (int i = 0; i < 1024; i++)
+        assert_int_equal(archive_write_data(a, zeros, sizeof zeros), sizeof zeros);
+    archive_entry_free(e);
+    end(a);
+    assert_true(p.size < 1 << 17); /* 64 MiB in less than 128 KiB */
+    limits.numbers = 1 << 20;
+    assert_int_equal(read_bytes("npz", p.bytes, p.size, "", &c), STATUS_LIMIT);
+    assert_non_null(strstr(err.message, "member 'x.npy'"));
+    limits = COLLECTION_LIMITS;
+    assert_int_equal(read_bytes("npz", p.bytes, p.size / 2, "", &c), STATUS_CORRUPT);
+    assert_int_equal(read_bytes("npy", header, 128, "", &c), STATUS_CORRUPT); /* and takes no memory for 64 MiB */
+    /* Members that nobody reads are counted as well. */
+    struct archive_reader *reader;
+    struct archive_limits bounds = {10, 1 << 20};
+    struct source_memory memory = {(const unsigned char *)p.bytes, p.size, 0};
+    struct source from = source_of_memory(&memory), member;
+    const char *name;
+    bool more;
+    err = (struct error){0};
+    assert_int_equal(archive_reader_create(ARCHIVE_ZIP, &from, &bounds, &reader, &err), STATUS_OK);
+    assert_int_equal(archive_reader_next(reader, &name, &member, &more, &err), STATUS_OK);
+    assert_int_equal(archive_reader_next(reader, &name, &member, &more, &err), STATUS_LIMIT);
+    archive_reader_destroy(reader);
+}
+
+/* ---- sequences, and the stored form ------------------------------------------------------------------------ */
+
+static void test_fasta(void **state)
+{
+    struct collection c;
+    assert_int_equal(read_text("fasta", ">a up down\nACGT\nN\n>b\nGG\n", &c), STATUS_OK);
+    assert_true(c.kind == COLLECTION_SEQUENCES && c.target == TARGET_SEQUENCE && c.count == 2 && c.cols == 5 &&
+                c.channels == 4);
+    assert_int_equal(collection_length(&c, 1), 2);
+    assert_true(collection_sample(&c, 1)[4] == 1 && collection_sample(&c, 1)[0] == 0);
+    assert_true(c.label_start[1] == 2 && c.label_start[2] == 2);
+    collection_close(&c);
+    refuses("fasta", "ACGT\n", STATUS_INVALID, "line 1: bases before the first record");
+    refuses("fasta", ">a\nAC!\n", STATUS_INVALID, "line 2: a letter that is no code");
+    refuses("fasta", ">a\nAC\n>a\nG\n", STATUS_INVALID, "two records are called a");
+    refuses("fasta", ">a\n>b\nG\n", STATUS_INVALID, "record 'a' has no bases");
+}
+
+/* Two windows of a record of 1,010 bases and one of a short one: 1,000 with a class each between 200 on either side to
+ * be seen. */
+static void test_genes(void **state)
+{
+    enum { LONG = 1010, WHOLE = 1400, FLANK = 200 };
+    static struct packed p;
+    static const char gff[] = "##gff-version 3\nc1\ts\tintron\t11\t1005\t.\t+\t.\tParent=t\n";
+    static char fasta[LONG + 64];
+    struct collection c;
+    const int32_t *label;
+    int at = snprintf(fasta, sizeof fasta, ">c1\n");
+    for (int i = 0; i < LONG; i++)
+        fasta[at++] = "ACGT"[i * 7 % 11 % 4];
+    snprintf(fasta + at, sizeof fasta - (size_t)at, "\n>c2\nGGGTT\n");
+    struct archive *a = begin(&p, false);
+    add(a, "g.fa", AE_IFREG, fasta, strlen(fasta));
+    add(a, "g.gff3", AE_IFREG, gff, strlen(gff));
+    end(a);
+    assert_int_equal(read_bytes("tar", p.bytes, p.size, "", &c), STATUS_OK);
+    assert_true(c.count == 3 && c.cols == WHOLE && c.channels == 4 && c.target == TARGET_POSITIONS);
+    assert_string_equal(c.groups.name[c.group[1]], "c1");
+    assert_string_equal(c.groups.name[c.group[2]], "c2");
+    for (int64_t s = 0; s < 3; s++) {
+        int64_t length = s < 2 ? LONG : 5, first = s == 1 ? 1000 : 0;
+        assert_true(collection_length(&c, s) == WHOLE && collection_labels(&c, s, &label) == WHOLE);
+        for (int i = 0; i < WHOLE; i++) {
+            int64_t base = first + i - FLANK;
+            bool there = base >= 0 && base < length, own = there && i >= FLANK && i < WHOLE - FLANK;
+            int expected = !own ? -1 : s < 2 && base == 10 ? 2 : s < 2 && base == 1004 ? 1 : 0;
+            char letter = !there ? 'N' : s < 2 ? fasta[4 + base] : "GGGTT"[base];
+            assert_int_equal(label[i], expected);
+            for (int b = 0; b < 4; b++)
+                assert_true(collection_sample(&c, s)[b * WHOLE + i] == (letter == "ACGT"[b] ? 1 : 0));
+        }
+    }
+    collection_close(&c);
+}
+
+static enum status put(void *context, const void *bytes, size_t count, struct error *e)
+{
+    return fwrite(bytes, 1, count, context) == count ? STATUS_OK : STATUS_IO;
+}
+
+static void test_stored(void **state)
+{
+    struct collection c, again;
+    FILE *file = tmpfile();
+    assert_int_equal(read_text("csv", "a,b,label,group\n1,2,x,p\n3,4,y,q\n5,6,x,p\n", &c), STATUS_OK);
+    assert_int_equal(collection_write(&c, &(struct snapshot_writer){file, put}, NULL), STATUS_OK);
+    fflush(file);
+    assert_int_equal(collection_map(fileno(file), &again, NULL), STATUS_OK);
+    assert_true(again.kind == c.kind && again.target == c.target && again.count == 3 && again.cols == 2 &&
+                again.longest == 1);
+    assert_memory_equal(again.values, c.values, 6 * sizeof(float));
+    assert_memory_equal(again.label, c.label, 3 * sizeof(int32_t));
+    assert_memory_equal(again.group, c.group, 3 * sizeof(int32_t));
+    assert_string_equal(again.columns.name[1], "b");
+    assert_string_equal(again.groups.name[1], "q");
+    collection_close(&again);
+    collection_close(&c);
+    assert_int_equal(ftruncate(fileno(file), ftell(file) - 5), 0);
+    assert_int_equal(collection_map(fileno(file), &again, NULL), STATUS_CORRUPT);
+    fclose(file);
+    assert_int_equal(collection_open("/nowhere/at/all", &again, NULL), STATUS_NOT_FOUND);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_table_refusals), cmocka_unit_test(test_pictures),
+        cmocka_unit_test(test_tar_refusals), cmocka_unit_test(test_bombs),          cmocka_unit_test(test_fasta),
+        cmocka_unit_test(test_genes),        cmocka_unit_test(test_stored),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,343 @@
+/* What people are shown of a collection: its figures word by word, and a picture by its pixels, for every kind and
+ * for data that are odd: constant, huge, tiny, many columns, names without end. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/buf.h"
+#include "core/data/uploads/collection_show.h"
+#include "tests/support/fault.h"
+
+/* ---- what is said, as text: key{...}, key[...], key=value, each with a blank behind -------------------------------
+ */
+
+static void said(void *to, const char *key, const char *what)
+{
+    buf_format(to, "%s%s", key ? key : "", what);
+}
+static void begin_object(void *to, const char *key)
+{
+    said(to, key, "{");
+}
+static void begin_list(void *to, const char *key)
+{
+    said(to, key, "[");
+}
+static void end_object(void *to)
+{
+    said(to, NULL, "} ");
+}
+static void end_list(void *to)
+{
+    said(to, NULL, "] ");
+}
+static void number(void *to, const char *key, double value)
+{
+    buf_format(to, "%s=%.6g ", key, value);
+}
+static void integer(void *to, const char *key, int64_t value)
+{
+    buf_format(to, "%s=%lld ", key, (long long)value);
+}
+static void boolean(void *to, const char *key, bool value)
+{
+    buf_format(to, "%s=%d ", key, value);
+}
+static void text(void *to, const char *key, const char *value)
+{
+    buf_format(to, "%s=%s ", key, value);
+}
+static void null(void *to, const char *key)
+{
+    said(to, key, "=null ");
+}
+
+static void describes(const struct collection *c, const char *wanted)
+{
+    struct buf out;
+    buf_init(&out, 1 << 20);
+    const struct sink sink = {&out,   begin_object, end_object, begin_list, end_list,
+                              number, integer,      boolean,    text,       null};
+    collection_describe(c, &sink);
+    assert_false(out.failed);
+    assert_string_equal(out.data, wanted);
+    buf_close(&out);
+}
+
+static struct picture *preview(const struct collection *c)
+{
+    struct picture *picture = NULL;
+    struct error err = {0};
+    if (collection_preview(c, &picture, &err))
+        fail_msg("%s", err.message);
+    return picture;
+}
+
+static void assert_colour(const struct picture *p, int row, int col, int red, int green, int blue)
+{
+    struct colour c = picture_get(p, row, col);
+    if (c.red != red || c.green != green || c.blue != blue)
+        fail_msg("row %d, col %d: %d %d %d, not %d %d %d", row, col, c.red, c.green, c.blue, red, green, blue);
+}
+
+/* Pixels of exactly that grey within a rectangle. */
+static int greys(const struct picture *p, int row0, int col0, int rows, int cols, int grey)
+{
+    int count = 0;
+    for (int r = row0; r < row0 + rows; r++)
+        for (int k = col0; k < col0 + cols; k++) {
+            struct colour c = picture_get(p, r, k);
+            count += c.red == grey && c.green == grey && c.blue == grey;
+        }
+    return count;
+}
+
+/* ---- collections ---------------------------------------------------------------------------------------------- */
+
+static char *two[] = {"left", "right"};
+static int64_t ones[] = {0, 1, 2, 3};
+
+static void a_table(void **state)
+{
+    static float values[] = {1, 5, 2, 5, 6, 5};
+    static int64_t start[] = {0, 2, 4, 6};
+    static int32_t label[] = {1, 0, 1}, group[] = {0, 0, 1};
+    static char *columns[] = {"size", "same"}, *groups[] = {"north", "south"};
+    struct collection c = {.kind = COLLECTION_TABLE,
+                           .target = TARGET_CLASS,
+                           .count = 3,
+                           .channels = 1,
+                           .rows = 1,
+                           .cols = 2,
+                           .longest = 1,
+                           .values = values,
+                           .start = start,
+                           .label = label,
+                           .label_start = ones,
+                           .vocabulary = {2, two},
+                           .columns = {2, columns},
+                           .groups = {2, groups},
+                           .group = group};
+    describes(&c, "kind=table target=class samples=3 shape{channels=1 rows=1 cols=2 } values{min=1 max=6 mean=4 "
+                  "deviation=1.82574 } "
+                  "columns[{name=size min=1 max=6 mean=3 deviation=2.16025 } {name=same min=5 max=5 mean=5 "
+                  "deviation=0 } ] longest=1 "
+                  "vocabulary[{name=left count=1 } {name=right count=2 } ] groups[{name=north count=2 } {name=south "
+                  "count=1 } ] boxes=0 ");
+    /* Rows down, columns across, 40 wide at most, in deviations from the column's mean: blue below, red above, a
+     * constant is white. */
+    struct picture *p = preview(&c);
+    struct colour low = picture_get(p, 8 + 4, 8 + 20), high = picture_get(p, 8 + 20, 8 + 20);
+    assert_true(low.blue > low.red && high.red > high.blue);
+    for (int i = 0; i < 3; i++)
+        assert_colour(p, 8 + i * 8 + 4, 8 + 60, 247, 247, 247);
+    assert_colour(p, 8 + 4, 8 + 100, 255, 255, 255);
+    picture_destroy(p);
+}
+
+/* A hundred columns of all, sixty rows of all. */
+static void a_large_table(void **state)
+{
+    enum { ROWS = 130, COLS = 1000 };
+    struct collection c = {
+        .kind = COLLECTION_TABLE, .target = TARGET_NONE, .count = ROWS, .channels = 1, .rows = 1, .cols = COLS};
+    c.values = test_calloc(ROWS * COLS, sizeof *c.values);
+    c.start = test_calloc(ROWS + 1, sizeof *c.start);
+    c.label_start = test_calloc(ROWS + 1, sizeof *c.label_start);
+    for (int i = 0; i <= ROWS; i++)
+        c.start[i] = (int64_t)i * COLS;
+    for (int i = 0; i < ROWS; i++)
+        c.values[i * COLS + 500] =
+            i < ROWS / 2 ? -1000 : 1000; /* column 50 of those shown; its halves are one deviation off */
+    struct picture *p = preview(&c);
+    assert_int_equal(p->cols, 100 * 6 + 16);
+    assert_int_equal(p->rows, 60 * 8 + 12 + 16);
+    struct colour up = picture_get(p, 8 + 4, 8 + 50 * 6 + 3), down = picture_get(p, 8 + 59 * 8 + 4, 8 + 50 * 6 + 3);
+    assert_true(up.blue > up.red && down.red > down.blue);
+    assert_colour(p, 8 + 4, 8 + 51 * 6 + 3, 247, 247, 247);
+    picture_destroy(p);
+    test_free(c.values);
+    test_free(c.start);
+    test_free(c.label_start);
+}
+
+static void images(void **state)
+{
+    static float values[2 * 3 * 4];
+    static int64_t start[] = {0, 4, 8}, label_start[] = {0, 1, 3}, box_start[] = {0, 1, 1};
+    static int32_t label[] = {1, 0, 1}, box[][5] = {{1, 0, 2, 1, 3}};
+    for (int i = 0; i < 12; i++)
+        values[i] = (float)i / 11;
+    for (int i = 12; i < 24; i++)
+        values[i] = 7; /* the second is constant: as its least */
+    struct collection c = {.kind = COLLECTION_IMAGES,
+                           .target = TARGET_SEQUENCE,
+                           .count = 2,
+                           .channels = 1,
+                           .rows = 3,
+                           .cols = 4,
+                           .longest = 2,
+                           .values = values,
+                           .start = start,
+                           .label = label,
+                           .label_start = label_start,
+                           .vocabulary = {2, two},
+                           .boxes = 1,
+                           .box_start = box_start,
+                           .box = box};
+    describes(&c,
+              "kind=images target=sequence samples=2 shape{channels=1 rows=3 cols=4 } values{min=0 max=7 mean=3.75 "
+              "deviation=3.25757 } "
+              "lengths{min=4 max=4 mean=4 deviation=0 } label_lengths{min=1 max=2 mean=1.5 deviation=0.5 } longest=2 "
+              "vocabulary[{name=left count=1 } {name=right count=2 } ] boxes=1 ");
+    struct picture *p = preview(&c); /* each value thirty pixels wide */
+    assert_int_equal(p->cols, 2 * (4 * 30 + 8) + 8);
+    assert_colour(p, 8 + 15, 8 + 15, 255, 255, 255);
+    assert_colour(p, 8 + 75, 8 + 105, 24, 24, 24);
+    assert_int_equal(greys(p, 8, 8 + 128, 90, 120, 255), 90 * 120);
+    picture_destroy(p);
+}
+
+/* More than fit, and larger than a picture should be: every fourth pixel of a few. */
+static void large_images(void **state)
+{
+    enum { COUNT = 9, SIDE = 1000 };
+    struct collection c = {.kind = COLLECTION_IMAGES,
+                           .target = TARGET_CLASS,
+                           .count = COUNT,
+                           .channels = 1,
+                           .rows = SIDE,
+                           .cols = SIDE,
+                           .longest = 1,
+                           .vocabulary = {1, (char *[]){"a name that is longer than the picture is wide, and so is "
+                                                        "cut off where it ends, wherever that is"}}};
+    c.values = test_calloc((size_t)COUNT * SIDE * SIDE, sizeof *c.values);
+    c.start = test_calloc(COUNT + 1, sizeof *c.start);
+    c.label_start = test_calloc(COUNT + 1, sizeof *c.label_start);
+    c.label = test_calloc(COUNT, sizeof *c.label);
+    for (int i = 0; i <= COUNT; i++) {
+        c.start[i] = (int64_t)i * SIDE;
+        c.label_start[i] = i;
+    }
+    for (int i = 0; i < SIDE; i++)
+        c.values[(int64_t)i * SIDE + i] = 1; /* of the first a diagonal */
+    struct picture *p = preview(&c);
+    assert_int_equal(p->cols, 3 * (250 + 8) + 8);
+    assert_int_equal(p->rows, 2 * (250 + 12 + 8) + 8);
+    assert_colour(p, 8 + 100, 8 + 100, 24, 24, 24);
+    assert_int_equal(greys(p, 8, 8, 250, 250, 24), 250);
+    picture_destroy(p);
+    test_free(c.values);
+    test_free(c.start);
+    test_free(c.label_start);
+    test_free(c.label);
+}
+
+/* Classes at positions are not written below; -1 is counted nowhere. */
+static void a_sequence(void **state)
+{
+    static float values[] = {0, 0.5F, 1, 0.5F, 3, -2, 1, 1};
+    static int64_t start[] = {0, 4}, label_start[] = {0, 4};
+    static int32_t label[] = {0, -1, 1, 0};
+    struct collection c = {.kind = COLLECTION_SEQUENCES,
+                           .target = TARGET_POSITIONS,
+                           .count = 1,
+                           .channels = 2,
+                           .rows = 1,
+                           .cols = 4,
+                           .longest = 4,
+                           .values = values,
+                           .start = start,
+                           .label = label,
+                           .label_start = label_start,
+                           .vocabulary = {2, two}};
+    describes(&c, "kind=sequences target=positions samples=1 shape{channels=2 rows=1 cols=4 } values{min=-2 max=3 "
+                  "mean=0.625 deviation=1.29301 } "
+                  "lengths{min=4 max=4 mean=4 deviation=0 } label_lengths{min=4 max=4 mean=4 deviation=0 } longest=4 "
+                  "vocabulary[{name=left count=2 } {name=right count=1 } ] boxes=0 ");
+    struct picture *p = preview(&c); /* two lines of 24, from 0 (white) to 1, and no further */
+    assert_colour(p, 8 + 12, 8 + 80, 255, 255, 255);
+    assert_colour(p, 8 + 12, 8 + 400, 24, 24, 24);
+    assert_colour(p, 8 + 36, 8 + 80, 24, 24, 24);
+    assert_colour(p, 8 + 36, 8 + 240, 255, 255, 255);
+    picture_destroy(p);
+}
+
+static void recordings(void **state)
+{
+    static float values[3000 + 2];
+    static int64_t start[] = {0, 3000, 3002}, label_start[] = {0, 0, 0};
+    for (int i = 0; i < 3000; i++)
+        values[i] = i % 2 ? 0.5F : -0.5F;
+    values[3000] = values[3001] = 0.25F; /* shorter than the line, and always the same */
+    struct collection c = {.kind = COLLECTION_RECORDINGS,
+                           .target = TARGET_NONE,
+                           .count = 2,
+                           .channels = 1,
+                           .rows = 1,
+                           .cols = 3000,
+                           .values = values,
+                           .start = start,
+                           .label_start = label_start};
+    describes(&c, "kind=recordings target=none samples=2 shape{channels=1 rows=1 cols=3000 } rate=8000 "
+                  "values{min=-0.5 max=0.5 mean=0.000166556 deviation=0.499875 } lengths{min=2 max=3000 mean=1501 "
+                  "deviation=1499 } longest=0 "
+                  "vocabulary[] boxes=0 ");
+    struct picture *p = preview(&c);
+    for (int k = 0; k < 640; k += 7) {
+        assert_colour(p, 8, 8 + k, 24, 32, 48); /* from its largest to its least value */
+        assert_colour(p, 8 + 47, 8 + k, 24, 32, 48);
+        assert_colour(p, 8 + 48 + 12 + 8, 8 + k, 24, 32, 48);
+        assert_colour(p, 8 + 48 + 12 + 8 + 20, 8 + k, 255, 255, 255);
+    }
+    picture_destroy(p);
+}
+
+static void no_memory_for_a_picture(void **state)
+{
+    static float values[] = {1, 2};
+    static int64_t start[] = {0, 1, 2}, none[] = {0, 0, 0};
+    struct collection c = {.target = TARGET_NONE,
+                           .count = 2,
+                           .channels = 1,
+                           .rows = 1,
+                           .cols = 1,
+                           .values = values,
+                           .start = start,
+                           .label_start = none,
+                           .columns = {1, (char *[]){"x"}}};
+    for (int kind = COLLECTION_TABLE; kind <= COLLECTION_RECORDINGS; kind++) {
+        struct picture *p = NULL;
+        struct error err = {0};
+        c.kind = (enum collection_kind)kind;
+        for (int n = 0;; n++) {
+            fault_after(n);
+            enum status status = collection_preview(&c, &p, &err);
+            if (!fault_happened()) {
+                assert_int_equal(status, STATUS_OK);
+                break;
+            }
+            assert_int_equal(status, STATUS_NO_MEMORY);
+        }
+        picture_destroy(p);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_table),
+                                       cmocka_unit_test(a_large_table),
+                                       cmocka_unit_test(images),
+                                       cmocka_unit_test(large_images),
+                                       cmocka_unit_test(a_sequence),
+                                       cmocka_unit_test(recordings),
+                                       cmocka_unit_test(no_memory_for_a_picture)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,325 @@
+/* Recordings: what is read and refused, and the change of rate against plain double precision. Every recording is made
+ * here. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <cmocka.h>
+
+#include "tests/unit/core/audio_files.h"
+
+/* ---- files ------------------------------------------------------------------------------------ */
+
+/* A RIFF file of 16-bit samples, written by hand. */
+static size_t riff(unsigned char *out, int rate, int channels, const int16_t *samples, int values)
+{
+    const uint32_t data = (uint32_t)values * 2, bytes = 36 + data, per_second = (uint32_t)(rate * channels * 2);
+    const uint32_t rate32 = (uint32_t)rate, sixteen = 16;
+    const uint16_t pcm = 1, count = (uint16_t)channels, frame = (uint16_t)(channels * 2), bits = 16;
+    memcpy(out, "RIFF", 4);
+    memcpy(out + 4, &bytes, 4);
+    memcpy(out + 8, "WAVEfmt ", 8);
+    memcpy(out + 16, &sixteen, 4);
+    memcpy(out + 20, &pcm, 2);
+    memcpy(out + 22, &count, 2);
+    memcpy(out + 24, &rate32, 4);
+    memcpy(out + 28, &per_second, 4);
+    memcpy(out + 32, &frame, 2);
+    memcpy(out + 34, &bits, 2);
+    memcpy(out + 36, "data", 4);
+    memcpy(out + 40, &data, 4);
+    memcpy(out + 44, samples, data);
+    return 44 + data;
+}
+
+static void recordings_are_read(void **state)
+{
+    const int16_t mono[4] = {0, 16384, -32768, 32767}, stereo[4] = {8192, 24576, -16384, 16384};
+    unsigned char bytes[64];
+    struct audio_wave wave;
+    put_bytes("mono.wav", bytes, riff(bytes, 48000, 1, mono, 4));
+    assert_int_equal(audio_wave_read(in_folder("mono.wav"), &wave, NULL), STATUS_OK);
+    assert_int_equal(wave.rate, 48000);
+    assert_int_equal(wave.count, 4);
+    for (int i = 0; i < 4; i++)
+        assert_true(wave.samples[i] == (float)mono[i] / 32768.0F);
+    audio_wave_close(&wave);
+
+    assert_int_equal(audio_wave_decode(bytes, riff(bytes, 8000, 2, stereo, 4), &wave, NULL), STATUS_OK);
+    assert_int_equal(wave.count, 2);
+    assert_true(wave.samples[0] == 0.5F && wave.samples[1] == 0.0F);
+    audio_wave_close(&wave);
+}
+
+static void a_written_recording_is_read_back(void **state)
+{
+    struct audio_wave wave = tone(RATE, 1000, 440, 1.5), back; /* clipped */
+    assert_int_equal(audio_wave_write(in_folder("back.wav"), &wave, NULL), STATUS_OK);
+    assert_int_equal(audio_wave_read(in_folder("back.wav"), &back, NULL), STATUS_OK);
+    assert_int_equal(back.rate, RATE);
+    assert_int_equal(back.count, 1000);
+    for (int i = 0; i < 1000; i++)
+        assert_true(fabsf(back.samples[i] - fmaxf(-1, fminf(1, wave.samples[i]))) <= 1.01F / 32768);
+    audio_wave_close(&wave);
+    audio_wave_close(&back);
+}
+
+static void what_is_no_recording_is_refused(void **state)
+{
+    struct error err = {0};
+    struct audio_wave wave;
+    assert_int_equal(audio_wave_read(in_folder("none.wav"), &wave, &err), STATUS_NOT_FOUND);
+    assert_null(strstr(err.message, folder)); /* no path of the host */
+    assert_null(wave.samples);
+    put_bytes("text.wav", "not a recording at all", 22);
+    assert_int_equal(audio_wave_read(in_folder("text.wav"), &wave, NULL), STATUS_CORRUPT);
+    assert_int_equal(audio_wave_decode("RIFF", 4, &wave, NULL), STATUS_CORRUPT);
+    assert_int_equal(audio_wave_decode("", 0, &wave, NULL), STATUS_CORRUPT);
+    static const char other[] = ".snd\0\0\0\30\0\0\0\2\0\0\0\1\0\0\37\100\0\0\0\1ab"; /* a fine AU file */
+    put_bytes("other.au", other, sizeof other - 1);
+    assert_int_equal(audio_wave_read(in_folder("other.au"), &wave, NULL), STATUS_OK);
+    audio_wave_close(&wave);
+    assert_int_equal(audio_wave_decode(other, sizeof other - 1, &wave, NULL), STATUS_CORRUPT);
+}
+
+static void damaged_recordings_never_break_the_reader(void **state)
+{
+    int16_t samples[16];
+    unsigned char whole[128], bytes[128];
+    uint32_t word = 12345;
+    for (int i = 0; i < 16; i++)
+        samples[i] = (int16_t)(i * 1000);
+    size_t count = riff(whole, RATE, 1, samples, 16);
+    for (int round = 0; round < 4000; round++) {
+        struct audio_wave wave;
+        memcpy(bytes, whole, count);
+        for (int i = 0; i < 3; i++) {
+            word = word * 1664525U + 1013904223U;
+            bytes[(word >> 8) % count] = (unsigned char)(word >> 24);
+        }
+        if (audio_wave_decode(bytes, round % 2 ? count : (word >> 10) % count, &wave, NULL) == STATUS_OK) {
+            assert_true(wave.rate > 0 && wave.count >= 0);
+            audio_wave_close(&wave);
+        }
+    }
+}
+
+static void silence_is_cut_off(void **state)
+{
+    struct audio_wave wave = tone(RATE, 8000, 500, 0.5);
+    memset(wave.samples, 0, 2000 * sizeof(float));
+    memset(wave.samples + 6000, 0, 2000 * sizeof(float));
+    audio_wave_trim(&wave, 1e-4, 0.02);
+    assert_int_equal(wave.count, 4000 + 2 * 160);
+    assert_true(wave.samples[0] == 0 && wave.samples[159] == 0 && fabsf(wave.samples[165]) > 0.01F);
+    assert_int_equal(audio_wave_pad(&wave, 0.04, NULL), STATUS_OK);
+    assert_int_equal(wave.count, 4000 + 2 * 160 + 2 * 320);
+    assert_true(wave.samples[0] == 0 && wave.samples[wave.count - 1] == 0 && fabsf(wave.samples[320 + 165]) > 0.01F);
+    audio_wave_close(&wave);
+
+    struct audio_wave still = {RATE, 400, calloc(400, sizeof(float))};
+    audio_wave_trim(&still, 1e-4, 0);
+    assert_int_equal(still.count, 400); /* nothing is heard: nothing is cut */
+    audio_wave_close(&still);
+}
+
+/* ---- change of rate --------------------------------------------------------------------------- */
+
+static const int rates[] = {48000, 44100, 22050, 16000, 11025, 8000, 4000};
+
+/* Away from the ends a tone below the cut-off comes out as the same tone. */
+static void tones_keep_pitch_and_height(void **state)
+{
+    for (size_t r = 0; r < sizeof rates / sizeof rates[0]; r++) {
+        struct audio_resampler *resampler = NULL;
+        struct audio_wave wave = tone(rates[r], rates[r], 1000, 0.5);
+        assert_int_equal(audio_resampler_create(rates[r], RATE, &resampler, NULL), STATUS_OK);
+        assert_int_equal(audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL), STATUS_OK);
+        assert_int_equal(wave.rate, RATE);
+        assert_int_equal(wave.count, RATE);
+        double worst = 0;
+        for (int i = 300; i < wave.count - 300; i++)
+            worst = fmax(worst, fabs(wave.samples[i] - 0.5 * sin(2 * PI * 1000 * i / RATE)));
+        assert_true(worst < 2e-6);
+        audio_wave_close(&wave);
+        audio_resampler_destroy(resampler);
+    }
+}
+
+/* What the lower rate cannot carry is gone rather than folded back. */
+static void tones_above_are_removed(void **state)
+{
+    struct audio_resampler *resampler = NULL;
+    struct audio_wave wave = tone(48000, 48000, 4300, 0.5);
+    assert_int_equal(audio_resampler_create(48000, RATE, &resampler, NULL), STATUS_OK);
+    assert_int_equal(audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL), STATUS_OK);
+    for (int i = 300; i < wave.count - 300; i++)
+        assert_true(fabsf(wave.samples[i]) < 1e-5F);
+    audio_wave_close(&wave);
+    audio_resampler_destroy(resampler);
+}
+
+/* A file of a few samples at an odd rate must not cost a filter of millions of weights: a hundred would take a minute.
+ */
+static void short_recordings_are_cheap(void **state)
+{
+    double began = (double)clock() / CLOCKS_PER_SEC;
+    for (int i = 0; i < 100; i++) {
+        struct audio_resampler *resampler = NULL;
+        struct audio_wave wave = tone(8 * 12007, 3, 1000, 0.5);
+        assert_int_equal(audio_resampler_create(wave.rate, 8 * 4093, &resampler, NULL), STATUS_OK);
+        assert_int_equal(audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL), STATUS_OK);
+        assert_int_equal(wave.count, 2);
+        audio_wave_close(&wave);
+        audio_resampler_destroy(resampler);
+    }
+    assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
+}
+
+#define RIFF "RIFF\0\0\0\0WAVE"
+#define FORMAT "fmt \x10\0\0\0\1\0\1\0\x40\x1f\0\0\x80\x3e\0\0\2\0\x10\0"
+#define FOUR "\0\x10\0\x20\0\x30\0\x40" /* an eighth, a quarter, ... */
+
+/* Only the format and the samples count. A list that claims four gigabytes took libsndfile minutes. */
+static void other_chunks_are_passed_over(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t count;
+        int samples; /* -1: refused */
+    } files[] = {
+        {RIFF FORMAT "data\x08\0\0\0" FOUR, 52, 4},
+        {RIFF "LIST\3\0\0\0abc\0" FORMAT "fact\4\0\0\0\4\0\0\0data\x08\0\0\0" FOUR "LIST\xff\xff\xff\xff", 84, 4},
+        {RIFF FORMAT "data\0\0\0\0" FOUR, 52, 4},
+        {RIFF FORMAT "data\xff\xff\xff\xff" FOUR, 52, 4},
+        {RIFF FORMAT "data\4\0\0\0" FOUR, 52, 2},
+        {RIFF "LIST\x08\0\xff\xffINFOISFT" FORMAT "data\x08\0\0\0" FOUR, 68, -1},
+        {RIFF FORMAT FORMAT "data\x08\0\0\0" FOUR, 76, -1},
+        {RIFF "data\x08\0\0\0" FOUR FORMAT, 52, -1},
+        {RIFF FORMAT, 36, -1},
+        {RIFF "fmt \xa0\0\0\0", 20, -1},
+    };
+    double began = (double)clock() / CLOCKS_PER_SEC;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        struct audio_wave wave;
+        struct error err = {0};
+        enum status status = audio_wave_decode(files[i].bytes, files[i].count, &wave, &err);
+        assert_int_equal(status, files[i].samples < 0 ? STATUS_CORRUPT : STATUS_OK);
+        assert_int_equal(wave.count, files[i].samples < 0 ? 0 : files[i].samples);
+        for (int k = 0; k < wave.count; k++) {
+            assert_true(wave.samples[k] == 0.125F * (float)(k + 1));
+        }
+        audio_wave_close(&wave);
+    }
+    assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
+}
+
+/* Samples of an odd length, whose end nobody pads: libsndfile, which could not go behind them, took them for chunks, a
+ * list among them, and was busy for hours with 219 bytes. */
+static void samples_of_odd_length_end_the_file(void **state)
+{
+    enum { HEAD = 44, SAMPLES = 175 };
+    static const char head[] =
+        RIFF "fmt \x10\0\0\0\7\0\1\0\x41\x1f\0\0\x80\x3e\x01\x1d\1\0\x08\0data\x32\x41\x16\x45LIST\0\1";
+    static const char tail[] = "\x29\x08\0datA\x16\x1d\1R";
+    char file[HEAD + SAMPLES];
+    struct audio_wave wave;
+    double began = (double)clock() / CLOCKS_PER_SEC;
+    memset(file, 0xff, sizeof file);
+    memcpy(file, head, sizeof head - 1);
+    file[HEAD + 36] = '\xf8';
+    memset(file + HEAD + 40, 0, 87);
+    file[HEAD + 149] = '\x3a';
+    memcpy(file + sizeof file - (sizeof tail - 1), tail, sizeof tail - 1);
+    assert_int_equal(audio_wave_decode(file, sizeof file, &wave, NULL), STATUS_OK);
+    assert_int_equal(wave.count, SAMPLES);
+    audio_wave_close(&wave);
+    assert_true((double)clock() / CLOCKS_PER_SEC - began < 5);
+}
+
+/* Against the sum over all input samples, window and all, at places that random rates give. */
+static void resampling_is_the_windowed_sinc(void **state)
+{
+    static const int pairs[][2] = {{48000, 8000}, {22050, 8000}, {8000, 11025}, {7, 5}, {5, 7}, {8000, 8000}};
+    struct audio_wave noise = {1, 700, malloc(700 * sizeof(float))};
+    uint32_t word = 1;
+    for (int i = 0; i < noise.count; i++) {
+        word = word * 1664525U + 1013904223U;
+        noise.samples[i] = (float)(word >> 8) / 8388608.0F - 1.0F;
+    }
+    for (size_t p = 0; p < sizeof pairs / sizeof pairs[0]; p++) {
+        struct audio_resampler *resampler = NULL;
+        float out[2000];
+        assert_int_equal(audio_resampler_create(pairs[p][0], pairs[p][1], &resampler, NULL), STATUS_OK);
+        int length = (int)audio_resampler_length(resampler, noise.count);
+        assert_int_equal(length, (int)ceil(700.0 * pairs[p][1] / pairs[p][0]));
+        audio_resample(resampler, noise.samples, noise.count, out);
+        double scale = fmin(1, (double)pairs[p][1] / pairs[p][0]);
+        for (int j = 0; j < length; j += 7) {
+            double sum = 0;
+            for (int i = 0; i < noise.count; i++) {
+                double t = scale * ((double)j * pairs[p][0] / pairs[p][1] - i), u = t / 64, w = 0, top = 0, term = 1;
+                if (fabs(u) >= 1)
+                    continue;
+                for (int k = 0; k < 60; k++) { /* I0(beta sqrt(1 - u^2)) and I0(beta), by their series */
+                    w += term * pow(1 - u * u, k);
+                    top += term;
+                    term *= pow(14.769656459379492 / 2 / (k + 1), 2);
+                }
+                double x = PI * 0.9475937167399596 * t;
+                sum += scale * 0.9475937167399596 * (t == 0 ? 1 : sin(x) / x) * w / top * (double)noise.samples[i];
+            }
+            assert_true(fabs(sum - out[j]) < 2e-6);
+        }
+        audio_resampler_destroy(resampler);
+    }
+    audio_wave_close(&noise);
+}
+
+static void impossible_rates_are_refused(void **state)
+{
+    struct audio_resampler *resampler = NULL;
+    struct audio_wave wave = tone(RATE, 8, 100, 1);
+    assert_int_equal(audio_resampler_create(0, 8000, &resampler, NULL), STATUS_INVALID);
+    assert_int_equal(audio_resampler_create(8000, -1, &resampler, NULL), STATUS_INVALID);
+    assert_int_equal(audio_resampler_create(44101, 8000, &resampler, NULL), STATUS_LIMIT);
+    assert_int_equal(audio_resampler_create(16000, 8000, &resampler, NULL), STATUS_OK);
+    assert_int_equal(audio_wave_resample(resampler, &wave, AUDIO_WAVE_FRAMES, NULL), STATUS_INVALID);
+    audio_resampler_destroy(resampler);
+    audio_wave_close(&wave);
+
+    wave = (struct audio_wave){2, 5000, calloc(5000, sizeof(float))}; /* would be 20 million samples */
+    assert_int_equal(audio_resampler_create(2, 8000, &resampler, NULL), STATUS_OK);
+    assert_int_equal(audio_wave_resample(resampler, &wave, 1LL << 40, NULL), STATUS_LIMIT);
+    wave.count = 10;
+    assert_int_equal(audio_wave_resample(resampler, &wave, 39999, NULL), STATUS_LIMIT);
+    assert_true(wave.rate == 2 && wave.count == 10);
+    assert_int_equal(audio_wave_resample(resampler, &wave, 40000, NULL), STATUS_OK);
+    assert_int_equal(wave.count, 40000);
+    audio_resampler_destroy(resampler);
+    audio_wave_close(&wave);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(recordings_are_read),
+        cmocka_unit_test(a_written_recording_is_read_back),
+        cmocka_unit_test(what_is_no_recording_is_refused),
+        cmocka_unit_test(damaged_recordings_never_break_the_reader),
+        cmocka_unit_test(silence_is_cut_off),
+        cmocka_unit_test(tones_keep_pitch_and_height),
+        cmocka_unit_test(tones_above_are_removed),
+        cmocka_unit_test(short_recordings_are_cheap),
+        cmocka_unit_test(other_chunks_are_passed_over),
+        cmocka_unit_test(samples_of_odd_length_end_the_file),
+        cmocka_unit_test(resampling_is_the_windowed_sinc),
+        cmocka_unit_test(impossible_rates_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,109 @@
+/* What the kernel tests share: repeatable random numbers, memory, and how far two results are apart.
+ *
+ * A test runs the same call with the plain table and with each vector table that this processor has, on buffers
+ * that differ only in that. Distance is the largest difference over the largest magnitude of the plain
+ * result: sums cancel, so an element by itself has no scale. */
+#ifndef MOTIF_TESTS_UNIT_CORE_KERNELS_KERNEL_CHECK_H
+#define MOTIF_TESTS_UNIT_CORE_KERNELS_KERNEL_CHECK_H
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/philox.h"
+#include "core/kernels/kernels.h"
+
+static inline float random_at_index(uint32_t stream, uint64_t index)
+{
+    struct philox from = philox_stream(7, stream, 0);
+    return philox_uniform(&from, index);
+}
+
+/* n values in [-1, 1). */
+static inline float *random_floats(uint32_t stream, size_t n)
+{
+    struct philox from = philox_stream(11, stream, 0);
+    float *x = malloc((n + 1) * sizeof *x);
+    assert_non_null(x);
+    philox_fill_uniform(&from, 0, x, n);
+    for (size_t i = 0; i < n; i++)
+        x[i] = 2 * x[i] - 1;
+    return x;
+}
+
+static inline float *copy_floats(const float *x, size_t n)
+{
+    float *y = malloc((n + 1) * sizeof *y);
+    assert_non_null(y);
+    memcpy(y, x, n * sizeof *y);
+    return y;
+}
+
+/* A map of random values with clean halo and padding. */
+static inline float *random_map(uint32_t stream, const struct map_shape *s)
+{
+    size_t plane = (size_t)s->channels * (size_t)s->height * (size_t)s->width;
+    float *planar = random_floats(stream, plane * (size_t)s->images), *map = malloc(map_size(s) * sizeof *map);
+    assert_non_null(map);
+    for (int n = 0; n < s->images; n++)
+        map_from_planar(s, planar + (size_t)n * plane, map, n);
+    free(planar);
+    return map;
+}
+
+static inline float *empty_map(const struct map_shape *s)
+{
+    float *map = calloc(map_size(s), sizeof *map);
+    assert_non_null(map);
+    return map;
+}
+
+static inline double distance(const float *x, const float *y, size_t n)
+{
+    double most = 0, scale = 1e-30;
+    for (size_t i = 0; i < n; i++) {
+        double d = fabs((double)x[i] - (double)y[i]);
+        if (!(d <= most))
+            most = d;
+        if (fabs((double)x[i]) > scale)
+            scale = fabs((double)x[i]);
+    }
+    return most / scale;
+}
+
+static inline double distance_double(const double *x, const double *y, size_t n)
+{
+    double most = 0, scale = 1e-30;
+    for (size_t i = 0; i < n; i++) {
+        double d = fabs(x[i] - y[i]);
+        if (!(d <= most))
+            most = d;
+        if (fabs(x[i]) > scale)
+            scale = fabs(x[i]);
+    }
+    return most / scale;
+}
+
+#define CHECK_CLOSE(what, table, x, y, n)                                                                              \
+    do {                                                                                                               \
+        double far_ = distance(x, y, n);                                                                               \
+        if (!(far_ <= 1e-5))                                                                                           \
+            fail_msg("%s of %s is %g from the plain one", what, (table)->name, far_);                                  \
+    } while (0)
+
+/* Runs BODY with `fast` standing for each vector table of this processor. */
+#define FOR_EACH_TABLE(fast)                                                                                           \
+    for (int table_ = 0; table_ < 2; table_++)                                                                         \
+        for (const struct kernels *fast = kernels_named(table_ ? "avx512" : "avx2"); fast; fast = NULL)
+
+#define ref (kernels_named("ref"))
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#endif

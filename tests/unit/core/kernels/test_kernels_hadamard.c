@@ -1,0 +1,121 @@
+/* Walsh-Hadamard transforms against the definition, vector tables against the plain one. */
+#include "core/kernels/hadamard.h"
+#include "tests/unit/core/kernels/kernel_check.h"
+
+static void the_plain_one_is_the_definition(void **state)
+{
+    enum { N = 16, COLUMNS = 3 };
+    float *x = random_floats(1, N * COLUMNS), *y = copy_floats(x, N * COLUMNS), *z = copy_floats(x, N * COLUMNS);
+    ref->hadamard_columns(N, COLUMNS, y, COLUMNS);
+    ref->hadamard_rows(2, N, z, N + 2);
+    for (int i = 0; i < N; i++) {
+        double down[COLUMNS] = {0}, along[2] = {0};
+        for (int j = 0; j < N; j++) {
+            for (int c = 0; c < COLUMNS; c++)
+                down[c] += hadamard_sign((uint64_t)i, (uint64_t)j) * (double)x[j * COLUMNS + c];
+            for (int r = 0; r < 2; r++)
+                along[r] += hadamard_sign((uint64_t)i, (uint64_t)j) * (double)x[r * (N + 2) + j];
+        }
+        for (int c = 0; c < COLUMNS; c++)
+            assert_true(fabs(down[c] - (double)y[i * COLUMNS + c]) < 1e-5);
+        for (int r = 0; r < 2; r++)
+            assert_true(fabs(along[r] - (double)z[r * (N + 2) + i]) < 1e-5);
+    }
+    free(x);
+    free(y);
+    free(z);
+}
+
+/* Sylvester's matrix is orthogonal; with XOR in the place of AND (as the paper prints it) its rank is 1. */
+static void and_is_right_and_xor_is_not(void **state)
+{
+    enum { N = 16 };
+    for (uint64_t i = 0; i < N; i++)
+        for (uint64_t j = 0; j < N; j++) {
+            int with_and = 0;
+            for (uint64_t k = 0; k < N; k++)
+                with_and += hadamard_sign(i, k) * hadamard_sign(j, k);
+            assert_int_equal(with_and, i == j ? N : 0);
+            int x = __builtin_parityll(i ^ j), minor = x ^ __builtin_parityll(i) ^ __builtin_parityll(j);
+            assert_int_equal(minor, 0); /* (-1)^popcount(i XOR j) = h(i) h(j): an outer product */
+        }
+}
+
+static void rows_and_columns_match(void **state)
+{
+    static const int columns[] = {1, 5, 16, 33, 64};
+    FOR_EACH_TABLE(fast)
+    for (int n = 1; n <= 8192; n *= 2) {
+        size_t count = (size_t)n * 64 + 64;
+        float *x = random_floats(1, count), *y = copy_floats(x, count);
+        ref->hadamard_rows(3, n, x, n + 1);
+        fast->hadamard_rows(3, n, y, n + 1);
+        CHECK_CLOSE("hadamard_rows", fast, x, y, count);
+        for (size_t i = 0; i < COUNT(columns) && n <= 512; i++) {
+            ref->hadamard_columns(n, columns[i], x, 64);
+            fast->hadamard_columns(n, columns[i], y, 64);
+            CHECK_CLOSE("hadamard_columns", fast, x, y, count);
+            ref->multiply((size_t)n, x + 7, x);
+            fast->multiply((size_t)n, y + 7, y);
+        }
+        free(x);
+        free(y);
+    }
+}
+
+/* H H = n I, for lengths in one piece and in tables. */
+static void twice_is_n_times_once(void **state)
+{
+    for (int n = 1; n <= 1 << 20; n *= 4) {
+        struct thread_pool *pools[3];
+        float *x = random_floats(2, (size_t)n), *results[3];
+        for (int t = 0; t < 3; t++) {
+            assert_int_equal(thread_pool_create(t + 1, &pools[t], NULL), STATUS_OK);
+            float *scratch = malloc(hadamard_scratch(pools[t], n) * sizeof *scratch + 64);
+            results[t] = copy_floats(x, (size_t)n);
+            assert_non_null(scratch);
+            hadamard_transform(pools[t], kernels_best(), n, results[t], scratch);
+            hadamard_transform(pools[t], kernels_best(), n, results[t], scratch);
+            free(scratch);
+            thread_pool_destroy(pools[t]);
+            assert_memory_equal(results[0], results[t], (size_t)n * sizeof *x);
+        }
+        for (int i = 0; i < n; i++)
+            assert_true(fabs((double)results[0][i] / n - (double)x[i]) < 2e-6);
+        for (int t = 0; t < 3; t++)
+            free(results[t]);
+        free(x);
+    }
+}
+
+static void a_sandwich_is_its_three_parts(void **state)
+{
+    for (int n = 2; n <= 1 << 17; n *= 2) {
+        struct thread_pool *pool;
+        assert_int_equal(thread_pool_create(2, &pool, NULL), STATUS_OK);
+        float *x = random_floats(3, (size_t)n), *y = copy_floats(x, (size_t)n), *d = random_floats(4, (size_t)n);
+        float *scratch = malloc(hadamard_scratch(pool, n) * sizeof *scratch + 64);
+        assert_non_null(scratch);
+        const struct kernels *k = kernels_best(), *fast = k;
+        hadamard_transform(pool, k, n, x, scratch);
+        k->multiply((size_t)n, d, x);
+        hadamard_transform(pool, k, n, x, scratch);
+        hadamard_sandwich(pool, k, n, d, y, scratch);
+        CHECK_CLOSE("hadamard_sandwich", fast, x, y, (size_t)n);
+        free(x);
+        free(y);
+        free(d);
+        free(scratch);
+        thread_pool_destroy(pool);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_plain_one_is_the_definition), cmocka_unit_test(and_is_right_and_xor_is_not),
+        cmocka_unit_test(rows_and_columns_match),          cmocka_unit_test(twice_is_n_times_once),
+        cmocka_unit_test(a_sandwich_is_its_three_parts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

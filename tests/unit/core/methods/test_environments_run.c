@@ -1,0 +1,491 @@
+/* Runs: exact resume for any case and phase, threads, what training finds, results, artifacts, queries, faults. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "core/methods/environments/environments.h"
+#include "core/methods/environments/run.h"
+#include "core/methods/environments/run_int.h"
+#include "tests/support/run_test.h"
+#include "tests/support/stored_set.h"
+
+static const struct method *const method = &environments_method;
+
+static const struct config_setting every[] = {{"baselines", "all"},
+                                              {"depth", "3"},
+                                              {"samples", "30"},
+                                              {"unseen", "2"},
+                                              {"updates", "12"},
+                                              {"batch", "64"},
+                                              {"factors", "3"},
+                                              {"latent", "3"},
+                                              {"inputs", "5"},
+                                              {"test_samples", "30"},
+                                              {"checkpoint_every", "300"},
+                                              {NULL, NULL}};
+static const struct config_setting deep[] = {{"encoder", "mlp"},  {"psi", "tanh"},         {"hidden", "16"},
+                                             {"shape", "random"}, {"leaves", "9"},         {"sweep", "corruption"},
+                                             {"values", "0,0.5"}, {"seeds", "2"},          {"updates", "15"},
+                                             {"batch", "50"},     {"samples", "40"},       {"sharpness", "0.3"},
+                                             {"restarts", "3"},   {"screen_updates", "6"}, {"checkpoint_every", "400"},
+                                             {NULL, NULL}};
+static const struct config_setting line[] = {{"shape", "caterpillar"},   {"leaves", "7"},    {"merge_root", "false"},
+                                             {"unit_variance", "false"}, {"updates", "15"},  {"unseen", "0"},
+                                             {"refit", "false"},         {"density", "0.4"}, {NULL, NULL}};
+static const struct config_setting table[] = {
+    {"data", "table"}, {"source", "plants"},         {"factors", "2"}, {"latent", "2"},      {"updates", "15"},
+    {"batch", "16"},   {"baselines", "pooled,none"}, {"unseen", "1"},  {"fit_samples", "2"}, {NULL, NULL}};
+static char data_root[64];
+
+/* The tree is in the groups' names; the outcome of an uploaded table is a column or the label. */
+static const char uploaded_text[] = "id,group,tall,wide,y\n"
+                                    "a,woods/oak,1,0.5,3\nb,woods/oak,2,1.5,1\nc,woods/elm,3,-1,2\nd,woods/elm,-1,0,4\n"
+                                    "e,moss,0.5,2,1\nf,moss,2,1,0\ng,woods/oak,0,0.1,2\nh,woods/elm,1,1,1\n";
+static const struct config_setting uploaded[] = {
+    {"data", "table"}, {"source", "garden"},  {"latent", "2"}, {"factors", "2"},     {"updates", "15"}, {"batch", "4"},
+    {"unseen", "0"},   {"test_share", "0.5"}, {"seeds", "2"},  {"found_above", "0"}, {NULL, NULL}};
+
+static void store(const char *name, const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", data_root, name);
+    assert_ok(stored_set(path, "csv", text, err));
+}
+
+static void remove_stored(const char *name)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s/set.pack", data_root, name);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/%s/sha256", data_root, name);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/%s", data_root, name);
+    rmdir(path);
+}
+
+static int make_data(void **state)
+{
+    char path[128];
+    strcpy(data_root, "/tmp/motif-envs-XXXXXX");
+    if (!mkdtemp(data_root))
+        return -1;
+    snprintf(path, sizeof path, "%s/plants", data_root);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/plants/tree.nwk", data_root);
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return -1;
+    fprintf(file, "((oak,elm)trees,(rose,hazel)shrubs,(moss,fern)low)plants;\n");
+    fclose(file);
+    snprintf(path, sizeof path, "%s/plants/samples.tsv", data_root);
+    file = fopen(path, "wb");
+    if (!file)
+        return -1;
+    static const char *const names[] = {"oak", "elm", "rose", "hazel", "moss", "fern"};
+    fprintf(file, "id\tkind\tf0\tf1\tf2\tf3\n");
+    for (int i = 0; i < 90; i++)
+        fprintf(file, "p%d\t%s\t%g\t%g\t%g\t%g\n", i, names[i % 6], sin(i), cos(3.0 * i), sin(5.0 * i * i),
+                cos(1.0 * i * i));
+    store("garden", uploaded_text);
+    return fclose(file);
+}
+
+static int remove_data(void **state)
+{
+    char path[128];
+    remove_stored("garden");
+    snprintf(path, sizeof path, "%s/plants/tree.nwk", data_root);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/plants/samples.tsv", data_root);
+    unlink(path);
+    snprintf(path, sizeof path, "%s/plants", data_root);
+    rmdir(path);
+    return rmdir(data_root);
+}
+
+static void configure(struct environments_config *config, const struct config_setting *settings)
+{
+    run_test_configure(method, config, settings);
+}
+
+struct witness {
+    struct run_env_witness same;
+    struct outcome outcomes[16];
+    int count, steps;
+};
+
+static void take_outcomes(void *context, struct method_run *run)
+{
+    struct witness *w = context;
+    w->count = run->sweep.count;
+    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->sweep.count);
+}
+
+static const struct run_test test = {&environments_method, data_root, take_outcomes};
+
+static void run_through(const struct config_setting *settings, int threads, int often, struct witness *w)
+{
+    w->steps = run_test_through(&test, settings, threads, often, w, &w->same);
+}
+
+static void threads_and_pauses_do_not_change_a_bit(void **state)
+{
+    const struct config_setting *const runs[] = {every, deep, line, table, uploaded};
+    run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
+}
+
+static void every_baseline_is_measured(void **state)
+{
+    struct witness w;
+    run_through(every, 2, 0, &w);
+    assert_int_equal(w.count, BASELINES);
+    for (int i = 0; i < w.count; i++) {
+        const struct outcome *o = &w.outcomes[i];
+        assert_true(o->mcc > 0 && o->mcc <= 1 + 1e-9 && o->mse > 0 && o->mse_unseen > 0 && o->mse_unseen_fit > 0);
+        assert_true(isnan(o->accuracy) && o->updates == 12);
+    }
+    assert_true(w.outcomes[5].mcc > 1 - 1e-6); /* the oracle is given them */
+    run_through(deep, 1, 0, &w);
+    for (int i = 0; i < w.count; i++)
+        assert_true(w.outcomes[i].objective < w.outcomes[i].worst_objective && w.outcomes[i].restart < 3);
+    run_through(table, 1, 0, &w);
+    assert_true(w.outcomes[0].mse > 0 && w.outcomes[1].mse_unseen > 0 && w.outcomes[1].mcc > 0);
+}
+
+/* With sparse changes the penalty finds the latent variables, without it their span alone; unseen leaves are nearer.
+ */
+static void the_penalty_finds_the_variables(void **state)
+{
+    static const struct config_setting settings[] = {{"baselines", "no-penalty,pooled,none"},
+                                                     {"factors", "3"},
+                                                     {"latent", "3"},
+                                                     {"inputs", "8"},
+                                                     {"samples", "100"},
+                                                     {"batch", "256"},
+                                                     {"updates", "4000"},
+                                                     {"learning_rate", "1e-2"},
+                                                     {NULL, NULL}};
+    struct witness w;
+    run_through(settings, 2, 0, &w);
+    const struct outcome *free_one = &w.outcomes[0], *pooled = &w.outcomes[1], *tree = &w.outcomes[2];
+    if (!(tree->mcc > 0.95 && free_one->mcc < tree->mcc - 0.03 && free_one->linear_r2 > 0.99 &&
+          tree->mse_unseen < pooled->mse_unseen && tree->mse_unseen_fit < 0.3 * tree->mse_unseen &&
+          tree->changes_found < 0.7 * free_one->changes_found))
+        fail_msg("mcc %g and %g, r2 %g, unseen %g, %g, %g", tree->mcc, free_one->mcc, free_one->linear_r2,
+                 tree->mse_unseen, tree->mse_unseen_fit, pooled->mse_unseen);
+}
+
+/* ---- uploaded tables ---------------------------------------------------------------------------------- */
+
+static enum status read_stored(const char *text, bool plant, struct tree **tree, struct environments **e,
+                               struct error *err)
+{
+    const struct environments_reading reading = {10, plant, {1, 2, 1, 0, 0.1}};
+    char path[128];
+    snprintf(path, sizeof path, "%s/other", data_root);
+    store("other", text);
+    enum status status = environments_read(path, &reading, tree, e, err);
+    remove_stored("other");
+    return status;
+}
+
+static void an_uploaded_table_has_its_tree_in_its_groups(void **state)
+{
+    struct tree *tree;
+    struct environments *e;
+    assert_ok(read_stored(uploaded_text, false, &tree, &e, err));
+    assert_int_equal(tree->nodes, 5); /* all, woods, woods/oak, woods/elm, moss */
+    assert_int_equal(tree->parent[tree_find(tree, "woods/elm")], tree_find(tree, "woods"));
+    assert_int_equal(tree->parent[tree_find(tree, "moss")], 0);
+    assert_true(e->rows == 8 && e->features == 2 && e->latent == 0 && !e->labels);
+    assert_int_equal(e->node[2], tree_find(tree, "woods/elm"));
+    assert_string_equal(e->names[1], "wide");
+    assert_true(e->y[3] > 3.5F);
+    environments_free(e);
+    tree_destroy(tree);
+    assert_ok(read_stored(uploaded_text, true, &tree, &e, err));
+    assert_true(e->latent == 2);
+    environments_free(e);
+    tree_destroy(tree);
+    assert_ok(read_stored("u,v,label,group\n1,2,no,a\n2,1,yes,b\n3,3,no,a\n", false, &tree, &e, err));
+    assert_true(e->labels && e->y[0] < 0.5F && e->y[1] > 0.5F && tree->nodes == 3);
+    environments_free(e);
+    tree_destroy(tree);
+}
+
+static void odd_uploads_are_refused(void **state)
+{
+    static const char *const texts[][2] = {
+        {"u,v,label\n1,2,no\n2,1,yes\n", "no groups"},
+        {"u,v,label,group\n1,2,no,a\n2,1,yes,b\n3,3,maybe,a\n", "3 names"},
+        {"u,v,y,group\n1,2,1,a//b\n2,1,2,b\n3,3,3,a\n", "empty part"},
+        {"u,v,y,group\n1,2,1,/a\n2,1,2,b\n3,3,3,a\n", "empty part"},
+        {"u,v,y,group\n1,2,1,a/\n2,1,2,b\n3,3,3,a\n", "empty part"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct tree *tree;
+        struct environments *e;
+        struct error error = {0};
+        assert_int_equal(read_stored(texts[i][0], false, &tree, &e, &error), STATUS_INVALID);
+        if (!strstr(error.message, texts[i][1]))
+            fail_msg("%s", error.message);
+        assert_true(!tree && !e);
+    }
+}
+
+static void write_hash(const char *text)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/garden/sha256", data_root);
+    FILE *file = fopen(path, "wb");
+    assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
+}
+
+/* What is submitted is bound to the file that was uploaded; a checkpoint to the numbers that were read. */
+static void another_upload_is_not_the_same_data(void **state)
+{
+    struct environments_config config;
+    struct run_env host;
+    struct run_env_bytes bytes = {0};
+    enum method_request wish;
+    struct error error = {0};
+    write_hash("0123456789012345678901234567890123456789 and more");
+    configure(&config, uploaded);
+    assert_ok(method->resolve(&config, data_root, err));
+    assert_string_equal(config.dataset_hash, "0123456789012345678901234567890123456789");
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    host.env.data = data_root;
+    struct method_run *run = run_test_start(method, &host, &config);
+    assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(run_env_save(method, run, &bytes, err));
+    method->destroy(run);
+    write_hash("1111111111111111111111111111111111111111");
+    run = run_test_start(method, &host, &config);
+    assert_int_equal(method->step(run, &wish, &error), STATUS_CONFLICT);
+    assert_string_equal(error.pointer, "/config/dataset_hash");
+    method->destroy(run);
+    config.dataset_hash[0] = '\0';
+    for (int other = 0; other < 2; other++) {
+        remove_stored("garden");
+        store("garden", other
+                            ? "id,group,tall,wide,y\na,woods/oak,1,0.5,3\nb,woods/oak,2,1.5,1\nc,woods/elm,3,-1,2\n"
+                              "d,woods/elm,-1,0,4\ne,moss,0.5,2,1\nf,moss,2,1,0\ng,woods/oak,0,7,2\nh,woods/elm,1,1,1\n"
+                            : uploaded_text);
+        run = run_test_start(method, &host, &config);
+        struct snapshot_reader reader = run_env_reader(&bytes);
+        error_clear(&error);
+        if (other)
+            assert_int_equal(method->load(run, &reader, &error), STATUS_CONFLICT);
+        else
+            assert_ok(method->load(run, &reader, err));
+        method->destroy(run);
+    }
+    remove_stored("garden");
+    store("garden", uploaded_text);
+    config.data = DATA_SIMULATED;
+    strcpy(config.dataset_hash, "12");
+    assert_ok(method->resolve(&config, data_root, err));
+    assert_string_equal(config.dataset_hash, "");
+    run_env_bytes_close(&bytes);
+    run_env_close(&host);
+}
+
+/* ---- configuration ------------------------------------------------------------------------------------ */
+
+static void faults_are_named(void **state)
+{
+    static const struct run_test_wrong wrong[] = {{{{"baselines", "none,tree"}}, "baselines"},
+                                                  {{{"values", "1"}}, "values"},
+                                                  {{{"sweep", "depth"}, {"values", "3,40"}}, "values"},
+                                                  {{{"sweep", "penalty"}}, "values"},
+                                                  {{{"data", "table"}}, "source"},
+                                                  {{{"data", "table"}, {"source", "../x"}}, "source"},
+                                                  {{{"data", "table"}, {"source", "x"}, {"sweep", "depth"}}, "sweep"},
+                                                  {{{"unseen", "31"}}, "unseen"},
+                                                  {{{"fit_samples", "200"}}, "fit_samples"},
+                                                  {{{"changes", "7"}}, "changes"},
+                                                  {{{"depth", "12"}, {"children", "9"}}, "depth"},
+                                                  {{{"samples", "1000000"}, {"inputs", "4000"}}, "samples"},
+                                                  {{{"seeds", "100"}, {"baselines", "all"}}, "seeds"}};
+    run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
+    run_test_presets(method);
+}
+
+static void a_missing_data_set_is_said(void **state)
+{
+    struct environments_config config;
+    struct run_env host;
+    struct method_run *run;
+    enum method_request wish;
+    configure(&config, table);
+    strcpy(config.source, "animals");
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    host.env.data = data_root;
+    assert_ok(method->create(&config, &host.env, &run, err));
+    assert_int_equal(method->step(run, &wish, NULL), STATUS_NOT_FOUND);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+/* ---- queries ------------------------------------------------------------------------------------------ */
+
+struct heard {
+    double numbers[128];
+    int count, objects, named, tall; /* named: changes that name a column */
+};
+
+static void open_it(void *context, const char *key) {}
+static void open_object(void *context, const char *key)
+{
+    ((struct heard *)context)->objects++;
+}
+static void close_it(void *context) {}
+static void number(void *context, const char *key, double value)
+{
+    struct heard *h = context;
+    if (h->count < 128)
+        h->numbers[h->count++] = value;
+}
+static void integer(void *context, const char *key, int64_t value) {}
+static void boolean(void *context, const char *key, bool value) {}
+static void text(void *context, const char *key, const char *value)
+{
+    struct heard *h = context;
+    bool column = key && strcmp(key, "column") == 0;
+    h->named += column;
+    h->tall += key && (column || strcmp(key, "name") == 0) && strcmp(value, "tall") == 0;
+}
+static void null(void *context, const char *key) {}
+
+static void a_checkpoint_answers(void **state)
+{
+    struct environments_config config;
+    struct run_env host;
+    struct run_env_bytes bytes = {0};
+    struct method_model *model;
+    struct method_run *run;
+    enum method_request wish = METHOD_CONTINUE;
+    configure(&config, every);
+    strcpy(config.baselines, "none");
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    assert_ok(method->create(&config, &host.env, &run, err));
+    while (wish != METHOD_DONE)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(run_env_save(method, run, &bytes, err));
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
+    float z[3], w[15 * 3], values[5];
+    memcpy(values, run->test->x, sizeof values);
+    assert_ok(tree_model_encode(case_fit(run)->model, &case_fit(run)->exec, run->test->x, NULL, 1, z, err));
+    tree_edges_weights(&run->edges, case_fit(run)->model->base, case_fit(run)->model->changes, 3, w);
+    struct heard heard = {0};
+    const struct sink sink = {&heard, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
+    struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {5}, .values = values};
+    assert_ok(method->query(model, "predict", &input, &sink, err));
+    assert_int_equal(heard.count, 3 + 8);
+    for (int leaf = 0; leaf < 8; leaf++) { /* unseen ones too */
+        double y = 0;
+        for (int c = 0; c < 3; c++)
+            y += (double)w[(7 + leaf) * 3 + c] * (double)z[c];
+        assert_true(fabs(heard.numbers[3 + leaf] - y) < 1e-4);
+    }
+    input.dim[0] = 4;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    input.dim[0] = 5;
+    values[1] = NAN;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    input = (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = 4};
+    assert_ok(method->query(model, "predict", &input, &sink, err));
+    input.seed = -1;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    assert_true(method->model_bytes(model) > 0);
+    method->close(model);
+    double before = run->outcomes[0].mse;
+    struct method_evaluation what = {.samples = 2000, .seed = 99};
+    assert_ok(method->begin_evaluation(run, &what, err));
+    for (wish = METHOD_CONTINUE; wish != METHOD_DONE;)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_true(run->outcomes[0].mse != before && fabs(log(run->outcomes[0].mse / before)) < 0.5);
+    run_env_bytes_close(&bytes);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+static void changes_name_columns(void **state)
+{
+    struct environments_config config;
+    struct run_env host;
+    struct method_run *run;
+    struct heard heard = {0};
+    const struct sink sink = {&heard, open_object, close_it, open_it, close_it, number, integer, boolean, text, null};
+    enum method_request wish = METHOD_CONTINUE;
+    configure(&config, uploaded);
+    config.baseline = BASELINE_NO_PENALTY; /* no change is zero */
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    host.env.data = data_root;
+    assert_ok(method->create(&config, &host.env, &run, err));
+    while (wish != METHOD_DONE)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(method->result(run, &sink, err));
+    assert_true(heard.named >= 2 && heard.tall >= 2); /* both columns belong to both latent variables */
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+static void odd_checkpoints_are_refused(void **state)
+{
+    struct environments_config config, other;
+    struct run_env host;
+    struct run_env_bytes bytes = {0};
+    struct method_run *run;
+    enum method_request wish;
+    configure(&config, every);
+    configure(&other, every);
+    other.latent = 4;
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    assert_ok(method->create(&config, &host.env, &run, err));
+    for (int i = 0; i < 5; i++)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    for (int odd = 0; odd < 4; odd++) {
+        struct method_run *again;
+        int64_t updates = case_fit(run)->updates, phase = run->sweep.phase;
+        case_fit(run)->updates = odd == 1 ? 1000 : odd == 2 ? -1 : updates;
+        run->sweep.phase = odd == 3 ? 9 : phase;
+        assert_ok(run_env_save(method, run, &bytes, err));
+        case_fit(run)->updates = updates;
+        run->sweep.phase = phase;
+        assert_ok(method->create(odd ? &config : &other, &host.env, &again, err));
+        struct snapshot_reader reader = run_env_reader(&bytes);
+        assert_int_equal(method->load(again, &reader, NULL), STATUS_CORRUPT);
+        method->destroy(again);
+    }
+    run_env_bytes_close(&bytes);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
+        cmocka_unit_test(every_baseline_is_measured),
+        cmocka_unit_test(the_penalty_finds_the_variables),
+        cmocka_unit_test(an_uploaded_table_has_its_tree_in_its_groups),
+        cmocka_unit_test(odd_uploads_are_refused),
+        cmocka_unit_test(another_upload_is_not_the_same_data),
+        cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(a_missing_data_set_is_said),
+        cmocka_unit_test(a_checkpoint_answers),
+        cmocka_unit_test(changes_name_columns),
+        cmocka_unit_test(odd_checkpoints_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_data, remove_data);
+}

@@ -1,0 +1,499 @@
+/* Runs: exact resume for any case and phase, threads, restarts, results, artifacts, queries, faults. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "core/data/tables/synthetic.h"
+#include "core/methods/factors/factors.h"
+#include "core/methods/factors/run.h"
+#include "core/methods/factors/run_int.h"
+#include "core/methods/factors/summary.h"
+#include "tests/support/run_test.h"
+
+static const struct method *const method = &factors_method;
+
+/* Several models, restarts that are chosen between early, changes of case, within a hundred steps. */
+static const struct config_setting many[] = {{"experiment", "rho"},
+                                             {"models", "sparse-vae,vsc"},
+                                             {"rhos", "0,0.5"},
+                                             {"datasets", "2"},
+                                             {"rows", "120"},
+                                             {"batch", "25"},
+                                             {"epochs", "3"},
+                                             {"restarts", "3"},
+                                             {"screen_epochs", "2"},
+                                             {"checkpoint_every", "50"},
+                                             {NULL, NULL}};
+static const struct config_setting skip[] = {{"zeros", "skip"}, {"zeros_after", "6"},       {"rows", "200"},
+                                             {"epochs", "12"},  {"lambda0", "100"},         {"restarts", "2"},
+                                             {"batch", "32"},   {"checkpoint_every", "50"}, {NULL, NULL}};
+static const struct config_setting horseshoe[] = {{"prior", "horseshoe"}, {"objective", "paper"}, {"rows", "150"},
+                                                  {"epochs", "5"},        {"batch", "40"},        {NULL, NULL}};
+
+static const struct config_setting groups[] = {
+    {"model", "oi-vae"}, {"rows", "150"}, {"epochs", "5"}, {"batch", "40"}, {NULL, NULL}};
+
+static void configure(struct factors_config *config, const struct config_setting *settings)
+{
+    run_test_configure(method, config, settings);
+}
+
+static struct method_run *start(struct run_env *host, const struct factors_config *config)
+{
+    return run_test_start(method, host, config);
+}
+
+/* All models over the folds of a table that is read. */
+static const struct config_setting table[] = {{"experiment", "folds"},
+                                              {"models", "vae,vsc,oi-vae,nmf,sparse-vae"},
+                                              {"data", "ratings"},
+                                              {"source", "films"},
+                                              {"likelihood", "softmax"},
+                                              {"features", "20"},
+                                              {"folds", "2"},
+                                              {"latent", "3"},
+                                              {"hidden", "10"},
+                                              {"epochs", "4"},
+                                              {"batch", "16"},
+                                              {"nmf_iterations", "6"},
+                                              {"checkpoint_every", "60"},
+                                              {NULL, NULL}};
+static const struct config_setting shifted[] = {{"data", "shifted"},
+                                                {"source", "papers"},
+                                                {"likelihood", "softmax"},
+                                                {"topics", "2"},
+                                                {"experiment", "folds"},
+                                                {"folds", "2"},
+                                                {"models", "sparse-vae,vsc,nmf"},
+                                                {"warm_up", "2"},
+                                                {"precision", "bf16"},
+                                                {"latent", "3"},
+                                                {"hidden", "8"},
+                                                {"batch", "16"},
+                                                {"epochs", "4"},
+                                                {"checkpoint_every", "60"},
+                                                {NULL, NULL}};
+static char data_root[64];
+
+/* Sixty papers of eight words; those of one kind have two words of every kind more often. */
+static int make_papers(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/papers", data_root);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/papers/vocab.txt", data_root);
+    FILE *words = fopen(path, "wb");
+    snprintf(path, sizeof path, "%s/papers/docword.txt", data_root);
+    FILE *file = words ? fopen(path, "wb") : NULL;
+    if (!file)
+        return -1;
+    fprintf(words, "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n");
+    fprintf(file, "60\n8\n%d\n", 60 * 6);
+    for (int d = 0; d < 60; d++)
+        for (int n = 0; n < 6; n++)
+            fprintf(file, "%d %d %d\n", d + 1, (d % 4 * 2 + n) % 8 + 1, n < 2 ? 9 : 1 + (d + n) % 2);
+    return fclose(words) || fclose(file);
+}
+
+/* Forty abstracts with titles: of two kinds, with three words each. */
+static int make_news(void)
+{
+    char path[128];
+    snprintf(path, sizeof path, "%s/news", data_root);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/news/abstracts.csv", data_root);
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return -1;
+    fprintf(file, "title,abstract\n");
+    for (int d = 0; d < 40; d++)
+        fprintf(file, d % 2 ? "ice %d,snow frost cold%s\n" : "sun %d,sand heat warm%s\n", d,
+                d % 4 < 2 ? ""
+                : d % 2   ? " frost"
+                          : " heat");
+    return fclose(file);
+}
+
+/* Users like the films of one of two kinds. */
+static int make_data(void **state)
+{
+    char path[128];
+    strcpy(data_root, "/tmp/motif-factors-XXXXXX");
+    if (!mkdtemp(data_root))
+        return -1;
+    snprintf(path, sizeof path, "%s/films", data_root);
+    mkdir(path, 0700);
+    snprintf(path, sizeof path, "%s/films/ratings.csv", data_root);
+    FILE *file = fopen(path, "wb");
+    if (!file)
+        return -1;
+    fprintf(file, "userId,movieId,rating\n");
+    for (int u = 0; u < 80; u++)
+        for (int m = 0; m < 60; m++)
+            if (m % 2 == u % 2 && (u * 7 + m * 5) % 11 < 9)
+                fprintf(file, "%d,%d,%d\n", u, m, 4 + (u + m) % 2);
+    return fclose(file) || make_papers() || make_news();
+}
+
+static int remove_data(void **state)
+{
+    static const char *const files[] = {"films/ratings.csv", "papers/vocab.txt", "papers/docword.txt",
+                                        "news/abstracts.csv"};
+    static const char *const folders[] = {"films", "papers", "news"};
+    char path[128];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s/%s", data_root, files[i]);
+        unlink(path);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/%s", data_root, folders[i]);
+        rmdir(path);
+    }
+    return rmdir(data_root);
+}
+
+struct witness {
+    struct run_env_witness same;
+    struct outcome outcomes[16];
+    int count, steps;
+};
+
+static void take_outcomes(void *context, struct method_run *run)
+{
+    struct witness *w = context;
+    w->count = run->sweep.count;
+    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->sweep.count);
+}
+
+static const struct run_test test = {&factors_method, data_root, take_outcomes};
+
+static void run_through(const struct config_setting *settings, int threads, int every, struct witness *w)
+{
+    w->steps = run_test_through(&test, settings, threads, every, w, &w->same);
+}
+
+static void threads_and_pauses_do_not_change_a_bit(void **state)
+{
+    const struct config_setting *const runs[] = {many, skip, horseshoe, groups, table, shifted};
+    run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
+}
+
+static void every_case_is_measured(void **state)
+{
+    struct witness w;
+    run_through(many, 2, 0, &w);
+    assert_int_equal(w.count, 2 * 2 * 2);
+    for (int i = 0; i < w.count; i++) {
+        const struct outcome *o = &w.outcomes[i];
+        bool sparse = i % 4 < 2;
+        assert_true(o->mse > 0 && o->mse < 60 && o->mse_mean > 0 && o->dci >= 0 && o->dci <= 1);
+        assert_true(isnan(o->nll) && isnan(o->support_f1) == !sparse && isnan(o->columns) == !sparse);
+        assert_true(o->objective <= o->worst_objective);
+        assert_true(o->restart >= 0 && o->restart < 3);
+    }
+}
+
+static void tables_are_measured(void **state)
+{
+    struct witness w;
+    run_through(table, 2, 0, &w);
+    assert_int_equal(w.count, 5 * 2);
+    for (int i = 0; i < w.count; i++) {
+        const struct outcome *o = &w.outcomes[i];
+        assert_true(isnan(o->mse) && isnan(o->dci) && isnan(o->accuracy));
+        assert_true(o->nll > 0 && o->nll < 100 && o->recall >= 0 && o->recall <= 1 && o->ndcg >= 0 && o->ndcg <= 1);
+        if (i / 2 == 3) /* nmf: two kinds of films are easy */
+            assert_true(o->recall > 0.8);
+    }
+    struct factors_config config;
+    struct run_env host;
+    struct method_run *run;
+    enum method_request wish;
+    configure(&config, table);
+    strcpy(config.source, "books");
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    host.env.data = data_root;
+    run = start(&host, &config);
+    assert_int_equal(method->step(run, &wish, NULL), STATUS_NOT_FOUND);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+static void shifted_documents_are_measured(void **state)
+{
+    struct witness w;
+    run_through(shifted, 2, 0, &w);
+    assert_int_equal(w.count, 2 * 3);
+    for (int i = 0; i < w.count; i++)
+        assert_true(w.outcomes[i].nll > 0 && w.outcomes[i].nll < 200 && isnan(w.outcomes[i].dci));
+    assert_true(fabs(w.outcomes[0].nll - w.outcomes[1].nll) > 1e-6); /* drawn anew */
+}
+
+/* What a result says of topics, as text: lists of `features` and `rows` by their names. */
+struct topics {
+    char text[8192];
+    bool listed; /* inside of one of the two */
+    int count;
+};
+
+static void topic_object(void *context, const char *key) {}
+static void topic_end_object(void *context) {}
+static void topic_number(void *context, const char *key, double value) {}
+static void topic_boolean(void *context, const char *key, bool value) {}
+static void topic_null(void *context, const char *key) {}
+static void topic_integer(void *context, const char *key, int64_t value)
+{
+    ((struct topics *)context)->count += key && strcmp(key, "factor") == 0;
+}
+static void topic_list(void *context, const char *key)
+{
+    struct topics *t = context;
+    t->listed = key && (strcmp(key, "features") == 0 || strcmp(key, "rows") == 0);
+    if (t->listed)
+        snprintf(t->text + strlen(t->text), sizeof t->text - strlen(t->text), "%s:", key);
+}
+static void topic_end_list(void *context)
+{
+    struct topics *t = context;
+    if (t->listed)
+        strcat(t->text, "\n");
+    t->listed = false;
+}
+static void topic_text(void *context, const char *key, const char *value)
+{
+    struct topics *t = context;
+    if (t->listed)
+        snprintf(t->text + strlen(t->text), sizeof t->text - strlen(t->text), " %s", value);
+}
+
+static struct topics topics_of(const struct config_setting *settings)
+{
+    struct topics topics = {.count = 0};
+    const struct sink sink = {&topics,      topic_object,  topic_end_object, topic_list, topic_end_list,
+                              topic_number, topic_integer, topic_boolean,    topic_text, topic_null};
+    struct factors_config config;
+    struct run_env host;
+    enum method_request wish = METHOD_CONTINUE;
+    configure(&config, settings);
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    host.env.data = data_root;
+    struct method_run *run = start(&host, &config);
+    while (wish != METHOD_DONE)
+        assert_ok(method->step(run, &wish, err));
+    assert_ok(method->result(run, &sink, err));
+    method->destroy(run);
+    run_env_close(&host);
+    return topics;
+}
+
+static void topics_name_words_and_titles(void **state)
+{
+#define NEWS                                                                                                           \
+    {"data", "abstracts"}, {"source", "news"}, {"likelihood", "softmax"},                                              \
+    {                                                                                                                  \
+        "latent", "2"                                                                                                  \
+    }
+    static const struct config_setting parts[] = {NEWS, {"model", "nmf"}, {"nmf_penalty", "0"}, {NULL, NULL}};
+    /* So dear that nothing counts as other than zero: the weights themselves, which start among -4 and 4. */
+    static const struct config_setting dear[] = {
+        NEWS, {"lambda0", "1000"}, {"lambda1", "100"}, {"epochs", "1"}, {"hidden", "4"}, {NULL, NULL}};
+#undef NEWS
+    struct topics t = topics_of(parts);
+    bool last = false;
+    assert_int_equal(t.count, 2);
+    for (char *line = strtok(t.text, "\n"); line; line = strtok(NULL, "\n")) {
+        bool rows = strncmp(line, "rows:", 5) == 0; /* the first of them: the one it is largest in */
+        bool ice = strncmp(line, rows ? "rows: ice " : "features: frost", rows ? 10 : 15) == 0;
+        bool sun = strncmp(line, rows ? "rows: sun " : "features: heat", rows ? 10 : 14) == 0;
+        if (ice == sun || (rows && ice != last))
+            fail_msg("not of one kind: %s", line);
+        last = ice;
+    }
+    t = topics_of(dear);
+    assert_int_equal(t.count, 2);
+    assert_non_null(strstr(t.text, "rows: "));
+}
+
+/* Learns the synthetic data: low error, factors found, few columns. */
+static void training_gets_where_it_should(void **state)
+{
+    struct witness w;
+    static const struct config_setting settings[] = {
+        {"restarts", "6"}, {"screen_epochs", "50"}, {"epochs", "150"}, {NULL, NULL}};
+    static const struct config_setting exact[] = {
+        {"restarts", "6"}, {"screen_epochs", "50"}, {"epochs", "150"}, {"zeros", "skip"}, {NULL, NULL}};
+    run_through(exact, 2, 0, &w);
+    if (!(w.outcomes[0].mse < 1 && w.outcomes[0].dci > 0.8)) /* zeros that come too early take everything */
+        fail_msg("exact zeros: mse %g, dci %g", w.outcomes[0].mse, w.outcomes[0].dci);
+    run_through(settings, 2, 0, &w);
+    const struct outcome *o = &w.outcomes[0];
+    if (!(o->mse < 1 && o->dci > 0.9 && o->columns <= 4 && o->support_f1 > 0.6))
+        fail_msg("mse %g, dci %g, columns %g, f1 %g", o->mse, o->dci, o->columns, o->support_f1);
+    assert_true(o->objective < o->worst_objective);
+    assert_true(o->anchors_found > 0.5 && o->anchors_found <= 1 && o->factors_apart > 0 && o->factors_apart <= 1);
+}
+
+static void summaries_are_medians(void **state)
+{
+    struct factors_case cases[] = {{MODEL_VAE, 0, 0}, {MODEL_VAE, 0, 1}, {MODEL_VAE, 0, 2}, {MODEL_VAE, 0.5, 0}};
+    struct outcome outcomes[4] = {
+        {.mse = 0.3, .dci = 0.1}, {.mse = 5, .dci = 0.3}, {.mse = 0.4, .dci = NAN}, {.mse = 1}};
+    struct method_run run = {.sweep = {.count = 4}, .cases = cases, .outcomes = outcomes};
+    struct summary rows[4];
+    assert_int_equal(summarise(&run, rows, 4), 2);
+    assert_true(rows[0].count == 3 && fabs(rows[0].mse.median - 0.4) < 1e-12 && fabs(rows[0].dci.median - 0.2) < 1e-12);
+    assert_true(fabs(rows[0].mse.low - 0.35) < 1e-12 && fabs(rows[0].stuck - 1 / 3.0) < 1e-12);
+    assert_true(rows[1].count == 1 && rows[1].stuck == 0 && rows[1].c.rho == 0.5);
+}
+
+/* ---- configuration ------------------------------------------------------------------------------------ */
+
+static void faults_are_named(void **state)
+{
+    static const struct run_test_wrong wrong[] = {
+        {{{"experiment", "rho"}, {"models", "vae,gan"}}, "models"},
+        {{{"experiment", "rho"}, {"rhos", "0,1"}}, "rhos"},
+        {{{"lambda0", "0.5"}}, "lambda0"},
+        {{{"zeros", "skip"}, {"prior", "horseshoe"}}, "zeros"},
+        {{{"likelihood", "softmax"}}, "likelihood"},
+        {{{"data", "ratings"}}, "source"},
+        {{{"data", "ratings"}, {"source", "../up"}}, "source"},
+        {{{"data", "cells"}, {"source", "a"}, {"experiment", "rho"}}, "experiment"},
+        {{{"experiment", "folds"}}, "experiment"},
+        {{{"data", "shifted"}, {"source", "a"}, {"topics", "3"}}, "topics"},
+        {{{"data", "cells"}, {"source", "a"}, {"dataset", "5"}}, "dataset"},
+        {{{"experiment", "rho"}, {"datasets", "1000"}, {"rhos", "0,0.1,0.2,0.3,0.4"}}, "experiment"}};
+    run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
+    run_test_presets(method);
+}
+
+/* ---- queries ------------------------------------------------------------------------------------------ */
+
+struct heard {
+    double output[SYNTHETIC_FEATURES];
+    int features, factors;
+};
+
+static void open_it(void *context, const char *key) {}
+static void close_it(void *context) {}
+static void number(void *context, const char *key, double value)
+{
+    struct heard *h = context;
+    if (key && strcmp(key, "output") == 0 && h->features < SYNTHETIC_FEATURES)
+        h->output[h->features++] = value;
+    h->factors += key && strcmp(key, "mean") == 0;
+}
+static void integer(void *context, const char *key, int64_t value) {}
+static void boolean(void *context, const char *key, bool value) {}
+static void text(void *context, const char *key, const char *value) {}
+static void null(void *context, const char *key) {}
+
+static void a_checkpoint_answers(void **state)
+{
+    static const struct config_setting settings[] = {{"epochs", "60"}, {NULL, NULL}};
+    struct factors_config config;
+    struct run_env host;
+    struct run_env_bytes bytes = {0};
+    struct method_model *model;
+    enum method_request wish = METHOD_CONTINUE;
+    configure(&config, settings);
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    struct method_run *run = start(&host, &config);
+    while (wish != METHOD_DONE)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_ok(run_env_save(method, run, &bytes, err));
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
+    struct fit_view view;
+    const int rows[] = {5};
+    float values[SYNTHETIC_FEATURES];
+    assert_ok(fit_view(case_fit(run), rows, 1, false, 0, &view, err));
+    memcpy(values, view.x, sizeof values);
+    struct heard heard = {0};
+    const struct sink sink = {&heard, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
+    struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {SYNTHETIC_FEATURES}, .values = values};
+    assert_ok(method->query(model, "predict", &input, &sink, err));
+    assert_int_equal(heard.features, SYNTHETIC_FEATURES);
+    assert_int_equal(heard.factors, 5);
+    for (int j = 0; j < SYNTHETIC_FEATURES; j++)
+        assert_true(fabs(heard.output[j] - (double)view.y[j]) < 1e-4);
+    input.dim[0] = 6;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    input.dim[0] = SYNTHETIC_FEATURES;
+    values[3] = NAN;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    input = (struct method_input){.kind = METHOD_INPUT_SAMPLE, .seed = 4};
+    assert_ok(method->query(model, "predict", &input, &sink, err));
+    input.seed = -1;
+    assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+    assert_true(method->model_bytes(model) > 0);
+    method->close(model);
+    /* An evaluation on fresh rows gives nearly the same error. */
+    double before = run->outcomes[0].mse;
+    struct method_evaluation what = {.samples = 2000, .seed = 99};
+    assert_ok(method->begin_evaluation(run, &what, err));
+    for (wish = METHOD_CONTINUE; wish != METHOD_DONE;)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_true(run->outcomes[0].mse != before && fabs(log(run->outcomes[0].mse / before)) < 0.5);
+    run_env_bytes_close(&bytes);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+/* A checkpoint whose numbers make no sense, or of another configuration, is refused. */
+static void odd_checkpoints_are_refused(void **state)
+{
+    struct factors_config config, other;
+    struct run_env host;
+    struct run_env_bytes bytes = {0};
+    enum method_request wish;
+    configure(&config, skip);
+    configure(&other, skip);
+    other.hidden = 20;
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    struct method_run *run = start(&host, &config);
+    for (int i = 0; i < 5; i++)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    for (int odd = 0; odd < 4; odd++) {
+        int64_t at = run->sweep.at, chosen = run->multi_start.chosen, position = case_fit(run)->position;
+        run->sweep.at = odd == 1 ? 0 : at;
+        run->multi_start.chosen = odd == 1 ? -2 : chosen;
+        case_fit(run)->position = odd == 2 ? 100000 : odd == 3 ? -1 : position;
+        assert_ok(run_env_save(method, run, &bytes, err));
+        run->sweep.at = at;
+        run->multi_start.chosen = chosen;
+        case_fit(run)->position = position;
+        struct method_run *again = start(&host, odd ? &config : &other);
+        struct snapshot_reader reader = run_env_reader(&bytes);
+        assert_int_equal(method->load(again, &reader, NULL), STATUS_CORRUPT);
+        method->destroy(again);
+    }
+    run_env_bytes_close(&bytes);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
+        cmocka_unit_test(every_case_is_measured),
+        cmocka_unit_test(tables_are_measured),
+        cmocka_unit_test(shifted_documents_are_measured),
+        cmocka_unit_test(topics_name_words_and_titles),
+        cmocka_unit_test(training_gets_where_it_should),
+        cmocka_unit_test(summaries_are_medians),
+        cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(a_checkpoint_answers),
+        cmocka_unit_test(odd_checkpoints_are_refused),
+    };
+    return cmocka_run_group_tests(tests, make_data, remove_data);
+}

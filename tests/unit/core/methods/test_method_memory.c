@@ -1,0 +1,410 @@
+/* Every allocation of every method fails once, then from it on all of them: in create, the steps, save, load,
+ * evaluation and result of a run, and in opening, asking, drawing, comparing, surveying and exporting a model. Each
+ * call gives what it gives otherwise, or says STATUS_NO_MEMORY; a run whose calls all went well has saved the same
+ * bytes; nothing leaks (the sanitizer build sees that).
+ *
+ * Places are walked with a stride unless MOTIF_FAULT_STRIDE=1. An argument names one method alone. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "api/json/json_sink.h"
+#include "core/draw/picture.h"
+#include "tests/support/fault.h"
+#include "tests/support/run_test.h"
+
+enum { CALLS = 200, STEPS = 8 };
+
+struct subject {
+    const char *kind;
+    const struct config_setting *settings;
+};
+
+static const struct config_setting sparling[] = {{"image_size", "48"},
+                                                 {"classes", "4"},
+                                                 {"min_symbols", "1"},
+                                                 {"max_symbols", "1"},
+                                                 {"shift", "1"},
+                                                 {"min_radius", "6"},
+                                                 {"width", "8"},
+                                                 {"units", "1"},
+                                                 {"motifs", "4"},
+                                                 {"channels", "16"},
+                                                 {"layers", "1"},
+                                                 {"heads", "2"},
+                                                 {"feed_forward", "32"},
+                                                 {"batch", "2"},
+                                                 {"dropout", "0.1"},
+                                                 {"validation_every", "10"},
+                                                 {"validation_samples", "4"},
+                                                 {"checkpoint_every", "10"},
+                                                 {"total_samples", "20"},
+                                                 {"density_start", "0.02"},
+                                                 {"motif_samples", "4"},
+                                                 {"test_samples", "4"},
+                                                 {"stage_samples", "4"},
+                                                 {"plateau_validations", "1"},
+                                                 {NULL, NULL}};
+static const struct config_setting superposition[] = {{"experiment", "loss-ratio"},
+                                                      {"models", "rug,trained,linear"},
+                                                      {"sizes", "32"},
+                                                      {"ps", "0.1"},
+                                                      {"ratios", "0.25"},
+                                                      {"batch", "20"},
+                                                      {"block", "40"},
+                                                      {"total_samples", "60"},
+                                                      {"test_samples", "20"},
+                                                      {"checkpoint_every", "40"},
+                                                      {"draws", "1"},
+                                                      {"stop", "never"},
+                                                      {NULL, NULL}};
+static const struct config_setting pathways[] = {
+    {"filters", "2"}, {"filter_length", "16"}, {"length", "64"},    {"nonzeros", "1,2"},
+    {"trials", "4"},  {"draws", "2"},          {"iterations", "5"}, {NULL, NULL}};
+static const struct config_setting factors[] = {{"experiment", "rho"}, {"models", "sparse-vae,vsc"},
+                                                {"rhos", "0.5"},       {"datasets", "1"},
+                                                {"rows", "40"},        {"batch", "20"},
+                                                {"epochs", "2"},       {"restarts", "1"},
+                                                {NULL, NULL}};
+static const struct config_setting environments[] = {
+    {"baselines", "all"}, {"depth", "2"},  {"samples", "10"}, {"unseen", "1"},        {"updates", "3"}, {"batch", "32"},
+    {"factors", "2"},     {"latent", "2"}, {"inputs", "4"},   {"test_samples", "10"}, {NULL, NULL}};
+static const struct subject subjects[] = {{"superposition", superposition},
+                                          {"pathways", pathways},
+                                          {"factors", factors},
+                                          {"environments", environments},
+                                          {"sparling", sparling}};
+
+/* What a sequence of calls gave, in order. */
+struct trace {
+    int count;
+    const char *call[CALLS];
+    enum status status[CALLS];
+    struct error said[CALLS];
+    struct buf answers;   /* of calls that went well, one after the other */
+    size_t answer[CALLS]; /* where each begins */
+    struct run_env_bytes saved;
+};
+
+static enum status note(struct trace *t, const char *call, enum status status, const struct error *err)
+{
+    assert_true(t->count < CALLS);
+    t->call[t->count] = call;
+    t->status[t->count] = status;
+    t->answer[t->count] = t->answers.size;
+    t->said[t->count++] = *err;
+    return status;
+}
+
+static void trace_close(struct trace *t)
+{
+    buf_close(&t->answers);
+    run_env_bytes_close(&t->saved);
+}
+
+/* Its text goes to the answers; a sink that found no memory is a failure of the sink's owner. */
+struct written {
+    struct json_sink json;
+    struct buf text;
+};
+static const struct sink *written_open(struct written *w)
+{
+    buf_init(&w->text, 1u << 28);
+    json_sink_init(&w->json, &w->text);
+    sink_begin_object(&w->json.sink, NULL);
+    return &w->json.sink;
+}
+static enum status written_close(struct written *w, struct trace *t, enum status status, struct error *err)
+{
+    sink_end_object(&w->json.sink);
+    if (status == STATUS_OK && w->text.failed)
+        status = buf_status(&w->text, "an answer", err);
+    if (status == STATUS_OK)
+        buf_append(&t->answers, w->text.data, w->text.size);
+    buf_close(&w->text);
+    return status;
+}
+
+/* ---- a run ------------------------------------------------------------------------------------------------------ */
+
+static enum status steps(const struct method *m, struct run_env *host, struct method_run *run, struct trace *t,
+                         int most, struct error *err)
+{
+    enum method_request wish = METHOD_CONTINUE;
+    enum status status = STATUS_OK;
+    for (int i = 0; i < most && status == STATUS_OK && wish != METHOD_DONE; i++)
+        status = note(t, "step", run_env_step(host, m, run, &wish, err), err);
+    return status;
+}
+
+static enum status conclude(const struct method *m, struct method_run *run, struct trace *t, struct error *err)
+{
+    struct written w;
+    const struct sink *out = written_open(&w);
+    enum status status = m->result(run, out, err);
+    return note(t, "result", written_close(&w, t, status, err), err);
+}
+
+/* Half of a run, saved; the other half of another run that was loaded; an evaluation. */
+static void plan(const struct method *m, const void *config, struct run_env *host, struct trace *t)
+{
+    struct method_run *run = NULL;
+    struct error err;
+    error_clear(&err);
+    enum status status = note(t, "create", m->create(config, &host->env, &run, &err), &err);
+    if (status == STATUS_OK)
+        status = steps(m, host, run, t, STEPS, &err);
+    if (status == STATUS_OK)
+        status = note(t, "save", run_env_save(m, run, &t->saved, &err), &err);
+    if (status == STATUS_OK) {
+        m->destroy(run);
+        run = NULL;
+        status = note(t, "create again", m->create(config, &host->env, &run, &err), &err);
+    }
+    if (status == STATUS_OK) {
+        struct snapshot_reader from = run_env_reader(&t->saved);
+        status = note(t, "load", m->load(run, &from, &err), &err);
+    }
+    if (status == STATUS_OK)
+        status = steps(m, host, run, t, 40, &err);
+    if (status == STATUS_OK)
+        status = conclude(m, run, t, &err);
+    if (status == STATUS_OK)
+        status = note(t, "save at the end", run_env_save(m, run, &t->saved, &err), &err);
+    m->destroy(run);
+    run = NULL;
+    if (status == STATUS_OK && m->begin_evaluation != NULL) {
+        struct method_evaluation what = {.samples = 4, .seed = -2};
+        status = note(t, "create to evaluate", m->create(config, &host->env, &run, &err), &err);
+        if (status == STATUS_OK) {
+            struct snapshot_reader from = run_env_reader(&t->saved);
+            status = note(t, "load to evaluate", m->load(run, &from, &err), &err);
+        }
+        if (status == STATUS_OK)
+            status = note(t, "begin evaluation", m->begin_evaluation(run, &what, &err), &err);
+        if (status == STATUS_OK)
+            status = steps(m, host, run, t, 40, &err);
+        if (status == STATUS_OK)
+            (void)conclude(m, run, t, &err);
+        m->destroy(run);
+    }
+}
+
+/* ---- a model ---------------------------------------------------------------------------------------------------- */
+
+static void no_tensor(void *context, const char *name, int rank, const int64_t *dim) {}
+static void no_constant(void *context, const char *name, int rank, const int64_t *dim, const float *values) {}
+static void no_node(void *context, const char *op, const char *const *inputs, size_t input_count, const char *output,
+                    const struct graph_attribute *attributes, size_t attribute_count)
+{
+}
+
+static void draw_noted(struct trace *t, const char *call, enum status status, struct picture *picture,
+                       struct error *err)
+{
+    (void)note(t, call, status, err);
+    if (status == STATUS_OK) {
+        buf_append(&t->answers, picture->pixels, (size_t)picture->rows * (size_t)picture->cols * 3);
+        picture_destroy(picture);
+    }
+}
+
+static void ask_all(const struct method *m, const struct method_model *model, struct trace *t)
+{
+    struct method_edit edit = {.everywhere = true,
+                               .channel = 0,
+                               .remove = true,
+                               .to_row = -1,
+                               .to_col = -1,
+                               .to_channel = -1,
+                               .to_value = NAN};
+    struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = 1};
+    struct error err;
+    for (size_t q = 0; q < m->query_count; q++) {
+        struct written w;
+        struct picture *picture = NULL;
+        const char *name = m->queries[q].name;
+        input.edits = strcmp(name, "interventions") == 0 ? &edit : NULL;
+        input.edit_count = input.edits != NULL;
+        error_clear(&err);
+        const struct sink *out = written_open(&w);
+        enum status status = m->query(model, name, &input, out, &err);
+        (void)note(t, name, written_close(&w, t, status, &err), &err);
+        if (m->queries[q].draws && m->draw != NULL) {
+            error_clear(&err);
+            status = m->draw(model, name, &input, &picture, &err);
+            draw_noted(t, "draw", status, picture, &err);
+        }
+        if (m->array != NULL) {
+            struct buf values;
+            int rank;
+            int64_t dim[4];
+            error_clear(&err);
+            buf_init(&values, 1u << 28);
+            status = m->array(model, name, &input, &values, &rank, dim, &err);
+            if (status == STATUS_OK)
+                status = buf_status(&values, "an array", &err);
+            (void)note(t, "array", status, &err);
+            buf_close(&values);
+        }
+    }
+}
+
+static void look_at(const struct method *m, const struct method_model *model, struct trace *t)
+{
+    struct method_channel_query asked = {.feature = -1, .set = METHOD_SET_EXAMPLES, .samples = 3, .top = 2};
+    struct error err;
+    struct written w;
+    struct picture *picture = NULL;
+    error_clear(&err);
+    if (m->channels != NULL) {
+        const struct sink *out = written_open(&w);
+        (void)note(t, "survey", written_close(&w, t, m->channels(model, &asked, out, &err), &err), &err);
+        asked.feature = 0;
+        error_clear(&err);
+        out = written_open(&w);
+        (void)note(t, "survey of one", written_close(&w, t, m->channels(model, &asked, out, &err), &err), &err);
+        error_clear(&err);
+        enum status status = m->draw_channels(model, &asked, &picture, &err);
+        draw_noted(t, "draw survey", status, picture, &err);
+    }
+    if (m->compare != NULL) {
+        error_clear(&err);
+        const struct sink *out = written_open(&w);
+        (void)note(t, "compare", written_close(&w, t, m->compare(model, model, 3, out, &err), &err), &err);
+    }
+    if (m->graph != NULL) {
+        const struct graph_writer out = {NULL, no_tensor, no_tensor, no_constant, no_node};
+        error_clear(&err);
+        (void)note(t, "graph", m->graph(model, &out, &err), &err);
+    }
+}
+
+static void model_calls(const struct method *m, const void *config, struct run_env *host, struct run_env_bytes *saved,
+                        struct trace *t)
+{
+    struct method_model *model = NULL;
+    struct snapshot_reader from = run_env_reader(saved);
+    struct error err;
+    error_clear(&err);
+    if (m->open == NULL ||
+        note(t, "open", m->open(config, host->env.kernels, NULL, &from, &model, &err), &err) != STATUS_OK)
+        return;
+    ask_all(m, model, t);
+    look_at(m, model, t);
+    m->close(model);
+}
+
+/* ---- the sweep -------------------------------------------------------------------------------------------------- */
+
+static const char *only; /* this method; NULL: all */
+static int complaints;
+
+/* Of two sequences of calls; a faulted run ends at its first failure. */
+static void hold_against(const char *kind, int place, bool forever, const struct trace *right, const struct trace *t,
+                         bool run)
+{
+    bool whole = !t->answers.failed;
+    for (int i = 0; i < t->count; i++) {
+        whole = whole && t->status[i] == right->status[i];
+        if (t->status[i] != right->status[i] && t->status[i] != STATUS_NO_MEMORY && complaints++ < 40)
+            print_error("%s, allocations %s %d: %s: %s: %s (not %s)\n", kind, forever ? "from" : "at", place,
+                        t->call[i], status_name(t->status[i]), t->said[i].message, status_name(right->status[i]));
+    }
+    if (!whole || t->count < right->count)
+        return;
+    bool same =
+        t->answers.size == right->answers.size && memcmp(t->answers.data, right->answers.data, t->answers.size) == 0;
+    if (run)
+        same = same && t->saved.count == right->saved.count &&
+               memcmp(t->saved.data, right->saved.data, t->saved.count) == 0;
+    if (!same && complaints++ < 40) {
+        size_t at = 0;
+        while (at < t->answers.size && at < right->answers.size && t->answers.data[at] == right->answers.data[at])
+            at++;
+        at = at < 40 ? 0 : at - 40;
+        print_error("%s, allocations %s %d: all went well, and yet the %s differ, behind %.120s\n", kind,
+                    forever ? "from" : "at", place, run ? "results" : "answers",
+                    at < t->answers.size ? t->answers.data + at : "the end: what was saved");
+    }
+}
+
+static int pass(const struct method *m, const void *config, struct run_env_bytes *saved, int place, bool forever,
+                const struct trace *right, struct trace *t)
+{
+    struct run_env host;
+    *t = (struct trace){.count = 0};
+    buf_init(&t->answers, 1u << 28);
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    if (place >= 0)
+        (forever ? fault_from : fault_after)(place);
+    if (saved != NULL)
+        model_calls(m, config, &host, saved, t);
+    else
+        plan(m, config, &host, t);
+    bool failed = fault_happened();
+    if (right != NULL)
+        hold_against(m->kind, place, forever, right, t, saved == NULL);
+    run_env_close(&host);
+    return place >= 0 && failed;
+}
+
+static int sweep(const struct method *m, const void *config, struct run_env_bytes *saved, int stride,
+                 struct trace *right)
+{
+    int walked = 0;
+    struct trace t;
+    (void)pass(m, config, saved, -1, false, NULL, right);
+    for (int forever = 0; forever < 2; forever++) {
+        /* Places at the beginning lie densely: creation differs from place to place, later steps repeat themselves. */
+        for (int place = 0, failed = 1; failed; place += place < 20 ? 1 : stride + place / 40 * (stride > 1)) {
+            failed = pass(m, config, saved, place, forever, right, &t);
+            walked += failed;
+            trace_close(&t);
+        }
+    }
+    return walked;
+}
+
+static void every_call_of_every_method(void **state)
+{
+    int stride = fault_stride(23);
+    for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
+        if (only != NULL && strcmp(only, subjects[i].kind) != 0)
+            continue;
+        const struct method *m = method_find(subjects[i].kind);
+        void *config = malloc(m->config.struct_bytes);
+        struct trace right, asked;
+        assert_non_null(config);
+        run_test_configure(m, config, subjects[i].settings);
+        int runs = sweep(m, config, NULL, stride, &right);
+        for (int c = 0; c < right.count; c++)
+            if (right.status[c] != STATUS_OK)
+                fail_msg("%s: %s: %s", m->kind, right.call[c], right.said[c].message);
+        int models = sweep(m, config, &right.saved, stride, &asked);
+        for (int c = 0; c < asked.count; c++)
+            if (asked.status[c] != STATUS_OK && strcmp(asked.call[c], "array") != 0) /* not every query has one */
+                fail_msg("%s: %s: %s", m->kind, asked.call[c], asked.said[c].message);
+        print_message("%-14s %d calls, %d places of a run; %d calls, %d places of a model\n", m->kind, right.count,
+                      runs, asked.count, models);
+        assert_true(runs > 20 && (m->open == NULL || models > 5));
+        trace_close(&right);
+        trace_close(&asked);
+        free(config);
+    }
+    assert_int_equal(complaints, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_of_every_method)};
+    only = argc > 1 ? argv[1] : NULL;
+    fault_libraries();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,156 @@
+/* The annealer against the traces of the published package and the arithmetic of Algorithm 1. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "core/methods/sparling/training/annealer.h"
+
+/* cmocka compares floats; these are doubles. */
+#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+
+static const struct annealer_rule paper_rule = {
+    .factor = 0.75, .density_final = 4.492e-5, .target_min = 0, .target_max = 1, .decay = 1e-7};
+
+struct point {
+    int64_t step;
+    double accuracy, sparsity;
+};
+
+static void follow(const struct annealer_rule *rule, double target, const struct point *points, size_t count)
+{
+    struct annealer a;
+    struct error err = {0};
+    annealer_init(&a, 0.5, target, 0);
+    for (size_t i = 0; i < count; i++) {
+        bool ended;
+        assert_int_equal(annealer_update(&a, rule, points[i].step, points[i].accuracy, 1, &ended, &err), STATUS_OK);
+        annealer_advance(&a, rule);
+        assert_near(1 - a.density, points[i].sparsity, 1e-12);
+    }
+}
+
+static void fixed_target_with_spacing(void **state)
+{
+    static const struct annealer_rule rule = {
+        .factor = 0.1, .target_min = 0.8, .target_max = 0.8, .decay = 0, .spacing = 10};
+    static const struct point points[] = {
+        {100, 0.9, 0.95}, {200, 0.7, 0.95}, {300, 0.9, 0.995}, {305, 0.9, 0.995}, {311, 0.9, 0.9995}};
+    follow(&rule, 0.8, points, 5);
+}
+
+static void falling_target_within_bounds(void **state)
+{
+    static const struct annealer_rule rule = {.factor = 0.1, .target_min = 0.8, .target_max = 0.9, .decay = 0.01};
+    static const struct point points[] = {
+        {3, 0.89, 0.95}, {4, 0.875, 0.95}, {100, 0.79, 0.95}, {101, 0.83, 0.995}, {102, 0.819, 0.995}};
+    follow(&rule, 0.9, points, 5);
+}
+
+/* With d_T = 1e-7 and validations each 20,000 samples the target falls 0.002 a validation. */
+static void target_follows_accuracy(void **state)
+{
+    struct annealer a;
+    struct error err = {0};
+    bool ended;
+    annealer_init(&a, 0.5, 1, 0);
+    for (int i = 1; i <= 5; i++) {
+        assert_int_equal(annealer_update(&a, &paper_rule, i * 20000, 0.5, 1, &ended, &err), STATUS_OK);
+        assert_false(ended);
+    }
+    assert_near(a.target, 0.99, 1e-12);
+    /* A must be strictly above T, which falls to 0.988 here. */
+    assert_int_equal(annealer_update(&a, &paper_rule, 120000, 0.995, 1, &ended, &err), STATUS_OK);
+    assert_true(ended);
+    assert_near(a.target, 0.995, 1e-12);
+    assert_near(a.density, 0.5, 0); /* not yet multiplied: the snapshot comes first */
+    assert_int_equal(a.pending, 1);
+    annealer_advance(&a, &paper_rule);
+    assert_near(a.density, 0.375, 0);
+    annealer_advance(&a, &paper_rule); /* nothing pending: nothing happens */
+    assert_near(a.density, 0.375, 0);
+    assert_int_equal(a.stage, 1);
+}
+
+static void equal_accuracy_does_not_anneal(void **state)
+{
+    static const struct annealer_rule rule = {.factor = 0.75, .target_max = 1, .decay = 0};
+    struct annealer a;
+    struct error err = {0};
+    bool ended;
+    annealer_init(&a, 0.5, 0.75, 0);
+    assert_int_equal(annealer_update(&a, &rule, 10, 0.75, 1, &ended, &err), STATUS_OK);
+    assert_false(ended);
+}
+
+/* The paper's run needs 33 successes; the last model is at 0.5 * 0.75^32. */
+static void ends_after_33_stages(void **state)
+{
+    struct annealer a;
+    struct error err = {0};
+    annealer_init(&a, 0.5, 0, 0);
+    int stages = 0;
+    for (;; stages++) {
+        bool ended;
+        int64_t samples = (stages + 1) * 20000;
+        assert_int_equal(annealer_update(&a, &paper_rule, samples, 1e-3 * (stages + 1), 1, &ended, &err), STATUS_OK);
+        assert_true(ended);
+        assert_int_equal(annealer_at_least(&a, &paper_rule), stages == 32);
+        if (annealer_last(&a, &paper_rule))
+            break;
+        annealer_advance(&a, &paper_rule);
+        assert_true(stages < 100);
+    }
+    assert_int_equal(stages, 32);
+    a.pending = 0;
+    assert_true(annealer_at_least(&a, &paper_rule) && !annealer_last(&a, &paper_rule));
+    assert_near(a.density, 5.022621286031664e-05, 1e-18);
+}
+
+static void going_back_is_refused(void **state)
+{
+    struct annealer a;
+    struct error err = {0};
+    bool ended;
+    annealer_init(&a, 0.5, 1, 100);
+    assert_int_equal(annealer_update(&a, &paper_rule, 99, 0.5, 1, &ended, &err), STATUS_INTERNAL);
+}
+
+static void plateau_ends_a_stage_only_above_its_density(void **state)
+{
+    struct annealer_rule rule = paper_rule;
+    rule.plateau_validations = 2;
+    rule.plateau_gain = 0.1;
+    rule.plateau_density = 0.4;
+    static const double losses[] = {1, 0.95, 0.5, 0.49, 0.48};
+    static const bool ends[] = {false, false, false, false, true};
+    struct annealer a;
+    struct error err = {0};
+    bool ended;
+    annealer_init(&a, 0.5, 1, 0);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(annealer_update(&a, &rule, i + 1, 0, losses[i], &ended, &err), STATUS_OK);
+        assert_int_equal(ended, ends[i]);
+    }
+    annealer_advance(&a, &rule);
+    for (int i = 0; i < 9; i++) {
+        assert_int_equal(annealer_update(&a, &rule, 10 + i, 0, 1, &ended, &err), STATUS_OK);
+        assert_false(ended); /* 0.375 is not above 0.4 */
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(fixed_target_with_spacing),
+        cmocka_unit_test(falling_target_within_bounds),
+        cmocka_unit_test(target_follows_accuracy),
+        cmocka_unit_test(equal_accuracy_does_not_anneal),
+        cmocka_unit_test(ends_after_33_stages),
+        cmocka_unit_test(going_back_is_refused),
+        cmocka_unit_test(plateau_ends_a_stage_only_above_its_density),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

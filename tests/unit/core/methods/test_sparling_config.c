@@ -1,0 +1,274 @@
+/* The configuration table of SPARLING: presets parse, faults name their field, costs match the paper's network. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/methods/sparling/config.h"
+
+/* cmocka compares floats; these are doubles. */
+#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+
+struct seen {
+    int count;
+    char field[64], detail[256];
+};
+
+static void see(void *context, const char *field, const char *detail)
+{
+    struct seen *seen = context;
+    if (seen->count++ == 0) {
+        strncpy(seen->field, field, sizeof seen->field - 1);
+        strncpy(seen->detail, detail, sizeof seen->detail - 1);
+    }
+}
+
+static void make(struct sparling_config *config, const struct config_setting *settings)
+{
+    struct error err = {0};
+    memset(config, 0, sizeof *config);
+    assert_int_equal(config_defaults(&sparling_config_table, config, &err), STATUS_OK);
+    assert_int_equal(config_apply(&sparling_config_table, config, settings, &err), STATUS_OK);
+}
+
+static struct seen faults_of(const struct sparling_config *config)
+{
+    struct seen seen = {0};
+    struct method_faults faults = {&seen, see};
+    sparling_check(config, &faults);
+    return seen;
+}
+
+static const struct config_setting *preset(const char *name)
+{
+    size_t i = 0;
+    while (i < SPARLING_PRESETS && strcmp(sparling_presets[i].name, name) != 0)
+        i++;
+    assert_true(i < SPARLING_PRESETS);
+    return sparling_presets[i].settings;
+}
+
+static void presets_are_sound(void **state)
+{
+    static const char *const names[] = {"digitcircle-quick", "digitcircle",    "digitcircle-paper",    "latex-ocr",
+                                        "latex-ocr-paper",   "audio-sequence", "audio-sequence-paper", "splicing",
+                                        "splicing-paper",    "dataset"};
+    assert_int_equal(SPARLING_PRESETS, sizeof names / sizeof names[0]);
+    for (size_t i = 0; i < SPARLING_PRESETS; i++) {
+        struct sparling_config config;
+        assert_string_equal(sparling_presets[i].name, names[i]);
+        make(&config, sparling_presets[i].settings);
+        struct seen seen = faults_of(&config);
+        if (seen.count)
+            fail_msg("%s: %s %s", names[i], seen.field, seen.detail);
+    }
+}
+
+static void paper_network_has_its_size(void **state)
+{
+    struct sparling_config config;
+    struct method_estimate estimate;
+    struct error err = {0};
+    make(&config, sparling_presets[2].settings);
+    assert_int_equal(sparling_parameters_g(&config), 297226);
+    assert_int_equal(sparling_parameters_sparse(&config), 20);
+    assert_int_equal(sparling_parameters_h(&config), 45733388);
+    assert_int_equal(sparling_estimate(&config, &estimate, &err), STATUS_OK);
+    assert_int_equal(estimate.parameters, 46030634);
+    assert_int_equal(estimate.samples, 2 * 660000);
+    assert_near(sparling_last_density(&config), 5.022621286031664e-05, 1e-18);
+}
+
+static void paper_audio_network_has_its_size(void **state)
+{
+    struct sparling_config config;
+    make(&config, preset("audio-sequence-paper"));
+    assert_int_equal(sparling_parameters_g(&config), 204490);
+    assert_int_equal(sparling_parameters_sparse(&config), 0);
+    assert_int_equal(sparling_parameters_h(&config), 44172828);
+    struct sparling_geometry map = sparling_geometry(&config);
+    assert_true(map.rows == 1 && map.cols == 642 && map.grid_rows == 1 && map.grid_cols == 80);
+    assert_near(sparling_last_density(&config), 1.189204e-3, 1e-9);
+}
+
+static void paper_costs_match_the_table(void **state)
+{
+    struct sparling_config config;
+    make(&config, sparling_presets[2].settings);
+    assert_near(sparling_macs(&config, 8) / 1e9, 6.716, 0.0005);
+    /* What it says of g alone: everything but the residual 3.760 G of h. */
+    config.embed_order = POOL_THEN_EMBED;
+    assert_near(sparling_macs(&config, 8) / 1e9, 6.716 - 0.0512 + 0.00074, 0.0005);
+}
+
+/* g and h of Appendix L; the batch norm before the sparse layer is affine. */
+static void splicing_network_has_its_size(void **state)
+{
+    struct sparling_config config;
+    struct method_estimate estimate;
+    struct error err = {0};
+    make(&config, preset("splicing-paper"));
+    assert_int_equal(sparling_parameters_g(&config), 267680);
+    assert_int_equal(sparling_parameters_sparse(&config), 160);
+    assert_int_equal(sparling_parameters_h(&config), 699171);
+    assert_int_equal(sparling_estimate(&config, &estimate, &err), STATUS_OK);
+    assert_int_equal(estimate.samples, 2 * 20 * 20000);
+    assert_near(sparling_last_density(&config), 2.114141e-3, 1e-9);
+    assert_int_equal(domain_shape(&config).cols, 15000);
+    /* By layers: 4x80, 10 convolutions of 3x80x80 and 10 of 80x80, 80x80; then the head's. */
+    double g = 4 * 80 + 10 * 3 * 6400 + 10 * 6400 + 6400;
+    double h = 80 * 32 + 5 * 1024 + 2 * 1024 * (8 * 11 + 4 * 21 + 4 * 41) + 3 * 32;
+    assert_near(sparling_dilated_macs(&config), h, 0.5);
+    assert_near(sparling_macs(&config, 1), 15000 * (g + h), 1);
+}
+
+static void paper_schedule_is_the_codes(void **state)
+{
+    struct sparling_config c;
+    make(&c, sparling_presets[2].settings);
+    assert_int_equal(c.batch, 10);
+    assert_int_equal(c.validation_every, 20000);
+    assert_int_equal(c.validation_samples, 10010);
+    assert_int_equal(c.total_samples, 6000000);
+    assert_int_equal(c.test_samples, 10000);
+    assert_int_equal(c.motif_samples, 10000);
+    assert_int_equal(c.decode_extra, 2);
+    assert_near(c.learning_rate, 1e-5, 0);
+    assert_near(c.target_decay, 1e-7, 0);
+    assert_near(c.density_start, 0.5, 0);
+    assert_near(c.density_final, 4.492e-5, 0);
+    assert_near(c.density_factor, 0.75, 0);
+    assert_near(c.momentum, 0.9, 0);
+    assert_near(c.dropout, 0.1, 0);
+    assert_int_equal(c.sparsity, SPARSITY_PER_CHANNEL);
+    assert_int_equal(c.batch_norm, BATCH_NORM_AFFINE);
+    assert_int_equal(c.quantile, QUANTILE_KTH);
+    assert_int_equal(c.head_norm, HEAD_NORM_POST);
+    assert_int_equal(c.positions, POSITIONS_ROW);
+    assert_int_equal(c.embed_order, EMBED_THEN_POOL);
+    assert_true(c.lstm && c.identical_layers);
+    assert_int_equal(c.schedule, SCHEDULE_CONSTANT);
+    assert_near(c.clip_norm, 0, 0);
+}
+
+static void expect_fault(const char *field, const char *value, const char *at)
+{
+    struct sparling_config config;
+    const struct config_setting settings[] = {{field, value}, {NULL, NULL}};
+    make(&config, settings);
+    struct seen seen = faults_of(&config);
+    if (seen.count < 1)
+        fail_msg("%s = %s raised no fault", field, value);
+    assert_string_equal(seen.field, at);
+    assert_true(strlen(seen.detail) > 20);
+}
+
+static void cross_field_faults_name_their_field(void **state)
+{
+    struct sparling_config config;
+    expect_fault("heads", "7", "heads");
+    expect_fault("min_symbols", "9", "min_symbols");
+    expect_fault("max_symbols", "2", "min_symbols");
+    expect_fault("classes", "4", "max_symbols");
+    expect_fault("min_radius", "35", "min_radius");
+    expect_fault("shift", "20", "min_radius");
+    expect_fault("density_final", "0.9", "density_final");
+    expect_fault("backward", "sparse", "hold_below");
+    expect_fault("motif_scale", "rms", "motif_scale");
+    expect_fault("latex_rows", "64", "latex_rows"); /* of another domain */
+    expect_fault("objective", "single-motifs", "sparsity");
+    make(&config,
+         (const struct config_setting[]){{"accumulate_motifs", "10"}, {"accumulate_elements", "100"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "accumulate_elements");
+    expect_fault("chance_shuffles", "10", "chance_shuffles");
+    expect_fault("splicing_reach", "50", "splicing_reach");
+    make(&config, (const struct config_setting[]){{"domain", "splicing"}, {"context", "500"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "context");
+    make(&config, (const struct config_setting[]){{"units", "40"}, {"narrow_units", "30"}, {NULL, NULL}});
+    assert_string_equal(faults_of(&config).field, "narrow_units");
+    make(&config, (const struct config_setting[]){{"hold_below", "0.4"}, {"backward", "sparse"}, {NULL, NULL}});
+    assert_int_equal(faults_of(&config).count, 0);
+}
+
+/* Every bottleneck goes with every preset: what belongs to thresholds applies where there are some. */
+static void presets_go_with_every_bottleneck(void **state)
+{
+    static const char *const bottlenecks[] = {"per-channel", "single", "l1",       "kl",
+                                              "noise",       "none",   "identity", "scaled-l1"};
+    int reinitialise = 0, collect = 0;
+    for (size_t i = 0; i < SPARLING_PRESETS; i++)
+        for (size_t j = 0; j < sizeof bottlenecks / sizeof bottlenecks[0]; j++) {
+            struct sparling_config config;
+            make(&config, sparling_presets[i].settings);
+            int faults = faults_of(&config).count; /* a data set that is not named yet */
+            assert_int_equal(
+                config_parse(config_find(&sparling_config_table, "sparsity"), &config, bottlenecks[j], NULL),
+                STATUS_OK);
+            assert_int_equal(faults_of(&config).count, faults);
+            assert_true(!sparling_reinitialises(&config) || config.sparsity == SPARSITY_PER_CHANNEL);
+            assert_true(!sparling_collects(&config) || sparling_thresholds(&config));
+            reinitialise += sparling_reinitialises(&config);
+            collect += sparling_collects(&config);
+        }
+    assert_true(reinitialise >= 2 && collect >= 4);
+}
+
+static void channels_begin_anew_where_they_can(void **state)
+{
+    static const struct config_setting cases[][4] = {
+        {{"reinitialise_below", "0.1"}, {NULL, NULL}},
+        {{"reinitialise_below", "0"}, {NULL, NULL}},
+        {{"reinitialise_below", "0.1"}, {"freeze", "motifs"}, {NULL, NULL}},
+        {{"reinitialise_below", "0.1"}, {"accumulate_motifs", "10"}, {NULL, NULL}},
+        {{"reinitialise_below", "0.1"}, {"sparsity", "single"}, {NULL, NULL}},
+        {{"reinitialise_below", "0.1"}, {"domain", "splicing"}, {NULL, NULL}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct sparling_config config;
+        make(&config, cases[i]);
+        assert_int_equal(sparling_reinitialises(&config), i == 0);
+    }
+}
+
+static void all_faults_are_reported(void **state)
+{
+    struct sparling_config config;
+    const struct config_setting settings[] = {
+        {"heads", "7"}, {"min_symbols", "8"}, {"min_radius", "90"}, {"total_samples", "3"}, {NULL, NULL}};
+    make(&config, settings);
+    assert_int_equal(faults_of(&config).count, 4);
+}
+
+static void fields_are_unique_and_explained(void **state)
+{
+    const struct config_table *table = &sparling_config_table;
+    for (size_t i = 0; i < table->count; i++) {
+        assert_true(strlen(table->fields[i].meaning) > 10);
+        assert_ptr_equal(config_find(table, table->fields[i].name), &table->fields[i]);
+    }
+    static const char *const fixed[] = {
+        "seed",     "threads",  "total_samples", "checkpoint_every", "density_start", "density_final", "density_factor",
+        "sparsity", "backward", "width",         "channels",         "layers",        "batch",         "learning_rate"};
+    for (size_t i = 0; i < sizeof fixed / sizeof fixed[0]; i++)
+        assert_non_null(config_find(table, fixed[i]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(presets_are_sound),
+        cmocka_unit_test(paper_network_has_its_size),
+        cmocka_unit_test(paper_audio_network_has_its_size),
+        cmocka_unit_test(paper_costs_match_the_table),
+        cmocka_unit_test(splicing_network_has_its_size),
+        cmocka_unit_test(paper_schedule_is_the_codes),
+        cmocka_unit_test(cross_field_faults_name_their_field),
+        cmocka_unit_test(presets_go_with_every_bottleneck),
+        cmocka_unit_test(channels_begin_anew_where_they_can),
+        cmocka_unit_test(all_faults_are_reported),
+        cmocka_unit_test(fields_are_unique_and_explained),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,499 @@
+/* Data of a user's own of every kind as a domain of SPARLING: how values are scaled, where symbols are said to be,
+ * labels at positions, spectrograms, whole groups dealt out, pictures, what does not fit; damage and memory that runs
+ * out. */
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "core/data/audio/audio_spectrum.h"
+#include "core/formats/audio_wave.h"
+#include "core/data/uploads/collection.h"
+#include "core/methods/sparling/config.h"
+#include "core/methods/sparling/domains/domain.h"
+#include "core/methods/sparling/sparling.h"
+#include "tests/support/fault.h"
+
+static char root[] = "/tmp/motifd-kinds-XXXXXX";
+static char *abc[] = {"a", "b", "c"};
+enum { COUNT = 60, TONE = 8000 };
+
+static enum status put(void *context, const void *bytes, size_t count, struct error *err)
+{
+    return fwrite(bytes, 1, count, context) == count ? STATUS_OK : error_set(err, STATUS_IO, NULL, "not written");
+}
+
+static void store(const char *name, const struct collection *c)
+{
+    char path[128];
+    struct error err = {0};
+    snprintf(path, sizeof path, "%s/%s", root, name);
+    assert_int_equal(mkdir(path, 0700), 0);
+    snprintf(path, sizeof path, "%s/%s/" COLLECTION_FILE, root, name);
+    FILE *file = fopen(path, "wb");
+    if (!file || collection_write(c, &(struct snapshot_writer){file, put}, &err))
+        fail_msg("%s", err.message);
+    fclose(file);
+    snprintf(path, sizeof path, "%s/%s/sha256", root, name);
+    file = fopen(path, "wb");
+    fputs("ff", file);
+    fclose(file);
+}
+
+/* COUNT samples of so many columns each, with a label of one class each, in groups of five. Values are left to the
+ * caller. */
+struct made {
+    struct collection c;
+    int64_t start[COUNT + 1], label_start[COUNT + 1];
+    int32_t label[COUNT], group[COUNT];
+    char names[COUNT / 5][8], *group_names[COUNT / 5];
+};
+
+static void make(struct made *m, enum collection_kind kind, int channels, int rows, int cols)
+{
+    memset(m, 0, sizeof *m);
+    for (int i = 0; i <= COUNT; i++) {
+        m->start[i] = (int64_t)i * cols;
+        m->label_start[i] = i;
+    }
+    for (int i = 0; i < COUNT; i++) {
+        m->label[i] = i % 3;
+        m->group[i] = i / 5;
+        snprintf(m->names[i / 5], sizeof m->names[0], "g%d", i / 5);
+        m->group_names[i / 5] = m->names[i / 5];
+    }
+    m->c = (struct collection){.kind = kind,
+                               .target = TARGET_CLASS,
+                               .count = COUNT,
+                               .channels = channels,
+                               .rows = rows,
+                               .cols = cols,
+                               .longest = 1,
+                               .start = m->start,
+                               .label = m->label,
+                               .label_start = m->label_start,
+                               .vocabulary = {3, abc},
+                               .group = m->group,
+                               .groups = {COUNT / 5, m->group_names}};
+    m->c.values = test_calloc((size_t)COUNT * (size_t)(channels * rows * cols), sizeof *m->c.values);
+}
+
+static int setup(void **state)
+{
+    static struct made m;
+    static int64_t box_start[COUNT + 1], long_start[COUNT + 1];
+    static int32_t box[COUNT][5], where[COUNT * 6], many[COUNT * 70];
+    if (!mkdtemp(root))
+        return -1;
+    /* Each image is its number, over COUNT; a symbol in one corner, in every second of them two. */
+    make(&m, COLLECTION_IMAGES, 2, 4, 6);
+    for (int i = 0; i < COUNT * 48; i++)
+        m.c.values[i] = (float)(i / 48) / COUNT; /* NOLINT(bugprone-integer-division): its number */
+    store("plain", &m.c);
+    for (int i = 0; i < COUNT; i++) {
+        box_start[i + 1] = i + 1;
+        memcpy(box[i], (int32_t[]){i % 3, 1, 3, 2, 6}, sizeof box[i]);
+    }
+    m.c.boxes = COUNT;
+    m.c.box_start = box_start;
+    m.c.box = box;
+    for (int i = 0; i < COUNT * 48; i++)
+        m.c.values[i] = i % 12 == 0 ? -100 : 20; /* the rare ones are ink */
+    store("boxed", &m.c);
+    m.c.vocabulary.count = 1;
+    memset(m.label, 0, sizeof m.label);
+    for (int i = 0; i < COUNT; i++)
+        box[i][0] = 0;
+    store("one-name", &m.c);
+    test_free(m.c.values);
+    /* Classes at positions, of sequences of two lengths; the third class nowhere. */
+    make(&m, COLLECTION_SEQUENCES, 2, 1, 6);
+    for (int i = 0; i < COUNT; i++) {
+        m.start[i + 1] = m.start[i] + (i % 2 ? 4 : 6);
+        for (int64_t at = m.start[i]; at < m.start[i + 1]; at++)
+            where[at] = at - m.start[i] == 1 ? 1 : at - m.start[i] == 2 ? -1 : 0;
+    }
+    for (int64_t i = 0; i < m.start[COUNT] * 2; i++)
+        m.c.values[i] = (float)(i % 3) / 2;
+    memcpy(m.label_start, m.start, sizeof m.start);
+    m.c.target = TARGET_POSITIONS;
+    m.c.label = where;
+    m.c.longest = 6;
+    store("places", &m.c);
+    m.c.target = TARGET_SEQUENCE; /* labels that are longer than can be read out */
+    for (int i = 0; i < COUNT; i++)
+        long_start[i + 1] = (int64_t)(i + 1) * 70;
+    m.c.label_start = long_start;
+    m.c.label = many;
+    m.c.longest = 70;
+    store("long", &m.c);
+    test_free(m.c.values);
+    /* Tones, with a box over each one's second quarter. */
+    make(&m, COLLECTION_RECORDINGS, 1, 1, TONE);
+    for (int i = 0; i < COUNT * TONE; i++)
+        m.c.values[i] = (float)(0.4 * sin(6.283185307 * (400 + 40 * (i / TONE % 5)) * (i % TONE) / AUDIO_RATE));
+    for (int i = 0; i < COUNT; i++)
+        memcpy(box[i], (int32_t[]){i % 3, 0, 1, TONE / 4, TONE / 2}, sizeof box[i]);
+    m.c.boxes = COUNT;
+    m.c.box_start = box_start;
+    m.c.box = box;
+    store("tones", &m.c);
+    for (int i = 0; i <= COUNT; i++)
+        m.start[i] = (int64_t)i * 100;
+    m.c.cols = 100;
+    m.c.boxes = 0;
+    store("clicks", &m.c);
+    test_free(m.c.values);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf '%s'", root);
+    return system(command);
+}
+
+static struct sparling_config configured(const char *name, const struct config_setting *more)
+{
+    struct sparling_config c = {0};
+    struct error err = {0};
+    const struct config_setting always[] = {
+        {"domain", "dataset"}, {"dataset_name", name}, {"dataset_fit", "true"}, {NULL, NULL}};
+    assert_int_equal(config_defaults(&sparling_config_table, &c, NULL), STATUS_OK);
+    assert_int_equal(config_apply(&sparling_config_table, &c, always, NULL), STATUS_OK);
+    if (more && config_apply(&sparling_config_table, &c, more, &err))
+        fail_msg("%s %s", err.pointer, err.message);
+    return c;
+}
+
+static void opened(const char *name, const struct config_setting *more, struct sparling_config *c,
+                   struct open_domain *d)
+{
+    struct error err = {0};
+    *c = configured(name, more);
+    if (sparling_method.resolve(c, root, &err) || domain_open(c, root, d, &err))
+        fail_msg("%s: %s", err.pointer, err.message);
+}
+
+static void draw(const struct open_domain *d, int64_t seed, int64_t index, float *planes, struct domain_truth *truth)
+{
+    const struct domain_request request = {.seed = seed, .index = index};
+    assert_int_equal(domain_sample(d, &request, planes, truth, NULL), STATUS_OK);
+}
+
+/* ---- pictures ---------------------------------------------------------------------------------------------------
+ */
+
+static void values_within_zero_and_one_stay(void **state)
+{
+    struct sparling_config c;
+    struct open_domain d;
+    float planes[48], grey[24], given[48];
+    opened("plain", NULL, &c, &d);
+    assert_true(d.shape.channels == 2 && d.shape.rows == 4 && d.shape.cols == 6 && d.shape.tokens == 3 &&
+                d.shape.longest == 1 && d.shape.boxes == 0);
+    draw(&d, 1, 5, planes, NULL);
+    double number = (double)planes[0] * COUNT;
+    assert_true(fabs(number - round(number)) < 1e-4 && planes[47] == planes[0]);
+    d.domain->grey(d.state, planes, grey);
+    /* The mean is in the middle of the range: as it is, between the least and the largest. */
+    assert_true(fabs((double)grey[0] - fabs((double)(planes[0]) / ((COUNT - 1.0) / COUNT))) < 1e-5);
+    for (int i = 0; i < 48; i++)
+        given[i] = 0.25F;
+    struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 3, .dim = {2, 4, 6}, .values = given};
+    struct error err = {0};
+    assert_int_equal(d.domain->prepare(d.state, &input, planes, &err), STATUS_OK);
+    assert_true(planes[0] == 0.25F && planes[47] == 0.25F);
+    input.dim[2] = 7;
+    assert_int_equal(d.domain->prepare(d.state, &input, planes, &err), STATUS_INVALID);
+    assert_string_equal(err.pointer, "/array");
+    assert_string_equal(d.domain->symbol(d.state, 2), "c");
+    assert_null(d.domain->token(d.state, 3));
+    assert_null(d.domain->token(d.state, -1));
+    domain_close(&d);
+}
+
+static void others_are_standardised_and_the_rare_is_ink(void **state)
+{
+    struct sparling_config c;
+    struct open_domain d;
+    struct domain_truth *truth;
+    float planes[48], grey[24];
+    opened("boxed", NULL, &c, &d);
+    assert_int_equal(domain_truths_create(&d.shape, 1, &truth, NULL), STATUS_OK);
+    draw(&d, 1, 0, planes, truth);
+    double mean = 10, deviation = sqrt((100.0 * 100 + 11 * 20 * 20) / 12 - 100);
+    assert_true(fabs((double)planes[0] - (-100 - mean) / deviation) < 1e-5 &&
+                fabs((double)planes[1] - (20 - mean) / deviation) < 1e-5);
+    d.domain->grey(d.state, planes, grey);
+    assert_true(fabs((double)grey[0] - 1) < 1e-6 && fabs((double)grey[1]) < 1e-6 && fabs((double)grey[12] - 1) < 1e-6);
+    assert_int_equal(truth->boxes, 1);
+    const struct box *box = truth->box;
+    assert_true(box->symbol == truth->label[0] && box->row0 == 1 && box->row1 == 3 && box->col0 == 2 &&
+                box->col1 == 6 && box->row == 1 && box->col == 3);
+    /* The same numbers from a client, channels last. */
+    float given[48], prepared[48];
+    for (int channel = 0; channel < 2; channel++)
+        for (int i = 0; i < 24; i++)
+            given[i * 2 + channel] = (channel * 24 + i) % 12 == 0 ? -100 : 20;
+    const struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 3, .dim = {4, 6, 2}, .values = given};
+    assert_int_equal(d.domain->prepare(d.state, &input, prepared, NULL), STATUS_OK);
+    assert_memory_equal(prepared, planes, sizeof planes);
+    domain_truths_destroy(truth);
+    domain_close(&d);
+}
+
+/* ---- sequences --------------------------------------------------------------------------------------------------
+ */
+
+static void a_class_at_every_position(void **state)
+{
+    struct sparling_config c;
+    struct open_domain d = {0};
+    struct domain_truth *truth;
+    float planes[12], grey[48 * 6];
+    int lengths[7] = {0};
+    opened("places", (const struct config_setting[]){{"curriculum", "1000"}, {NULL, NULL}}, &c, &d);
+    assert_true(c.dataset.positions && c.dataset.longest == 6 && d.shape.positions && d.shape.longest == 6 &&
+                d.shape.picture_rows == 48);
+    assert_true(c.channels_motif == 2 && c.reinitialise_below == 0); /* the common class is no motif */
+    assert_true(fabs(d.domain->mean_symbols(d.state) - 1) < 1e-9);
+    assert_int_equal(domain_truths_create(&d.shape, 1, &truth, NULL), STATUS_OK);
+    for (int64_t i = 0; i < 30; i++) {
+        const struct domain_request request = {.set = DOMAIN_LESSON, .seed = 1, .index = i};
+        assert_int_equal(domain_sample(&d, &request, planes, truth, NULL), STATUS_OK);
+        int length = truth->label[4] < 0 ? 4 : 6; /* behind the end nothing is known, and nothing is there */
+        lengths[length]++;
+        assert_int_equal(truth->length, 6);
+        for (int at = 0; at < 6; at++) {
+            assert_int_equal(truth->label[at], at >= length || at == 2 ? -1 : at == 1);
+            if (at >= length)
+                assert_true(planes[at] == 0 && planes[6 + at] == 0);
+        }
+    }
+    assert_true(lengths[4] > 3 && lengths[6] > 3); /* no shorter ones first */
+    d.domain->grey(d.state, planes, grey);
+    for (int i = 0; i < 48 * 6; i++)
+        assert_true(grey[i] >= 0 && grey[i] <= 0.5F); /* letters, not ink */
+    assert_true(fabsf(grey[0] - planes[0] / 2) < 1e-6F &&
+                fabsf(grey[47 * 6] - planes[6] / 2) < 1e-6F); /* channels below each other */
+    domain_truths_destroy(truth);
+    domain_close(&d);
+}
+
+/* ---- recordings -------------------------------------------------------------------------------------------------
+ */
+
+static void recordings_are_spectrograms(void **state)
+{
+    static float planes[64 * 128], given[64 * 128], wave[TONE];
+    struct sparling_config c;
+    struct open_domain d;
+    struct domain_truth *truth;
+    opened("tones", (const struct config_setting[]){{"dataset_mels", "32"}, {NULL, NULL}}, &c, &d);
+    const int hop = (int)(3.0 * AUDIO_RATE / 32) / 2, cols = 1 + TONE / hop;
+    assert_true(d.shape.channels == 32 && d.shape.rows == 1 && d.shape.cols == cols && d.shape.boxes == 1);
+    assert_int_equal(domain_truths_create(&d.shape, 1, &truth, NULL), STATUS_OK);
+    draw(&d, -2, 0, planes, truth);
+    /* A tone stands in its band all the time, and far above the highest. */
+    int loudest = 0;
+    for (int m = 0; m < 32; m++)
+        if (planes[m * cols + cols / 2] > planes[loudest * cols + cols / 2])
+            loudest = m;
+    assert_true(loudest > 1 && loudest < 16 && planes[loudest * cols + cols / 2] > planes[31 * cols + cols / 2] + 1);
+    const struct box *box = truth->box;
+    assert_true(truth->boxes == 1 && box->row0 == 0 && box->row1 == 1 && box->col0 == TONE / 4 / hop);
+    assert_true(box->col1 >= TONE / 2 / hop && box->col1 <= TONE / 2 / hop + 2 && box->col1 <= cols);
+    /* The same recording from a client; one that is longer, or shorter, is cut or filled up with silence. */
+    double best = INFINITY;
+    for (int tone = 0; tone < 5; tone++) {
+        for (int i = 0; i < TONE; i++)
+            wave[i] = (float)(0.4 * sin(6.283185307 * (400 + 40 * tone) * i / AUDIO_RATE));
+        const struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {TONE}, .values = wave};
+        double most = 0;
+        assert_int_equal(d.domain->prepare(d.state, &input, given, NULL), STATUS_OK);
+        for (int i = 0; i < 32 * cols; i++)
+            most = fmax(most, fabs((double)(given[i] - planes[i])));
+        best = fmin(best, most);
+    }
+    assert_true(best < 0.05);
+    const struct method_input shorter = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {TONE / 2}, .values = wave};
+    assert_int_equal(d.domain->prepare(d.state, &shorter, given, NULL), STATUS_OK);
+    assert_true(given[loudest * cols + cols / 4] > given[loudest * cols + cols * 7 / 8] + 1);
+    float *grey = test_calloc((size_t)d.shape.picture_rows * (size_t)cols, sizeof *grey);
+    d.domain->grey(d.state, planes, grey); /* the highest band on top */
+    assert_int_equal(d.shape.picture_rows, 32);
+    assert_true(grey[(31 - loudest) * cols + cols / 2] > grey[cols / 2] && grey[cols / 2] >= 0);
+    test_free(grey);
+    domain_truths_destroy(truth);
+    domain_close(&d);
+}
+
+/* ---- who is in which part ----------------------------------------------------------------------------------------
+ */
+
+/* part[i]: 0 not seen, 1 training, 2 validation, 4 test, added up. */
+static void parts(const struct config_setting *more, int part[COUNT])
+{
+    static const int64_t seeds[] = {1, -1, -2};
+    struct sparling_config c;
+    struct open_domain d;
+    float planes[48];
+    opened("plain", more, &c, &d);
+    memset(part, 0, COUNT * sizeof *part);
+    for (int s = 0; s < 3; s++)
+        for (int64_t i = 0; i < 20 * COUNT; i++) {
+            draw(&d, seeds[s], i, planes, NULL);
+            part[lrintf(planes[0] * COUNT)] |= 1 << s;
+        }
+    domain_close(&d);
+}
+
+static void groups_stay_together(void **state)
+{
+    int part[COUNT], other[COUNT], seen = 0, differ = 0;
+    parts(
+        (const struct config_setting[]){
+            {"dataset_split", "groups"}, {"dataset_test", "0.3"}, {"dataset_validation", "0.3"}, {NULL, NULL}},
+        part);
+    for (int i = 0; i < COUNT; i++) {
+        assert_true(part[i] == 1 || part[i] == 2 || part[i] == 4);
+        assert_int_equal(part[i], part[i / 5 * 5]);
+        seen |= part[i];
+    }
+    assert_int_equal(seen, 7);
+    parts((const struct config_setting[]){{"dataset_split", "groups"},
+                                          {"dataset_test", "0.3"},
+                                          {"dataset_validation", "0.3"},
+                                          {"dataset_split_seed", "8"},
+                                          {NULL, NULL}},
+          other);
+    for (int i = 0; i < COUNT; i++)
+        differ += part[i] != other[i];
+    assert_true(differ > 0);
+    /* One by name is the test, and nothing else is. */
+    parts(
+        (const struct config_setting[]){
+            {"dataset_test_group", "g3"}, {"dataset_test", "0.5"}, {"dataset_validation", "0.3"}, {NULL, NULL}},
+        part);
+    for (int i = 0; i < COUNT; i++)
+        assert_int_equal(part[i] == 4, i / 5 == 3);
+}
+
+/* ---- what does not fit --------------------------------------------------------------------------------------------
+ */
+
+static void refused(const char *name, const struct config_setting *more, const struct config_setting *after,
+                    enum status wanted, const char *says)
+{
+    struct sparling_config c = configured(name, more);
+    struct open_domain d = {0};
+    struct error err = {0};
+    enum status status = sparling_method.resolve(&c, root, &err);
+    if (!status && after)
+        assert_int_equal(config_apply(&sparling_config_table, &c, after, NULL), STATUS_OK);
+    if (!status)
+        status = domain_open(&c, root, &d, &err);
+    if (status != wanted || !strstr(err.message, says))
+        fail_msg("%s: %d %s: '%s', not '%s'", name, (int)status, err.pointer, err.message, says);
+    assert_null(d.state);
+}
+
+#define SETTINGS(...) ((const struct config_setting[]){__VA_ARGS__, {NULL, NULL}})
+
+static void what_does_not_fit(void **state)
+{
+    refused("one-name", NULL, NULL, STATUS_INVALID, "has 1 names for labels; 2 to 4096");
+    refused("clicks", NULL, NULL, STATUS_INVALID, "recordings that are too short");
+    refused("plain", SETTINGS({"dataset_test_group", "nobody"}, {"dataset_validation", "0.3"}), NULL, STATUS_INVALID,
+            "no samples for test");
+    refused("plain", SETTINGS({"dataset_test", "0"}), NULL, STATUS_INVALID, "no samples for test");
+    static const struct config_setting other[][2] = {{{"dataset_rows", "5"}},         {{"dataset_channels", "1"}},
+                                                     {{"dataset_tokens", "4"}},       {{"dataset_boxes", "0"}},
+                                                     {{"dataset_positions", "true"}}, {{"dataset_longest", "0"}},
+                                                     {{"dataset_cols", "7"}}};
+    for (size_t i = 0; i < sizeof other / sizeof other[0]; i++)
+        refused("boxed", NULL, other[i], STATUS_INVALID, "has other sizes than the job says");
+    refused("tones", NULL, SETTINGS({"dataset_mels", "32"}), STATUS_INVALID, "has other sizes");
+    refused("plain", NULL, SETTINGS({"dataset_hash", ""}), STATUS_INVALID, "has not been looked up");
+}
+
+static void keep_fault(void *context, const char *field, const char *detail)
+{
+    strcat(strcat(context, field), " ");
+}
+
+static void faults_of_a_configuration(void **state)
+{
+    char faults[512] = "";
+    struct sparling_config c =
+        configured("Not A Name", SETTINGS({"dataset_test", "0.6"}, {"dataset_validation", "0.5"}));
+    sparling_check(&c, &(struct method_faults){faults, keep_fault});
+    assert_non_null(strstr(faults, "dataset_name "));
+    assert_non_null(strstr(faults, "dataset_test "));
+    struct error err = {0};
+    c = configured("long", NULL);
+    assert_int_equal(sparling_method.resolve(&c, root, &err), STATUS_OK);
+    faults[0] = '\0';
+    sparling_check(&c, &(struct method_faults){faults, keep_fault});
+    assert_non_null(strstr(faults, "dataset_name "));
+}
+
+static void a_file_that_is_cut_off(void **state)
+{
+    char command[256];
+    snprintf(command, sizeof command, "cp -r %s/plain %s/damaged && truncate -s 3000 %s/damaged/" COLLECTION_FILE, root,
+             root, root);
+    assert_int_equal(system(command), 0);
+    refused("damaged", NULL, NULL, STATUS_CORRUPT, "");
+}
+
+static void memory_runs_out(void **state)
+{
+    static const char *const names[] = {"boxed", "tones"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        struct sparling_config c = configured(names[i], NULL), first = c;
+        struct open_domain d = {0};
+        int refusals = 0;
+        for (int n = 0;; n++) {
+            struct error err = {0};
+            c = first;
+            fault_after(n);
+            enum status status = sparling_method.resolve(&c, root, &err);
+            if (!status)
+                status = domain_open(&c, root, &d, &err);
+            if (!fault_happened()) {
+                assert_int_equal(status, STATUS_OK);
+                break;
+            }
+            refusals += status != STATUS_OK;
+            assert_true(status == STATUS_OK || d.state == NULL);
+            domain_close(&d);
+        }
+        assert_true(refusals >= 8);
+        domain_close(&d);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(values_within_zero_and_one_stay),
+                                       cmocka_unit_test(others_are_standardised_and_the_rare_is_ink),
+                                       cmocka_unit_test(a_class_at_every_position),
+                                       cmocka_unit_test(recordings_are_spectrograms),
+                                       cmocka_unit_test(groups_stay_together),
+                                       cmocka_unit_test(what_does_not_fit),
+                                       cmocka_unit_test(faults_of_a_configuration),
+                                       cmocka_unit_test(a_file_that_is_cut_off),
+                                       cmocka_unit_test(memory_runs_out)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

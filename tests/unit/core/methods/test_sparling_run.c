@@ -1,0 +1,742 @@
+/* Runs: exact resume, stage ends, evaluation, warm start, broken numbers, queries. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/base/hash.h"
+#include "core/methods/sparling/queries/annotation.h"
+#include "core/methods/sparling/run_int.h"
+#include "core/methods/sparling/sparling.h"
+#include "core/metrics/edit_distance.h"
+#include "tests/support/assert_ok.h"
+#include "tests/support/run_env.h"
+
+#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+
+static const struct method *const method = &sparling_method;
+
+/* Validations of five pieces, a stage end at every second one (the plateau rule with an unreachable
+ * gain), dropout on, three stages in all; then an evaluation of all three. Labels of one digit out of four
+ * are soon guessed right now and then, so that accuracies are not all zero. */
+static const struct config_setting tiny[] = {{"image_size", "48"},
+                                             {"classes", "4"},
+                                             {"min_symbols", "1"},
+                                             {"max_symbols", "1"},
+                                             {"shift", "1"},
+                                             {"min_radius", "6"},
+                                             {"width", "8"},
+                                             {"units", "1"},
+                                             {"motifs", "4"},
+                                             {"channels", "16"},
+                                             {"layers", "1"},
+                                             {"heads", "2"},
+                                             {"feed_forward", "32"},
+                                             {"batch", "4"},
+                                             {"dropout", "0.1"},
+                                             {"learning_rate", "1e-2"},
+                                             {"validation_every", "20"},
+                                             {"validation_samples", "18"},
+                                             {"checkpoint_every", "12"},
+                                             {"total_samples", "1000"},
+                                             {"density_start", "0.4"},
+                                             {"density_factor", "0.5"},
+                                             {"density_final", "0.09"},
+                                             {"plateau_validations", "1"},
+                                             {"plateau_gain", "0.99"},
+                                             {"plateau_density", "1e-9"},
+                                             {"motif_samples", "10"},
+                                             {"test_samples", "9"},
+                                             {"stage_samples", "6"},
+                                             {"warm_up", "5"},
+                                             {"clip_norm", "1"},
+                                             {"schedule", "cosine"},
+                                             {NULL, NULL}};
+
+static void configure(struct sparling_config *config, const struct config_setting *more)
+{
+    memset(config, 0, sizeof *config);
+    assert_ok(config_defaults(&sparling_config_table, config, err));
+    assert_ok(config_apply(&sparling_config_table, config, tiny, err));
+    if (more)
+        assert_ok(config_apply(&sparling_config_table, config, more, err));
+}
+
+static struct method_run *start(struct run_env *host, const struct sparling_config *config)
+{
+    struct method_run *run = NULL;
+    assert_ok(method->create(config, &host->env, &run, err));
+    run->step_seconds = 0; /* one update or piece a step */
+    return run;
+}
+
+static struct method_run *open_run(struct run_env *host, int threads, struct sparling_config *config,
+                                   const struct config_setting *more)
+{
+    configure(config, more);
+    assert_ok(run_env_open(host, threads, NULL, err));
+    return start(host, config);
+}
+
+struct outcome {
+    char hash[65];
+    struct evaluation_row row[EVALUATION_MAX];
+    int64_t rows, steps, updates, confusion[25];
+    struct hash series; /* of every metric but the speed */
+    unsigned char digest[HASH_BYTES];
+    double accuracy;      /* best seen */
+    double reinitialised; /* channels begun anew */
+};
+
+static void watch(void *context, const char *name, int64_t step, double value)
+{
+    struct outcome *out = context;
+    if (strcmp(name, "samples_per_second") == 0)
+        return;
+    hash_add(&out->series, name, strlen(name));
+    hash_add(&out->series, &step, sizeof step);
+    hash_add(&out->series, &value, sizeof value);
+    if (strcmp(name, "reinitialised") == 0)
+        out->reinitialised = value;
+    if (strcmp(name, "accuracy") == 0)
+        out->accuracy = fmax(out->accuracy, value);
+}
+
+static void conclude(struct method_run *run, struct outcome *out)
+{
+    struct run_env_bytes bytes = {0};
+    assert_ok(run_env_save(method, run, &bytes, err));
+    assert_ok(run_env_weights_hash(&bytes, out->hash, err));
+    run_env_bytes_close(&bytes);
+    memcpy(out->row, run->evaluation.row, sizeof out->row);
+    memcpy(out->confusion, run->evaluation.errors.boxes, sizeof out->confusion);
+    out->rows = run->evaluation.rows;
+    out->updates = run->updates;
+    hash_finish(&out->series, out->digest);
+}
+
+/* Runs to the end. With `every`, the run is saved, destroyed, created anew and loaded at every
+ * every-th step boundary, wherever that falls: in training, validation or evaluation. */
+static void run_through(const struct config_setting *more, int threads, int every, struct outcome *out)
+{
+    struct run_env host;
+    struct sparling_config config;
+    enum method_request wish = METHOD_CONTINUE;
+    memset(out, 0, sizeof *out);
+    configure(&config, more);
+    assert_ok(run_env_open(&host, threads, NULL, err));
+    hash_init(&out->series);
+    host.watcher = out;
+    host.metric = watch;
+    struct method_run *run = start(&host, &config);
+    for (; wish != METHOD_DONE; out->steps++) {
+        assert_true(out->steps < 2000);
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+        if (every && out->steps % every == every - 1 && wish != METHOD_DONE) {
+            struct run_env_bytes bytes = {0};
+            assert_ok(run_env_save(method, run, &bytes, err));
+            method->destroy(run);
+            run = start(&host, &config);
+            struct snapshot_reader reader = run_env_reader(&bytes);
+            assert_ok(method->load(run, &reader, err));
+            run_env_bytes_close(&bytes);
+        }
+    }
+    conclude(run, out);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+static void assert_same(const struct outcome *a, const struct outcome *b)
+{
+    assert_string_equal(a->hash, b->hash);
+    assert_int_equal(a->rows, b->rows);
+    assert_int_equal(a->updates, b->updates);
+    assert_memory_equal(a->digest, b->digest, sizeof a->digest);
+    assert_memory_equal(a->row, b->row, sizeof a->row[0] * (size_t)a->rows);
+    assert_memory_equal(a->confusion, b->confusion, sizeof a->confusion);
+}
+
+static void threads_do_not_change_a_bit(void **state)
+{
+    struct outcome one, other;
+    run_through(NULL, 1, 0, &one);
+    assert_true(one.updates >= 30);
+    assert_true(one.accuracy > 0 && one.row[one.rows - 1].exact > 0); /* or nothing depends on them */
+    for (int threads = 2; threads <= 3; threads++) {
+        run_through(NULL, threads, 0, &other);
+        assert_same(&one, &other);
+    }
+}
+
+static void nor_does_it_in_bf16(void **state)
+{
+    static const struct config_setting bf16[] = {{"precision", "bf16"}, {"total_samples", "60"}, {NULL, NULL}};
+    struct outcome whole, pieces;
+    run_through(bf16, 1, 0, &whole);
+    run_through(bf16, 2, 3, &pieces);
+    assert_same(&whole, &pieces);
+}
+
+static void resuming_does_not_change_a_bit(void **state)
+{
+    static const int every[] = {1, 3, 7};
+    struct outcome whole, pieces;
+    run_through(NULL, 2, 0, &whole);
+    for (size_t i = 0; i < 3; i++) {
+        run_through(NULL, 1 + (int)i, every[i], &pieces);
+        assert_same(&whole, &pieces);
+    }
+}
+
+/* Batches collected towards the next threshold are part of the state. */
+static void accumulated_thresholds_resume(void **state)
+{
+    static const struct config_setting accumulate[] = {
+        {"accumulate_motifs", "9000"}, {"batch_norm", "plain"}, {"total_samples", "60"}, {NULL, NULL}};
+    static const struct config_setting single[] = {
+        {"sparsity", "single"}, {"quantile", "interpolated"}, {"total_samples", "60"}, {NULL, NULL}};
+    static const struct config_setting relu[] = {{"sparsity", "none"}, {"total_samples", "40"}, {NULL, NULL}};
+    static const struct config_setting recipe[] = {{"motif_scale", "rms"},
+                                                   {"embed_order", "pool-then-embed"},
+                                                   {"attend", "active"},
+                                                   {"curriculum", "40"},
+                                                   {"batch_norm", "plain"},
+                                                   {"total_samples", "60"},
+                                                   {NULL, NULL}};
+    const struct config_setting *const variants[] = {accumulate, single, relu, recipe};
+    struct outcome whole, pieces;
+    for (size_t i = 0; i < 4; i++) {
+        run_through(variants[i], 2, 0, &whole);
+        run_through(variants[i], 2, 2, &pieces);
+        assert_same(&whole, &pieces);
+    }
+}
+
+/* Channels that begin anew do so at the same samples with the same weights, however the run is cut and spread. */
+static void revival_resumes(void **state)
+{
+    static const struct config_setting reinitialise[] = {
+        {"reinitialise_below", "1"}, {"reinitialise_samples", "40"}, {"batch_norm", "plain"}, {"total_samples", "500"},
+        {"validation_every", "20"},  {"plateau_validations", "0"},   {"target_start", "1"},   {NULL, NULL}};
+    struct config_setting without[8];
+    struct outcome whole, pieces, other;
+    memcpy(without, reinitialise, sizeof without);
+    without[0].value = "0";
+    run_through(reinitialise, 1, 0, &whole);
+    assert_true(whole.reinitialised >= 1);
+    run_through(reinitialise, 3, 2, &pieces);
+    assert_same(&whole, &pieces);
+    run_through(without, 1, 0, &other);
+    assert_string_not_equal(other.hash, whole.hash);
+}
+
+/* Statistics held in all stages but the first; motifs sparse enough for patches. */
+static void held_statistics_resume(void **state)
+{
+    static const struct config_setting variants[][8] = {
+        {{"hold_below", "0.3"}, {"backward", "sparse"}, {NULL, NULL}},
+        {{"hold_below", "0.009"},
+         {"backward", "auto"},
+         {"density_start", "0.01"},
+         {"density_final", "0.002"},
+         {"embed_order", "pool-then-embed"},
+         {"attend", "active"},
+         {NULL, NULL}},
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct outcome whole, pieces, free_running;
+        struct config_setting without[8];
+        memcpy(without, variants[i], sizeof without);
+        without[0].value = "0";
+        without[1].value = "dense";
+        run_through(variants[i], 1, 0, &whole);
+        run_through(variants[i], 3, 3, &pieces);
+        assert_same(&whole, &pieces);
+        run_through(without, 2, 0, &free_running);
+        assert_int_equal(free_running.updates, whole.updates);
+        assert_string_not_equal(free_running.hash, whole.hash);
+    }
+}
+
+/* Below hold_below, and only there; the running statistics move on. */
+static void statistics_are_held_below_a_density(void **state)
+{
+    struct run_env host;
+    struct sparling_config config;
+    int held = 0, whole = 0;
+    struct method_run *run =
+        open_run(&host, 1, &config, (const struct config_setting[]){{"hold_below", "0.3"}, {NULL, NULL}});
+    for (enum method_request wish = METHOD_CONTINUE; run->phase < PHASE_EVALUATE;) {
+        const struct batch_norm *norm = &run->network->unit[0].norm2;
+        real before = norm->variance->value[1];
+        int64_t updates = run->updates;
+        double density = run->annealer.pending ? run->annealer.density * 0.5 : run->annealer.density;
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+        if (run->updates == updates)
+            continue;
+        bool holds = density < 0.3;
+        assert_true(run->exec.hold == holds && norm->variance->value[1] != before);
+        held += holds;
+        whole += !holds;
+    }
+    assert_true(held > 5 && whole > 5);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+static void watch_rates(void *context, const char *name, int64_t step, double value)
+{
+    double *rates = context;
+    if (strcmp(name, "learning_rate") == 0 && step <= 400)
+        rates[step / 40] = value;
+}
+
+/* Tests take ten updates of four samples as a unit: the metric is written after as many. */
+static void schedules_fall_from_where_they_start(void **state)
+{
+    static const struct config_setting linear[] = {{"schedule", "linear"},         {"schedule_start", "0.5"},
+                                                   {"learning_rate_final", "0.2"}, {"warm_up", "0"},
+                                                   {"total_samples", "400"},       {"density_final", "1e-6"},
+                                                   {"motif_samples", "1"},         {"test_samples", "1"},
+                                                   {"validation_every", "400"},    {NULL, NULL}};
+    struct run_env host;
+    struct sparling_config config;
+    enum method_request wish = METHOD_CONTINUE;
+    double rates[11] = {0};
+    configure(&config, linear);
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    host.watcher = rates;
+    host.metric = watch_rates;
+    struct method_run *run = start(&host, &config);
+    while (wish != METHOD_DONE)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    for (int i = 1; i <= 10; i++) { /* of the update that made it 40 i samples */
+        double at = (40.0 * i - 4) / 400;
+        double want = 1e-2 * (at <= 0.5 ? 1 : 1 - 0.8 * (at - 0.5) / 0.5);
+        assert_true(fabs(rates[i] - want) < 1e-12);
+    }
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+static void seeds_differ(void **state)
+{
+    struct outcome one, other;
+    static const struct config_setting second[] = {{"seed", "2"}, {NULL, NULL}};
+    run_through(NULL, 1, 0, &one);
+    run_through(second, 1, 0, &other);
+    assert_string_not_equal(one.hash, other.hash);
+}
+
+/* The snapshot of a stage is taken before the density is multiplied, also across save and load. */
+static void stage_end_comes_before_the_next_density(void **state)
+{
+    struct run_env host;
+    struct sparling_config config;
+    struct method_progress progress;
+    double density = 0.4;
+    int stages = 0;
+    struct method_run *run = open_run(&host, 1, &config, NULL);
+    for (enum method_request wish = METHOD_CONTINUE; wish != METHOD_DONE;) {
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+        method->progress(run, &progress);
+        assert_near(progress.density, density, 0);
+        if (wish != METHOD_STAGE_END)
+            continue;
+        stages++;
+        assert_int_equal(run->annealer.pending, 1);
+        assert_near(host.list[host.count - 1].info.density, density, 0);
+        assert_true(host.list[host.count - 1].info.stage_end);
+        struct snapshot_reader reader = run_env_reader(&host.list[host.count - 1].bytes);
+        struct method_run *copy = start(&host, &config);
+        assert_ok(method->load(copy, &reader, err));
+        method->progress(copy, &progress);
+        assert_near(progress.density, density, 0);
+        assert_int_equal(copy->annealer.pending, 1);
+        method->destroy(copy);
+        if (density * 0.5 >= 0.09)
+            density *= 0.5;
+        else
+            assert_true(annealer_last(&run->annealer, &run->rule));
+        /* What follows is at the next density, or is the evaluation. */
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+        if (stages == 3)
+            assert_int_equal(run->phase, PHASE_EVALUATE);
+    }
+    assert_int_equal(stages, 3);
+    assert_near(density, 0.1, 0);
+    assert_int_equal(run->evaluation.rows, 3);
+    for (int i = 0; i < 3; i++) {
+        assert_near(run->evaluation.row[i].density, 0.4 * pow(0.5, i), 0);
+        assert_int_equal(run->evaluation.row[i].motif_samples, i < 2 ? 6 : 10);
+        assert_int_equal(run->evaluation.row[i].test_samples, i < 2 ? 6 : 9);
+        assert_true(run->evaluation.row[i].checkpoint > 0);
+        assert_true(isfinite(run->evaluation.row[i].fpe) && isfinite(run->evaluation.row[i].e2ee));
+    }
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+/* The bar never goes back. At the last density the samples that are left are said, before it no more than those. */
+static void progress_only_grows(void **state)
+{
+    struct run_env host;
+    struct sparling_config config;
+    struct method_progress progress;
+    double last = 0, left = INFINITY;
+    int final = 0;
+    struct method_run *run = open_run(&host, 1, &config, NULL);
+    for (enum method_request wish = METHOD_CONTINUE; wish != METHOD_DONE;) {
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+        method->progress(run, &progress);
+        assert_true(progress.fraction >= last && progress.fraction <= 1);
+        last = progress.fraction;
+        if (run->phase >= PHASE_EVALUATE)
+            continue;
+        assert_true(progress.eta_samples >= 0 && progress.eta_samples <= (double)(1000 - run->samples));
+        if (!annealer_at_least(&run->annealer, &run->rule) || run->annealer.pending)
+            continue;
+        final++;
+        assert_near(progress.eta_samples, (double)(1000 - run->samples), 0);
+        assert_true(progress.eta_samples <= left && progress.fraction >= 0.95 / 2);
+        left = progress.eta_samples;
+    }
+    assert_true(final > 5);
+    assert_near(last, 1, 0);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+/* The evaluation's figures against sums taken here, one picture at a time. */
+static void evaluation_is_what_it_says(void **state)
+{
+    struct run_env host;
+    struct sparling_config config;
+    static const struct config_setting short_run[] = {
+        {"total_samples", "8"}, {"stage_samples", "0"}, {"motif_samples", "13"}, {"test_samples", "11"}, {NULL, NULL}};
+    struct method_run *run = open_run(&host, 2, &config, short_run);
+    for (enum method_request wish = METHOD_CONTINUE; wish != METHOD_DONE;)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    const struct evaluation_row *row = &run->evaluation.row[0];
+    assert_int_equal(run->evaluation.rows, 1);
+
+    struct digitcircle domain = digitcircle_of(&config.digitcircle);
+    struct digitcircle_truth truth;
+    struct motif_errors errors;
+    struct motif_report report;
+    float image[48 * 48];
+    double edits = 0;
+    int64_t active = 0;
+    assert_ok(motif_errors_init(&errors, 4, 4, 4, err));
+    for (uint32_t i = 0; i < 13; i++) { /* raw generator seeds */
+        static float planes[4 * 48 * 48];
+        digitcircle_draw(&domain, i, image, &truth);
+        exec_begin(&run->exec, false, 0);
+        tensor_to_planes(network_motifs(&run->exec, run->network, image, 1, 1), planes);
+        for (size_t j = 0; j < sizeof planes / sizeof planes[0]; j++)
+            active += planes[j] > 0;
+        assert_ok(motif_errors_add_map(&errors, planes, 48, 48, truth.boxes, truth.count, err));
+    }
+    for (int i = 0; i < 11; i++) { /* the test set */
+        struct annotation annotation;
+        int wanted[10];
+        int32_t label[10] = {0};
+        const struct domain_truth known = {.label = label};
+        digitcircle_sample(&domain, -2, i, image, &truth);
+        assert_ok(annotation_make(&run->exec, run->network, &run->domain, image, &known, &annotation, err));
+        for (int j = 0; j < truth.count; j++)
+            wanted[j] = TOKEN_FIRST + truth.label[j];
+        edits += edit_error(wanted, truth.count, (const int *)annotation.decoded.tokens, annotation.decoded.length);
+        annotation_close(&annotation);
+    }
+    assert_ok(motif_errors_report(&errors, MOTIF_BOXES, &report, err));
+    assert_near(row->fne, report.fne, 0);
+    assert_near(row->fpe, report.fpe, 0);
+    assert_near(row->ce, report.ce_assignment, 0);
+    assert_near(row->ce_majority, report.ce_majority, 0);
+    assert_near(row->achieved, (double)active / (13.0 * 48 * 48 * 4), 1e-15);
+    assert_near(row->e2ee, edits / 11, 1e-15);
+    assert_memory_equal(errors.boxes, run->evaluation.errors.boxes, 25 * sizeof(int64_t));
+    motif_errors_close(&errors);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+/* Trains some steps and leaves the saved run in `bytes`. */
+static void some_checkpoint(struct sparling_config *config, struct run_env *host, struct run_env_bytes *bytes)
+{
+    enum method_request wish;
+    struct method_run *run = open_run(host, 1, config, NULL);
+    for (int i = 0; i < 4; i++)
+        assert_ok(run_env_step(host, method, run, &wish, err));
+    assert_ok(run_env_save(method, run, bytes, err));
+    method->destroy(run);
+}
+
+static void warm_start_takes_weights_only(void **state)
+{
+    struct run_env host;
+    struct sparling_config config;
+    struct run_env_bytes bytes = {0}, copy = {0};
+    char from[65], to[65];
+    some_checkpoint(&config, &host, &bytes);
+    config.seed = 9;
+    config.density_start = 0.3;
+    struct method_run *run = start(&host, &config);
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_ok(method->warm_start(run, &reader, err));
+    assert_int_equal(run->updates, 0);
+    assert_int_equal(run->samples, 0);
+    assert_near(run->annealer.density, 0.3, 0);
+    assert_ok(run_env_save(method, run, &copy, err));
+    assert_ok(run_env_weights_hash(&bytes, from, err));
+    assert_ok(run_env_weights_hash(&copy, to, err));
+    assert_string_equal(from, to);
+    method->destroy(run);
+    run_env_bytes_close(&bytes);
+    run_env_bytes_close(&copy);
+    run_env_close(&host);
+}
+
+/* An evaluation of its own: another set, the density of the checkpoint. */
+static void evaluation_job_uses_its_seed(void **state)
+{
+    struct run_env host;
+    struct sparling_config config;
+    struct run_env_bytes bytes = {0};
+    struct method_evaluation what = {7, -1};
+    some_checkpoint(&config, &host, &bytes);
+    struct method_run *run = start(&host, &config);
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_ok(method->load(run, &reader, err));
+    int64_t updates = run->updates;
+    assert_ok(method->begin_evaluation(run, &what, err));
+    for (enum method_request wish = METHOD_CONTINUE; wish != METHOD_DONE;)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    assert_int_equal(run->updates, updates);
+    assert_int_equal(run->evaluation.rows, 1);
+    assert_int_equal(run->evaluation.row[0].motif_samples, 7);
+    assert_int_equal(run->evaluation.errors.samples, 7);
+    int64_t truths = 0, drawn = 0;
+    for (int i = 0; i < 4; i++)
+        for (int j = 0; j < 5; j++)
+            truths += run->evaluation.errors.boxes[i * 5 + j];
+    struct digitcircle domain = digitcircle_of(&config.digitcircle);
+    for (int i = 0; i < 7; i++) {
+        float image[48 * 48];
+        struct digitcircle_truth truth;
+        digitcircle_sample(&domain, -1, i, image, &truth);
+        drawn += truth.count;
+    }
+    assert_int_equal(truths, drawn);
+    method->destroy(run);
+    run_env_bytes_close(&bytes);
+    run_env_close(&host);
+}
+
+static void poison(struct run_env_bytes *bytes, const char *name, float value)
+{
+    struct snapshot_entry *entries;
+    size_t count;
+    struct snapshot_reader reader = run_env_reader(bytes);
+    assert_ok(snapshot_contents(&reader, &entries, &count, err));
+    bool found = false;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(entries[i].name, name) == 0) {
+            memcpy(bytes->data + entries[i].offset + 4, &value, sizeof value);
+            found = true;
+        }
+    assert_true(found);
+    free(entries);
+}
+
+/* What a dry run promises, against what a run holds after an update. */
+static void memory_is_near_the_estimate(void **state)
+{
+    static const struct config_setting light[] = {{NULL, NULL}};
+    static const struct config_setting heavy[] = {{"image_size", "80"}, {"min_radius", "12"}, {"width", "24"},
+                                                  {"units", "3"},       {"layers", "3"},      {"channels", "96"},
+                                                  {"pool", "4"},        {"batch", "6"},       {NULL, NULL}};
+    const struct config_setting *const variants[] = {light, heavy};
+    for (int i = 0; i < 2; i++) {
+        struct run_env host;
+        struct sparling_config config;
+        struct method_estimate estimate;
+        struct run_env_bytes bytes = {0};
+        enum method_request wish;
+        configure(&config, variants[i]);
+        assert_ok(method->estimate(&config, &estimate, err));
+        assert_ok(run_env_open(&host, 1, NULL, err));
+        struct method_run *run = start(&host, &config);
+        for (int j = 0; j < 2; j++)
+            assert_ok(run_env_step(&host, method, run, &wish, err));
+        double held = (double)run->arena.peak_bytes + 16.0 * (double)params_count(run->network->params);
+        double promised = (double)estimate.memory_bytes, constant = 16 << 20;
+        if (held > 1.1 * promised || promised - constant > 1.6 * held)
+            fail_msg("variant %d: %.1f MB promised, %.1f MB held", i, promised / 1e6, held / 1e6);
+        assert_ok(run_env_save(method, run, &bytes, err));
+        assert_near((double)estimate.checkpoint_bytes / (double)bytes.count, 1, 0.3);
+        run_env_bytes_close(&bytes);
+        method->destroy(run);
+        run_env_close(&host);
+    }
+}
+
+static void broken_numbers_stop_the_run(void **state)
+{
+    struct run_env host;
+    struct sparling_config config;
+    struct run_env_bytes bytes = {0}, again = {0};
+    struct error err = {0};
+    enum method_request wish;
+    some_checkpoint(&config, &host, &bytes);
+    poison(&bytes, "h.out.bias", NAN);
+    struct method_run *run = start(&host, &config);
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
+    /* What is broken is not saved over what is good. */
+    assert_int_equal(run_env_save(method, run, &again, &err), STATUS_NUMERIC);
+    error_clear(&err);
+    assert_int_equal(method->step(run, &wish, &err), STATUS_NUMERIC);
+    assert_non_null(strstr(err.message, "step 4"));
+    assert_non_null(strstr(err.message, "h.out.bias"));
+    char good[64];
+    snprintf(good, sizeof good, "checkpoint is %lld", (long long)host.list[host.count - 1].info.seq);
+    assert_non_null(strstr(err.message, good));
+    method->destroy(run);
+    run_env_bytes_close(&bytes);
+    run_env_bytes_close(&again);
+    run_env_close(&host);
+}
+
+/* A loss that a float holds, whose gradient none does. */
+static void broken_gradients_stop_the_run(void **state)
+{
+    struct run_env host;
+    struct sparling_config config;
+    struct run_env_bytes bytes = {0};
+    struct error err = {0};
+    enum method_request wish;
+    some_checkpoint(&config, &host, &bytes);
+    poison(&bytes, "h.out.weight", 1e37F);
+    struct method_run *run = start(&host, &config);
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_int_equal(method->load(run, &reader, &err), STATUS_OK);
+    assert_int_equal(method->step(run, &wish, &err), STATUS_NUMERIC);
+    assert_non_null(strstr(err.message, "gradient is not finite at step 4"));
+    assert_non_null(strstr(err.message, "checkpoint is "));
+    method->destroy(run);
+    run_env_bytes_close(&bytes);
+    run_env_close(&host);
+}
+
+static void bad_streams_are_refused(void **state)
+{
+    struct run_env host;
+    struct sparling_config config, wider;
+    struct run_env_bytes bytes = {0};
+    struct error err = {0};
+    some_checkpoint(&config, &host, &bytes);
+    wider = config;
+    wider.width = 12;
+    struct method_run *run = start(&host, &wider);
+    struct snapshot_reader reader = run_env_reader(&bytes);
+    assert_int_equal(method->load(run, &reader, &err), STATUS_CORRUPT);
+    method->destroy(run);
+    error_clear(&err);
+    bytes.count /= 2;
+    run = start(&host, &config);
+    reader = run_env_reader(&bytes);
+    assert_int_equal(method->load(run, &reader, &err), STATUS_CORRUPT);
+    method->destroy(run);
+    run_env_bytes_close(&bytes);
+    run_env_close(&host);
+}
+
+/* States that no run writes, in streams that are otherwise whole. */
+static void senseless_states_are_refused(void **state)
+{
+    struct run_env host;
+    struct sparling_config config;
+    struct error err = {0};
+    configure(&config, NULL);
+    assert_int_equal(run_env_open(&host, 1, NULL, &err), STATUS_OK);
+    for (int i = 0; i < 9; i++) {
+        struct run_env_bytes bytes = {0};
+        struct method_run *run = start(&host, &config), *copy = start(&host, &config);
+        struct evaluation *e = &run->evaluation;
+        run->phase = PHASE_EVALUATE;
+        e->rows = 2;
+        for (int j = 0; j < 2; j++)
+            e->row[j] = (struct evaluation_row){.motif_samples = 5, .test_samples = 5, .checkpoint = -1};
+        switch (i) {
+        case 0:
+            break; /* sound */
+        case 1:
+            run->phase = 7;
+            break;
+        case 2:
+            e->rows = EVALUATION_MAX + 1;
+            break;
+        case 3:
+            e->at = 2;
+            break;
+        case 4:
+            e->part = 3;
+            break;
+        case 5:
+            e->position = 5;
+            break;
+        case 6:
+            e->row[1].test_samples = NAN;
+            break;
+        case 7:
+            run->annealer.density = NAN;
+            break;
+        case 8:
+            run->phase = PHASE_VALIDATE, run->validation_position = -4;
+            break;
+        }
+        assert_int_equal(run_env_save(method, run, &bytes, &err), STATUS_OK);
+        struct snapshot_reader reader = run_env_reader(&bytes);
+        error_clear(&err);
+        assert_int_equal(method->load(copy, &reader, &err), i == 0 ? STATUS_OK : STATUS_CORRUPT);
+        error_clear(&err);
+        run_env_bytes_close(&bytes);
+        method->destroy(run);
+        method->destroy(copy);
+    }
+    run_env_close(&host);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_do_not_change_a_bit),
+        cmocka_unit_test(nor_does_it_in_bf16),
+        cmocka_unit_test(resuming_does_not_change_a_bit),
+        cmocka_unit_test(accumulated_thresholds_resume),
+        cmocka_unit_test(revival_resumes),
+        cmocka_unit_test(held_statistics_resume),
+        cmocka_unit_test(statistics_are_held_below_a_density),
+        cmocka_unit_test(schedules_fall_from_where_they_start),
+        cmocka_unit_test(seeds_differ),
+        cmocka_unit_test(stage_end_comes_before_the_next_density),
+        cmocka_unit_test(progress_only_grows),
+        cmocka_unit_test(evaluation_is_what_it_says),
+        cmocka_unit_test(warm_start_takes_weights_only),
+        cmocka_unit_test(evaluation_job_uses_its_seed),
+        cmocka_unit_test(memory_is_near_the_estimate),
+        cmocka_unit_test(broken_numbers_stop_the_run),
+        cmocka_unit_test(broken_gradients_stop_the_run),
+        cmocka_unit_test(bad_streams_are_refused),
+        cmocka_unit_test(senseless_states_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,355 @@
+/* Runs: exact resume for any case and phase, threads, stop rules, results, artifacts, queries, lists. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/kernels/blas.h"
+#include "core/methods/superposition/run.h"
+#include "core/methods/superposition/run_int.h"
+#include "core/methods/superposition/superposition.h"
+#include "tests/support/run_test.h"
+
+static const struct method *const method = &superposition_method;
+
+/* All three models, two sizes, every draw: training, evaluation and changes of case within a few hundred steps. */
+static const struct config_setting many[] = {{"experiment", "loss-ratio"},
+                                             {"models", "rug,trained,linear"},
+                                             {"sizes", "32,64"},
+                                             {"ps", "0.1,0.3"},
+                                             {"ratios", "0.25,0.5"},
+                                             {"batch", "40"},
+                                             {"block", "100"},
+                                             {"total_samples", "310"},
+                                             {"test_samples", "90"},
+                                             {"checkpoint_every", "300"},
+                                             {"draws", "2"},
+                                             {"stop", "never"},
+                                             {"learning_rate", "1e-2"},
+                                             {NULL, NULL}};
+static const struct config_setting gated[] = {{"n_s", "40"},
+                                              {"ratio", "0.3"},
+                                              {"activation", "gated"},
+                                              {"tied", "true"},
+                                              {"importance", "geometric"},
+                                              {"batch", "40"},
+                                              {"block", "0"},
+                                              {"total_samples", "1000"},
+                                              {"test_samples", "100"},
+                                              {"checkpoint_every", "300"},
+                                              {"window", "3"},
+                                              {"stop", "windows"},
+                                              {"initialisation", "xavier-normal"},
+                                              {NULL, NULL}};
+
+static const struct config_setting sparse[] = {
+    {"n_s", "40"},   {"ratio", "0.3"},  {"activation", "k-sparse"}, {"kept", "5"},           {"relu_updates", "9"},
+    {"batch", "40"}, {"stop", "never"}, {"total_samples", "800"},   {"test_samples", "100"}, {NULL, NULL}};
+
+static void configure(struct superposition_config *config, const struct config_setting *settings)
+{
+    run_test_configure(method, config, settings);
+}
+
+static struct method_run *start(struct run_env *host, const struct superposition_config *config)
+{
+    return run_test_start(method, host, config);
+}
+
+struct witness {
+    struct run_env_witness same;
+    struct outcome outcomes[32];
+    int count, steps;
+};
+
+static void take_outcomes(void *context, struct method_run *run)
+{
+    struct witness *w = context;
+    w->count = run->sweep.count;
+    memcpy(w->outcomes, run->outcomes, sizeof w->outcomes[0] * (size_t)run->sweep.count);
+}
+
+static const struct run_test test = {&superposition_method, NULL, take_outcomes};
+
+static void run_through(const struct config_setting *settings, int threads, int every, struct witness *w)
+{
+    w->steps = run_test_through(&test, settings, threads, every, w, &w->same);
+}
+
+static void threads_and_pauses_do_not_change_a_bit(void **state)
+{
+    const struct config_setting *const runs[] = {many, gated, sparse};
+    run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
+}
+
+static void every_case_is_measured(void **state)
+{
+    struct witness w;
+    run_through(many, 2, 0, &w);
+    assert_int_equal(w.count, 3 * 2 * 2 * 2);
+    for (int i = 0; i < w.count; i++) {
+        assert_true(w.outcomes[i].loss > 0 && w.outcomes[i].loss < 0.2);
+        assert_true(w.outcomes[i].low <= w.outcomes[i].loss && w.outcomes[i].loss <= w.outcomes[i].high);
+        bool trained = i >= 8 && i < 16;
+        assert_int_equal((int)w.outcomes[i].samples, trained ? 310 : 0);
+        assert_int_equal((int)w.outcomes[i].updates, trained ? 10 : 0); /* 40 40 20, three times, and 10 */
+    }
+}
+
+static void the_stop_rules_stop(void **state)
+{
+    struct superposition_config config;
+    struct run_env host;
+    assert_ok(run_env_open(&host, 1, NULL, err));
+    configure(&config,
+              (const struct config_setting[]){{"window", "3"}, {"block", "4096"}, {"n_s", "16"}, {NULL, NULL}});
+    struct method_run *run = start(&host, &config);
+    const double falling[] = {6, 5, 4, 3, 2, 1, 1}, flat[] = {1, 1, 1, 2, 2, 2, 2};
+    for (int stop = 0; stop < 3; stop++)
+        for (int kind = 0; kind < 2; kind++) {
+            run->config.stop = stop;
+            run->samples = 4096;
+            for (int n = 0; n <= 7; n++) {
+                run->updates = n;
+                /* blocks: more than two windows; windows: at whole windows, two at least. */
+                bool asked = stop == STOP_BLOCKS ? n > 6 : stop == STOP_WINDOWS ? n == 6 : false;
+                assert_int_equal(work_trained(run), asked && kind == 1);
+                if (n < 7)
+                    run->losses[n % 6] = kind ? flat[n] : falling[n];
+            }
+        }
+    run->config.stop = STOP_BLOCKS;
+    run->samples = 4097; /* within a block nothing is asked */
+    assert_false(work_trained(run));
+    run->samples = run->config.total_samples;
+    assert_true(work_trained(run));
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+/* A small model with half as many dimensions as features finds the antipodal pairs, below the closed form. */
+static void training_gets_where_it_should(void **state)
+{
+    struct superposition_config config;
+    struct run_env host;
+    enum method_request wish = METHOD_CONTINUE;
+    assert_ok(run_env_open(&host, 2, NULL, err));
+    configure(&config, (const struct config_setting[]){{"n_s", "64"},
+                                                       {"ratio", "0.5"},
+                                                       {"p", "0.1"},
+                                                       {"batch", "256"},
+                                                       {"learning_rate", "1e-2"},
+                                                       {"stop", "never"},
+                                                       {"total_samples", "500000"},
+                                                       {"test_samples", "20000"},
+                                                       {NULL, NULL}});
+    struct method_run *run = NULL;
+    assert_ok(method->create(&config, &host.env, &run, err));
+    while (wish != METHOD_DONE)
+        assert_ok(run_env_step(&host, method, run, &wish, err));
+    const struct outcome *o = &run->outcomes[0];
+    if (!(fabs(o->loss / theory_pairs(0.1, 0.5) - 1) < 0.1))
+        fail_msg("loss %g, pairs %g, closed form %g", o->loss, theory_pairs(0.1, 0.5), case_predicted(&run->cases[0]));
+    assert_true(o->statistics.kept_diagonal_mean > 0.95 && o->statistics.kept_diagonal_mean < 1.1);
+    assert_true(o->statistics.saturation > 0.999 && o->statistics.saturation < 1.3);
+    method->destroy(run);
+    run_env_close(&host);
+}
+
+static void statistics_are_those_of_the_matrix(void **state)
+{
+    enum { N = 20, D = 7 };
+    const struct autoencoder_shape shape = {N, D, false, false, ACTIVATION_RELU, 0, 0};
+    struct autoencoder *m;
+    struct statistics s;
+    struct thread_pool *pool;
+    double w[N][N], sum = 0, mean = 0, symmetric = 0, antisymmetric = 0, lyapunov = 0, code = 0;
+    assert_ok(autoencoder_create(&shape, true, &m, err));
+    assert_ok(thread_pool_create(2, &pool, err));
+    params_init(m->params, 4);
+    for (int i = 0; i < N; i++)
+        for (int k = 0; k < D; k++)
+            m->decoder->value[i * D + k] += m->encoder->value[i * D + k] * (i == 3 ? 0 : 3); /* feature 3 is dropped */
+    assert_ok(statistics_model(m, pool, kernels_best(), 0.2, 1, &s, err));
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < N; j++) {
+            w[i][j] = 0;
+            for (int k = 0; k < D; k++)
+                w[i][j] += (double)m->decoder->value[i * D + k] * (double)m->encoder->value[j * D + k];
+        }
+    for (int i = 0; i < N; i++) {
+        double squares = 0, cubes = 0, whole = 0, most = 0;
+        mean += w[i][i] / N;
+        for (int j = 0; j < N; j++) {
+            double a = fabs(w[i][j]);
+            symmetric += pow((w[i][j] + w[j][i]) / 2, 2);
+            antisymmetric += pow((w[i][j] - w[j][i]) / 2, 2);
+            whole += a * a;
+            most += a * a * a;
+            squares += i == j ? 0 : a * a;
+            cubes += i == j ? 0 : a * a * a;
+            sum += i == j ? 0 : w[i][j];
+        }
+        lyapunov = fmax(lyapunov, cubes / pow(squares, 1.5));
+        code = fmax(code, most / whole);
+    }
+    assert_true(fabs(s.diagonal_mean - mean) < 1e-5);
+    assert_true(fabs(s.row_sum - sum / N) < 1e-4);
+    assert_true(fabs(s.symmetric - sqrt(symmetric)) < 1e-4 && fabs(s.antisymmetric - sqrt(antisymmetric)) < 1e-4);
+    assert_true(fabs(s.lyapunov - lyapunov) < 1e-5 && fabs(s.lyapunov_code - code) < 1e-5);
+    assert_true(s.dropped > 0.9 / N && s.saturation >= 1);
+    assert_true(s.kolmogorov > 0 && s.kolmogorov < 1);
+    struct rug rug; /* a rug's one row tells what all of them would */
+    assert_ok(rug_create(64, 24, 1, 0, &rug, err));
+    assert_ok(statistics_rug(&rug, pool, kernels_best(), 0.2, 1.5, -0.2, 1, &s, err));
+    assert_true(fabs(s.diagonal_mean - 1.5) < 1e-6 && s.diagonal_sd < 1e-7 && s.antisymmetric == 0 && s.dropped == 0);
+    assert_true(fabs(s.saturation - 1) < 1e-5);
+    assert_true(fabs(s.symmetric - 1.5 * 64 / sqrt(24)) < 1e-3); /* n_d eigenvalues of n_s / n_d */
+    rug_close(&rug);
+    autoencoder_destroy(m);
+    thread_pool_destroy(pool);
+}
+
+/* ---- configuration ------------------------------------------------------------------------------------ */
+
+static void faults_are_named(void **state)
+{
+    static const struct run_test_wrong wrong[] = {
+        {{{"n_d", "600"}}, "n_d"},
+        {{{"model", "rug"}, {"n_s", "100"}}, "n_s"},
+        {{{"experiment", "maps"}, {"ps", "0.1,2"}}, "ps"},
+        {{{"experiment", "maps"}, {"models", "trained,rugs"}}, "models"},
+        {{{"experiment", "maps"}, {"activations", "relu,"}}, "activations"},
+        {{{"experiment", "maps"}, {"sizes", "12,x"}}, "sizes"},
+        {{{"experiment", "maps"}, {"ratios", "0.1:0.2:1"}}, "ratios"},
+        {{{"experiment", "maps"}, {"ratios", "0.1:1:128"}, {"ps", "0.1:1:128"}}, "experiment"},
+        {{{"n_s", "1048576"}}, "batch"},
+        {{{"block", "10"}}, "block"}};
+    run_test_faults(method, wrong, sizeof wrong / sizeof wrong[0]);
+    run_test_presets(method);
+}
+
+static void lists_are_read(void **state)
+{
+    double values[SUPERPOSITION_LIST];
+    assert_int_equal(superposition_list("", 1, values), 0);
+    assert_int_equal(superposition_list("0.25", 1, values), 1);
+    assert_int_equal(superposition_list("1e-3,0.5,1", 1, values), 3);
+    assert_true(values[0] == 1e-3 && values[2] == 1);
+    assert_int_equal(superposition_list("0.002001:0.8:20", 1, values), 20);
+    assert_true(fabs(values[1] - 0.044001) < 1e-6 && fabs(values[6] - 0.254001) < 1e-6); /* the published grid */
+    static const char *const wrong[] = {"0",    "-1",      "1.5",     "a",         "0.1,",
+                                        ",0.1", "0.1 0.2", "0.1:0.2", "0.1:0.2:1", "0.1:0.2:3x"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        assert_int_equal(superposition_list(wrong[i], 1, values), -1);
+}
+
+/* ---- queries ------------------------------------------------------------------------------------------ */
+
+struct heard {
+    double loss, output;
+    int64_t n_s;
+    int features;
+};
+
+static void open_it(void *context, const char *key)
+{
+    (void)key;
+}
+static void close_it(void *context) {}
+static void number(void *context, const char *key, double value)
+{
+    struct heard *h = context;
+    if (key && strcmp(key, "loss") == 0)
+        h->loss = value;
+    if (key && strcmp(key, "output") == 0) {
+        h->output = value;
+        h->features++;
+    }
+}
+static void integer(void *context, const char *key, int64_t value)
+{
+    struct heard *h = context;
+    if (strcmp(key, "n_s") == 0)
+        h->n_s = value;
+}
+static void boolean(void *context, const char *key, bool value) {}
+static void text(void *context, const char *key, const char *value) {}
+static void null(void *context, const char *key) {}
+
+static void a_checkpoint_answers(void **state)
+{
+    static const char *const models[] = {"trained", "rug", "linear"};
+    for (int kind = 0; kind < 3; kind++) {
+        const struct config_setting settings[] = {
+            {"model", models[kind]},    {"n_s", "64"},     {"ratio", "0.5"},         {"p", "0.05"},
+            {"total_samples", "20000"}, {"stop", "never"}, {"test_samples", "1000"}, {NULL, NULL}};
+        struct superposition_config config;
+        struct run_env host;
+        struct run_env_bytes bytes = {0};
+        struct method_model *model;
+        enum method_request wish = METHOD_CONTINUE;
+        configure(&config, settings);
+        assert_ok(run_env_open(&host, 1, NULL, err));
+        struct method_run *run = start(&host, &config);
+        while (wish != METHOD_DONE)
+            assert_ok(run_env_step(&host, method, run, &wish, err));
+        assert_ok(run_env_save(method, run, &bytes, err));
+        struct snapshot_reader reader = run_env_reader(&bytes);
+        assert_ok(method->open(&config, host.env.kernels, NULL, &reader, &model, err));
+        double sum = 0;
+        for (int seed = 0; seed < 1000; seed++) {
+            struct heard heard = {0};
+            const struct sink sink = {&heard, open_it, close_it, open_it, close_it,
+                                      number, integer, boolean,  text,    null};
+            struct method_input input = {.kind = METHOD_INPUT_SAMPLE, .seed = seed};
+            assert_ok(method->query(model, "predict", &input, &sink, err));
+            assert_int_equal(heard.n_s, 64);
+            sum += heard.loss;
+        }
+        assert_true(fabs(sum / 1000 / run->outcomes[0].loss - 1) < 1e-4); /* the same samples as the evaluation's */
+        struct heard heard = {0};
+        const struct sink sink = {&heard, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
+        float values[64] = {0}, odd[64] = {2};
+        values[5] = 0.9f;
+        struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {64}, .values = values};
+        assert_ok(method->query(model, "predict", &input, &sink, err));
+        assert_true(heard.features >= 1);
+        input.values = odd;
+        assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+        input.dim[0] = 63;
+        assert_int_equal(method->query(model, "predict", &input, &sink, NULL), STATUS_INVALID);
+        assert_true(method->model_bytes(model) > 0);
+        method->close(model);
+        /* An evaluation of the finished run on other samples gives nearly the same loss. */
+        double before = run->outcomes[0].loss;
+        struct method_evaluation what = {.samples = 2000, .seed = 99};
+        assert_ok(method->begin_evaluation(run, &what, err));
+        for (wish = METHOD_CONTINUE; wish != METHOD_DONE;)
+            assert_ok(run_env_step(&host, method, run, &wish, err));
+        assert_true(run->outcomes[0].loss != before && fabs(run->outcomes[0].loss / before - 1) < 0.15);
+        run_env_bytes_close(&bytes);
+        method->destroy(run);
+        run_env_close(&host);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
+        cmocka_unit_test(every_case_is_measured),
+        cmocka_unit_test(the_stop_rules_stop),
+        cmocka_unit_test(training_gets_where_it_should),
+        cmocka_unit_test(statistics_are_those_of_the_matrix),
+        cmocka_unit_test(faults_are_named),
+        cmocka_unit_test(lists_are_read),
+        cmocka_unit_test(a_checkpoint_answers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,223 @@
+/* The theorem's constants: the authors' line, a line counted by hand, small lines from the definition. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/data/digitcircle/digitcircle.h"
+#include "core/metrics/importance.h"
+#include "core/metrics/motif_errors.h"
+
+#define assert_near(a, b, tolerance) assert_true(fabs((a) - (b)) <= (tolerance))
+
+static struct importance measure(const struct importance_line *line)
+{
+    struct importance found;
+    struct error err = {0};
+    assert_int_equal(importance_of(line, &found, &err), STATUS_OK);
+    return found;
+}
+
+/* Eleven places, three to six motifs two apart (84, 70, 21 and 1 patterns): 0.465 with the authors' divisor of 5, 0.494
+ * with the number of motifs that are there (facts: .198 + .196 + .071, .226 + .196 + .071). */
+static void the_authors_line(void **state)
+{
+    const double share[] = {0, 0, 0, 0.25, 0.25, 0.25, 0.25};
+    struct importance_line line = {
+        .slots = 11, .spacing = 2, .most = 6, .share = share, .symbols = 10, .distinct = true, .picks = 5};
+    assert_near(measure(&line).deletion, 0.465, 6e-4);
+    line.picks = 0;
+    struct importance own = measure(&line);
+    assert_near(own.deletion, 0.494, 6e-4);
+    /* n of ten digits, and not the other one: the mean of n (10 - n) / 90. */
+    assert_near(own.exchange, (21 + 24 + 25 + 24) / (4 * 90.0), 1e-12);
+    assert_near(own.symbol, 0.246428571, 1e-9);
+    assert_near(importance_constant(6, 4.5, 1089, 10, own.symbol), 2.0658e8, 1e4);
+}
+
+/* Three places, two apart; one motif or two: 0, 1, 2, and 0 with 2. By hand:
+ * deletion   {0 2}, 1/2 of the data, becomes {0} or {2}, each 1/4 against 1/6 that it has: 1/6 + 1/6.
+ * symbol a   distinct: (ab) leaves b at 2: 1/4 against 1/12; (ba) likewise: 1/6. Free: aa leaves a at 0 or 2, 1/16
+ * each; ab and ba leave b, 1/8 against 1/12 each: 1/8 + 1/6. a to b     distinct: a alone, 1/4. Free: a alone 1/4; what
+ * becomes bb is met by 1/4 and has 1/8; ab and ba are met from aa by 1/16 each. */
+static void three_places(void **state)
+{
+    const double share[] = {0, 0.5, 0.5};
+    struct importance_line line = {.slots = 3, .spacing = 2, .most = 2, .share = share, .symbols = 2, .distinct = true};
+    struct importance found = measure(&line);
+    assert_near(found.deletion, 1 / 3.0, 1e-12);
+    assert_near(found.symbol, 1 / 6.0, 1e-12);
+    assert_near(found.exchange, 1 / 4.0, 1e-12);
+    line.distinct = false;
+    found = measure(&line);
+    assert_near(found.deletion, 1 / 3.0, 1e-12);
+    assert_near(found.symbol, 7 / 24.0, 1e-12);
+    assert_near(found.exchange, 1 / 2.0, 1e-12);
+}
+
+/* ---- from the definition: a pattern is a symbol (from 1) or nothing (0) at each place ------------------- */
+
+enum { PLACES_MOST = 7, PATTERNS_MOST = 1 << 14 };
+
+struct all {
+    int slots, symbols, count;
+    int pattern[PATTERNS_MOST][PLACES_MOST];
+    double own[PATTERNS_MOST], met[PATTERNS_MOST];
+};
+
+static int motifs_in(const struct all *a, const int *pattern)
+{
+    int n = 0;
+    for (int i = 0; i < a->slots; i++)
+        n += pattern[i] > 0;
+    return n;
+}
+
+static bool allowed(const struct all *a, const struct importance_line *line, const int *pattern)
+{
+    int seen[8] = {0}, last = -line->spacing;
+    for (int i = 0; i < a->slots; i++) {
+        if (pattern[i] == 0)
+            continue;
+        if (i - last < line->spacing || (line->distinct && seen[pattern[i]]))
+            return false;
+        seen[pattern[i]] = 1;
+        last = i;
+    }
+    return motifs_in(a, pattern) <= line->most;
+}
+
+static void list(struct all *a, const struct importance_line *line)
+{
+    int numbers = 1, of_size[PLACES_MOST + 1] = {0};
+    a->slots = line->slots;
+    a->symbols = line->symbols;
+    a->count = 0;
+    for (int i = 0; i < line->slots; i++)
+        numbers *= line->symbols + 1;
+    for (int k = 0; k < numbers; k++) {
+        int *pattern = a->pattern[a->count];
+        for (int i = 0, rest = k; i < line->slots; i++, rest /= line->symbols + 1)
+            pattern[i] = rest % (line->symbols + 1);
+        if (allowed(a, line, pattern)) {
+            of_size[motifs_in(a, pattern)]++;
+            assert_true(++a->count < PATTERNS_MOST);
+        }
+    }
+    for (int k = 0; k < a->count; k++) {
+        int n = motifs_in(a, a->pattern[k]);
+        a->own[k] = line->share[n] / of_size[n];
+    }
+}
+
+/* Whether m2 is m1 with one motif of `from` (0: of any) made `to` (0: deleted). */
+static bool partner(const struct all *a, const int *m1, const int *m2, int from, int to)
+{
+    int changed = 0;
+    for (int i = 0; i < a->slots; i++) {
+        if (m1[i] == m2[i])
+            continue;
+        if (m1[i] == 0 || (from && m1[i] != from) || m2[i] != to)
+            return false;
+        changed++;
+    }
+    return changed == 1;
+}
+
+static double alpha(struct all *a, int from, int to)
+{
+    double sum = 0;
+    memset(a->met, 0, sizeof a->met);
+    for (int k = 0; k < a->count; k++) {
+        int choices = 0;
+        for (int i = 0; i < a->slots; i++)
+            choices += a->pattern[k][i] > 0 && (!from || a->pattern[k][i] == from);
+        for (int l = 0; l < a->count && choices > 0; l++)
+            if (partner(a, a->pattern[k], a->pattern[l], from, to))
+                a->met[l] += a->own[k] / choices;
+    }
+    for (int k = 0; k < a->count; k++)
+        sum += fmin(a->met[k], a->own[k]);
+    return sum;
+}
+
+static void small_lines_from_the_definition(void **state)
+{
+    static struct all all;
+    const double share[][4] = {{0.1, 0.2, 0.3, 0.4}, {0, 0.5, 0.2, 0.3}, {0.25, 0, 0.75, 0}};
+    for (int i = 0; i < 12; i++) {
+        struct importance_line line = {.slots = 5 + i % 3,
+                                       .spacing = 1 + i % 2,
+                                       .most = 3,
+                                       .share = share[i % 3],
+                                       .symbols = 3,
+                                       .distinct = i % 4 < 2};
+        struct importance found = measure(&line);
+        list(&all, &line);
+        assert_near(found.deletion, alpha(&all, 0, 0), 1e-12);
+        assert_near(found.symbol, alpha(&all, 2, 0), 1e-12);
+        assert_near(found.exchange, alpha(&all, 2, 1), 1e-12);
+    }
+}
+
+static void the_constant(void **state)
+{
+    /* Ten digits, windows of 17 pixels (cells of 33 x 33), 3 to 6 a picture. */
+    assert_near(importance_constant(6, 4.5, 1089, 10, 0.5), 16 * 36 * 1089.0 * 90 / (4.5 * 0.25), 1e-3);
+    assert_near(importance_constant(6, 4.5, 1089, 1, 0.5), 16 * 36 * 1089.0 / (4.5 * 0.25), 1e-6);
+    assert_true(isinf(importance_constant(6, 4.5, 1089, 10, 0)));
+}
+
+/* Of the published pictures 87.1 % have two digits whose cells meet (facts), 33 pixels wide with windows of 17. */
+static void published_pictures_are_crowded(void **state)
+{
+    enum { PICTURES = 1000 };
+    static float image[100 * 100];
+    struct digitcircle paper = digitcircle_paper();
+    struct motif_errors errors;
+    assert_int_equal(motif_errors_init(&errors, 10, 10, 16, NULL), STATUS_OK);
+    for (uint32_t seed = 0; seed < PICTURES; seed++) {
+        struct digitcircle_truth truth;
+        digitcircle_draw(&paper, seed, image, &truth);
+        assert_int_equal(motif_errors_add(&errors, NULL, 0, truth.boxes, truth.count, NULL), STATUS_OK);
+    }
+    assert_near((double)errors.crowded / PICTURES, 0.871, 0.03);
+    assert_int_equal(errors.most, 6);
+    assert_int_equal(errors.counts[3] + errors.counts[4] + errors.counts[5] + errors.counts[6], PICTURES);
+    for (int n = 3; n <= 6; n++)
+        assert_near((double)errors.counts[n] / PICTURES, 0.25, 0.05);
+    motif_errors_close(&errors);
+}
+
+static void lines_that_are_none(void **state)
+{
+    const double share[] = {0, 0, 0, 1};
+    const struct importance_line wrong[] = {
+        {.slots = 0, .spacing = 1, .most = 1, .share = share, .symbols = 4},
+        {.slots = 4, .spacing = 2, .most = 3, .share = share, .symbols = 4},
+        {.slots = 5, .spacing = 2, .most = 3, .share = share, .symbols = 2, .distinct = true},
+        {.slots = 5, .spacing = 6, .most = 1, .share = share, .symbols = 4},
+        {.slots = 300, .spacing = 1, .most = 3, .share = share, .symbols = 4}};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        struct importance found;
+        struct error err = {0};
+        assert_int_equal(importance_of(&wrong[i], &found, &err), STATUS_INVALID);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_authors_line),
+        cmocka_unit_test(three_places),
+        cmocka_unit_test(small_lines_from_the_definition),
+        cmocka_unit_test(the_constant),
+        cmocka_unit_test(published_pictures_are_crowded),
+        cmocka_unit_test(lines_that_are_none),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

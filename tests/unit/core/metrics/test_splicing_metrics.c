@@ -1,0 +1,135 @@
+/* Metrics of the splicing domain: top-k accuracy, motifs that do not count, errors of chance. */
+#include "core/metrics/shuffled.h"
+#include "core/metrics/topk.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/mt19937.h"
+#include "tests/support/fault.h"
+
+static void topk_by_hand(void **state)
+{
+    double out, scores[10] = {.9, .8, .7, .6, .5, .4, .3, .2, .1, .05};
+    uint8_t truth[10] = {1, 0, 1, 0, 0, 1, 0, 0, 0, 0};
+    assert_int_equal(topk_accuracy(scores, truth, 10, &out, NULL), STATUS_OK);
+    /* k = 3: the quantile at 0.7 of ten values is between .6 and .7: two of three true ones exceed it. */
+    assert_true(fabs(out - 2.0 / 3) < 1e-15);
+    memset(truth, 0, sizeof truth);
+    assert_int_equal(topk_accuracy(scores, truth, 10, &out, NULL), STATUS_OK);
+    assert_true(isnan(out));
+    truth[9] = 1;
+    assert_int_equal(topk_accuracy(scores, truth, 10, &out, NULL), STATUS_OK);
+    assert_true(out == 0);
+}
+
+static void topk_of_many_parts(void **state)
+{
+    enum { N = 50000 };
+    static double scores[N];
+    static uint8_t truth[N];
+    struct topk *topk = malloc(sizeof *topk);
+    struct mt19937 rng;
+    double exact;
+    assert_non_null(topk);
+    mt19937_init(&rng, 1);
+    topk_clear(topk);
+    for (int i = 0; i < N; i++) {
+        truth[i] = mt19937_uniform(&rng) < 0.004;
+        double logit = -8 + 5 * mt19937_uniform(&rng) + (truth[i] ? 4 * mt19937_uniform(&rng) : 0);
+        scores[i] = 1 / (1 + exp(-logit));
+        topk_add(topk, scores[i], truth[i]);
+    }
+    assert_int_equal(topk_accuracy(scores, truth, N, &exact, NULL), STATUS_OK);
+    assert_true(exact > 0.2 && exact < 0.8);
+    assert_true(fabs(topk_share(topk) - exact) < 0.02);
+    topk_clear(topk);
+    assert_true(isnan(topk_share(topk)));
+    topk_add(topk, 1, 1);
+    topk_add(topk, 0, 0);
+    topk_add(topk, NAN, 0);
+    assert_true(topk_share(topk) == 1);
+    topk_add(topk, 0, 1);
+    assert_true(topk_share(topk) == 0.5);
+    free(topk);
+}
+
+static void folded_symbols(void **state)
+{
+    struct motif_errors errors;
+    struct motif_report report;
+    struct box boxes[3] = {{0, 0, 1, 0, 5, 0, 2}, {1, 0, 1, 5, 10, 0, 7}, {1, 0, 1, 10, 15, 0, 12}};
+    struct motif motifs[3] = {{0, 2, 0, 1}, {0, 7, 1, 1}, {0, 20, 1, 1}};
+    assert_int_equal(motif_errors_init(&errors, 2, 2, 0, NULL), STATUS_OK);
+    assert_int_equal(motif_errors_add(&errors, motifs, 3, boxes, 3, NULL), STATUS_OK);
+    assert_int_equal(motif_errors_report(&errors, MOTIF_BOXES, &report, NULL), STATUS_OK);
+    assert_true(fabs(report.fne - 1.0 / 3) < 1e-15 && fabs(report.fpe - 1.0 / 3) < 1e-15);
+    motif_errors_fold(&errors, 1);
+    assert_int_equal(motif_errors_report(&errors, MOTIF_BOXES, &report, NULL), STATUS_OK);
+    assert_true(report.fne == 0 && fabs(report.fpe - 2.0 / 3) < 1e-15); /* the hit is a false positive now */
+    assert_int_equal(report.truths, 1);
+    motif_errors_close(&errors);
+}
+
+/* Boxes that cover a share s of all positions: a motif anywhere falls into one by chance with about s. */
+static void chance_is_what_it_should_be(void **state)
+{
+    enum { SEQUENCES = 40, LENGTH = 1000, BOXES = 10 };
+    static struct box boxes[SEQUENCES][BOXES];
+    static struct motif motifs[SEQUENCES][BOXES];
+    struct shuffled_sequence sequence[SEQUENCES];
+    struct shuffled_errors out, again, folded;
+    for (int i = 0; i < SEQUENCES; i++) {
+        for (int j = 0; j < BOXES; j++) { /* perfect predictions of two symbols in turn; boxes of 21 in 100 */
+            int at = 100 + 100 * j + 50;
+            boxes[i][j] = (struct box){j % 2, 0, 1, at - 10, at + 11, 0, at};
+            motifs[i][j] = (struct motif){0, at, j % 2, 1.0F + (float)j};
+        }
+        sequence[i] = (struct shuffled_sequence){motifs[i], BOXES, boxes[i], BOXES};
+    }
+    assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 100, LENGTH, 2, 2, 2, 10, &out, NULL), STATUS_OK);
+    assert_true(fabs(out.fne.mean - exp(-0.21)) < 0.02); /* no motif in 21 positions */
+    assert_true(out.fpe.mean > 0.79 &&
+                out.fpe.mean < 0.83);                    /* 0.79 of the motifs outside, and two in a box count once */
+    assert_true(out.ce.mean > 0.4 && out.ce.mean < 0.5); /* the better of two matchings of chance */
+    assert_true(out.ce.low <= out.ce.mean && out.ce.mean <= out.ce.high && out.ce.low < out.ce.high);
+    assert_int_equal(out.ce.count, 10);
+    assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 100, LENGTH, 2, 2, 2, 10, &again, NULL), STATUS_OK);
+    assert_true(out.fpe.mean == again.fpe.mean && out.fne.low == again.fne.low && out.ce.high == again.ce.high);
+    assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 100, LENGTH, 2, 1, 2, 10, &folded, NULL), STATUS_OK);
+    assert_true(folded.fpe.mean > 0.88 && folded.fpe.mean < 0.93);
+    assert_true(fabs(folded.fne.mean - out.fne.mean) < 0.03);
+    motifs[3][4].col = 99;
+    assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 100, LENGTH, 2, 2, 2, 10, &out, NULL), STATUS_INVALID);
+    assert_int_equal(shuffled_motif_errors(sequence, SEQUENCES, 0, LENGTH, 2, 2, 2, 0, &out, NULL), STATUS_INVALID);
+}
+
+static void chance_without_memory(void **state)
+{
+    struct box box = {0, 0, 1, 0, 5, 0, 2};
+    struct motif motif = {0, 2, 0, 1};
+    struct shuffled_sequence sequence = {&motif, 1, &box, 1};
+    struct shuffled_errors out;
+    for (int n = 0;; n++) {
+        fault_after(n);
+        enum status status = shuffled_motif_errors(&sequence, 1, 0, 10, 1, 1, 1, 2, &out, NULL);
+        if (!fault_happened())
+            break;
+        assert_int_equal(status, STATUS_NO_MEMORY);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(topk_by_hand),          cmocka_unit_test(topk_of_many_parts),
+        cmocka_unit_test(folded_symbols),        cmocka_unit_test(chance_is_what_it_should_be),
+        cmocka_unit_test(chance_without_memory),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,136 @@
+/* Edit distance, bootstrap, densities. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "core/data/digitcircle/digitcircle.h"
+#include "core/metrics/bootstrap.h"
+#include "core/metrics/density.h"
+#include "core/metrics/edit_distance.h"
+#include "tests/support/fault.h"
+
+static int naive_distance(const int *a, int a_count, const int *b, int b_count)
+{
+    if (a_count == 0 || b_count == 0) {
+        return a_count + b_count;
+    }
+    int replaced = naive_distance(a + 1, a_count - 1, b + 1, b_count - 1) + (a[0] != b[0]);
+    int deleted = naive_distance(a + 1, a_count - 1, b, b_count) + 1;
+    int inserted = naive_distance(a, a_count, b + 1, b_count - 1) + 1;
+    int best = deleted < inserted ? deleted : inserted;
+    return replaced < best ? replaced : best;
+}
+
+static void edit_distance_equals_its_definition(void **state)
+{
+    srand(1);
+    for (int trial = 0; trial < 400; trial++) {
+        int a[7], b[7], a_count = rand() % 7, b_count = rand() % 7;
+        for (int i = 0; i < 7; i++) {
+            a[i] = rand() % 3;
+            b[i] = rand() % 3;
+        }
+        int wanted = naive_distance(a, a_count, b, b_count);
+        assert_int_equal(edit_distance(a, a_count, b, b_count), wanted);
+        assert_int_equal(edit_distance(b, b_count, a, a_count), wanted);
+        int longer = a_count > b_count ? a_count : b_count;
+        assert_true(edit_error(a, a_count, b, b_count) == (longer > 0 ? (double)wanted / longer : 0.0));
+    }
+}
+
+static void edit_distance_edges(void **state)
+{
+    static int many[EDIT_DISTANCE_MAX + 1];
+    const int y[] = {1, 7, 4, 2, 9}, rotated[] = {7, 4, 2, 9, 1};
+    assert_int_equal(edit_distance(y, 5, rotated, 5), 2);
+    assert_true(edit_error(y, 5, NULL, 0) == 1.0); /* an empty prediction is all wrong */
+    assert_true(edit_error(NULL, 0, NULL, 0) == 0.0);
+    assert_int_equal(edit_distance(many, EDIT_DISTANCE_MAX, NULL, 0), EDIT_DISTANCE_MAX);
+    assert_int_equal(edit_distance(many, EDIT_DISTANCE_MAX, many, EDIT_DISTANCE_MAX), 0);
+    assert_int_equal(edit_distance(many, EDIT_DISTANCE_MAX + 1, many, 1), -1);
+    assert_true(isnan(edit_error(many, 1, many, EDIT_DISTANCE_MAX + 1)));
+}
+
+/* Computed with numpy 1.24: RandomState(0).choice, percentiles with linear interpolation. The nine
+ * values are the end-to-end errors of the paper's nine runs, whose stated interval is [.47, 1.15]. */
+static void bootstrap_equals_numpy(void **state)
+{
+    const double runs[] = {.36, .38, .42, .46, .571, .64, .76, .77, 2.23}, holes[] = {1, NAN, 4, 2.5};
+    struct bootstrap out;
+    assert_int_equal(bootstrap_mean(runs, 9, &out, NULL), STATUS_OK);
+    assert_int_equal(out.count, 9);
+    assert_true(fabs(out.mean - 0.7323333333333333) < 1e-14);
+    assert_true(fabs(out.low - 0.47455555555555556) < 1e-14);
+    assert_true(fabs(out.high - 1.1468027777777778) < 1e-14);
+    assert_int_equal(bootstrap_mean(holes, 4, &out, NULL), STATUS_OK);
+    assert_int_equal(out.count, 3);
+    assert_true(out.mean == 2.5 && out.low == 1.0 && out.high == 4.0);
+    assert_int_equal(bootstrap_mean(runs, 1, &out, NULL), STATUS_OK);
+    assert_true(out.mean == .36 && out.low == .36 && out.high == .36);
+    assert_int_equal(bootstrap_mean(holes + 1, 1, &out, NULL), STATUS_OK);
+    assert_true(out.count == 0 && isnan(out.mean) && isnan(out.low));
+    assert_int_equal(bootstrap_mean(NULL, 0, &out, NULL), STATUS_OK);
+    assert_int_equal(out.count, 0);
+    fault_after(0);
+    assert_int_equal(bootstrap_mean(runs, 9, &out, NULL), STATUS_NO_MEMORY);
+    assert_true(fault_happened());
+}
+
+static void percentiles(void **state)
+{
+    const double sorted[] = {1, 2, 4, 8};
+    assert_true(bootstrap_percentile(sorted, 4, 0.0) == 1.0);
+    assert_true(bootstrap_percentile(sorted, 4, 0.5) == 3.0);
+    assert_true(fabs(bootstrap_percentile(sorted, 4, 0.9) - 6.8) < 1e-12);
+    assert_true(bootstrap_percentile(sorted, 4, 1.0) == 8.0);
+}
+
+static bool near(double value, double wanted)
+{
+    return fabs(value - wanted) <= 1e-14 * wanted;
+}
+
+/* Section 4.2 and the stop values of the experiments. */
+static void density_ladder(void **state)
+{
+    assert_true(density_at(DENSITY_START, DENSITY_FACTOR, 0) == 0.5);
+    assert_true(near(density_at(DENSITY_START, DENSITY_FACTOR, 32), 5.022621286031664e-05));
+
+    static float image[100 * 100];
+    const struct digitcircle clean = digitcircle_without_noise(digitcircle_paper());
+    double digits = density_minimum(digitcircle_mean_symbols(&clean, 1000, image), 100 * 100, 10);
+    assert_true(near(digits, 4.492e-5));
+    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, digits), 32);
+    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, density_minimum(9.64, 120 * 360, 32)), 38);
+    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, density_minimum(7.5, 642, 10)), 21);
+    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 1.8e-3), 19);
+    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.6), 0);
+    assert_int_equal(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.28125), 2); /* met exactly */
+    assert_true(density_last_stage(DENSITY_START, DENSITY_FACTOR, 0.0) > 1000);      /* ends all the same */
+}
+
+static void information(void **state)
+{
+    assert_true(density_information(1000, 0.5, 0) == 1000.0);
+    assert_true(density_information(1000, 0.0, 4) == 0.0);
+    assert_true(density_information(1000, 1.0, 4) == 4000.0);
+    assert_true(fabs(density_information(1, 0.25, 2) - (0.8112781244591328 + 0.5)) < 1e-12);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(edit_distance_equals_its_definition),
+        cmocka_unit_test(edit_distance_edges),
+        cmocka_unit_test(bootstrap_equals_numpy),
+        cmocka_unit_test(percentiles),
+        cmocka_unit_test(density_ladder),
+        cmocka_unit_test(information),
+    };
+    return cmocka_run_group_tests_name("statistics", tests, NULL, NULL);
+}

@@ -1,0 +1,120 @@
+/* The dilated aggregator: its size, how far it sees, its gradients. */
+#include "core/nn/dilated.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/core/gradient.h"
+
+static struct params *make_params(void)
+{
+    struct params *params = NULL;
+    assert_int_equal(params_create(&params, NULL), STATUS_OK);
+    return params;
+}
+
+/* The published size. */
+static void the_size_is_the_papers(void **state)
+{
+    static struct dilated h;
+    struct params *params = make_params();
+    struct dilated_config far = {.inputs = 80, .width = 32, .classes = 3, .context = 10000};
+    dilated_build(&h, params, "h", &far);
+    assert_int_equal(params_seal(params, false, NULL), STATUS_OK);
+    assert_int_equal(params_count(params), 699171);
+    assert_int_equal(h.units, 16);
+    params_destroy(params);
+    static const int contexts[] = {80, 400, 2000, 10000, 0, 100};
+    static const int units[] = {4, 8, 12, 16, 0, 0};
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(dilated_units(contexts[i]), units[i]);
+}
+
+/* Weights that pass all they get, through the outermost taps alone. */
+static void open_wide(struct params *params)
+{
+    for (size_t i = 0; i < params_arrays(params); i++) {
+        struct weight *w = params_array(params, i);
+        int taps = w->rank == 4 ? w->dim[3] : 0;
+        for (size_t j = 0; j < w->count && taps > 0; j++)
+            w->value[j] = j % (size_t)taps == 0 || j % (size_t)taps == (size_t)taps - 1 ? R(0.25) : R(0.0);
+    }
+}
+
+/* An aggregator of context 400 sees 200 positions to either side, and no more. */
+static void the_context_is_what_it_says(void **state)
+{
+    enum { LENGTH = 481, MIDDLE = 240 };
+    static struct dilated h;
+    struct probe p;
+    struct params *params = make_params();
+    struct dilated_config config = {.inputs = 2, .width = 4, .classes = 3, .context = 400};
+    static real planes[2 * LENGTH], middle[3 * LENGTH], kept[3];
+    dilated_build(&h, params, "h", &config);
+    assert_int_equal(params_seal(params, false, NULL), STATUS_OK);
+    params_init(params, 1);
+    open_wide(params);
+    probe_open(&p, 2, "ref");
+    for (int distance = 0; distance <= 201; distance += distance < 200 ? 200 : 1) {
+        for (int side = -1; side <= 1; side++) {
+            struct map_shape shape = {1, 2, 1, LENGTH, 0, 1};
+            for (int i = 0; i < 2 * LENGTH; i++)
+                planes[i] = R(0.1) * (real)(i % 7);
+            planes[MIDDLE + side * distance] += side == 0 ? R(0.0) : R(5.0);
+            exec_begin(&p.exec, false, 0);
+            struct tensor *y = dilated_forward(&p.exec, &h, tensor_from_planes(&p.exec, planes, &shape, false));
+            assert_non_null(y);
+            tensor_to_planes(y, middle);
+            bool same = true;
+            for (int c = 0; c < 3; c++) {
+                real value = middle[c * LENGTH + MIDDLE];
+                same = same && kept[c] == value;
+                if (side == 0)
+                    kept[c] = value;
+            }
+            if (side == 1)
+                assert_true(same == (distance > 200));
+        }
+    }
+    probe_close(&p);
+    params_destroy(params);
+}
+
+static struct tensor *build(struct probe *p, const void *context)
+{
+    return op_map_rows(&p->exec, dilated_forward(&p->exec, (struct dilated *)context, probe_input(p, 0)));
+}
+
+static void gradients_of_all(void **state)
+{
+    static struct dilated h;
+    struct probe p;
+    struct params *params = make_params();
+    struct dilated_config config = {.inputs = 3, .width = 4, .classes = 3, .context = 80};
+    struct map_shape shape = {2, 3, 1, 30, 0, 1};
+    dilated_build(&h, params, "h", &config);
+    assert_int_equal(params_seal(params, true, NULL), STATUS_OK);
+    params_init(params, 3);
+    probe_open(&p, 2, "ref");
+    probe_map(&p, &shape, 1.0);
+    for (size_t i = 0; i < params_arrays(params); i++)
+        probe_check_also(&p, params_array(params, i));
+    probe_check(&p, build, &h, 1e-5);
+    probe_close(&p);
+    params_destroy(params);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_size_is_the_papers),
+        cmocka_unit_test(the_context_is_what_it_says),
+        cmocka_unit_test(gradients_of_all),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,648 @@
+/* The sparse layer: quantile rules against sorting, momentum, collection, and the behaviour its authors' package
+ * promises on Gaussian data. */
+#include <math.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/base/philox.h"
+#include "core/nn/parallel.h"
+#include "core/nn/sparse.h"
+
+struct layer {
+    struct arena arena;
+    struct thread_pool *pool;
+    struct exec exec;
+    struct params *params;
+    struct sparse *sparse;
+    struct map_shape shape;
+    real *planes;
+    size_t count, plane;
+    uint32_t drawn;
+};
+
+static void layer_open(struct layer *l, const struct sparse_config *config, struct map_shape shape)
+{
+    *l = (struct layer){.shape = shape};
+    l->plane = (size_t)shape.height * (size_t)shape.width;
+    l->count = l->plane * (size_t)shape.channels * (size_t)shape.images;
+    l->planes = calloc(l->count, sizeof(real));
+    arena_init(&l->arena, 1 << 20, 0);
+    assert_int_equal(thread_pool_create(2, &l->pool, NULL), STATUS_OK);
+    exec_init(&l->exec, kernels_best(), l->pool, &l->arena, 1);
+    assert_int_equal(params_create(&l->params, NULL), STATUS_OK);
+    assert_int_equal(sparse_create(&l->sparse, l->params, "sparse", config, NULL), STATUS_OK);
+    assert_int_equal(params_seal(l->params, true, NULL), STATUS_OK);
+    params_init(l->params, 1);
+}
+
+static void layer_close(struct layer *l)
+{
+    sparse_destroy(l->sparse);
+    params_destroy(l->params);
+    thread_pool_destroy(l->pool);
+    arena_close(&l->arena);
+    free(l->planes);
+}
+
+/* Normal values; channel c has mean `spread` * c. */
+static void draw(struct layer *l, double spread)
+{
+    struct philox from = philox_stream(3, l->drawn++, 0);
+    for (size_t i = 0; i < l->count; i++) {
+        size_t channel = i / l->plane % (size_t)l->shape.channels;
+        l->planes[i] = (real)(philox_normal(&from, i) + spread * (double)channel);
+    }
+}
+
+static struct tensor *pass(struct layer *l, bool training, double density, bool raw)
+{
+    exec_begin(&l->exec, training, 0);
+    struct tensor *z = tensor_from_planes(&l->exec, l->planes, &l->shape, true);
+    struct tensor *m = sparse_forward(&l->exec, l->sparse, z, density, raw);
+    struct error err = {0};
+    if (exec_status(&l->exec, &err) != STATUS_OK)
+        fail_msg("%s", err.message);
+    return m;
+}
+
+static int ascending(const void *a, const void *b)
+{
+    real x = *(const real *)a, y = *(const real *)b;
+    return (x > y) - (x < y);
+}
+
+/* Sorted values of one channel, or (-1) of all, of `batches` batches that lie one after another. */
+static size_t sorted(const struct layer *l, const real *batches, size_t number, int channel, real *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < number * l->count; i++)
+        if (channel < 0 || (int)(i % l->count / l->plane % (size_t)l->shape.channels) == channel)
+            out[n++] = batches[i];
+    qsort(out, n, sizeof(real), ascending);
+    return n;
+}
+
+/* At low densities the last batches' bounds serve; whatever the next batch is, the threshold is the k-th value. */
+static void few_large_values_are_exact(void **state)
+{
+    static const double densities[] = {1e-9, 5e-4, 5e-4, 4e-3};
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 18, .momentum = 0.0};
+    for (int kind = 0; kind < 4; kind++) {
+        struct layer l;
+        config.interpolate = kind == 2;
+        layer_open(&l, &config, (struct map_shape){3, 18, 60, 70, 1, 1});
+        real *values = calloc(l.count, sizeof *values);
+        for (int step = 0; step < 14; step++) {
+            draw(&l, step > 3 ? 0.5 : 0.0);
+            for (size_t i = 0; i < l.count; i++) {
+                if (step == 5 || step == 6)
+                    l.planes[i] =
+                        step == 5 ? l.planes[i] * R(0.01) - R(3.0) : l.planes[i] * R(5.0) + R(9.0); /* too few; all */
+                else if (step == 8)
+                    l.planes[i] = R(2.0); /* equal values */
+                else if (step == 10 && i < l.plane * 18)
+                    l.planes[i] += R(4.0); /* all in one picture */
+            }
+            double density = step < 12 ? densities[kind] : densities[kind] * 0.5;
+            pass(&l, true, density, false);
+            for (int c = 0; c < 18; c++) {
+                size_t n = sorted(&l, l.planes, 1, c, values);
+                double place = (1.0 - density) * (double)(n - 1), share = place - floor(place);
+                int64_t k = (int64_t)((double)n * (1.0 - density));
+                real wanted = values[(k < 1 ? 1 : k) - 1];
+                if (kind == 2) {
+                    size_t at = (size_t)place;
+                    wanted = (real)((double)values[at] +
+                                    share * ((double)values[at + 1 < n ? at + 1 : at] - (double)values[at]));
+                }
+                if (sparse_thresholds(l.sparse)[c] != wanted)
+                    fail_msg("kind %d, step %d, channel %d: %.9g, not %.9g", kind, step, c,
+                             (double)sparse_thresholds(l.sparse)[c], (double)wanted);
+            }
+        }
+        free(values);
+        layer_close(&l);
+    }
+}
+
+/* ---- ranks ---------------------------------------------------------------------------------------- */
+
+enum { HALF = 16, STEPS = 4, STARVED = 2, SPARE = 3 << 19 };
+
+struct half { /* a rank with half of the images */
+    struct layer layer;
+    const real *steps; /* [STEPS][2 * HALF images] */
+    struct comm *comm;
+    double density;
+    bool starved; /* at step STARVED memory for the slower way, which step 0 goes, and not for the quick one */
+    size_t peak[STEPS];
+    real thresholds[STEPS][18];
+    struct error error;
+    pthread_t thread;
+};
+
+static void *half_steps(void *context)
+{
+    struct half *h = context;
+    struct layer *l = &h->layer;
+    for (int step = 0; step < STEPS; step++) {
+        size_t offset = (2 * (size_t)step + (size_t)comm_rank(h->comm)) * l->count;
+        memcpy(l->planes, h->steps + offset, l->count * sizeof(real));
+        arena_close(&l->arena);
+        arena_init(&l->arena, 4096, h->starved && step == STARVED ? h->peak[0] + SPARE : 0);
+        exec_begin(&l->exec, true, (uint64_t)step);
+        exec_set_share(&l->exec, comm_rank(h->comm) * HALF, HALF, 2 * HALF);
+        l->exec.comm = h->comm;
+        struct tensor *z = tensor_from_planes(&l->exec, l->planes, &l->shape, true);
+        sparse_forward(&l->exec, l->sparse, z, h->density, false);
+        if (exec_status(&l->exec, &h->error) != STATUS_OK) {
+            comm_threads_leave(h->comm);
+            break;
+        }
+        memcpy(h->thresholds[step], sparse_thresholds(l->sparse), sizeof h->thresholds[step]);
+        h->peak[step] = l->arena.peak_bytes;
+    }
+    return NULL;
+}
+
+/* A rank that alone has no memory for the quick way tells the others: nobody waits, and thresholds are the exact ones.
+ */
+static void one_rank_without_memory(void **state)
+{
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 18, .momentum = 0.0};
+    struct map_shape shape = {HALF, 18, 30, 40, 1, 1};
+    struct half ranks[2] = {0};
+    struct comm *comms[2];
+    assert_int_equal(comm_threads_create(2, comms, NULL), STATUS_OK);
+    size_t both = 2 * (size_t)HALF * 18 * 30 * 40;
+    real *steps = calloc(STEPS * both, sizeof *steps);
+    struct philox from = philox_stream(5, 0, 0);
+    for (size_t i = 0; i < STEPS * both; i++)
+        steps[i] = (real)philox_normal(&from, i);
+    for (int r = 0; r < 2; r++) {
+        layer_open(&ranks[r].layer, &config, shape);
+        ranks[r].steps = steps;
+        ranks[r].comm = comms[r];
+        ranks[r].density = 500.0 / (2 * HALF * 30 * 40);
+        ranks[r].starved = r == 1;
+        assert_int_equal(pthread_create(&ranks[r].thread, NULL, half_steps, &ranks[r]), 0);
+    }
+    for (int r = 0; r < 2; r++)
+        pthread_join(ranks[r].thread, NULL);
+    assert_true(ranks[1].peak[1] > ranks[1].peak[0] + SPARE); /* what the quick way takes is not there at STARVED */
+    for (int r = 1; r >= 0; r--)
+        if (ranks[r].error.code != STATUS_OK)
+            fail_msg("rank %d: %s (%zu bytes in step 0, %zu in step 1)", r, ranks[r].error.message, ranks[r].peak[0],
+                     ranks[r].peak[1]);
+    struct layer whole;
+    shape.images = 2 * HALF;
+    layer_open(&whole, &config, shape);
+    for (int step = 0; step < STEPS; step++) {
+        memcpy(whole.planes, steps + (size_t)step * both, both * sizeof *steps);
+        pass(&whole, true, ranks[0].density, false);
+        for (int r = 0; r < 2; r++)
+            assert_memory_equal(ranks[r].thresholds[step], sparse_thresholds(whole.sparse), 18 * sizeof(real));
+    }
+    layer_close(&whole);
+    for (int r = 0; r < 2; r++)
+        layer_close(&ranks[r].layer);
+    comm_threads_destroy(comms);
+    free(steps);
+}
+
+static void kth_value(void **state)
+{
+    real values[200], sorted_values[200];
+    struct philox from = philox_stream(1, 0, 0);
+    for (int round = 0; round < 50; round++) {
+        size_t n = 1 + philox_u32(&from, (uint64_t)round) % 200;
+        for (size_t i = 0; i < n; i++) /* many ties in every other round */
+            values[i] = (real)(philox_u32(&from, 1000 + (uint64_t)round * 200 + i) % (round % 2 == 0 ? 5 : 100000));
+        memcpy(sorted_values, values, n * sizeof(real));
+        qsort(sorted_values, n, sizeof(real), ascending);
+        for (size_t k = 1; k <= n; k++)
+            assert_true(select_kth(values, n, k) == sorted_values[k - 1]);
+    }
+}
+
+/* k = max(1, trunc(N (1 - density))); t moves a tenth of the way, before it is used. */
+static void check_rule(enum sparse_mode mode, double density)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = mode, .channels = 19, .momentum = 0.9};
+    layer_open(&l, &config, (struct map_shape){2, 19, 7, 9, 1, 1});
+    draw(&l, 0.1);
+    real *values = malloc(l.count * sizeof(real));
+    struct tensor *m = pass(&l, true, density, false);
+    real *out = malloc(l.count * sizeof(real));
+    tensor_to_planes(m, out);
+    for (int c = 0; c < 19; c++) {
+        size_t n = sorted(&l, l.planes, 1, mode == SPARSE_SINGLE ? -1 : c, values);
+        size_t k = (size_t)((double)n * (1.0 - density));
+        real t = sparse_thresholds(l.sparse)[c];
+        assert_true(fabs((double)t - 0.1 * (double)values[(k < 1 ? 1 : k) - 1]) < 1e-7);
+        int64_t active = 0;
+        for (int image = 0; image < 2; image++)
+            for (size_t i = 0; i < l.plane; i++) {
+                size_t at = ((size_t)image * 19 + (size_t)c) * l.plane + i;
+                real wanted = l.planes[at] > t ? l.planes[at] - t : R(0.0);
+                assert_true(out[at] == wanted);
+                active += wanted > R(0.0);
+            }
+        assert_int_equal(sparse_active(l.sparse)[c], active);
+    }
+    free(values);
+    free(out);
+    layer_close(&l);
+}
+
+static void quantile_rules(void **state)
+{
+    check_rule(SPARSE_PER_CHANNEL, 0.5);
+    check_rule(SPARSE_PER_CHANNEL, 0.004);
+    check_rule(SPARSE_PER_CHANNEL, 1.0);
+    check_rule(SPARSE_SINGLE, 0.3);
+    check_rule(SPARSE_SINGLE, 1e-4);
+}
+
+static void interpolated(void **state)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 1, .momentum = 0.0, .interpolate = true};
+    layer_open(&l, &config, (struct map_shape){1, 1, 1, 5, 0, 1});
+    const real values[5] = {R(4.0), R(0.0), R(3.0), R(1.0), R(10.0)};
+    memcpy(l.planes, values, sizeof(values));
+    pass(&l, true, 0.1, false); /* place 0.9 * 4 = 3.6: 4 + 0.6 * (10 - 4) */
+    assert_true(fabs((double)sparse_thresholds(l.sparse)[0] - 7.6) < 1e-5);
+    pass(&l, true, 0.5, false);
+    assert_true(fabs((double)sparse_thresholds(l.sparse)[0] - 3.0) < 1e-5);
+    layer_close(&l);
+}
+
+static void frozen_in_evaluation(void **state)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 2, .momentum = 0.9};
+    layer_open(&l, &config, (struct map_shape){1, 2, 10, 10, 1, 1});
+    draw(&l, 1.0);
+    pass(&l, true, 0.2, false);
+    real t[2] = {sparse_thresholds(l.sparse)[0], sparse_thresholds(l.sparse)[1]};
+    struct tensor *one = pass(&l, false, 0.2, false);
+    real before = one->data[map_offset(&l.shape, 0, 0, 4, 4)];
+    struct tensor *other = pass(&l, false, 0.9, false);
+    assert_true(other->data[map_offset(&l.shape, 0, 0, 4, 4)] == before);
+    assert_memory_equal(t, sparse_thresholds(l.sparse), sizeof(t));
+    struct tensor *raw = pass(&l, false, 0.2, true);
+    assert_true(raw->data[map_offset(&l.shape, 0, 0, 4, 4)] == l.planes[44] - t[0]);
+    layer_close(&l);
+}
+
+/* One update from several batches is the one from all their values; between updates nothing moves. */
+static void check_collected(enum sparse_mode mode, bool interpolate)
+{
+    enum { BATCHES = 4, CHANNELS = 3 };
+    struct layer l;
+    struct sparse_config config = {
+        .mode = mode, .channels = CHANNELS, .momentum = 0.9, .accumulate = 10.0, .interpolate = interpolate};
+    layer_open(&l, &config, (struct map_shape){1, CHANNELS, 20, 25, 1, 1});
+    size_t n = mode == SPARSE_SINGLE ? 1500 : 500;
+    double density = 10.0 / (3.5 * (double)n); /* reached with the fourth batch */
+    real *batches = malloc(BATCHES * l.count * sizeof(real)), *values = malloc(BATCHES * l.count * sizeof(real));
+    for (int b = 0; b < BATCHES; b++) {
+        assert_true(sparse_thresholds(l.sparse)[0] == R(0.0));
+        draw(&l, 0.5);
+        memcpy(batches + (size_t)b * l.count, l.planes, l.count * sizeof(real));
+        pass(&l, true, density, false);
+    }
+    for (int c = 0; c < CHANNELS; c++) {
+        size_t total = sorted(&l, batches, BATCHES, mode == SPARSE_SINGLE ? -1 : c, values);
+        double place = (1.0 - density) * (double)(total - 1);
+        size_t k = interpolate ? (size_t)place + 1 : (size_t)((double)total * (1.0 - density));
+        double q = (double)values[k - 1];
+        if (interpolate)
+            q += (place - (double)(k - 1)) * ((double)values[k] - q);
+        assert_true(fabs((double)sparse_thresholds(l.sparse)[c] - 0.1 * q) < 1e-6);
+    }
+    free(batches);
+    free(values);
+    layer_close(&l);
+}
+
+static void collected(void **state)
+{
+    check_collected(SPARSE_PER_CHANNEL, false);
+    check_collected(SPARSE_PER_CHANNEL, true);
+    check_collected(SPARSE_SINGLE, false);
+}
+
+/* A density that rises drops what was collected at a lower one. */
+static void density_rises(void **state)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 2, .momentum = 0.9, .accumulate = 10.0};
+    layer_open(&l, &config, (struct map_shape){1, 2, 10, 10, 1, 1});
+    draw(&l, 0.0);
+    pass(&l, true, 0.01, false);
+    assert_true(sparse_thresholds(l.sparse)[0] == R(0.0));
+    pass(&l, true, 0.06, false); /* 100 values are left, and 100 * 0.06 < 10 */
+    assert_true(sparse_thresholds(l.sparse)[0] == R(0.0));
+    pass(&l, true, 0.06, false);
+    assert_true(sparse_thresholds(l.sparse)[0] != R(0.0));
+    layer_close(&l);
+}
+
+/* So many values, whatever the density: 500 of 2000 leave the threshold as it is, and then it is the quantile of all.
+ */
+static void collected_by_number(void **state)
+{
+    enum { BATCHES = 4 };
+    for (int mode = SPARSE_PER_CHANNEL; mode <= SPARSE_SINGLE; mode++) {
+        struct layer l;
+        struct sparse_config config = {.mode = (enum sparse_mode)mode,
+                                       .channels = 2,
+                                       .momentum = 0.9,
+                                       .elements = mode == SPARSE_SINGLE ? 4000 : 2000};
+        const double densities[BATCHES] = {0.5, 0.1, 0.4, 0.3}; /* may rise */
+        layer_open(&l, &config, (struct map_shape){1, 2, 20, 25, 1, 1});
+        real *batches = malloc(BATCHES * l.count * sizeof(real)), *values = malloc(BATCHES * l.count * sizeof(real));
+        for (int b = 0; b < BATCHES; b++) {
+            assert_true(sparse_thresholds(l.sparse)[0] == R(0.0) && sparse_thresholds(l.sparse)[1] == R(0.0));
+            draw(&l, 0.5);
+            memcpy(batches + (size_t)b * l.count, l.planes, l.count * sizeof(real));
+            pass(&l, true, densities[b], false);
+        }
+        for (int c = 0; c < 2; c++) {
+            size_t total = sorted(&l, batches, BATCHES, mode == SPARSE_SINGLE ? -1 : c, values);
+            real q = values[(size_t)((double)total * (1.0 - 0.3)) - 1];
+            assert_true(fabs((double)sparse_thresholds(l.sparse)[c] - 0.1 * (double)q) < 1e-6);
+        }
+        free(batches);
+        free(values);
+        layer_close(&l);
+    }
+}
+
+/* Three layers on one map give what each gives on its channels: thresholds of their own, one in common, and none. */
+static void side_by_side(void **state)
+{
+    enum { CHANNELS = 20, OWN = 3, COMMON = 15, OPEN = 2 };
+    const struct sparse_config layers[] = {{.mode = SPARSE_PER_CHANNEL, .channels = OWN, .momentum = 0.9},
+                                           {.mode = SPARSE_SINGLE, .channels = COMMON, .momentum = 0.5},
+                                           {.mode = SPARSE_NONE, .channels = OPEN}};
+    static const int first[] = {0, OWN, OWN + COMMON};
+    struct layer l, alone[3];
+    struct sparse_parallel *parallel;
+    struct params *params;
+    layer_open(&l, &layers[0], (struct map_shape){2, CHANNELS, 6, 7, 1, 1});
+    assert_int_equal(params_create(&params, NULL), STATUS_OK);
+    assert_int_equal(sparse_parallel_create(&parallel, params, "sparse", layers, 3, NULL), STATUS_OK);
+    assert_int_equal(params_seal(params, true, NULL), STATUS_OK);
+    params_init(params, 1);
+    assert_non_null(params_find(params, "sparse.0.threshold"));
+    assert_non_null(params_find(params, "sparse.1.threshold"));
+    for (int i = 0; i < 3; i++)
+        layer_open(&alone[i], &layers[i], (struct map_shape){2, layers[i].channels, 6, 7, 1, 1});
+    for (int step = 0; step < 5; step++) {
+        static real whole[2 * CHANNELS * 42], part[2 * CHANNELS * 42];
+        draw(&l, 0.1);
+        exec_begin(&l.exec, step < 4, 0);
+        tensor_to_planes(sparse_parallel_forward(&l.exec, parallel,
+                                                 tensor_from_planes(&l.exec, l.planes, &l.shape, true), 0.2, false),
+                         whole);
+        assert_int_equal(exec_status(&l.exec, NULL), STATUS_OK);
+        for (int i = 0; i < 3; i++) {
+            size_t some = (size_t)layers[i].channels * 42;
+            for (size_t image = 0; image < 2; image++)
+                memcpy(alone[i].planes + image * some, l.planes + image * CHANNELS * 42 + (size_t)first[i] * 42,
+                       some * sizeof(real));
+            tensor_to_planes(pass(&alone[i], step < 4, 0.2, false), part);
+            for (size_t image = 0; image < 2; image++)
+                assert_memory_equal(part + image * some, whole + image * CHANNELS * 42 + (size_t)first[i] * 42,
+                                    some * sizeof(real));
+        }
+    }
+    struct snapshot *snapshot;
+    assert_int_equal(snapshot_create(&snapshot, NULL), STATUS_OK);
+    assert_int_equal(sparse_parallel_snapshot(parallel, snapshot, NULL), STATUS_OK); /* names differ */
+    snapshot_destroy(snapshot);
+    struct error err = {0};
+    l.shape.channels--;
+    exec_begin(&l.exec, false, 0);
+    assert_null(
+        sparse_parallel_forward(&l.exec, parallel, tensor_from_planes(&l.exec, l.planes, &l.shape, true), 0.2, false));
+    assert_int_equal(exec_status(&l.exec, &err), STATUS_INTERNAL);
+    for (int i = 0; i < 3; i++)
+        layer_close(&alone[i]);
+    sparse_parallel_destroy(parallel);
+    params_destroy(params);
+    layer_close(&l);
+}
+
+struct bytes {
+    char at[4096];
+    size_t size;
+};
+
+static enum status write_bytes(void *context, const void *bytes, size_t count, struct error *err)
+{
+    struct bytes *b = context;
+    assert_true(count <= sizeof(b->at) - b->size);
+    memcpy(b->at + b->size, bytes, count);
+    b->size += count;
+    return STATUS_OK;
+}
+
+static enum status read_bytes(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+{
+    memcpy(bytes, ((const struct bytes *)context)->at + offset, count);
+    return STATUS_OK;
+}
+
+static struct snapshot *declare(struct layer *l)
+{
+    struct snapshot *snapshot;
+    assert_int_equal(snapshot_create(&snapshot, NULL), STATUS_OK);
+    assert_int_equal(sparse_snapshot(l->sparse, snapshot, NULL), STATUS_OK);
+    return snapshot;
+}
+
+/* What has been collected survives saving; counts that a hostile stream brings do not select memory. */
+static void collected_and_saved(void **state)
+{
+    struct layer l, other;
+    struct bytes bytes = {.size = 0};
+    struct snapshot_writer to = {&bytes, write_bytes};
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 2, .momentum = 0.9, .accumulate = 10.0};
+    layer_open(&l, &config, (struct map_shape){1, 2, 10, 10, 1, 1});
+    layer_open(&other, &config, l.shape);
+    draw(&l, 0.0);
+    pass(&l, true, 0.06, false);
+    struct snapshot *out = declare(&l), *in = declare(&other);
+    assert_int_equal(snapshot_write(out, &to, NULL), STATUS_OK);
+    struct snapshot_reader from = {&bytes, bytes.size, read_bytes};
+    assert_int_equal(snapshot_read(in, &from, 1u << SNAPSHOT_STATE, NULL), STATUS_OK);
+    draw(&l, 0.0);
+    memcpy(other.planes, l.planes, l.count * sizeof(real));
+    pass(&l, true, 0.06, false);
+    pass(&other, true, 0.06, false);
+    assert_true(sparse_thresholds(l.sparse)[0] != R(0.0));
+    assert_memory_equal(sparse_thresholds(l.sparse), sparse_thresholds(other.sparse), 2 * sizeof(real));
+
+    struct snapshot_entry *entries;
+    size_t count, changed = 0;
+    assert_int_equal(snapshot_contents(&from, &entries, &count, NULL), STATUS_OK);
+    for (size_t i = 0; i < count; i++) {
+        int64_t many = INT64_C(1) << 40;
+        if (entries[i].type == SNAPSHOT_I64) {
+            memcpy(bytes.at + entries[i].offset, &many, sizeof(many));
+            changed++;
+        }
+    }
+    assert_int_equal(changed, 2);
+    free(entries);
+    assert_int_equal(snapshot_read(in, &from, 1u << SNAPSHOT_STATE, NULL), STATUS_OK);
+    pass(&other, true, 0.06, false);
+    pass(&other, true, 0.06, false);
+    assert_true(fabs((double)sparse_thresholds(other.sparse)[0]) < 10.0);
+    snapshot_destroy(out);
+    snapshot_destroy(in);
+    layer_close(&l);
+    layer_close(&other);
+}
+
+/* The exact k-th value of channel 1 at a density. */
+static real quantile_of(const struct layer *l, double density)
+{
+    real *values = calloc(l->count, sizeof *values);
+    size_t n = sorted(l, l->planes, 1, 1, values);
+    real q = values[(size_t)((double)n * (1.0 - density)) - 1];
+    free(values);
+    return q;
+}
+
+/* Silent until the next quantile, which it takes whole; four times as dense, then twice, then as the others, who notice
+ * nothing; and all of that survives saving. */
+static void reinitialised(void **state)
+{
+    struct layer l, plain, other;
+    struct bytes bytes = {.size = 0};
+    struct snapshot_writer to = {&bytes, write_bytes};
+    struct sparse_config config = {.mode = SPARSE_PER_CHANNEL, .channels = 3, .momentum = 0.9};
+    const struct map_shape shape = {2, 3, 40, 40, 1, 1};
+    const double density = 0.01;
+    layer_open(&l, &config, shape);
+    layer_open(&plain, &config, shape);
+    layer_open(&other, &config, shape);
+    draw(&l, 0.5);
+    memcpy(plain.planes, l.planes, l.count * sizeof(real));
+    pass(&l, true, density, false);
+    pass(&plain, true, density, false);
+    sparse_reinitialise(l.sparse, 1, 4.0, 2);
+    const struct tensor *map = pass(&l, false, density, false);
+    for (int row = 0; row < 40; row++)
+        for (int col = 0; col < 40; col++)
+            assert_true(map->data[map_offset(&map->map, 0, 0, row, col) + 1] == R(0.0));
+
+    struct snapshot *out = declare(&l), *in = declare(&other);
+    assert_int_equal(snapshot_write(out, &to, NULL), STATUS_OK);
+    struct snapshot_reader from = {&bytes, bytes.size, read_bytes};
+    assert_int_equal(snapshot_read(in, &from, 1u << SNAPSHOT_STATE, NULL), STATUS_OK);
+    memcpy(params_find(other.params, "sparse.threshold")->value, sparse_thresholds(l.sparse), 3 * sizeof(real));
+    static const double times[] = {4.0, 2.0, 1.0, 1.0};
+    double threshold = 0.0;
+    for (int i = 0; i < 4; i++) {
+        draw(&l, 0.5);
+        memcpy(plain.planes, l.planes, l.count * sizeof(real));
+        memcpy(other.planes, l.planes, l.count * sizeof(real));
+        pass(&l, true, density, false);
+        pass(&plain, true, density, false);
+        pass(&other, true, density, false);
+        double q = (double)quantile_of(&l, density * times[i]);
+        threshold = i == 0 ? q : 0.9 * threshold + 0.1 * q;
+        const real *t = sparse_thresholds(l.sparse), *wanted = sparse_thresholds(plain.sparse);
+        assert_true(fabs((double)t[1] - threshold) < 1e-5);
+        assert_true(t[0] == wanted[0] && t[2] == wanted[2] && t[1] != wanted[1]);
+        assert_memory_equal(t, sparse_thresholds(other.sparse), 3 * sizeof(real));
+    }
+    snapshot_destroy(out);
+    snapshot_destroy(in);
+    layer_close(&l);
+    layer_close(&plain);
+    layer_close(&other);
+}
+
+/* After 100 batches of normal values, thresholds and activity match the normal quantile. */
+static void check_gaussian(enum sparse_mode mode, double density, double quantile, double spread)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = mode, .channels = 5, .momentum = 0.9};
+    layer_open(&l, &config, (struct map_shape){4, 5, 20, 20, 1, 1});
+    int64_t active = 0;
+    for (int b = 0; b < 100; b++) {
+        draw(&l, spread);
+        pass(&l, true, density, false);
+    }
+    for (int c = 0; c < 5; c++) {
+        active += sparse_active(l.sparse)[c];
+        assert_true(fabs((double)sparse_thresholds(l.sparse)[c] - quantile - spread * c) < 0.1);
+        if (mode == SPARSE_PER_CHANNEL)
+            assert_true(fabs((double)sparse_active(l.sparse)[c] / 1600.0 - density) < 0.03);
+    }
+    assert_true(fabs((double)active / 8000.0 - density) < 0.03);
+    layer_close(&l);
+}
+
+static void gaussian(void **state)
+{
+    check_gaussian(SPARSE_PER_CHANNEL, 0.7, -0.5244, 0.0);
+    check_gaussian(SPARSE_PER_CHANNEL, 0.5, 0.0, 1.0);
+    check_gaussian(SPARSE_PER_CHANNEL, 0.05, 1.6449, -0.5);
+    check_gaussian(SPARSE_SINGLE, 0.1, 1.2816, 0.0);
+}
+
+static void other_modes(void **state)
+{
+    struct layer l;
+    struct sparse_config config = {.mode = SPARSE_L1, .channels = 2};
+    layer_open(&l, &config, (struct map_shape){1, 2, 1, 2, 1, 1});
+    const real values[4] = {R(1.0), R(-2.0), R(3.0), R(-4.0)};
+    memcpy(l.planes, values, sizeof(values));
+    struct tensor *m = pass(&l, true, 0.5, false);
+    struct tensor *penalty = sparse_penalty(&l.exec, l.sparse, m, 2.0);
+    assert_true(penalty->data[0] == R(2.0)); /* 2 * (1 + 3) / 4 */
+    assert_null(sparse_thresholds(l.sparse));
+    layer_close(&l);
+    config.mode = SPARSE_NONE;
+    layer_open(&l, &config, (struct map_shape){1, 2, 1, 2, 1, 1});
+    exec_begin(&l.exec, true, 0);
+    struct tensor *z = tensor_from_planes(&l.exec, l.planes, &l.shape, true);
+    assert_ptr_equal(sparse_forward(&l.exec, l.sparse, z, 0.5, false), z);
+    layer_close(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kth_value),
+        cmocka_unit_test(few_large_values_are_exact),
+        cmocka_unit_test(one_rank_without_memory),
+        cmocka_unit_test(quantile_rules),
+        cmocka_unit_test(interpolated),
+        cmocka_unit_test(frozen_in_evaluation),
+        cmocka_unit_test(collected),
+        cmocka_unit_test(collected_by_number),
+        cmocka_unit_test(side_by_side),
+        cmocka_unit_test(density_rises),
+        cmocka_unit_test(collected_and_saved),
+        cmocka_unit_test(reinitialised),
+        cmocka_unit_test(gaussian),
+        cmocka_unit_test(other_modes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,323 @@
+/* The console, both of its ends: words there and answers back, who is not answered, who is slow, what is in the way
+ * of the socket; descriptors, memory and threads that are not to be had. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "server/commands/console.h"
+#include "tests/support/fault.h"
+#include "tests/support/fault_calls.h"
+#include "tests/support/open_files.h"
+
+static char folder[] = "/tmp/motifd-console-XXXXXX", db[64], at[80];
+
+static int setup(void **state)
+{
+    if (mkdtemp(folder) == NULL || chmod(folder, 0755) != 0)
+        return -1;
+    snprintf(db, sizeof db, "%s/a.db", folder);
+    snprintf(at, sizeof at, "%s/a.db-console", folder);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    return rmdir(folder); /* nothing is left */
+}
+
+/* The words again, each with a blank behind; "large" is answered with more than an answer may be, "refuse N WORDS"
+ * with that status. */
+static enum status answer(void *context, const char *const *words, size_t count, struct buf *out, struct error *err)
+{
+    ++*(int *)context;
+    if (strcmp(words[0], "refuse") == 0 && count == 3)
+        return error_set(err, (enum status)atoi(words[1]), NULL, "%s", words[2]);
+    for (size_t i = 0; i < CONSOLE_ANSWER && strcmp(words[0], "large") == 0; i += 16)
+        buf_text(out, "0123456789abcdef ");
+    for (size_t i = 0; i < count; i++)
+        buf_format(out, "%s ", words[i]);
+    return STATUS_OK;
+}
+
+static int asked;
+
+static struct console *start(void)
+{
+    const struct console_options options = {.db = db, .context = &asked, .answer = answer};
+    struct console *console;
+    struct error err = {0};
+    asked = 0;
+    if (console_start(&options, &console, &err))
+        fail_msg("%s", err.message);
+    return console;
+}
+
+static void asks(const char *const *words, size_t count, enum status wanted, const char *text)
+{
+    struct buf out;
+    struct error err = {0};
+    bool open = false;
+    buf_init(&out, CONSOLE_ANSWER);
+    enum status status = console_ask(db, words, count, &open, &out, &err);
+    if (status != wanted || !open || strcmp(status ? err.message : out.data, text) != 0)
+        fail_msg("%s: %s '%s', not %s '%s'", words[0], status_name(status), status ? err.message : out.data,
+                 status_name(wanted), text);
+    buf_close(&out);
+}
+
+static void words_there_and_back(void **state)
+{
+    struct console *console = start();
+    struct stat info;
+    assert_int_equal(stat(at, &info), 0);
+    assert_true(S_ISSOCK(info.st_mode) && (info.st_mode & 0777) == 0600);
+    asks((const char *const[]){"token", "", "list"}, 3, STATUS_OK, "token  list ");
+    asks((const char *const[]){"1", "2", "3", "4", "5", "6", "7", "8"}, 8, STATUS_OK, "1 2 3 4 5 6 7 8 ");
+    assert_int_equal(asked, 2);
+    asks((const char *const[]){"1", "2", "3", "4", "5", "6", "7", "8", "9"}, 9, STATUS_INVALID, "not a request");
+    assert_int_equal(asked, 2);
+    for (int status = STATUS_OK + 1; status <= STATUS_INTERNAL; status++) {
+        char number[8];
+        snprintf(number, sizeof number, "%d", status);
+        asks((const char *const[]){"refuse", number, "since it is so"}, 3, (enum status)status, "since it is so");
+    }
+    struct error err = {0};
+    struct buf out;
+    bool open;
+    buf_init(&out, 64);
+    assert_int_equal(console_ask(db, (const char *const[]){"large"}, 1, &open, &out, &err),
+                     STATUS_LIMIT); /* for the daemon */
+    assert_non_null(strstr(err.message, "the answer"));
+    char long_word[60];
+    memset(long_word, 'x', sizeof long_word - 1);
+    long_word[sizeof long_word - 1] = '\0';
+    assert_int_equal(console_ask(db, (const char *const[]){long_word, long_word}, 2, &open, &out, &err),
+                     STATUS_LIMIT); /* for us */
+    buf_close(&out);
+    console_stop(console);
+    assert_int_equal(access(at, F_OK), -1);
+    console_stop(NULL);
+}
+
+static int knock(void)
+{
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    snprintf(to.sun_path, sizeof to.sun_path, "%s", at);
+    assert_int_equal(connect(fd, (const struct sockaddr *)&to, sizeof to), 0);
+    return fd;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* One who says nothing, and one who says more than a request may be: both hear nothing, and the next is answered. */
+static void slow_and_loud(void **state)
+{
+    struct console *console = start();
+    char byte;
+    int loud = knock();
+    ssize_t sent = 0;
+    for (int i = 0; i < 4096 && sent >= 0; i++)
+        sent = send(loud, "0123456789abcdef", 16, MSG_NOSIGNAL);
+    assert_true(recv(loud, &byte, 1, 0) <= 0);
+    close(loud);
+    int slow = knock();
+    double begun = now();
+    enum status status = STATUS_UNAVAILABLE;
+    while (status != STATUS_OK && now() - begun < 20) { /* who comes meanwhile may give up before the slow one is */
+        struct error err = {0};
+        struct buf out;
+        bool open;
+        buf_init(&out, 64);
+        status = console_ask(db, (const char *const[]){"next"}, 1, &open, &out, &err);
+        assert_true(open && (status == STATUS_OK || strstr(err.message, "did not answer") != NULL));
+        buf_close(&out);
+    }
+    assert_true(status == STATUS_OK && now() - begun > 1);
+    assert_int_equal(recv(slow, &byte, 1, 0), 0);
+    close(slow);
+    assert_true(asked >= 1 && asked <= 3); /* who has given up had been heard */
+    console_stop(console);
+}
+
+static void nobody_there(void **state)
+{
+    struct error err = {0};
+    struct buf out;
+    bool open = true;
+    char name[160];
+    buf_init(&out, 64);
+    assert_int_equal(console_ask(db, (const char *const[]){"x"}, 1, &open, &out, &err), STATUS_NOT_FOUND);
+    assert_false(open);
+    assert_string_equal(err.message, "no daemon has the database open");
+    snprintf(name, sizeof name, "%s/none/a.db", folder);
+    error_clear(&err);
+    assert_int_equal(console_ask(name, (const char *const[]){"x"}, 1, &open, &out, &err), STATUS_NOT_FOUND);
+    assert_non_null(strstr(err.message, "folder"));
+    snprintf(name, sizeof name, "%s/%0100d", folder, 7);
+    error_clear(&err);
+    assert_int_equal(console_ask(name, (const char *const[]){"x"}, 1, &open, &out, &err), STATUS_NOT_FOUND);
+    assert_non_null(strstr(err.message, "too long"));
+    assert_true(!open && out.size == 0);
+    error_clear(&err);
+    assert_int_equal(console_ask("no-such.db", (const char *const[]){"x"}, 1, &open, &out, &err),
+                     STATUS_NOT_FOUND); /* beside us */
+    assert_int_equal(console_ask("/no-such.db", (const char *const[]){"x"}, 1, &open, &out, NULL), STATUS_NOT_FOUND);
+    buf_close(&out);
+}
+
+/* What a killed daemon left is replaced; what no socket can replace is said. */
+static void in_the_way(void **state)
+{
+    struct sockaddr_un old = {.sun_family = AF_UNIX};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    snprintf(old.sun_path, sizeof old.sun_path, "%s", at);
+    assert_int_equal(bind(fd, (const struct sockaddr *)&old, sizeof old), 0);
+    close(fd);
+    struct console *console = start();
+    asks((const char *const[]){"new"}, 1, STATUS_OK, "new ");
+    console_stop(console);
+    assert_int_equal(mkdir(at, 0700), 0);
+    const struct console_options options = {.db = db, .context = &asked, .answer = answer};
+    struct error err = {0};
+    assert_int_equal(console_start(&options, &console, &err), STATUS_IO);
+    assert_null(console);
+    assert_non_null(strstr(err.message, "no socket beside the database"));
+    assert_int_equal(rmdir(at), 0);
+}
+
+/* Another user hears that it is another's, and where the socket lets everybody in, nothing. */
+static void others(void **state)
+{
+    static const mode_t modes[] = {0600, 0666};
+    if (geteuid() != 0) {
+        print_message("skipped: only root can be somebody else\n");
+        return;
+    }
+    struct console *console = start();
+    for (int i = 0; i < 2; i++) {
+        int said[2], status;
+        char text[200] = "";
+        assert_int_equal(chmod(at, modes[i]), 0);
+        assert_int_equal(pipe(said), 0);
+        pid_t child = fork();
+        if (child == 0) {
+            struct error err = {0};
+            struct buf out;
+            bool open = false;
+            buf_init(&out, 256);
+            bool other = setgid(65534) == 0 && setuid(65534) == 0;
+            enum status code = console_ask(db, (const char *const[]){"mine"}, 1, &open, &out, &err);
+            (void)!write(said[1], err.message, strlen(err.message));
+            _exit(other && open && code == STATUS_UNAVAILABLE ? 0 : 1);
+        }
+        close(said[1]);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        (void)!read(said[0], text, sizeof text - 1);
+        close(said[0]);
+        if (status != 0 || !strstr(text, i == 0 ? "another user's" : "is it yours?"))
+            fail_msg("%d: %s", status, text);
+    }
+    assert_int_equal(asked, 0);
+    asks((const char *const[]){"mine"}, 1, STATUS_OK, "mine ");
+    console_stop(console);
+}
+
+/* With ever one descriptor more: it starts, or says why not and has closed what it had. */
+static void without_descriptors(void **state)
+{
+    const struct console_options options = {.db = db, .context = &asked, .answer = answer};
+    struct rlimit usual, few;
+    int before = open_descriptors(), refusals = 0, lowest = dup(0);
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    for (int more = 0; more < 8; more++) {
+        struct console *console = NULL;
+        struct error err = {0};
+        few = (struct rlimit){(rlim_t)(lowest + more), usual.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        enum status status = console_start(&options, &console, &err);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+        if (status == STATUS_OK) {
+            asks((const char *const[]){"served"}, 1, STATUS_OK, "served ");
+            console_stop(console);
+        } else {
+            refusals++;
+            assert_true(console == NULL && err.message[0] != '\0');
+        }
+        assert_int_equal(open_descriptors(), before);
+    }
+    assert_int_equal(refusals, 3);
+    struct console *console = start();
+    before = open_descriptors();
+    lowest = dup(0);
+    close(lowest);
+    for (int more = 0; more < 2; more++) { /* who asks is told of its own want, not that nobody is there */
+        struct error err = {0};
+        struct buf out;
+        bool open;
+        buf_init(&out, 64);
+        few = (struct rlimit){(rlim_t)(lowest + more), usual.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        enum status status = console_ask(db, (const char *const[]){"x"}, 1, &open, &out, &err);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+        assert_true(!open && status == (more == 0 ? STATUS_NOT_FOUND : STATUS_IO));
+        buf_close(&out);
+        assert_int_equal(open_descriptors(), before);
+    }
+    console_stop(console);
+}
+
+/* Each allocation of the daemon's end, and each call that may fail. */
+static void memory_and_threads_run_out(void **state)
+{
+    const struct console_options options = {.db = db, .context = &asked, .answer = answer};
+    for (int kind = 0; kind < 2; kind++)
+        for (int n = 0;; n++) {
+            struct console *console;
+            struct error err = {0};
+            if (kind == 0)
+                fault_after(n);
+            else
+                fault_call_after(n, EAGAIN, false);
+            enum status status = console_start(&options, &console, &err);
+            bool happened = kind == 0 ? fault_happened() : fault_call_happened() != NULL;
+            assert_true((status == STATUS_OK) == !happened && (console != NULL) == !happened &&
+                        (err.message[0] != '\0') == happened);
+            console_stop(console);
+            if (!happened)
+                break;
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(words_there_and_back),
+                                       cmocka_unit_test(slow_and_loud),
+                                       cmocka_unit_test(nobody_there),
+                                       cmocka_unit_test(in_the_way),
+                                       cmocka_unit_test(others),
+                                       cmocka_unit_test(without_descriptors),
+                                       cmocka_unit_test(memory_and_threads_run_out)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}

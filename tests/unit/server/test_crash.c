@@ -1,0 +1,195 @@
+/* What a daemon leaves when a signal ends it: a report beside its database with the signal, the place, the job and
+ * the last lines of the log; and nothing where it ends well. Each in a child, which ends by exit() where the signal
+ * itself would end it (--wrap=raise). */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "server/process/crash.h"
+
+#define RAISED 100
+
+static char folder[64], base[96], path[128], report[65536];
+
+int __wrap_raise(int number);
+int __wrap_raise(int number)
+{
+    exit(RAISED + number);
+}
+
+static int setup(void **state)
+{
+    (void)snprintf(folder, sizeof folder, "/tmp/motifd_crash_XXXXXX");
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(base, sizeof base, "%s/motifd.db", folder);
+    (void)snprintf(path, sizeof path, "%s.crash", base);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)unlink(path);
+    return rmdir(folder);
+}
+
+static bool read_report(void)
+{
+    FILE *file = fopen(path, "r");
+    size_t got = file != NULL ? fread(report, 1, sizeof report - 1, file) : 0;
+    report[got] = '\0';
+    if (file != NULL) {
+        (void)fclose(file);
+    }
+    return file != NULL;
+}
+
+/* Runs it in a child that is prepared; how that ended, and its report. */
+static int in_child(void (*act)(void))
+{
+    struct error err = {0};
+    int status = 0;
+    (void)unlink(path);
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        if (crash_prepare(base, "9.9.9 of a test", &err) != STATUS_OK) {
+            exit(1);
+        }
+        act();
+        exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    (void)read_report();
+    return WEXITSTATUS(status);
+}
+
+static void read_nowhere(void)
+{
+    volatile const char *page = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    (void)page[7];
+}
+
+static void abort_in_a_job(void)
+{
+    char line[64];
+    for (int i = 0; i < 400; i++) { /* more than it keeps */
+        int size = snprintf(line, sizeof line, "line %03d of the log\n", i);
+        crash_note(line, (unsigned long)size);
+    }
+    crash_job("01JD8CRASH");
+    (void)kill(getpid(), SIGABRT);
+}
+
+static void send_itself(void)
+{
+    (void)kill(getpid(), SIGBUS);
+    (void)pause();
+}
+
+static void end_well(void)
+{
+    crash_note("", 0);
+    crash_thread();
+    crash_finish();
+}
+
+static void the_place_of_a_fault_is_told(void **state)
+{
+    assert_int_equal(in_child(read_nowhere), RAISED + SIGSEGV);
+    assert_int_equal(strncmp(report, "motifd ended by SIGSEGV at address 0x", 37), 0);
+    assert_non_null(strstr(report, "\nbuild: 9.9.9 of a test\n"));
+    assert_non_null(strstr(report, ", no job\n"));
+    assert_non_null(strstr(report, "\ncode:\n"));
+    assert_non_null(strstr(report, "test_crash"));
+    char *tail = strstr(report, "end of the report\n");
+    assert_non_null(tail);
+    assert_string_equal(tail, "end of the report\n");
+}
+
+static void the_job_and_the_last_lines_are_told(void **state)
+{
+    assert_int_equal(in_child(abort_in_a_job), RAISED + SIGABRT);
+    assert_int_equal(strncmp(report, "motifd ended by SIGABRT sent by process ", 40), 0);
+    assert_non_null(strstr(report, ", job 01JD8CRASH\n"));
+    assert_non_null(strstr(report, "line 399 of the log\nend of the report\n"));
+    assert_null(strstr(report, "line 000 of the log"));
+}
+
+static void who_sent_it_is_told(void **state)
+{
+    char sender[64];
+    assert_int_equal(in_child(send_itself), RAISED + SIGBUS);
+    assert_int_equal(sscanf(report, "motifd ended by SIGBUS sent by process %63[0-9]", sender), 1);
+}
+
+static void a_good_end_leaves_nothing(void **state)
+{
+    assert_int_equal(in_child(end_well), 0);
+    assert_false(read_report());
+}
+
+/* What an earlier crash has left is not taken away by a daemon that ends well. */
+static void an_earlier_report_stays(void **state)
+{
+    assert_int_equal(in_child(send_itself), RAISED + SIGBUS);
+    pid_t child = fork();
+    if (child == 0) {
+        struct error err = {0};
+        (void)crash_prepare(base, "9.9.9 of a test", &err);
+        crash_finish();
+        exit(0);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(read_report());
+    assert_non_null(strstr(report, "SIGBUS"));
+}
+
+static void a_name_that_is_too_long_is_refused(void **state)
+{
+    static char far[8192];
+    struct error err = {0};
+    memset(far, 'x', sizeof far - 1);
+    assert_int_equal(crash_prepare(far, "", &err), STATUS_LIMIT);
+}
+
+/* Where there is no place for a report the daemon runs, and ends by the signal all the same. */
+static void no_place(void **state)
+{
+    struct error err = {0};
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)crash_prepare("/no/such/folder/motifd.db", "", &err);
+        (void)kill(getpid(), SIGBUS);
+        exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(WEXITSTATUS(status), RAISED + SIGBUS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_name_that_is_too_long_is_refused),
+        cmocka_unit_test(the_place_of_a_fault_is_told),
+        cmocka_unit_test(the_job_and_the_last_lines_are_told),
+        cmocka_unit_test(who_sent_it_is_told),
+        cmocka_unit_test(a_good_end_leaves_nothing),
+        cmocka_unit_test(an_earlier_report_stays),
+        cmocka_unit_test(no_place),
+    };
+    return cmocka_run_group_tests_name("crash", tests, setup, teardown);
+}

@@ -1,0 +1,222 @@
+/* Programs as children: what they get, what they say line by line, how they end in words; programs that are not
+ * there, descriptors and memory that are not to be had. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "server/executors/executor_child.h"
+#include "tests/support/fault.h"
+
+struct lines {
+    char text[4096];
+    int count;
+};
+
+static void hear(void *context, const char *line)
+{
+    struct lines *lines = context;
+    size_t used = strlen(lines->text);
+    snprintf(lines->text + used, sizeof lines->text - used, "%s|", line);
+    lines->count++;
+}
+
+/* `sh -c SCRIPT` to its end. */
+static struct child run(const char *script, const char *variable, const char *input, bool listen, struct lines *lines)
+{
+    const char *const arguments[] = {"/bin/sh", "-c", script, NULL};
+    const struct child_how how = {arguments, variable, input, listen};
+    struct child child = {0};
+    struct error err = {0};
+    memset(lines, 0, sizeof *lines);
+    if (child_spawn(&how, &child, &err))
+        fail_msg("%s", err.message);
+    for (int i = 0; !child_wait(&child, 100, hear, lines); i++)
+        assert_true(i < 600);
+    child_reap(&child, hear, lines);
+    assert_true(child.fd == -1 && child.words == -1);
+    return child;
+}
+
+static void what_it_gets(void **state)
+{
+    struct lines lines;
+    assert_int_equal(setenv("MOTIFD_TOKEN", "secret", 1), 0);
+    assert_int_equal(setenv("MOTIF_TRAIN_TOKEN", "another's", 1), 0);
+    assert_int_equal(setenv("MOTIFD_TOKENS", "no token", 1), 0);
+    struct child child =
+        run("read a; echo \"$a,$MOTIFD_TOKEN,$MOTIF_TRAIN_TOKEN,$MOTIFD_TOKENS\"; ls /proc/self/fd | wc -l",
+            "MOTIF_TRAIN_TOKEN=its own", "a word\n", true, &lines);
+    assert_string_equal(lines.text, "a word,,its own,no token|4|"); /* three, and that of the folder */
+    assert_int_equal(child.code, 0);
+    /* Without input there is none, and a group of its own. */
+    (void)run("read a || echo nothing; test $(cut -d' ' -f5 /proc/$$/stat) = $$ && echo alone", NULL, NULL, true,
+              &lines);
+    assert_string_equal(lines.text, "nothing|alone|");
+    /* Not listened to. */
+    child = run("exit 3", NULL, NULL, false, &lines);
+    assert_true(child.code == 3 && lines.count == 0);
+    assert_string_equal(child.death, "the trainer ended with exit code 3 and did not say why");
+    assert_string_equal(child.signal, "");
+}
+
+static void what_it_says(void **state)
+{
+    struct lines lines;
+    char wanted[CHILD_LINE + 1];
+    /* Empty and drawn lines are none, one without an end is one, both outputs are heard. */
+    struct child child =
+        run("printf 'one\\r\\n\\n -- == --\\ntwo\\n'; echo three >&2; printf four", NULL, NULL, true, &lines);
+    assert_string_equal(lines.text, "one|two|three|four|");
+    /* One that is too long is cut into pieces. */
+    child = run("printf 'x%.0s' $(seq 600); echo", NULL, NULL, true, &lines);
+    assert_int_equal(lines.count, 3);
+    memset(wanted, 'x', CHILD_LINE - 1);
+    wanted[CHILD_LINE - 1] = '|';
+    wanted[CHILD_LINE] = '\0';
+    assert_memory_equal(lines.text, wanted, CHILD_LINE);
+    assert_int_equal(strlen(lines.text), 600 + 3);
+    /* The last line with a reason in it is part of the words. */
+    child = run("echo motif-train: no memory; echo motif-train: lost; echo bye; exit 7", NULL, NULL, true, &lines);
+    assert_string_equal(child.death, "the trainer ended with exit code 7 and did not say why: motif-train: lost");
+    child = run("echo 'mpirun noticed that process rank 1 exited'; kill -SEGV $$", NULL, NULL, true, &lines);
+    assert_non_null(strstr(child.death, "was ended by SIGSEGV"));
+    assert_non_null(strstr(child.death, ": mpirun noticed that process rank 1 exited"));
+    assert_true(child.code == -1 && strcmp(child.signal, "SIGSEGV") == 0);
+    /* Nobody who hears. */
+    const char *const arguments[] = {"/bin/echo", "motif-train: a word", NULL};
+    const struct child_how how = {arguments, NULL, NULL, true};
+    assert_int_equal(child_spawn(&how, &child, NULL), STATUS_OK);
+    while (!child_wait(&child, 100, NULL, NULL)) {
+    }
+    child_reap(&child, NULL, NULL);
+    assert_string_equal(child.said, "motif-train: a word");
+}
+
+/* An exit code above 128 is a signal of what it started, as shells and mpirun say it. */
+static void codes_that_are_signals(void **state)
+{
+    static const struct {
+        int code;
+        const char *signal;
+    } codes[] = {{128, ""}, {129, "SIGHUP"}, {137, "SIGKILL"}, {143, "SIGTERM"}, {128 + 33, "SIG?"}, {255, ""}};
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        struct lines lines;
+        char script[32];
+        snprintf(script, sizeof script, "exit %d", codes[i].code);
+        struct child child = run(script, NULL, NULL, true, &lines);
+        assert_string_equal(child.signal, codes[i].signal);
+        assert_true(child.code == codes[i].code &&
+                    (strstr(child.death, "was ended by") != NULL) == (codes[i].signal[0] != '\0'));
+    }
+}
+
+static void it_is_ended(void **state)
+{
+    const char *const arguments[] = {"/bin/sleep", "1000", NULL};
+    const struct child_how how = {arguments, NULL, NULL, true};
+    struct child child;
+    assert_int_equal(child_spawn(&how, &child, NULL), STATUS_OK);
+    unsigned long long begun = child_begun(child.pid);
+    assert_true(begun > 0 && begun == child_begun(child.pid));
+    assert_false(child_wait(&child, 1, NULL, NULL));
+    child_kill(&child);
+    child_reap(&child, NULL, NULL);
+    assert_string_equal(child.signal, "SIGKILL");
+    assert_int_equal(child_begun(child.pid), 0);
+    assert_true(child_begun(getpid()) > 0 && child_begun(getpid()) <= begun);
+    /* Signals that we do not take are its own again. */
+    sigset_t all, before;
+    sigfillset(&all);
+    assert_int_equal(sigprocmask(SIG_BLOCK, &all, &before), 0);
+    (void)signal(SIGTERM, SIG_IGN);
+    struct lines lines;
+    child = run("kill -TERM $$; echo alive", NULL, NULL, true, &lines);
+    assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+    (void)signal(SIGTERM, SIG_DFL);
+    assert_string_equal(child.signal, "SIGTERM");
+    assert_int_equal(lines.count, 0);
+}
+
+static void it_cannot_be_started(void **state)
+{
+    const char *const arguments[] = {"/no/such/program", NULL};
+    const struct child_how how = {arguments, NULL, "input", true};
+    struct child child;
+    struct error err = {0};
+    assert_int_equal(child_spawn(&how, &child, &err), STATUS_UNAVAILABLE);
+    assert_string_equal(err.message, "/no/such/program cannot be started: No such file or directory");
+    assert_true(child.fd == -1 && child.words == -1);
+    fault_after(0);
+    assert_int_equal(child_spawn(&how, &child, &err), STATUS_NO_MEMORY);
+    assert_true(fault_happened());
+}
+
+/* With ever one descriptor more. A child whose process has no descriptor is waited for all the same. */
+static void without_descriptors(void **state)
+{
+    const char *const arguments[] = {"/bin/sh", "-c", "read a; echo \"$a\"", NULL}, *const plain[] = {"/bin/sh", "-c",
+                                                                                                      "exit 4", NULL};
+    struct rlimit usual;
+    int held[8], refusals = 0; /* the child, which has closed them, can open that many */
+    for (int i = 0; i < 8; i++)
+        held[i] = dup(0);
+    int lowest = dup(0);
+    close(lowest);
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    for (int more = 0; more < 8; more++) {
+        const struct child_how how = {arguments, NULL, "word\n", true};
+        const struct rlimit few = {(rlim_t)(lowest + more), usual.rlim_max};
+        struct child child;
+        struct lines lines = {0};
+        struct error err = {0};
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+        enum status status = child_spawn(&how, &child, &err);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+        if (status != STATUS_OK) {
+            assert_true(status == STATUS_UNAVAILABLE && child.fd == -1);
+            refusals++;
+        } else {
+            while (!child_wait(&child, 20, hear, &lines)) {
+            }
+            child_reap(&child, hear, &lines);
+            assert_true(child.code == 0 && lines.count == 1);
+            assert_string_equal(lines.text, "word|");
+        }
+        int again = dup(0);
+        assert_int_equal(again, lowest); /* nothing stays open */
+        close(again);
+    }
+    assert_int_equal(refusals, 4);
+    const struct child_how how = {plain, NULL, NULL, false};
+    const struct rlimit few = {(rlim_t)lowest, usual.rlim_max};
+    struct child child;
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+    enum status status = child_spawn(&how, &child, NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    assert_true(status == STATUS_OK && child.fd == -1);
+    while (!child_wait(&child, 20, NULL, NULL)) {
+    }
+    child_reap(&child, NULL, NULL);
+    assert_int_equal(child.code, 4);
+    for (int i = 0; i < 8; i++)
+        close(held[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_it_gets),           cmocka_unit_test(what_it_says),
+                                       cmocka_unit_test(codes_that_are_signals), cmocka_unit_test(it_is_ended),
+                                       cmocka_unit_test(it_cannot_be_started),   cmocka_unit_test(without_descriptors)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

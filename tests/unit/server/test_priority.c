@@ -1,0 +1,84 @@
+/* Slices and nice values as the system tells them back. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+
+#include "server/process/priority.h"
+
+static uint64_t slice(void)
+{
+    uint64_t attributes[8] = {0}; /* struct sched_attr: the runtime stands at byte 24 */
+    return syscall(SYS_sched_getattr, 0, attributes, sizeof attributes, 0) == 0 ? attributes[3] : 0;
+}
+
+struct seen {
+    uint64_t before, answering, child, computing;
+    int nice_before, nice_computing;
+    bool computes;
+};
+
+static void *child(void *context)
+{
+    struct seen *seen = context;
+    seen->child = slice();
+    seen->nice_before = getpriority(PRIO_PROCESS, 0);
+    seen->computes = priority_compute(3);
+    seen->computing = slice();
+    seen->nice_computing = getpriority(PRIO_PROCESS, 0);
+    return NULL;
+}
+
+static void *parent(void *context)
+{
+    struct seen *seen = context;
+    pthread_t thread;
+    seen->before = slice();
+    priority_answer();
+    seen->answering = slice();
+    assert_int_equal(pthread_create(&thread, NULL, child, seen), 0);
+    (void)pthread_join(thread, NULL);
+    return NULL;
+}
+
+static void threads_that_compute_give_way(void **state)
+{
+    struct seen seen = {0};
+    pthread_t thread; /* what is changed here is that thread's alone */
+    assert_int_equal(pthread_create(&thread, NULL, parent, &seen), 0);
+    (void)pthread_join(thread, NULL);
+    assert_true(seen.computes);
+    assert_int_equal(seen.nice_computing, seen.nice_before + 3 > 19 ? 19 : seen.nice_before + 3);
+}
+
+static void slices_are_short_for_answers_and_as_they_were_for_work(void **state)
+{
+    struct seen seen = {0};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, parent, &seen), 0);
+    (void)pthread_join(thread, NULL);
+    if (seen.answering == seen.before) {
+        print_message("this system has no slices of one's own\n");
+        skip();
+    }
+    assert_int_equal(seen.answering, 100000);
+    assert_int_equal(seen.child, 100000);
+    assert_int_equal(seen.computing, seen.before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_that_compute_give_way),
+        cmocka_unit_test(slices_are_short_for_answers_and_as_they_were_for_work),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,107 @@
+/* Limits of callers: a steady rate, a burst of twice that, each caller alone. */
+#include <arpa/inet.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "server/http/rate.h"
+
+static struct rate *make(int64_t per_second)
+{
+    struct rate *rate = NULL;
+    struct error err = {0};
+    assert_int_equal(rate_create(per_second, &rate, &err), STATUS_OK);
+    return rate;
+}
+
+/* How many of `asked` requests at one moment are granted. */
+static int granted(struct rate *rate, const char *who, double now, int asked)
+{
+    int count = 0, wait;
+    for (int i = 0; i < asked; i++)
+        count += rate_take(rate, who, strlen(who), now, &wait);
+    return count;
+}
+
+static void test_burst_and_rate(void **state)
+{
+    struct rate *rate = make(10);
+    int wait = 0;
+    assert_int_equal(granted(rate, "ann", 100, 50), 20);
+    assert_int_equal(granted(rate, "bob", 100, 50), 20);
+    assert_false(rate_take(rate, "ann", 3, 100, &wait));
+    assert_int_equal(wait, 1);
+    assert_int_equal(granted(rate, "ann", 100.55, 50), 5);
+    assert_int_equal(granted(rate, "ann", 200, 50), 20); /* no more than the burst, however long it waited */
+    assert_int_equal(granted(rate, "ann", 150, 50), 0);  /* a clock that goes back grants nothing */
+    assert_int_equal(granted(rate, "ann", 201, 50), 10);
+    rate_destroy(rate);
+    rate = make(1);
+    assert_int_equal(granted(rate, "ann", 5, 9), 2);
+    assert_false(rate_take(rate, "ann", 3, 5.5, &wait));
+    assert_int_equal(wait, 1);
+    rate_destroy(rate);
+}
+
+static void test_no_limit(void **state)
+{
+    assert_null(make(0));
+    assert_int_equal(granted(NULL, "ann", 1, 100000), 100000);
+    rate_destroy(NULL);
+}
+
+/* More callers than the table holds: who keeps asking is kept, and is not let off. */
+static void test_many_callers(void **state)
+{
+    struct rate *rate = make(10);
+    char name[32];
+    int busy = 0;
+    for (int i = 0; i < 20000; i++) {
+        double now = 1 + i * 1e-4;
+        (void)snprintf(name, sizeof name, "caller %d", i);
+        assert_int_equal(granted(rate, name, now, 1), 1);
+        busy += granted(rate, "busy", now, 1);
+    }
+    assert_in_range(busy, 38, 42); /* 20 at once and 10 a second for two seconds */
+    rate_destroy(rate);
+}
+
+static size_t address(const char *text, uint8_t out[16])
+{
+    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6};
+    struct sockaddr_in v4 = {.sin_family = AF_INET};
+    if (inet_pton(AF_INET, text, &v4.sin_addr) == 1)
+        return rate_address((const struct sockaddr *)&v4, out);
+    assert_int_equal(inet_pton(AF_INET6, text, &v6.sin6_addr), 1);
+    return rate_address((const struct sockaddr *)&v6, out);
+}
+
+static void test_addresses(void **state)
+{
+    uint8_t a[16], b[16];
+    assert_int_equal(address("192.0.2.1", a), 4);
+    assert_int_equal(address("::ffff:192.0.2.1", b), 4);
+    assert_memory_equal(a, b, 4);
+    assert_int_equal(address("2001:db8:1:2::1", a), 8);
+    assert_int_equal(address("2001:db8:1:2:ffff::9", b), 8);
+    assert_memory_equal(a, b, 8);
+    assert_int_equal(address("2001:db8:1:3::1", b), 8);
+    assert_memory_not_equal(a, b, 8);
+    assert_int_equal(rate_address(NULL, a), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_burst_and_rate),
+        cmocka_unit_test(test_no_limit),
+        cmocka_unit_test(test_many_callers),
+        cmocka_unit_test(test_addresses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

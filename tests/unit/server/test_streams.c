@@ -1,0 +1,226 @@
+/* The thread that feeds event streams, over a real store and connections that are a mutex and a flag. */
+#include "tests/unit/storage/storage_fixture.h"
+
+#include <pthread.h>
+
+#include "server/http/streams.h"
+
+#define READERS 6
+#define EVENTS 3000
+
+struct reader {
+    struct stream *stream;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool parked, cut;
+    size_t piece; /* bytes taken at a time */
+    int pause_ms; /* between two pieces */
+    char *text;
+    size_t bytes, room;
+};
+
+static void park(void *context)
+{
+    struct reader *reader = context;
+    (void)pthread_mutex_lock(&reader->lock);
+    assert_false(reader->parked); /* never twice */
+    reader->parked = true;
+    (void)pthread_mutex_unlock(&reader->lock);
+}
+
+static void wake(void *context)
+{
+    struct reader *reader = context;
+    (void)pthread_mutex_lock(&reader->lock);
+    assert_true(reader->parked); /* only who sleeps */
+    reader->parked = false;
+    (void)pthread_cond_signal(&reader->woken);
+    (void)pthread_mutex_unlock(&reader->lock);
+}
+
+static void cut(void *context)
+{
+    struct reader *reader = context;
+    (void)pthread_mutex_lock(&reader->lock);
+    reader->cut = true;
+    (void)pthread_mutex_unlock(&reader->lock);
+}
+
+/* As a connection does: takes, sleeps when it is parked, closes at the end. */
+static void *read_to_the_end(void *context)
+{
+    struct reader *reader = context;
+    char piece[4096];
+    for (;;) {
+        ptrdiff_t got = streams_take(reader->stream, piece, reader->piece);
+        if (got < 0)
+            break;
+        if (got > 0) {
+            if (reader->bytes + (size_t)got > reader->room) {
+                reader->room = 2 * reader->room + 65536;
+                reader->text = realloc(reader->text, reader->room + 1);
+            }
+            memcpy(reader->text + reader->bytes, piece, (size_t)got);
+            reader->bytes += (size_t)got;
+            reader->text[reader->bytes] = '\0';
+            if (reader->pause_ms > 0)
+                sleep_ms(reader->pause_ms);
+            continue;
+        }
+        (void)pthread_mutex_lock(&reader->lock);
+        while (reader->parked)
+            (void)pthread_cond_wait(&reader->woken, &reader->lock);
+        (void)pthread_mutex_unlock(&reader->lock);
+    }
+    streams_close(reader->stream);
+    return NULL;
+}
+
+static struct stream *open_for(struct streams *streams, struct reader *reader, const char *job, int64_t after)
+{
+    struct stream_line line = {.context = reader, .fd = -1, .park = park, .wake = wake, .cut = cut};
+    (void)pthread_mutex_init(&reader->lock, NULL);
+    (void)pthread_cond_init(&reader->woken, NULL);
+    reader->stream = streams_open(streams, &line, job, after, "retry: 1\n\n", 10);
+    return reader->stream;
+}
+
+static void start(struct reader *reader)
+{
+    assert_int_equal(pthread_create(&reader->thread, NULL, read_to_the_end, reader), 0);
+}
+
+static void notify(void *context)
+{
+    streams_notify(context);
+}
+
+static struct streams *make(struct fixture *f, int64_t heartbeat_ms, int64_t stall_ms)
+{
+    struct streams *streams;
+    struct streams_options options = {.heartbeat_ms = heartbeat_ms, .stall_ms = stall_ms};
+    OK(streams_create(&options, &streams, &f->err));
+    fixture_close(f);
+    f->options.durability = STORAGE_DURABLE_NOT;
+    f->options.events_added = notify;
+    f->options.events_context = streams;
+    fixture_open(f);
+    OK(streams_start(streams, f->storage, &f->err));
+    return streams;
+}
+
+static void end(struct fixture *f, struct streams *streams)
+{
+    streams_end(streams);
+    fixture_close(f); /* its last word goes to streams */
+    streams_destroy(streams);
+    f->options.events_added = NULL;
+    fixture_open(f);
+}
+
+/* The ids of a text ascend one by one from `first`, but for the opening; gives the last. */
+static int64_t check_ids(const struct reader *reader, int64_t first)
+{
+    int64_t expected = first;
+    for (const char *at = reader->text; (at = strstr(at, "id: ")) != NULL; at += 4)
+        assert_int_equal(strtoll(at + 4, NULL, 10), expected++);
+    return expected - 1;
+}
+
+/* Quick readers and slow ones, of all and of one job, from the beginning and from the middle: each gets each once. */
+static void everyone_gets_everything(void **state)
+{
+    struct fixture *f = *state;
+    struct reader readers[READERS] = {{.piece = 4096}, {.piece = 100}, {.piece = 4096, .pause_ms = 2},
+                                      {.piece = 1000}, {.piece = 7},   {.piece = 4096}};
+    char id[STORAGE_ID], text[200];
+    struct streams *streams = make(f, 0, 0);
+    submit_running(f, id); /* two events */
+    for (int i = 0; i < READERS; i++) {
+        assert_non_null(open_for(streams, &readers[i], i % 2 == 0 ? "" : id, i == 5 ? 2 : 0));
+        start(&readers[i]);
+    }
+    for (int i = 0; i < EVENTS; i++) {
+        (void)snprintf(text, sizeof text, "{\"n\":%d,\"filler\":\"%0*d\"}", i, i % 100 + 1, 0);
+        OK(storage_event_append(f->storage, id, "note", text, &f->err));
+        if (i % 500 == 0)
+            OK(storage_flush(f->storage, &f->err));
+    }
+    OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
+    for (int i = 1; i < READERS; i += 2) /* those of the job end by themselves */
+        (void)pthread_join(readers[i].thread, NULL);
+    struct streams_stats stats = {0};
+    for (int i = 0; i < 6000 && stats.events < READERS * (EVENTS + 3) - 2; i++) {
+        sleep_ms(10);
+        streams_stats_read(streams, &stats);
+    }
+    assert_int_equal(stats.events, READERS * (EVENTS + 3) - 2);
+    streams_end(streams); /* those of all jobs end when they have what is queued */
+    for (int i = 0; i < READERS; i += 2)
+        (void)pthread_join(readers[i].thread, NULL);
+    for (int i = 0; i < READERS; i++) {
+        assert_memory_equal(readers[i].text, "retry: 1\n\n", 10);
+        assert_int_equal(check_ids(&readers[i], i == 5 ? 3 : 1), EVENTS + 3);
+        free(readers[i].text);
+    }
+    streams_stats_read(streams, &stats);
+    assert_int_equal(stats.open, 0);
+    assert_int_equal(stats.opened, READERS);
+    end(f, streams);
+}
+
+static void so_many_and_no_more(void **state)
+{
+    struct fixture *f = *state;
+    static struct reader readers[STREAMS_MAX + 1];
+    struct streams *streams = make(f, 0, 0);
+    struct streams_stats stats;
+    for (int i = 0; i < STREAMS_MAX; i++)
+        assert_non_null(open_for(streams, &readers[i], "", 0));
+    assert_null(open_for(streams, &readers[STREAMS_MAX], "", 0));
+    streams_close(readers[17].stream);
+    assert_non_null(open_for(streams, &readers[17], "", 0));
+    streams_stats_read(streams, &stats);
+    assert_int_equal(stats.open, STREAMS_MAX);
+    assert_int_equal(stats.refused, 1);
+    for (int i = 0; i < STREAMS_MAX; i++)
+        streams_close(readers[i].stream);
+    streams_end(streams);
+    assert_null(open_for(streams, &readers[0], "", 0)); /* too late */
+    end(f, streams);
+}
+
+static void quiet_ones_beat_and_stuck_ones_are_cut(void **state)
+{
+    struct fixture *f = *state;
+    struct reader quiet = {.piece = 4096}, stuck = {.piece = 1};
+    struct streams *streams = make(f, 50, 200);
+    assert_non_null(open_for(streams, &quiet, "", 0));
+    assert_non_null(open_for(streams, &stuck, "", 0)); /* takes nothing, not even the opening */
+    start(&quiet);
+    struct streams_stats stats = {0};
+    for (int i = 0; i < 500 && stats.cut == 0; i++) {
+        sleep_ms(10);
+        streams_stats_read(streams, &stats);
+    }
+    assert_int_equal(stats.cut, 1);
+    assert_true(stuck.cut);
+    assert_false(quiet.cut);
+    char byte;
+    assert_int_equal(streams_take(stuck.stream, &byte, 1), -1);
+    streams_close(stuck.stream);
+    sleep_ms(150);
+    streams_end(streams);
+    (void)pthread_join(quiet.thread, NULL);
+    assert_memory_equal(quiet.text, "retry: 1\n\n:\n\n:\n\n", 16);
+    free(quiet.text);
+    end(f, streams);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {TEST_OPEN(everyone_gets_everything), TEST_OPEN(so_many_and_no_more),
+                                       TEST_OPEN(quiet_ones_beat_and_stuck_ones_are_cut)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,227 @@
+/* What the tests of storage share: a store in a folder of its own, and short ways to fill it. */
+#ifndef MOTIF_TESTS_UNIT_STORAGE_STORAGE_FIXTURE_H
+#define MOTIF_TESTS_UNIT_STORAGE_STORAGE_FIXTURE_H
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <sqlite3.h>
+
+#include "core/base/arena.h"
+#include "storage/storage.h"
+
+struct fixture {
+    char folder[64], path[96];
+    struct storage_options options;
+    struct storage *storage;
+    struct arena arena;
+    struct error err;
+};
+
+static inline struct fixture *fixture_new_in(const char *parent)
+{
+    struct fixture *f = calloc(1, sizeof *f);
+    assert_non_null(f);
+    (void)snprintf(f->folder, sizeof f->folder, "%s/motifd-test-XXXXXX", parent);
+    assert_non_null(mkdtemp(f->folder));
+    (void)snprintf(f->path, sizeof f->path, "%s/test.db", f->folder);
+    f->options.path = f->path;
+    arena_init(&f->arena, 65536, 0);
+    return f;
+}
+
+static inline struct fixture *fixture_new(void)
+{
+    return fixture_new_in("/tmp");
+}
+
+static inline void fixture_open(struct fixture *f)
+{
+    error_clear(&f->err);
+    enum status status = storage_open(&f->options, &f->storage, &f->err);
+    if (status != STATUS_OK)
+        fail_msg("storage_open: %s: %s", status_name(status), f->err.message);
+}
+
+static inline void fixture_close(struct fixture *f)
+{
+    storage_close(f->storage);
+    f->storage = NULL;
+}
+
+static inline void fixture_reopen(struct fixture *f)
+{
+    fixture_close(f);
+    fixture_open(f);
+}
+
+static inline void fixture_remove(struct fixture *f)
+{
+    char path[400];
+    fixture_close(f);
+    DIR *folder = opendir(f->folder);
+    struct dirent *entry;
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        (void)snprintf(path, sizeof path, "%s/%s", f->folder, entry->d_name);
+        (void)unlink(path);
+    }
+    if (folder != NULL)
+        closedir(folder);
+    (void)rmdir(f->folder);
+    arena_close(&f->arena);
+    free(f);
+}
+
+/* As cmocka's setup and teardown. */
+static inline int setup_closed(void **state)
+{
+    *state = fixture_new();
+    return 0;
+}
+static inline int setup_open(void **state)
+{
+    struct fixture *f = fixture_new();
+    fixture_open(f);
+    *state = f;
+    return 0;
+}
+static inline int teardown(void **state)
+{
+    fixture_remove(*state);
+    return 0;
+}
+
+#define TEST_OPEN(name) cmocka_unit_test_setup_teardown(name, setup_open, teardown)
+#define TEST_CLOSED(name) cmocka_unit_test_setup_teardown(name, setup_closed, teardown)
+
+/* Fails with the message that came along. */
+#define OK(call)                                                                                                       \
+    do {                                                                                                               \
+        error_clear(&f->err);                                                                                          \
+        enum status status_ = (call);                                                                                  \
+        if (status_ != STATUS_OK)                                                                                      \
+            fail_msg("%s: %s: %s", #call, status_name(status_), f->err.message);                                       \
+    } while (0)
+
+/* The call must fail with this status and say something. */
+#define REFUSED(expected, call)                                                                                        \
+    do {                                                                                                               \
+        error_clear(&f->err);                                                                                          \
+        assert_string_equal(status_name(call), status_name(expected));                                                 \
+        assert_int_equal(f->err.code, expected);                                                                       \
+        assert_true(f->err.message[0] != '\0');                                                                        \
+    } while (0)
+
+/* A plain job; `id` gets its id. */
+static inline void submit(struct fixture *f, const char *kind, int priority, char id[STORAGE_ID])
+{
+    struct storage_submit in = {.kind = kind, .name = "test", .config = "{\"seed\":1}", .priority = priority};
+    enum storage_submit_outcome outcome;
+    OK(storage_job_submit(f->storage, &in, id, &outcome, &f->err));
+    assert_int_equal(outcome, STORAGE_CREATED);
+    assert_int_equal(strlen(id), STORAGE_ID - 1);
+}
+
+static inline void submit_running(struct fixture *f, char id[STORAGE_ID])
+{
+    char claimed[STORAGE_ID];
+    submit(f, "sparling", 0, id);
+    OK(storage_job_claim(f->storage, claimed, &f->err));
+    assert_string_equal(claimed, id);
+}
+
+static inline struct storage_job job_of(struct fixture *f, const char *id)
+{
+    struct storage_job job;
+    OK(storage_job_get(f->storage, id, &f->arena, &job, &f->err));
+    return job;
+}
+
+/* Ends a running job and waits until the sweep has nothing left to do. */
+static inline void finish(struct fixture *f, const char *id)
+{
+    OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
+}
+
+/* One integer from the file by a connection of its own (read-only: the store is open). */
+static inline int64_t file_integer(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db;
+    sqlite3_stmt *stmt;
+    assert_int_equal(sqlite3_open_v2(f->path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
+    sqlite3_busy_timeout(db, 5000);
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(stmt), SQLITE_ROW);
+    int64_t value = sqlite3_column_int64(stmt, 0);
+    sqlite3_finalize(stmt);
+    sqlite3_close(db);
+    return value;
+}
+
+/* By a connection of its own: the store is closed. */
+static inline void change_file(const struct fixture *f, const char *sql)
+{
+    sqlite3 *db;
+    char *message = NULL;
+    assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
+    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK)
+        fail_msg("%s: %s", sql, message);
+    sqlite3_close(db);
+}
+
+static inline void sleep_ms(int ms)
+{
+    struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
+    nanosleep(&t, NULL);
+}
+
+/* Waits until a count in the file is what is expected, for at most ten seconds. */
+static inline void await_integer(const struct fixture *f, const char *sql, int64_t expected)
+{
+    int64_t value = -1;
+    for (int i = 0; i < 1000; i++) {
+        value = file_integer(f, sql);
+        if (value == expected)
+            return;
+        sleep_ms(10);
+    }
+    fail_msg("%s is %lld, not %lld", sql, (long long)value, (long long)expected);
+}
+
+/* A small generator for test data: the same everywhere. */
+static inline uint32_t lcg(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+/* Reads the job's latest checkpoint as `look` does (NULL: not) and as a whole. */
+static inline enum status verify_latest(struct fixture *f, const char *job,
+                                        enum status (*look)(struct fixture *f, struct storage_checkpoint_reader *reader,
+                                                            const struct storage_checkpoint *info))
+{
+    struct storage_checkpoint_reader *reader;
+    struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
+    struct storage_checkpoint info;
+    enum status status = storage_checkpoint_open(f->storage, job, latest, &reader, &info, &f->err);
+    if (status == STATUS_OK && look != NULL)
+        status = look(f, reader, &info);
+    if (status == STATUS_OK)
+        status = storage_checkpoint_verify(reader, &f->err);
+    storage_checkpoint_close(reader);
+    return status;
+}
+
+#endif

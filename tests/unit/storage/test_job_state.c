@@ -1,0 +1,126 @@
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "storage/jobs/job_state.h"
+
+/* The life of a job said a second time, as rules instead of rows: what the table must agree with in
+ * every one of its cells. */
+static bool expected(enum job_state state, enum requested_state wish, enum job_event event, enum job_state *next,
+                     enum requested_state *next_requested)
+{
+    *next = state;
+    *next_requested = REQUESTED_NONE;
+    if (state != JOB_RUNNING) {
+        if (wish != REQUESTED_NONE)
+            return false; /* only running jobs have wishes */
+        if (state == JOB_QUEUED && event == JOB_EVENT_CLAIM)
+            *next = JOB_RUNNING;
+        else if (state == JOB_QUEUED && event == JOB_EVENT_PAUSE)
+            *next = JOB_PAUSED;
+        else if (state == JOB_PAUSED && event == JOB_EVENT_RESUME)
+            *next = JOB_QUEUED;
+        else if ((state == JOB_QUEUED || state == JOB_PAUSED) && event == JOB_EVENT_CANCEL)
+            *next = JOB_CANCELLED;
+        else
+            return false;
+        return true;
+    }
+    switch (event) {
+    case JOB_EVENT_CLAIM:
+        return false;
+    case JOB_EVENT_PAUSE:
+        *next_requested = REQUESTED_PAUSED;
+        return wish != REQUESTED_CANCELLED;
+    case JOB_EVENT_RESUME:
+        return wish == REQUESTED_PAUSED;
+    case JOB_EVENT_CANCEL:
+        *next_requested = REQUESTED_CANCELLED;
+        return true;
+    case JOB_EVENT_YIELD:
+        *next = wish == REQUESTED_NONE ? JOB_QUEUED : wish == REQUESTED_PAUSED ? JOB_PAUSED : JOB_CANCELLED;
+        return true;
+    case JOB_EVENT_SUCCEED:
+        *next = JOB_SUCCEEDED;
+        return true;
+    case JOB_EVENT_FAIL:
+        *next = JOB_FAILED;
+        return true;
+    }
+    return false;
+}
+
+static void test_every_cell(void **state)
+{
+    int allowed = 0;
+    for (int s = 0; s < JOB_STATES; s++)
+        for (int w = 0; w < REQUESTED_STATES; w++)
+            for (int e = 0; e < JOB_EVENTS; e++) {
+                enum job_state next = JOB_QUEUED, want = JOB_QUEUED;
+                enum requested_state next_requested = REQUESTED_NONE, want_wish = REQUESTED_NONE;
+                bool ok = job_state_next((enum job_state)s, (enum requested_state)w, (enum job_event)e, &next,
+                                         &next_requested);
+                assert_int_equal(
+                    ok, expected((enum job_state)s, (enum requested_state)w, (enum job_event)e, &want, &want_wish));
+                if (ok) {
+                    allowed++;
+                    assert_int_equal(next, want);
+                    assert_int_equal(next_requested, want_wish);
+                    assert_false(job_state_final((enum job_state)s));
+                    assert_true(next == JOB_RUNNING || next_requested == REQUESTED_NONE);
+                }
+            }
+    assert_int_equal(allowed, 20);
+}
+
+/* From every state that is not final, a final one can be reached. */
+static void test_no_dead_end(void **state)
+{
+    bool good[JOB_STATES][REQUESTED_STATES];
+    for (int s = 0; s < JOB_STATES; s++)
+        for (int w = 0; w < REQUESTED_STATES; w++)
+            good[s][w] = job_state_final((enum job_state)s) && w == REQUESTED_NONE;
+    for (int round = 0; round < JOB_STATES * REQUESTED_STATES; round++)
+        for (int s = 0; s < JOB_STATES; s++)
+            for (int w = 0; w < REQUESTED_STATES; w++)
+                for (int e = 0; e < JOB_EVENTS; e++) {
+                    enum job_state next;
+                    enum requested_state next_requested;
+                    if (job_state_next((enum job_state)s, (enum requested_state)w, (enum job_event)e, &next,
+                                       &next_requested))
+                        good[s][w] |= good[next][next_requested];
+                }
+    for (int s = 0; s < JOB_STATES; s++)
+        for (int w = 0; w < REQUESTED_STATES; w++)
+            if (s == JOB_RUNNING || w == REQUESTED_NONE)
+                assert_true(good[s][w]);
+}
+
+static void test_names(void **state)
+{
+    for (int s = 0; s < JOB_STATES; s++) {
+        enum job_state back = JOB_STATES;
+        assert_true(job_state_parse(job_state_name((enum job_state)s), &back));
+        assert_int_equal(back, s);
+    }
+    enum job_state back;
+    assert_false(job_state_parse("Queued", &back));
+    assert_false(job_state_parse("", &back));
+    assert_null(job_state_name((enum job_state)JOB_STATES));
+    assert_null(job_event_name((enum job_event)JOB_EVENTS));
+    assert_string_equal(job_event_name(JOB_EVENT_YIELD), "yield");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_cell),
+        cmocka_unit_test(test_no_dead_end),
+        cmocka_unit_test(test_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,173 @@
+/* Leases: the table, exhaustively, and the stored rows: one trainer a job, tokens that end, epochs that lock out. */
+#include "tests/unit/storage/storage_fixture.h"
+
+/* Every pair of state and event, written out: '-' is refused. Rows: none, offered, held, ended. */
+static void the_table(void **state)
+{
+    static const char *const expected[LEASE_STATES] = {
+        /* grant hello word end close */
+        "o---n",
+        "-h--n",
+        "-hhen",
+        "---en",
+    };
+    static const char letters[] = "nohe";
+    for (int s = 0; s < LEASE_STATES; s++) {
+        for (int e = 0; e < LEASE_EVENTS; e++) {
+            enum lease_state next = LEASE_NONE;
+            bool allowed = lease_state_next((enum lease_state)s, (enum lease_event)e, &next);
+            char is = allowed ? letters[next] : '-';
+            if (is != expected[s][e]) {
+                fail_msg("%s, %s: %c and not %c", lease_state_name((enum lease_state)s),
+                         lease_event_name((enum lease_event)e), is, expected[s][e]);
+            }
+        }
+        enum lease_state back;
+        assert_true(lease_state_parse(lease_state_name((enum lease_state)s), &back));
+        assert_int_equal(back, s);
+    }
+    enum lease_state none;
+    assert_false(lease_state_parse("lost", &none));
+    assert_null(lease_state_name((enum lease_state)LEASE_STATES));
+}
+
+/* ---- the stored rows ------------------------------------------------------------------------------------- */
+
+static const uint8_t first_hash[STORAGE_LEASE_HASH] = {1}, second_hash[STORAGE_LEASE_HASH] = {2};
+
+static void running_job(struct fixture *f, char id[STORAGE_ID])
+{
+    char claimed[STORAGE_ID];
+    enum storage_submit_outcome outcome;
+    struct storage_submit submit = {.kind = "fake", .config = "{}", .executor = "process", .ranks = 2};
+    assert_int_equal(storage_job_submit(f->storage, &submit, id, &outcome, &f->err), STATUS_OK);
+    assert_int_equal(storage_job_claim(f->storage, claimed, &f->err), STATUS_OK);
+    assert_string_equal(claimed, id);
+}
+
+static void save(struct fixture *f, const char *id, int64_t step)
+{
+    struct storage_checkpoint_writer *writer;
+    struct storage_checkpoint_new what = {.step = step, .samples = step};
+    int64_t seq;
+    assert_int_equal(storage_checkpoint_begin(f->storage, id, &what, &writer, &f->err), STATUS_OK);
+    assert_int_equal(storage_checkpoint_write(writer, "bytes", 5, &f->err), STATUS_OK);
+    assert_int_equal(storage_checkpoint_commit(writer, &seq, &f->err), STATUS_OK);
+}
+
+static void one_trainer(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID];
+    struct storage_lease lease;
+    struct storage_job job;
+    int64_t epoch, later;
+    int tries;
+    running_job(f, id);
+    assert_int_equal(storage_job_get(f->storage, id, &f->arena, &job, &f->err), STATUS_OK);
+    assert_string_equal(job.executor, "process");
+    assert_int_equal(job.ranks, 2);
+    assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_NOT_FOUND);
+    static const char long_id[] = "12345678901234567890123456789012345678901234567890123456789012345";
+    assert_int_equal(storage_lease_grant_to(f->storage, id, first_hash, "slurm", long_id, &tries, &f->err),
+                     STATUS_INVALID);
+    assert_int_equal(storage_lease_grant_to(f->storage, id, first_hash, "slurm", "42", &tries, &f->err), STATUS_OK);
+    assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
+    assert_string_equal(lease.foreign_id, "42"); /* there as soon as the lease is */
+    assert_string_equal(lease.executor, "slurm");
+    assert_int_equal(storage_lease_close(f->storage, id, &f->err), STATUS_OK);
+    save(f, id, 1);
+    assert_int_equal(storage_lease_grant(f->storage, id, first_hash, "process", &tries, &f->err), STATUS_OK);
+    assert_int_equal(tries, 1);
+    assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
+    assert_string_equal(lease.foreign_id, "");
+    assert_int_equal(storage_lease_grant(f->storage, id, second_hash, "process", &tries, &f->err), STATUS_CONFLICT);
+    assert_int_equal(storage_lease_find(f->storage, first_hash, &f->arena, &lease, &f->err), STATUS_OK);
+    assert_string_equal(lease.job, id);
+    assert_int_equal(lease.state, LEASE_OFFERED);
+    assert_int_equal(storage_lease_message(f->storage, id, lease.epoch, 1, &f->err), STATUS_CONFLICT); /* not yet */
+    assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_OK);
+    assert_int_equal(storage_lease_message(f->storage, id, epoch, 7, &f->err), STATUS_OK);
+    assert_int_equal(storage_lease_message(f->storage, id, epoch, 0, &f->err),
+                     STATUS_OK); /* a word that is no report */
+    assert_int_equal(storage_lease_foreign(f->storage, id, "4711", &f->err), STATUS_OK);
+    fixture_reopen(f); /* the job is queued again; its trainer may live */
+    assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
+    assert_int_equal(lease.state, LEASE_HELD);
+    assert_int_equal(lease.sequence, 7);
+    assert_string_equal(lease.foreign_id, "4711");
+    assert_int_equal(storage_lease_grant(f->storage, id, second_hash, "process", &tries, &f->err), STATUS_CONFLICT);
+
+    /* The same token again: the earlier trainer is locked out. */
+    assert_int_equal(storage_lease_register(f->storage, id, &later, &f->err), STATUS_OK);
+    assert_true(later > epoch);
+    assert_int_equal(storage_lease_message(f->storage, id, epoch, 8, &f->err), STATUS_CONFLICT);
+    assert_int_equal(storage_lease_end(f->storage, id, epoch, JOB_EVENT_FAIL, NULL, "{}", &f->err), STATUS_CONFLICT);
+    assert_int_equal(storage_lease_end(f->storage, id, later, JOB_EVENT_CLAIM, NULL, NULL, &f->err), STATUS_INVALID);
+    assert_int_equal(storage_lease_end(f->storage, id, later, JOB_EVENT_SUCCEED, "{\"a\":1}", NULL, &f->err),
+                     STATUS_OK);
+    assert_int_equal(storage_lease_end(f->storage, id, later, JOB_EVENT_FAIL, NULL, "{}", &f->err),
+                     STATUS_OK); /* said again */
+    assert_int_equal(storage_lease_message(f->storage, id, later, 9, &f->err), STATUS_CONFLICT);
+    assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
+    assert_int_equal(lease.ending, JOB_EVENT_SUCCEED);
+    assert_string_equal(lease.result, "{\"a\":1}");
+}
+
+/* Leaving closes the lease: its token finds nothing. */
+static void leaving(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID];
+    struct storage_lease lease;
+    int64_t epoch;
+    int tries;
+    running_job(f, id);
+    assert_int_equal(storage_lease_grant(f->storage, id, first_hash, "process", &tries, &f->err), STATUS_OK);
+    assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_OK);
+    assert_int_equal(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err), STATUS_OK);
+    assert_int_equal(storage_lease_find(f->storage, first_hash, &f->arena, &lease, &f->err), STATUS_NOT_FOUND);
+    assert_int_equal(storage_lease_message(f->storage, id, epoch, 1, &f->err), STATUS_CONFLICT);
+    assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_CONFLICT);
+    assert_int_equal(storage_lease_foreign(f->storage, id, "1", &f->err), STATUS_CONFLICT);
+    assert_int_equal(storage_lease_grant(f->storage, id, second_hash, "process", &tries, &f->err),
+                     STATUS_CONFLICT); /* not running */
+    assert_int_equal(storage_job_delete(f->storage, id, &f->err), STATUS_OK);
+    assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_NOT_FOUND);
+    assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_NOT_FOUND);
+}
+
+/* A try is counted until a checkpoint comes. */
+static void tries_without_progress(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID];
+    int tries;
+    running_job(f, id);
+    static const struct {
+        bool save;
+        int tries;
+    } course[] = {{false, 1}, {false, 2}, {true, 1}, {false, 2}, {false, 3}, {true, 1}, {true, 1}, {false, 2}};
+    for (size_t i = 0; i < sizeof course / sizeof course[0]; i++) {
+        if (course[i].save) {
+            save(f, id, (int64_t)i + 1);
+        }
+        assert_int_equal(
+            storage_lease_grant(f->storage, id, i % 2 == 0 ? first_hash : second_hash, "process", &tries, &f->err),
+            STATUS_OK);
+        assert_int_equal(tries, course[i].tries);
+        assert_int_equal(storage_lease_close(f->storage, id, &f->err), STATUS_OK);
+        assert_int_equal(storage_lease_close(f->storage, id, &f->err), STATUS_OK);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_table),
+        TEST_OPEN(one_trainer),
+        TEST_OPEN(leaving),
+        TEST_OPEN(tries_without_progress),
+    };
+    return cmocka_run_group_tests_name("lease", tests, NULL, NULL);
+}

@@ -1,0 +1,218 @@
+/* Backups: of a store that is being written, checked as a whole, never over anything. */
+#include "tests/unit/storage/storage_fixture.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/file.h>
+
+#include "storage/database/copy.h"
+
+#define CHECKPOINT_BYTES ((size_t)2500000) /* three chunks */
+
+static struct storage_copy_options copy_to(const struct fixture *f, char to[128], const char *name)
+{
+    (void)snprintf(to, 128, "%s/%s", f->folder, name);
+    return (struct storage_copy_options){.from = f->path, .to = to};
+}
+
+static void save(struct fixture *f, const char *id, int step)
+{
+    struct storage_checkpoint_new what = {.step = step, .samples = step, .density = 0.1 / step, .stage_end = true};
+    struct storage_checkpoint_writer *writer;
+    unsigned char *bytes = malloc(CHECKPOINT_BYTES);
+    uint64_t state = (uint64_t)step;
+    int64_t seq;
+    for (size_t i = 0; i < CHECKPOINT_BYTES; i++)
+        bytes[i] = (unsigned char)lcg(&state);
+    OK(storage_checkpoint_begin(f->storage, id, &what, &writer, &f->err));
+    OK(storage_checkpoint_write(writer, bytes, CHECKPOINT_BYTES, &f->err));
+    OK(storage_checkpoint_commit(writer, &seq, &f->err));
+    free(bytes);
+}
+
+static bool there(const char *path, const char *ending)
+{
+    char name[160];
+    struct stat facts;
+    (void)snprintf(name, sizeof name, "%s%s", path, ending);
+    return stat(name, &facts) == 0;
+}
+
+static void assert_nothing_at(const char *path)
+{
+    static const char *const endings[] = {"", ".part", ".part-journal", ".part-wal", "-wal"};
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (there(path, endings[i]))
+            fail_msg("left behind: %s", endings[i]);
+}
+
+static void change(const char *path, const char *sql)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_close(db);
+}
+
+/* Somebody who submits without end. */
+struct submitter {
+    struct fixture *f;
+    atomic_bool stop;
+    atomic_int done;
+};
+
+static void *submit_on(void *context)
+{
+    struct submitter *s = context;
+    while (!atomic_load(&s->stop)) {
+        struct storage_submit in = {.kind = "sparling", .name = "test", .config = "{}"};
+        enum storage_submit_outcome outcome;
+        char id[STORAGE_ID];
+        if (storage_job_submit(s->f->storage, &in, id, &outcome, NULL) != STATUS_OK)
+            break;
+        atomic_fetch_add(&s->done, 1);
+    }
+    return NULL;
+}
+
+static void count_progress(void *context, const char *what, int64_t done, int64_t all)
+{
+    assert_true(done <= all);
+    ++*(int *)context;
+}
+
+static void test_copy_of_a_store_at_work(void **state)
+{
+    struct fixture *f = *state, back = {.folder = ""};
+    struct submitter submitter = {.f = f};
+    struct storage_copy_report report;
+    char id[STORAGE_ID], to[128];
+    int calls = 0;
+    pthread_t thread;
+    submit_running(f, id);
+    save(f, id, 1);
+    save(f, id, 2);
+    assert_int_equal(pthread_create(&thread, NULL, submit_on, &submitter), 0);
+    while (atomic_load(&submitter.done) < 10)
+        sleep_ms(1);
+    struct storage_copy_options options = copy_to(f, to, "copy.db");
+    options.progress = count_progress;
+    options.context = &calls;
+    OK(storage_copy(&options, &report, &f->err));
+    int after = atomic_load(&submitter.done);
+    while (atomic_load(&submitter.done) < after + 2) /* the writer goes on */
+        sleep_ms(1);
+    atomic_store(&submitter.stop, true);
+    pthread_join(thread, NULL);
+    assert_int_equal(report.checkpoints, 2);
+    assert_in_range(report.jobs, 11, after + 2);
+    assert_true(calls >= 3);
+    struct stat facts;
+    assert_int_equal(stat(to, &facts), 0);
+    assert_int_equal(facts.st_size, report.bytes);
+    assert_int_equal(facts.st_mode & 0777, 0600);
+    assert_false(there(to, ".part") || there(to, "-wal"));
+    /* put back and opened: the running job is queued again, its checkpoints are whole */
+    (void)snprintf(back.path, sizeof back.path, "%s/back.db", f->folder);
+    OK(storage_copy(&(struct storage_copy_options){.from = to, .to = back.path, .to_be_used = true}, &report, &f->err));
+    back.options.path = back.path;
+    arena_init(&back.arena, 65536, 0);
+    fixture_open(&back);
+    assert_int_equal(job_of(&back, id).state, JOB_QUEUED);
+    fixture_close(&back);
+    arena_close(&back.arena);
+}
+
+static void test_nothing_is_overwritten(void **state)
+{
+    struct fixture *f = *state;
+    struct storage_copy_report report;
+    char to[128], name[160];
+    struct storage_copy_options options = copy_to(f, to, "there.db");
+    close(open(to, O_CREAT | O_WRONLY, 0600));
+    REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
+    struct stat facts;
+    assert_int_equal(stat(to, &facts), 0);
+    assert_int_equal(facts.st_size, 0);
+    options = copy_to(f, to, "logged.db");
+    (void)snprintf(name, sizeof name, "%s-wal", to);
+    close(open(name, O_CREAT | O_WRONLY, 0600));
+    REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
+    assert_false(there(to, ""));
+    /* a name that a daemon holds, even if its file was taken away */
+    options = copy_to(f, to, "held.db");
+    options.to_be_used = true;
+    (void)snprintf(name, sizeof name, "%s-lock", to);
+    int lock = open(name, O_CREAT | O_RDWR, 0600);
+    assert_int_equal(flock(lock, LOCK_EX | LOCK_NB), 0);
+    REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
+    assert_nothing_at(to);
+    close(lock);
+    OK(storage_copy(&options, &report, &f->err));
+}
+
+static void test_what_is_not_ours(void **state)
+{
+    struct fixture *f = *state;
+    struct storage_copy_report report;
+    char to[128], other[160];
+    struct storage_copy_options options = copy_to(f, to, "copy.db");
+    (void)snprintf(other, sizeof other, "%s/other.db", f->folder);
+    options.from = other;
+    REFUSED(STATUS_IO, storage_copy(&options, &report, &f->err));
+    change(other, "CREATE TABLE bookmarks(url TEXT)");
+    REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
+    change(other, "DROP TABLE bookmarks; VACUUM");
+    REFUSED(STATUS_CORRUPT, storage_copy(&options, &report, &f->err));
+    fixture_close(f);
+    change(f->path, "PRAGMA user_version=1000");
+    options.from = f->path;
+    REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
+    assert_nothing_at(to);
+}
+
+/* A bit of a checkpoint, a row that refers to none, a page: each is found, and nothing is left. */
+static void test_damage_is_found(void **state)
+{
+    struct fixture *f = *state;
+    struct storage_copy_report report;
+    char id[STORAGE_ID], to[128];
+    struct storage_copy_options options = copy_to(f, to, "copy.db");
+    submit_running(f, id);
+    save(f, id, 1);
+    fixture_close(f);
+    change(f->path, "UPDATE chunk SET data = zeroblob(length(data)) WHERE id = (SELECT max(id) FROM chunk)");
+    REFUSED(STATUS_CORRUPT, storage_copy(&options, &report, &f->err));
+    assert_nothing_at(to);
+    change(f->path, "DELETE FROM chunk WHERE id = (SELECT max(id) FROM chunk)");
+    REFUSED(STATUS_CORRUPT, storage_copy(&options, &report, &f->err));
+    change(f->path, "UPDATE checkpoint SET complete = 0");
+    OK(storage_copy(&options, &report, &f->err));
+    assert_int_equal(report.checkpoints, 0);
+    assert_int_equal(unlink(to), 0);
+    change(f->path, "INSERT INTO artifact VALUES (77, 'x.png', 'image/png', 0, x'00')");
+    REFUSED(STATUS_CORRUPT, storage_copy(&options, &report, &f->err));
+    change(f->path, "DELETE FROM artifact");
+    int64_t page = file_integer(f, "PRAGMA page_size");
+    int64_t root = file_integer(f, "SELECT rootpage FROM sqlite_schema WHERE name = 'job_by_kind'");
+    change(f->path, "PRAGMA wal_checkpoint(TRUNCATE)");
+    int fd = open(f->path, O_RDWR);
+    char junk[200];
+    memset(junk, 0x55, sizeof junk);
+    assert_int_equal(pwrite(fd, junk, sizeof junk, (root - 1) * page), sizeof junk);
+    close(fd);
+    REFUSED(STATUS_CORRUPT, storage_copy(&options, &report, &f->err));
+    assert_nothing_at(to);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_OPEN(test_copy_of_a_store_at_work),
+        TEST_OPEN(test_nothing_is_overwritten),
+        TEST_OPEN(test_what_is_not_ours),
+        TEST_OPEN(test_damage_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,62 @@
+/* Every call of storage, and opening, with an allocation that fails at every place: the program's or SQLite's, in any
+ * thread (storage_sweep.h). */
+#include "tests/unit/storage/storage_sweep.h"
+
+#include "tests/support/fault.h"
+
+static void arm(int place, bool forever)
+{
+    (forever ? fault_from : fault_after)(place);
+}
+
+/* SQLite's own check of a file tells of a page it had no memory for as of one that could not be read. */
+static bool said(enum status status, const char *message)
+{
+    return status == STATUS_NO_MEMORY || (status == STATUS_IO && strstr(message, "and then was found sound") != NULL);
+}
+
+static const struct sweep_kind allocation = {"allocation", arm, fault_happened, said, true, false};
+
+static void every_read(void **state)
+{
+    int walked = 0;
+    complaints = 0;
+    for (size_t i = 0; i < sweep_read_count; i++)
+        for (int forever = 0; forever < 2; forever++)
+            walked += sweep_read(&sweep_reads[i], &allocation, forever, fault_stride(31));
+    print_message("%d allocations\n", walked);
+    assert_int_equal(complaints, 0);
+    assert_true(walked > 200);
+}
+
+static void every_write(void **state)
+{
+    int walked = 0;
+    complaints = 0;
+    for (size_t i = 0; i < sweep_write_count; i++)
+        for (int forever = 0; forever < 2; forever++)
+            walked += sweep_write(&sweep_writes[i], &allocation, forever, fault_stride(forever ? 305 : 61));
+    print_message("%d allocations\n", walked);
+    assert_int_equal(complaints, 0);
+    assert_true(walked > 200);
+}
+
+static void every_opening(void **state)
+{
+    complaints = 0;
+    int walked =
+        sweep_opening(&allocation, false, fault_stride(97)) + sweep_opening(&allocation, true, fault_stride(97));
+    print_message("%d allocations\n", walked);
+    assert_int_equal(complaints, 0);
+    assert_true(walked > 50);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_read), cmocka_unit_test(every_write),
+                                       cmocka_unit_test(every_opening)};
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    fault_libraries();
+    return cmocka_run_group_tests(tests, sweep_setup, sweep_teardown);
+}

@@ -1,0 +1,314 @@
+/* What takes luck to meet, made to happen: a checkpoint that goes between the look and the hold, callers that find
+ * the queue full, a file that appears under the name of a copy, more to retire than one commit does, every code
+ * SQLite has. */
+#include "tests/unit/storage/storage_fixture.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "storage/database/copy.h"
+#include "tests/support/fault_sqlite.h"
+
+static enum status save(struct fixture *f, const char *id, int64_t step)
+{
+    struct storage_checkpoint_writer *writer;
+    struct storage_checkpoint_new what = {.step = step, .samples = step, .density = NAN, .accuracy = NAN};
+    int64_t seq;
+    OK(storage_checkpoint_begin(f->storage, id, &what, &writer, &f->err));
+    OK(storage_checkpoint_write(writer, &step, sizeof step, &f->err));
+    return storage_checkpoint_commit(writer, &seq, &f->err);
+}
+
+static int64_t count_checkpoints(const struct fixture *f)
+{
+    return file_integer(f, "SELECT count(*) FROM checkpoint WHERE complete");
+}
+
+/* ---- checkpoints ---------------------------------------------------------------------------------------------- */
+
+struct rival {
+    struct fixture *f;
+    char id[STORAGE_ID];
+    int64_t step;
+    int times; /* still */
+};
+
+/* The newest checkpoint is another one from now on, and the one before is gone. */
+static void overtake(void *context)
+{
+    struct rival *r = context;
+    if (r->times > 0) {
+        r->times--;
+        assert_int_equal(save(r->f, r->id, ++r->step), STATUS_OK);
+    }
+}
+
+static void gone_before_it_is_held(void **state)
+{
+    struct fixture *f = *state;
+    struct rival r = {.f = f, .step = 1};
+    struct storage_checkpoint_reader *reader;
+    struct storage_checkpoint info;
+    const struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
+    submit_running(f, r.id);
+    OK(save(f, r.id, 1));
+    fault_sqlite_before("SELECT id FROM checkpoint WHERE id = ?", overtake, &r);
+    for (r.times = 1; r.times < 10; r.times = (int)(2 * r.step)) { /* once, some times */
+        OK(storage_checkpoint_open(f->storage, r.id, latest, &reader, &info, &f->err));
+        int64_t read;
+        OK(storage_checkpoint_read(reader, 0, &read, sizeof read, &f->err));
+        assert_int_equal(info.step, r.step);
+        assert_int_equal(read, r.step);
+        OK(storage_checkpoint_verify(reader, &f->err));
+        storage_checkpoint_close(reader);
+    }
+    r.times = 1000;
+    REFUSED(STATUS_UNAVAILABLE, storage_checkpoint_open(f->storage, r.id, latest, &reader, &info, &f->err));
+    assert_null(reader);
+    assert_int_equal(r.times, 990);
+    fault_sqlite_before(NULL, NULL, NULL);
+    OK(storage_checkpoint_open(f->storage, r.id, latest, &reader, &info, &f->err));
+    assert_int_equal(info.step, r.step);
+    storage_checkpoint_close(reader);
+    await_integer(f, "SELECT count(*) FROM chunk", 1); /* no hold is left over */
+}
+
+/* A commit retires 64; the next ones the rest. */
+static void many_to_retire(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID];
+    submit_running(f, id);
+    for (int i = 1; i <= 70; i++) {
+        OK(save(f, id, i));
+        OK(storage_checkpoint_pin(f->storage, id, i, true, &f->err));
+    }
+    assert_int_equal(count_checkpoints(f), 70);
+    for (int i = 1; i <= 70; i++)
+        OK(storage_checkpoint_pin(f->storage, id, i, false, &f->err));
+    OK(save(f, id, 71));
+    assert_int_equal(count_checkpoints(f), 71 - 64);
+    OK(save(f, id, 72));
+    assert_int_equal(count_checkpoints(f), 1);
+    await_integer(f, "SELECT count(*) FROM chunk", 1);
+}
+
+/* ---- the queue ------------------------------------------------------------------------------------------------ */
+
+struct distributed_run {
+    struct fixture *f;
+    char id[STORAGE_ID], *data;
+    int count;
+    atomic_int posted;
+    sem_t go;
+};
+
+static void hold_up(void *context)
+{
+    struct distributed_run *c = context;
+    (void)sem_wait(&c->go);
+    (void)sem_post(&c->go); /* from now on nobody waits */
+}
+
+static void *post_all(void *context)
+{
+    struct distributed_run *c = context;
+    struct error err;
+    for (int i = 0; i < c->count; i++, atomic_fetch_add(&c->posted, 1))
+        if (storage_event_append(c->f->storage, c->id, "note", c->data, &err) != STATUS_OK)
+            return "refused";
+    return NULL;
+}
+
+static int64_t depth(struct fixture *f)
+{
+    struct storage_stats stats;
+    OK(storage_stats_read(f->storage, &stats, &f->err));
+    return stats.queue_depth;
+}
+
+/* While the writing thread is held up, `count` events of `bytes` are posted: from `most` on their caller waits. */
+static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
+{
+    struct distributed_run c = {.f = f, .data = calloc(bytes + 1, 1), .count = count};
+    pthread_t thread;
+    void *said;
+    submit(f, "sparling", 0, c.id);
+    OK(storage_flush(f->storage, &f->err));
+    memset(c.data, 'x', bytes);
+    assert_int_equal(sem_init(&c.go, 0, 0), 0);
+    fault_sqlite_before("BEGIN IMMEDIATE", hold_up, &c);
+    assert_int_equal(pthread_create(&thread, NULL, post_all, &c), 0);
+    int now = 0;
+    for (int i = 0, same = 0; i < 2000 && same < 10; i++) { /* until it grows no more */
+        int before = now;
+        sleep_ms(20);
+        now = atomic_load(&c.posted);
+        same = now >= most && now == before ? same + 1 : 0;
+    }
+    assert_int_equal(sem_post(&c.go), 0);
+    assert_int_equal(pthread_join(thread, &said), 0);
+    assert_null(said);
+    assert_true(now >= most && now <= 2 * most); /* what was taken before does not count */
+    OK(storage_flush(f->storage, &f->err));
+    fault_sqlite_before(NULL, NULL, NULL);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM event WHERE type = 'note'"), count);
+    assert_int_equal(depth(f), 0);
+    sem_destroy(&c.go);
+    free(c.data);
+}
+
+static void too_many_wait(void **state)
+{
+    fill_queue(*state, 10000, 2, 4096);
+}
+
+static void too_much_waits(void **state)
+{
+    fill_queue(*state, 40, (size_t)1 << 20, 8);
+}
+
+/* The newer progress takes the place of one that waits, but nobody looks for it behind a long queue. */
+static void progress_behind_others(void **state)
+{
+    struct fixture *f = *state;
+    char id[STORAGE_ID];
+    submit_running(f, id);
+    OK(storage_flush(f->storage, &f->err));
+    for (int i = 0; i < 70; i++)
+        OK(storage_event_append(f->storage, id, "note", "{}", &f->err));
+    OK(storage_job_progress(f->storage, id, "{\"step\":1}", &f->err));
+    OK(storage_job_progress(f->storage, id, "{\"step\":2}", &f->err));
+    OK(storage_flush(f->storage, &f->err));
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM event WHERE type = 'progress'"), 2);
+    assert_string_equal(job_of(f, id).progress, "{\"step\":2}");
+}
+
+/* ---- a copy --------------------------------------------------------------------------------------------------- */
+
+static void take_name(void *context, const char *what, int64_t done, int64_t all)
+{
+    int fd = open(context, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static void name_is_taken_meanwhile(void **state)
+{
+    struct fixture *f = *state;
+    struct storage_copy_report report;
+    struct stat facts;
+    char id[STORAGE_ID], was[400];
+    submit(f, "sparling", 0, id);
+    assert_non_null(getcwd(was, sizeof was));
+    assert_int_equal(chdir(f->folder), 0);
+    struct storage_copy_options options = {
+        .from = f->path, .to = "copy.db", .progress = take_name, .context = "copy.db"};
+    REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
+    assert_int_equal(stat("copy.db", &facts), 0); /* somebody else's, and as it was */
+    assert_int_equal(facts.st_size, 0);
+    assert_int_not_equal(stat("copy.db.part", &facts), 0);
+    assert_int_equal(unlink("copy.db"), 0);
+    options.progress = NULL;
+    OK(storage_copy(&options, &report, &f->err)); /* a name without a folder */
+    assert_int_equal(report.jobs, 1);
+    assert_int_equal(chdir(was), 0);
+}
+
+/* ---- codes ---------------------------------------------------------------------------------------------------- */
+
+static void every_code(void **state)
+{
+    static const struct {
+        int code;
+        enum status status;
+    } codes[] = {
+        {SQLITE_BUSY, STATUS_UNAVAILABLE},  {SQLITE_LOCKED, STATUS_UNAVAILABLE},
+        {SQLITE_NOMEM, STATUS_NO_MEMORY},   {SQLITE_IOERR_NOMEM, STATUS_NO_MEMORY},
+        {SQLITE_FULL, STATUS_IO},           {SQLITE_IOERR_READ, STATUS_IO},
+        {SQLITE_READONLY, STATUS_IO},       {SQLITE_PROTOCOL, STATUS_IO},
+        {SQLITE_CANTOPEN, STATUS_IO},       {SQLITE_CORRUPT, STATUS_CORRUPT},
+        {SQLITE_NOTADB, STATUS_CORRUPT},    {SQLITE_CONSTRAINT_UNIQUE, STATUS_CONFLICT},
+        {SQLITE_TOOBIG, STATUS_LIMIT},      {SQLITE_INTERRUPT, STATUS_CANCELLED},
+        {SQLITE_MISMATCH, STATUS_INTERNAL},
+    };
+    struct fixture *f = *state;
+    char id[STORAGE_ID];
+    submit(f, "sparling", 0, id);
+    fault_sqlite_spare_others(true); /* the writing thread tidies up behind the submission */
+    for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
+        struct storage_job job;
+        fault_sqlite_after(1, codes[i].code, false);
+        REFUSED(codes[i].status, storage_job_get(f->storage, id, &f->arena, &job, &f->err));
+        assert_true(fault_sqlite_happened());
+        assert_null(strstr(f->err.message, "SELECT"));
+        assert_string_equal(job_of(f, id).id, id); /* a reader refuses nothing afterwards */
+    }
+    fault_sqlite_spare_others(false);
+    OK(storage_writable(f->storage, &f->err));
+    submit(f, "sparling", 0, id);
+    /* Of the writing connection, what leaves unknown what is on disk ends all writing. */
+    fault_sqlite_after(0, SQLITE_IOERR_WRITE, false);
+    REFUSED(STATUS_IO, storage_job_rewind(f->storage, id, 0, &f->err));
+    assert_true(fault_sqlite_happened());
+    REFUSED(STATUS_IO, storage_job_rewind(f->storage, id, 0, &f->err));
+    REFUSED(STATUS_IO, storage_writable(f->storage, &f->err));
+    assert_string_equal(job_of(f, id).id, id);
+}
+
+/* ---- closing -----------------------------------------------------------------------------------------------------
+ */
+
+struct late {
+    struct fixture *f;
+    char id[STORAGE_ID];
+    int calls;
+};
+
+/* Who breaks the rule and calls once the writing thread is gone. */
+static void call_late(void *context)
+{
+    struct late *late = context;
+    struct fixture *f = late->f;
+    struct storage_metric metric = {"loss", {2, 0.5}};
+    struct storage_checkpoint_writer *writer;
+    struct storage_checkpoint_new what = {.step = 1, .samples = 1, .density = 1, .accuracy = 1};
+    REFUSED(STATUS_UNAVAILABLE, storage_job_rewind(f->storage, late->id, 0, &f->err));
+    assert_non_null(strstr(f->err.message, "closing"));
+    REFUSED(STATUS_UNAVAILABLE, storage_job_progress(f->storage, late->id, "{}", &f->err));
+    REFUSED(STATUS_UNAVAILABLE, storage_metric_append(f->storage, late->id, &metric, 1, &f->err));
+    error_clear(&f->err);
+    assert_int_not_equal(storage_checkpoint_begin(f->storage, late->id, &what, &writer, &f->err), STATUS_OK);
+    late->calls++;
+}
+
+static void called_while_it_closes(void **state)
+{
+    struct fixture *f = *state;
+    struct late late = {.f = f};
+    submit_running(f, late.id);
+    fault_sqlite_before("SET value = 1 WHERE key = 'clean'", call_late, &late);
+    fixture_close(f);
+    fault_sqlite_before(NULL, NULL, NULL);
+    assert_int_equal(late.calls, 1);
+    fixture_open(f); /* as it was, and clean */
+    assert_int_equal(job_of(f, late.id).state, JOB_QUEUED);
+    assert_int_equal(file_integer(f, "SELECT count(*) FROM series"), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST_OPEN(gone_before_it_is_held),
+        TEST_OPEN(many_to_retire),
+        TEST_OPEN(too_many_wait),
+        TEST_OPEN(too_much_waits),
+        TEST_OPEN(progress_behind_others),
+        TEST_OPEN(name_is_taken_meanwhile),
+        TEST_OPEN(every_code),
+        TEST_OPEN(called_while_it_closes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

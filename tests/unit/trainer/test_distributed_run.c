@@ -1,0 +1,372 @@
+/* A run's host on several ranks: what rank 0 reads arrives on all, what goes wrong on one is known to all. Ranks are
+ * threads here. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "trainer/distributed_run.h"
+
+enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* more than two blocks */
+
+/* ---- rank 0's world --------------------------------------------------------------------------------------- */
+
+struct world {
+    char *bytes;
+    bool none, fails, wants; /* there is no checkpoint; it cannot be read to its end; somebody wishes an end */
+    bool full, torn;         /* no room to begin a checkpoint; none to end one */
+    int open, said, left, begun, committed, abandoned;
+};
+
+static enum status world_read(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+{
+    const struct world *w = context;
+    if (w->fails && offset > 0)
+        return error_set(err, STATUS_IO, NULL, "the disk is gone");
+    memcpy(bytes, w->bytes + offset, count);
+    return STATUS_OK;
+}
+
+static enum status world_open(void *context, enum run_of of, struct storage_checkpoint_pick pick, void **reader,
+                              struct snapshot_reader *from, struct storage_checkpoint *info, struct error *err)
+{
+    struct world *w = context;
+    if (w->none)
+        return error_set(err, STATUS_NOT_FOUND, "/from", "no such checkpoint");
+    w->open++;
+    *reader = w;
+    *from = (struct snapshot_reader){.context = w, .total_bytes = BYTES, .read = world_read};
+    *info = (struct storage_checkpoint){.seq = 7, .step = 70};
+    return STATUS_OK;
+}
+
+static void world_close(void *context, void *reader)
+{
+    struct world *w = context;
+    w->open -= reader != NULL;
+}
+
+static enum status world_list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **list,
+                              size_t *count, struct error *err)
+{
+    *count = 2;
+    *list = arena_zalloc(arena, 2, sizeof **list);
+    (*list)[1].seq = 8;
+    return STATUS_OK;
+}
+
+static enum status world_rewind(void *context, int64_t last_samples, struct error *err)
+{
+    return last_samples == 5 ? STATUS_OK : error_set(err, STATUS_CONFLICT, NULL, "not five");
+}
+
+static enum status world_save_begin(void *context, const struct storage_checkpoint_new *what,
+                                    struct snapshot_writer *to, struct error *err)
+{
+    struct world *w = context;
+    if (w->full)
+        return error_set(err, STATUS_IO, NULL, "the disk is full");
+    w->begun++;
+    *to = (struct snapshot_writer){0};
+    return STATUS_OK;
+}
+
+static enum status world_save_commit(void *context, int64_t *seq, struct error *err)
+{
+    struct world *w = context;
+    if (w->torn)
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the daemon is gone");
+    *seq = ++w->committed;
+    return STATUS_OK;
+}
+
+static void world_save_abandon(void *context, const struct error *why)
+{
+    ((struct world *)context)->abandoned++;
+}
+
+static bool world_yield(void *context)
+{
+    return ((struct world *)context)->wants;
+}
+
+static enum status world_progress(void *context, const char *document, struct error *err)
+{
+    ((struct world *)context)->said++;
+    return STATUS_OK;
+}
+
+static void world_leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
+{
+    ((struct world *)context)->left++;
+}
+
+/* ---- ranks ---------------------------------------------------------------------------------------------------- */
+
+typedef void rank_body(struct distributed_run *distributed, const struct coordinator *host);
+
+struct rank {
+    pthread_t thread;
+    struct distributed_run distributed;
+    rank_body *body;
+    atomic_bool told;
+};
+
+static void *start(void *context)
+{
+    struct rank *r = context;
+    struct coordinator host = distributed_coordinator(&r->distributed);
+    r->body(&r->distributed, &host);
+    return NULL;
+}
+
+/* Asserts of cmocka belong to the test's thread: a rank that sees something else than it should ends the program. */
+#define CHECK(what)                                                                                                    \
+    do {                                                                                                               \
+        if (!(what)) {                                                                                                 \
+            print_error("rank %d, line %d: %s\n", comm_rank(distributed->comm), __LINE__, #what);                      \
+            abort();                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static void on_ranks(struct world *w, int told, rank_body *body)
+{
+    struct rank ranks[RANKS] = {0};
+    struct comm *comms[RANKS];
+    struct error err = {0};
+    w->bytes = malloc(BYTES);
+    assert_non_null(w->bytes);
+    for (size_t i = 0; i < BYTES; i++)
+        w->bytes[i] = (char)(i * 2654435761u >> 24);
+    assert_int_equal(comm_threads_create(RANKS, comms, &err), STATUS_OK);
+    for (int r = 0; r < RANKS; r++) {
+        ranks[r].body = body;
+        atomic_store(&ranks[r].told, r == told);
+        ranks[r].distributed = (struct distributed_run){.comm = comms[r], .told = &ranks[r].told};
+        if (r == 0)
+            ranks[r].distributed.outside = (struct coordinator){.context = w,
+                                                                .progress = world_progress,
+                                                                .list = world_list,
+                                                                .open = world_open,
+                                                                .close = world_close,
+                                                                .rewind = world_rewind,
+                                                                .save_begin = world_save_begin,
+                                                                .save_commit = world_save_commit,
+                                                                .save_abandon = world_save_abandon,
+                                                                .draining = world_yield,
+                                                                .must_yield = world_yield,
+                                                                .leave = world_leave};
+        assert_int_equal(pthread_create(&ranks[r].thread, NULL, start, &ranks[r]), 0);
+    }
+    for (int r = 0; r < RANKS; r++)
+        pthread_join(ranks[r].thread, NULL);
+    comm_threads_destroy(comms);
+    free(w->bytes);
+}
+
+static const struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
+
+static void reads_all(struct distributed_run *distributed, const struct coordinator *host)
+{
+    struct error err = {0};
+    struct snapshot_reader from;
+    struct storage_checkpoint info, *list;
+    struct arena arena;
+    size_t count, wrong = 0;
+    void *reader;
+    char piece[1000], more[2];
+    CHECK(host->open(host->context, RUN_OF_JOB, latest, &reader, &from, &info, &err) == STATUS_OK);
+    CHECK(info.seq == 7 && info.step == 70 && from.total_bytes == BYTES);
+    for (size_t at = 0; at < BYTES; at += sizeof piece) {
+        size_t n = BYTES - at < sizeof piece ? BYTES - at : sizeof piece;
+        CHECK(from.read(from.context, at, piece, n, &err) == STATUS_OK);
+        for (size_t i = 0; i < n; i++)
+            wrong += piece[i] != (char)((at + i) * 2654435761u >> 24);
+    }
+    CHECK(wrong == 0);
+    CHECK(comm_rank(distributed->comm) == 0 || from.read(from.context, BYTES - 1, more, 2, NULL) == STATUS_CORRUPT);
+    host->close(host->context, reader);
+    arena_init(&arena, 4096, 0);
+    CHECK(host->list(host->context, RUN_OF_SOURCE, &arena, &list, &count, &err) == STATUS_OK);
+    CHECK(count == 2 && list[0].seq == 0 && list[1].seq == 8);
+    arena_close(&arena);
+    CHECK(host->rewind(host->context, 5, &err) == STATUS_OK);
+    CHECK(host->rewind(host->context, 6, &err) == STATUS_CONFLICT && strcmp(err.message, "not five") == 0);
+    CHECK(host->progress(host->context, "{}", &err) == STATUS_OK);
+    CHECK(!host->must_yield(host->context));
+}
+
+static void what_rank_0_reads(void **state)
+{
+    struct world w = {0};
+    on_ranks(&w, -1, reads_all);
+    assert_int_equal(w.open, 0);
+    assert_int_equal(w.said, 1); /* and not three times */
+}
+
+static void finds_none(struct distributed_run *distributed, const struct coordinator *host)
+{
+    struct error err = {0};
+    struct snapshot_reader from;
+    void *reader;
+    CHECK(host->open(host->context, RUN_OF_JOB, latest, &reader, &from, NULL, &err) == STATUS_NOT_FOUND);
+    CHECK(strcmp(err.pointer, "/from") == 0 && strcmp(err.message, "no such checkpoint") == 0 && reader == NULL);
+    CHECK(host->must_yield(host->context));
+    host->leave(host->context, JOB_EVENT_YIELD, NULL, NULL, 1.0);
+    CHECK(distributed->end == JOB_EVENT_YIELD);
+}
+
+static void what_rank_0_does_not_find(void **state)
+{
+    struct world w = {.none = true, .wants = true};
+    on_ranks(&w, -1, finds_none);
+    assert_int_equal(w.left, 1);
+}
+
+static void breaks_off(struct distributed_run *distributed, const struct coordinator *host)
+{
+    struct error err = {0};
+    struct snapshot_reader from;
+    void *reader;
+    CHECK(host->open(host->context, RUN_OF_JOB, latest, &reader, &from, NULL, &err) == STATUS_IO);
+    CHECK(strcmp(err.message, "the disk is gone") == 0 && reader == NULL);
+    CHECK(host->must_yield(host->context)); /* rank 2 was told to */
+}
+
+static void a_read_that_fails(void **state)
+{
+    struct world w = {.fails = true};
+    on_ranks(&w, 2, breaks_off);
+    assert_int_equal(w.open, 0);
+}
+
+static void saves(struct distributed_run *distributed, const struct coordinator *host)
+{
+    const struct storage_checkpoint_new what = {.step = 3};
+    struct error err = {0};
+    struct snapshot_writer to;
+    int64_t seq = -1;
+    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_OK);
+    CHECK(host->save_commit(host->context, &seq, &err) == STATUS_OK && seq == 1);
+    CHECK(!host->draining(host->context));
+    /* Rank 2 cannot write its part. */
+    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_OK);
+    if (comm_rank(distributed->comm) == 2) {
+        (void)error_set(&err, STATUS_NUMERIC, NULL, "a weight is not finite");
+        host->save_abandon(host->context, &err);
+    } else {
+        CHECK(host->save_commit(host->context, &seq, &err) == STATUS_NUMERIC && seq == 0);
+    }
+    CHECK(err.code == STATUS_NUMERIC && strcmp(err.message, "a weight is not finite") == 0);
+}
+
+static void ranks_save_together(void **state)
+{
+    struct world w = {0};
+    on_ranks(&w, -1, saves);
+    assert_int_equal(w.begun, 2);
+    assert_int_equal(w.committed, 1);
+    assert_int_equal(w.abandoned, 1);
+}
+
+static void cannot_save(struct distributed_run *distributed, const struct coordinator *host)
+{
+    const struct storage_checkpoint_new what = {.step = 3};
+    struct error err = {0};
+    struct snapshot_writer to;
+    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_IO &&
+          strcmp(err.message, "the disk is full") == 0);
+    CHECK(host->draining(host->context));
+}
+
+static void cannot_end_it(struct distributed_run *distributed, const struct coordinator *host)
+{
+    const struct storage_checkpoint_new what = {.step = 3};
+    struct error err = {0};
+    struct snapshot_writer to;
+    int64_t seq;
+    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_OK);
+    CHECK(host->save_commit(host->context, &seq, &err) == STATUS_UNAVAILABLE &&
+          strcmp(err.message, "the daemon is gone") == 0);
+}
+
+static void a_save_that_fails(void **state)
+{
+    struct world full = {.full = true, .wants = true}, torn = {.torn = true};
+    on_ranks(&full, -1, cannot_save);
+    assert_int_equal(full.begun, 0);
+    on_ranks(&torn, -1, cannot_end_it);
+    assert_int_equal(torn.committed, 0);
+}
+
+/* Rank 1 is gone: the others stop, and nobody says how the run ended. */
+static void loses_one(struct distributed_run *distributed, const struct coordinator *host)
+{
+    if (comm_rank(distributed->comm) == 1) {
+        comm_threads_leave(distributed->comm);
+        return;
+    }
+    CHECK(host->must_yield(host->context) && comm_broken(distributed->comm));
+    host->leave(host->context, JOB_EVENT_FAIL, NULL, "{\"code\":\"unavailable\"}", 1.0);
+    CHECK(strcmp(distributed->failure, "{\"code\":\"unavailable\"}") == 0);
+}
+
+static void a_rank_that_is_gone(void **state)
+{
+    struct world w = {0};
+    on_ranks(&w, -1, loses_one);
+    assert_int_equal(w.left, 0);
+}
+
+/* ---- the job ------------------------------------------------------------------------------------------------------
+ */
+
+static void gets_job(struct distributed_run *distributed, const struct coordinator *host)
+{
+    struct error err = {0};
+    struct arena arena;
+    struct storage_job job = {0};
+    bool first = comm_rank(distributed->comm) == 0;
+    arena_init(&arena, 4096, 0);
+    if (first)
+        job = (struct storage_job){.id = "01",
+                                   .kind = "fake",
+                                   .config = "{\"a\":1}",
+                                   .source_job = "",
+                                   .threads = 3,
+                                   .source_checkpoint = 4,
+                                   .task = JOB_EVALUATE,
+                                   .params = "{}"};
+    CHECK(distributed_job(distributed->comm, STATUS_OK, &arena, &job, &err) == STATUS_OK);
+    CHECK(strcmp(job.id, "01") == 0 && strcmp(job.kind, "fake") == 0 && strcmp(job.config, "{\"a\":1}") == 0);
+    CHECK(job.source_job[0] == '\0' && job.progress == NULL && strcmp(job.params, "{}") == 0);
+    CHECK(job.threads == 3 && job.source_checkpoint == 4 && job.task == JOB_EVALUATE);
+    enum status mine = STATUS_OK;
+    if (first)
+        mine = error_set(&err, STATUS_CANCELLED, NULL, "the lease is lost");
+    CHECK(distributed_job(distributed->comm, mine, &arena, &job, &err) == STATUS_CANCELLED);
+    CHECK(strcmp(err.message, "the lease is lost") == 0);
+    arena_close(&arena);
+}
+
+static void the_job_of_rank_0(void **state)
+{
+    struct world w = {0};
+    on_ranks(&w, -1, gets_job);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_rank_0_reads),   cmocka_unit_test(what_rank_0_does_not_find),
+        cmocka_unit_test(a_read_that_fails),   cmocka_unit_test(a_rank_that_is_gone),
+        cmocka_unit_test(ranks_save_together), cmocka_unit_test(a_save_that_fails),
+        cmocka_unit_test(the_job_of_rank_0),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,361 @@
+#include "trainer/distributed_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK ((size_t)4 << 20) /* of a checkpoint that goes to the other ranks */
+
+static bool outside(const struct distributed_run *distributed)
+{
+    return comm_rank(distributed->comm) == 0;
+}
+
+/* What rank 0 was answered, for all. */
+struct answer {
+    enum status status;
+    struct error error;
+    uint64_t count; /* bytes, or things in a list */
+    struct storage_checkpoint info;
+};
+
+static enum status spread(struct comm *comm, struct answer *answer, struct error *err)
+{
+    enum status status = comm_broadcast(comm, answer, sizeof *answer, 0, err);
+    if (status == STATUS_OK && answer->status != STATUS_OK) {
+        status = error_set(err, answer->status, answer->error.pointer, "%s", answer->error.message);
+    }
+    return status;
+}
+
+/* All ranks have what they need, or none goes on. */
+static enum status all_have(struct comm *comm, bool mine, struct error *err)
+{
+    double missing = mine ? 0 : 1;
+    enum status status = comm_most(comm, &missing, 1, err);
+    if (status == STATUS_OK && missing > 0) {
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "a rank has no memory for what rank 0 has read");
+    }
+    return status;
+}
+
+/* ---- what is said --------------------------------------------------------------------------------------- */
+
+static enum status take_metrics(void *context, const struct storage_metric *points, size_t count, struct error *err)
+{
+    struct distributed_run *distributed = context;
+    return outside(distributed) ? distributed->outside.metrics(distributed->outside.context, points, count, err)
+                                : STATUS_OK;
+}
+
+static enum status take_progress(void *context, const char *document, struct error *err)
+{
+    struct distributed_run *distributed = context;
+    return outside(distributed) ? distributed->outside.progress(distributed->outside.context, document, err)
+                                : STATUS_OK;
+}
+
+static enum status take_artifact(void *context, const char *name, const char *media_type, const void *bytes,
+                                 size_t count, struct error *err)
+{
+    struct distributed_run *distributed = context;
+    return outside(distributed)
+               ? distributed->outside.artifact(distributed->outside.context, name, media_type, bytes, count, err)
+               : STATUS_OK;
+}
+
+static enum status drop_bytes(void *context, const void *bytes, size_t count, struct error *err)
+{
+    return STATUS_OK;
+}
+
+static enum status save_begin(void *context, const struct storage_checkpoint_new *what, struct snapshot_writer *to,
+                              struct error *err)
+{
+    struct distributed_run *distributed = context;
+    struct answer answer = {0};
+    *to = (struct snapshot_writer){.context = NULL, .write = drop_bytes};
+    if (outside(distributed)) {
+        answer.status = distributed->outside.save_begin(distributed->outside.context, what, to, &answer.error);
+    }
+    return spread(distributed->comm, &answer, err);
+}
+
+/* Ranks save together, and a save that fails on one is none on all: they try again together, or end. */
+static enum status save_commit(void *context, int64_t *seq, struct error *err)
+{
+    struct distributed_run *distributed = context;
+    struct answer answer = {0};
+    enum status status = comm_agree(distributed->comm, STATUS_OK, err);
+    *seq = 0;
+    if (status != STATUS_OK) {
+        if (outside(distributed)) {
+            distributed->outside.save_abandon(distributed->outside.context, err);
+        }
+        return status;
+    }
+    if (outside(distributed)) {
+        answer.status = distributed->outside.save_commit(distributed->outside.context, seq, &answer.error);
+        answer.info.seq = *seq;
+    }
+    status = spread(distributed->comm, &answer, err);
+    *seq = answer.info.seq;
+    return status;
+}
+
+static void save_abandon(void *context, const struct error *why)
+{
+    struct distributed_run *distributed = context;
+    struct error said = *why;
+    (void)comm_agree(distributed->comm, why->code, &said);
+    if (outside(distributed)) {
+        distributed->outside.save_abandon(distributed->outside.context, why);
+    }
+}
+
+static void stepped(void *context, int64_t samples, double seconds, double gflops)
+{
+    struct distributed_run *distributed = context;
+    if (outside(distributed)) {
+        distributed->outside.stepped(distributed->outside.context, samples, seconds, gflops);
+    }
+}
+
+static void line(void *context, enum log_level level, const char *text)
+{
+    struct distributed_run *distributed = context;
+    if (outside(distributed)) {
+        distributed->outside.line(distributed->outside.context, level, text);
+    }
+}
+
+/* ---- what is read ------------------------------------------------------------------------------------------ */
+
+static enum status list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **out,
+                        size_t *count, struct error *err)
+{
+    struct distributed_run *distributed = context;
+    struct answer answer = {0};
+    if (outside(distributed)) {
+        answer.status = distributed->outside.list(distributed->outside.context, of, arena, out, count, &answer.error);
+        answer.count = answer.status == STATUS_OK ? *count : 0;
+    }
+    enum status status = spread(distributed->comm, &answer, err);
+    if (status == STATUS_OK && !outside(distributed)) {
+        *count = (size_t)answer.count;
+        *out = arena_zalloc(arena, *count + 1, sizeof **out);
+    }
+    if (status == STATUS_OK) {
+        status = all_have(distributed->comm, *count == 0 || *out != NULL, err);
+    }
+    return status == STATUS_OK ? comm_broadcast(distributed->comm, *out, *count * sizeof **out, 0, err) : status;
+}
+
+struct received { /* the reader of a rank that is not 0 */
+    uint64_t bytes;
+    char data[];
+};
+
+static enum status read_received(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+{
+    const struct received *from = context;
+    if (offset > from->bytes || count > from->bytes - offset) {
+        return error_set(err, STATUS_CORRUPT, NULL, "the checkpoint ends early");
+    }
+    memcpy(bytes, from->data + offset, count);
+    return STATUS_OK;
+}
+
+/* `to` holds all of it; on rank 0 it is one block. Whether rank 0 could read a block is said before it. */
+static enum status send_bytes(struct comm *comm, const struct snapshot_reader *from, char *to, uint64_t bytes,
+                              struct error *err)
+{
+    bool first = comm_rank(comm) == 0;
+    enum status status = STATUS_OK;
+    for (uint64_t at = 0; status == STATUS_OK && at < bytes; at += BLOCK) {
+        size_t count = bytes - at < BLOCK ? (size_t)(bytes - at) : BLOCK;
+        struct answer answer = {0};
+        if (first) {
+            answer.status = from->read(from->context, at, to, count, &answer.error);
+        }
+        status = spread(comm, &answer, err);
+        if (status == STATUS_OK) {
+            status = comm_broadcast(comm, first ? to : to + at, count, 0, err);
+        }
+    }
+    return status;
+}
+
+static void close_checkpoint(void *context, void *reader)
+{
+    struct distributed_run *distributed = context;
+    if (outside(distributed)) {
+        distributed->outside.close(distributed->outside.context, reader);
+    } else {
+        free(reader);
+    }
+}
+
+static enum status open_checkpoint(void *context, enum run_of of, struct storage_checkpoint_pick pick, void **reader,
+                                   struct snapshot_reader *from, struct storage_checkpoint *info, struct error *err)
+{
+    struct distributed_run *distributed = context;
+    struct answer answer = {0};
+    struct received *received = NULL;
+    char *block = NULL;
+    *reader = NULL;
+    if (outside(distributed)) {
+        answer.status = distributed->outside.open(distributed->outside.context, of, pick, reader, from, &answer.info,
+                                                  &answer.error);
+        answer.count = answer.status == STATUS_OK ? from->total_bytes : 0;
+    }
+    enum status status = spread(distributed->comm, &answer, err);
+    if (info != NULL) {
+        *info = answer.info;
+    }
+    if (status != STATUS_OK || comm_size(distributed->comm) == 1) {
+        return status;
+    }
+    if (outside(distributed)) {
+        block = malloc(BLOCK);
+    } else {
+        *reader = received = malloc(sizeof *received + (size_t)answer.count);
+    }
+    status = all_have(distributed->comm, block != NULL || received != NULL, err);
+    if (status == STATUS_OK) {
+        status = send_bytes(distributed->comm, from, received != NULL ? received->data : block, answer.count, err);
+    }
+    if (status == STATUS_OK && received != NULL) {
+        received->bytes = answer.count;
+        *from = (struct snapshot_reader){.context = received, .total_bytes = answer.count, .read = read_received};
+    }
+    if (status != STATUS_OK) {
+        close_checkpoint(distributed, *reader);
+        *reader = NULL;
+    }
+    free(block);
+    return status;
+}
+
+static enum status rewind_points(void *context, int64_t last_samples, struct error *err)
+{
+    struct distributed_run *distributed = context;
+    struct answer answer = {0};
+    if (outside(distributed)) {
+        answer.status = distributed->outside.rewind(distributed->outside.context, last_samples, &answer.error);
+    }
+    return spread(distributed->comm, &answer, err);
+}
+
+/* ---- control and end ---------------------------------------------------------------------------------------- */
+
+static bool must_yield(void *context)
+{
+    struct distributed_run *distributed = context;
+    struct error err = {0};
+    double requested = atomic_load(distributed->told) ? 1 : 0;
+    if (outside(distributed) && distributed->outside.must_yield(distributed->outside.context)) {
+        requested = 1;
+    }
+    return comm_most(distributed->comm, &requested, 1, &err) != STATUS_OK || requested > 0;
+}
+
+static bool draining(void *context)
+{
+    struct distributed_run *distributed = context;
+    struct error err = {0};
+    char now = outside(distributed) && distributed->outside.draining(distributed->outside.context) ? 1 : 0;
+    return comm_broadcast(distributed->comm, &now, sizeof now, 0, &err) != STATUS_OK || now != 0;
+}
+
+/* Where another rank is gone, what this one has to say about the run is not the truth about the job: nobody is told,
+ * and another try goes on from the last checkpoint. */
+static void leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
+{
+    struct distributed_run *distributed = context;
+    distributed->end = event;
+    (void)snprintf(distributed->failure, sizeof distributed->failure, "%s", error != NULL ? error : "");
+    if (outside(distributed) && !comm_broken(distributed->comm)) {
+        distributed->outside.leave(distributed->outside.context, event, result, error, seconds);
+    }
+}
+
+struct coordinator distributed_coordinator(struct distributed_run *distributed)
+{
+    return (struct coordinator){
+        .context = distributed,
+        .metrics = take_metrics,
+        .progress = take_progress,
+        .artifact = take_artifact,
+        .save_begin = save_begin,
+        .save_commit = save_commit,
+        .save_abandon = save_abandon,
+        .list = list,
+        .open = open_checkpoint,
+        .close = close_checkpoint,
+        .rewind = rewind_points,
+        .must_yield = must_yield,
+        .draining = draining,
+        .stepped = stepped,
+        .line = line,
+        .leave = leave,
+    };
+}
+
+/* ---- the job --------------------------------------------------------------------------------------------------- */
+
+enum { TEXTS = 5 };
+
+static void texts_of(struct storage_job *job, const char **texts[TEXTS])
+{
+    texts[0] = &job->kind;
+    texts[1] = &job->config;
+    texts[2] = &job->params;
+    texts[3] = &job->progress;
+    texts[4] = &job->source_job;
+}
+
+enum status distributed_job(struct comm *comm, enum status status, struct arena *arena, struct storage_job *job,
+                            struct error *err)
+{
+    struct answer answer = {.status = status};
+    const char **texts[TEXTS];
+    struct storage_job head = *job; /* its pointers are rank 0's: replaced below */
+    uint64_t bytes[TEXTS] = {0};    /* with its NUL; 0: there is none */
+    if (comm_size(comm) == 1) {
+        return status;
+    }
+    if (status != STATUS_OK) {
+        answer.error = *err;
+        error_clear(err);
+    }
+    texts_of(job, texts);
+    for (size_t i = 0; status == STATUS_OK && comm_rank(comm) == 0 && i < TEXTS; i++) {
+        bytes[i] = *texts[i] != NULL ? strlen(*texts[i]) + 1 : 0;
+    }
+    status = spread(comm, &answer, err);
+    if (status == STATUS_OK) {
+        status = comm_broadcast(comm, bytes, sizeof bytes, 0, err);
+    }
+    if (status == STATUS_OK) {
+        status = comm_broadcast(comm, &head, sizeof head, 0, err);
+    }
+    if (status == STATUS_OK && comm_rank(comm) != 0) {
+        *job = head;
+        job->preset = job->name = job->owner = job->executor = "";
+        job->result = job->error = NULL;
+    }
+    for (size_t i = 0; status == STATUS_OK && i < TEXTS; i++) {
+        char *text = NULL;
+        if (comm_rank(comm) != 0) {
+            *texts[i] = text = bytes[i] > 0 ? arena_zalloc(arena, (size_t)bytes[i], 1) : NULL;
+        } else {
+            text = (char *)(uintptr_t)*texts[i]; /* the sender's: only read */
+        }
+        status = all_have(comm, bytes[i] == 0 || text != NULL, err);
+        if (status == STATUS_OK && bytes[i] > 0) {
+            status = comm_broadcast(comm, text, (size_t)bytes[i], 0, err);
+        }
+    }
+    return status;
+}

@@ -1,0 +1,161 @@
+#include "trainer/remote/remote_int.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "trainer/run.h"
+
+#define BEAT_MS 500 /* between two reports, also when there is nothing to say: the answer says what is wished */
+
+void message_free(struct message *message)
+{
+    if (message != NULL) {
+        free(message->points);
+        free(message->progress);
+        buf_close(&message->body);
+        free(message);
+    }
+}
+
+static struct timespec in_ms(int64_t ms)
+{
+    struct timespec at;
+    (void)clock_gettime(CLOCK_MONOTONIC, &at);
+    int64_t nanoseconds = at.tv_nsec + ms % 1000 * 1000000;
+    at.tv_sec += ms / 1000 + nanoseconds / 1000000000;
+    at.tv_nsec = nanoseconds % 1000000000;
+    return at;
+}
+
+static void append(struct remote *remote, struct message *message)
+{
+    message->next = NULL;
+    *remote->tail = message;
+    remote->tail = &message->next;
+    remote->queued_bytes += message->bytes;
+    (void)pthread_cond_signal(&remote->work);
+}
+
+enum status remote_turn(struct remote *remote, struct error *err)
+{
+    struct message *fresh = calloc(1, sizeof *fresh);
+    if (fresh == NULL) {
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a report");
+    }
+    struct message *full = remote->pending;
+    full->sequence = ++remote->sequence;
+    full->bytes = sizeof *full + full->count * sizeof full->points[0];
+    remote->pending = fresh;
+    append(remote, full);
+    return STATUS_OK;
+}
+
+/* The failure that the daemon told, or that it is lost; called with the lock held. */
+static enum status state_of(struct remote *remote, struct error *err)
+{
+    if (remote->failure.code != STATUS_OK) {
+        return error_set(err, remote->failure.code, NULL, "%s", remote->failure.message);
+    }
+    if (atomic_load(&remote->lost)) {
+        return error_set(err, STATUS_CANCELLED, NULL, "the lease is lost");
+    }
+    return STATUS_OK;
+}
+
+enum status remote_post(struct remote *remote, struct message *message, struct error *err)
+{
+    (void)pthread_mutex_lock(&remote->lock);
+    enum status status = remote_turn(remote, err); /* what was measured before it goes before it */
+    while (status == STATUS_OK && remote->head != NULL &&
+           (int64_t)(remote->queued_bytes + message->bytes) > remote->options.buffer_bytes) {
+        status = state_of(remote, err);
+        if (status == STATUS_OK) {
+            struct timespec until = in_ms(BEAT_MS);
+            (void)pthread_cond_timedwait(&remote->change, &remote->lock, &until);
+        }
+    }
+    if (status == STATUS_OK) {
+        status = state_of(remote, err);
+    }
+    if (status == STATUS_OK) {
+        append(remote, message);
+    }
+    (void)pthread_mutex_unlock(&remote->lock);
+    if (status != STATUS_OK) {
+        message_free(message);
+    }
+    return status;
+}
+
+enum status remote_settle(struct remote *remote, struct error *err)
+{
+    (void)pthread_mutex_lock(&remote->lock);
+    enum status status = remote_turn(remote, err);
+    while (status == STATUS_OK && remote->head != NULL) {
+        struct timespec until = in_ms(BEAT_MS);
+        (void)pthread_cond_timedwait(&remote->change, &remote->lock, &until);
+        status = state_of(remote, err);
+    }
+    if (status == STATUS_OK) {
+        status = state_of(remote, err);
+    }
+    (void)pthread_mutex_unlock(&remote->lock);
+    return status;
+}
+
+/* The head stays in the queue until it is stored, so that whoever waits for an empty one waits for that. Called with
+ * the lock held, which is given up meanwhile. */
+static void send_head(struct remote *remote)
+{
+    struct message *message = remote->head;
+    struct error err = {0};
+    (void)pthread_mutex_unlock(&remote->lock);
+    enum status status = words_send(remote, message, &err);
+    (void)pthread_mutex_lock(&remote->lock);
+    if (status != STATUS_OK && !atomic_load(&remote->lost) && remote->failure.code == STATUS_OK) {
+        remote->failure = err;
+    }
+    remote->head = message->next;
+    if (remote->head == NULL) {
+        remote->tail = &remote->head;
+    }
+    remote->queued_bytes -= message->bytes;
+    message_free(message);
+    (void)pthread_cond_broadcast(&remote->change);
+}
+
+static void *send_all(void *context)
+{
+    struct remote *remote = context;
+    (void)pthread_mutex_lock(&remote->lock);
+    struct timespec beat = in_ms(BEAT_MS);
+    while (!remote->closing && !atomic_load(&remote->lost)) {
+        if (remote->head != NULL) {
+            send_head(remote);
+        } else if (pthread_cond_timedwait(&remote->work, &remote->lock, &beat) != 0) {
+            (void)remote_turn(remote, NULL);
+            beat = in_ms(BEAT_MS);
+        }
+    }
+    (void)pthread_cond_broadcast(&remote->change);
+    (void)pthread_mutex_unlock(&remote->lock);
+    return NULL;
+}
+
+enum status remote_start(struct remote *remote, struct error *err)
+{
+    remote->started = pthread_create(&remote->thread, NULL, send_all, remote) == 0;
+    return remote->started ? STATUS_OK : error_set(err, STATUS_UNAVAILABLE, NULL, "no thread to send with");
+}
+
+void remote_stop(struct remote *remote)
+{
+    (void)pthread_mutex_lock(&remote->lock);
+    remote->closing = true;
+    (void)pthread_cond_broadcast(&remote->work);
+    (void)pthread_mutex_unlock(&remote->lock);
+    if (remote->started) {
+        (void)pthread_join(remote->thread, NULL);
+    }
+}
