@@ -51,7 +51,7 @@ struct method_faults {
     void *context;
     void (*add)(void *context, const char *field, const char *detail);
 };
-/* Adds one, put together like printf(). */
+/* fault.c: adds one fault; the text is formatted like printf(). */
 void method_fault(const struct method_faults *faults, const char *field, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

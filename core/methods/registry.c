@@ -1,6 +1,4 @@
 /* Every method there is. A new one is a folder and a line here. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/methods/environments/environments.h"
@@ -26,14 +24,4 @@ const struct method *method_find(const char *kind)
         if (strcmp(methods[i]->kind, kind) == 0)
             return methods[i];
     return NULL;
-}
-
-void method_fault(const struct method_faults *faults, const char *field, const char *format, ...)
-{
-    char text[192];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    faults->add(faults->context, field, text);
 }
