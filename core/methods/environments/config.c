@@ -1,4 +1,5 @@
-/* The field table: the one place that knows names, ranges, defaults and meanings. */
+/* The configuration of the environments method: the table of its fields (names, ranges, defaults, meanings), the list
+ * of cases that sweeps, seeds and baselines expand to, the checks that concern several fields, and what a job costs. */
 #include "core/methods/environments/config.h"
 
 #include <math.h>
@@ -7,6 +8,7 @@
 
 #include "core/base/philox.h"
 #include "core/data/dataset.h"
+#include "core/methods/shared/fields.h"
 #include "core/methods/shared/multi_start.h"
 
 const char *const environments_baseline_names[] = {"none",       "no-penalty", "independent", "pooled",
@@ -22,96 +24,94 @@ enum { STREAM_START = 0x73747274 };
 #define baseline_names environments_baseline_names
 #define sweep_names environments_sweep_names
 
-#define AT(member) offsetof(struct environments_config, member)
-#define INTEGER(name, preset, low, high, unit, meaning)                                                                \
-    {                                                                                                                  \
-#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning, GROUP_DATA, LEVEL_ADVANCED,  \
-            NULL                                                                                                       \
-    }
-#define REAL_IN(name, preset, low, high, low_open, high_open, meaning)                                                 \
-    {                                                                                                                  \
-#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, "", meaning, GROUP_DATA,            \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define CHOICE(name, preset, meaning)                                                                                  \
-    {                                                                                                                  \
-#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning, GROUP_DATA,              \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define SWITCH(name, preset, meaning)                                                                                  \
-    {                                                                                                                  \
-#name, FIELD_BOOL, AT(name), preset, 0, 0, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL   \
-    }
-#define TEXT(name, meaning)                                                                                            \
-    {                                                                                                                  \
-#name, FIELD_TEXT, AT(name), "", 0, 0, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL       \
-    }
+#define FIELD_STRUCT struct environments_config
+#define SIMULATED "data=simulated"
 
 const struct config_field environments_fields[ENVIRONMENTS_FIELDS] = {
-    INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of data, initial weights and the order of rows"),
-    INTEGER(threads, "0", 0, 256, "threads",
-            "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
+    SEED_AND_THREADS_FIELDS("the data, the initial weights and the order of rows"),
 
-    CHOICE(baseline, "none",
-           "none: sparse changes along a tree; or without the penalty, a head an environment, one head for all, sparse "
-           "heads, small changes, or the true latent variables given"),
-    CHOICE(data, "simulated", "a simulation, or a table that is read"),
-    TEXT(source, "name of the data set that a table is read from, with its tree"),
-    TEXT(dataset_hash, "beginning of the SHA-256 of what was uploaded under that name; it is found out on submission"),
-    CHOICE(target, "read",
-           "tables: the outcome in the table if there is one, or latent variables and outcomes that are planted"),
-    INTEGER(features, "100", 1, 100000, "features", "tables: those of the largest variance, at most"),
-    REAL_IN(test_share, "0.3", 0, 0.9, true, false, "tables: rows of each environment that are held out"),
+    CHOICE_FIELD(
+        baseline, "none", MODEL, BASIC, NULL,
+        "Model to fit: none is the method itself (sparse changes along the tree); the others drop the penalty, fit "
+        "each environment alone, fit one head for all, penalise weights or squared changes, or know the true latent "
+        "variables."),
+    CHOICE_FIELD(data, "simulated", DATA, BASIC, NULL, "Data: a simulation, or a table with its tree."),
+    TEXT_FIELD(source, "", DATA, BASIC, "data=table", "Name of the data set that holds the table and its tree."),
+    TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, "data=table",
+               "Start of the SHA-256 of the data set; the daemon fills it in when the job is submitted."),
+    CHOICE_FIELD(
+        target, "read", DATA, ADVANCED, "data=table",
+        "Outcome: that of the table if it has one (read), or one that the run plants with known latent variables."),
+    INTEGER_FIELD(features, "100", 1, 100000, "features", DATA, BASIC, "data=table",
+                  "Most features to keep, those of the largest variance first."),
+    POSITIVE_FIELD(test_share, "0.3", 0, 0.9, "", EVALUATION, ADVANCED, "data=table",
+                   "Fraction of the rows of each environment that is held out for the evaluation."),
 
-    CHOICE(shape, "complete", "simulation: the tree, of `children` and `depth`, or of `leaves`"),
-    INTEGER(depth, "5", 1, 12, "edges", "complete tree: edges from root to leaf"),
-    INTEGER(children, "2", 1, 64, "nodes", "complete tree: children of a node"),
-    INTEGER(leaves, "32", 2, 4096, "leaves", "other trees"),
-    INTEGER(inputs, "20", 1, 4096, "inputs", "simulation: width of x"),
-    INTEGER(factors, "6", 1, 256, "factors", "true latent variables"),
-    CHOICE(psi, "linear", "simulation: how latent variables come from x"),
-    INTEGER(changes, "1", 0, 256, "weights", "weights that change on an arc"),
-    REAL_IN(density, "0", 0, 1, false, false, "above 0: each weight changes with this probability instead"),
-    REAL_IN(noise, "0.1", 0, 100, false, false, "deviation of the outcome's noise"),
-    INTEGER(samples, "200", 2, 1000000, "rows", "simulation: rows of training of an environment"),
-    INTEGER(test_samples, "200", 2, 1000000, "rows", "simulation: rows of test of an environment"),
-    REAL_IN(corruption, "0", 0, 1, false, false,
-            "share of the environments that change places in the tree the model is given"),
+    CHOICE_FIELD(
+        shape, "complete", DATA, RESEARCH, SIMULATED,
+        "Tree of the simulation: complete with `children` and `depth`, a caterpillar, or random with `leaves`."),
+    INTEGER_FIELD(depth, "5", 1, 12, "edges", DATA, ADVANCED, SIMULATED " shape=complete",
+                  "Edges from the root to a leaf; one more multiplies the environments by `children`."),
+    INTEGER_FIELD(children, "2", 1, 64, "nodes", DATA, RESEARCH, SIMULATED " shape=complete", "Children of each node."),
+    INTEGER_FIELD(leaves, "32", 2, 4096, "leaves", DATA, RESEARCH, SIMULATED " shape=caterpillar|random",
+                  "Leaves of the tree, each an environment."),
+    INTEGER_FIELD(inputs, "20", 1, 4096, "inputs", DATA, RESEARCH, SIMULATED, "Width of the simulated input x."),
+    INTEGER_FIELD(factors, "6", 1, 256, "factors", DATA, RESEARCH, NULL,
+                  "Number of true latent variables of simulated or planted data."),
+    CHOICE_FIELD(psi, "linear", DATA, RESEARCH, SIMULATED, "Map from x to the true latent variables: linear, or tanh."),
+    INTEGER_FIELD(changes, "1", 0, 256, "weights", DATA, ADVANCED, NULL,
+                  "Weights that change on each edge of simulated or planted data; the method assumes few."),
+    REAL_FIELD(density, "0", 0, 1, "", DATA, RESEARCH, NULL,
+               "Probability with which each weight changes on an edge, instead of the fixed number `changes`; 0 keeps "
+               "`changes`."),
+    REAL_FIELD(noise, "0.1", 0, 100, "", DATA, RESEARCH, NULL, "Standard deviation of the noise on the outcome."),
+    INTEGER_FIELD(samples, "200", 2, 1000000, "rows", DATA, ADVANCED, SIMULATED, "Training rows of each environment."),
+    INTEGER_FIELD(test_samples, "200", 2, 1000000, "rows", EVALUATION, RESEARCH, SIMULATED,
+                  "Test rows of each environment."),
+    REAL_FIELD(corruption, "0", 0, 1, "", DATA, RESEARCH, NULL,
+               "Fraction of the environments that the run moves to wrong places of the tree before it trains."),
 
-    CHOICE(encoder, "linear", "from x to the latent variables: a matrix, or two hidden layers"),
-    INTEGER(latent, "6", 1, 256, "variables", "latent variables of the model"),
-    INTEGER(hidden, "64", 1, 4096, "units", "width of the hidden layers"),
-    REAL_IN(penalty, "0.01", 0, 1e6, false, false,
-            "weight of the sum of absolute changes against the squared error of a row"),
-    REAL_IN(sharpness, "0", 0, 1e6, false, false,
-            "above 0: later in training a change of size d counts sharpness / (sharpness + d) times, nearly the "
-            "number of "
-            "changes; 0: their sizes"),
-    SWITCH(unit_variance, "true",
-           "latent variables are scaled to variance 1, without which the penalty can be escaped"),
-    SWITCH(merge_root, "true", "the two edges at a root without data are one: data cannot tell them apart"),
-    SWITCH(refit, "true", "after training, what is not zero is fitted again without the penalty"),
-    INTEGER(unseen, "4", 0, 4096, "environments",
-            "held out as a whole, no two with the same parent where that is possible"),
-    INTEGER(fit_samples, "20", 0, 100000, "rows", "of an unseen environment, for fitting its own change; 0: none"),
-    REAL_IN(fit_penalty, "0.1", 0, 1e6, false, false, "weight of the absolute change in that"),
-    REAL_IN(found_above, "0.05", 0, 1e6, false, false, "size from which a change counts as found"),
+    CHOICE_FIELD(encoder, "linear", MODEL, BASIC, NULL,
+                 "Map from x to the latent variables: a matrix, or a network with two hidden layers (mlp)."),
+    INTEGER_FIELD(latent, "6", 1, 256, "variables", MODEL, BASIC, NULL, "Number of latent variables of the model."),
+    INTEGER_FIELD(hidden, "64", 1, 4096, "units", MODEL, ADVANCED, "encoder=mlp", "Width of the two hidden layers."),
+    REAL_FIELD(
+        penalty, "0.01", 0, 1e6, "", SPARSITY, BASIC, NULL,
+        "Weight of the sum of absolute changes against the squared error of a row; a larger one keeps fewer changes."),
+    REAL_FIELD(
+        sharpness, "0", 0, 1e6, "", SPARSITY, ADVANCED, NULL,
+        "Scale below which a change costs its size and above which it costs a constant, late in training; 0 always "
+        "charges the size."),
+    FLAG_FIELD(unit_variance, "true", MODEL, RESEARCH, NULL,
+               "Scale latent variables to variance 1; without it, the model escapes the penalty by scaling them up."),
+    FLAG_FIELD(merge_root, "true", MODEL, RESEARCH, NULL,
+               "Treat the two edges at a root without data as one, because the data cannot separate them."),
+    FLAG_FIELD(refit, "true", OPTIMIZER, ADVANCED, NULL,
+               "After training, fit the weights that are not zero again without the penalty, which removes its bias."),
+    INTEGER_FIELD(unseen, "4", 0, 4096, "environments", EVALUATION, ADVANCED, NULL,
+                  "Environments held out as a whole, if possible no two with the same parent."),
+    INTEGER_FIELD(fit_samples, "20", 0, 100000, "rows", EVALUATION, RESEARCH, NULL,
+                  "Rows of a held-out environment from which the evaluation fits its change; 0 fits none."),
+    REAL_FIELD(
+        fit_penalty, "0.1", 0, 1e6, "", EVALUATION, RESEARCH, NULL,
+        "Weight of the absolute change in that fit; a larger one keeps the held-out environment closer to its parent."),
+    REAL_FIELD(found_above, "0.05", 0, 1e6, "", EVALUATION, ADVANCED, NULL,
+               "Size from which a change counts as found; a larger one reports fewer changes."),
 
-    CHOICE(sweep, "none", "field that takes the numbers of `values`, one after another"),
-    TEXT(values, "sweep: its values, as \"0.001,0.01\""),
-    TEXT(baselines, "to compare, as \"pooled,none\", or \"all\"; empty: baseline"),
-    INTEGER(seeds, "1", 1, 100, "seeds", "repetitions, with seeds that follow one another"),
+    CHOICE_FIELD(sweep, "none", EVALUATION, RESEARCH, NULL, "Field that takes each number of `values` in turn."),
+    TEXT_FIELD(values, "", EVALUATION, RESEARCH, NULL,
+               "Values of the swept field, separated by commas (\"0.001,0.01\")."),
+    TEXT_FIELD(baselines, "", EVALUATION, RESEARCH, NULL,
+               "Baselines to compare, separated by commas (\"pooled,none\"), or \"all\"; empty runs `baseline` alone."),
+    INTEGER_FIELD(seeds, "1", 1, 100, "seeds", EVALUATION, ADVANCED, NULL,
+                  "Repetitions of every case with seed, seed + 1, ...; more make the means more precise."),
 
-    INTEGER(batch, "1024", 2, 65536, "rows", "rows of one optimiser update"),
-    INTEGER(updates, "8000", 1, 10000000, "updates", "of each fit"),
-    INTEGER(restarts, "1", 1, MULTI_START_MOST, "fits",
-            "fits from different starts, of which the one with the least objective is kept"),
-    INTEGER(screen_updates, "0", 0, 10000000, "updates",
-            "updates after which that is decided, and the others end; 0: at the end"),
-    REAL_IN(learning_rate, "0.005", 0, 10, true, false, "Adam's step size; it falls in the last two fifths"),
-
-    INTEGER(total_samples, "1000000000", 1, CONFIG_INT_MAX, "samples", "cap on training samples of each fit"),
-    INTEGER(checkpoint_every, "1000000", 1, CONFIG_INT_MAX, "samples", "training samples between checkpoints"),
+    INTEGER_FIELD(batch, "1024", 2, 65536, "rows", OPTIMIZER, ADVANCED, NULL, "Rows of one optimiser update."),
+    INTEGER_FIELD(updates, "8000", 1, 10000000, "updates", OPTIMIZER, BASIC, NULL, "Optimiser updates of each fit."),
+    POSITIVE_FIELD(learning_rate, "0.005", 0, 10, "", OPTIMIZER, BASIC, NULL,
+                   "Step size of Adam, which falls in the last two fifths of training; a larger one trains faster "
+                   "until it diverges."),
+    FIT_FIELDS(screen_updates, "updates", 10000000, "1000000"),
 };
 
 const struct config_table environments_config_table = CONFIG_TABLE(environments_fields, struct environments_config);

@@ -1,4 +1,5 @@
-/* The field table: the one place that knows names, ranges, defaults and meanings. */
+/* The configuration of the factors method: the table of its fields (names, ranges, defaults, meanings), the list of
+ * cases that an experiment expands to, the checks that concern several fields, and what a job costs. */
 #include "core/methods/factors/config.h"
 
 #include <math.h>
@@ -8,6 +9,7 @@
 #include "core/base/philox.h"
 #include "core/data/dataset.h"
 #include "core/data/tables/synthetic.h"
+#include "core/methods/shared/fields.h"
 #include "core/methods/shared/multi_start.h"
 
 const char *const factors_model_names[] = {"sparse-vae", "vae", "beta-vae", "vsc", "oi-vae", "nmf", NULL};
@@ -23,103 +25,115 @@ static const char *const precision_names[] = {"float", "bf16", NULL};
 static const char *const divergence_names[] = {"corrected", "published", NULL};
 #define model_names factors_model_names
 
-#define AT(member) offsetof(struct factors_config, member)
-#define INTEGER(name, preset, low, high, unit, meaning)                                                                \
-    {                                                                                                                  \
-#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning, GROUP_DATA, LEVEL_ADVANCED,  \
-            NULL                                                                                                       \
-    }
-#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning)                                           \
-    {                                                                                                                  \
-#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning, GROUP_DATA,          \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define CHOICE(name, preset, meaning)                                                                                  \
-    {                                                                                                                  \
-#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning, GROUP_DATA,              \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define LIST(name, meaning)                                                                                            \
-    {                                                                                                                  \
-#name, FIELD_TEXT, AT(name), "", 0, 0, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL       \
-    }
+#define FIELD_STRUCT struct factors_config
+#define TABLES "data=ratings|abstracts|cells|shifted"
+#define EXPERIMENTS "experiment=rho|folds"
+#define VAES "sparse-vae|vae|beta-vae|vsc|oi-vae"
 
 const struct config_field factors_fields[FACTORS_FIELDS] = {
-    INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of data, initial weights, order of rows and noise"),
-    INTEGER(threads, "0", 0, 256, "threads",
-            "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
+    SEED_AND_THREADS_FIELDS("the data, the initial weights, the order of rows and the noise"),
 
-    CHOICE(model, "sparse-vae", "a decoder that sees each feature's own few factors, or one that sees all of them"),
-    CHOICE(experiment, "one",
-           "one fit; models against the correlation of synthetic factors, over many data sets; models over the folds "
-           "of a table"),
-    CHOICE(data, "synthetic",
-           "seven features of two factors; or a table that is read: ratings, abstracts, cells (or any table of "
-           "numbers); or abstracts drawn anew, in training from shifted mixtures of topics"),
-    {"source", FIELD_TEXT, AT(source), "", 0, 0, false, false, NULL, "",
-     "name of the data set that a table is read from", GROUP_DATA, LEVEL_ADVANCED, NULL},
-    LIST(dataset_hash, "beginning of the SHA-256 of what was uploaded under that name; it is found out on submission"),
-    INTEGER(features, "0", 0, 100000, "features",
-            "tables: most features that are kept; 0: 300 movies, 500 words, 558 genes"),
-    INTEGER(folds, "5", 2, 100, "folds",
-            "tables: parts of the rows, each held out once; shifted: how often documents are drawn"),
-    LIST(models, "experiments: models to compare, as \"sparse-vae,vae\"; empty: model"),
-    LIST(rhos, "experiments: values of rho, as \"0,0.2,0.4\"; empty: rho"),
-    INTEGER(datasets, "25", 1, 1000, "data sets", "experiments: data sets for each rho"),
-    INTEGER(dataset, "0", 0, 1000000, "", "number of the (first) synthetic data set; or of the fold that is held out"),
-    REAL_IN(rho, "0", -1, 1, true, true, "", "synthetic data: correlation of the two factors"),
-    INTEGER(rows, "1000", 10, 1000000, "rows", "synthetic data: samples, of which about half are held out"),
-    CHOICE(noise, "deviation",
-           "synthetic data: 0.5 is the noise's deviation (the authors' code) or its variance (the paper)"),
-    INTEGER(topics, "20", 2, 1000, "topics", "shifted: topics that are fitted to the abstracts"),
-    REAL_IN(shift, "0.5", 0, 100, false, false, "",
-            "shifted: deviation of what half of the topics are multiplied by, of its logarithm; less is harder"),
+    CHOICE_FIELD(model, "sparse-vae", MODEL, BASIC, NULL,
+                 "Model to fit: sparse-vae has a mask of factors for each feature, vae, beta-vae, vsc and oi-vae are "
+                 "other autoencoders, nmf factorises the table."),
+    CHOICE_FIELD(experiment, "one", EVALUATION, RESEARCH, NULL,
+                 "Experiment: one fit, all `models` at all `rhos` of synthetic data, or all `models` on each fold of a "
+                 "table."),
+    CHOICE_FIELD(data, "synthetic", DATA, BASIC, NULL,
+                 "Data: seven synthetic features of two factors, a table of ratings, word counts or gene counts (cells "
+                 "takes any table of numbers), or abstracts drawn from topics whose mixture shifts."),
+    TEXT_FIELD(source, "", DATA, BASIC, TABLES, "Name of the data set that holds the table."),
+    TEXT_FIELD(dataset_hash, "", DATA, RESEARCH, TABLES,
+               "Start of the SHA-256 of the data set; the daemon fills it in when the job is submitted."),
+    INTEGER_FIELD(
+        features, "0", 0, 100000, "features", DATA, ADVANCED, TABLES,
+        "Most features to keep, chosen by frequency or variance; 0 keeps 300 movies, 500 words or 558 genes."),
+    INTEGER_FIELD(
+        folds, "5", 2, 100, "folds", EVALUATION, ADVANCED, TABLES,
+        "Parts of the rows, each held out once; with shifted data, the number of times that documents are drawn."),
+    TEXT_FIELD(models, "", EVALUATION, RESEARCH, EXPERIMENTS,
+               "Models to compare, separated by commas (\"sparse-vae,vae\"); empty compares nothing but `model`."),
+    TEXT_FIELD(rhos, "", EVALUATION, RESEARCH, "experiment=rho",
+               "Values of rho, separated by commas (\"0,0.2,0.4\"); empty takes `rho` alone."),
+    INTEGER_FIELD(datasets, "25", 1, 1000, "data sets", EVALUATION, RESEARCH, "experiment=rho",
+                  "Synthetic data sets for each rho; more make the means more precise."),
+    INTEGER_FIELD(dataset, "0", 0, 1000000, "", DATA, RESEARCH, "experiment=one|rho",
+                  "Number of the first synthetic data set, or of the fold that is held out."),
+    BETWEEN_FIELD(rho, "0", -1, 1, "", DATA, RESEARCH, "data=synthetic",
+                  "Correlation of the two synthetic factors; a larger one makes them harder to separate."),
+    INTEGER_FIELD(rows, "1000", 10, 1000000, "rows", DATA, RESEARCH, "data=synthetic",
+                  "Rows of the synthetic data, half of which are held out."),
+    CHOICE_FIELD(
+        noise, "deviation", DATA, RESEARCH, "data=synthetic",
+        "Meaning of the synthetic noise of 0.5: its standard deviation (the authors' code) or its variance (the "
+        "paper)."),
+    INTEGER_FIELD(topics, "20", 2, 1000, "topics", DATA, RESEARCH, "data=shifted",
+                  "Topics fitted to the abstracts, half of which shift; must be even."),
+    REAL_FIELD(
+        shift, "0.5", 0, 100, "", DATA, RESEARCH, "data=shifted",
+        "Standard deviation of the logarithm of the factor that multiplies each shifted topic; a larger one moves the "
+        "training mixture further from the test mixture."),
 
-    INTEGER(latent, "5", 1, 512, "factors", "latent variables K"),
-    INTEGER(hidden, "50", 1, 4096, "units", "width of the two hidden layers of encoder and decoder"),
-    CHOICE(likelihood, "gaussian",
-           "Gaussian with a deviation for each feature; multinomial over a row's counts; 0/1 for each feature"),
-    CHOICE(prior, "spike-slab",
-           "of the sparse decoder's mask: spike-and-slab lasso, slab alone (lambda1), horseshoe, none"),
-    CHOICE(objective, "code",
-           "the objective of the authors' code, whose terms are scaled differently, or the paper's bound"),
-    CHOICE(estep, "code",
-           "odds of slab against spike without the densities' factors (the authors' code), or with them"),
-    CHOICE(zeros, "threshold",
-           "entries of the mask below 0.01 count as zero; or proximal steps make exact zeros; or these are "
-           "skipped by the decoder besides, and stay"),
-    REAL_IN(lambda1, "1", 0, 1e6, true, false, "", "rate of the slab"),
-    REAL_IN(lambda0, "10", 0, 1e6, true, false, "", "rate of the spike; at least lambda1"),
-    REAL_IN(beta, "2", 0, 1000, false, false, "", "beta-vae: weight of the divergence"),
+    INTEGER_FIELD(latent, "5", 1, 512, "factors", MODEL, BASIC, NULL,
+                  "Number of latent factors K; the sparse decoder leaves those unused that it does not need."),
+    INTEGER_FIELD(hidden, "50", 1, 4096, "units", MODEL, ADVANCED, "model=" VAES,
+                  "Width of the two hidden layers of the encoder and of the decoder."),
+    CHOICE_FIELD(
+        likelihood, "gaussian", MODEL, BASIC, "model=" VAES,
+        "Distribution of a feature: Gaussian with its own variance, a share of the row's counts (softmax), or 0/1 "
+        "(bernoulli)."),
+    CHOICE_FIELD(
+        prior, "spike-slab", SPARSITY, ADVANCED, "model=sparse-vae",
+        "Prior of the decoder's mask: spike-and-slab lasso, slab alone with rate lambda1, horseshoe, or none."),
+    CHOICE_FIELD(
+        objective, "code", MODEL, RESEARCH, "model=sparse-vae",
+        "Objective: that of the authors' code, which scales its terms differently, or the bound of the paper."),
+    CHOICE_FIELD(
+        estep, "code", MODEL, RESEARCH, "model=sparse-vae",
+        "E-step: odds of slab against spike without the factors of the two densities (the authors' code) or with "
+        "them (the paper)."),
+    CHOICE_FIELD(
+        zeros, "threshold", SPARSITY, ADVANCED, "model=sparse-vae",
+        "Zeros of the mask: entries below 0.01 count as zero, proximal steps make exact zeros, or the decoder also "
+        "skips those zeros for good."),
+    POSITIVE_FIELD(lambda1, "1", 0, 1e6, "", SPARSITY, ADVANCED, "model=sparse-vae prior=spike-slab|slab",
+                   "Rate of the slab; a larger one shrinks the mask's non-zero entries more."),
+    POSITIVE_FIELD(lambda0, "10", 0, 1e6, "", SPARSITY, ADVANCED, "model=sparse-vae prior=spike-slab",
+                   "Rate of the spike, at least lambda1; a larger one sets more entries of the mask to zero."),
+    REAL_FIELD(beta, "2", 0, 1000, "", MODEL, ADVANCED, "model=beta-vae",
+               "Weight of the divergence from the prior; a larger one makes the factors simpler and the reconstruction "
+               "worse."),
 
-    REAL_IN(alpha, "0.01", 0, 1, true, true, "", "vsc: share of latent variables that are on, by the prior"),
-    CHOICE(divergence, "corrected",
-           "vsc: the divergence from the prior, or that of a published program, with deviations for variances"),
-    INTEGER(warm_up, "0", 0, 100000, "epochs",
-            "vsc: passes in which the slabs grow from normal ones, whatever the row, to what the encoder says"),
-    REAL_IN(nmf_penalty, "1", 0, 1e9, false, false, "", "nmf: weight of the squares of both matrices"),
-    REAL_IN(nmf_tolerance, "1e-4", 0, 1, false, false, "",
-            "nmf: ends when the distance from the optimum fell to this share of the first"),
-    INTEGER(nmf_iterations, "200", 1, 100000, "passes", "nmf: at most"),
-    INTEGER(group, "5", 1, 64, "units", "oi-vae: units of each feature's own decoder"),
-    REAL_IN(group_penalty, "1", 0, 1e6, false, false, "",
-            "oi-vae: weight of the group lasso, by a proximal step after each update"),
+    BETWEEN_FIELD(alpha, "0.01", 0, 1, "", SPARSITY, RESEARCH, "model=vsc",
+                  "Prior probability that a latent factor is on; a smaller one makes codes sparser."),
+    CHOICE_FIELD(
+        divergence, "corrected", MODEL, RESEARCH, "model=vsc",
+        "Divergence from the prior: as derived, or as in a published program that takes deviations for variances."),
+    INTEGER_FIELD(warm_up, "0", 0, 100000, "epochs", OPTIMIZER, RESEARCH, "model=vsc",
+                  "Epochs in which the slab moves from a standard normal distribution to the encoder's own."),
+    REAL_FIELD(nmf_penalty, "1", 0, 1e9, "", SPARSITY, RESEARCH, "model=nmf",
+               "Weight of the squares of both matrices; a larger one shrinks them."),
+    REAL_FIELD(nmf_tolerance, "1e-4", 0, 1, "", OPTIMIZER, RESEARCH, "model=nmf",
+               "Fraction of the first distance from the optimum at which the factorisation ends; a larger one ends it "
+               "earlier."),
+    INTEGER_FIELD(nmf_iterations, "200", 1, 100000, "passes", OPTIMIZER, RESEARCH, "model=nmf",
+                  "Upper limit of the passes of the factorisation."),
+    INTEGER_FIELD(group, "5", 1, 64, "units", MODEL, RESEARCH, "model=oi-vae", "Units of each feature's own decoder."),
+    REAL_FIELD(group_penalty, "1", 0, 1e6, "", SPARSITY, RESEARCH, "model=oi-vae",
+               "Weight of the group lasso; a larger one cuts more factors off from a feature."),
 
-    CHOICE(precision, "float",
-           "what the sparse decoder's products multiply in training: floats, or floats rounded to bf16 (8 bits)"),
-    INTEGER(batch, "100", 1, 65536, "rows", "rows of one optimiser update"),
-    INTEGER(epochs, "200", 1, 100000, "epochs", "passes over the rows of training"),
-    INTEGER(zeros_after, "50", 0, 100000, "epochs",
-            "passes before zeros are made exact (and skipped), see zeros; below 0.01 they count as zero until then"),
-    INTEGER(restarts, "1", 1, MULTI_START_MOST, "fits",
-            "fits from different starts, of which the one with the least objective is kept"),
-    INTEGER(screen_epochs, "0", 0, 100000, "epochs",
-            "passes after which that is decided, and the others end; 0: at the end"),
-    REAL_IN(learning_rate, "0.01", 0, 10, true, false, "", "Adam's step size"),
-
-    INTEGER(total_samples, "1000000000", 1, CONFIG_INT_MAX, "samples",
-            "cap on training samples of each fit, in whole passes"),
-    INTEGER(checkpoint_every, "100000", 1, CONFIG_INT_MAX, "samples", "training samples between checkpoints"),
+    CHOICE_FIELD(
+        precision, "float", OPTIMIZER, ADVANCED, "model=sparse-vae",
+        "Precision of the sparse decoder's products in training: float, or bf16 with 8 bits of mantissa, which is "
+        "faster where the processor has it."),
+    INTEGER_FIELD(batch, "100", 1, 65536, "rows", OPTIMIZER, ADVANCED, "model=" VAES, "Rows of one optimiser update."),
+    INTEGER_FIELD(epochs, "200", 1, 100000, "epochs", OPTIMIZER, BASIC, "model=" VAES,
+                  "Passes over the training rows."),
+    INTEGER_FIELD(zeros_after, "50", 0, 100000, "epochs", SPARSITY, ADVANCED, "model=sparse-vae zeros=proximal|skip",
+                  "Epochs before the mask gets exact zeros; until then, entries below 0.01 count as zero."),
+    POSITIVE_FIELD(learning_rate, "0.01", 0, 10, "", OPTIMIZER, BASIC, "model=" VAES,
+                   "Step size of Adam; a larger one trains faster until it diverges."),
+    FIT_FIELDS(screen_epochs, "epochs", 100000, "100000"),
 };
 
 const struct config_table factors_config_table = CONFIG_TABLE(factors_fields, struct factors_config);

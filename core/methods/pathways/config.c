@@ -1,10 +1,13 @@
-/* The field table: the one place that knows names, ranges, defaults and meanings. */
+/* The configuration of the pathways method: the table of its fields (names, ranges, defaults, meanings), the numbers of
+ * non-zeros that it lists, and the checks that concern several fields. */
 #include "core/methods/pathways/config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "core/methods/shared/fields.h"
 
 static const char *const dictionary_names[] = {"gauss", "signs", "sparse", "dirac-hadamard", NULL};
 static const char *const signs_names[] = {"random", "plus", "adversarial", NULL};
@@ -13,68 +16,79 @@ static const char *const decoder_names[] = {"top-k", "hard", "soft", "relu", "pu
 static const char *const sweep_names[] = {"none",     "sizes",       "signs",     "noise", "magnitudes",
                                           "decoders", "deep-length", "reference", NULL};
 
-#define AT(member) offsetof(struct pathways_config, member)
-#define INTEGER(name, preset, low, high, unit, meaning)                                                                \
-    {                                                                                                                  \
-#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning, GROUP_DATA, LEVEL_ADVANCED,  \
-            NULL                                                                                                       \
-    }
-#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning)                                           \
-    {                                                                                                                  \
-#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning, GROUP_DATA,          \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define CHOICE(name, member, preset, meaning)                                                                          \
-    {                                                                                                                  \
-#name, FIELD_CHOICE, AT(member), preset, 0, 0, false, false, name##_names, "", meaning, GROUP_DATA,            \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
+#define FIELD_STRUCT struct pathways_config
 
 const struct config_field pathways_fields[PATHWAYS_FIELDS] = {
-    INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of filters, supports, magnitudes, signs and noise"),
-    INTEGER(threads, "0", 0, 256, "threads",
-            "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
+    SEED_AND_THREADS_FIELDS("the filters, supports, magnitudes, signs and noise"),
 
-    CHOICE(dictionary, family, "signs",
-           "local filters of the first layer: Gaussian, +-1, a few +-1 each, or all of [I, H/sqrt m] at one position"),
-    INTEGER(filters, "2", 1, 4096, "filters", "n_1, filters of the first layer"),
-    INTEGER(filter_length, "1024", 1, 65536, "entries", "m_1, length of a filter; dirac-hadamard: m, the side of H"),
-    INTEGER(length, "8192", 1, 1048576, "positions",
-            "M, length of the signal, a circle; dirac-hadamard has one position"),
-    INTEGER(filter_nonzeros, "8", 1, 65536, "entries", "non-zeros of a sparse filter of the first layer"),
+    CHOICE_FIELD_OF(
+        dictionary, family, "signs", MODEL, BASIC, NULL,
+        "Filters of the first layer: Gaussian, +-1, a few entries of +-1, or the columns of [I, H/sqrt m] at one "
+        "position."),
+    INTEGER_FIELD(filters, "2", 1, 4096, "filters", MODEL, BASIC, "dictionary=gauss|signs|sparse",
+                  "Filters n_1 of the first layer; more raise the coherence."),
+    INTEGER_FIELD(filter_length, "1024", 1, 65536, "entries", MODEL, BASIC, NULL,
+                  "Length m_1 of a filter, or the side m of H; a longer one lowers the coherence."),
+    INTEGER_FIELD(length, "8192", 1, 1048576, "positions", DATA, BASIC, "dictionary=gauss|signs|sparse",
+                  "Length M of the circular signal."),
+    INTEGER_FIELD(filter_nonzeros, "8", 1, 65536, "entries", MODEL, ADVANCED, "dictionary=sparse",
+                  "Non-zeros of a sparse filter of the first layer."),
 
-    INTEGER(depth, "1", 1, PATHWAYS_DEPTH, "layers", "L, layers of dictionaries"),
-    INTEGER(deep_filters, "4", 1, 4096, "filters", "n_l of the layers above the first"),
-    INTEGER(deep_length, "64", 1, 65536, "positions", "spatial extent k_l of their filters; m_l = n_{l-1} k_l"),
-    INTEGER(deep_nonzeros, "8", 0, 65536, "entries", "non-zeros (+-1) of each of their filters; 0: Gaussian filters"),
+    INTEGER_FIELD(depth, "1", 1, PATHWAYS_DEPTH, "layers", MODEL, BASIC, NULL, "Layers L of dictionaries."),
+    INTEGER_FIELD(deep_filters, "4", 1, 4096, "filters", MODEL, ADVANCED, NULL,
+                  "Filters n_l of each layer above the first."),
+    INTEGER_FIELD(deep_length, "64", 1, 65536, "positions", MODEL, ADVANCED, NULL,
+                  "Extent k_l of the filters above the first layer, whose length is m_l = n_{l-1} k_l."),
+    INTEGER_FIELD(deep_nonzeros, "8", 0, 65536, "entries", MODEL, ADVANCED, NULL,
+                  "Non-zeros (+-1) of each filter above the first layer; 0 draws Gaussian filters."),
 
-    CHOICE(signs, signs, "random",
-           "the diagonal D: random, all +1 (the original deep coding model), or the worst found for each code"),
-    CHOICE(support, support, "any",
-           "where non-zeros stand: anywhere, on the spikes of dirac-hadamard alone, or where they meet some one column "
-           "most"),
-    REAL_IN(noise, "0", 0, 100, false, false, "x_min", "patch norm zeta_0 of Gaussian noise on the signal"),
-    REAL_IN(magnitude_ratio, "1", 1, 1000, false, false, "x_min", "magnitudes are uniform between 1 and this"),
-    CHOICE(decoder, decoder, "top-k",
-           "of each layer: keep as many as there are (the paper), hard, soft or ReLU threshold, or basis pursuit"),
-    REAL_IN(threshold, "0.5", 0, 100, false, false, "x_min", "threshold, or the weight of basis pursuit's l1 norm"),
-    INTEGER(iterations, "100", 1, 10000, "iterations", "of basis pursuit"),
-    REAL_IN(delta, "0.01", 0, 1, true, true, "", "probability of failure that bound (5) is asked for"),
+    CHOICE_FIELD(
+        signs, "random", DATA, ADVANCED, NULL,
+        "Signs on the diagonal of D: random, all +1 (the original deep coding model), or the worst found for each "
+        "code."),
+    CHOICE_FIELD(
+        support, "any", DATA, ADVANCED, NULL,
+        "Positions of the non-zeros: anywhere, only on the spikes of dirac-hadamard, or where they correlate most "
+        "with some one column."),
+    REAL_FIELD(noise, "0", 0, 100, "x_min", DATA, ADVANCED, NULL,
+               "Norm zeta_0 of the Gaussian noise on a patch of the signal; more noise makes recovery fail at fewer "
+               "non-zeros."),
+    REAL_FIELD(magnitude_ratio, "1", 1, 1000, "x_min", DATA, ADVANCED, NULL,
+               "Largest magnitude of a non-zero relative to the smallest; magnitudes are uniform between the two."),
+    CHOICE_FIELD(
+        decoder, "top-k", MODEL, BASIC, NULL,
+        "Decoder of each layer: keep the true number of entries (the paper), hard, soft or ReLU threshold, or basis "
+        "pursuit."),
+    REAL_FIELD(threshold, "0.5", 0, 100, "x_min", MODEL, ADVANCED, "decoder=hard|soft|relu|pursuit",
+               "Threshold, or the weight of basis pursuit's l1 norm; a larger one leaves fewer non-zeros."),
+    INTEGER_FIELD(iterations, "100", 1, 10000, "iterations", OPTIMIZER, ADVANCED, "decoder=pursuit",
+                  "Iterations of basis pursuit."),
+    BETWEEN_FIELD(
+        delta, "0.01", 0, 1, "", EVALUATION, ADVANCED, NULL,
+        "Probability of failure that the probabilistic bound (5) allows; a larger one allows more non-zeros."),
 
-    CHOICE(sweep, sweep, "none",
-           "what differs between curves: nothing, sizes, sizes and signs, noise, magnitudes, decoders, deep_length, or "
-           "the five dictionaries of the reference table"),
-    INTEGER(sizes, "1", 1, 12, "sizes",
-            "sweeps over sizes: how many, each half the one before (dirac-hadamard: a quarter)"),
-    INTEGER(dictionaries, "1", 1, 16, "dictionaries", "sweeps over sizes: random dictionaries of each size"),
-    {"nonzeros", FIELD_TEXT, AT(nonzeros), "", 0, 0, false, false, NULL, "non-zeros",
-     "numbers of non-zeros to try, as \"16,32,64\"; empty: the run looks for where recovery falls", GROUP_DATA,
-     LEVEL_ADVANCED, NULL},
-    INTEGER(points, "10", 2, PATHWAYS_POINTS, "points", "of a curve, when the run looks for itself"),
-    INTEGER(trials, "1000", 1, 10000000, "trials", "a point; a trial is one draw of signs for one code"),
-    INTEGER(draws, "8", 1, 4096, "draws", "of signs for the same code x"),
-    INTEGER(bound_codes, "4", 0, 1000, "codes", "a point, for which the instance bound is worked out"),
-    INTEGER(checkpoint_every, "20000", 1, CONFIG_INT_MAX, "trials", "trials between checkpoints"),
+    CHOICE_FIELD(
+        sweep, "none", EVALUATION, RESEARCH, NULL,
+        "What differs between the curves: nothing, sizes, sizes and signs, noise, magnitudes, decoders, deep_length, "
+        "or the five dictionaries of the reference table."),
+    INTEGER_FIELD(sizes, "1", 1, 12, "sizes", EVALUATION, RESEARCH, NULL,
+                  "Sizes of a sweep, each half (dirac-hadamard: a quarter) of the one before."),
+    INTEGER_FIELD(dictionaries, "1", 1, 16, "dictionaries", EVALUATION, RESEARCH, NULL,
+                  "Random dictionaries of each size of a sweep."),
+    TEXT_FIELD(
+        nonzeros, "non-zeros", EVALUATION, ADVANCED, NULL,
+        "Numbers of non-zeros to try, separated by commas (\"16,32,64\"); empty searches for the range where recovery "
+        "falls."),
+    INTEGER_FIELD(points, "10", 2, PATHWAYS_POINTS, "points", EVALUATION, ADVANCED, NULL,
+                  "Points of a curve for which the run chooses the numbers of non-zeros itself."),
+    INTEGER_FIELD(
+        trials, "1000", 1, 10000000, "trials", EVALUATION, BASIC, NULL,
+        "Trials of each point, each with one draw of signs for one code; more narrow the confidence intervals."),
+    INTEGER_FIELD(draws, "8", 1, 4096, "draws", EVALUATION, ADVANCED, NULL, "Draws of signs for the same code."),
+    INTEGER_FIELD(bound_codes, "4", 0, 1000, "codes", EVALUATION, ADVANCED, NULL,
+                  "Codes of each point for which the run computes the instance bound."),
+    INTEGER_FIELD(checkpoint_every, "20000", 1, CONFIG_INT_MAX, "trials", OPTIMIZER, ADVANCED, NULL,
+                  "Trials between two checkpoints."),
 };
 
 const struct config_table pathways_config_table = CONFIG_TABLE(pathways_fields, struct pathways_config);

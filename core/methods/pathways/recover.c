@@ -10,29 +10,28 @@
 #include "core/base/philox.h"
 #include "core/methods/pathways/bounds.h"
 #include "core/methods/pathways/norms.h"
+#include "core/methods/shared/fields.h"
 #include "core/nn/coherence.h"
 
 static const char *const decoder_names[] = {"top-k", "hard", "soft", "relu", "pursuit", NULL};
 static const char *const signs_names[] = {"plus", "random", NULL};
 
-#define AT(member) offsetof(struct recover_options, member)
+#define FIELD_STRUCT struct recover_options
 static const struct config_field fields[] = {
-    {"decoder", FIELD_CHOICE, AT(decoder), "top-k", 0, 0, false, false, decoder_names, "",
-     "of each layer; top-k needs to know how many non-zeros there are, from `nonzeros` or from `code`", GROUP_DATA,
-     LEVEL_ADVANCED, NULL},
-    {"threshold", FIELD_REAL, AT(threshold), "0.5", 0, 1, true, false, NULL, "",
-     "as a share of a layer's smallest true magnitude where `code` is given, else of the largest response", GROUP_DATA,
-     LEVEL_ADVANCED, NULL},
-    {"iterations", FIELD_INT, AT(iterations), "100", 1, 1000, false, false, NULL, "iterations", "of basis pursuit",
-     GROUP_DATA, LEVEL_ADVANCED, NULL},
-    {"signs", FIELD_CHOICE, AT(signs), "plus", 0, 0, false, false, signs_names, "",
-     "the diagonals D: all +1, or random", GROUP_DATA, LEVEL_ADVANCED, NULL},
-    {"seed", FIELD_INT, AT(seed), "1", 0, CONFIG_INT_MAX, false, false, NULL, "", "seed of random signs", GROUP_DATA,
-     LEVEL_ADVANCED, NULL},
-    {"noise", FIELD_REAL, AT(noise), "0", 0, 1e6, false, false, NULL, "",
-     "bound of the patch norm of noise on the signal", GROUP_DATA, LEVEL_ADVANCED, NULL},
-    {"delta", FIELD_REAL, AT(delta), "0.01", 0, 1, true, true, NULL, "",
-     "probability of failure that bound (5) is asked for", GROUP_DATA, LEVEL_ADVANCED, NULL},
+    CHOICE_FIELD(decoder, "top-k", MODEL, BASIC, NULL,
+                 "Decoder of each layer; top-k takes the numbers of non-zeros from `nonzeros` or from `code`."),
+    POSITIVE_FIELD(
+        threshold, "0.5", 0, 1, "", MODEL, ADVANCED, "decoder=hard|soft|relu|pursuit",
+        "Threshold as a fraction of a layer's smallest true magnitude where `code` is given, and otherwise of the "
+        "largest response; a larger one leaves fewer non-zeros."),
+    INTEGER_FIELD(iterations, "100", 1, 1000, "iterations", OPTIMIZER, ADVANCED, "decoder=pursuit",
+                  "Iterations of basis pursuit."),
+    CHOICE_FIELD(signs, "plus", DATA, ADVANCED, NULL, "Signs on the diagonals D: all +1, or random."),
+    INTEGER_FIELD(seed, "1", 0, CONFIG_INT_MAX, "", DATA, BASIC, "signs=random", "Seed of the random signs."),
+    REAL_FIELD(noise, "0", 0, 1e6, "", DATA, ADVANCED, NULL,
+               "Upper limit of the noise's norm on any patch of the signal."),
+    BETWEEN_FIELD(delta, "0.01", 0, 1, "", EVALUATION, ADVANCED, NULL,
+                  "Probability of failure that the probabilistic bound (5) allows."),
 };
 const struct config_table recover_options_table = CONFIG_TABLE(fields, struct recover_options);
 

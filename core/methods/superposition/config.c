@@ -1,4 +1,5 @@
-/* The field table: the one place that knows names, ranges, defaults and meanings. */
+/* The configuration of the superposition method: the table of its fields (names, ranges, defaults, meanings), the list
+ * of cases that an experiment expands to, and the checks that concern several fields. */
 #include "core/methods/superposition/config.h"
 
 #include <math.h>
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/methods/shared/fields.h"
 #include "core/methods/superposition/theory.h"
 
 static const char *const model_names[] = {"trained", "rug", "linear", NULL};
@@ -16,85 +18,93 @@ static const char *const initialisation_names[] = {"uniform", "xavier-normal", N
 static const char *const stop_names[] = {"blocks", "windows", "never", NULL};
 static const char *const products_names[] = {"auto", "dense", NULL};
 
-#define AT(member) offsetof(struct superposition_config, member)
-#define INTEGER(name, preset, low, high, unit, meaning)                                                                \
-    {                                                                                                                  \
-#name, FIELD_INT, AT(name), preset, low, high, false, false, NULL, unit, meaning, GROUP_DATA, LEVEL_ADVANCED,  \
-            NULL                                                                                                       \
-    }
-#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning)                                           \
-    {                                                                                                                  \
-#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning, GROUP_DATA,          \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define FLAG(name, preset, meaning)                                                                                    \
-    {                                                                                                                  \
-#name, FIELD_BOOL, AT(name), preset, 0, 1, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL   \
-    }
-#define CHOICE(name, preset, meaning)                                                                                  \
-    {                                                                                                                  \
-#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning, GROUP_DATA,              \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define LIST(name, meaning)                                                                                            \
-    {                                                                                                                  \
-#name, FIELD_TEXT, AT(name), "", 0, 0, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL       \
-    }
+#define FIELD_STRUCT struct superposition_config
+#define TRAINED "model=trained"
+#define EXPERIMENTS "experiment=loss-ratio|loss-p|maps|scaling|activations"
 
 const struct config_field superposition_fields[SUPERPOSITION_FIELDS] = {
-    INTEGER(seed, "1", 0, CONFIG_INT_MAX, "", "seed of samples, initial weights and the rug's rows"),
-    INTEGER(threads, "0", 0, 256, "threads",
-            "threads of this job; 0 leaves it to the daemon. Results do not depend on it"),
+    SEED_AND_THREADS_FIELDS("the samples, the initial weights and the rows of the rug"),
 
-    CHOICE(model, "trained",
-           "an autoencoder trained by Adam, the artificial rug with its two best numbers, or the best linear map"),
-    CHOICE(experiment, "one",
-           "one model; loss against n_d/n_s; against p; maps over both; scaling of the limits; activations"),
-    REAL_IN(p, "0.044001", 0, 1, true, false, "",
-            "probability that a feature is not zero; its value is then uniform in [0, 1]"),
-    INTEGER(n_s, "512", 2, 16777216, "features", "features of the data; rug and linear need a power of two"),
-    INTEGER(n_d, "0", 0, 16777216, "dimensions",
-            "dimensions of the bottleneck; 0: ratio n_s, rounded down, at least 1"),
-    REAL_IN(ratio, "0.254001", 0, 1, true, false, "", "n_d / n_s where n_d is 0"),
-    LIST(models, "experiments: models to compare, as \"trained,rug,linear\"; empty: model"),
-    LIST(sizes, "experiments: values of n_s, as \"128,512,1024\"; empty: n_s"),
-    LIST(ps, "experiments: values of p, as \"0.01,0.1\" or \"0.002001:0.8:20\" (from:to:count); empty: p"),
-    LIST(ratios, "experiments: values of n_d / n_s, likewise; empty: that of n_d or ratio"),
-    LIST(activations, "experiments: activations of trained models, as \"relu,threshold\"; empty: activation"),
+    CHOICE_FIELD(
+        model, "trained", MODEL, BASIC, NULL,
+        "Model: an autoencoder trained with Adam, the artificial Persian rug with its two best scalars, or the best "
+        "linear map."),
+    CHOICE_FIELD(
+        experiment, "one", EVALUATION, RESEARCH, NULL,
+        "Experiment: one model, loss against n_d/n_s, loss against p, maps over both, scaling of the limits, or "
+        "several activations."),
+    POSITIVE_FIELD(
+        p, "0.044001", 0, 1, "", DATA, BASIC, NULL,
+        "Probability that a feature is not zero; its value is then uniform in [0, 1], and a larger one makes "
+        "features interfere more."),
+    INTEGER_FIELD(n_s, "512", 2, 16777216, "features", DATA, BASIC, NULL,
+                  "Features of the data; rug and linear need a power of two."),
+    INTEGER_FIELD(n_d, "0", 0, 16777216, "dimensions", MODEL, BASIC, NULL,
+                  "Dimensions of the bottleneck; 0 takes ratio n_s, rounded down, and at least 1."),
+    POSITIVE_FIELD(ratio, "0.254001", 0, 1, "", MODEL, BASIC, NULL, "n_d / n_s where n_d is 0."),
+    TEXT_FIELD(models, "", EVALUATION, RESEARCH, EXPERIMENTS,
+               "Models to compare, separated by commas (\"trained,rug,linear\"); empty takes `model` alone."),
+    TEXT_FIELD(sizes, "", EVALUATION, RESEARCH, EXPERIMENTS,
+               "Values of n_s, separated by commas (\"128,512,1024\"); empty takes `n_s` alone."),
+    TEXT_FIELD(ps, "", EVALUATION, RESEARCH, EXPERIMENTS,
+               "Values of p, separated by commas, or from:to:count (\"0.002001:0.8:20\"); empty takes `p` alone."),
+    TEXT_FIELD(ratios, "", EVALUATION, RESEARCH, EXPERIMENTS,
+               "Values of n_d / n_s, written like `ps`; empty takes the ratio of n_d or `ratio`."),
+    TEXT_FIELD(
+        activations, "", EVALUATION, RESEARCH, "experiment=activations",
+        "Activations of the trained models, separated by commas (\"relu,threshold\"); empty takes `activation` alone."),
 
-    FLAG(tied, "false", "encoder and decoder are one matrix"),
-    CHOICE(activation, "relu",
-           "max(0, z); z above a threshold; the k largest z of a sample; z where a gate with a bias of its own opens"),
-    REAL_IN(threshold, "0", 0, 10, false, false, "",
-            "of activation threshold; 0: the best at the predicted interference"),
-    INTEGER(kept, "0", 0, 16777216, "features", "k of activation k-sparse; 0: the best at the predicted interference"),
-    INTEGER(relu_updates, "0", 0, CONFIG_INT_MAX, "updates",
-            "threshold and k-sparse begin as ReLU for this long: a feature that never passes gets no gradient and "
-            "stays lost"),
-    CHOICE(importance, "equal",
-           "weight of feature i's squared error: 1, (i + 1)^-importance_rate, or importance_rate^i"),
-    REAL_IN(importance_rate, "0.9", 0, 10, false, false, "", "see importance"),
-    CHOICE(initialisation, "uniform",
-           "U(+-1/sqrt(fan in)), biases too; or normal weights of variance 2/(n_s + n_d), biases 0"),
+    FLAG_FIELD(tied, "false", MODEL, RESEARCH, TRAINED, "Use one matrix for encoder and decoder."),
+    CHOICE_FIELD(
+        activation, "relu", MODEL, ADVANCED, TRAINED,
+        "Activation of the output z: max(0, z), z above a threshold, the k largest z of a sample, or z where a gate "
+        "with its own bias opens."),
+    REAL_FIELD(threshold, "0", 0, 10, "", MODEL, ADVANCED, "activation=threshold",
+               "Threshold below which an output is zero; 0 takes the best one for the predicted interference."),
+    INTEGER_FIELD(kept, "0", 0, 16777216, "features", MODEL, ADVANCED, "activation=k-sparse",
+                  "Outputs of a sample that are not zero; 0 takes the best number for the predicted interference."),
+    INTEGER_FIELD(
+        relu_updates, "0", 0, CONFIG_INT_MAX, "updates", OPTIMIZER, RESEARCH, "activation=threshold|k-sparse",
+        "Updates with ReLU before the activation takes effect; without them, a feature that never passes gets no "
+        "gradient and stays lost."),
+    CHOICE_FIELD(importance, "equal", DATA, RESEARCH, TRAINED,
+                 "Weight of the squared error of feature i: 1, (i + 1)^-importance_rate, or importance_rate^i."),
+    REAL_FIELD(importance_rate, "0.9", 0, 10, "", DATA, RESEARCH, TRAINED " importance=power|geometric",
+               "Exponent or base of the importance of features."),
+    CHOICE_FIELD(
+        initialisation, "uniform", MODEL, RESEARCH, TRAINED,
+        "Initial weights: uniform in +-1/sqrt(fan in) with such biases, or normal of variance 2/(n_s + n_d) with "
+        "biases 0."),
 
-    INTEGER(batch, "1024", 1, 65536, "samples", "samples of one optimiser update"),
-    INTEGER(block, "30000", 0, CONFIG_INT_MAX, "samples",
-            "data come in blocks of this size, whose last batch takes what is left; 0: no blocks"),
-    REAL_IN(learning_rate, "3e-3", 0, 10, true, false, "", "Adam's step size times sqrt(n_s)"),
-    REAL_IN(beta1, "0.9", 0, 1, false, true, "", "Adam's decay of the mean gradient"),
-    REAL_IN(beta2, "0.999", 0, 1, false, true, "", "Adam's decay of the mean squared gradient"),
-    REAL_IN(epsilon, "1e-7", 0, 1, true, false, "", "Adam's guard against division by zero"),
-    CHOICE(stop, "blocks",
-           "training ends when the mean loss of a window is not below that of the window before: asked at the "
-           "start of a block (the authors' code), after each window (the paper), or never"),
-    INTEGER(window, "200", 1, 10000, "updates", "updates of a window"),
-    REAL_IN(tolerance, "0", 0, 1, false, false, "", "fall of log10 loss from window to window that is asked for"),
-    CHOICE(products, "auto", "matrix products: sparse where that is faster, or all dense. Changes rounding only"),
+    INTEGER_FIELD(batch, "1024", 1, 65536, "samples", OPTIMIZER, ADVANCED, TRAINED, "Samples of one optimiser update."),
+    INTEGER_FIELD(block, "30000", 0, CONFIG_INT_MAX, "samples", OPTIMIZER, RESEARCH, TRAINED,
+                  "Samples drawn at a time, the last batch of which is smaller; 0 draws batch by batch."),
+    POSITIVE_FIELD(learning_rate, "3e-3", 0, 10, "", OPTIMIZER, BASIC, TRAINED,
+                   "Step size of Adam times sqrt(n_s); a larger one trains faster until it diverges."),
+    BELOW_FIELD(beta1, "0.9", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED,
+                "Decay of Adam's mean gradient; a larger one averages over more updates."),
+    BELOW_FIELD(beta2, "0.999", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED,
+                "Decay of Adam's mean squared gradient; a larger one averages over more updates."),
+    POSITIVE_FIELD(epsilon, "1e-7", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED, "Adam's guard against division by zero."),
+    CHOICE_FIELD(
+        stop, "blocks", OPTIMIZER, ADVANCED, TRAINED,
+        "When to compare the mean loss of the last two windows and to end where it no longer falls: at the start of "
+        "a block (the authors' code), after each window (the paper), or never."),
+    INTEGER_FIELD(window, "200", 1, 10000, "updates", OPTIMIZER, ADVANCED, TRAINED " stop=blocks|windows",
+                  "Updates of a window; a larger one ends training later and more reliably."),
+    REAL_FIELD(tolerance, "0", 0, 1, "", OPTIMIZER, RESEARCH, TRAINED " stop=blocks|windows",
+               "Least fall of log10 loss between windows that continues the training; a larger one ends it earlier."),
+    CHOICE_FIELD(products, "auto", OPTIMIZER, ADVANCED, TRAINED,
+                 "Matrix products: sparse where that is faster, or all dense; the results differ by rounding."),
 
-    INTEGER(total_samples, "45000000", 1, CONFIG_INT_MAX, "samples", "cap on training samples of each model"),
-    INTEGER(checkpoint_every, "1000000", 1, CONFIG_INT_MAX, "samples", "training samples between checkpoints"),
-    INTEGER(test_samples, "100000", 1, 100000000, "samples", "fresh samples for the loss of each finished model"),
-    INTEGER(draws, "1", 1, 64, "rugs", "rugs of each case, with different rows; their loss is the mean"),
+    INTEGER_FIELD(total_samples, "45000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, BASIC, TRAINED,
+                  "Upper limit of the training samples of each model."),
+    INTEGER_FIELD(checkpoint_every, "1000000", 1, CONFIG_INT_MAX, "samples", OPTIMIZER, ADVANCED, TRAINED,
+                  "Training samples between two checkpoints."),
+    INTEGER_FIELD(test_samples, "100000", 1, 100000000, "samples", EVALUATION, ADVANCED, NULL,
+                  "Fresh samples that measure the loss of each finished model; more make it more precise."),
+    INTEGER_FIELD(draws, "1", 1, 64, "rugs", EVALUATION, RESEARCH, NULL,
+                  "Rugs of each case with different random rows, whose losses are averaged."),
 };
 
 const struct config_table superposition_config_table = CONFIG_TABLE(superposition_fields, struct superposition_config);
