@@ -1,5 +1,5 @@
 /* motif-train and motif-train-mpi: train one job for a daemon, in a process or in the ranks of MPI. A daemon starts
- * them (docs/operations.md); by hand they are of no use, because the token of a job's lease is never shown. */
+ * them (docs/how-to/deploy.md); by hand they are of no use, because the token of a job's lease is never shown. */
 #include <errno.h>
 #include <getopt.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* How long MPI's all-reduce of floats takes, by size: what docs/scaling.md fits its network to. Built and run by
+/* How long MPI's all-reduce of floats takes, by size: what docs/lab/scaling.md fits its network to. Built and run by
  * allreduce.sh; not part of the build, because nothing of the daemon links MPI.
  *
  * One line a size: bytes, shortest and median seconds. The shortest is the network's; the median also has what else the

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""docs/api.md from a real run: a request and its answer for each route that /openapi.json lists.
+"""docs/reference/api.md from a real run: a request and its answer for each route that /openapi.json lists.
 
-usage: api_page.py MOTIFD > docs/api.md       writes the page
-       api_page.py MOTIFD --check docs/api.md  runs every example and compares routes, requests and statuses with the page"""
+usage: api_page.py MOTIFD > docs/reference/api.md       writes the page
+       api_page.py MOTIFD --check docs/reference/api.md  runs every example and compares routes, requests and statuses with the page"""
 import hashlib
 import json
 import os
@@ -29,7 +29,7 @@ MEMBERS_MAX = (30, 6, 4, 3)  # of an object, by how deep it lies
 
 INTRO = """# The API
 
-A request and its answer for each route. Made by `tests/reproduce/api_page.py build/motifd > docs/api.md` from a run of the daemon; a test
+A request and its answer for each route. Made by `tests/reproduce/api_page.py build/motifd > docs/reference/api.md` from a run of the daemon; a test
 runs every example again. Answers are shortened (`...`); numbers, ids and times are those of the run. `/openapi.json` of a daemon
 says the same with every field, for programs. Each error is `application/problem+json`; those that a route can give are listed with it.
 

@@ -22,7 +22,7 @@ import sys
 import tempfile
 import time
 
-READ, SUBMIT, START = 0.050, 0.025, 1.0  # seconds: what docs/reliability.md promises
+READ, SUBMIT, START = 0.050, 0.025, 1.0  # seconds: what docs/lab/reliability.md promises
 RESULT = {"seed": 7, "samples": 400000, "seconds": 135.2, "threads": 2, "build": "release", "cpu": "any", "blas_core": "SkylakeX", "density": 0.000147,
           "fpe": 0.0008, "fne": 0.003, "ce": 0.001, "e2ee": 0.006, "exact": 0.98,
           "by_density": [{"density": 0.5**i, "fpe": 0.01 * i, "fne": 0.003, "ce": 0.02, "e2ee": 0.1, "checkpoint": i} for i in range(12)]}

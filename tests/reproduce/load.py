@@ -6,7 +6,7 @@
 It starts a daemon on a folder of its own with as many training jobs as there are cores, and asks at the same time, each at a steady rate and on
 connections that are kept: /healthz (20 a second), control requests (10 a second: a list of jobs, one job, a change of priority), durable
 submits (--submits a second). --drips clients send a request's head a byte a second; as soon as one is cut off, it comes again. What is printed are
-the median, the 99th percentile and the longest time of each, and whether they keep what docs/reliability.md promises. Exit code 1: they do not."""
+the median, the 99th percentile and the longest time of each, and whether they keep what docs/lab/reliability.md promises. Exit code 1: they do not."""
 import argparse
 import asyncio
 import json

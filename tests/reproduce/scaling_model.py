@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The cost model of docs/scaling.md: prints its tables, draws its picture.
+"""The cost model of docs/lab/scaling.md: prints its tables, draws its picture.
 
     scaling_model.py [--dry-runs FILE] [--png FILE]
 
@@ -29,7 +29,7 @@ PRESETS = {
     "movielens": (397260, 179928000, 100, 4771472, 60), "abstracts": (136840, 36684000, 128, 1646432, 60), "cells (factors)": (145916, 39249600, 512, 1755344, 60),
     "tree-mlp": (5498, 30992, 1024, 801824, 20), "tree-linear": (498, 992, 1024, 16088, 4),
 }
-SECONDS = {"digitcircle": 1 / 205, "digitcircle-paper": 1 / 6.46}  # docs/performance.md: two threads, idle machine, dense
+SECONDS = {"digitcircle": 1 / 205, "digitcircle-paper": 1 / 6.46}  # docs/lab/performance.md: two threads, idle machine, dense
 SPARLING_SUMS, OTHER_SUMS = 26, 2
 NETWORKS = {  # latency in seconds, bytes a second: nominal, but for the first, which allreduce.sh measured between two processes
     "shared memory": (0.4e-6, 8.5e9), "1 Gb/s": (50e-6, 0.117e9), "10 Gb/s": (20e-6, 1.17e9), "100 Gb/s, RDMA": (2e-6, 11.7e9)}

@@ -6,7 +6,7 @@
  * reads dy around it, so zeros are put around the region first.
  *
  * What a box costs either way, and what the whole map would cost, is predicted in units of one position of a direct
- * sum. The constants were measured (docs/performance.md); they choose between exact ways only. */
+ * sum. The constants were measured (docs/lab/performance.md); they choose between exact ways only. */
 #include "core/autodiff/region.h"
 
 struct box_cost {

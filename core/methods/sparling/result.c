@@ -105,7 +105,7 @@ static void write_misses(const struct open_domain *domain, const struct motif_er
     sink_end_object(out);
 }
 
-/* Each convolution of g as a dictionary (docs/pathways.md). */
+/* Each convolution of g as a dictionary (docs/lab/pathways.md). */
 static enum status write_coherence(const struct network *network, const struct sink *out, struct error *err)
 {
     struct method_convolution all[COHERENCE_LAYERS];

@@ -99,7 +99,7 @@ static const struct trial sparling[] = {
 
 /* Ranks begin each stretch of updates with what one rank saved at its beginning, one rank goes on from what it saved
  * itself. (Left alone for longer, curves in float move apart as they do after any change of rounding:
- * docs/performance.md.) */
+ * docs/lab/performance.md.) */
 static void compare(const struct trial *t, int least, int most)
 {
     const struct method *method = method_find(t->kind);

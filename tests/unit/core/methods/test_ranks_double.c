@@ -1,5 +1,5 @@
 /* Ranks with the whole core in double, left alone from the first update to the last: their curves keep to that of one
- * rank as closely as double rounds, so nothing but rounding parts ranks in float (docs/performance.md, "Ranks").
+ * rank as closely as double rounds, so nothing but rounding parts ranks in float (docs/lab/performance.md, "Ranks").
  * Ranks are threads here. */
 #include <setjmp.h>
 #include <stdarg.h>
