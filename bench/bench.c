@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "bench/bench_int.h"
 #include "core/kernels/blas.h"
@@ -25,8 +24,6 @@ static const struct bench table[] = {
     {"rug", "a Persian rug of 2^20 features applied to a vector", false, bench_rug},
     {NULL, NULL, false, NULL},
 };
-
-static clockid_t clock_of_run = CLOCK_MONOTONIC; /* one benchmark runs at a time */
 
 const struct bench *bench_list(void)
 {
@@ -67,7 +64,7 @@ enum status bench_run(const char *name, const struct bench_options *options, con
     if (odd)
         return error_set(err, STATUS_INVALID, odd, "is for the benchmarks of a network; %s has none", bench->name);
     blas_init();
-    clock_of_run = options->processor_time ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
+    bench_use_clock(options->processor_time);
     sink_begin_object(sink, NULL);
     sink_text(sink, "benchmark", bench->name);
     sink_text(sink, "clock", options->processor_time ? "processor" : "wall");
@@ -75,71 +72,4 @@ enum status bench_run(const char *name, const struct bench_options *options, con
     enum status status = bench->run(options, sink, err);
     sink_end_object(sink);
     return status;
-}
-
-double bench_now(void)
-{
-    struct timespec t;
-    clock_gettime(clock_of_run, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-struct bench_timing bench_summary(double *took, int calls)
-{
-    qsort(took, (size_t)calls, sizeof *took, by_size);
-    return (struct bench_timing){.best = took[0], .median = took[calls / 2], .calls = calls};
-}
-
-struct bench_timing bench_time(void (*work)(void *context), void *context, double seconds)
-{
-    enum { MOST = 4096 };
-    double took[MOST], end;
-    int calls = 0;
-    work(context);
-    end = bench_now() + seconds;
-    while (calls < MOST && (calls < 3 || bench_now() < end)) {
-        double before = bench_now();
-        work(context);
-        took[calls++] = bench_now() - before;
-    }
-    return bench_summary(took, calls);
-}
-
-void bench_write_timing(const struct sink *sink, const char *key, struct bench_timing timing, double flops,
-                        double bytes)
-{
-    sink_begin_object(sink, key);
-    sink_number(sink, "best_ms", timing.best * 1e3);
-    sink_number(sink, "median_ms", timing.median * 1e3);
-    if (flops > 0)
-        sink_number(sink, "gflops", flops / timing.best * 1e-9);
-    if (bytes > 0)
-        sink_number(sink, "gb_per_second", bytes / timing.best * 1e-9);
-    sink_end_object(sink);
-}
-
-const struct kernels *bench_kernels(const struct bench_options *options, struct error *err)
-{
-    const struct kernels *kernels = options->kernels ? kernels_named(options->kernels) : kernels_best();
-    if (!kernels)
-        error_set(err, STATUS_INVALID, "/kernels", "this processor does not run kernels called %.20s",
-                  options->kernels);
-    return kernels;
-}
-
-real *bench_reals(size_t count, real value, struct error *err)
-{
-    size_t bytes = (count * sizeof(real) + 63) / 64 * 64;
-    real *x = aligned_alloc(64, bytes);
-    if (!x)
-        error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %zu numbers", count);
-    for (size_t i = 0; x && i < count; i++)
-        x[i] = value;
-    return x;
 }

@@ -6,6 +6,8 @@
 #include "core/base/thread_pool.h"
 #include "core/kernels/kernels.h"
 
+/* Selects the clock of bench_now(): processor time of all threads together, or wall time. */
+void bench_use_clock(bool processor_time);
 /* Seconds from some fixed moment, by the clock of the options. */
 double bench_now(void);
 

@@ -19,9 +19,10 @@ struct passes {
 };
 
 enum { AFFINE, MOMENTS, NORM_SUMS, NORM_BACKWARD, PLANAR, THRESHOLD, EMBED, EMBED_BACKWARD, KTH, PASSES };
-static const char *const names[PASSES] = {"normalise_relu", "moments",   "norm_gradient_sums", "norm_gradient_apply",
-                                          "first_layer",    "threshold", "embed_pool",         "embed_pool_backward",
-                                          "quantile"};
+static const char *const names[PASSES] = {
+    "normalise_relu", "moments",   "norm_gradient_sums", "norm_gradient_apply",
+    "first_layer",    "threshold", "embed_max_pool",     "embed_max_pool_backward",
+    "quantile"};
 
 static void embed(struct passes *p, int image)
 {
@@ -29,8 +30,8 @@ static void embed(struct passes *p, int image)
     struct embed_call call = {.blocks = 1,
                               .rows = SIZE / POOL,
                               .width = SIZE / POOL,
-                              .pool_h = POOL,
-                              .pool_w = POOL,
+                              .max_pool_h = POOL,
+                              .max_pool_w = POOL,
                               .features = FEATURES,
                               .in = map_strip_at(&p->motifs, p->motif, image, 0),
                               .packed = p->packed,
@@ -42,7 +43,7 @@ static void embed(struct passes *p, int image)
                               .din_rows = SIZE,
                               .din_width = SIZE,
                               .dweights = p->partials + (size_t)image * partial};
-    (p->pass == EMBED ? p->kernels->embed_pool_forward : p->kernels->embed_pool_backward)(&call);
+    (p->pass == EMBED ? p->kernels->embed_max_pool_forward : p->kernels->embed_max_pool_backward)(&call);
 }
 
 static void pass_task(void *context, int image, int worker)

@@ -64,23 +64,23 @@ struct tensor *op_sigmoid(struct exec *e, struct tensor *x); /* padding channels
 /* Largest of each ph x pw cell, stride the same, floor; the first in scan order wins ties. */
 struct tensor *op_max_pool(struct exec *e, struct tensor *x, int ph, int pw);
 /* The same to rows: [images * (height/ph) * (width/pw)][channels]. */
-struct tensor *op_pool_rows(struct exec *e, struct tensor *x, int ph, int pw);
+struct tensor *op_max_pool_rows(struct exec *e, struct tensor *x, int ph, int pw);
 /* 1x1 convolution to w->dim[0] features and max-pool in one pass, to rows as above. w: [out][in] (or
  * [out][in][1][1]), b: [out]. The map in between never exists. */
-struct tensor *op_embed_pool(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int ph, int pw);
+struct tensor *op_embed_max_pool(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int ph, int pw);
 /* Every position a row: [images * height * width][channels]. */
 struct tensor *op_map_rows(struct exec *e, struct tensor *x);
 
 /* Cells of ph x pw positions in which any channel of a motif map is above zero, in scan order. Step memory. */
-struct active_cells {
-    int images, cells; /* cells: of one image, all of them */
+struct active_sites {
+    int images, sites; /* cells: of one image, all of them */
     int capacity;      /* the most active cells of an image */
     int *lengths;      /* [images] active cells; at least 1: an image without any keeps its first */
     int *index;        /* [images][cells]: which they are, `lengths[i]` of each row */
 };
-struct active_cells *op_active_cells(struct exec *e, const struct tensor *motifs, int ph, int pw);
+struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs, int ph, int pw);
 /* Rows [images * cells] of x to [images * capacity]: those of the active cells first, zeros behind them. */
-struct tensor *op_gather_cells(struct exec *e, struct tensor *x, const struct active_cells *active);
+struct tensor *op_gather_sites(struct exec *e, struct tensor *x, const struct active_sites *active);
 
 /* --- rows ------------------------------------------------------------------------------------- */
 

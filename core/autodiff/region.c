@@ -184,20 +184,20 @@ struct region_cut region_cut(struct exec *e, const struct region *r, int64_t lea
     return cut;
 }
 
-/* --- cells -------------------------------------------------------------------------------------- */
+/* --- sites -------------------------------------------------------------------------------------- */
 
-bool *region_cells(struct exec *e, const struct region *r, int rows, int cols)
+bool *region_sites(struct exec *e, const struct region *r, int rows, int cols)
 {
     int gh = r->height / rows, gw = r->width / cols;
-    bool *cells = op_alloc(e, (size_t)r->images * (size_t)gh * (size_t)gw);
-    for (int row = 0; cells != NULL && row < r->images * r->height; row++) {
-        int cell = row % r->height / rows;
-        bool *line = cells + ((ptrdiff_t)(row / r->height) * gh + cell) * gw;
-        for (int i = r->first[row]; i < r->first[row + 1] && cell < gh; i++)
+    bool *sites = op_alloc(e, (size_t)r->images * (size_t)gh * (size_t)gw);
+    for (int row = 0; sites != NULL && row < r->images * r->height; row++) {
+        int site = row % r->height / rows;
+        bool *line = sites + ((ptrdiff_t)(row / r->height) * gh + site) * gw;
+        for (int i = r->first[row]; i < r->first[row + 1] && site < gh; i++)
             for (int col = r->span[i].from / cols; col < gw && col * cols < r->span[i].to; col++)
                 line[col] = true;
     }
-    return cells;
+    return sites;
 }
 
 void region_clear_rest(const struct region *r, int rows, int cols, const struct map_shape *s, real *data)
@@ -275,44 +275,4 @@ void region_clear_planes(const struct region *r, int channels, real *planes)
             memset(to + from, 0, (size_t)(r->width - from) * sizeof *to);
         }
     }
-}
-
-/* --- gradients ---------------------------------------------------------------------------------- */
-
-void grad_fill(struct exec *e, struct tensor *x)
-{
-    if (x->where == NULL)
-        return;
-    region_clear(e, &x->map, x->grad, NULL, x->where);
-    x->where = NULL;
-}
-
-void grad_give_region(struct exec *e, struct tensor *x, real *buffer, struct region *region)
-{
-    bool first = !x->grad_ready;
-    if (!first)
-        region_clear(e, &x->map, buffer, NULL, region);
-    grad_give(e, x, buffer);
-    if (first)
-        x->where = region;
-}
-
-real *grad_open_region(struct exec *e, struct tensor *x, struct region *region, bool *add)
-{
-    struct region *where = x->where;
-    bool whole = x->grad_ready && where == NULL;
-    if (region == NULL)
-        return NULL;
-    x->where = NULL; /* grad_open() would fill */
-    real *grad = grad_open(e, x, add);
-    if (grad == NULL || whole)
-        return grad;
-    x->where = region;
-    if (*add) {
-        x->where = region_unite(e, where, region);
-        if (x->where == NULL)
-            return NULL;
-        region_clear(e, &x->map, grad, x->where, where);
-    }
-    return grad;
 }

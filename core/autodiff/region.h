@@ -46,10 +46,10 @@ struct region_cut {
 };
 struct region_cut region_cut(struct exec *e, const struct region *region, int64_t least, int most);
 
-/* Which cells of rows x cols positions hold some of the region: [images][height / rows][width / cols]. What does not
- * fill a cell at the lower and right edges belongs to none. */
-bool *region_cells(struct exec *e, const struct region *region, int rows, int cols);
-/* Zeros at those positions of the region that belong to no cell. */
+/* Which sites of rows x cols positions hold some of the region: [images][height / rows][width / cols]. What does not
+ * fill a site at the lower and right edges belongs to none. */
+bool *region_sites(struct exec *e, const struct region *region, int rows, int cols);
+/* Zeros at those positions of the region that belong to no site. */
 void region_clear_rest(const struct region *region, int rows, int cols, const struct map_shape *shape, real *data);
 
 /* Zeros outside the region in planes [image][channel][height][width]. */

@@ -36,6 +36,8 @@ double *op_doubles(struct exec *e, size_t count); /* zeroed */
 
 /* Seconds of a monotonic clock when a profile is kept, else 0. */
 double op_clock(const struct exec *e);
+/* The entry of an operation, added if it is new; the last entry takes what no longer fits. */
+struct exec_profile_entry *op_profile_entry(struct exec_profile *profile, const char *name);
 /* Ends an operation: counts its time, and in training records it if a gradient may come. Returns out. */
 struct tensor *op_done(struct exec *e, struct node *node, const char *name,
                        void (*backward)(struct exec *e, struct node *node), struct tensor *out, double since);
@@ -44,7 +46,7 @@ struct tensor *op_done(struct exec *e, struct node *node, const char *name,
 struct tensor *op_out_rows(struct exec *e, int rows, int cols, bool wants);
 struct tensor *op_out_map(struct exec *e, const struct map_shape *shape, bool wants);
 /* A map without data: what stands for it is elsewhere. */
-struct tensor *op_out_outline(struct exec *e, const struct map_shape *shape, bool wants);
+struct tensor *op_out_shape_only(struct exec *e, const struct map_shape *shape, bool wants);
 struct tensor *op_out_like(struct exec *e, const struct tensor *x, bool wants);
 /* Same kind and sizes. */
 bool tensor_same(const struct tensor *x, const struct tensor *y);

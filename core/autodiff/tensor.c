@@ -114,7 +114,7 @@ struct tensor *op_out_map(struct exec *e, const struct map_shape *shape, bool wa
     return out;
 }
 
-struct tensor *op_out_outline(struct exec *e, const struct map_shape *shape, bool wants)
+struct tensor *op_out_shape_only(struct exec *e, const struct map_shape *shape, bool wants)
 {
     struct tensor *x = e->error.code == STATUS_OK ? op_alloc(e, sizeof(*x)) : NULL;
     if (x != NULL)
@@ -137,76 +137,4 @@ bool tensor_same(const struct tensor *x, const struct tensor *y)
     const struct map_shape *a = &x->map, *b = &y->map;
     return a->images == b->images && a->channels == b->channels && a->height == b->height && a->width == b->width &&
            a->halo_h == b->halo_h && a->halo_w == b->halo_w;
-}
-
-/* --- splitting ---------------------------------------------------------------------------------- */
-
-struct map_split map_split(const struct map_shape *shape, int least)
-{
-    int strips = (least + shape->images - 1) / shape->images;
-    int most = (shape->height + 7) / 8;
-    if (strips > most)
-        strips = most;
-    int rows = ((shape->height + strips - 1) / strips + 3) / 4 * 4; /* convolutions work in tiles of 4 rows */
-    strips = (shape->height + rows - 1) / rows;
-    return (struct map_split){.strips = strips, .rows = rows, .chunks = shape->images * strips};
-}
-
-struct map_piece map_piece(const struct map_split *split, const struct map_shape *shape, int chunk)
-{
-    int row = chunk % split->strips * split->rows;
-    int left = shape->height - row;
-    return (struct map_piece){chunk / split->strips, row, left < split->rows ? left : split->rows};
-}
-
-struct row_split row_split(int rows, int cols)
-{
-    int each = FLAT_CHUNK / cols;
-    each = each < 4 ? 4 : (each + 3) / 4 * 4;
-    return (struct row_split){each, (rows + each - 1) / each};
-}
-
-struct flat_task {
-    const struct kernels *kernels;
-    size_t count;
-    const real *x;
-    real *y;
-};
-
-static void flat_add_task(void *context, int chunk, int worker)
-{
-    const struct flat_task *task = context;
-    size_t at = (size_t)chunk * FLAT_CHUNK;
-    task->kernels->add(flat_count(task->count, chunk), task->x + at, task->y + at);
-}
-
-void flat_add(struct exec *e, size_t count, const real *x, real *y)
-{
-    struct flat_task task = {e->kernels, count, x, y};
-    thread_pool_run(e->pool, flat_add_task, &task, flat_chunks(count));
-}
-
-enum { COLUMN_CHUNK = 128 };
-
-struct column_task {
-    const struct kernels *kernels;
-    int rows, cols;
-    const real *x;
-    ptrdiff_t ld_x;
-    real *sums;
-};
-
-static void column_task(void *context, int chunk, int worker)
-{
-    const struct column_task *task = context;
-    int col = chunk * COLUMN_CHUNK, cols = task->cols - col < COLUMN_CHUNK ? task->cols - col : COLUMN_CHUNK;
-    for (int j = col; j < col + cols; j++)
-        task->sums[j] = R(0.0);
-    task->kernels->column_sums(task->rows, cols, task->x + col, task->ld_x, task->sums + col);
-}
-
-void column_sums(struct exec *e, int rows, int cols, const real *x, ptrdiff_t ld_x, real *sums)
-{
-    struct column_task task = {e->kernels, rows, cols, x, ld_x, sums};
-    thread_pool_run(e->pool, column_task, &task, (cols + COLUMN_CHUNK - 1) / COLUMN_CHUNK);
 }

@@ -136,15 +136,15 @@ struct above_call {
 
 /* ---- maps: pooling ----------------------------------------------------------------------------- */
 
-/* Non-overlapping max-pool of pool_h x pool_w windows, floor; a tie goes to the first pixel in scan
+/* Non-overlapping max-pool of max_pool_h x max_pool_w windows, floor; a tie goes to the first pixel in scan
  * order. `rows` x `width` counts windows; `in` stands at the first window's first pixel. `arg`:
- * [blocks][rows][width][16], position in the window, dy * pool_w + dx. Backward writes din over all
- * rows * pool_h x din_width pixels (those outside any window get 0). */
+ * [blocks][rows][width][16], position in the window, dy * max_pool_w + dx. Backward writes din over all
+ * rows * max_pool_h x din_width pixels (those outside any window get 0). */
 struct max_pool_call {
-    int blocks, rows, width, pool_h, pool_w;
+    int blocks, rows, width, max_pool_h, max_pool_w;
     struct map_strip in, out;
     uint16_t *arg;
-    int din_rows, din_width; /* backward: what to write, >= rows * pool_h and width * pool_w */
+    int din_rows, din_width; /* backward: what to write, >= rows * max_pool_h and width * max_pool_w */
 };
 
 /* 1x1 convolution to `features` followed by max-pooling, without the map in between.
@@ -158,7 +158,7 @@ struct max_pool_call {
  * Backward: dtokens in (ld_tokens); din (if there) written over din_rows x din_width pixels; dweights
  * [features][16 blocks] and dbias [features] partials, each may be NULL. */
 struct embed_call {
-    int blocks, rows, width, pool_h, pool_w, features;
+    int blocks, rows, width, max_pool_h, max_pool_w, features;
     struct map_strip in;
     const real *packed, *bias;
     real *tokens;
@@ -348,8 +348,8 @@ struct kernels {
     void (*max_pool_forward)(const struct max_pool_call *call);
     /* `out` holds the gradient of the pooled map, `in` is written with that of the input. */
     void (*max_pool_backward)(const struct max_pool_call *call);
-    void (*embed_pool_forward)(const struct embed_call *call);
-    void (*embed_pool_backward)(const struct embed_call *call);
+    void (*embed_max_pool_forward)(const struct embed_call *call);
+    void (*embed_max_pool_backward)(const struct embed_call *call);
 
     void (*gemm)(const struct gemm_call *call);
     /* The same of numbers rounded to bf16, to nearest even: 8 bits of precision, products and sums as floats. */
@@ -424,7 +424,7 @@ void conv_pack_transposed(const real *weights, int out_channels, int in_channels
 void conv_unpack_add(const real *partials, int count, size_t stride, int out_channels, int in_channels, int kernel_h,
                      int kernel_w, real *weights);
 
-/* Packed weights of embed_pool: [16 blocks][features] and then [features][16 blocks]. */
+/* Packed weights of embed_max_pool: [16 blocks][features] and then [features][16 blocks]. */
 size_t embed_packed_size(int features, int channels);
 /* From [features][channels]. */
 void embed_pack(const real *weights, int features, int channels, real *packed);

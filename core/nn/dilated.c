@@ -18,7 +18,7 @@ static struct part_name part(const char *name, const char *what, int i)
 
 static void build_point(struct conv *layer, struct params *params, struct part_name name, int in, int out)
 {
-    conv_build(layer, params, name.text, in, out, 1, 1);
+    conv_layer_build(layer, params, name.text, in, out, 1, 1);
 }
 
 /* Four units each of 11 taps next to each other, 11 taps 4 apart, 21 taps 10 apart, 41 taps 25 apart. */
@@ -69,14 +69,14 @@ static struct tensor *unit_forward(struct exec *e, struct residual_unit *unit, i
 
 struct tensor *dilated_forward(struct exec *e, struct dilated *net, struct tensor *x)
 {
-    x = conv_forward(e, &net->first, x, NULL);
-    struct tensor *skip = conv_forward(e, &net->skip_first, x, NULL);
+    x = conv_layer_forward(e, &net->first, x, NULL);
+    struct tensor *skip = conv_layer_forward(e, &net->skip_first, x, NULL);
     for (int i = 0; i < net->units; i++) {
         int taps, dilation;
         dilated_unit(i, &taps, &dilation);
         x = unit_forward(e, &net->unit[i], dilation, x);
         if (i % 4 == 3)
-            skip = conv_forward(e, &net->skip[i / 4], x, skip);
+            skip = conv_layer_forward(e, &net->skip[i / 4], x, skip);
     }
-    return conv_forward(e, &net->out, skip, NULL);
+    return conv_layer_forward(e, &net->out, skip, NULL);
 }

@@ -4,40 +4,41 @@
 #include <math.h>
 #include <stdio.h>
 
-/* NAME.part, and its twin's. Names that do not fit are refused by params_add(). */
+/* NAME.part, and its shared_init's. Names that do not fit are refused by params_add(). */
 struct part_name {
-    char name[2 * SNAPSHOT_NAME], twin[2 * SNAPSHOT_NAME];
+    char name[2 * SNAPSHOT_NAME], shared_init[2 * SNAPSHOT_NAME];
     struct init init;
 };
 
-static struct part_name part(const char *name, const char *twin, const char *what, struct init init)
+static struct part_name part(const char *name, const char *shared_init, const char *what, struct init init)
 {
     struct part_name p;
     snprintf(p.name, sizeof(p.name), "%s.%s", name, what);
-    snprintf(p.twin, sizeof(p.twin), "%s.%s", twin == NULL ? name : twin, what);
+    snprintf(p.shared_init, sizeof(p.shared_init), "%s.%s", shared_init == NULL ? name : shared_init, what);
     p.init = init;
     return p;
 }
 
-static struct weight *add_part(struct params *params, const char *name, const char *twin, const char *what, int rank,
-                               const int *dim, struct init init)
+static struct weight *add_part(struct params *params, const char *name, const char *shared_init, const char *what,
+                               int rank, const int *dim, struct init init)
 {
-    struct part_name p = part(name, twin, what, init);
-    p.init.twin = p.twin;
+    struct part_name p = part(name, shared_init, what, init);
+    p.init.shared_init = p.shared_init;
     return params_add(params, p.name, rank, dim, p.init);
 }
 
-void linear_build(struct linear *layer, struct params *params, const char *name, const char *twin, int in, int out)
+void linear_build(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
+                  int out)
 {
-    layer->w = add_part(params, name, twin, "weight", 2, (int[]){out, in}, init_fan_in(in));
-    layer->b = add_part(params, name, twin, "bias", 1, &out, init_fan_in(in));
+    layer->w = add_part(params, name, shared_init, "weight", 2, (int[]){out, in}, init_fan_in(in));
+    layer->b = add_part(params, name, shared_init, "bias", 1, &out, init_fan_in(in));
 }
 
-void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *twin, int in, int out,
-                       struct init weight)
+void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
+                       int out, struct init weight)
 {
-    layer->w = add_part(params, name, twin, "weight", 2, (int[]){out, in}, weight);
-    layer->b = add_part(params, name, twin, "bias", 1, &out, init_constant(0.0));
+    layer->w = add_part(params, name, shared_init, "weight", 2, (int[]){out, in}, weight);
+    layer->b = add_part(params, name, shared_init, "bias", 1, &out, init_constant(0.0));
 }
 
 struct tensor *linear_forward(struct exec *e, struct linear *layer, struct tensor *x, bool relu, double dropout)
@@ -45,13 +46,13 @@ struct tensor *linear_forward(struct exec *e, struct linear *layer, struct tenso
     return op_linear(e, x, layer->w, layer->b, relu, dropout);
 }
 
-void conv_build(struct conv *layer, struct params *params, const char *name, int in, int out, int kh, int kw)
+void conv_layer_build(struct conv *layer, struct params *params, const char *name, int in, int out, int kh, int kw)
 {
     layer->w = add_part(params, name, NULL, "weight", 4, (int[]){out, in, kh, kw}, init_fan_in(in * kh * kw));
     layer->b = add_part(params, name, NULL, "bias", 1, &out, init_fan_in(in * kh * kw));
 }
 
-struct tensor *conv_forward(struct exec *e, struct conv *layer, struct tensor *x, struct tensor *residual)
+struct tensor *conv_layer_forward(struct exec *e, struct conv *layer, struct tensor *x, struct tensor *residual)
 {
     return op_conv(e, x, layer->w, layer->b, residual);
 }
@@ -79,9 +80,9 @@ void residual_unit_build(struct residual_unit *unit, struct params *params, cons
 {
     struct init none = init_constant(0.0);
     batch_norm_build(&unit->norm1, params, part(name, NULL, "norm1", none).name, width, true);
-    conv_build(&unit->conv1, params, part(name, NULL, "conv1", none).name, width, width, kh, kw);
+    conv_layer_build(&unit->conv1, params, part(name, NULL, "conv1", none).name, width, width, kh, kw);
     batch_norm_build(&unit->norm2, params, part(name, NULL, "norm2", none).name, width, true);
-    conv_build(&unit->conv2, params, part(name, NULL, "conv2", none).name, width, width, kh, kw);
+    conv_layer_build(&unit->conv2, params, part(name, NULL, "conv2", none).name, width, width, kh, kw);
 }
 
 struct tensor *residual_unit_forward(struct exec *e, struct residual_unit *unit, struct tensor *x)

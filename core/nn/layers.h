@@ -1,7 +1,7 @@
 /* Small layers: arrays of a model, declared under a name, and the operation they feed.
  *
  * *_build() declares the arrays in `params` as NAME.weight, NAME.bias and so on; *_forward() may be
- * called after params_seal(). `twin` is the name of the layer whose initial values are shared, or NULL. */
+ * called after params_seal(). `shared_init` is the name of the layer whose initial values are shared, or NULL. */
 #ifndef MOTIF_CORE_NN_LAYERS_H
 #define MOTIF_CORE_NN_LAYERS_H
 
@@ -12,18 +12,19 @@ struct linear {
     struct weight *w, *b;
 };
 /* Framework default: weight and bias uniform in 1 / sqrt(in). */
-void linear_build(struct linear *layer, struct params *params, const char *name, const char *twin, int in, int out);
+void linear_build(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
+                  int out);
 /* Weight as told, bias 0. */
-void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *twin, int in, int out,
-                       struct init weight);
+void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
+                       int out, struct init weight);
 struct tensor *linear_forward(struct exec *e, struct linear *layer, struct tensor *x, bool relu, double dropout);
 
 /* Kernel 1x1, 3x3 or 1x3; weight [out][in][kh][kw], bias. */
 struct conv {
     struct weight *w, *b;
 };
-void conv_build(struct conv *layer, struct params *params, const char *name, int in, int out, int kh, int kw);
-struct tensor *conv_forward(struct exec *e, struct conv *layer, struct tensor *x, struct tensor *residual);
+void conv_layer_build(struct conv *layer, struct params *params, const char *name, int in, int out, int kh, int kw);
+struct tensor *conv_layer_forward(struct exec *e, struct conv *layer, struct tensor *x, struct tensor *residual);
 
 /* Running mean 0, variance 1, momentum 0.1, epsilon 1e-5. */
 void batch_norm_build(struct batch_norm *norm, struct params *params, const char *name, int channels, bool affine);

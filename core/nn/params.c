@@ -16,7 +16,7 @@ enum { PARAM_ALIGN = 16 }; /* reals: a cache line */
 
 struct param {
     struct weight weight;
-    char name[SNAPSHOT_NAME], twin[SNAPSHOT_NAME];
+    char name[SNAPSHOT_NAME], shared_init[SNAPSHOT_NAME];
     struct init init;
     real *grad; /* the array's place in the gradient block, also while it is frozen */
     bool state;
@@ -105,12 +105,12 @@ static struct weight *shape(struct params *params, struct param *p, int rank, co
 struct weight *params_add(struct params *params, const char *name, int rank, const int *dim, struct init init)
 {
     struct param *p = append(params, name);
-    const char *twin = init.twin == NULL ? name : init.twin;
-    if (p != NULL && strlen(twin) < SNAPSHOT_NAME)
-        memcpy(p->twin, twin, strlen(twin) + 1);
+    const char *shared_init = init.shared_init == NULL ? name : init.shared_init;
+    if (p != NULL && strlen(shared_init) < SNAPSHOT_NAME)
+        memcpy(p->shared_init, shared_init, strlen(shared_init) + 1);
     if (p != NULL) {
         p->init = init;
-        p->init.twin = NULL;
+        p->init.shared_init = NULL;
         params->trained++;
     }
     return shape(params, p, rank, dim);
@@ -201,7 +201,7 @@ static uint64_t name_hash(const char *name)
 
 static void init_array(struct param *p, uint64_t seed)
 {
-    uint64_t hash = name_hash(p->twin);
+    uint64_t hash = name_hash(p->shared_init);
     struct philox from = philox_stream(seed ^ PARAM_SEED, (uint32_t)hash, hash >> 32);
     double scale = p->init.scale;
     for (size_t i = 0; i < p->weight.count; i++) {

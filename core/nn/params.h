@@ -5,7 +5,7 @@
  * of params_seal(). Initial values are a function of (seed, name): no order of construction,
  * number of threads or other array changes them. A stack whose layers shall start out equal
  * (facts of the SPARLING networks: all layers are copies of the first) declares each array of layer i with
- * the `twin` of layer 0. */
+ * the `shared_init` of layer 0. */
 #ifndef MOTIF_CORE_NN_PARAMS_H
 #define MOTIF_CORE_NN_PARAMS_H
 
@@ -20,7 +20,7 @@ enum init_rule {
 struct init {
     enum init_rule rule;
     double scale;
-    const char *twin; /* name whose random numbers are used instead of its own; NULL: its own. Copied */
+    const char *shared_init; /* name whose random numbers are used instead of its own; NULL: its own. Copied */
 };
 
 static inline struct init init_constant(double value)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "core/nn/sparse.h"
+#include "core/nn/select_kth.h"
 
 enum { DIGIT = 11, BUCKETS = 1 << DIGIT, BITS = 8 * (int)sizeof(real) };
 

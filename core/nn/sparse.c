@@ -1,44 +1,47 @@
-/* The sparse layer.
+/* The sparse layer: finds the quantiles of a batch and moves the thresholds.
  *
- * Every batch on its own: the kernels find the exact k-th value in place. At low densities it is one of few large
- * values: those above a bound, which the last batches left, are collected image by image, and the k-th is among them
- * when they are enough (the count proves it). Where they are not, the slower way answers and leaves a new bound. So
- * bounds change what a step takes and never what it gives, and are not saved.
+ * There are three ways to a quantile, all exact:
+ *  1. From a whole batch. A kernel selects the k-th value in place (select_whole_batch).
+ *  2. From few large values. At low densities the quantile is among the largest values of a channel. Earlier batches
+ * left a bound for each channel; the values above it are collected image by image. If the count shows that the quantile
+ * is among them, it is selected there (select_from_top); else way 1 runs and leaves a new bound. Bounds change the time
+ * of a step, never its result, so a checkpoint does not contain them.
+ *  3. From several batches. With `accumulate`, thresholds move only once count * density reaches it. Before that,
+ * neither the collected values nor the last batch reach it alone, so fewer than 2 * `accumulate` values are above the
+ * quantile when it is taken. Only that many of the largest values are stored, which limits memory and checkpoint. This
+ * requires that the density does not rise meanwhile; if it rises, the collected values are dropped. With `elements` the
+ * number of values is small enough to store them all.
  *
- * Collected: nothing is updated until count * density >= `accumulate`, neither what was collected nor the
- * last batch reaches that alone, so fewer than 2 * `accumulate` values lie above the quantile when it is
- * taken at last. Only that many of the largest are kept, which bounds both memory and checkpoint. It holds as
- * long as the density does not rise while values are being collected; if it does, they are dropped. With `elements`
- * there are few enough to keep them all.
- *
- * Ranks that share a batch find the same quantiles: where few large values are enough, each hands the others its own
- * largest; else they go digit by digit (select_ranks.h). What is kept is kept by all of them alike. */
+ * Ranks that share a batch find the same quantiles. Where few large values are enough, every rank sends its largest
+ * values to the others; else the ranks select digit by digit (select_ranks.h). All ranks store the same collected
+ * values. */
 #include "core/nn/sparse.h"
-
-#include "core/nn/select_ranks.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/nn/select_kth.h"
+#include "core/nn/select_ranks.h"
+
 struct sparse {
     struct sparse_config config;
     char name[SNAPSHOT_NAME];
     struct weight *threshold;
-    int groups;      /* thresholds that move on their own: channels, or 1 */
+    int groups;      /* number of independent thresholds: channels, or 1 */
     int64_t *active; /* [channels] */
-    real *bound;     /* [padded channels] below which a batch's quantile is not expected; infinity in the padding */
-    double *times;   /* [channels] the density of a channel over that of all: 1 but for those that were reinitialised */
-    double fade;     /* what `times` is multiplied by at an update, down to 1 */
-    bool bounded;    /* there are bounds, for `bounded_rank` */
+    real *bound;     /* [padded channels] a batch's quantile is expected above it; infinity in the padding */
+    double *times;   /* [channels] a channel's density over the common density: 1, or more after a reinitialisation */
+    double fade;     /* factor of `times` at each update, until it is 1 */
+    bool bounded;    /* `bound` is valid for quantiles of rank `bounded_rank` from the top */
     int64_t bounded_rank;
-    /* accumulate or elements > 0 */
-    int64_t keep;      /* room for each group's largest values */
-    int64_t collected; /* values seen since the last update, of each group */
-    int64_t kept;      /* min(collected, keep) */
-    double density;    /* while collecting */
-    real *top;         /* [groups][keep], the largest, in no order */
+    /* with accumulate or elements > 0: */
+    int64_t keep;      /* capacity of `top`, per group */
+    int64_t collected; /* values of each group since the last update */
+    int64_t kept;      /* values of each group in `top`: min(collected, keep) */
+    double density;    /* of the batches collected so far */
+    real *top;         /* [groups][keep] the largest values, unordered */
 };
 
 enum status sparse_create(struct sparse **out, struct params *params, const char *name,
@@ -84,47 +87,15 @@ void sparse_destroy(struct sparse *sparse)
     free(sparse);
 }
 
-/* --- order statistics --------------------------------------------------------------------------- */
+/* --- ranks of quantiles ------------------------------------------------------------------------- */
 
-static void swap(real *a, real *b)
+static bool no_memory(struct exec *e)
 {
-    real t = *a;
-    *a = *b;
-    *b = t;
+    error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
+    return false;
 }
 
-real select_kth(real *values, size_t n, size_t k)
-{
-    size_t low = 0, high = n, at = k - 1;
-    while (high - low > 1) {
-        real *middle = &values[low + (high - low) / 2], *first = &values[low], *last = &values[high - 1];
-        if (*middle < *first)
-            swap(middle, first);
-        if (*last < *first)
-            swap(last, first);
-        if (*last < *middle)
-            swap(last, middle);
-        real pivot = *middle;
-        size_t less = low, next = low, greater = high; /* [low,less) < pivot, [less,next) equal, [greater,high) > */
-        while (next < greater) {
-            if (values[next] < pivot)
-                swap(&values[less++], &values[next++]);
-            else if (values[next] > pivot)
-                swap(&values[next], &values[--greater]);
-            else
-                next++;
-        }
-        if (at < less)
-            high = less;
-        else if (at >= greater)
-            low = greater;
-        else
-            return pivot;
-    }
-    return values[low];
-}
-
-/* Which order statistics of n values make the quantile: the k-th smallest, plus `share` of the way to the next. */
+/* A quantile of n values: the k-th smallest, plus `share` of the distance to the next. */
 struct rank {
     int64_t k;
     double share;
@@ -151,11 +122,10 @@ struct quantile_task {
     struct rank rank;
     real *quantile; /* [padded channels], or [1] */
     char *scratch;  /* [workers][KTH_SCRATCH_BYTES] */
-    /* collected */
-    real *values; /* [groups][room] */
-    size_t room;
-    int64_t batch; /* values of one group in this batch */
-    bool update;
+    int64_t batch;  /* values of one group in this batch, on all ranks */
+    bool update;    /* the thresholds move after this batch */
+    real *values;   /* way 3: [groups][capacity] */
+    size_t capacity;
 };
 
 static struct kth_set set_of(const struct tensor *z)
@@ -176,7 +146,7 @@ static real between(real low, real high, double share)
     return share > 0.0 ? (real)((double)low + share * ((double)high - (double)low)) : low;
 }
 
-static void direct_task(void *context, int chunk, int worker)
+static void select_task(void *context, int chunk, int worker)
 {
     const struct quantile_task *t = context;
     char *scratch = t->scratch + (size_t)worker * KTH_SCRATCH_BYTES;
@@ -195,13 +165,14 @@ static void direct_task(void *context, int chunk, int worker)
         low[i] = between(low[i], high[i], t->rank.share);
 }
 
-/* Of the whole batch: its own, or that of all ranks. ranks: [groups] which order statistics. */
-static bool direct(struct exec *e, struct quantile_task *t, const struct rank *ranks)
+/* Way 1, of this rank's batch or of the batch that ranks share. ranks: [groups] an order statistic for each group;
+ * NULL: task->rank for all. */
+static bool select_whole_batch(struct exec *e, struct quantile_task *t, const struct rank *ranks)
 {
     const struct sparse *s = t->sparse;
     int groups = s->groups;
     if (e->comm == NULL) {
-        thread_pool_run(e->pool, direct_task, t, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(t->set.channels));
+        thread_pool_run(e->pool, select_task, t, s->config.mode == SPARSE_SINGLE ? 1 : map_blocks(t->set.channels));
         return true;
     }
     int64_t *k = arena_alloc(e->arena, (size_t)groups * sizeof *k);
@@ -212,10 +183,8 @@ static bool direct(struct exec *e, struct quantile_task *t, const struct rank *r
         k[g] = rank.k;
         more = more || rank.share > 0.0;
     }
-    if (k == NULL || high == NULL) {
-        error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
-        return false;
-    }
+    if (k == NULL || high == NULL)
+        return no_memory(e);
     if (select_ranks(e, &t->set, s->config.mode == SPARSE_SINGLE, k, t->quantile, &e->error) != STATUS_OK)
         return false;
     for (int g = 0; g < groups && more; g++)
@@ -227,11 +196,11 @@ static bool direct(struct exec *e, struct quantile_task *t, const struct rank *r
     return true;
 }
 
-/* --- quantiles among few large values -------------------------------------------------------------- */
+/* --- quantiles from few large values --------------------------------------------------------------- */
 
-enum { TOP_MOST = 512 }; /* ranks from the top up to this */
+enum { TOP_MOST = 512 }; /* the largest rank from the top for which way 2 is tried */
 
-/* Values that a bound should leave: several times what is needed, so that batches may differ. */
+/* How many values a bound should leave: several times the rank, because batches differ. */
 static int64_t top_wanted(int64_t rank)
 {
     return 6 * rank + 64;
@@ -241,7 +210,7 @@ struct top_task {
     const struct sparse *sparse;
     const struct kernels *kernels;
     const struct tensor *z;
-    int room, *count; /* [images][padded] */
+    int room, *count; /* count: [images][padded] values above the bound, of which at most `room` are stored */
     real *list;       /* [images][padded][room] */
 };
 
@@ -262,7 +231,7 @@ static void top_task(void *context, int chunk, int worker)
     t->kernels->collect_above(&call);
 }
 
-/* All values of a channel above its bound, in `values`; -1 when they were not all kept. */
+/* Copies all values of a channel above its bound to `values` and returns their number; -1 if some were not stored. */
 static int64_t top_values(const struct top_task *t, int channel, real *values)
 {
     int padded = map_padded(t->z->map.channels);
@@ -277,13 +246,14 @@ static int64_t top_values(const struct top_task *t, int channel, real *values)
     return n;
 }
 
-/* A channel's values above its bound: the largest `have` of them, all n if there were few; at least `top`. */
+/* The largest `have` of the n values of a channel above its bound; top <= have <= n. */
 struct top_list {
     real *values;
     int64_t have, n, top;
 };
 
-/* The quantile, and the bound for the next batch. */
+/* Selects a channel's quantile, and raises its bound if it leaves too many values. Clears *sound if the bound leaves
+ * too few to be used for the next batch. */
 static void take_top(struct sparse *s, struct quantile_task *task, int channel, const struct top_list *list,
                      bool *sound)
 {
@@ -297,19 +267,17 @@ static void take_top(struct sparse *s, struct quantile_task *task, int channel, 
         s->bound[channel] = select_kth(list->values, have, (size_t)(list->have - wanted));
 }
 
-/* The largest values of all ranks, of which each has the largest of its own. A rank that had no memory to look for
- * them (t: NULL) says so with what it gives, so all go the slower way together. */
-static bool run_top_ranks(struct exec *e, struct sparse *s, const struct top_task *t, struct quantile_task *task,
-                          int64_t top, real *room)
+/* Way 2 over ranks: every rank sends the largest values of its own batch to all others. A rank without memory to
+ * collect them (t: NULL) sends a negative count, so that all ranks take way 1 together. */
+static bool select_from_top_of_ranks(struct exec *e, struct sparse *s, const struct top_task *t,
+                                     struct quantile_task *task, int64_t top, real *room)
 {
     int channels = s->config.channels, most = (int)top_wanted(top) + 1;
     real *values = arena_alloc(e->arena, (size_t)channels * (size_t)most * sizeof *values);
     int *count = arena_alloc(e->arena, (size_t)channels * sizeof *count);
     int64_t *all = arena_alloc(e->arena, (size_t)channels * sizeof *all);
-    if (values == NULL || count == NULL || all == NULL) {
-        error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
-        return false;
-    }
+    if (values == NULL || count == NULL || all == NULL)
+        return no_memory(e);
     for (int c = 0; c < channels; c++) {
         int64_t n = all[c] = t == NULL ? -1 : top_values(t, c, room);
         count[c] = (int)(n < 0 ? 0 : n < most ? n : most);
@@ -321,19 +289,20 @@ static bool run_top_ranks(struct exec *e, struct sparse *s, const struct top_tas
     }
     if (largest_ranks(e, channels, most, values, count, all, &e->error) != STATUS_OK)
         return false;
-    bool given = true, sound = true;
-    for (int c = 0; c < channels && given; c++) {
-        given = all[c] >= top;
-        if (given)
+    bool found = true, sound = true;
+    for (int c = 0; c < channels && found; c++) {
+        found = all[c] >= top;
+        if (found)
             take_top(s, task, c, &(struct top_list){values + (size_t)c * (size_t)most, count[c], all[c], top}, &sound);
     }
-    s->bounded = given && sound;
-    return given;
+    s->bounded = found && sound;
+    return found;
 }
 
-/* The quantiles if the bounds give them; moves bounds that leave too little or too much. `top`: rank of the k-th
- * value from above. */
-static bool run_top(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task, int64_t top)
+/* Way 2. `top`: the quantile's rank from the top. Returns false, and sets no error, if the bounds leave too few values.
+ */
+static bool select_from_top(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task,
+                            int64_t top)
 {
     int padded = map_padded(z->map.channels), images = z->map.images, blocks = map_blocks(z->map.channels);
     int64_t wanted = top_wanted(top);
@@ -346,27 +315,27 @@ static bool run_top(struct exec *e, struct sparse *s, const struct tensor *z, st
     if (room)
         thread_pool_run(e->pool, top_task, &t, images * blocks);
     if (e->comm != NULL)
-        return run_top_ranks(e, s, room ? &t : NULL, task, top, values);
+        return select_from_top_of_ranks(e, s, room ? &t : NULL, task, top, values);
     if (!room)
-        return false; /* the other way needs less */
-    bool given = true, sound = true;
-    for (int c = 0; c < s->config.channels && given; c++) {
+        return false; /* way 1 needs less memory */
+    bool found = true, sound = true;
+    for (int c = 0; c < s->config.channels && found; c++) {
         int64_t n = top_values(&t, c, values);
-        given = n >= top;
-        if (given)
+        found = n >= top;
+        if (found)
             take_top(s, task, c, &(struct top_list){values, n, n, top}, &sound);
     }
-    s->bounded = given && sound;
-    return given;
+    s->bounded = found && sound;
+    return found;
 }
 
-/* The slower way, and bounds for the next batches. */
-static void run_bounds(struct exec *e, struct sparse *s, const struct quantile_task *task, int64_t top)
+/* Sets the bounds from this batch: the values of rank top_wanted(top) from the top. */
+static void set_bounds(struct exec *e, struct sparse *s, const struct quantile_task *task, int64_t top)
 {
     struct quantile_task bounds = *task;
     bounds.rank = (struct rank){task->batch - top_wanted(top), 0.0};
     bounds.quantile = s->bound;
-    if (!direct(e, &bounds, NULL))
+    if (!select_whole_batch(e, &bounds, NULL))
         return;
     for (int c = s->config.channels; c < map_padded(s->config.channels); c++)
         s->bound[c] = (real)INFINITY;
@@ -376,7 +345,7 @@ static void run_bounds(struct exec *e, struct sparse *s, const struct quantile_t
 
 /* --- quantiles of several batches --------------------------------------------------------------- */
 
-/* All values of channels [first, last) of the batch, in any order. */
+/* Copies all values of channels [first, last) of the batch. */
 static size_t gather_values(const struct kth_set *set, int first, int last, real *to)
 {
     size_t n = 0;
@@ -397,16 +366,16 @@ static size_t gather_group(const struct quantile_task *t, int group, real *value
     return gather_values(&t->set, single ? 0 : group, single ? t->set.channels : group + 1, values);
 }
 
-/* The batch's n values, or its largest, and the group's kept ones; then either the quantile of all that were
- * collected, or the largest to be kept. The values that were not kept are all smaller than the kept ones, so ranks
- * count from the top. */
+/* Way 3 for one group. `values` contains the n (largest) values of this batch and has room for the stored ones, which
+ * are appended. If the thresholds move, selects the quantile of all collected values; else stores the largest again.
+ * Every value that was dropped is smaller than the stored ones, so the rank from the top is unchanged. */
 static void collect(const struct quantile_task *t, int group, real *values, size_t n)
 {
     const struct sparse *s = t->sparse;
     memcpy(values + n, s->top + group * s->keep, (size_t)s->kept * sizeof(real));
     n += (size_t)s->kept;
     if (t->update) {
-        int64_t gone = s->collected + t->batch - (int64_t)n; /* all below */
+        int64_t gone = s->collected + t->batch - (int64_t)n; /* dropped: all smaller */
         int64_t k = t->rank.k - gone < 1 ? 1 : t->rank.k - gone;
         real low = select_kth(values, n, (size_t)k);
         real high = t->rank.share > 0.0 && (size_t)k < n ? select_kth(values, n, (size_t)k + 1) : low;
@@ -422,22 +391,20 @@ static void collect(const struct quantile_task *t, int group, real *values, size
 static void collect_task(void *context, int group, int worker)
 {
     const struct quantile_task *t = context;
-    real *values = t->values + (size_t)group * t->room;
+    real *values = t->values + (size_t)group * t->capacity;
     collect(t, group, values, gather_group(t, group, values));
 }
 
-/* Of the batch as many of the largest values as can be kept are enough. Room for a group: those of this rank, then
- * those of all. */
+/* Way 3 over ranks. The `keep` largest values of the batch are enough. t->values serves one group after another: first
+ * the values of this rank, then the largest of all ranks. */
 static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantile_task *t)
 {
     size_t keep = (size_t)s->keep;
     real *largest = arena_alloc(e->arena, (size_t)s->groups * keep * sizeof *largest);
     int *count = arena_alloc(e->arena, (size_t)s->groups * sizeof *count);
     int64_t *all = arena_zalloc(e->arena, (size_t)s->groups, sizeof *all);
-    if (largest == NULL || count == NULL || all == NULL) {
-        error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
-        return false;
-    }
+    if (largest == NULL || count == NULL || all == NULL)
+        return no_memory(e);
     for (int g = 0; g < s->groups; g++) {
         size_t n = gather_group(t, g, t->values), most = n < keep ? n : keep;
         if (most < n)
@@ -454,14 +421,12 @@ static bool collect_ranks(struct exec *e, struct sparse *s, const struct quantil
     return true;
 }
 
-static bool run_collected(struct exec *e, struct sparse *s, struct quantile_task *task)
+static bool select_from_collected(struct exec *e, struct sparse *s, struct quantile_task *task)
 {
-    task->room = (size_t)task->batch + (size_t)(2 * s->keep);
-    task->values = arena_alloc(e->arena, task->room * (size_t)s->groups * sizeof(real));
-    if (task->values == NULL) {
-        error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
-        return false;
-    }
+    task->capacity = (size_t)task->batch + (size_t)(2 * s->keep);
+    task->values = arena_alloc(e->arena, task->capacity * (size_t)s->groups * sizeof(real));
+    if (task->values == NULL)
+        return no_memory(e);
     if (e->comm == NULL)
         thread_pool_run(e->pool, collect_task, task, s->groups);
     else if (!collect_ranks(e, s, task))
@@ -489,7 +454,7 @@ void sparse_reinitialise(struct sparse *s, int channel, double times, int64_t up
     s->fade = pow(1.0 / times, 1.0 / (double)(updates < 1 ? 1 : updates));
 }
 
-/* Channels that were reinitialised have ranks of their own. */
+/* As reinitialised_quantiles(), of a batch that ranks share. */
 static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
 {
     struct rank *ranks = arena_alloc(e->arena, (size_t)s->groups * sizeof *ranks);
@@ -500,7 +465,7 @@ static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantil
         ranks[c] = rank_of(s, task->batch, fmin(1.0, density * s->times[c]));
         any = any || s->times[c] > 1.0;
     }
-    if (any && (ranks == NULL || own.quantile == NULL || !direct(e, &own, ranks)))
+    if (any && (ranks == NULL || own.quantile == NULL || !select_whole_batch(e, &own, ranks)))
         return false;
     for (int c = 0; any && c < s->groups; c++) {
         task->quantile[c] = s->times[c] > 1.0 ? own.quantile[c] : task->quantile[c];
@@ -509,6 +474,7 @@ static bool reinitialised_ranks(struct exec *e, struct sparse *s, struct quantil
     return true;
 }
 
+/* A reinitialised channel has a higher density, hence another order statistic; its excess fades with each update. */
 static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task, double density)
 {
     for (int c = 0; c < s->config.channels; c++) {
@@ -524,52 +490,80 @@ static void reinitialised_quantiles(struct sparse *s, struct quantile_task *task
     }
 }
 
-/* Whether so many values are enough to move a threshold. */
+/* --- one update --------------------------------------------------------------------------------- */
+
+/* Whether `values` values are enough to move a threshold. */
 static bool enough(const struct sparse *s, int64_t values, double density)
 {
     return s->config.elements > 0 ? values >= s->config.elements : (double)values * density >= s->config.accumulate;
 }
 
-static void update(struct exec *e, struct sparse *s, const struct tensor *z, double density)
+/* Drops collected values that can no longer give the exact quantile, because the density rose. Counts that a damaged
+ * checkpoint brought are dropped too, because they select memory. */
+static void drop_unusable(struct sparse *s, double density)
 {
-    struct quantile_task task = {.sparse = s, .kernels = e->kernels, .set = set_of(z)};
-    int images = e->comm == NULL ? z->map.images : e->share.total; /* of the whole batch */
-    task.batch = (int64_t)images * z->map.height * z->map.width;
-    if (s->config.mode == SPARSE_SINGLE)
-        task.batch *= z->map.channels;
-    /* The counts may come from a stream, and select memory. */
     bool sound = s->kept >= 0 && s->kept <= s->keep && s->kept <= s->collected && s->collected < INT64_C(1) << 53;
     if (!sound || (density > s->density && s->config.elements == 0))
         s->collected = s->kept = 0;
     s->density = density;
-    int64_t total = s->collected + task.batch;
-    task.update = enough(s, total, density);
-    task.rank = rank_of(s, total, density);
-    task.quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
-    task.scratch = arena_alloc(e->arena, (size_t)thread_pool_threads(e->pool) * KTH_SCRATCH_BYTES);
-    if (task.quantile == NULL || task.scratch == NULL) {
-        error_set(&e->error, STATUS_NO_MEMORY, NULL, "the step needs more memory than there is");
+}
+
+/* Values of one group in the whole batch, on all ranks. */
+static int64_t batch_values(const struct exec *e, const struct sparse *s, const struct map_shape *map)
+{
+    int images = e->comm == NULL ? map->images : e->share.total;
+    int64_t positions = (int64_t)images * map->height * map->width;
+    return s->config.mode == SPARSE_SINGLE ? positions * map->channels : positions;
+}
+
+/* Decides whether the thresholds move after this batch and which order statistic is their quantile; takes memory. */
+static bool plan_update(struct exec *e, struct sparse *s, const struct tensor *z, double density,
+                        struct quantile_task *task)
+{
+    *task = (struct quantile_task){.sparse = s, .kernels = e->kernels, .set = set_of(z)};
+    task->batch = batch_values(e, s, &z->map);
+    int64_t total = s->collected + task->batch;
+    task->update = enough(s, total, density);
+    task->rank = rank_of(s, total, density);
+    task->quantile = arena_zalloc(e->arena, (size_t)map_padded(s->config.channels), sizeof(real));
+    task->scratch = arena_alloc(e->arena, (size_t)thread_pool_threads(e->pool) * KTH_SCRATCH_BYTES);
+    return (task->quantile != NULL && task->scratch != NULL) || no_memory(e);
+}
+
+/* The quantiles of this batch alone: way 2 where a bound for this rank exists, else way 1. */
+static bool select_from_batch(struct exec *e, struct sparse *s, const struct tensor *z, struct quantile_task *task)
+{
+    int64_t top = task->batch - task->rank.k + 1;
+    bool few = s->config.mode == SPARSE_PER_CHANNEL && top <= TOP_MOST && 4 * top_wanted(top) < task->batch;
+    if (few && s->bounded && s->bounded_rank == top && select_from_top(e, s, z, task, top))
+        return true;
+    if (e->error.code != STATUS_OK || !select_whole_batch(e, task, NULL))
+        return false;
+    if (few && task->batch > 0)
+        set_bounds(e, s, task, top);
+    return true;
+}
+
+/* Replaces the quantiles of reinitialised channels, whose density is higher. */
+static bool select_reinitialised(struct exec *e, struct sparse *s, struct quantile_task *task, double density)
+{
+    if (e->comm != NULL)
+        return reinitialised_ranks(e, s, task, density);
+    reinitialised_quantiles(s, task, density);
+    return true;
+}
+
+/* Moves the thresholds by the quantiles of batch z, or collects its values. Failures go to e->error. */
+static void update_thresholds(struct exec *e, struct sparse *s, const struct tensor *z, double density)
+{
+    struct quantile_task task;
+    drop_unusable(s, density);
+    if (!plan_update(e, s, z, density, &task))
         return;
-    }
-    if (!task.update || s->collected > 0) {
-        if (!run_collected(e, s, &task))
-            return;
-    } else {
-        int64_t top = task.batch - task.rank.k + 1; /* rank from above */
-        bool few = s->config.mode == SPARSE_PER_CHANNEL && top <= TOP_MOST && 4 * top_wanted(top) < task.batch;
-        bool bounded = few && s->bounded && s->bounded_rank == top;
-        if (!bounded || !run_top(e, s, z, &task, top)) {
-            if (e->error.code != STATUS_OK || !direct(e, &task, NULL))
-                return;
-            if (few && task.batch > 0)
-                run_bounds(e, s, &task, top);
-        }
-    }
-    if (e->comm == NULL)
-        reinitialised_quantiles(s, &task, density);
-    else if (!reinitialised_ranks(e, s, &task, density))
+    bool batch_alone = task.update && s->collected == 0;
+    if (!(batch_alone ? select_from_batch(e, s, z, &task) : select_from_collected(e, s, &task)))
         return;
-    if (task.update)
+    if (select_reinitialised(e, s, &task, density) && task.update)
         move_thresholds(s, task.quantile);
 }
 
@@ -578,7 +572,8 @@ struct tensor *sparse_forward(struct exec *e, struct sparse *s, struct tensor *z
     if (z == NULL || e->error.code != STATUS_OK)
         return NULL;
     if (z->kind != TENSOR_MAP || z->map.channels != s->config.channels) {
-        error_set(&e->error, STATUS_INTERNAL, NULL, "sparse layer: shapes do not fit");
+        error_set(&e->error, STATUS_INTERNAL, NULL, "sparse layer: the input is not a map of %d channels",
+                  s->config.channels);
         return NULL;
     }
     if (s->config.mode == SPARSE_NONE)
@@ -587,10 +582,10 @@ struct tensor *sparse_forward(struct exec *e, struct sparse *s, struct tensor *z
         return raw ? z : op_relu(e, z);
     if (e->training) {
         double since = exec_clock(e);
-        update(e, s, z, density);
+        update_thresholds(e, s, z, density);
         exec_profiled(e, "quantile", since);
     }
-    /* Evaluating execs share the layer, and must not write to it. */
+    /* Execs that evaluate share the layer and must not write to it. */
     return op_threshold(e, z, s->threshold->value, !raw, e->training ? s->active : NULL);
 }
 
@@ -609,7 +604,7 @@ const int64_t *sparse_active(const struct sparse *sparse)
     return sparse->active;
 }
 
-/* "NAME.part", in room that the snapshot copies. */
+/* "NAME.what"; the snapshot copies names. */
 static const char *part(const struct sparse *s, const char *what, char out[2 * SNAPSHOT_NAME])
 {
     snprintf(out, 2 * SNAPSHOT_NAME, "%s.%s", s->name, what);

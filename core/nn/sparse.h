@@ -53,7 +53,4 @@ const int64_t *sparse_active(const struct sparse *sparse);
  * themselves belong to `params`. */
 enum status sparse_snapshot(struct sparse *sparse, struct snapshot *snapshot, struct error *err);
 
-/* The k-th smallest (1-based, 1 <= k <= n) of the values; reorders them. */
-real select_kth(real *values, size_t n, size_t k);
-
 #endif

@@ -7,14 +7,14 @@
 #include <stdio.h>
 
 struct layer_name {
-    char own[2 * SNAPSHOT_NAME], twin[2 * SNAPSHOT_NAME];
+    char own[2 * SNAPSHOT_NAME], shared_init[2 * SNAPSHOT_NAME];
 };
 
 static struct layer_name layer_name(const char *stack, int layer, bool identical, const char *what)
 {
     struct layer_name n;
     snprintf(n.own, sizeof(n.own), "%s.%d.%s", stack, layer, what);
-    snprintf(n.twin, sizeof(n.twin), "%s.%d.%s", stack, identical ? 0 : layer, what);
+    snprintf(n.shared_init, sizeof(n.shared_init), "%s.%d.%s", stack, identical ? 0 : layer, what);
     return n;
 }
 
@@ -31,9 +31,9 @@ static void stack_linear(const struct stack *s, struct linear *linear, const cha
 {
     struct layer_name n = layer_name(s->name, s->layer, s->config->identical, what);
     if (init == NULL)
-        linear_build(linear, s->params, n.own, n.twin, in, out);
+        linear_build(linear, s->params, n.own, n.shared_init, in, out);
     else
-        linear_build_with(linear, s->params, n.own, n.twin, in, out, *init);
+        linear_build_with(linear, s->params, n.own, n.shared_init, in, out, *init);
 }
 
 static void stack_norm(const struct stack *s, struct layer_norm *norm, const char *what)

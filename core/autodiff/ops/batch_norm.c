@@ -205,29 +205,6 @@ static void norm_collect(struct exec *e, struct norm_node *n, struct norm_task *
     }
 }
 
-bool norm_coefficients(struct exec *e, int channels, bool batch, double *sums, double positions, struct norm_call *call)
-{
-    size_t padded = (size_t)map_padded(channels);
-    call->a = call->scale;
-    call->b = call->c = NULL;
-    if (!batch)
-        return true;
-    if (!op_ranks_sum(e, sums, 2 * padded))
-        return false;
-    real *b = op_zeros(e, 2 * padded);
-    if (b == NULL)
-        return false;
-    real *c = b + padded;
-    for (int i = 0; i < channels; i++) {
-        double scale = (double)call->scale[i];
-        b[i] = (real)(-scale * (double)call->inv_std[i] * sums[padded + (size_t)i] / positions);
-        c[i] = (real)(-scale * sums[i] / positions);
-    }
-    call->b = b;
-    call->c = c;
-    return true;
-}
-
 static void norm_dx(struct exec *e, struct norm_node *n, struct norm_task *task)
 {
     struct tensor *x = n->x, *out = n->node.out;
@@ -304,7 +281,7 @@ static struct tensor *norm_op(struct exec *e, struct tensor *x, struct batch_nor
         return NULL;
     }
     bool wants = x->wants_grad || weight_wants(e, norm->gain) || weight_wants(e, norm->bias);
-    struct tensor *out = (deferred ? op_out_outline : op_out_map)(e, &x->map, wants);
+    struct tensor *out = (deferred ? op_out_shape_only : op_out_map)(e, &x->map, wants);
     struct norm_node *n = op_alloc(e, sizeof(*n));
     if (out == NULL || n == NULL)
         return NULL;

@@ -1,8 +1,8 @@
-/* Rows of the cells that hold an active motif, moved together.
+/* Rows of the sites that hold an active motif, moved together.
  *
- * A sparse motif map leaves most cells of the pooled grid empty. A head that attends to the others
+ * A sparse motif map leaves most sites of the pooled grid empty. A head that attends to the others
  * alone learns the order of the motifs several times sooner than one that must first find them among
- * empty cells, and its cost falls with the density. */
+ * empty sites, and its cost falls with the density. */
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
@@ -11,11 +11,11 @@
 struct gather_node {
     struct node node;
     struct tensor *x;
-    const struct active_cells *active;
+    const struct active_sites *active;
 };
 
 struct gather_job {
-    const struct active_cells *active;
+    const struct active_sites *active;
     const real *from;
     real *to;
     int cols;
@@ -24,12 +24,12 @@ struct gather_job {
 
 struct active_job {
     const struct tensor *motifs;
-    struct active_cells *active;
+    struct active_sites *active;
     int ph, pw;
-    const bool *cells; /* [images][cells] which are active, when that is known */
+    const bool *sites; /* [images][sites] which are active, when that is known */
 };
 
-static bool cell_active(const struct tensor *motifs, int image, int row, int col, int ph, int pw)
+static bool site_active(const struct tensor *motifs, int image, int row, int col, int ph, int pw)
 {
     const struct map_shape *s = &motifs->map;
     for (int block = 0; block < map_blocks(s->channels); block++)
@@ -45,38 +45,38 @@ static bool cell_active(const struct tensor *motifs, int image, int row, int col
 static void active_task(void *context, int image, int worker)
 {
     const struct active_job *job = context;
-    struct active_cells *a = job->active;
+    struct active_sites *a = job->active;
     int gw = job->motifs->map.width / job->pw, count = 0;
-    int *index = a->index + (size_t)image * (size_t)a->cells;
-    for (int cell = 0; cell < a->cells; cell++)
-        if (job->cells != NULL
-                ? job->cells[image * a->cells + cell]
-                : cell_active(job->motifs, image, cell / gw * job->ph, cell % gw * job->pw, job->ph, job->pw))
-            index[count++] = cell;
+    int *index = a->index + (size_t)image * (size_t)a->sites;
+    for (int site = 0; site < a->sites; site++)
+        if (job->sites != NULL
+                ? job->sites[image * a->sites + site]
+                : site_active(job->motifs, image, site / gw * job->ph, site % gw * job->pw, job->ph, job->pw))
+            index[count++] = site;
     if (count == 0)
         index[count++] = 0;
     a->lengths[image] = count;
 }
 
-struct active_cells *op_active_cells(struct exec *e, const struct tensor *motifs, int ph, int pw)
+struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs, int ph, int pw)
 {
     if (motifs == NULL || e->error.code != STATUS_OK)
         return NULL;
     const struct map_shape *s = &motifs->map;
     if (motifs->kind != TENSOR_MAP || ph < 1 || pw < 1 || s->height < ph || s->width < pw) {
-        op_fail(e, STATUS_INTERNAL, "active cells: a cell of %d x %d does not fit", ph, pw);
+        op_fail(e, STATUS_INTERNAL, "active sites: a site of %d x %d does not fit", ph, pw);
         return NULL;
     }
-    int cells = (s->height / ph) * (s->width / pw);
-    struct active_cells *a = op_alloc(e, sizeof *a);
+    int sites = (s->height / ph) * (s->width / pw);
+    struct active_sites *a = op_alloc(e, sizeof *a);
     int *lengths = op_alloc(e, (size_t)s->images * sizeof *lengths);
-    int *index = op_alloc(e, (size_t)s->images * (size_t)cells * sizeof *index);
+    int *index = op_alloc(e, (size_t)s->images * (size_t)sites * sizeof *index);
     if (a == NULL || lengths == NULL || index == NULL)
         return NULL;
-    *a = (struct active_cells){.images = s->images, .cells = cells, .lengths = lengths, .index = index};
+    *a = (struct active_sites){.images = s->images, .sites = sites, .lengths = lengths, .index = index};
     struct active_job job = {motifs, a, ph, pw, NULL};
     if (motifs->active != NULL)
-        job.cells = region_cells(e, motifs->active, ph, pw);
+        job.sites = region_sites(e, motifs->active, ph, pw);
     thread_pool_run(e->pool, active_task, &job, s->images);
     for (int i = 0; i < s->images; i++)
         a->capacity = lengths[i] > a->capacity ? lengths[i] : a->capacity;
@@ -89,11 +89,11 @@ struct active_cells *op_active_cells(struct exec *e, const struct tensor *motifs
 static void gather_task(void *context, int image, int worker)
 {
     const struct gather_job *job = context;
-    const struct active_cells *a = job->active;
+    const struct active_sites *a = job->active;
     size_t cols = (size_t)job->cols;
-    const real *from = job->from + (size_t)image * (size_t)a->cells * cols;
+    const real *from = job->from + (size_t)image * (size_t)a->sites * cols;
     real *to = job->to + (size_t)image * (size_t)a->capacity * cols;
-    const int *index = a->index + (size_t)image * (size_t)a->cells;
+    const int *index = a->index + (size_t)image * (size_t)a->sites;
     for (int i = 0; i < a->lengths[image]; i++)
         memcpy(to + (size_t)i * cols, from + (size_t)index[i] * cols, cols * sizeof *to);
     size_t rest = (size_t)(a->capacity - a->lengths[image]) * cols;
@@ -103,13 +103,13 @@ static void gather_task(void *context, int image, int worker)
 static void scatter_task(void *context, int image, int worker)
 {
     const struct gather_job *job = context;
-    const struct active_cells *a = job->active;
+    const struct active_sites *a = job->active;
     size_t cols = (size_t)job->cols;
     const real *from = job->from + (size_t)image * (size_t)a->capacity * cols;
-    real *to = job->to + (size_t)image * (size_t)a->cells * cols;
-    const int *index = a->index + (size_t)image * (size_t)a->cells;
+    real *to = job->to + (size_t)image * (size_t)a->sites * cols;
+    const int *index = a->index + (size_t)image * (size_t)a->sites;
     if (!job->add)
-        memset(to, 0, (size_t)a->cells * cols * sizeof *to);
+        memset(to, 0, (size_t)a->sites * cols * sizeof *to);
     for (int i = 0; i < a->lengths[image]; i++)
         for (size_t j = 0; j < cols; j++)
             to[(size_t)index[i] * cols + j] += from[(size_t)i * cols + j];
@@ -126,14 +126,14 @@ static void gather_backward(struct exec *e, struct node *node)
     thread_pool_run(e->pool, scatter_task, &job, g->active->images);
 }
 
-struct tensor *op_gather_cells(struct exec *e, struct tensor *x, const struct active_cells *active)
+struct tensor *op_gather_sites(struct exec *e, struct tensor *x, const struct active_sites *active)
 {
     double since = op_clock(e);
     if (x == NULL || active == NULL || e->error.code != STATUS_OK)
         return NULL;
-    if (x->kind != TENSOR_ROWS || x->rows != active->images * active->cells) {
-        op_fail(e, STATUS_INTERNAL, "gather: %d rows for %d images of %d cells", x->rows, active->images,
-                active->cells);
+    if (x->kind != TENSOR_ROWS || x->rows != active->images * active->sites) {
+        op_fail(e, STATUS_INTERNAL, "gather: %d rows for %d images of %d sites", x->rows, active->images,
+                active->sites);
         return NULL;
     }
     struct gather_node *g = op_alloc(e, sizeof *g);

@@ -31,8 +31,8 @@ static struct max_pool_call max_pool_image(const struct pool_job *job, int image
     return (struct max_pool_call){.blocks = map_blocks(s->channels),
                                   .rows = s->height,
                                   .width = s->width,
-                                  .pool_h = p->ph,
-                                  .pool_w = p->pw,
+                                  .max_pool_h = p->ph,
+                                  .max_pool_w = p->pw,
                                   .arg = p->arg + (size_t)image * args,
                                   .out = map_strip_at(s, job->pooled, image, 0),
                                   .din_rows = p->x->map.height,
@@ -141,7 +141,7 @@ static struct tensor *max_pool_op(struct exec *e, struct tensor *x, int ph, int 
         return NULL;
     *p = (struct max_pool_node){.x = x, .pooled = s, .ph = ph, .pw = pw, .arg = arg};
     if (x->active != NULL)
-        p->active = region_cells(e, x->active, ph, pw);
+        p->active = region_sites(e, x->active, ph, pw);
     struct pool_job job = {
         .kernels = e->kernels, .node = p, .x = x->data, .pooled = map->data, .rows = rows ? out->data : NULL};
     thread_pool_run(e->pool, max_pool_forward_task, &job, s.images);
@@ -153,7 +153,7 @@ struct tensor *op_max_pool(struct exec *e, struct tensor *x, int ph, int pw)
     return max_pool_op(e, x, ph, pw, false);
 }
 
-struct tensor *op_pool_rows(struct exec *e, struct tensor *x, int ph, int pw)
+struct tensor *op_max_pool_rows(struct exec *e, struct tensor *x, int ph, int pw)
 {
     return max_pool_op(e, x, ph, pw, true);
 }

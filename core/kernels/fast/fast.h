@@ -24,8 +24,8 @@ real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch);
 void FAST(collect_above)(const struct above_call *call);
 
 void FAST(max_pool_forward)(const struct max_pool_call *call);
-void FAST(embed_pool_forward)(const struct embed_call *call);
-void FAST(embed_pool_backward)(const struct embed_call *call);
+void FAST(embed_max_pool_forward)(const struct embed_call *call);
+void FAST(embed_max_pool_backward)(const struct embed_call *call);
 
 void FAST(gemm)(const struct gemm_call *call);
 void FAST(gemm_bf16)(const struct gemm_call *call);

@@ -17,18 +17,18 @@ void FAST(max_pool_forward)(const struct max_pool_call *c)
     for (int b = 0; b < c->blocks; b++) {
         for (int r = 0; r < c->rows; r++) {
             for (int w = 0; w < c->width; w++, arg += L) {
-                const float *in =
-                    c->in.at + b * c->in.block + (ptrdiff_t)r * c->pool_h * c->in.row + (ptrdiff_t)w * c->pool_w * L;
+                const float *in = c->in.at + b * c->in.block + (ptrdiff_t)r * c->max_pool_h * c->in.row +
+                                  (ptrdiff_t)w * c->max_pool_w * L;
                 float *out = c->out.at + b * c->out.block + r * c->out.row + (ptrdiff_t)w * L;
                 for (int g = 0; g < PV; g++) {
                     vf best = v_load(in + g * V);
                     vi where = vi_zero();
-                    for (int y = 0; y < c->pool_h; y++) {
-                        for (int x = 0; x < c->pool_w; x++) {
+                    for (int y = 0; y < c->max_pool_h; y++) {
+                        for (int x = 0; x < c->max_pool_w; x++) {
                             vf v = v_load(in + y * c->in.row + x * L + g * V);
                             vm more = v_gt(v, best);
                             best = v_select(more, v, best);
-                            where = vi_select(more, vi_all(y * c->pool_w + x), where);
+                            where = vi_select(more, vi_all(y * c->max_pool_w + x), where);
                         }
                     }
                     v_store(out + g * V, best);
@@ -125,25 +125,25 @@ static bool list_pixel(struct list *list, const float *at, ptrdiff_t block, int 
     return true;
 }
 
-void FAST(embed_pool_forward)(const struct embed_call *c)
+void FAST(embed_max_pool_forward)(const struct embed_call *c)
 {
     struct list list;
     if (c->blocks * L > ENTRIES) {
-        ref_embed_pool_forward(c);
+        ref_embed_max_pool_forward(c);
         return;
     }
     for (int window = 0; window < c->rows * c->width; window++) {
         float *token = c->tokens + window * c->ld_tokens;
         uint16_t *arg = c->arg + (ptrdiff_t)window * c->features;
-        const float *first = c->in.at + (ptrdiff_t)(window / c->width) * c->pool_h * c->in.row +
-                             (ptrdiff_t)(window % c->width) * c->pool_w * L;
+        const float *first = c->in.at + (ptrdiff_t)(window / c->width) * c->max_pool_h * c->in.row +
+                             (ptrdiff_t)(window % c->width) * c->max_pool_w * L;
         list.entries = list.pixels = 0;
         list.has_zero = list.started = false;
-        for (int y = 0; y < c->pool_h; y++) {
-            for (int x = 0; x < c->pool_w; x++) {
+        for (int y = 0; y < c->max_pool_h; y++) {
+            for (int x = 0; x < c->max_pool_w; x++) {
                 if (list.pixels == PIXELS || list.entries + c->blocks * L > ENTRIES)
                     run_list(c, &list, token, arg);
-                list_pixel(&list, first + y * c->in.row + x * L, c->in.block, c->blocks, y * c->pool_w + x);
+                list_pixel(&list, first + y * c->in.row + x * L, c->in.block, c->blocks, y * c->max_pool_w + x);
             }
         }
         if (list.pixels > 0)
@@ -156,9 +156,9 @@ static void embed_window(const struct embed_call *c, int window, const float *by
 {
     const float *dtoken = c->dtokens + window * c->ld_tokens;
     const uint16_t *arg = c->arg + (ptrdiff_t)window * c->features;
-    int y0 = window / c->width * c->pool_h, x0 = window % c->width * c->pool_w, groups = c->blocks * PV;
+    int y0 = window / c->width * c->max_pool_h, x0 = window % c->width * c->max_pool_w, groups = c->blocks * PV;
     for (int d = 0; d < c->features; d++) {
-        int y = y0 + arg[d] / c->pool_w, x = x0 + arg[d] % c->pool_w;
+        int y = y0 + arg[d] / c->max_pool_w, x = x0 + arg[d] % c->max_pool_w;
         vf gradient = v_all(dtoken[d]);
         for (int g = 0; g < groups; g++) {
             ptrdiff_t at = (ptrdiff_t)d * groups * V + g * V;
@@ -176,7 +176,7 @@ static void embed_window(const struct embed_call *c, int window, const float *by
         FAST(add)((size_t)c->features, dtoken, c->dbias);
 }
 
-void FAST(embed_pool_backward)(const struct embed_call *c)
+void FAST(embed_max_pool_backward)(const struct embed_call *c)
 {
     const float *by_feature = c->packed + (ptrdiff_t)c->blocks * L * c->features;
     if (c->din.at)

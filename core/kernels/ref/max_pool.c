@@ -16,10 +16,11 @@ void ref_max_pool_forward(const struct max_pool_call *c)
         for (int r = 0; r < c->rows; r++) {
             for (int w = 0; w < c->width; w++, arg += L) {
                 real *out = pixel(c->out, b, r, w);
-                memcpy(out, pixel(c->in, b, r * c->pool_h, w * c->pool_w), L * sizeof *out);
+                memcpy(out, pixel(c->in, b, r * c->max_pool_h, w * c->max_pool_w), L * sizeof *out);
                 memset(arg, 0, L * sizeof *arg);
-                for (int p = 1; p < c->pool_h * c->pool_w; p++) {
-                    const real *in = pixel(c->in, b, r * c->pool_h + p / c->pool_w, w * c->pool_w + p % c->pool_w);
+                for (int p = 1; p < c->max_pool_h * c->max_pool_w; p++) {
+                    const real *in =
+                        pixel(c->in, b, r * c->max_pool_h + p / c->max_pool_w, w * c->max_pool_w + p % c->max_pool_w);
                     for (int l = 0; l < L; l++) {
                         if (in[l] > out[l]) {
                             out[l] = in[l];
@@ -48,7 +49,7 @@ void ref_max_pool_backward(const struct max_pool_call *c)
             for (int w = 0; w < c->width; w++, arg += L) {
                 const real *out = pixel(c->out, b, r, w);
                 for (int l = 0; l < L; l++) {
-                    int y = r * c->pool_h + arg[l] / c->pool_w, x = w * c->pool_w + arg[l] % c->pool_w;
+                    int y = r * c->max_pool_h + arg[l] / c->max_pool_w, x = w * c->max_pool_w + arg[l] % c->max_pool_w;
                     pixel(c->in, b, y, x)[l] = out[l];
                 }
             }
@@ -56,15 +57,15 @@ void ref_max_pool_backward(const struct max_pool_call *c)
     }
 }
 
-void ref_embed_pool_forward(const struct embed_call *c)
+void ref_embed_max_pool_forward(const struct embed_call *c)
 {
     int window = 0;
     for (int r = 0; r < c->rows; r++) {
         for (int w = 0; w < c->width; w++, window++) {
             real *token = c->tokens + window * c->ld_tokens;
             uint16_t *arg = c->arg + (ptrdiff_t)window * c->features;
-            for (int p = 0; p < c->pool_h * c->pool_w; p++) {
-                int y = r * c->pool_h + p / c->pool_w, x = w * c->pool_w + p % c->pool_w;
+            for (int p = 0; p < c->max_pool_h * c->max_pool_w; p++) {
+                int y = r * c->max_pool_h + p / c->max_pool_w, x = w * c->max_pool_w + p % c->max_pool_w;
                 for (int d = 0; d < c->features; d++) {
                     real v = c->bias ? c->bias[d] : 0;
                     for (int i = 0; i < c->blocks * L; i++)
@@ -79,7 +80,7 @@ void ref_embed_pool_forward(const struct embed_call *c)
     }
 }
 
-void ref_embed_pool_backward(const struct embed_call *c)
+void ref_embed_max_pool_backward(const struct embed_call *c)
 {
     ptrdiff_t padded = (ptrdiff_t)c->blocks * L;
     const real *by_feature = c->packed + padded * c->features;
@@ -91,7 +92,7 @@ void ref_embed_pool_backward(const struct embed_call *c)
             const real *dtoken = c->dtokens + window * c->ld_tokens;
             const uint16_t *arg = c->arg + (ptrdiff_t)window * c->features;
             for (int d = 0; d < c->features; d++) {
-                int y = r * c->pool_h + arg[d] / c->pool_w, x = w * c->pool_w + arg[d] % c->pool_w;
+                int y = r * c->max_pool_h + arg[d] / c->max_pool_w, x = w * c->max_pool_w + arg[d] % c->max_pool_w;
                 if (c->dbias)
                     c->dbias[d] += dtoken[d];
                 for (int i = 0; i < padded; i++) {

@@ -24,8 +24,8 @@ void ref_collect_above(const struct above_call *call);
 
 void ref_max_pool_forward(const struct max_pool_call *call);
 void ref_max_pool_backward(const struct max_pool_call *call);
-void ref_embed_pool_forward(const struct embed_call *call);
-void ref_embed_pool_backward(const struct embed_call *call);
+void ref_embed_max_pool_forward(const struct embed_call *call);
+void ref_embed_max_pool_backward(const struct embed_call *call);
 
 void ref_gemm(const struct gemm_call *call);
 void ref_gemm_bf16(const struct gemm_call *call);

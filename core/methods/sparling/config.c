@@ -66,8 +66,8 @@ struct sparling_geometry sparling_geometry(const struct sparling_config *config)
         .cols = shape.cols,
         .kernel_h = flat ? 1 : 3,
         .kernel_w = 3,
-        .pool_h = flat ? 1 : pool,
-        .pool_w = pool,
+        .max_pool_h = flat ? 1 : pool,
+        .max_pool_w = pool,
         .grid_rows = flat ? 1 : shape.rows / pool,
         .grid_cols = shape.cols / pool,
         .reach = 4 * (int)config->units, /* windows of 4 units + 1 positions */

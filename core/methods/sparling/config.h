@@ -159,7 +159,7 @@ int sparling_decode_steps(const struct sparling_config *config);
 struct sparling_geometry {
     int rows, cols;         /* of the motif map */
     int kernel_h, kernel_w; /* of g's residual units */
-    int pool_h, pool_w;
+    int max_pool_h, max_pool_w;
     int grid_rows, grid_cols; /* of the pooled map */
     int reach;                /* receptive fields of two positions overlap within this many positions */
 };

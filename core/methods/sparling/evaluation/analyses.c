@@ -40,7 +40,7 @@ enum status analysis_single(struct method_run *run, struct network *network, int
             return status;
     }
     struct tensor *scores = network_scores(e, network, planes, count, shape);
-    struct tensor *most = op_pool_rows(e, scores, shape->rows, shape->cols);
+    struct tensor *most = op_max_pool_rows(e, scores, shape->rows, shape->cols);
     enum status status = exec_status(e, err);
     for (int i = 0; !status && i < count; i++) {
         const real *score = most->data + (size_t)i * (size_t)channels;

@@ -9,7 +9,7 @@ static void build_g(struct network *n)
 {
     const struct sparling_config *c = &n->config;
     int width = (int)c->width, motifs = (int)c->channels_motif;
-    conv_build(&n->first, n->params, "g.first", n->shape.channels, width, 1, 1);
+    conv_layer_build(&n->first, n->params, "g.first", n->shape.channels, width, 1, 1);
     for (int i = 0; i < (int)c->units; i++) {
         char name[32];
         snprintf(name, sizeof name, "g.units.%d", i);
@@ -20,7 +20,7 @@ static void build_g(struct network *n)
         snprintf(name, sizeof name, "g.narrow.%d", i);
         residual_unit_build(&n->unit[c->units + i], n->params, name, width, 1, 1);
     }
-    conv_build(&n->last, n->params, "g.last", width, motifs, 1, 1);
+    conv_layer_build(&n->last, n->params, "g.last", width, motifs, 1, 1);
     if (c->batch_norm != BATCH_NORM_NONE)
         batch_norm_build(&n->norm, n->params, "sparse.norm", motifs, c->batch_norm == BATCH_NORM_AFFINE);
     if (c->sparsity == SPARSITY_NOISE)
@@ -237,7 +237,7 @@ static struct tensor *normalised(struct exec *e, struct network *n, const real *
         x = residual_unit_forward(e, &n->unit[i], x);
     }
     exec_done_from(e, n->last.w);
-    x = conv_forward(e, &n->last, x, NULL);
+    x = conv_layer_forward(e, &n->last, x, NULL);
     if (n->config.batch_norm != BATCH_NORM_NONE && n->config.sparsity != SPARSITY_IDENTITY)
         x = op_batch_norm(e, x, &n->norm, false);
     return x;
@@ -284,7 +284,7 @@ static struct tensor *add_positions(struct exec *e, struct network *n, struct te
 
 struct network_memory network_memory(struct exec *e, struct network *n, struct tensor *motifs)
 {
-    int ph = n->map.pool_h, pw = n->map.pool_w, rows = n->map.grid_rows, cols = n->map.grid_cols;
+    int ph = n->map.max_pool_h, pw = n->map.max_pool_w, rows = n->map.grid_rows, cols = n->map.grid_cols;
     struct network_memory memory = {.keys = rows * cols};
     if (!motifs)
         return memory;
@@ -292,9 +292,9 @@ struct network_memory network_memory(struct exec *e, struct network *n, struct t
     struct tensor *x;
     exec_done_from(e, n->embed.w);
     if (n->config.embed_order == EMBED_THEN_POOL) {
-        x = op_embed_pool(e, motifs, n->embed.w, n->embed.b, ph, pw);
+        x = op_embed_max_pool(e, motifs, n->embed.w, n->embed.b, ph, pw);
     } else {
-        x = op_pool_rows(e, motifs, ph, pw);
+        x = op_max_pool_rows(e, motifs, ph, pw);
         if (n->config.motif_scale == MOTIF_SCALE_RMS)
             x = rms_scale_forward(e, &n->scale, x);
         x = linear_forward(e, &n->embed, x, false, 0);
@@ -303,10 +303,10 @@ struct network_memory network_memory(struct exec *e, struct network *n, struct t
         x = bilstm_forward(e, &n->rows, x, images * rows, cols);
     x = add_positions(e, n, x);
     if (n->config.attend == ATTEND_ACTIVE) {
-        struct active_cells *active = op_active_cells(e, motifs, ph, pw);
+        struct active_sites *active = op_active_sites(e, motifs, ph, pw);
         if (!active)
             return memory;
-        x = op_gather_cells(e, x, active);
+        x = op_gather_sites(e, x, active);
         memory.keys = active->capacity;
         memory.lengths = active->lengths;
     }

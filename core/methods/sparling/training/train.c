@@ -110,7 +110,7 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     if (run->direct) {
         const struct domain_shape *shape = &run->single.shape;
         f.motifs = network_scores(e, n, batch->images, count, shape);
-        f.logits = op_pool_rows(e, f.motifs, shape->rows, shape->cols);
+        f.logits = op_max_pool_rows(e, f.motifs, shape->rows, shape->cols);
         f.total = f.loss = op_cross_entropy(e, f.logits, batch->symbols);
         return f;
     }

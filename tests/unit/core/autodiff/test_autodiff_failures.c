@@ -27,7 +27,7 @@ struct kit {
     real *memory[64]; /* of inputs and weights */
     int pieces;
     /* Inputs, made anew for each step. */
-    struct tensor *map, *twin, *line, *rows, *same, *wide, *pairs, *small, *spread, *odds, *share, *prior,
+    struct tensor *map, *second_map, *line, *rows, *same, *wide, *pairs, *small, *spread, *odds, *share, *prior,
         *prior_spread, *prior_odds, *one, *hidden, *image;
     struct tensor *odd_rows, *odd_map;
     real *values[24], mostly[16]; /* a threshold above most */
@@ -138,7 +138,7 @@ static void begin(struct kit *k, bool training)
     k->one_mean->value[0] = R(0.1);
     k->one_variance->value[0] = R(0.5);
     k->map = tensor_from_planes(e, k->values[0], &map, true);
-    k->twin = tensor_from_planes(e, k->values[1], &map, true);
+    k->second_map = tensor_from_planes(e, k->values[1], &map, true);
     k->line = tensor_from_planes(e, k->values[2], &line, true);
     k->rows = tensor_wrap_rows(e, k->values[3], 12, 16, true);
     k->same = tensor_wrap_rows(e, k->values[4], 12, 16, true);
@@ -181,8 +181,8 @@ static const real still[16];
 
 static struct tensor *gathered(struct exec *e, struct tensor *map, struct tensor *rows)
 {
-    struct active_cells *cells = op_active_cells(e, map, 3, 2); /* two images of eight cells */
-    return cells == NULL ? NULL : op_gather_cells(e, rows, cells);
+    struct active_sites *cells = op_active_sites(e, map, 3, 2); /* two images of eight cells */
+    return cells == NULL ? NULL : op_gather_sites(e, rows, cells);
 }
 
 #define OP(name, right, wrong)                                                                                         \
@@ -194,12 +194,12 @@ static struct tensor *gathered(struct exec *e, struct tensor *map, struct tensor
 
 OP(planar, op_conv_planar(e, k->values[16], 2, 1, 6, 8, 1, k->planar, k->b),
    op_conv_planar(e, k->values[16], 2, 1, 6, 8, 1, k->w11, k->b))
-OP(conv, op_conv(e, k->map, k->w33, k->b, k->twin), op_conv(e, k->map, k->w33, k->b, k->odd_map))
+OP(conv, op_conv(e, k->map, k->w33, k->b, k->second_map), op_conv(e, k->map, k->w33, k->b, k->odd_map))
 OP(conv1, op_conv(e, k->map, k->w11, NULL, NULL), op_conv(e, k->rows, k->w11, NULL, NULL))
 OP(conv_of_line, op_conv(e, k->line, k->w13, k->b, NULL), op_conv(e, k->line, k->table, k->b, NULL))
 OP(line, op_conv_line(e, k->line, k->w15, k->b, 2, k->line), op_conv_line(e, k->map, k->w15, k->b, 2, NULL))
 OP(norm, op_batch_norm(e, k->map, &k->norm, true), op_batch_norm(e, k->rows, &k->norm, true))
-OP(norm_conv, op_norm_conv(e, k->map, &k->norm, k->w33, k->b, k->twin),
+OP(norm_conv, op_norm_conv(e, k->map, &k->norm, k->w33, k->b, k->second_map),
    op_norm_conv(e, k->map, &k->all, k->w33, k->b, NULL))
 OP(norm_conv1, op_norm_conv(e, k->map, &k->norm, k->w11, k->b, NULL), NONE)
 OP(threshold, op_threshold(e, k->map, still, true, NULL), NONE)
@@ -214,20 +214,22 @@ OP(thin_line,
                 NULL),
    NONE)
 OP(thin_embed,
-   op_embed_pool(e, op_threshold(e, op_norm_conv(e, k->map, &k->norm, k->w33, k->b, k->twin), k->mostly, true, NULL),
-                 k->square, k->b, 3, 2),
+   op_embed_max_pool(e,
+                     op_threshold(e, op_norm_conv(e, k->map, &k->norm, k->w33, k->b, k->second_map), k->mostly, true,
+                                  NULL),
+                     k->square, k->b, 3, 2),
    NONE)
 OP(channels, op_channels(e, k->map, 3, 9), op_channels(e, k->map, 8, 9))
-OP(join, op_join_channels(e, (struct tensor *[]){k->map, k->twin}, 2),
+OP(join, op_join_channels(e, (struct tensor *[]){k->map, k->second_map}, 2),
    op_join_channels(e, (struct tensor *[]){k->map, k->odd_map}, 2))
 OP(noise, op_noise(e, k->map, &k->all, 0.5), op_noise(e, k->map, &k->norm, 0.5))
 OP(relu, op_relu(e, k->map), NONE)
 OP(sigmoid, op_sigmoid(e, k->map), NONE)
-OP(pool, op_max_pool(e, k->map, 2, 2), op_max_pool(e, k->map, 7, 2))
-OP(pool_rows, op_pool_rows(e, k->map, 3, 2), op_pool_rows(e, k->map, 3, 0))
-OP(embed, op_embed_pool(e, k->map, k->square, k->b, 3, 2), op_embed_pool(e, k->map, k->k4, k->b, 3, 2))
+OP(max_pool, op_max_pool(e, k->map, 2, 2), op_max_pool(e, k->map, 7, 2))
+OP(max_pool_rows, op_max_pool_rows(e, k->map, 3, 2), op_max_pool_rows(e, k->map, 3, 0))
+OP(embed, op_embed_max_pool(e, k->map, k->square, k->b, 3, 2), op_embed_max_pool(e, k->map, k->k4, k->b, 3, 2))
 OP(map_rows, op_map_rows(e, k->map), NONE)
-OP(gather, gathered(e, k->map, op_pool_rows(e, k->map, 3, 2)), gathered(e, k->map, k->rows))
+OP(gather, gathered(e, k->map, op_max_pool_rows(e, k->map, 3, 2)), gathered(e, k->map, k->rows))
 OP(linear, op_linear(e, k->rows, k->square, k->b, true, 0.2), op_linear(e, k->odd_rows, k->square, k->b, true, 0.2))
 OP(add_rows, op_add_rows(e, k->rows, k->table, 2, 6, 0.1), op_add_rows(e, k->rows, k->table, 1, 13, 0.1))
 OP(embedding, op_embedding(e, tokens, 12, k->table), op_embedding(e, no_tokens, 12, k->table))
@@ -314,8 +316,8 @@ static const struct {
                   ENTRY(noise),
                   ENTRY(relu),
                   ENTRY(sigmoid),
-                  ENTRY(pool),
-                  ENTRY(pool_rows),
+                  ENTRY(max_pool),
+                  ENTRY(max_pool_rows),
                   ENTRY(embed),
                   ENTRY(map_rows),
                   ENTRY(gather),

@@ -384,29 +384,29 @@ static void threshold_values(void **state)
 
 /* --- pooling ------------------------------------------------------------------------------------ */
 
-static struct tensor *build_pool(struct probe *p, const void *context)
+static struct tensor *build_max_pool(struct probe *p, const void *context)
 {
     const struct map_case *c = context;
     return op_max_pool(&p->exec, probe_input(p, 0), c->ph, c->pw);
 }
 
-static struct tensor *build_pool_rows(struct probe *p, const void *context)
+static struct tensor *build_max_pool_rows(struct probe *p, const void *context)
 {
     const struct map_case *c = context;
-    return op_pool_rows(&p->exec, probe_input(p, 0), c->ph, c->pw);
+    return op_max_pool_rows(&p->exec, probe_input(p, 0), c->ph, c->pw);
 }
 
 static struct tensor *build_embed(struct probe *p, const void *context)
 {
     const struct map_case *c = context;
-    return op_embed_pool(&p->exec, probe_input(p, 0), c->w, c->b, c->ph, c->pw);
+    return op_embed_max_pool(&p->exec, probe_input(p, 0), c->w, c->b, c->ph, c->pw);
 }
 
 /* Convolution, pooling and rows one after another, through a halved motif map with zeros. */
 static struct tensor *build_composed(struct probe *p, const void *context)
 {
     const struct map_case *c = context;
-    return op_pool_rows(&p->exec, op_conv(&p->exec, probe_input(p, 0), c->w, c->b, NULL), c->ph, c->pw);
+    return op_max_pool_rows(&p->exec, op_conv(&p->exec, probe_input(p, 0), c->w, c->b, NULL), c->ph, c->pw);
 }
 
 /* A sparse map: one active element in `stride`, and an image without any. */
@@ -422,10 +422,10 @@ static struct tensor *sparse_map(struct probe *p, const struct map_shape *shape,
 static struct tensor *build_gather(struct probe *p, const void *context)
 {
     const struct map_case *c = context;
-    struct active_cells *active = op_active_cells(&p->exec, sparse_map(p, &c->in, 23), c->ph, c->pw);
+    struct active_sites *active = op_active_sites(&p->exec, sparse_map(p, &c->in, 23), c->ph, c->pw);
     struct tensor *x = probe_input(p, 0);
     /* Twice, so that the second gradient is added to the first. */
-    return op_add(&p->exec, op_gather_cells(&p->exec, x, active), op_gather_cells(&p->exec, x, active));
+    return op_add(&p->exec, op_gather_sites(&p->exec, x, active), op_gather_sites(&p->exec, x, active));
 }
 
 static void gathered_cells_are_the_active_ones(void **state)
@@ -439,10 +439,10 @@ static void gathered_cells_are_the_active_ones(void **state)
 
     exec_begin(&p.exec, true, 0);
     struct tensor *motifs = sparse_map(&p, &c.in, 23);
-    struct active_cells *active = op_active_cells(&p.exec, motifs, c.ph, c.pw);
-    struct tensor *x = probe_input(&p, 0), *y = op_gather_cells(&p.exec, x, active);
+    struct active_sites *active = op_active_sites(&p.exec, motifs, c.ph, c.pw);
+    struct tensor *x = probe_input(&p, 0), *y = op_gather_sites(&p.exec, x, active);
     assert_non_null(y);
-    assert_int_equal(active->cells, cells);
+    assert_int_equal(active->sites, cells);
     assert_int_equal(active->lengths[0], 1); /* nothing active: the first cell stands in */
     assert_int_equal(active->index[0], 0);
     int most = 0;
@@ -480,7 +480,7 @@ static struct tensor *build_rows(struct probe *p, const void *context)
     return op_map_rows(&p->exec, op_conv(&p->exec, x, ((const struct map_case *)context)->w, NULL, x));
 }
 
-static void pool_gradients(void **state)
+static void max_pool_gradients(void **state)
 {
     static const struct map_case cases[] = {
         {.in = {2, 18, 9, 7, 1, 1}, .ph = 2, .pw = 3},
@@ -491,8 +491,8 @@ static void pool_gradients(void **state)
         struct probe p;
         probe_open(&p, 2, "ref");
         probe_map(&p, &cases[i].in, 1.0);
-        probe_check(&p, build_pool, &cases[i], TOLERANCE);
-        probe_check(&p, build_pool_rows, &cases[i], TOLERANCE);
+        probe_check(&p, build_max_pool, &cases[i], TOLERANCE);
+        probe_check(&p, build_max_pool_rows, &cases[i], TOLERANCE);
         probe_close(&p);
     }
 }
@@ -625,7 +625,7 @@ int main(void)
         cmocka_unit_test(norm_running),
         cmocka_unit_test(point_gradients),
         cmocka_unit_test(threshold_values),
-        cmocka_unit_test(pool_gradients),
+        cmocka_unit_test(max_pool_gradients),
         cmocka_unit_test(gathered_cells_are_the_active_ones),
         cmocka_unit_test(map_rows_gradients),
         cmocka_unit_test(embed_gradients),

@@ -181,10 +181,10 @@ static struct tensor *build_net(struct probe *p, const void *context)
     if (n->raw || n->reader == READ_MAP)
         return x;
     if (n->reader == READ_EMBEDDED)
-        return op_embed_pool(e, x, n->embed_w, n->embed_b, ph, 2);
+        return op_embed_max_pool(e, x, n->embed_w, n->embed_b, ph, 2);
     if (n->reader == READ_POOLED)
-        return op_pool_rows(e, x, ph, 2);
-    return op_add(e, op_pool_rows(e, x, ph, 2), op_pool_rows(e, op_scale(e, x, 0.3), ph, 2));
+        return op_max_pool_rows(e, x, ph, 2);
+    return op_add(e, op_max_pool_rows(e, x, ph, 2), op_max_pool_rows(e, op_scale(e, x, 0.3), ph, 2));
 }
 
 static void open_norm(struct probe *p, struct batch_norm *norm, bool affine, int channels)

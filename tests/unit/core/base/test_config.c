@@ -1,3 +1,4 @@
+/* The configuration tables of core/base/config.h: defaults, overrides, refusals, and when a field applies. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -35,7 +36,7 @@ static const struct config_field fields[] = {
 };
 static const struct config_table table = CONFIG_TABLE(fields, struct settings);
 
-static void defaults(void **state)
+static void defaults_fill_every_field(void **state)
 {
     struct settings s;
     memset(&s, 0xff, sizeof s);
@@ -61,7 +62,7 @@ static void defaults(void **state)
     assert_non_null(strstr(err.message, "threads"));
 }
 
-static void settings_override(void **state)
+static void settings_override_defaults(void **state)
 {
     struct settings s;
     struct error err;
@@ -75,8 +76,8 @@ static void settings_override(void **state)
     assert_int_equal(config_apply(&table, &s, NULL, NULL), STATUS_OK);
 }
 
-/* What each refusal says, word for word: people read it. */
-static void refusals(void **state)
+/* Compares whole messages, because people read them. */
+static void refusal_says_what_is_allowed_and_what_was_found(void **state)
 {
     static const struct {
         const char *field, *text, *message;
@@ -116,7 +117,7 @@ static void refusals(void **state)
     }
 }
 
-static void wrong_types(void **state)
+static void value_of_a_wrong_type_is_refused_and_changes_nothing(void **state)
 {
     struct settings s, before;
     struct error err;
@@ -139,8 +140,8 @@ static void wrong_types(void **state)
     assert_int_equal(config_set_number(count, &s, 1, NULL), STATUS_OK);
 }
 
-/* Equal settings are equal bytes, also after a longer text was there. */
-static void short_text_leaves_no_rest(void **state)
+/* Equal settings must be equal bytes, because documents are compared and hashed. */
+static void shorter_text_leaves_no_rest_of_a_longer_one(void **state)
 {
     struct settings a, b;
     assert_int_equal(config_defaults(&table, &a, NULL), STATUS_OK);
@@ -152,11 +153,116 @@ static void short_text_leaves_no_rest(void **state)
     assert_memory_equal(&a, &b, sizeof a);
 }
 
+/* A table in which fields depend on a choice and on a flag. */
+static const char *const heads[] = {"lstm", "transformer", "splice", NULL};
+static const struct config_field dependent[] = {
+    {"head", FIELD_CHOICE, AT(norm), "transformer", 0, 0, false, false, heads, "", "Head.", GROUP_MODEL, LEVEL_BASIC,
+     NULL},
+    {"lstm", FIELD_BOOL, AT(lstm), "true", 0, 0, false, false, NULL, "", "Flag.", GROUP_MODEL, LEVEL_ADVANCED, ""},
+    {"threads", FIELD_INT, AT(threads), "2", 1, 64, false, false, NULL, "", "Number.", GROUP_DATA, LEVEL_RESEARCH,
+     "head=lstm|splice"},
+    {"rate", FIELD_REAL, AT(rate), "1e-3", 0, 1, true, false, NULL, "", "Rate.", GROUP_OPTIMIZER, LEVEL_BASIC,
+     "head=transformer|lstm lstm=true"},
+    {"density", FIELD_REAL, AT(density), "0.75", 0, 1, true, false, NULL, "", "Density.", GROUP_SPARSITY, LEVEL_BASIC,
+     "absent=true"},
+    {"free", FIELD_REAL, AT(free), "0", 0, 1, false, false, NULL, "", "Free.", GROUP_SPARSITY, LEVEL_BASIC,
+     "threads=2"},
+    {"name", FIELD_TEXT, AT(name), "x", 0, 0, false, false, NULL, "", "Name.", GROUP_EVALUATION, LEVEL_BASIC,
+     "head=trans"},
+};
+static const struct config_table dependent_table = CONFIG_TABLE(dependent, struct settings);
+
+static bool applies(const struct settings *s, const char *name)
+{
+    return config_applies(&dependent_table, config_find(&dependent_table, name), s);
+}
+
+static void field_applies_if_every_clause_holds(void **state)
+{
+    struct settings s;
+    assert_int_equal(config_defaults(&dependent_table, &s, NULL), STATUS_OK);
+    assert_true(applies(&s, "rate")); /* head=transformer, lstm=true */
+    s.lstm = false;
+    assert_false(applies(&s, "rate"));
+    s.lstm = true;
+    s.norm = 2; /* head=splice */
+    assert_false(applies(&s, "rate"));
+}
+
+static void clause_holds_for_each_of_its_values(void **state)
+{
+    struct settings s;
+    assert_int_equal(config_defaults(&dependent_table, &s, NULL), STATUS_OK);
+    static const bool expected[] = {true, false, true}; /* lstm, transformer, splice */
+    for (s.norm = 0; s.norm < 3; s.norm++) {
+        assert_int_equal(applies(&s, "threads"), expected[s.norm]);
+    }
+}
+
+static void field_without_clauses_always_applies(void **state)
+{
+    struct settings s;
+    assert_int_equal(config_defaults(&dependent_table, &s, NULL), STATUS_OK);
+    assert_true(applies(&s, "head")); /* NULL */
+    assert_true(applies(&s, "lstm")); /* "" */
+}
+
+static void clause_about_unknown_field_number_or_part_of_a_name_never_holds(void **state)
+{
+    struct settings s;
+    assert_int_equal(config_defaults(&dependent_table, &s, NULL), STATUS_OK);
+    assert_false(applies(&s, "density")); /* absent=true */
+    assert_false(applies(&s, "free"));    /* threads=2: threads is a number */
+    assert_false(applies(&s, "name"));    /* head=trans, but the head is "transformer" */
+}
+
+static void is_default_compares_each_type_with_its_default(void **state)
+{
+    struct settings s;
+    assert_int_equal(config_defaults(&table, &s, NULL), STATUS_OK);
+    for (size_t i = 0; i < table.count; i++) {
+        assert_true(config_is_default(&table, &fields[i], &s));
+    }
+    static const struct config_setting changed[] = {
+        {"threads", "3"},  {"big", "7"},     {"density", "0.5"}, {"rate", "1"}, {"free", "0"},
+        {"lstm", "false"}, {"norm", "post"}, {"name", "other"},  {NULL, NULL},
+    };
+    for (size_t i = 0; i < table.count; i++) {
+        assert_int_equal(config_parse(config_find(&table, changed[i].field), &s, changed[i].value, NULL), STATUS_OK);
+        assert_false(config_is_default(&table, config_find(&table, changed[i].field), &s));
+    }
+    assert_int_equal(config_parse(config_find(&table, "density"), &s, "7.5e-1", NULL), STATUS_OK);
+    assert_true(config_is_default(&table, config_find(&table, "density"), &s));
+}
+
+static void groups_and_levels_have_distinct_names(void **state)
+{
+    static const char *const groups[] = {"data", "model", "sparsity", "annealing", "optimizer", "evaluation"};
+    static const char *const levels[] = {"basic", "advanced", "research"};
+    assert_int_equal(sizeof groups / sizeof groups[0], FIELD_GROUPS);
+    assert_int_equal(sizeof levels / sizeof levels[0], FIELD_LEVELS);
+    for (int group = 0; group < FIELD_GROUPS; group++) {
+        assert_string_equal(config_group_name((enum field_group)group), groups[group]);
+    }
+    for (int level = 0; level < FIELD_LEVELS; level++) {
+        assert_string_equal(config_level_name((enum field_level)level), levels[level]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults),    cmocka_unit_test(settings_override),         cmocka_unit_test(refusals),
-        cmocka_unit_test(wrong_types), cmocka_unit_test(short_text_leaves_no_rest),
+        cmocka_unit_test(defaults_fill_every_field),
+        cmocka_unit_test(settings_override_defaults),
+        cmocka_unit_test(refusal_says_what_is_allowed_and_what_was_found),
+        cmocka_unit_test(value_of_a_wrong_type_is_refused_and_changes_nothing),
+        cmocka_unit_test(shorter_text_leaves_no_rest_of_a_longer_one),
+        cmocka_unit_test(field_applies_if_every_clause_holds),
+        cmocka_unit_test(clause_holds_for_each_of_its_values),
+        cmocka_unit_test(field_without_clauses_always_applies),
+        cmocka_unit_test(clause_about_unknown_field_number_or_part_of_a_name_never_holds),
+        cmocka_unit_test(is_default_compares_each_type_with_its_default),
+        cmocka_unit_test(groups_and_levels_have_distinct_names),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);
 }

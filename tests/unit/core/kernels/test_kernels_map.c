@@ -341,8 +341,8 @@ static void embed_matches(const struct kernels *fast, const struct map_shape *s,
         struct embed_call call = {.blocks = b,
                                   .rows = h,
                                   .width = w,
-                                  .pool_h = ph,
-                                  .pool_w = pw,
+                                  .max_pool_h = ph,
+                                  .max_pool_w = pw,
                                   .features = features,
                                   .in = map_strip_at(s, x, 0, 0),
                                   .packed = packed,
@@ -356,14 +356,14 @@ static void embed_matches(const struct kernels *fast, const struct map_shape *s,
                                   .din_width = s->width,
                                   .dweights = dw[k],
                                   .dbias = db[k]};
-        (k ? fast : ref)->embed_pool_forward(&call);
-        (k ? fast : ref)->embed_pool_backward(&call);
+        (k ? fast : ref)->embed_max_pool_forward(&call);
+        (k ? fast : ref)->embed_max_pool_backward(&call);
     }
-    CHECK_CLOSE("embed_pool_forward", fast, y[0], y[1], outputs);
+    CHECK_CLOSE("embed_max_pool_forward", fast, y[0], y[1], outputs);
     assert_memory_equal(arg[0], arg[1], outputs * sizeof *arg[0]);
-    CHECK_CLOSE("embed_pool_backward map", fast, dx[0], dx[1], map_size(s));
-    CHECK_CLOSE("embed_pool_backward weights", fast, dw[0], dw[1], (size_t)(features * c));
-    CHECK_CLOSE("embed_pool_backward bias", fast, db[0], db[1], (size_t)features);
+    CHECK_CLOSE("embed_max_pool_backward map", fast, dx[0], dx[1], map_size(s));
+    CHECK_CLOSE("embed_max_pool_backward weights", fast, dw[0], dw[1], (size_t)(features * c));
+    CHECK_CLOSE("embed_max_pool_backward bias", fast, db[0], db[1], (size_t)features);
     for (int k = 0; k < 2; k++) {
         free(y[k]);
         free(arg[k]);

@@ -12,14 +12,14 @@
 #include "core/nn/adam.h"
 #include "core/nn/transformer.h"
 
-static struct params *two_linears(const char *first, const char *second, const char *twin, bool with_grad)
+static struct params *two_linears(const char *first, const char *second, const char *shared_init, bool with_grad)
 {
     struct params *p;
     struct linear layer;
     struct error err = {0};
     assert_int_equal(params_create(&p, &err), STATUS_OK);
     linear_build(&layer, p, first, NULL, 30, 20);
-    linear_build(&layer, p, second, twin, 30, 20);
+    linear_build(&layer, p, second, shared_init, 30, 20);
     assert_int_equal(params_seal(p, with_grad, &err), STATUS_OK);
     params_init(p, 9);
     return p;
@@ -33,21 +33,21 @@ static bool equal(struct params *p, const char *a, struct params *q, const char 
     return x->count == y->count && memcmp(x->value, y->value, x->count * sizeof(real)) == 0;
 }
 
-/* A function of seed and name: not of the order, not of the rest of the model; twins are equal. */
+/* Initial values depend on seed and name alone, not on the order or the rest of the model. */
 static void initial_values(void **state)
 {
     struct params *p = two_linears("a", "b", NULL, true), *q = two_linears("b", "a", NULL, false);
-    struct params *twins = two_linears("a", "c", "a", false);
+    struct params *shared = two_linears("a", "c", "a", false);
     assert_true(equal(p, "a.weight", q, "a.weight"));
     assert_true(equal(p, "b.bias", q, "b.bias"));
     assert_false(equal(p, "a.weight", p, "b.weight"));
-    assert_true(equal(twins, "a.weight", twins, "c.weight"));
-    assert_true(equal(twins, "c.weight", p, "a.weight"));
+    assert_true(equal(shared, "a.weight", shared, "c.weight"));
+    assert_true(equal(shared, "c.weight", p, "a.weight"));
     params_init(q, 10);
     assert_false(equal(p, "a.weight", q, "a.weight"));
     params_destroy(p);
     params_destroy(q);
-    params_destroy(twins);
+    params_destroy(shared);
 }
 
 static void distribution(const struct weight *w, double *largest, double *mean, double *square)

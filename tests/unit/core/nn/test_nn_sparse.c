@@ -12,6 +12,7 @@
 
 #include "core/base/philox.h"
 #include "core/nn/parallel.h"
+#include "core/nn/select_kth.h"
 #include "core/nn/sparse.h"
 
 struct layer {

@@ -134,14 +134,14 @@ static void network_open(struct network *n, bool pre)
     struct error err = {0};
     static const char *const units[UNITS] = {"units.0", "units.1"};
     assert_int_equal(params_create(&n->params, &err), STATUS_OK);
-    conv_build(&n->first, n->params, "first", 1, WIDTH, 1, 1);
+    conv_layer_build(&n->first, n->params, "first", 1, WIDTH, 1, 1);
     for (int i = 0; i < UNITS; i++)
         residual_unit_build(&n->units[i], n->params, units[i], WIDTH, 3, 3);
-    conv_build(&n->last, n->params, "last", WIDTH, MOTIFS, 1, 1);
+    conv_layer_build(&n->last, n->params, "last", WIDTH, MOTIFS, 1, 1);
     batch_norm_build(&n->norm, n->params, "norm", MOTIFS, true);
     struct sparse_config sparse = {.mode = SPARSE_PER_CHANNEL, .channels = MOTIFS, .momentum = 0.9};
     assert_int_equal(sparse_create(&n->sparse, n->params, "sparse", &sparse, &err), STATUS_OK);
-    conv_build(&n->embed, n->params, "embed", MOTIFS, CHANNELS, 1, 1);
+    conv_layer_build(&n->embed, n->params, "embed", MOTIFS, CHANNELS, 1, 1);
     bilstm_build(&n->rows, n->params, "rows", CHANNELS, CHANNELS / 2);
     struct transformer_config stack = {.width = CHANNELS,
                                        .heads = HEADS,
@@ -183,9 +183,9 @@ static struct tensor *network_logits(struct network *n, struct exec *e, const re
     struct tensor *x = op_conv_planar(e, images, IMAGES, 1, SIZE, SIZE, 1, n->first.w, n->first.b);
     for (int i = 0; i < UNITS; i++)
         x = residual_unit_forward(e, &n->units[i], x);
-    x = op_batch_norm(e, conv_forward(e, &n->last, x, NULL), &n->norm, false);
+    x = op_batch_norm(e, conv_layer_forward(e, &n->last, x, NULL), &n->norm, false);
     x = sparse_forward(e, n->sparse, x, DENSITY, false);
-    x = op_embed_pool(e, x, n->embed.w, n->embed.b, POOL, POOL);
+    x = op_embed_max_pool(e, x, n->embed.w, n->embed.b, POOL, POOL);
     x = bilstm_forward(e, &n->rows, x, IMAGES * GRID, GRID);
     x = op_add_rows(e, x, &n->positions, GRID, GRID, 0.0);
     x = encoder_forward(e, &n->encoder, x, IMAGES, CELLS, NULL);

@@ -52,11 +52,11 @@ static void active_windows(const struct embed_job *job, const struct embed_call 
         call.in.at = all->in.at + row * all->in.row + col;
         if (job->partials == NULL) {
             call.tokens = all->tokens + at;
-            job->kernels->embed_pool_forward(&call);
+            job->kernels->embed_max_pool_forward(&call);
         } else {
             call.dtokens = all->dtokens + at;
             call.din.at = all->din.at + row * all->din.row + col;
-            job->kernels->embed_pool_backward(&call);
+            job->kernels->embed_max_pool_backward(&call);
         }
     }
     if (job->partials != NULL)
@@ -75,8 +75,8 @@ static void embed_task(void *context, int chunk, int worker)
     struct embed_call call = {.blocks = map_blocks(in->channels),
                               .rows = piece.rows,
                               .width = job->grid.width,
-                              .pool_h = n->ph,
-                              .pool_w = n->pw,
+                              .max_pool_h = n->ph,
+                              .max_pool_w = n->pw,
                               .features = job->features,
                               .in = map_strip_at(in, n->x->data, piece.image, row),
                               .packed = n->packed,
@@ -88,7 +88,7 @@ static void embed_task(void *context, int chunk, int worker)
         if (n->active != NULL)
             active_windows(job, &call, n->active + token);
         else
-            job->kernels->embed_pool_forward(&call);
+            job->kernels->embed_max_pool_forward(&call);
         return;
     }
     bool last = piece.row + piece.rows == job->grid.height;
@@ -101,7 +101,7 @@ static void embed_task(void *context, int chunk, int worker)
     if (n->active != NULL && job->part)
         active_windows(job, &call, n->active + token);
     else
-        job->kernels->embed_pool_backward(&call);
+        job->kernels->embed_max_pool_backward(&call);
 }
 
 static struct embed_job embed_prepare(struct exec *e, const struct embed_node *n, int features)
@@ -147,7 +147,7 @@ static void embed_backward(struct exec *e, struct node *node)
         grad_give(e, x, job.dx);
 }
 
-struct tensor *op_embed_pool(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int ph, int pw)
+struct tensor *op_embed_max_pool(struct exec *e, struct tensor *x, struct weight *w, struct weight *b, int ph, int pw)
 {
     double since = op_clock(e);
     if (x == NULL || e->error.code != STATUS_OK)
@@ -169,9 +169,9 @@ struct tensor *op_embed_pool(struct exec *e, struct tensor *x, struct weight *w,
     embed_pack(w->value, features, x->map.channels, packed);
     *n = (struct embed_node){.x = x, .w = w, .b = b, .ph = ph, .pw = pw, .packed = packed, .arg = arg};
     if (x->active != NULL)
-        n->active = region_cells(e, x->active, ph, pw);
+        n->active = region_sites(e, x->active, ph, pw);
     struct embed_job job = embed_prepare(e, n, features);
     job.tokens = out->data;
     thread_pool_run(e->pool, embed_task, &job, job.split.chunks);
-    return op_done(e, &n->node, "embed_pool", embed_backward, out, since);
+    return op_done(e, &n->node, "embed_max_pool", embed_backward, out, since);
 }
