@@ -121,24 +121,24 @@ static void view_by_density(struct buf *out, const cJSON *list, bool colour)
 }
 
 /* What is known without boxes; beside motif errors it says nothing new. */
-static void view_census(struct table *table, const cJSON *result)
+static void view_motif_counts(struct table *table, const cJSON *result)
 {
-    const cJSON *census = json_member(result, "census");
+    const cJSON *counts = json_member(result, "motif_counts");
     char text[96];
-    if (!cJSON_IsNull(json_member(result, "fpe")) || !(json_number(census, "samples") > 0))
+    if (!cJSON_IsNull(json_member(result, "fpe")) || !(json_number(counts, "samples") > 0))
         return;
-    snprintf(text, sizeof(text), "%.3g; tokens %.3g; as many in %.1f %%", json_number(census, "motifs"),
-             json_number(census, "tokens"), 100 * json_number(census, "as_many"));
+    snprintf(text, sizeof(text), "%.3g; tokens %.3g; as many in %.1f %%", json_number(counts, "motifs"),
+             json_number(counts, "tokens"), 100 * json_number(counts, "as_many"));
     table_add(table, "motifs a sample");
     table_add(table, text);
     snprintf(text, sizeof(text), "%.1f %% of motifs, by %.1f %%; in %.1f %% of samples",
-             100 * json_number(census, "motifs_overlapping"), 100 * json_number(census, "overlap"),
-             100 * json_number(census, "samples_overlapping"));
+             100 * json_number(counts, "motifs_overlapping"), 100 * json_number(counts, "overlap"),
+             100 * json_number(counts, "samples_overlapping"));
     table_add(table, "footprints overlap");
     table_add(table, text);
-    int channels = cJSON_GetArraySize(json_member(census, "channels"));
+    int channels = cJSON_GetArraySize(json_member(counts, "channels"));
     snprintf(text, sizeof(text), "%.0f of %d; the least at %.2g of an even share",
-             channels - json_number(census, "unused"), channels, json_number(census, "least_use"));
+             channels - json_number(counts, "unused"), channels, json_number(counts, "least_use"));
     table_add(table, "channels used");
     table_add(table, text);
 }
@@ -158,7 +158,7 @@ void view_result(struct buf *out, const cJSON *result, bool colour)
         table_add(&table, errors[i].title);
         table_add_styled(&table, text, STYLE_BOLD);
     }
-    view_census(&table, result);
+    view_motif_counts(&table, result);
     cJSON_ArrayForEach (member, result) {
         char text[128];
         if (cJSON_IsObject(member) || cJSON_IsArray(member) || cJSON_IsNull(member) || is_error_name(member->string))

@@ -31,7 +31,7 @@ TITLES = ("FPE", "FNE", "CE", "E2EE", "exact", "density", "single-motif error")
 # Nothing ends the run before its last sample.
 TO_THE_END = {"target_start": 1, "target_max": 1, "plateau_validations": 0}
 # The recipe's own aids, which no published run has: fewer symbols at first, and channels that begin anew.
-UNAIDED = {"curriculum": 0, "revive_below": 0}
+UNAIDED = {"curriculum": 0, "reinitialise_below": 0}
 # Penalties act on the map's strength: it reaches the head as it is, from a batch norm with a gain, as published. Training ends
 # with the first validation above the target.
 PENALTY = {"density_start": 0.5, "density_final": 0.4, "plateau_validations": 0, "batch_norm": "affine", "motif_scale": "none"}

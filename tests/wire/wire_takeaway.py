@@ -398,14 +398,14 @@ def channels_are_shown(daemon, other, folder, job):
 
 OWN = {"width": 8, "units": 1, "channels": 16, "layers": 1, "heads": 2, "feed_forward": 32, "batch": 4, "validation_every": 40,
        "checkpoint_every": 40, "curriculum": 0, "total_samples": 400, "dataset_fit": False, "motifs": 3, "density_start": 0.1,
-       "motif_samples": 15, "test_samples": 15, "validation_samples": 8, "revive_below": 0}
+       "motif_samples": 15, "test_samples": 15, "validation_samples": 8, "reinitialise_below": 0}
 
 
-def census_holds(daemon, job):
+def motif_counts_hold(daemon, job):
     """Without boxes there are no motif errors, and of what is known each figure is what the motif lists give."""
     result = daemon.job(job)["result"]
     assert result["fpe"] is None and "theorem" not in result and result["e2ee"] is not None
-    census, samples = result["census"], result["motif_samples"]
+    counted, samples = result["motif_counts"], result["motif_samples"]
     asked = {"inputs": [{"sample": {"seed": seed}} for seed in range(samples)]}
     answers = daemon.ask("POST", f"/v1/jobs/{job}/motifs", asked)[2]["answers"]
     side = daemon.ask("GET", f"/v1/jobs/{job}/channels")[2]["footprint"]
@@ -413,17 +413,17 @@ def census_holds(daemon, job):
     shares = [[max([max(0, side - abs(one["position"][0] - two["position"][0])) * max(0, side - abs(one["position"][1] - two["position"][1]))
                     for two in motifs if two is not one], default=0) / side ** 2 for one in motifs] for motifs in found]
     flat, close = [share for row in shares for share in row], lambda left, right: abs(left - right) < 1e-9
-    assert census["samples"] == samples and census["too_dense"] == 0 and flat, census
-    assert close(census["motifs"], len(flat) / samples) and census["tokens"] == 1
-    assert close(census["as_many"], sum(len(motifs) == 1 for motifs in found) / samples)
-    assert close(census["samples_overlapping"], sum(any(row) for row in shares) / samples)
-    assert close(census["motifs_overlapping"], sum(share > 0 for share in flat) / len(flat))
-    assert close(census["overlap"], sum(flat) / len(flat))
-    for use in census["channels"]:
+    assert counted["samples"] == samples and counted["too_dense"] == 0 and flat, counted
+    assert close(counted["motifs"], len(flat) / samples) and counted["tokens"] == 1
+    assert close(counted["as_many"], sum(len(motifs) == 1 for motifs in found) / samples)
+    assert close(counted["samples_overlapping"], sum(any(row) for row in shares) / samples)
+    assert close(counted["motifs_overlapping"], sum(share > 0 for share in flat) / len(flat))
+    assert close(counted["overlap"], sum(flat) / len(flat))
+    for use in counted["channels"]:
         own = [[motif for motif in motifs if motif["channel"] == use["channel"]] for motifs in found]
         assert use["motifs"] == sum(map(len, own)) and use["inputs"] == sum(map(bool, own))
-    counts = [use["motifs"] for use in census["channels"]]
-    assert census["unused"] == counts.count(0) and close(census["least_use"], min(counts) / numpy.mean(counts))
+    counts = [use["motifs"] for use in counted["channels"]]
+    assert counted["unused"] == counts.count(0) and close(counted["least_use"], min(counts) / numpy.mean(counts))
 
 
 def seeds_agree(daemon, other, folder, job):
@@ -510,7 +510,7 @@ def data_is_attested(daemon, other, folder, job):
     own = daemon.train(preset="dataset", settings={**OWN, "dataset_name": "bars"})
     said = daemon.ask("GET", f"/v1/jobs/{own}/attestation")[2]
     assert said["dataset"] == {"names": {"dataset_name": "bars"}, "sha256": made["sha256"][:40], "digest": None}, said["dataset"]
-    census_holds(daemon, own)
+    motif_counts_hold(daemon, own)
     table_is_attested(daemon)
     bundle = daemon.ask("GET", f"/v1/jobs/{own}/bundle")[2]
     assert other.ask("POST", "/v1/imports", bundle, BYTES)[0] == 404, "the data is not there"
