@@ -20,11 +20,6 @@ static enum status plan(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-static void begin(struct method_run *run)
-{
-    multi_start_begin(&run->multi_start);
-}
-
 static enum status open_case(struct method_run *run, struct error *err)
 {
     const struct case_sweep *w = &run->sweep;
@@ -60,21 +55,6 @@ static const struct case_sweep_number numbers[] = {
     {NULL, CASE_SWEEP_INTEGER, 0},
 };
 
-static enum status arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot, struct error *err)
-{
-    return multi_start_snapshot(&run->multi_start, role, snapshot, err);
-}
-
-static enum status check_weights(const struct method_run *run, struct error *err)
-{
-    return multi_start_check(&run->multi_start, err);
-}
-
-static bool position_sound(const struct method_run *run)
-{
-    return multi_start_sound(&run->multi_start, run->config.restarts);
-}
-
 static enum status loaded(struct method_run *run, bool *sound, struct error *err)
 {
     (void)err;
@@ -102,22 +82,20 @@ static const struct case_sweep_metric metrics[] = {
 };
 
 static const struct case_sweep_table case_sweep_table = {
+    MULTI_START_SWEEP_DEFAULTS,
     .method = &environments_method,
     .numbers = numbers,
     .metrics = metrics,
     .least_samples = 2,
     .most_samples = 10000000,
     .plan = plan,
-    .begin = begin,
     .open = open_case,
     .trained = tree_case_trained,
     .update = tree_case_update,
     .evaluate = evaluate,
     .finish = environments_plots,
     .part = part_done,
-    .arrays = arrays,
-    .check = check_weights,
-    .position_sound = position_sound,
+    .arrays = multi_start_sweep_arrays,
     .loaded = loaded,
     .single = single,
     .close = tree_case_close,
@@ -128,7 +106,9 @@ enum status environments_create(const void *config, const struct method_env *env
 {
     const struct environments_config *c = config;
     struct method_run *r = calloc(1, sizeof *r);
-    if (r)
+    if (r) {
         r->config = *c;
+        r->restarts = c->restarts;
+    }
     return case_sweep_create(r, &case_sweep_table, env, c->checkpoint_every, run, err);
 }

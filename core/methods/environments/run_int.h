@@ -27,7 +27,11 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
+    /* These three as in struct multi_start_run. */
     struct case_sweep sweep;
+    struct multi_start multi_start; /* of `struct tree_fit` */
+    int64_t restarts;
+
     struct environments_config config;
     struct environments_case *cases;
     struct outcome *outcomes; /* as the walk's */
@@ -42,11 +46,12 @@ struct method_run {
     int *unseen_node; /* [unseen_count] in the tree */
     int unseen_count;
     struct tree_edges edges;
-    struct multi_start multi_start; /* of `struct tree_fit` */
 
     /* Saved. */
     int64_t features; /* of the open case */
 };
+_Static_assert(offsetof(struct method_run, restarts) == offsetof(struct multi_start_run, restarts),
+               "a run begins like struct multi_start_run");
 
 static inline struct tree_fit *case_fit(const struct method_run *run)
 {

@@ -20,11 +20,6 @@ static enum status plan(struct method_run *run, struct error *err)
     return STATUS_OK;
 }
 
-static void begin(struct method_run *run)
-{
-    multi_start_begin(&run->multi_start);
-}
-
 static enum status open_case(struct method_run *run, struct error *err)
 {
     const struct case_sweep *w = &run->sweep;
@@ -74,16 +69,6 @@ static enum status arrays(struct method_run *run, enum snapshot_role role, struc
                     : multi_start_snapshot(&run->multi_start, role, snapshot, err);
 }
 
-static enum status check_weights(const struct method_run *run, struct error *err)
-{
-    return multi_start_check(&run->multi_start, err);
-}
-
-static bool position_sound(const struct method_run *run)
-{
-    return multi_start_sound(&run->multi_start, run->config.restarts);
-}
-
 static enum status loaded(struct method_run *run, bool *sound, struct error *err)
 {
     (void)err;
@@ -116,24 +101,10 @@ static const struct case_sweep_metric metrics[] = {
 };
 
 static const struct case_sweep_table case_sweep_table = {
-    .method = &factors_method,
-    .numbers = numbers,
-    .metrics = metrics,
-    .least_samples = 1,
-    .most_samples = 1000000,
-    .plan = plan,
-    .begin = begin,
-    .open = open_case,
-    .trained = case_trained,
-    .update = case_update,
-    .evaluate = evaluate,
-    .finish = factors_plots,
-    .part = part_done,
-    .arrays = arrays,
-    .check = check_weights,
-    .position_sound = position_sound,
-    .loaded = loaded,
-    .single = single,
+    MULTI_START_SWEEP_DEFAULTS, .method = &factors_method, .numbers = numbers,   .metrics = metrics,
+    .least_samples = 1,         .most_samples = 1000000,   .plan = plan,         .open = open_case,
+    .trained = case_trained,    .update = case_update,     .evaluate = evaluate, .finish = factors_plots,
+    .part = part_done,          .arrays = arrays,          .loaded = loaded,     .single = single,
     .close = close_run,
 };
 
@@ -141,7 +112,9 @@ enum status factors_create(const void *config, const struct method_env *env, str
 {
     const struct factors_config *c = config;
     struct method_run *r = calloc(1, sizeof *r);
-    if (r)
+    if (r) {
         r->config = *c;
+        r->restarts = c->restarts;
+    }
     return case_sweep_create(r, &case_sweep_table, env, c->checkpoint_every, run, err);
 }

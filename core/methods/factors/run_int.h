@@ -35,7 +35,11 @@ _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an o
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
+    /* These three as in struct multi_start_run. */
     struct case_sweep sweep;
+    struct multi_start multi_start; /* of `struct fit` */
+    int64_t restarts;
+
     struct factors_config config;
     struct factors_case *cases;
     struct outcome *outcomes; /* as the walk's */
@@ -48,11 +52,12 @@ struct method_run {
     float *view;            /* of the factorisation: [rows][features + features + latent] */
     int *rows;              /* of training, then of test */
     struct fit_data data;
-    struct multi_start multi_start; /* of `struct fit` */
 
     /* Saved. */
     int64_t width; /* features */
 };
+_Static_assert(offsetof(struct method_run, restarts) == offsetof(struct multi_start_run, restarts),
+               "a run begins like struct multi_start_run");
 
 static inline struct fit *case_fit(const struct method_run *run)
 {

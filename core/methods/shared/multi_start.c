@@ -1,3 +1,4 @@
+/* Several fits of one case from different initial weights: see multi_start.h. */
 #include "core/methods/shared/multi_start.h"
 
 #include <math.h>
@@ -156,4 +157,37 @@ enum status multi_start_check(const struct multi_start *multi_start, struct erro
 bool multi_start_sound(const struct multi_start *multi_start, int64_t restarts)
 {
     return multi_start->chosen >= -1 && multi_start->chosen < restarts;
+}
+
+/* ---- defaults of a case sweep's table --------------------------------------------------------------------- */
+
+static struct multi_start_run *run_of(struct method_run *run)
+{
+    return (struct multi_start_run *)run;
+}
+
+static const struct multi_start_run *run_in(const struct method_run *run)
+{
+    return (const struct multi_start_run *)run;
+}
+
+void multi_start_sweep_begin(struct method_run *run)
+{
+    multi_start_begin(&run_of(run)->multi_start);
+}
+
+enum status multi_start_sweep_check(const struct method_run *run, struct error *err)
+{
+    return multi_start_check(&run_in(run)->multi_start, err);
+}
+
+enum status multi_start_sweep_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                     struct error *err)
+{
+    return multi_start_snapshot(&run_of(run)->multi_start, role, snapshot, err);
+}
+
+bool multi_start_sweep_sound(const struct method_run *run)
+{
+    return multi_start_sound(&run_in(run)->multi_start, run_in(run)->restarts);
 }

@@ -1,10 +1,9 @@
-/* Fits from different starts that run side by side until the one with the least objective goes on alone: of a run
- * that walks over cases (sweep.h), the open case's. What a fit is a method says in a table.
+/* Multi-start: fits the open case of a case sweep (case_sweep.h) from several initial weights at once and keeps the fit
+ * with the lowest objective. A method describes its fits in a table.
  *
- * fit[0 .. count) --> every update of all of them --> multi_start_choose() --> fit[0], which was number `chosen`
+ *   open: fit[0 .. restarts) --> update: one step of each --> choose: fit[0] is the best, the others are destroyed
  *
- * Arrays of the first are saved under their own names, those of the others behind a prefix: the one that is kept
- * takes the names of the first. */
+ * A snapshot stores the arrays of fit[0] under their own names and those of fit[i] behind the prefix "restart<i>.". */
 #ifndef MOTIF_CORE_METHODS_SHARED_MULTI_START_H
 #define MOTIF_CORE_METHODS_SHARED_MULTI_START_H
 
@@ -37,10 +36,10 @@ struct multi_start {
     double objective, worst; /* the least and the largest, when that was decided */
 };
 
-/* Nothing is decided yet. */
+/* Forgets which start was chosen. */
 void multi_start_begin(struct multi_start *multi_start);
-/* `restarts` fits, or the chosen one alone; weights as at the start. What was made before a failure is closed by
- * multi_start_close(). */
+/* Creates `restarts` fits, or only the chosen one once it is decided; weights are the initial ones. After a failure
+ * the caller calls multi_start_close(). */
 enum status multi_start_open(struct method_run *run, struct multi_start *multi_start, int64_t restarts,
                              struct error *err);
 void multi_start_close(struct multi_start *multi_start);
@@ -53,15 +52,34 @@ enum status multi_start_update(struct method_run *run, struct multi_start *multi
  * there. */
 enum status multi_start_choose(struct method_run *run, struct multi_start *multi_start, struct error *err);
 
-/* Share of the work of a case, of `restarts` fits of which all but one end at `screen` (0: at `all`): the open fits
- * have come to `done` of `all`, in any unit. */
+/* Fraction of a case's work that is done. All restarts but one end at `screen` (0: at `all`); each open fit has done
+ * `done` of `all`. The three share a unit, whatever it is. */
 double multi_start_part(const struct multi_start *multi_start, int64_t restarts, double screen, double done,
                         double all);
 
-/* For a walk's table: its arrays(), check() and position_sound(). */
+/* Declares the arrays of all open fits as entries of a snapshot. */
 enum status multi_start_snapshot(struct multi_start *multi_start, enum snapshot_role role, struct snapshot *snapshot,
                                  struct error *err);
+/* STATUS_NUMERIC when a weight of an open fit is not finite. */
 enum status multi_start_check(const struct multi_start *multi_start, struct error *err);
+/* Whether `chosen`, as read from a snapshot, is possible. */
 bool multi_start_sound(const struct multi_start *multi_start, int64_t restarts);
+
+/* How the run of a method begins whose cases are fits: a case sweep, followed by its fits. */
+struct multi_start_run {
+    struct case_sweep sweep;
+    struct multi_start multi_start;
+    int64_t restarts; /* the configured number of fits; set before case_sweep_create() */
+};
+
+/* The members of a case sweep's table (case_sweep.h) that are the same for every run that begins like this. For its
+ * arrays, such a run may use multi_start_sweep_arrays(). */
+#define MULTI_START_SWEEP_DEFAULTS                                                                                     \
+    .begin = multi_start_sweep_begin, .check = multi_start_sweep_check, .position_sound = multi_start_sweep_sound
+void multi_start_sweep_begin(struct method_run *run);
+enum status multi_start_sweep_check(const struct method_run *run, struct error *err);
+enum status multi_start_sweep_arrays(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
+                                     struct error *err);
+bool multi_start_sweep_sound(const struct method_run *run);
 
 #endif
