@@ -1,6 +1,6 @@
 /* The process as the api sees it: struct api_daemon. */
 #include "server/daemon_int.h"
-#include "server/executors/executor_int.h"
+#include "server/executors/executor.h"
 
 #include "api/documents/prometheus.h"
 
@@ -119,7 +119,7 @@ static void saved(void *context)
     daemon->executor.checkpoints++;
 }
 
-struct api_daemon host_table(struct daemon *daemon)
+struct api_daemon api_daemon_table(struct daemon *daemon)
 {
     return (struct api_daemon){
         .context = daemon,

@@ -47,6 +47,6 @@ struct daemon {
 };
 
 /* host.c: what the api may call. `daemon` must outlive the api. */
-struct api_daemon host_table(struct daemon *daemon);
+struct api_daemon api_daemon_table(struct daemon *daemon);
 
 #endif

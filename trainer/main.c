@@ -1,7 +1,7 @@
 /* motif-train and motif-train-mpi: train one job for a daemon, in a process or in the ranks of MPI. A daemon starts
  * them (docs/how-to/deploy.md); by hand they are of no use, because the token of a job's lease is never shown. */
 #include <errno.h>
-#include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/base/options.h"
 #include "core/kernels/blas.h"
 #include "trainer/build.h"
 #include "trainer/distributed_run.h"
@@ -30,19 +31,30 @@ static const char usage[] =
     "usage: motif-train --server URL --job ID [options]\n"
     "       motif-train --under PID PROGRAM [ARGUMENT]...\n"
     "\n"
-    "  --data DIR           folder of data sets\n"
-    "  --kernels NAME       best, ref, avx2 or avx512 (best)\n"
-    "  --threads N          of a job that does not ask (1)\n"
-    "  --memory BYTES       most memory of this process; 0: no limit (0)\n"
-    "  --buffer BYTES       most that waits for a daemon that does not answer (1073741824)\n"
-    "  --patience SECONDS   how long it is waited for (3600)\n"
-    "  --parent PID         ends with this process, which has started it; 0: with whoever did\n"
-    "  --token-input        the token is the first line of the standard input, which rank 0 gets\n"
-    "\n"
-    "Otherwise the token comes in the environment, as MOTIF_TRAIN_TOKEN. motif-train-mpi takes\n"
-    "the same options on every rank of mpirun or srun. --under runs a program that ends with PID.\n"
-    "Exit codes: 0 the daemon knows how the run ended, 2 usage, 75 it does not: another try "
-    "goes on from the last checkpoint.\n";
+    "Trains one job for a daemon. The daemon starts it, and passes the token of the job's lease in the\n"
+    "environment as MOTIF_TRAIN_TOKEN, or as the first line of standard input (--token-input).\n"
+    "motif-train-mpi takes the same options on every rank of mpirun or srun.\n"
+    "The second form runs PROGRAM, which ends when the process PID ends.\n"
+    "\n";
+
+static const char exit_codes[] = "\nExit codes: 0 the daemon has recorded how the run ended, 2 usage,\n"
+                                 "75 it has not: another try continues from the last checkpoint.\n";
+
+static const struct option_spec option_table[] = {
+    {"server", "URL", "address of the daemon"},
+    {"job", "ID", "the job"},
+    {"data", "DIR", "folder of data sets"},
+    {"kernels", "NAME", "best, ref, avx2 or avx512 (best)"},
+    {"threads", "N", "threads of a job that does not set them (1)"},
+    {"memory", "BYTES", "most memory of this process; 0: no limit (0)"},
+    {"buffer", "BYTES", "most data kept for a daemon that does not answer (1073741824)"},
+    {"patience", "SECONDS", "time to wait for a daemon that does not answer (3600)"},
+    {"parent", "PID", "end when this process, the parent, ends; 0: whichever process is the parent"},
+    {"token-input", NULL, "read the token from standard input (rank 0)"},
+    {"requeued", NULL, "a run that is stopped will be started again (Slurm requeues it)"},
+    {"help", NULL, "print this text"},
+    {NULL, NULL, NULL},
+};
 
 struct arguments {
     const char *server, *job, *data, *kernels;
@@ -64,59 +76,46 @@ static bool read_number(const char *text, long long *out)
     return end != text && *end == '\0' && *out >= 0;
 }
 
-static bool read_arguments(int argc, char **argv, struct arguments *out)
+static enum status read_arguments(const struct options *given, struct arguments *out, struct error *err)
 {
-    static const struct option options[] = {
-        {"server", required_argument, NULL, 's'},  {"job", required_argument, NULL, 'j'},
-        {"data", required_argument, NULL, 'd'},    {"kernels", required_argument, NULL, 'k'},
-        {"threads", required_argument, NULL, 't'}, {"memory", required_argument, NULL, 'm'},
-        {"buffer", required_argument, NULL, 'b'},  {"patience", required_argument, NULL, 'w'},
-        {"parent", required_argument, NULL, 'p'},  {"token-input", no_argument, NULL, 'i'},
-        {"requeued", no_argument, NULL, 'r'},      {NULL, 0, NULL, 0}};
-    bool ok = true;
-    *out = (struct arguments){.kernels = "best", .threads = 1, .buffer = 1 << 30, .patience = 3600, .parent = -1};
-    for (int flag; (flag = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        switch (flag) {
-        case 's':
-            out->server = optarg;
-            break;
-        case 'j':
-            out->job = optarg;
-            break;
-        case 'd':
-            out->data = optarg;
-            break;
-        case 'k':
-            out->kernels = optarg;
-            break;
-        case 't':
-            ok = read_number(optarg, &out->threads) && ok;
-            break;
-        case 'm':
-            ok = read_number(optarg, &out->memory) && ok;
-            break;
-        case 'b':
-            ok = read_number(optarg, &out->buffer) && ok;
-            break;
-        case 'w':
-            ok = read_number(optarg, &out->patience) && ok;
-            break;
-        case 'p':
-            ok = read_number(optarg, &out->parent) && ok;
-            break;
-        case 'i':
-            out->token_input = true;
-            break;
-        case 'r':
-            out->requeued = true;
-            break;
-        default:
-            ok = false;
-            break;
-        }
+    const struct {
+        const char *name;
+        long long min, max, preset, *value;
+    } numbers[] = {{"threads", 1, THREADS_MAX, 1, &out->threads},
+                   {"memory", 0, LLONG_MAX, 0, &out->memory},
+                   {"buffer", 0, LLONG_MAX, 1 << 30, &out->buffer},
+                   {"patience", 0, 1000000, 3600, &out->patience},
+                   {"parent", 0, LLONG_MAX, -1, &out->parent}};
+    *out = (struct arguments){.server = options_value(given, "server"),
+                              .job = options_value(given, "job"),
+                              .data = options_value(given, "data"),
+                              .kernels = options_has(given, "kernels") ? options_value(given, "kernels") : "best",
+                              .token_input = options_has(given, "token-input"),
+                              .requeued = options_has(given, "requeued")};
+    if (given->positional_count > 0) {
+        return error_set(err, STATUS_INVALID, NULL, "%.80s is not expected here", given->positional[0]);
     }
-    ok = ok && optind == argc && out->server != NULL && out->job != NULL && strlen(out->job) == STORAGE_ID - 1;
-    return ok && out->threads >= 1 && out->threads <= THREADS_MAX && out->patience <= 1000000;
+    if (out->server == NULL || out->job == NULL || strlen(out->job) != STORAGE_ID - 1) {
+        return error_set(err, STATUS_INVALID, NULL, "--server and --job are needed, a job is %d characters",
+                         STORAGE_ID - 1);
+    }
+    enum status status = STATUS_OK;
+    for (size_t i = 0; status == STATUS_OK && i < sizeof numbers / sizeof numbers[0]; i++) {
+        status = options_integer(given, numbers[i].name, numbers[i].min, numbers[i].max, numbers[i].preset,
+                                 numbers[i].value, err);
+    }
+    return status;
+}
+
+static void print_usage(FILE *to)
+{
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    buf_text(&out, usage);
+    options_describe(option_table, &out);
+    buf_text(&out, exit_codes);
+    (void)fputs(out.failed ? usage : out.data, to);
+    buf_close(&out);
 }
 
 /* With its parent, whatever ends that: an orphan would train for nobody. */
@@ -265,6 +264,7 @@ static int train(const struct arguments *arguments, const char *token, struct co
 
 int main(int argc, char **argv)
 {
+    struct options given;
     struct arguments arguments;
     struct comm *comm = NULL;
     struct error err = {0};
@@ -276,8 +276,14 @@ int main(int argc, char **argv)
     if (argc > 3 && strcmp(argv[1], "--under") == 0) {
         return run_under(argv);
     }
-    if (!read_arguments(argc, argv, &arguments)) {
-        (void)fputs(usage, stderr);
+    enum status status = options_parse(option_table, NULL, argc - 1, argv + 1, &given, &err);
+    if (status == STATUS_OK && options_has(&given, "help")) {
+        print_usage(stdout);
+        return EXIT_ENDED;
+    }
+    if (status != STATUS_OK || read_arguments(&given, &arguments, &err) != STATUS_OK) {
+        (void)fprintf(stderr, "%s: %s\n\n", ranks_program, err.message);
+        print_usage(stderr);
         return EXIT_USAGE;
     }
     if (!bind_to_parent(arguments.parent, SIGKILL)) {

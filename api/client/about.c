@@ -120,7 +120,7 @@ static void view_kinds(struct ctl *ctl, const cJSON *document)
     term_table(&ctl->out, &table);
 }
 
-static int kinds_run(struct ctl *ctl, const struct args *args)
+static int kinds_run(struct ctl *ctl, const struct options *args)
 {
     cJSON *document = NULL;
     struct buf path;
@@ -137,7 +137,7 @@ static int kinds_run(struct ctl *ctl, const struct args *args)
     if (ctl->json)
         ctl_print_json(ctl, document);
     else if (args->positional_count > 0)
-        view_kind(ctl, document, args_has(args, "markdown"));
+        view_kind(ctl, document, options_has(args, "markdown"));
     else
         view_kinds(ctl, document);
     cJSON_Delete(document);
@@ -161,7 +161,7 @@ const struct command command_kinds = {
 
 static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
 
-static int system_run(struct ctl *ctl, const struct args *args)
+static int system_run(struct ctl *ctl, const struct options *args)
 {
     cJSON *document = NULL;
     int code = ctl_get(ctl, "/v1/system", &document);
@@ -201,7 +201,7 @@ const struct command command_system = {
 
 /* --- health --- */
 
-static int health_run(struct ctl *ctl, const struct args *args)
+static int health_run(struct ctl *ctl, const struct options *args)
 {
     struct http_request request = {.method = "GET", .path = "/readyz", .accept = "*/*"};
     struct http_answer answer;

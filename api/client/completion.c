@@ -34,26 +34,26 @@ static void words_of(struct buf *out, const struct option_spec *options)
 
 /* ---- bash: also read by zsh's bashcompinit ---- */
 
-static void bash_case(struct buf *out, const struct command *command)
+static void bash_case(struct buf *out, const struct ctl *ctl, const struct command *command)
 {
     buf_format(out, "    %s) words=\"", command->name);
     words_of(out, command->options);
-    words_of(out, ctl_shared_options);
+    words_of(out, ctl->common_options);
     buf_format(out, "\"; jobs=%d ;;\n", takes_job(command));
 }
 
-static void bash_files(struct buf *out)
+static void bash_files(struct buf *out, const struct ctl *ctl)
 {
     const char *between = "";
-    for (size_t i = 0; ctl_commands[i]; i++)
-        for (const struct option_spec *option = ctl_commands[i]->options; option && option->name; option++)
+    for (size_t i = 0; ctl->commands[i]; i++)
+        for (const struct option_spec *option = ctl->commands[i]->options; option && option->name; option++)
             if (names_file(option)) {
                 buf_format(out, "%s--%s", between, option->name);
                 between = "|";
             }
 }
 
-static void write_bash(struct buf *out)
+static void write_bash(struct buf *out, const struct ctl *ctl)
 {
     buf_text(out, "# bash completion of motifctl; made by `motifctl completion bash`\n"
                   "_motifctl_jobs() {\n"
@@ -62,14 +62,14 @@ static void write_bash(struct buf *out)
                   "_motifctl() {\n"
                   "  local word=\"${COMP_WORDS[COMP_CWORD]}\" before=\"${COMP_WORDS[COMP_CWORD-1]}\" words= jobs=0\n"
                   "  case \"$before\" in\n    ");
-    bash_files(out);
+    bash_files(out, ctl);
     buf_text(out, ") COMPREPLY=($(compgen -f -- \"$word\")); return ;;\n  esac\n"
                   "  if ((COMP_CWORD == 1)); then\n    words=\"");
-    for (size_t i = 0; ctl_commands[i]; i++)
-        buf_format(out, "%s%s", i > 0 ? " " : "", ctl_commands[i]->name);
+    for (size_t i = 0; ctl->commands[i]; i++)
+        buf_format(out, "%s%s", i > 0 ? " " : "", ctl->commands[i]->name);
     buf_text(out, "\"\n  else\n    case \"${COMP_WORDS[1]}\" in\n");
-    for (size_t i = 0; ctl_commands[i]; i++)
-        bash_case(out, ctl_commands[i]);
+    for (size_t i = 0; ctl->commands[i]; i++)
+        bash_case(out, ctl, ctl->commands[i]);
     buf_text(out, "    esac\n"
                   "    [[ \"$word\" != -* ]] && words=\n"
                   "    ((jobs)) && [[ \"$word\" != -* ]] && words=\"latest $(_motifctl_jobs)\"\n"
@@ -103,21 +103,21 @@ static void zsh_options(struct buf *out, const struct option_spec *options)
         zsh_entry(out, "--", options->name, options->meaning);
 }
 
-static void write_zsh(struct buf *out)
+static void write_zsh(struct buf *out, const struct ctl *ctl)
 {
     buf_text(out, "#compdef motifctl\n# zsh completion of motifctl; made by `motifctl completion zsh`\n"
                   "_motifctl() {\n"
                   "  local -a entries\n"
                   "  local ids\n"
                   "  if ((CURRENT == 2)); then\n    entries=(\n");
-    for (size_t i = 0; ctl_commands[i]; i++)
-        zsh_entry(out, "", ctl_commands[i]->name, ctl_commands[i]->summary);
+    for (size_t i = 0; ctl->commands[i]; i++)
+        zsh_entry(out, "", ctl->commands[i]->name, ctl->commands[i]->summary);
     buf_text(out, "    )\n    _describe command entries\n    return\n  fi\n"
                   "  case \"$words[2]\" in\n");
-    for (size_t i = 0; ctl_commands[i]; i++) {
-        buf_format(out, "    %s) ids=%d; entries=(\n", ctl_commands[i]->name, takes_job(ctl_commands[i]));
-        zsh_options(out, ctl_commands[i]->options);
-        zsh_options(out, ctl_shared_options);
+    for (size_t i = 0; ctl->commands[i]; i++) {
+        buf_format(out, "    %s) ids=%d; entries=(\n", ctl->commands[i]->name, takes_job(ctl->commands[i]));
+        zsh_options(out, ctl->commands[i]->options);
+        zsh_options(out, ctl->common_options);
         buf_text(out, "    ) ;;\n");
     }
     buf_text(out, "  esac\n"
@@ -141,12 +141,12 @@ static void fish_option(struct buf *out, const struct command *command, const st
     buf_text(out, "\n");
 }
 
-static void write_fish(struct buf *out)
+static void write_fish(struct buf *out, const struct ctl *ctl)
 {
     buf_text(out, "# fish completion of motifctl; made by `motifctl completion fish`\n"
                   "complete -c motifctl -f\n");
-    for (size_t i = 0; ctl_commands[i]; i++) {
-        const struct command *command = ctl_commands[i];
+    for (size_t i = 0; ctl->commands[i]; i++) {
+        const struct command *command = ctl->commands[i];
         buf_format(out, "complete -c motifctl -n __fish_use_subcommand -a %s -d ", command->name);
         quoted(out, command->summary);
         buf_text(out, "\n");
@@ -158,23 +158,23 @@ static void write_fish(struct buf *out)
         for (const struct option_spec *option = command->options; option && option->name; option++)
             fish_option(out, command, option);
     }
-    for (const struct option_spec *option = ctl_shared_options; option->name; option++)
+    for (const struct option_spec *option = ctl->common_options; option->name; option++)
         fish_option(out, NULL, option);
 }
 
 static const struct option_spec options[] = {{NULL, NULL, NULL}};
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     static const struct {
         const char *name;
-        void (*write)(struct buf *out);
+        void (*write)(struct buf *out, const struct ctl *ctl);
     } shells[] = {{"bash", write_bash}, {"zsh", write_zsh}, {"fish", write_fish}};
     for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
         if (strcmp(args->positional[0], shells[i].name) == 0) {
             struct buf out;
             buf_init(&out, 1 << 20);
-            shells[i].write(&out);
+            shells[i].write(&out, ctl);
             term_flush(&ctl->out, &out);
             buf_close(&out);
             return CTL_SUCCESS;

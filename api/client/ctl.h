@@ -8,7 +8,7 @@
 #include "api/json/json.h"
 #include <stdbool.h>
 
-#include "api/client/args.h"
+#include "core/base/options.h"
 #include "api/client/http.h"
 #include "api/client/term.h"
 
@@ -24,7 +24,9 @@ struct ctl {
     struct http *http;
     struct term out, err;
     bool json;
-    const struct command *command;
+    const struct command *command;            /* the one that runs */
+    const struct command *const *commands;    /* all, in the order of the help; ends with NULL */
+    const struct option_spec *common_options; /* of every command */
 };
 
 struct command {
@@ -35,7 +37,7 @@ struct command {
     const char *example;   /* command lines with a word of explanation */
     const struct option_spec *options;
     size_t least, most; /* positional arguments */
-    int (*run)(struct ctl *ctl, const struct args *args);
+    int (*run)(struct ctl *ctl, const struct options *args);
 };
 
 /* One a command; main.c lists them. */
@@ -44,8 +46,6 @@ extern const struct command command_submit, command_list, command_show, command_
     command_pause, command_resume, command_delete, command_checkpoints, command_export, command_import,
     command_attestation, command_verify, command_artifacts, command_datasets, command_kinds, command_system,
     command_health, command_completion, command_manual;
-extern const struct command *const ctl_commands[];    /* in the order of the help; ends with NULL */
-extern const struct option_spec ctl_shared_options[]; /* of every command */
 
 /* --- talking to the server --- */
 

@@ -6,7 +6,7 @@
 
 #define DEFAULT_SERVER "http://127.0.0.1:8080"
 
-const struct command *const ctl_commands[] = {
+static const struct command *const commands[] = {
     &command_submit,    &command_list,       &command_show,        &command_watch,
     &command_metrics,   &command_plot,       &command_motifs,      &command_channels,
     &command_intervene, &command_compare,    &command_evaluate,    &command_cancel,
@@ -16,7 +16,7 @@ const struct command *const ctl_commands[] = {
     &command_health,    &command_completion, &command_manual,      NULL,
 };
 
-const struct option_spec ctl_shared_options[] = {
+static const struct option_spec common_options[] = {
     {"server", "URL", "the daemon (MOTIFD_SERVER, or " DEFAULT_SERVER ")"},
     {"token", "TOKEN", "bearer token (MOTIFD_TOKEN)"},
     {"json", NULL, "what the server said, as JSON, for programs"},
@@ -44,11 +44,11 @@ static int overview(FILE *stream, int code)
     struct buf out;
     buf_init(&out, 1 << 16);
     buf_text(&out, "usage: motifctl COMMAND [arguments] [options]\n\n");
-    for (size_t i = 0; ctl_commands[i]; i++)
-        buf_format(&out, "  %-12s %s\n", ctl_commands[i]->name, ctl_commands[i]->summary);
+    for (size_t i = 0; commands[i]; i++)
+        buf_format(&out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     buf_text(&out, "\nA job is named by its id, the unique beginning of one, or `latest`.\n"
                    "`motifctl COMMAND --help` explains a command with an example.\n\n");
-    args_describe(ctl_shared_options, &out);
+    options_describe(common_options, &out);
     buf_format(&out, "\n%s", exit_codes);
     return print(stream, &out, code);
 }
@@ -62,8 +62,8 @@ static int help(const struct command *command)
     if (command->text[0])
         buf_format(&out, "%s\n", command->text);
     buf_text(&out, "\n");
-    args_describe(command->options, &out);
-    args_describe(ctl_shared_options, &out);
+    options_describe(command->options, &out);
+    options_describe(common_options, &out);
     buf_format(&out, "\nexample:\n%s\n\n%s", command->example, exit_codes);
     return print(stdout, &out, CTL_SUCCESS);
 }
@@ -82,9 +82,9 @@ static int command_index(int argc, char **argv)
 
 static const struct command *find(const char *name)
 {
-    for (size_t i = 0; ctl_commands[i]; i++)
-        if (strcmp(ctl_commands[i]->name, name) == 0)
-            return ctl_commands[i];
+    for (size_t i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
     return NULL;
 }
 
@@ -92,11 +92,11 @@ static int unknown_command(const char *name)
 {
     const char *best = NULL;
     size_t distance = 3;
-    for (size_t i = 0; ctl_commands[i]; i++) {
-        size_t d = args_distance(ctl_commands[i]->name, name);
+    for (size_t i = 0; commands[i]; i++) {
+        size_t d = options_distance(commands[i]->name, name);
         if (d < distance) {
             distance = d;
-            best = ctl_commands[i]->name;
+            best = commands[i]->name;
         }
     }
     fprintf(stderr, "error: unknown command %.80s%s%s%s\n", name, best ? "; did you mean " : "", best ? best : "",
@@ -112,18 +112,18 @@ static const char *first_of(const char *a, const char *b, const char *c)
 
 static int run(struct ctl *ctl, int count, char **words)
 {
-    struct args args;
+    struct options args;
     struct error err = {0};
-    if (args_parse(ctl->command->options, ctl_shared_options, count, words, &args, &err) != STATUS_OK)
+    if (options_parse(ctl->command->options, common_options, count, words, &args, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
-    if (args_has(&args, "help")) {
+    if (options_has(&args, "help")) {
         return help(ctl->command);
     }
-    ctl->json = args_has(&args, "json");
+    ctl->json = options_has(&args, "json");
     if (args.positional_count < ctl->command->least || args.positional_count > ctl->command->most)
         return ctl_usage(ctl, "usage: motifctl %s %s", ctl->command->name, ctl->command->arguments);
-    const char *server = first_of(args_value(&args, "server"), getenv("MOTIFD_SERVER"), DEFAULT_SERVER);
-    const char *token = first_of(args_value(&args, "token"), getenv("MOTIFD_TOKEN"), NULL);
+    const char *server = first_of(options_value(&args, "server"), getenv("MOTIFD_SERVER"), DEFAULT_SERVER);
+    const char *token = first_of(options_value(&args, "token"), getenv("MOTIFD_TOKEN"), NULL);
     if (http_create(server, token, &ctl->http, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl->command->run(ctl, &args);
@@ -149,7 +149,7 @@ static void *allocate(size_t bytes)
 int main(int argc, char **argv)
 {
     static char asks_help[] = "--help";
-    struct ctl ctl = {0};
+    struct ctl ctl = {.commands = commands, .common_options = common_options};
     int at = command_index(argc, argv);
     cJSON_InitHooks(&(cJSON_Hooks){allocate, free});
     term_init(&ctl.out, stdout);

@@ -52,7 +52,7 @@ static void write_command(struct buf *out, const struct command *command)
     buf_text(out, "\n.RE\n.fi\n");
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     struct buf out;
     (void)args;
@@ -64,10 +64,10 @@ static int run(struct ctl *ctl, const struct args *args)
              ".SH DESCRIPTION\nTrains sparse representations on a motifd server and looks at what they found. A job is "
              "named by its id, the\nunique beginning of one, or \\fBlatest\\fR.\n"
              ".SH OPTIONS OF EVERY COMMAND\n");
-    write_options(&out, ctl_shared_options);
+    write_options(&out, ctl->common_options);
     buf_text(&out, ".SH COMMANDS\n");
-    for (size_t i = 0; ctl_commands[i]; i++)
-        write_command(&out, ctl_commands[i]);
+    for (size_t i = 0; ctl->commands[i]; i++)
+        write_command(&out, ctl->commands[i]);
     buf_text(
         &out,
         ".SH EXIT STATUS\n0 success, 1 the job failed or the server could not do what was asked, 2 usage, "

@@ -1,6 +1,5 @@
-/* motifd backup and motifd restore: the same checked copy of a database, from the one a daemon may be writing, and back
- * to where none is. */
-#include <getopt.h>
+/* motifd backup and motifd restore. Both make a checked copy of a database: backup from a database that a daemon may be
+ * writing, restore to a place where no database exists. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,33 +7,51 @@
 #include <unistd.h>
 
 #include "server/commands/commands.h"
+#include "server/commands/usage.h"
 #include "server/daemon.h"
 #include "server/settings/settings.h"
 #include "storage/database/copy.h"
 
-static const char backup_usage[] =
-    "usage: motifd backup [--db FILE] COPY\n"
-    "\n"
-    "Copies a daemon's database (--db, MOTIFD_DB, " SETTINGS_DB
-    ") as it is now, whether or not the daemon runs; it is not\n"
-    "stopped, nor slowed but for the disk. The copy is one file. It is read again before it gets its name: every page, "
-    "every\n"
-    "reference, and every checkpoint against the digest it was stored with. What is printed is its SHA-256.\n"
-    "Uploaded data sets are no part of the database: copy the folder --data as well, its files never change.\n";
+static const struct option_spec option_table[] = {
+    {"db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"},
+    {NULL, NULL, NULL},
+};
 
-static const char restore_usage[] =
-    "usage: motifd restore [--db FILE] COPY\n"
-    "\n"
-    "Makes a daemon's database of a copy that `motifd backup` made, after looking at all of it. FILE (--db, "
-    "MOTIFD_DB,\n"
-    "" SETTINGS_DB
-    ") must not exist: nothing is ever overwritten. Jobs that ran when the copy was made go on from their last\n"
-    "checkpoint when a daemon opens it.\n";
+static const char *const backup_lines[] = {"backup [--db FILE] COPY", NULL};
+static const struct command_usage backup_usage = {
+    .name = "backup",
+    .lines = backup_lines,
+    .text =
+        "Copies the database of a daemon to the file COPY, which must not exist. Use it for backups: the daemon may "
+        "run\n"
+        "meanwhile and keeps serving. The command reads the copy again before it gives the copy its name, and checks\n"
+        "every page, every reference, and every checkpoint against its digest. It prints the SHA-256 of the copy.\n"
+        "Uploaded data sets are not in the database: copy the folder of --data too. Files in it never change.\n",
+    .options = option_table,
+    .example = "  motifd backup --db motifd.db motifd-$(date +%F).copy\n",
+    .least = 1,
+    .most = 1,
+};
+
+static const char *const restore_lines[] = {"restore [--db FILE] COPY", NULL};
+static const struct command_usage restore_usage = {
+    .name = "restore",
+    .lines = restore_lines,
+    .text =
+        "Makes a database from COPY, a file that `motifd backup` wrote. Use it after a loss, or to move a daemon to\n"
+        "another machine. The database must not exist: the command never overwrites a file. It checks the whole copy\n"
+        "first. Jobs that were running when the copy was made continue from their last checkpoint as soon as a daemon\n"
+        "opens the database.\n",
+    .options = option_table,
+    .example = "  motifd restore --db motifd.db motifd-2026-01-31.copy && motifd serve --db motifd.db\n",
+    .least = 1,
+    .most = 1,
+};
 
 /* ---- progress ----------------------------------------------------------------------------------------- */
 
 struct showing {
-    const char *what; /* the phase, to begin its time anew */
+    const char *what; /* the current phase; a new phase restarts the estimate */
     double began, shown;
 };
 
@@ -62,23 +79,6 @@ static void show(void *context, const char *what, int64_t done, int64_t all)
 
 /* ---- both commands ------------------------------------------------------------------------------------ */
 
-/* False: wrong usage. */
-static bool read_arguments(int argc, char **argv, const char **db, const char **copy)
-{
-    static const struct option flags[] = {{"db", required_argument, NULL, 'd'}, {NULL, 0, NULL, 0}};
-    const char *named = getenv("MOTIFD_DB");
-    *db = named != NULL && named[0] != '\0' ? named : SETTINGS_DB;
-    optind = 1;
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
-        if (flag != 'd' || optarg[0] == '\0') {
-            return false;
-        }
-        *db = optarg;
-    }
-    *copy = argv[optind];
-    return optind == argc - 1 && (*copy)[0] != '\0';
-}
-
 static int copy(const char *name, struct storage_copy_options options)
 {
     struct storage_copy_report report;
@@ -102,27 +102,30 @@ static int copy(const char *name, struct storage_copy_options options)
     return EXIT_OK;
 }
 
-static int run(int argc, char **argv, const char *usage, bool restoring)
+static int run(int argc, char **argv, const struct command_usage *usage, bool restoring)
 {
-    const char *db, *file;
-    if (argc == 2 && strcmp(argv[1], "--help") == 0) {
-        (void)fputs(usage, stdout);
-        return EXIT_OK;
+    struct options given;
+    int code;
+    if (!command_read(usage, argc, argv, &given, &code)) {
+        return code;
     }
-    if (!read_arguments(argc, argv, &db, &file)) {
-        (void)fputs(usage, stderr);
-        return EXIT_USAGE;
+    const char *named = getenv("MOTIFD_DB"), *db = options_value(&given, "db"), *file = given.positional[0];
+    if (db == NULL) {
+        db = named != NULL && named[0] != '\0' ? named : SETTINGS_DB;
     }
-    return copy(argv[0], restoring ? (struct storage_copy_options){.from = file, .to = db, .to_be_used = true}
-                                   : (struct storage_copy_options){.from = db, .to = file});
+    if (db[0] == '\0' || file[0] == '\0') {
+        return command_misused(usage, "the name of a file is empty");
+    }
+    return copy(usage->name, restoring ? (struct storage_copy_options){.from = file, .to = db, .to_be_used = true}
+                                       : (struct storage_copy_options){.from = db, .to = file});
 }
 
 int command_backup(int argc, char **argv)
 {
-    return run(argc, argv, backup_usage, false);
+    return run(argc, argv, &backup_usage, false);
 }
 
 int command_restore(int argc, char **argv)
 {
-    return run(argc, argv, restore_usage, true);
+    return run(argc, argv, &restore_usage, true);
 }

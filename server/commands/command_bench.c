@@ -1,7 +1,8 @@
-/* motifd bench NAME: runs a benchmark of bench/ and prints what it found, as one JSON object or for a person. */
+/* motifd bench NAME: runs a benchmark of bench/ and prints its result, as one JSON object or as tables for a person. */
 #include "server/commands/commands.h"
+#include "server/commands/usage.h"
 
-#include <getopt.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,25 +16,42 @@
 #define RESULT_MAX (4u << 20)
 #define COLUMNS_MAX 24
 #define SETTINGS_MAX 32
+#define NUMBER_MAX 999999999.0
 
-static const char usage[] =
-    "usage: motifd bench NAME [--preset P] [--kernels ref|avx2|avx512] [--threads N] [--batch N] [--density D]\n"
-    "                         [--backward dense|sparse|auto] [--set FIELD=VALUE ...]\n"
-    "                         [--seconds S] [--clock wall|processor] [--json]\n"
-    "       motifd bench --list\n"
-    "\n"
-    "--json prints exactly one JSON object. Two numbers of a measurement are its best and its median.\n"
-    "--preset, --backward and --set are of those with a network (sparling-step, sparling-forward, step-breakdown); "
-    "--set changes it:\n"
-    "width, image_size, precision, ... (motifctl kinds sparling).\n"
-    "--clock processor counts the time on a processor, of all threads: for one thread on a busy machine.\n";
+static const struct option_spec option_table[] = {
+    {"list", NULL, "list the benchmarks"},
+    {"json", NULL, "print exactly one JSON object"},
+    {"threads", "N", "threads (2; 1 and 2 where a benchmark compares numbers of threads)"},
+    {"seconds", "S", "seconds for each measurement (chosen by the benchmark)"},
+    {"kernels", "NAME", "ref, avx2 or avx512 (the fastest of this processor)"},
+    {"clock", "NAME", "wall, or processor: the time on a processor, of all threads, for one thread on a busy machine"},
+    {"batch", "N", "samples in a batch"},
+    {"density", "D", "share of motif positions that are active"},
+    {"preset", "P", "size of the network: small, paper, ... (small)"},
+    {"backward", "NAME", "dense, sparse or auto, for benchmarks with a network"},
+    {"set", "FIELD=VALUE", "changes one field of the preset (width, image_size, ...); may be repeated"},
+    {NULL, NULL, NULL},
+};
+static const char *const lines[] = {"bench NAME [options]", "bench --list [--json]", NULL};
+static const struct command_usage usage = {
+    .name = "bench",
+    .lines = lines,
+    .text = "Measures a part of the program on this machine. Use it to compare machines, builds or settings. Where a\n"
+            "measurement shows two numbers, the first is the best run and the second the median. The benchmarks\n"
+            "sparling-step, sparling-forward and step-breakdown have a network: --preset, --backward and --set change\n"
+            "it. `motifctl kinds sparling` lists the fields for --set.\n",
+    .options = option_table,
+    .example = "  motifd bench sparling-step --preset small --threads 2 --seconds 5\n",
+    .least = 0,
+    .most = 1,
+};
 
 struct bench_command {
     struct bench_options options;
     const char *name;
     struct config_setting set[SETTINGS_MAX + 1]; /* of options.set */
     int settings;
-    bool json, list, help;
+    bool json, list;
 };
 
 /* ---- for a person ------------------------------------------------------------------------------------ */
@@ -99,91 +117,55 @@ static void print_object(const cJSON *object)
 
 /* ---- the command ---------------------------------------------------------------------------------------- */
 
-static bool read_number(const char *text, double *out)
-{
-    char *end = NULL;
-    *out = strtod(text, &end);
-    return end != text && *end == '\0' && *out >= 0.0 && *out < 1e9;
-}
-
-/* FIELD=VALUE; cuts the text in two. */
-static bool read_setting(struct bench_command *command, char *text)
+/* Appends FIELD=VALUE to the settings of the network. `text` is a word of argv, which this function cuts in two. */
+static enum status read_setting(struct bench_command *command, char *text, struct error *err)
 {
     char *value = strchr(text, '=');
-    if (value == NULL || command->settings == SETTINGS_MAX) {
-        return false;
+    if (value == NULL) {
+        return error_set(err, STATUS_INVALID, NULL, "--set takes FIELD=VALUE; got %.80s", text);
+    }
+    if (command->settings == SETTINGS_MAX) {
+        return error_set(err, STATUS_INVALID, NULL, "--set may be given %d times at most", SETTINGS_MAX);
     }
     *value = '\0';
     command->set[command->settings++] = (struct config_setting){text, value + 1};
     command->options.set = command->set;
-    return true;
+    return STATUS_OK;
 }
 
-static bool read_options(struct bench_command *command, int argc, char **argv)
+static enum status read_options(struct bench_command *command, const struct options *given, struct error *err)
 {
-    static const struct option flags[] = {{"preset", required_argument, NULL, 'p'},
-                                          {"kernels", required_argument, NULL, 'k'},
-                                          {"threads", required_argument, NULL, 't'},
-                                          {"batch", required_argument, NULL, 'b'},
-                                          {"density", required_argument, NULL, 'd'},
-                                          {"seconds", required_argument, NULL, 's'},
-                                          {"backward", required_argument, NULL, 'B'},
-                                          {"set", required_argument, NULL, 'S'},
-                                          {"json", no_argument, NULL, 'j'},
-                                          {"list", no_argument, NULL, 'l'},
-                                          {"help", no_argument, NULL, 'h'},
-                                          {"clock", required_argument, NULL, 'c'},
-                                          {NULL, 0, NULL, 0}};
     struct bench_options *options = &command->options;
-    bool good = true;
-    optind = 1;
-    for (int flag; (flag = getopt_long(argc, argv, "h", flags, NULL)) != -1;) {
-        double number = 0.0;
-        good = good && flag != '?' && (strchr("tbds", flag) == NULL || read_number(optarg, &number));
-        switch (flag) {
-        case 'p':
-            options->preset = optarg;
-            break;
-        case 'k':
-            options->kernels = optarg;
-            break;
-        case 't':
-            options->threads = (int)number;
-            break;
-        case 'b':
-            options->batch = (int)number;
-            break;
-        case 'd':
-            options->density = number;
-            break;
-        case 's':
-            options->seconds = number;
-            break;
-        case 'B':
-            options->backward = optarg;
-            break;
-        case 'S':
-            good = good && read_setting(command, optarg);
-            break;
-        case 'c':
-            options->processor_time = strcmp(optarg, "processor") == 0;
-            good = good && (options->processor_time || strcmp(optarg, "wall") == 0);
-            break;
-        case 'j':
-            command->json = true;
-            break;
-        case 'l':
-            command->list = true;
-            break;
-        case 'h':
-            command->help = true;
-            break;
-        default:
-            break;
+    const char *clock_name = options_value(given, "clock");
+    double threads = 0.0, batch = 0.0;
+    command->name = given->positional_count > 0 ? given->positional[0] : NULL;
+    command->json = options_has(given, "json");
+    command->list = options_has(given, "list");
+    options->preset = options_value(given, "preset");
+    options->kernels = options_value(given, "kernels");
+    options->backward = options_value(given, "backward");
+    options->processor_time = clock_name != NULL && strcmp(clock_name, "processor") == 0;
+    if (command->name == NULL && !command->list) {
+        return error_set(err, STATUS_INVALID, NULL, "the NAME of a benchmark is missing; --list shows them");
+    }
+    if (clock_name != NULL && !options->processor_time && strcmp(clock_name, "wall") != 0) {
+        return error_set(err, STATUS_INVALID, NULL, "--clock must be wall or processor; got %.40s", clock_name);
+    }
+    if (options_number(given, "threads", 0.0, NUMBER_MAX, 0.0, &threads, err) != STATUS_OK ||
+        options_number(given, "batch", 0.0, NUMBER_MAX, 0.0, &batch, err) != STATUS_OK ||
+        options_number(given, "density", 0.0, NUMBER_MAX, 0.0, &options->density, err) != STATUS_OK ||
+        options_number(given, "seconds", 0.0, NUMBER_MAX, 0.0, &options->seconds, err) != STATUS_OK) {
+        return STATUS_INVALID;
+    }
+    options->threads = (int)threads;
+    options->batch = (int)batch;
+    for (size_t i = 0; i < given->option_count; i++) {
+        if (strcmp(given->options[i].name, "set") == 0 &&
+            read_setting(command, (char *)(uintptr_t)given->options[i].value, err) != STATUS_OK) {
+            return STATUS_INVALID;
         }
     }
-    command->name = optind < argc ? argv[optind] : NULL;
-    return good && argc - optind <= 1 && (command->name != NULL || command->list || command->help);
+    return STATUS_OK;
 }
 
 static void print_list(bool json)
@@ -236,13 +218,14 @@ static int run(const struct bench_command *command)
 int command_bench(int argc, char **argv)
 {
     struct bench_command command = {.name = NULL};
-    if (!read_options(&command, argc, argv)) {
-        (void)fputs(usage, stderr);
-        return EXIT_USAGE;
+    struct options given;
+    struct error err = {0};
+    int code;
+    if (!command_read(&usage, argc, argv, &given, &code)) {
+        return code;
     }
-    if (command.help) {
-        (void)fputs(usage, stdout);
-        return EXIT_OK;
+    if (read_options(&command, &given, &err) != STATUS_OK) {
+        return command_misused(&usage, err.message);
     }
     if (command.list) {
         print_list(command.json);

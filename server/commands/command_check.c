@@ -1,6 +1,7 @@
-/* motifd check-config FILE: a job as it would be submitted, or the daemon's own settings. A document
- * with a member "kind" is a job. Every fault is printed, one a line. */
+/* motifd check-config FILE: validates a job, or the settings of a daemon, without a daemon. A document with a member
+ * "kind" is a job. Every fault is printed, one per line. */
 #include "server/commands/commands.h"
+#include "server/commands/usage.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -59,25 +60,38 @@ static int check_settings(const char *text, size_t size)
     return EXIT_OK;
 }
 
+static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
+static const char *const lines[] = {"check-config FILE", NULL};
+static const struct command_usage usage = {
+    .name = "check-config",
+    .lines = lines,
+    .text = "Validates FILE (- for standard input): a job as POST /v1/jobs accepts it, or the settings of the daemon, "
+            "as JSON.\n"
+            "Use it before a submission or a restart. It prints every fault with its place, and exits with 1 if there "
+            "is one.\n",
+    .options = no_options,
+    .example = "  motifd check-config motifd.json\n"
+               "  echo '{\"kind\": \"sparling\", \"preset\": \"digitcircle-quick\"}' | motifd check-config -\n",
+    .least = 1,
+    .most = 1,
+};
+
 int command_check_config(int argc, char **argv)
 {
     struct error err = {0};
+    struct options given;
     cJSON *root = NULL;
     size_t size = 0;
-    if (argc != 2 || strcmp(argv[1], "--help") == 0) {
-        (void)fputs(
-            "usage: motifd check-config FILE\n\nFILE (- for standard input) is JSON: a job, as POST /v1/jobs takes "
-            "it, or settings of the daemon.\nEvery fault is printed with the place it is at; exit code 1 when there "
-            "is one.\n",
-            argc == 2 ? stdout : stderr);
-        return argc == 2 ? EXIT_OK : EXIT_USAGE;
+    int code = EXIT_FAULT;
+    if (!command_read(&usage, argc, argv, &given, &code)) {
+        return code;
     }
-    char *text = file_read(argv[1], FILE_MAX, &size, &err);
+    char *text = file_read(given.positional[0], FILE_MAX, &size, &err);
     if (text == NULL) {
         (void)fprintf(stderr, "motifd check-config: %s\n", err.message);
         return EXIT_USAGE;
     }
-    int code = EXIT_FAULT;
+    code = EXIT_FAULT;
     if (json_parse(text, size, &root, &err) != STATUS_OK) {
         (void)printf("%s: %s\n", err.pointer, err.message);
     } else if (cJSON_GetObjectItemCaseSensitive(root, "kind") != NULL) {

@@ -1,12 +1,13 @@
-/* motifd dataset audio: spoken digits without a download, said by the program espeak-ng in many voices.
+/* motifd dataset audio: makes a data set of spoken digits without a download, by the program espeak-ng in many voices.
  *
- * Every recording is one run of espeak-ng (a GPL program that is started, never linked), brought to 8 kHz, freed from
- * silence and written under the name that the loader knows (core/data/audio/audio_corpus.h). The folder appears whole
- * or not at all: it is made under another name and renamed. */
+ * Every recording is one run of espeak-ng (a GPL program: it is started, never linked). The recording is converted to
+ * 8 kHz, leading and trailing silence is cut, and the file gets the name that the loader reads
+ * (core/data/audio/audio_corpus.h). The folder is filled under another name and then renamed, so that a failure leaves
+ * no incomplete data set. */
 #include "server/commands/commands.h"
+#include "server/commands/usage.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,21 +23,32 @@
 
 #define NAME "spoken-digits"
 
-static const char usage[] =
-    "usage: motifd dataset audio [--out DIR] [--data DIR] [--voices 2..30] [--takes 1..8]\n"
-    "\n"
-    "Makes the data set \"" NAME
-    "\" for the domain audio: the digits zero to nine, spoken by the program espeak-ng in 30\n"
-    "voices with 8 takes each, 2,400 recordings of 8 kHz. Takes differ in pitch and speed. --out DIR is the folder to "
-    "make;\n"
-    "without it, " NAME " in the daemon's folder of data sets (--data, MOTIFD_DATA, " SETTINGS_DATA
-    "). A folder that is there\n"
-    "already is left as it is. Fewer voices or takes make a smaller set.\n"
-    "\n"
-    "Any other folder under --data is a data set too, by its name: AudioMNIST (NN/{digit}_{NN}_{take}.wav), the Free "
-    "Spoken\n"
-    "Digit Dataset ({digit}_{speaker}_{take}.wav) and Speech Commands ({word}/{speaker}_nohash_{take}.wav) are read as "
-    "they are.\n";
+static const struct option_spec option_table[] = {
+    {"out", "DIR", "folder to make (" NAME " in the folder of --data)"},
+    {"data", "DIR", "folder of data sets (MOTIFD_DATA, or " SETTINGS_DATA ")"},
+    {"voices", "N", "voices, 2 to 30 (30)"},
+    {"takes", "N", "recordings of each digit by each voice, 1 to 8 (8); they differ in pitch and speed"},
+    {NULL, NULL, NULL},
+};
+static const char *const lines[] = {"dataset audio [--out DIR] [--data DIR] [--voices 2..30] [--takes 1..8]", NULL};
+static const struct command_usage usage = {
+    .name = "dataset",
+    .lines = lines,
+    .text =
+        "Makes the data set \"" NAME
+        "\" for the domain audio: the digits zero to nine, spoken by the program espeak-ng.\n"
+        "The full set has 2,400 recordings at 8 kHz. Use it when no recordings of people are at hand. A folder that\n"
+        "exists is left as it is.\n"
+        "\n"
+        "Real recordings need no conversion. Put a folder under --data and name it in the job: AudioMNIST\n"
+        "(NN/{digit}_{NN}_{take}.wav), the Free Spoken Digit Dataset ({digit}_{speaker}_{take}.wav) and Speech "
+        "Commands\n"
+        "({word}/{speaker}_nohash_{take}.wav) are read as they are.\n",
+    .options = option_table,
+    .example = "  motifd dataset audio --voices 10 --takes 2\n",
+    .least = 1,
+    .most = 1,
+};
 
 static const char *const words[] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
 enum { DIGITS = sizeof words / sizeof words[0] };
@@ -243,59 +255,51 @@ static enum status make_set(const struct plan *plan, struct error *err)
     return status;
 }
 
-/* A whole number in [low, high]; 0 when it is none. */
-static size_t number(const char *text, size_t low, size_t high)
+/* Fills the plan; the path of the folder is written to `folder`. */
+static enum status read_plan(const struct options *given, struct plan *plan, char *folder, size_t folder_bytes,
+                             struct error *err)
 {
-    char *end = NULL;
-    unsigned long value = strtoul(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && value >= low && value <= high ? value : 0;
-}
-
-/* False: wrong usage. The folder is written to `room`. */
-static bool read_options(struct plan *plan, char *room, size_t room_bytes, int argc, char **argv)
-{
-    static const struct option flags[] = {{"out", required_argument, NULL, 'o'},
-                                          {"data", required_argument, NULL, 'd'},
-                                          {"voices", required_argument, NULL, 'v'},
-                                          {"takes", required_argument, NULL, 't'},
-                                          {NULL, 0, NULL, 0}};
-    const char *data = getenv("MOTIFD_DATA"), *out = NULL;
-    bool good = true;
-    optind = 1;
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
-        good = good && flag != '?';
-        out = flag == 'o' ? optarg : out;
-        data = flag == 'd' ? optarg : data;
-        plan->voices = flag == 'v' ? number(optarg, 2, VOICES) : plan->voices;
-        plan->takes = flag == 't' ? number(optarg, 1, TAKES) : plan->takes;
+    const char *named = getenv("MOTIFD_DATA"), *out = options_value(given, "out"), *data = options_value(given, "data");
+    long long voice_count = 0, take_count = 0;
+    if (data == NULL) {
+        data = named != NULL && named[0] != '\0' ? named : SETTINGS_DATA;
     }
-    data = data != NULL && data[0] != '\0' ? data : SETTINGS_DATA;
-    if (!good || optind != argc || plan->voices == 0 || plan->takes == 0 ||
-        strlen(out != NULL ? out : data) >= SETTINGS_TEXT) {
-        return false;
+    if (strcmp(given->positional[0], "audio") != 0) {
+        return error_set(err, STATUS_INVALID, NULL, "%.40s is not a data set: use audio", given->positional[0]);
     }
+    if (options_integer(given, "voices", 2, VOICES, VOICES, &voice_count, err) != STATUS_OK ||
+        options_integer(given, "takes", 1, TAKES, TAKES, &take_count, err) != STATUS_OK) {
+        return STATUS_INVALID;
+    }
+    if (strlen(out != NULL ? out : data) >= SETTINGS_TEXT) {
+        return error_set(err, STATUS_INVALID, NULL, "the folder's name must be shorter than %d bytes", SETTINGS_TEXT);
+    }
+    plan->voices = (size_t)voice_count;
+    plan->takes = (size_t)take_count;
     if (out == NULL) {
-        (void)mkdir(data, 0777); /* if it fails, so does what follows */
+        (void)mkdir(data, 0777); /* if it fails, making the folder in it fails too and reports why */
     }
-    (void)snprintf(room, room_bytes, "%s%s", out != NULL ? out : data, out != NULL ? "" : "/" NAME);
-    plan->folder = room;
-    return true;
+    (void)snprintf(folder, folder_bytes, "%s%s", out != NULL ? out : data, out != NULL ? "" : "/" NAME);
+    plan->folder = folder;
+    return STATUS_OK;
 }
 
 int command_dataset(int argc, char **argv)
 {
     char folder[SETTINGS_TEXT + 32];
-    struct plan plan = {.voices = VOICES, .takes = TAKES};
+    struct plan plan = {0};
+    struct options given;
     struct error err = {0};
     struct stat there;
-    bool asked = argc > 1 && strcmp(argv[argc - 1], "--help") == 0;
-    if (argc < 2 || asked || strcmp(argv[1], "audio") != 0 ||
-        !read_options(&plan, folder, sizeof folder, argc - 1, argv + 1)) {
-        (void)fputs(usage, asked ? stdout : stderr);
-        return asked ? EXIT_OK : EXIT_USAGE;
+    int code;
+    if (!command_read(&usage, argc, argv, &given, &code)) {
+        return code;
+    }
+    if (read_plan(&given, &plan, folder, sizeof folder, &err) != STATUS_OK) {
+        return command_misused(&usage, err.message);
     }
     if (stat(folder, &there) == 0) {
-        (void)printf("%s is there already\n", folder);
+        (void)printf("%s exists already\n", folder);
         return EXIT_OK;
     }
     if (make_set(&plan, &err) != STATUS_OK) {

@@ -1,9 +1,8 @@
-/* motifd token create|list|revoke: asks the daemon that has the database open (console.h), or works on it where none
- * has. */
+/* motifd token create|list|revoke. Only one process may write to a database: while a daemon has it open, the command
+ * asks the daemon (console.h); otherwise the command opens the database itself. */
 #include "server/commands/commands.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,67 +10,81 @@
 
 #include "server/http/auth.h"
 #include "server/commands/console.h"
+#include "server/commands/usage.h"
 #include "server/daemon.h"
 #include "server/settings/settings.h"
 #include "server/tokens.h"
 #include "storage/storage.h"
 
-static const char usage[] =
-    "usage: motifd token create --name NAME [--scope read|submit|admin] [--days 1..36500] [--db FILE]\n"
-    "       motifd token list [--db FILE]\n"
-    "       motifd token revoke --name NAME [--db FILE]\n"
-    "\n"
-    "A token is shown once, when it is made; the database keeps only its hash. A daemon whose database\n"
-    "holds a token that is not revoked asks for one with every request (Authorization: Bearer TOKEN).\n"
-    "  read    look at jobs, metrics, motifs        submit  that, and start, pause, cancel jobs\n"
-    "  admin   that, and delete\n"
-    "While a daemon has the database open it makes the change itself, at once; only its own user and\n"
-    "root are heard.\n";
+static const struct option_spec option_table[] = {
+    {"name", "NAME", "name of the token; needed by create and revoke"},
+    {"scope", "SCOPE", "read, submit or admin (submit)"},
+    {"days", "N", "days until the token expires, 1 to 36500 (never)"},
+    {"db", "FILE", "the database of the daemon (MOTIFD_DB, or " SETTINGS_DB ")"},
+    {NULL, NULL, NULL},
+};
+static const char *const lines[] = {
+    "token create --name NAME [--scope read|submit|admin] [--days 1..36500] [--db FILE]", "token list [--db FILE]",
+    "token revoke --name NAME [--db FILE]", NULL};
+static const struct command_usage usage = {
+    .name = "token",
+    .lines = lines,
+    .text =
+        "Creates, lists and revokes bearer tokens. Use it before you open a daemon to other machines: a daemon whose\n"
+        "database contains a valid token requires a token with every request (Authorization: Bearer TOKEN). `create`\n"
+        "prints the token once; the database stores only its hash. A running daemon applies the change at once. Only\n"
+        "the daemon's own user and root may use this command.\n"
+        "  read    look at jobs, metrics and motifs\n"
+        "  submit  also start, pause, resume and cancel jobs\n"
+        "  admin   also delete\n",
+    .options = option_table,
+    .example = "  motifd token create --name laptop --scope submit --days 90\n"
+               "  motifd token revoke --name laptop\n",
+    .least = 1,
+    .most = 1,
+};
 
-#define TRIES                                                                                                          \
-    20 /* a tenth of a second apart: a daemon that starts or ends has the database open and does not answer            \
-        */
+/* A daemon that starts or ends has the database open and does not answer: the command tries again. */
+#define TRIES 20
+#define TRY_NS 100000000 /* between two tries */
 
 struct token_options {
-    struct settings settings; /* for --db and its twins */
+    struct settings settings; /* for --db */
     const char *words[TOKEN_WORDS];
 };
 
-/* False where it is wrong. */
-static bool read_options(struct token_options *options, int argc, char **argv)
+/* Fills the words of the request, or `err`. */
+static enum status read_words(const struct options *given, struct token_options *options, struct error *err)
 {
-    static const struct option flags[] = {{"db", required_argument, NULL, 'd'},
-                                          {"name", required_argument, NULL, 'n'},
-                                          {"scope", required_argument, NULL, 's'},
-                                          {"days", required_argument, NULL, 'D'},
-                                          {NULL, 0, NULL, 0}};
-    const char *db = getenv("MOTIFD_DB");
+    const char *named = getenv("MOTIFD_DB"), *db = options_has(given, "db") ? options_value(given, "db") : named;
+    const char *verb = given->positional[0];
+    const bool create = strcmp(verb, "create") == 0, revoke = strcmp(verb, "revoke") == 0;
+    long long days;
     settings_defaults(&options->settings);
-    optind = 1;
-    for (int flag; (flag = getopt_long(argc, argv, "", flags, NULL)) != -1;) {
-        char *end = NULL;
-        if (flag == 'd') {
-            db = optarg;
-        } else if (flag == 'n') {
-            options->words[TOKEN_NAME] = optarg;
-        } else if (flag == 's') {
-            options->words[TOKEN_SCOPE] = optarg;
-        } else if (flag == 'D') {
-            options->words[TOKEN_DAYS] = optarg;
-        }
-        long days = flag == 'D' ? strtol(optarg, &end, 10) : 1;
-        if (flag == '?' || (end != NULL && *end != '\0') || days < 1 || days > TOKEN_DAYS_MAX) {
-            return false;
-        }
+    options->words[TOKEN_VERB] = verb;
+    options->words[TOKEN_NAME] = options_has(given, "name") ? options_value(given, "name") : "";
+    options->words[TOKEN_SCOPE] = options_has(given, "scope") ? options_value(given, "scope") : "submit";
+    options->words[TOKEN_DAYS] = options_has(given, "days") ? options_value(given, "days") : "";
+    if (!create && !revoke && strcmp(verb, "list") != 0) {
+        return error_set(err, STATUS_INVALID, NULL, "%.40s is not an action: use create, list or revoke", verb);
     }
-    if (auth_scope_parse(options->words[TOKEN_SCOPE]) == API_SCOPE_NONE ||
-        (db != NULL && strlen(db) >= sizeof options->settings.db)) {
-        return false;
+    if (options_integer(given, "days", 1, TOKEN_DAYS_MAX, 1, &days, err) != STATUS_OK) {
+        return STATUS_INVALID;
+    }
+    if (auth_scope_parse(options->words[TOKEN_SCOPE]) == API_SCOPE_NONE) {
+        return error_set(err, STATUS_INVALID, NULL, "--scope must be read, submit or admin; got %.40s",
+                         options->words[TOKEN_SCOPE]);
+    }
+    if (db != NULL && strlen(db) >= sizeof options->settings.db) {
+        return error_set(err, STATUS_INVALID, NULL, "--db must be shorter than %zu bytes", sizeof options->settings.db);
     }
     if (db != NULL && db[0] != '\0') {
         memcpy(options->settings.db, db, strlen(db) + 1);
     }
-    return optind == argc;
+    if ((create || revoke) && options->words[TOKEN_NAME][0] == '\0') {
+        return error_set(err, STATUS_INVALID, NULL, "--name is needed");
+    }
+    return STATUS_OK;
 }
 
 static enum status work(const struct token_options *options, struct buf *out, struct error *err)
@@ -95,26 +108,22 @@ static enum status work(const struct token_options *options, struct buf *out, st
         if (status != STATUS_CONFLICT || left == 0) {
             return error_set(err, status, NULL, "%s", why.message);
         }
-        (void)nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+        (void)nanosleep(&(struct timespec){.tv_nsec = TRY_NS}, NULL);
     }
 }
 
 int command_token(int argc, char **argv)
 {
-    struct token_options options = {.words = {[TOKEN_NAME] = "", [TOKEN_SCOPE] = "submit", [TOKEN_DAYS] = ""}};
+    struct token_options options = {.words = {NULL}};
+    struct options given;
     struct error err = {0};
     struct buf out;
-    const char *verb = argc > 1 ? argv[1] : "";
-    bool named = strcmp(verb, "create") == 0 || strcmp(verb, "revoke") == 0, known = named || strcmp(verb, "list") == 0;
-    bool asked = argc > 1 && strcmp(argv[argc - 1], "--help") == 0;
-    options.words[TOKEN_VERB] = verb;
-    if (asked || !known || !read_options(&options, argc - 1, argv + 1)) {
-        (void)fputs(usage, asked ? stdout : stderr);
-        return asked ? EXIT_OK : EXIT_USAGE;
+    int code;
+    if (!command_read(&usage, argc, argv, &given, &code)) {
+        return code;
     }
-    if (named && options.words[TOKEN_NAME][0] == '\0') {
-        (void)fprintf(stderr, "motifd token: --name is needed\n");
-        return EXIT_USAGE;
+    if (read_words(&given, &options, &err) != STATUS_OK) {
+        return command_misused(&usage, err.message);
     }
     buf_init(&out, CONSOLE_ANSWER);
     enum status status = work(&options, &out, &err);
@@ -123,7 +132,7 @@ int command_token(int argc, char **argv)
     }
     if (status == STATUS_OK &&
         (fwrite(out.data != NULL ? out.data : "", 1, out.size, stdout) != out.size || fflush(stdout) != 0)) {
-        status = error_set(&err, STATUS_IO, NULL, "it is done, but what there is to say cannot be written: %s",
+        status = error_set(&err, STATUS_IO, NULL, "the change was made, but its answer cannot be written: %s",
                            strerror(errno));
     }
     if (status != STATUS_OK) {

@@ -12,6 +12,7 @@
 #include "core/kernels/blas.h"
 #include "core/kernels/kernels.h"
 #include "server/commands/commands.h"
+#include "server/commands/usage.h"
 #include "server/daemon.h"
 #include "server/process/files.h"
 
@@ -256,40 +257,45 @@ static int verify(const struct wanted *wanted)
     return status == STATUS_OK && links > 0 && wrong == 0 ? EXIT_OK : EXIT_FAULT;
 }
 
-static bool take_number(const char *text, long long least, long long most, long long *out)
-{
-    char *end = NULL;
-    *out = text != NULL ? strtoll(text, &end, 10) : -1;
-    return text != NULL && end != text && *end == '\0' && *out >= least && *out <= most;
-}
+#define SEQ_MOST (1LL << 40)
+
+static const struct option_spec option_table[] = {
+    {"from", "SEQ", "first checkpoint to start from; 0: the start of the training (the first of the bundle)"},
+    {"to", "SEQ", "last checkpoint to compare (the last of the bundle)"},
+    {"threads", "N", "threads of the repeated runs (1); the bits do not depend on it"},
+    {"data", "DIR", "folder of data sets, for a job that trained on one (MOTIFD_DATA)"},
+    {NULL, NULL, NULL},
+};
+static const char *const lines[] = {"verify BUNDLE [--from SEQ] [--to SEQ] [--threads N] [--data DIR]", NULL};
+static const struct command_usage usage = {
+    .name = "verify",
+    .lines = lines,
+    .text = "Checks every hash of a bundle, then repeats the training from each checkpoint to the next on this machine "
+            "and\n"
+            "compares the bits. Use it to check a training that somebody else ran; it needs no daemon. The bundle "
+            "needs at\n"
+            "least two checkpoints, or --from 0. Exit code 1 when anything differs.\n",
+    .options = option_table,
+    .example = "  motifctl export latest --bundle --checkpoint all --output job.bundle && motifd verify job.bundle\n",
+    .least = 1,
+    .most = 1,
+};
 
 int command_verify(int argc, char **argv)
 {
-    struct wanted wanted = {.from = -1, .threads = 1, .data = getenv("MOTIFD_DATA")};
-    bool good = true;
-    for (int i = 1; good && i < argc; i++) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (strcmp(argv[i], "--from") == 0) {
-            good = take_number(value, 0, 1LL << 40, &wanted.from) && ++i;
-        } else if (strcmp(argv[i], "--to") == 0) {
-            good = take_number(value, 1, 1LL << 40, &wanted.to) && ++i;
-        } else if (strcmp(argv[i], "--threads") == 0) {
-            good = take_number(value, 1, THREADS_MOST, &wanted.threads) && ++i;
-        } else if (strcmp(argv[i], "--data") == 0) {
-            good = (wanted.data = value) != NULL && ++i;
-        } else {
-            good = argv[i][0] != '-' && wanted.file == NULL;
-            wanted.file = argv[i];
-        }
+    struct wanted wanted = {.from = -1};
+    struct options given;
+    struct error err = {0};
+    int code;
+    if (!command_read(&usage, argc, argv, &given, &code)) {
+        return code;
     }
-    if (!good || wanted.file == NULL) {
-        bool asked = argc == 2 && strcmp(argv[1], "--help") == 0;
-        (void)fputs(
-            "usage: motifd verify BUNDLE [--from SEQ] [--to SEQ] [--threads N] [--data DIR]\n\n"
-            "Checks every hash of a bundle, then runs from each of its checkpoints to the next and compares the bits.\n"
-            "--from 0 begins at the start of the training. Exit code 1 when anything differs.\n",
-            asked ? stdout : stderr);
-        return asked ? EXIT_OK : EXIT_USAGE;
+    wanted.file = given.positional[0];
+    wanted.data = options_has(&given, "data") ? options_value(&given, "data") : getenv("MOTIFD_DATA");
+    if (options_integer(&given, "from", 0, SEQ_MOST, -1, &wanted.from, &err) != STATUS_OK ||
+        options_integer(&given, "to", 1, SEQ_MOST, 0, &wanted.to, &err) != STATUS_OK ||
+        options_integer(&given, "threads", 1, THREADS_MOST, 1, &wanted.threads, &err) != STATUS_OK) {
+        return command_misused(&usage, err.message);
     }
     return verify(&wanted);
 }

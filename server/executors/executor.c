@@ -1,10 +1,9 @@
+/* Chooses the executor of a job: the one that the job names, or the daemon's first. */
 #include "server/executors/executor_int.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "api/json/json_sink.h"
 
 void executor_init(struct executor *executor, const struct executor_options *options)
 {
@@ -17,113 +16,6 @@ void executor_serve(struct executor *executor, struct api *api, const char *url)
     executor->api = api;
     (void)snprintf(executor->url, sizeof executor->url, "%s", url);
     atomic_store(&executor->serving, true);
-}
-
-void executor_trainer_gone(struct executor *executor, const char *job)
-{
-    if (executor->api != NULL) {
-        api_trainer_gone(executor->api, job);
-    }
-}
-
-bool executor_must_yield(struct executor *executor, const char *job, struct job_control *control)
-{
-    enum requested_state requested = REQUESTED_NONE;
-    struct error err = {0};
-    if (atomic_load(&control->drain)) {
-        return true;
-    }
-    if (!atomic_exchange(&control->look, false)) {
-        return false;
-    }
-    if (storage_job_requested(executor->options.storage, job, &requested, &err) != STATUS_OK) {
-        atomic_store(&control->look, true); /* look again after the next step */
-        return false;
-    }
-    return requested != REQUESTED_NONE;
-}
-
-void executor_count(struct executor *executor, uint64_t steps, uint64_t samples, double step_seconds, double gflops)
-{
-    executor->steps += steps;
-    executor->samples += samples;
-    histogram_add(&executor->step_times, step_seconds);
-    if (step_seconds > executor->step_seconds_max) {
-        executor->step_seconds_max = step_seconds; /* two workers may race here: it is a gauge */
-    }
-    if (gflops > 0.0) {
-        double before = executor->gflops_per_thread;
-        executor->gflops_per_thread = before > 0.0 ? before + 0.02 * (gflops - before) : gflops;
-    }
-}
-
-void executor_leave(struct executor *executor, const char *job, enum job_event event, const char *result,
-                    const char *error, double seconds)
-{
-    struct error err = {0};
-    enum job_state state = JOB_RUNNING;
-    const struct executor_options *options = &executor->options;
-    executor->jobs_succeeded += event == JOB_EVENT_SUCCEED;
-    executor->jobs_failed += event == JOB_EVENT_FAIL;
-    executor->jobs_yielded += event == JOB_EVENT_YIELD;
-    if (storage_job_leave(options->storage, job, event, result, error, &state, &err) != STATUS_OK) {
-        /* It stays "running" on disk; the next start puts it back into the queue. */
-        journal_line(options->journal, LOG_LEVEL_ERROR, JOURNAL_EXECUTOR, NULL, job,
-                     "cannot record that the job left: %s", err.message);
-        return;
-    }
-    journal_line(options->journal, event == JOB_EVENT_FAIL ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, JOURNAL_EXECUTOR, NULL,
-                 job, "%s after %.1f s", job_state_name(state), seconds);
-}
-
-void executor_say(const struct executor *executor, enum log_level level, const char *job, const char *text)
-{
-    journal_line(executor->options.journal, level, JOURNAL_EXECUTOR, NULL, job, "%s", text);
-}
-
-void executor_fail(struct executor *executor, const char *job, const char *code, const char *detail, const char *signal,
-                   int tries, double since)
-{
-    struct storage_checkpoint latest = {0};
-    struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
-    struct json_sink json;
-    struct buf out;
-    (void)storage_checkpoint_find(executor->options.storage, job, pick, &latest, NULL);
-    buf_init(&out, 4096);
-    json_sink_init(&json, &out);
-    sink_begin_object(&json.sink, NULL);
-    sink_text(&json.sink, "code", code);
-    sink_text(&json.sink, "detail", detail);
-    if (signal[0] != '\0') {
-        sink_text(&json.sink, "signal", signal);
-    }
-    if (tries > 0) {
-        sink_integer(&json.sink, "tries", tries);
-    }
-    if (latest.seq > 0) {
-        sink_integer(&json.sink, "checkpoint", latest.seq);
-    } else {
-        sink_null(&json.sink, "checkpoint");
-    }
-    sink_end_object(&json.sink);
-    executor_say(executor, LOG_LEVEL_WARN, job, detail);
-    executor_leave(executor, job, JOB_EVENT_FAIL, NULL,
-                   json_sink_done(&json) ? out.data : "{\"code\":\"out-of-memory\"}", run_now() - since);
-    buf_close(&out);
-}
-
-bool executor_ended(struct executor *executor, const char *job, double since)
-{
-    struct storage_lease lease;
-    struct arena arena;
-    arena_init(&arena, 16384, 0);
-    bool is = storage_lease_get(executor->options.storage, job, &arena, &lease, NULL) == STATUS_OK &&
-              lease.state == LEASE_ENDED;
-    if (is) {
-        executor_leave(executor, job, lease.ending, lease.result, lease.error, run_now() - since);
-    }
-    arena_close(&arena);
-    return is;
 }
 
 static void run_row(struct executor *executor, const struct storage_job *row, struct job_control *control)

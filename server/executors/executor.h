@@ -57,6 +57,9 @@ void executor_init(struct executor *executor, const struct executor_options *opt
 /* The daemon answers at this address: trainers can be started. Before that jobs for them wait. */
 void executor_serve(struct executor *executor, struct api *api, const char *url);
 
+/* Adds finished steps to the counters. `gflops`: per thread, 0 when it was not measured. Any thread. */
+void executor_count(struct executor *executor, uint64_t steps, uint64_t samples, double step_seconds, double gflops);
+
 /* The `run` of struct scheduler_options; `context` is the executor. */
 void executor_run(void *context, const char *job, struct job_control *control);
 

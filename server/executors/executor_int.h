@@ -15,7 +15,7 @@ void executor_run_thread(struct executor *executor, const struct storage_job *jo
 /* executor_process.c: the run in a process of its own, or (`ranks`) in several of mpirun. */
 void executor_run_process(struct executor *executor, const struct storage_job *job, bool ranks,
                           struct job_control *control);
-/* executor_litter.c: takes away what an mpirun that SIGKILL ended has left. Its ranks may be about to end. */
+/* executor_cleanup.c: takes away what an mpirun that SIGKILL ended has left. Its ranks may be about to end. */
 void executor_clear_mpirun(pid_t pid);
 /* executor_slurm.c: the run in a job of Slurm. */
 void executor_run_slurm(struct executor *executor, const struct storage_job *job, struct job_control *control);
@@ -24,7 +24,6 @@ void executor_trainer_gone(struct executor *executor, const char *job);
 
 /* True when somebody wants the job to stop. A store that does not answer now is asked again. */
 bool executor_must_yield(struct executor *executor, const char *job, struct job_control *control);
-void executor_count(struct executor *executor, uint64_t steps, uint64_t samples, double step_seconds, double gflops);
 /* Records that the job left, counts it and says it in the log. */
 void executor_leave(struct executor *executor, const char *job, enum job_event event, const char *result,
                     const char *error, double seconds);

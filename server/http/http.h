@@ -16,7 +16,7 @@
 #include "core/base/error.h"
 #include "server/http/auth.h"
 #include "server/process/journal.h"
-#include "server/executors/reaper.h"
+#include "server/http/reaper.h"
 #include "server/http/streams.h"
 
 struct http;

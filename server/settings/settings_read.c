@@ -1,14 +1,14 @@
-/* The four sources of settings, strongest first; `taken` remembers which settings a stronger source has
- * given, so that a weaker one leaves them alone (but is still checked). */
+/* Reads the four sources of settings, strongest first: flags, environment, file, defaults. `taken` records the settings
+ * that a stronger source has given. A weaker source does not overwrite them, but its values are still checked. */
 #include "server/settings/settings_int.h"
 
-#include <getopt.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/json/config_json.h"
 #include "api/json/json.h"
+#include "core/base/options.h"
 #include "server/process/files.h"
 
 #define FILE_MAX (1u << 20)
@@ -24,7 +24,8 @@ static void add_fault(const struct settings_faults *faults, size_t *count, const
 
 /* ---- flags ------------------------------------------------------------------------------------------- */
 
-/* "is not known", with the setting that was probably meant: one of a like name, or what others call it. */
+/* "is not known", with the setting that was probably meant: one with a similar name, or the name that other programs
+ * use. */
 static void unknown_flag(const char *word, char *detail, size_t detail_bytes)
 {
     static const char *const others[][2] = {
@@ -43,34 +44,46 @@ static void unknown_flag(const char *word, char *detail, size_t detail_bytes)
                    guess.best != NULL ? guess.best : "", guess.best != NULL ? "?" : "");
 }
 
+static void read_flag(struct settings *settings, const struct option_item *item, bool *taken,
+                      const struct settings_faults *faults, size_t *count)
+{
+    char detail[160];
+    for (size_t i = 0; item->spec != NULL && i < settings_count; i++) {
+        if (item->spec->name == settings_table[i].name) {
+            taken[i] = true;
+            if (!settings_set(&settings_table[i], settings, item->value, detail, sizeof detail)) {
+                add_fault(faults, count, settings_table[i].name, "flag", detail);
+            }
+        }
+    }
+}
+
 static size_t read_flags(struct settings *settings, int argc, char **argv, bool *taken,
                          const struct settings_faults *faults, bool *help)
 {
-    struct option options[SETTINGS_MAX + 2] = {{0}};
+    struct option_spec specs[SETTINGS_MAX + 2] = {{NULL, NULL, NULL}};
     char detail[160];
     size_t count = 0;
     for (size_t i = 0; i < settings_count; i++) {
-        options[i] = (struct option){.name = settings_table[i].name, .has_arg = required_argument, .val = (int)i + 256};
+        specs[i] = (struct option_spec){settings_table[i].name, settings_table[i].placeholder, ""};
     }
-    options[settings_count] = (struct option){.name = "help", .has_arg = no_argument, .val = 'h'};
-    optind = 1;
-    opterr = 0;
-    for (int option; (option = getopt_long(argc, argv, ":h", options, NULL)) != -1;) {
-        if (option == 'h') {
+    specs[settings_count] = (struct option_spec){"help", NULL, ""};
+    struct option_reader reader = {.own = specs, .argc = argc - 1, .argv = argv + 1};
+    struct option_item item;
+    while (options_next(&reader, &item)) {
+        if (item.fault == OPTION_UNKNOWN) {
+            unknown_flag(item.word, detail, sizeof detail);
+            add_fault(faults, &count, item.word, "flag", detail);
+        } else if (item.fault != OPTION_FINE) {
+            add_fault(faults, &count, item.word, "flag",
+                      item.fault == OPTION_VALUE_MISSING ? "needs a value" : "takes no value");
+        } else if (item.spec == NULL) {
+            add_fault(faults, &count, item.word, "flag", "is not expected here");
+        } else if (item.spec == &specs[settings_count]) {
             *help = true;
-        } else if (option >= 256) {
-            const struct setting *setting = &settings_table[option - 256];
-            taken[option - 256] = true;
-            if (!settings_set(setting, settings, optarg, detail, sizeof detail)) {
-                add_fault(faults, &count, setting->name, "flag", detail);
-            }
         } else {
-            unknown_flag(argv[optind - 1], detail, sizeof detail);
-            add_fault(faults, &count, argv[optind - 1], "flag", option == ':' ? "needs a value" : detail);
+            read_flag(settings, &item, taken, faults, &count);
         }
-    }
-    for (; optind < argc; optind++) {
-        add_fault(faults, &count, argv[optind], "flag", "is not expected here");
     }
     return count;
 }

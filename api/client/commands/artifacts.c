@@ -56,10 +56,10 @@ static int save(struct ctl *ctl, const char *id, const char *name, const char *f
     return code;
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
-    const char *file = args_value(args, "output"), *name = args->positional_count > 1 ? args->positional[1] : NULL;
+    const char *file = options_value(args, "output"), *name = args->positional_count > 1 ? args->positional[1] : NULL;
     if (!name && file)
         return ctl_usage(ctl, "--output needs the NAME of an artifact");
     if (name && !file && strchr(name, '/'))

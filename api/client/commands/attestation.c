@@ -42,7 +42,7 @@ static void view(struct ctl *ctl, const cJSON *document)
     fprintf(ctl->out.stream, "\nchain %s\n", chain ? chain : "");
 }
 
-static int attestation_run(struct ctl *ctl, const struct args *args)
+static int attestation_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[128];
     int code = ctl_job_id(ctl, args->positional[0], true, id);
@@ -79,7 +79,7 @@ static void become(const char *program, char *const words[])
     _exit(127);
 }
 
-static int run_motifd(struct ctl *ctl, const struct args *args, const char *file)
+static int run_motifd(struct ctl *ctl, const struct options *args, const char *file)
 {
     static const char *const passed[] = {"from", "to", "threads"};
     char program[4096], flags[3][16];
@@ -91,7 +91,7 @@ static int run_motifd(struct ctl *ctl, const struct args *args, const char *file
     char *slash = strrchr(program, '/');
     memcpy(slash ? slash + 1 : program, "motifd", sizeof("motifd"));
     for (size_t i = 0; i < 3; i++) {
-        const char *value = args_value(args, passed[i]);
+        const char *value = options_value(args, passed[i]);
         if (value) {
             snprintf(flags[i], sizeof(flags[i]), "--%s", passed[i]);
             words[count++] = flags[i];
@@ -111,7 +111,7 @@ static int run_motifd(struct ctl *ctl, const struct args *args, const char *file
     return WEXITSTATUS(status);
 }
 
-static int verify_run(struct ctl *ctl, const struct args *args)
+static int verify_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[160], temporary[] = "/tmp/motifctl-XXXXXX";
     const char *named = args->positional[0];

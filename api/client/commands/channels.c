@@ -99,12 +99,12 @@ static void view_one(struct ctl *ctl, const cJSON *document)
     term_table(&ctl->out, &table);
 }
 
-static void add_query(struct buf *path, const struct args *args)
+static void add_query(struct buf *path, const struct options *args)
 {
     static const char *const passed[] = {"set", "samples", "first", "top", "checkpoint"};
     char mark = '?';
     for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
-        const char *value = args_value(args, passed[i]);
+        const char *value = options_value(args, passed[i]);
         if (!value)
             continue;
         buf_format(path, "%c%s=", mark, passed[i]);
@@ -113,11 +113,11 @@ static void add_query(struct buf *path, const struct args *args)
     }
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
     struct buf path;
-    const char *channel = args->positional_count > 1 ? args->positional[1] : NULL, *png = args_value(args, "png");
+    const char *channel = args->positional_count > 1 ? args->positional[1] : NULL, *png = options_value(args, "png");
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code != CTL_SUCCESS)
         return code;

@@ -29,12 +29,12 @@ static void view(struct ctl *ctl, const cJSON *document)
             json_number(document, "samples"));
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
     char id[CTL_ID], with[CTL_ID], path[128], body[160];
     long long samples;
-    if (args_integer(args, "samples", 1, 1000, 100, &samples, &err) != STATUS_OK)
+    if (options_integer(args, "samples", 1, 1000, 100, &samples, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code == CTL_SUCCESS)

@@ -86,7 +86,7 @@ static void print_dataset(struct ctl *ctl, const cJSON *set)
     fprintf(ctl->out.stream, "sha256 %s\n", text_of(set, "sha256"));
 }
 
-static int send(struct ctl *ctl, const struct args *args, const char *name, FILE *file, const char *format)
+static int send(struct ctl *ctl, const struct options *args, const char *name, FILE *file, const char *format)
 {
     char hash[HASH_TEXT];
     struct buf path;
@@ -102,9 +102,9 @@ static int send(struct ctl *ctl, const struct args *args, const char *name, FILE
     buf_text(&path, "/v1/datasets/");
     http_escape(&path, name);
     buf_format(&path, "?format=%s&sha256=%s&offset=%lld", format, hash, (long long)from);
-    add_option(&path, "label", args_value(args, "label"));
-    add_option(&path, "group", args_value(args, "group"));
-    add_option(&path, "layout", args_has(args, "channels-first") ? "channels-first" : NULL);
+    add_option(&path, "label", options_value(args, "label"));
+    add_option(&path, "group", options_value(args, "group"));
+    add_option(&path, "layout", options_has(args, "channels-first") ? "channels-first" : NULL);
     struct http_request request = {.method = "PUT",
                                    .path = path.data,
                                    .from = file,
@@ -120,10 +120,10 @@ static int send(struct ctl *ctl, const struct args *args, const char *name, FILE
     return code;
 }
 
-static int put(struct ctl *ctl, const struct args *args)
+static int put(struct ctl *ctl, const struct options *args)
 {
     const char *name = args->positional[1], *path = args->positional[2];
-    const char *format = args_value(args, "format") ? args_value(args, "format") : format_of(path);
+    const char *format = options_value(args, "format") ? options_value(args, "format") : format_of(path);
     if (!format)
         return ctl_usage(ctl, "what %s is must be said by --format", path);
     FILE *file = fopen(path, "rb");
@@ -159,10 +159,10 @@ static void view_list(struct ctl *ctl, const cJSON *document)
 }
 
 /* Shows, saves the picture of, or deletes one. */
-static int act(struct ctl *ctl, const struct args *args, const char *verb)
+static int act(struct ctl *ctl, const struct options *args, const char *verb)
 {
     struct buf path, file;
-    const char *name = args->positional[1], *output = args_value(args, "output");
+    const char *name = args->positional[1], *output = options_value(args, "output");
     struct http_request request = {.method = "GET"};
     int code;
     buf_init(&path, 4096);
@@ -191,7 +191,7 @@ static int act(struct ctl *ctl, const struct args *args, const char *verb)
     return code;
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     const char *verb = args->positional_count > 0 ? args->positional[0] : "list";
     bool one = strcmp(verb, "show") == 0 || strcmp(verb, "preview") == 0 || strcmp(verb, "delete") == 0;

@@ -13,7 +13,7 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-static void view(struct ctl *ctl, const struct args *args, const cJSON *evaluation)
+static void view(struct ctl *ctl, const struct options *args, const cJSON *evaluation)
 {
     struct buf out;
     const cJSON *result = json_member(evaluation, "result");
@@ -25,13 +25,13 @@ static void view(struct ctl *ctl, const struct args *args, const cJSON *evaluati
         result = evaluation;
     buf_init(&out, 4u << 20);
     view_result(&out, result, ctl->out.colour);
-    if (!args_has(args, "no-confusion"))
+    if (!options_has(args, "no-confusion"))
         view_confusion(&out, json_member(result, "confusion"), ctl->out.colour);
     term_flush(&ctl->out, &out);
     buf_close(&out);
 }
 
-static int show_last(struct ctl *ctl, const struct args *args, const char *id)
+static int show_last(struct ctl *ctl, const struct options *args, const char *id)
 {
     char path[128];
     cJSON *evaluation = NULL;
@@ -43,25 +43,25 @@ static int show_last(struct ctl *ctl, const struct args *args, const char *id)
     return code;
 }
 
-static char *question(const struct args *args, struct error *err)
+static char *question(const struct options *args, struct error *err)
 {
     cJSON *body = cJSON_CreateObject();
     long long samples, seed;
     char *text = NULL;
-    if (args_integer(args, "samples", 1, 1LL << 40, 0, &samples, err) == STATUS_OK &&
-        args_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, err) == STATUS_OK) {
-        if (args_has(args, "samples"))
+    if (options_integer(args, "samples", 1, 1LL << 40, 0, &samples, err) == STATUS_OK &&
+        options_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, err) == STATUS_OK) {
+        if (options_has(args, "samples"))
             cJSON_AddNumberToObject(body, "samples", (double)samples);
-        if (args_has(args, "seed"))
+        if (options_has(args, "seed"))
             cJSON_AddNumberToObject(body, "seed", (double)seed);
-        submission_checkpoint(body, args_value(args, "checkpoint"));
+        submission_checkpoint(body, options_value(args, "checkpoint"));
         text = cJSON_PrintUnformatted(body);
     }
     cJSON_Delete(body);
     return text;
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[128];
     struct error err = {0};
@@ -70,7 +70,7 @@ static int run(struct ctl *ctl, const struct args *args)
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     if (code != CTL_SUCCESS)
         return code;
-    if (args_has(args, "last"))
+    if (options_has(args, "last"))
         return show_last(ctl, args, id);
     char *body = question(args, &err);
     if (!body)
@@ -88,7 +88,7 @@ static int run(struct ctl *ctl, const struct args *args)
         cJSON *done = NULL;
         code = watch_job(ctl, evaluation, 0.25, 600);
         snprintf(job_path, sizeof(job_path), "/v1/jobs/%s", evaluation);
-        if (code == CTL_SUCCESS && !ctl->json && !args_has(args, "no-confusion") &&
+        if (code == CTL_SUCCESS && !ctl->json && !options_has(args, "no-confusion") &&
             (code = ctl_get(ctl, job_path, &done)) == CTL_SUCCESS) {
             struct buf out;
             buf_init(&out, 4u << 20);

@@ -16,7 +16,7 @@
 
 static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
 
-static int checkpoints_run(struct ctl *ctl, const struct args *args)
+static int checkpoints_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[128], text[64];
     cJSON *document = NULL;
@@ -241,20 +241,20 @@ static int resolve(struct ctl *ctl, const char *id, const char *wanted, char *se
 }
 
 /* The path on the server, and a name for the file. */
-static int choose(struct ctl *ctl, const struct args *args, const char *id, char seq[32], char path[160],
+static int choose(struct ctl *ctl, const struct options *args, const char *id, char seq[32], char path[160],
                   char name[128])
 {
-    const char *wanted = args_value(args, "checkpoint");
-    bool all = args_has(args, "bundle") && wanted && strcmp(wanted, "all") == 0;
+    const char *wanted = options_value(args, "checkpoint");
+    bool all = options_has(args, "bundle") && wanted && strcmp(wanted, "all") == 0;
     int code = CTL_SUCCESS;
     if (all)
         snprintf(seq, 32, "all");
     else
         code = resolve(ctl, id, wanted, seq, 32);
-    if (args_has(args, "bundle")) {
+    if (options_has(args, "bundle")) {
         snprintf(path, 160, "/v1/jobs/%s/bundle?checkpoints=%s", id, seq);
         snprintf(name, 128, "%s.bundle", id);
-    } else if (args_has(args, "onnx")) {
+    } else if (options_has(args, "onnx")) {
         snprintf(path, 160, "/v1/jobs/%s/onnx?checkpoint=%s", id, seq);
         snprintf(name, 128, "%s-%s.onnx", id, seq);
     } else {
@@ -264,7 +264,7 @@ static int choose(struct ctl *ctl, const struct args *args, const char *id, char
     return code;
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     struct export export = {.ctl = ctl};
     char id[CTL_ID], seq[32], name[128];

@@ -15,10 +15,10 @@ static void view(struct ctl *ctl, const cJSON *job)
     fprintf(ctl->out.stream, "%s %s\n", json_string(job, "id"), job_title(job));
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     struct buf file, path;
-    const char *name = args_value(args, "name");
+    const char *name = options_value(args, "name");
     int code = ctl_read_file(ctl, args->positional[0], FILE_MOST, &file);
     buf_init(&path, 4096);
     buf_text(&path, "/v1/imports");

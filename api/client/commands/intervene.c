@@ -77,18 +77,18 @@ static bool read_edit(const char *text, cJSON *edit)
 }
 
 /* The body; NULL after a usage error, which *code tells. */
-static char *question(struct ctl *ctl, const struct args *args, int *code)
+static char *question(struct ctl *ctl, const struct options *args, int *code)
 {
     struct error err = {0};
     long long seed;
-    if (args_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, &err) != STATUS_OK) {
+    if (options_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, &err) != STATUS_OK) {
         *code = ctl_usage(ctl, "%s", err.message);
         return NULL;
     }
     cJSON *body = cJSON_CreateObject(), *input = cJSON_CreateObject();
     cJSON_AddItemToArray(cJSON_AddArrayToObject(body, "inputs"), input);
     cJSON_AddNumberToObject(cJSON_AddObjectToObject(input, "sample"), "seed", (double)seed);
-    cJSON_AddStringToObject(input, "keep", args_has(args, "maximal") ? "maximal" : "all");
+    cJSON_AddStringToObject(input, "keep", options_has(args, "maximal") ? "maximal" : "all");
     cJSON *edits = cJSON_AddArrayToObject(input, "edits");
     for (size_t i = 1; i < args->positional_count && *code == CTL_SUCCESS; i++) {
         cJSON *edit = cJSON_CreateObject();
@@ -97,7 +97,7 @@ static char *question(struct ctl *ctl, const struct args *args, int *code)
             *code = ctl_usage(ctl, "%.80s is no change: CHANNEL[@ROW,COL]=delete, or =[CHANNEL][@ROW,COL][*VALUE]",
                               args->positional[i]);
     }
-    submission_checkpoint(body, args_value(args, "checkpoint"));
+    submission_checkpoint(body, options_value(args, "checkpoint"));
     char *text = *code == CTL_SUCCESS ? cJSON_PrintUnformatted(body) : NULL;
     cJSON_Delete(body);
     return text;
@@ -137,7 +137,7 @@ static void view(struct ctl *ctl, const cJSON *document, const char *seed)
     fprintf(ctl->out.stream, "\n");
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[128];
     struct http_answer answer;
@@ -154,7 +154,7 @@ static int run(struct ctl *ctl, const struct args *args)
     if (code == CTL_SUCCESS && ctl->json)
         ctl_print_json(ctl, document);
     else if (code == CTL_SUCCESS)
-        view(ctl, document, args_value(args, "seed"));
+        view(ctl, document, options_value(args, "seed"));
     cJSON_Delete(document);
     cJSON_free(body);
     return code;
@@ -172,6 +172,6 @@ const struct command command_intervene = {
                "  motifctl intervene latest 3@40,12=@10,60 '5=*2.5'    one moves, others get a value",
     .options = options,
     .least = 2,
-    .most = ARGS_MAX - 1,
+    .most = OPTIONS_MAX - 1,
     .run = run,
 };

@@ -43,18 +43,18 @@ static void list_row(struct table *table, const cJSON *job)
     table_add(table, text);
 }
 
-static int list_run(struct ctl *ctl, const struct args *args)
+static int list_run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
     struct buf path;
     cJSON *page = NULL;
     long long limit;
-    if (args_integer(args, "limit", 1, 1000, 20, &limit, &err) != STATUS_OK)
+    if (options_integer(args, "limit", 1, 1000, 20, &limit, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     buf_init(&path, 4096);
     buf_format(&path, "/v1/jobs?limit=%lld", limit);
     for (size_t i = 0; i < 2; i++) {
-        const char *name = i == 0 ? "state" : "kind", *value = args_value(args, name);
+        const char *name = i == 0 ? "state" : "kind", *value = options_value(args, name);
         if (!value)
             continue;
         buf_format(&path, "&%s=", name);
@@ -131,7 +131,7 @@ static void show_head(struct buf *out, const cJSON *job, bool colour)
     table_close(&table);
 }
 
-static int show_run(struct ctl *ctl, const struct args *args)
+static int show_run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID], path[128];
     cJSON *job = NULL;
@@ -151,7 +151,7 @@ static int show_run(struct ctl *ctl, const struct args *args)
         show_head(&out, job, colour);
         buf_text(&out, "\n");
         view_object(&out, json_member(job, "progress"), colour);
-        if (args_has(args, "config")) {
+        if (options_has(args, "config")) {
             buf_text(&out, "\n");
             view_object(&out, json_member(job, "config"), colour);
         }
@@ -163,7 +163,7 @@ static int show_run(struct ctl *ctl, const struct args *args)
             buf_text(&out, "\n");
             view_result(&out, json_member(job, "result"), colour);
         }
-        if (args_has(args, "confusion"))
+        if (options_has(args, "confusion"))
             view_confusion(&out, json_member(json_member(job, "result"), "confusion"), colour);
         term_flush(&ctl->out, &out);
         buf_close(&out);
@@ -190,7 +190,7 @@ const struct command command_show = {
 static const struct option_spec no_options[] = {{NULL, NULL, NULL}};
 
 /* Each names several jobs; all are tried, and the exit code is that of the first failure. */
-static int act(struct ctl *ctl, const struct args *args, const char *method, const char *verb)
+static int act(struct ctl *ctl, const struct options *args, const char *method, const char *verb)
 {
     int worst = CTL_SUCCESS;
     for (size_t i = 0; i < args->positional_count; i++) {
@@ -217,19 +217,19 @@ static int act(struct ctl *ctl, const struct args *args, const char *method, con
     return worst;
 }
 
-static int cancel_run(struct ctl *ctl, const struct args *args)
+static int cancel_run(struct ctl *ctl, const struct options *args)
 {
     return act(ctl, args, "POST", "cancel");
 }
-static int pause_run(struct ctl *ctl, const struct args *args)
+static int pause_run(struct ctl *ctl, const struct options *args)
 {
     return act(ctl, args, "POST", "pause");
 }
-static int resume_run(struct ctl *ctl, const struct args *args)
+static int resume_run(struct ctl *ctl, const struct options *args)
 {
     return act(ctl, args, "POST", "resume");
 }
-static int delete_run(struct ctl *ctl, const struct args *args)
+static int delete_run(struct ctl *ctl, const struct options *args)
 {
     return act(ctl, args, "DELETE", NULL);
 }
@@ -242,7 +242,7 @@ const struct command command_cancel = {
     .example = "  motifctl cancel latest",
     .options = no_options,
     .least = 1,
-    .most = ARGS_MAX,
+    .most = OPTIONS_MAX,
     .run = cancel_run,
 };
 
@@ -254,7 +254,7 @@ const struct command command_pause = {
     .example = "  motifctl pause 01JD8 && motifctl resume 01JD8",
     .options = no_options,
     .least = 1,
-    .most = ARGS_MAX,
+    .most = OPTIONS_MAX,
     .run = pause_run,
 };
 
@@ -266,7 +266,7 @@ const struct command command_resume = {
     .example = "  motifctl resume latest && motifctl watch latest",
     .options = no_options,
     .least = 1,
-    .most = ARGS_MAX,
+    .most = OPTIONS_MAX,
     .run = resume_run,
 };
 
@@ -278,6 +278,6 @@ const struct command command_delete = {
     .example = "  motifctl delete 01JD8",
     .options = no_options,
     .least = 1,
-    .most = ARGS_MAX,
+    .most = OPTIONS_MAX,
     .run = delete_run,
 };

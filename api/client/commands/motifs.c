@@ -69,19 +69,19 @@ static int draw_one(struct ctl *ctl, const char *path, const char *body, long lo
     return code;
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
     char id[CTL_ID], path[128], file[512];
     long long seed, count;
-    const char *png = args_value(args, "png");
-    if (args_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, &err) != STATUS_OK ||
-        args_integer(args, "count", 1, 1000, 1, &count, &err) != STATUS_OK)
+    const char *png = options_value(args, "png");
+    if (options_integer(args, "seed", -(1LL << 53) + 1, (1LL << 53) - 1, 0, &seed, &err) != STATUS_OK ||
+        options_integer(args, "count", 1, 1000, 1, &count, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], true, id);
     snprintf(path, sizeof(path), "/v1/jobs/%s/motifs", id);
     for (long long i = 0; i < count && code == CTL_SUCCESS; i++) {
-        char *body = question(seed + i, args_value(args, "checkpoint"));
+        char *body = question(seed + i, options_value(args, "checkpoint"));
         code = draw_one(ctl, path, body, seed + i);
         if (code == CTL_SUCCESS && png) {
             png_name(png, seed + i, count > 1, file, sizeof(file));

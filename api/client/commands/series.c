@@ -76,21 +76,21 @@ static void metrics_table(struct ctl *ctl, const cJSON *series)
     term_table(&ctl->out, &table);
 }
 
-static int metrics_run(struct ctl *ctl, const struct args *args)
+static int metrics_run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
     long long since, max_points;
     cJSON *document = NULL;
-    if (args_integer(args, "since", 0, 1LL << 53, -1, &since, &err) != STATUS_OK ||
-        args_integer(args, "max-points", 1, 100000, 500, &max_points, &err) != STATUS_OK)
+    if (options_integer(args, "since", 0, 1LL << 53, -1, &since, &err) != STATUS_OK ||
+        options_integer(args, "max-points", 1, 100000, 500, &max_points, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
-    int code = fetch(ctl, args->positional[0], args_value(args, "name"), since, max_points, &document);
+    int code = fetch(ctl, args->positional[0], options_value(args, "name"), since, max_points, &document);
     if (code != CTL_SUCCESS)
         return code;
     const cJSON *series = json_member(document, "series"), *one = NULL, *point = NULL;
     if (ctl->json) {
         ctl_print_json(ctl, document);
-    } else if (args_has(args, "csv")) {
+    } else if (options_has(args, "csv")) {
         fprintf(ctl->out.stream, "name,step,value\n");
         cJSON_ArrayForEach (one, series) {
             cJSON_ArrayForEach (point, one) {
@@ -212,28 +212,28 @@ static void plot_series(struct ctl *ctl, const cJSON *one, int height, bool log_
     free(points);
 }
 
-static int plot_run(struct ctl *ctl, const struct args *args)
+static int plot_run(struct ctl *ctl, const struct options *args)
 {
     struct error err = {0};
     long long since, height;
     cJSON *document = NULL;
     const cJSON *one = NULL;
-    if (args_integer(args, "since", 0, 1LL << 53, -1, &since, &err) != STATUS_OK ||
-        args_integer(args, "height", 6, 200, 16, &height, &err) != STATUS_OK)
+    if (options_integer(args, "since", 0, 1LL << 53, -1, &since, &err) != STATUS_OK ||
+        options_integer(args, "height", 6, 200, 16, &height, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     const char *names = args->positional_count > 1 ? args->positional[1] : "loss,accuracy";
-    const char *file = args_value(args, "png");
+    const char *file = options_value(args, "png");
     long long columns = ctl->out.columns > 20 ? ctl->out.columns : 20;
     int code = fetch(ctl, args->positional[0], names, since, file ? PNG_POINTS : 2 * columns, &document);
     if (code != CTL_SUCCESS)
         return code;
     if (file) {
-        code = plot_png(ctl, json_member(document, "series"), file, args_has(args, "log"));
+        code = plot_png(ctl, json_member(document, "series"), file, options_has(args, "log"));
     } else if (ctl->json) {
         ctl_print_json(ctl, document);
     } else {
         cJSON_ArrayForEach (one, json_member(document, "series")) {
-            plot_series(ctl, one, (int)height, args_has(args, "log"));
+            plot_series(ctl, one, (int)height, options_has(args, "log"));
         }
     }
     cJSON_Delete(document);

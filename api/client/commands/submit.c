@@ -84,14 +84,14 @@ static int kind_of_preset(struct ctl *ctl, const char *preset, char *kind, size_
     return CTL_SUCCESS;
 }
 
-static int fill(struct ctl *ctl, const struct args *args, cJSON *body)
+static int fill(struct ctl *ctl, const struct options *args, cJSON *body)
 {
     static const char *const texts[] = {"preset", "kind", "name", "executor"};
     static const char *const integers[] = {"priority", "threads", "ranks"};
     struct error err = {0};
     char kind[64];
     long long number;
-    const char *path = args_value(args, "config"), *preset, *from = args_value(args, "from");
+    const char *path = options_value(args, "config"), *preset, *from = options_value(args, "from");
     if (path) {
         char *text = read_file(path, &err);
         enum status status = text ? submission_file(body, text, &err) : err.code;
@@ -104,12 +104,12 @@ static int fill(struct ctl *ctl, const struct args *args, cJSON *body)
             submission_set(body, args->options[i].value, &err) != STATUS_OK)
             return ctl_usage(ctl, "%s", err.message);
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
-        if (args_value(args, texts[i]))
-            submission_text(body, texts[i], args_value(args, texts[i]));
+        if (options_value(args, texts[i]))
+            submission_text(body, texts[i], options_value(args, texts[i]));
     for (size_t i = 0; i < sizeof integers / sizeof integers[0]; i++) {
-        if (!args_has(args, integers[i]))
+        if (!options_has(args, integers[i]))
             continue;
-        if (args_integer(args, integers[i], -1000000, 1000000, 0, &number, &err) != STATUS_OK)
+        if (options_integer(args, integers[i], -1000000, 1000000, 0, &number, &err) != STATUS_OK)
             return ctl_usage(ctl, "%s", err.message);
         cJSON_DeleteItemFromObjectCaseSensitive(body, integers[i]);
         cJSON_AddNumberToObject(body, integers[i], (double)number);
@@ -218,32 +218,32 @@ static int send_body(struct ctl *ctl, const char *text, const char *key, bool dr
     }
 }
 
-static int submit_body(struct ctl *ctl, const struct args *args, const cJSON *body)
+static int submit_body(struct ctl *ctl, const struct options *args, const cJSON *body)
 {
     char key[64];
     cJSON *job = NULL;
-    bool dry_run = args_has(args, "dry-run");
+    bool dry_run = options_has(args, "dry-run");
     char *text = cJSON_PrintUnformatted(body);
     random_key(key, sizeof(key));
-    int code = send_body(ctl, text, args_has(args, "key") ? args_value(args, "key") : key, dry_run, &job);
+    int code = send_body(ctl, text, options_has(args, "key") ? options_value(args, "key") : key, dry_run, &job);
     cJSON_free(text);
     if (code != CTL_SUCCESS)
         return code;
     const char *id = json_string(job, "id");
     if (dry_run && !ctl->json)
         view_dry_run(ctl, job);
-    else if (ctl->json && !args_has(args, "watch"))
+    else if (ctl->json && !options_has(args, "watch"))
         ctl_print_json(ctl, job);
     else if (!ctl->json && id)
         fprintf(ctl->out.stream, "submitted %s as %s\n", job_title(job), id);
     fflush(ctl->out.stream);
-    if (!dry_run && args_has(args, "watch") && id)
+    if (!dry_run && options_has(args, "watch") && id)
         code = watch_job(ctl, id, 0.5, 600);
     cJSON_Delete(job);
     return code;
 }
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     cJSON *body = cJSON_CreateObject();
     int code = fill(ctl, args, body);

@@ -326,13 +326,13 @@ static const struct option_spec options[] = {
     {NULL, NULL, NULL},
 };
 
-static int run(struct ctl *ctl, const struct args *args)
+static int run(struct ctl *ctl, const struct options *args)
 {
     char id[CTL_ID];
     long long interval, patience;
     struct error err = {0};
-    if (args_integer(args, "interval", 20, 3600000, 500, &interval, &err) != STATUS_OK ||
-        args_integer(args, "patience", 0, 1000000, 600, &patience, &err) != STATUS_OK)
+    if (options_integer(args, "interval", 20, 3600000, 500, &interval, &err) != STATUS_OK ||
+        options_integer(args, "patience", 0, 1000000, 600, &patience, &err) != STATUS_OK)
         return ctl_usage(ctl, "%s", err.message);
     int code = ctl_job_id(ctl, args->positional[0], false, id);
     return code == CTL_SUCCESS ? watch_job(ctl, id, (double)interval / 1000, (double)patience) : code;

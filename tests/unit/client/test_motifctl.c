@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "api/client/args.h"
 #include "api/client/ctl.h"
 #include "api/client/draw.h"
 #include "api/client/motif_answer.h"
@@ -137,92 +136,6 @@ static void tables_align_columns(void **state)
     assert_string_equal(text(), "| NAME | COUNT | STATE |\n| --- | ---: | --- |\n"
                                 "| größe | 7 | x |\n| b | 1234567 | - |\n");
     table_close(&table);
-}
-
-/* --- command lines --- */
-
-static const struct option_spec own[] = {
-    {"preset", "NAME", ""}, {"set", "FIELD=VALUE", ""}, {"watch", NULL, ""}, {"seed", "N", ""}, {NULL, NULL, NULL}};
-static const struct option_spec shared[] = {{"json", NULL, ""}, {"help", NULL, ""}, {NULL, NULL, NULL}};
-
-#define PARSE(...)                                                                                                     \
-    char *words[] = {__VA_ARGS__};                                                                                     \
-    struct args args;                                                                                                  \
-    struct error err = {0};                                                                                            \
-    enum status status = args_parse(own, shared, (int)(sizeof(words) / sizeof(words[0])), words, &args, &err)
-
-static void options_are_read_in_both_forms_and_any_order(void **state)
-{
-    PARSE("job", "--preset", "a", "--json", "--set=x=1", "--set", "y=2", "-h", "--preset=b", "--", "--watch");
-    assert_int_equal(status, STATUS_OK);
-    assert_int_equal(args.positional_count, 2);
-    assert_string_equal(args.positional[0], "job");
-    assert_string_equal(args.positional[1], "--watch");
-    assert_string_equal(args_value(&args, "preset"), "b");
-    assert_string_equal(args.options[2].value, "x=1");
-    assert_string_equal(args_value(&args, "set"), "y=2");
-    assert_true(args_has(&args, "json") && args_has(&args, "help"));
-    assert_false(args_has(&args, "watch"));
-}
-
-static void a_value_may_begin_with_a_dash(void **state)
-{
-    PARSE("--seed", "-2");
-    long long seed;
-    assert_int_equal(status, STATUS_OK);
-    assert_int_equal(args_integer(&args, "seed", -10, 10, 0, &seed, &err), STATUS_OK);
-    assert_int_equal(seed, -2);
-}
-
-static void an_unknown_option_is_named_with_the_nearest(void **state)
-{
-    PARSE("--prset", "a");
-    assert_int_equal(status, STATUS_INVALID);
-    assert_string_equal(err.message, "unknown option --prset; did you mean --preset?");
-}
-
-static void wrong_use_of_options_is_refused(void **state)
-{
-    {
-        PARSE("--preset");
-        assert_int_equal(status, STATUS_INVALID);
-        assert_non_null(strstr(err.message, "--preset needs a value"));
-    }
-    {
-        PARSE("--watch=yes");
-        assert_int_equal(status, STATUS_INVALID);
-        assert_string_equal(err.message, "--watch takes no value");
-    }
-    {
-        PARSE("-x");
-        assert_int_equal(status, STATUS_INVALID);
-    }
-    {
-        char *many[ARGS_MAX + 2];
-        struct args args;
-        for (size_t i = 0; i < ARGS_MAX + 2; i++)
-            many[i] = "word";
-        assert_int_equal(args_parse(own, shared, ARGS_MAX + 2, many, &args, NULL), STATUS_INVALID);
-    }
-}
-
-static void integers_are_checked(void **state)
-{
-    static const char *const bad[] = {"", "x", "1x", "11", "-11", "1.5", "99999999999999999999"};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct args args = {.option_count = 1, .options = {{"seed", bad[i]}}};
-        struct error err = {0};
-        long long value;
-        assert_int_equal(args_integer(&args, "seed", -10, 10, 3, &value, &err), STATUS_INVALID);
-        assert_non_null(strstr(err.message, "--seed must be an integer in [-10, 10]; got"));
-    }
-}
-
-static void distances_are_edits(void **state)
-{
-    assert_int_equal(args_distance("watch", "watch"), 0);
-    assert_int_equal(args_distance("kitten", "sitting"), 3);
-    assert_int_equal(args_distance("", "abc"), 3);
 }
 
 /* --- submissions --- */
@@ -512,12 +425,6 @@ int main(void)
         cmocka_unit_test(durations_counts_and_percents_read_well),
         cmocka_unit_test(width_counts_characters_not_bytes_or_colours),
         cmocka_unit_test_setup_teardown(tables_align_columns, setup, teardown),
-        cmocka_unit_test(options_are_read_in_both_forms_and_any_order),
-        cmocka_unit_test(a_value_may_begin_with_a_dash),
-        cmocka_unit_test(an_unknown_option_is_named_with_the_nearest),
-        cmocka_unit_test(wrong_use_of_options_is_refused),
-        cmocka_unit_test(integers_are_checked),
-        cmocka_unit_test(distances_are_edits),
         cmocka_unit_test(fields_are_set_as_json_or_text),
         cmocka_unit_test(a_file_is_a_configuration_or_a_submission),
         cmocka_unit_test(a_start_from_another_job_is_written),

@@ -13,8 +13,8 @@
  * The first byte of a request and the bytes a client has taken are read from TCP_INFO, because the
  * parser does not tell. reaper_watch() and reaper_forget() are called from the connection callbacks, the
  * latter before the descriptor is closed: a descriptor is never cut after it belongs to another. */
-#ifndef MOTIF_SERVER_EXECUTORS_REAPER_H
-#define MOTIF_SERVER_EXECUTORS_REAPER_H
+#ifndef MOTIF_SERVER_HTTP_REAPER_H
+#define MOTIF_SERVER_HTTP_REAPER_H
 
 #include <stdint.h>
 

@@ -1,4 +1,4 @@
-#include "server/executors/reaper.h"
+#include "server/http/reaper.h"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>

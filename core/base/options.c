@@ -1,0 +1,191 @@
+/* The option parser of every program. options_next() reads one argument; options_parse() collects a whole line and
+ * turns the first fault into a message with the option that was probably meant. */
+#include "core/base/options.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WORD_MAX 32
+
+size_t options_distance(const char *a, const char *b)
+{
+    size_t rows = strlen(a), columns = strlen(b), line[WORD_MAX + 1];
+    if (rows > WORD_MAX || columns > WORD_MAX)
+        return WORD_MAX + 1;
+    for (size_t j = 0; j <= columns; j++)
+        line[j] = j;
+    for (size_t i = 1; i <= rows; i++) {
+        size_t corner = line[0];
+        line[0] = i;
+        for (size_t j = 1; j <= columns; j++) {
+            size_t change = corner + (a[i - 1] != b[j - 1]);
+            size_t drop = line[j] + 1, add = line[j - 1] + 1;
+            corner = line[j];
+            line[j] = change < drop ? change : drop;
+            if (add < line[j])
+                line[j] = add;
+        }
+    }
+    return line[columns];
+}
+
+static const struct option_spec *find(const struct option_spec *specs, const char *name, size_t length)
+{
+    for (; specs && specs->name; specs++)
+        if (strlen(specs->name) == length && memcmp(specs->name, name, length) == 0)
+            return specs;
+    return NULL;
+}
+
+static void nearest(const struct option_spec *specs, const char *name, const char **best, size_t *distance)
+{
+    for (; specs && specs->name; specs++) {
+        size_t d = options_distance(specs->name, name);
+        if (d < *distance) {
+            *distance = d;
+            *best = specs->name;
+        }
+    }
+}
+
+static enum status unknown(const struct option_reader *reader, const char *word, struct error *err)
+{
+    char name[WORD_MAX + 1] = "";
+    const char *best = NULL, *from = word + strspn(word, "-");
+    size_t distance = 3, length = strcspn(from, "=");
+    if (word[1] != '-')
+        return error_set(err, STATUS_INVALID, NULL, "unknown option %.80s; options start with two dashes", word);
+    if (length <= WORD_MAX) {
+        memcpy(name, from, length);
+        name[length] = 0;
+        nearest(reader->own, name, &best, &distance);
+        nearest(reader->shared, name, &best, &distance);
+    }
+    if (best)
+        return error_set(err, STATUS_INVALID, NULL, "unknown option %.80s; did you mean --%s?", word, best);
+    return error_set(err, STATUS_INVALID, NULL, "unknown option %.80s", word);
+}
+
+bool options_next(struct option_reader *reader, struct option_item *item)
+{
+    if (!reader->options_end && reader->at < reader->argc && strcmp(reader->argv[reader->at], "--") == 0) {
+        reader->options_end = true;
+        reader->at++;
+    }
+    if (reader->at >= reader->argc)
+        return false;
+    const char *typed = reader->argv[reader->at++];
+    const char *word = strcmp(typed, "-h") == 0 ? "--help" : typed;
+    *item = (struct option_item){.word = typed, .value = typed};
+    if (reader->options_end || word[0] != '-' || word[1] == 0)
+        return true;
+    size_t length = word[1] == '-' ? strcspn(word + 2, "=") : 0;
+    item->value = length > 0 && word[2 + length] == '=' ? word + 3 + length : NULL;
+    if (length > 0) {
+        item->spec = find(reader->own, word + 2, length);
+        if (!item->spec)
+            item->spec = find(reader->shared, word + 2, length);
+    }
+    if (!item->spec) {
+        item->fault = OPTION_UNKNOWN;
+    } else if (!item->spec->value && item->value) {
+        item->fault = OPTION_VALUE_UNEXPECTED;
+    } else if (!item->spec->value) {
+        item->value = "";
+    } else if (!item->value && reader->at < reader->argc) {
+        item->value = reader->argv[reader->at++];
+    } else if (!item->value) {
+        item->fault = OPTION_VALUE_MISSING;
+    }
+    return true;
+}
+
+/* The message of a fault. */
+static enum status refuse(const struct option_reader *reader, const struct option_item *item, struct error *err)
+{
+    const struct option_spec *spec = item->spec;
+    if (item->fault == OPTION_VALUE_UNEXPECTED)
+        return error_set(err, STATUS_INVALID, NULL, "--%s takes no value", spec->name);
+    if (item->fault == OPTION_VALUE_MISSING)
+        return error_set(err, STATUS_INVALID, NULL, "--%s needs a value: --%s %s", spec->name, spec->name, spec->value);
+    return unknown(reader, item->word, err);
+}
+
+enum status options_parse(const struct option_spec *own, const struct option_spec *shared, int argc, char **argv,
+                          struct options *out, struct error *err)
+{
+    struct option_reader reader = {.own = own, .shared = shared, .argc = argc, .argv = argv};
+    struct option_item item;
+    memset(out, 0, sizeof(*out));
+    while (options_next(&reader, &item)) {
+        if (item.fault != OPTION_FINE)
+            return refuse(&reader, &item, err);
+        if (out->positional_count == OPTIONS_MAX || out->option_count == OPTIONS_MAX)
+            return error_set(err, STATUS_INVALID, NULL, "too many arguments; at most %d are read", OPTIONS_MAX);
+        if (item.spec) {
+            out->options[out->option_count].name = item.spec->name;
+            out->options[out->option_count++].value = item.value;
+        } else {
+            out->positional[out->positional_count++] = item.value;
+        }
+    }
+    return STATUS_OK;
+}
+
+const char *options_value(const struct options *options, const char *name)
+{
+    for (size_t i = options->option_count; i > 0; i--)
+        if (strcmp(options->options[i - 1].name, name) == 0)
+            return options->options[i - 1].value;
+    return NULL;
+}
+
+bool options_has(const struct options *options, const char *name)
+{
+    return options_value(options, name) != NULL;
+}
+
+enum status options_integer(const struct options *options, const char *name, long long min, long long max,
+                            long long preset, long long *out, struct error *err)
+{
+    const char *text = options_value(options, name);
+    char *end = NULL;
+    *out = preset;
+    if (!text)
+        return STATUS_OK;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (errno || end == text || *end || value < min || value > max)
+        return error_set(err, STATUS_INVALID, NULL, "--%s must be an integer in [%lld, %lld]; got %.40s", name, min,
+                         max, text);
+    *out = value;
+    return STATUS_OK;
+}
+
+enum status options_number(const struct options *options, const char *name, double min, double max, double preset,
+                           double *out, struct error *err)
+{
+    const char *text = options_value(options, name);
+    char *end = NULL;
+    *out = preset;
+    if (!text)
+        return STATUS_OK;
+    double value = strtod(text, &end);
+    if (end == text || *end || !(value >= min && value <= max))
+        return error_set(err, STATUS_INVALID, NULL, "--%s must be a number in [%g, %g]; got %.40s", name, min, max,
+                         text);
+    *out = value;
+    return STATUS_OK;
+}
+
+void options_describe(const struct option_spec *specs, struct buf *out)
+{
+    for (; specs && specs->name; specs++) {
+        char left[64];
+        snprintf(left, sizeof(left), "--%s%s%s", specs->name, specs->value ? " " : "",
+                 specs->value ? specs->value : "");
+        buf_format(out, "  %-26s %s\n", left, specs->meaning);
+    }
+}

@@ -1,0 +1,81 @@
+/* Command lines: one table of options per command. The parser and the help text both read it.
+ *
+ * Every program of the tree uses this parser, so they all accept the same forms: "--name=value" and "--name value" are
+ * equal, options may stand before and after positional arguments, "--" ends the options, and "-h" means "--help".
+ * Nothing is printed here: faults are returned as struct error, the help as a buffer. All texts are borrowed from argv
+ * and from the tables. No state is shared, so any thread may parse. */
+#ifndef MOTIF_CORE_BASE_OPTIONS_H
+#define MOTIF_CORE_BASE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "core/base/buf.h"
+#include "core/base/error.h"
+
+struct option_spec {
+    const char *name;    /* "preset"; the table ends with a NULL name */
+    const char *value;   /* placeholder of the value in the help, "NAME"; NULL: the option takes no value */
+    const char *meaning; /* one line */
+};
+
+#define OPTIONS_MAX 64 /* options of one command line, and positional arguments */
+
+struct options {
+    const char *positional[OPTIONS_MAX];
+    size_t positional_count;
+    struct {
+        const char *name, *value; /* value "" for an option that takes none */
+    } options[OPTIONS_MAX];
+    size_t option_count;
+};
+
+/* Sorts a command line into options and positional arguments. `argv` starts after the name of the command. An option
+ * may be in the command's own table or in `shared`, the table of options common to all commands (NULL: none). Without
+ * the fault STATUS_INVALID, whose message contains the wrong argument and the closest known option, `out` is complete.
+ */
+enum status options_parse(const struct option_spec *own, const struct option_spec *shared, int argc, char **argv,
+                          struct options *out, struct error *err);
+
+/* --- one argument at a time: for programs that report every fault, not only the first --- */
+
+enum option_fault { OPTION_FINE, OPTION_UNKNOWN, OPTION_VALUE_MISSING, OPTION_VALUE_UNEXPECTED };
+
+struct option_reader {
+    const struct option_spec *own, *shared; /* as for options_parse() */
+    int argc;
+    char **argv;
+    int at;           /* next argument; starts at 0 */
+    bool options_end; /* "--" was read */
+};
+
+struct option_item {
+    enum option_fault fault;
+    const char *word;               /* the argument as it was typed */
+    const struct option_spec *spec; /* NULL: a positional argument, or an unknown option */
+    const char *value;              /* of the option, "" where it takes none; of a positional argument: itself */
+};
+
+/* Reads the next argument into `item`; false at the end of the line. */
+bool options_next(struct option_reader *reader, struct option_item *item);
+
+/* --- what was given --- */
+
+bool options_has(const struct options *options, const char *name);
+/* The last value given for an option; NULL when it was not given. */
+const char *options_value(const struct options *options, const char *name);
+/* The value as an integer in [min, max], or as a number in that range; `preset` when the option was not given.
+ * STATUS_INVALID for any other text. */
+enum status options_integer(const struct options *options, const char *name, long long min, long long max,
+                            long long preset, long long *out, struct error *err);
+enum status options_number(const struct options *options, const char *name, double min, double max, double preset,
+                           double *out, struct error *err);
+
+/* Appends the help of a table, one line per option. */
+void options_describe(const struct option_spec *specs, struct buf *out);
+
+/* Number of single-letter changes between two words, for "did you mean". A word of more than 32 letters is far from
+ * every other word. */
+size_t options_distance(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,53 @@
+/* Help and faults of the commands of motifd, in one layout: usage lines, explanation, options, example. */
+#include "server/commands/usage.h"
+
+#include <stdio.h>
+
+#include "server/daemon.h"
+
+static const struct option_spec common[] = {{"help", NULL, "print this text"}, {NULL, NULL, NULL}};
+
+static void print_help(const struct command_usage *usage, FILE *to)
+{
+    struct buf out;
+    buf_init(&out, 1 << 16);
+    for (size_t i = 0; usage->lines[i] != NULL; i++) {
+        buf_format(&out, "%s motifd %s\n", i == 0 ? "usage:" : "      ", usage->lines[i]);
+    }
+    buf_format(&out, "\n%s\n", usage->text);
+    options_describe(usage->options, &out);
+    options_describe(common, &out);
+    buf_format(&out, "\nexample:\n%s", usage->example);
+    (void)fputs(out.failed ? "no memory for the help\n" : out.data, to);
+    buf_close(&out);
+}
+
+int command_misused(const struct command_usage *usage, const char *fault)
+{
+    (void)fprintf(stderr, "motifd %s: %s\n\n", usage->name, fault);
+    print_help(usage, stderr);
+    return EXIT_USAGE;
+}
+
+bool command_read(const struct command_usage *usage, int argc, char **argv, struct options *out, int *code)
+{
+    struct error err = {0};
+    enum status status = options_parse(usage->options, common, argc - 1, argv + 1, out, &err);
+    if (status == STATUS_OK && options_has(out, "help")) {
+        print_help(usage, stdout);
+        *code = EXIT_OK;
+        return false;
+    }
+    if (status == STATUS_OK && out->positional_count < usage->least) {
+        status = error_set(&err, STATUS_INVALID, NULL, "an argument is missing");
+    }
+    if (status == STATUS_OK && out->positional_count > usage->most) {
+        status = error_set(&err, STATUS_INVALID, NULL, "the argument %.80s is not expected here",
+                           out->positional[usage->most]);
+    }
+    if (status != STATUS_OK) {
+        *code = command_misused(usage, err.message);
+        return false;
+    }
+    return true;
+}

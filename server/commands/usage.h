@@ -1,0 +1,25 @@
+/* The command line of a command of motifd, as data: its usage, its explanation and its options. */
+#ifndef MOTIF_SERVER_COMMANDS_USAGE_H
+#define MOTIF_SERVER_COMMANDS_USAGE_H
+
+#include <stdbool.h>
+
+#include "core/base/options.h"
+
+struct command_usage {
+    const char *name;                  /* "backup" */
+    const char *const *lines;          /* usage lines without the leading "motifd "; ends with NULL */
+    const char *text;                  /* what the command does, when to use it; ends with a newline */
+    const struct option_spec *options; /* of this command; --help is added */
+    const char *example;               /* command lines, each indented by two spaces and ended with a newline */
+    size_t least, most;                /* positional arguments */
+};
+
+/* Reads argv[1..] (argv[0] is the name of the command) into `out`. True: the command runs. False: the command returns
+ * *code; the help was printed on standard output (exit code 0), or the fault and the help on standard error (2). */
+bool command_read(const struct command_usage *usage, int argc, char **argv, struct options *out, int *code);
+
+/* Prints a fault that the command found itself, and the help, on standard error; returns the exit code 2. */
+int command_misused(const struct command_usage *usage, const char *fault);
+
+#endif
