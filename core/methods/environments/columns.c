@@ -1,4 +1,4 @@
-/* What the latent variables are in terms of a table's columns: those that go along with each the most. */
+/* Describes each latent variable of a table by the columns that correlate with it most. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ static double correlation(const float *a, int a_stride, const float *b, int b_st
     return x.deviation > 0 && y.deviation > 0 ? sum / (x.deviation * y.deviation) : 0;
 }
 
-/* Into the best so far, in falling order of size. */
+/* Inserts a link into the list of the best, which falls in size. */
 static void insert(struct column_link *best, struct column_link link)
 {
     for (int i = 0; i < COLUMNS_SHOWN; i++)

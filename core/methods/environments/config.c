@@ -118,7 +118,7 @@ const struct config_table environments_config_table = CONFIG_TABLE(environments_
 
 /* ---- cases -------------------------------------------------------------------------------------------- */
 
-/* Values with commas between; -1 where the text is none. */
+/* Parses numbers separated by commas. Returns their count, or -1 when the text is not such a list. */
 static int numbers_in(const char *text, double values[ENVIRONMENTS_LIST])
 {
     int count = 0;
@@ -133,7 +133,7 @@ static int numbers_in(const char *text, double values[ENVIRONMENTS_LIST])
     return count;
 }
 
-/* "all" ends with the method itself, whose pictures are the run's. */
+/* Parses names of baselines. "all" puts the method itself last, because the pictures of a run show its last case. */
 static int baselines_in(const char *text, int indices[ENVIRONMENTS_LIST])
 {
     static const int all[BASELINES] = {BASELINE_POOLED,     BASELINE_INDEPENDENT, BASELINE_NO_PENALTY,
@@ -172,7 +172,7 @@ int environments_cases(const struct environments_config *c, struct environments_
     return count;
 }
 
-/* The field that a sweep sets. */
+/* Name of the field that a sweep sets. */
 static const char *swept(int sweep)
 {
     return environments_sweep_names[sweep];
@@ -182,7 +182,7 @@ struct environments_config environments_of_case(const struct environments_config
                                                 const struct environments_case *c)
 {
     struct environments_config own = *config;
-    struct error ignored = {0}; /* ranges were checked with the configuration */
+    struct error ignored = {0}; /* environments_check() has checked the ranges */
     own.baseline = c->baseline;
     own.seed = c->seed;
     if (config->sweep != SWEEP_NONE)
@@ -190,7 +190,7 @@ struct environments_config environments_of_case(const struct environments_config
     return own;
 }
 
-/* Of initial weights and batches; the first start's is that of the data. */
+/* Seed of the initial weights and batches. The first restart uses the seed of the data. */
 static uint64_t start_seed(const struct environments_config *c, int restart)
 {
     struct philox from = philox_stream((uint64_t)c->seed, STREAM_START, 0);
@@ -297,15 +297,15 @@ static double encoder_weights(const struct environments_config *c, int features)
     return c->encoder == ENCODER_MLP ? d * h + h * h + h * k : d * k;
 }
 
-/* Of training a row. */
+/* Operations of one training step for one row. */
 static double flops_of(const struct environments_config *c, int features)
 {
     return 6 * encoder_weights(c, features) + 12 * (double)c->latent + 200; /* 200: drawing and copying a row */
 }
 
-enum { TABLE_ROWS = 5000, TABLE_NODES = 200 }; /* taken for granted where a table has not been read */
+enum { TABLE_ROWS = 5000, TABLE_NODES = 200 }; /* assumed sizes of a table that has not been read yet */
 
-/* Of all restarts of a case together. */
+/* Updates of all restarts of a case together. */
 static double updates_of(const struct environments_config *c, const struct fit_setup *setup)
 {
     double all = (double)setup->updates, together = fmin((double)c->screen_updates, all);
@@ -344,7 +344,7 @@ enum status environments_estimate(const void *config, struct method_estimate *ou
                       (double)c->restarts * (16 * weights + 64.0 * (double)c->batch * (double)(c->hidden + c->latent))),
         .checkpoint_bytes = (int64_t)(12 * weights * (double)c->restarts) + 8192 + 128 * (int64_t)count,
         .samples = (int64_t)samples,
-        .gflops = c->encoder == ENCODER_LINEAR ? 2 : 10, /* small products */
+        .gflops = c->encoder == ENCODER_LINEAR ? 2 : 10, /* products are too small for the usual speed */
     };
     return STATUS_OK;
 }

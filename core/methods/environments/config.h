@@ -1,5 +1,5 @@
-/* Configuration of the environments method. A run works through a list of cases: the product of the values of a
- * sweep, seeds and baselines. */
+/* Configuration of the environments method. A run works through a list of cases: every combination of the sweep's
+ * values, the seeds and the baselines. */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_CONFIG_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_CONFIG_H
 
@@ -74,23 +74,23 @@ extern const struct config_field environments_fields[ENVIRONMENTS_FIELDS];
 extern const struct config_table environments_config_table;
 extern const struct method_preset environments_presets[ENVIRONMENTS_PRESETS];
 extern const char *const environments_baseline_names[];
-extern const char *const environments_sweep_names[]; /* as the choices */
+extern const char *const environments_sweep_names[]; /* in the order of the field's choices */
 
 struct environments_case {
     int baseline;
-    double value; /* of the sweep; NaN without one */
+    double value; /* value of the swept field; NaN without a sweep */
     int64_t seed;
 };
 
 enum { ENVIRONMENTS_CASES = 512, ENVIRONMENTS_LIST = 16 };
 
-/* All cases, baselines running fastest, then seeds, then values; at most ENVIRONMENTS_CASES are written. Returns how
- * many there are, 0 when a list does not read. */
+/* Writes the cases: baselines vary fastest, then seeds, then values. At most ENVIRONMENTS_CASES are written. Returns
+ * their number, or 0 when a list in the configuration cannot be parsed. */
 int environments_cases(const struct environments_config *config, struct environments_case *cases);
-/* The configuration of a case: the swept field, the baseline and the seed are its own. */
+/* The configuration of one case: the run's configuration with the case's swept field, baseline and seed. */
 struct environments_config environments_of_case(const struct environments_config *config,
                                                 const struct environments_case *c);
-/* Of the restart of that number, from 0. */
+/* How restart number `restart` (from 0) is fitted to `features` columns. */
 struct fit_setup environments_setup(const struct environments_config *c, int features, int restart);
 
 void environments_check(const void *config, const struct method_faults *faults);

@@ -1,11 +1,13 @@
+/* Builds the parameters of a tree's heads (edges.h): finds the edges whose changes the data can tell apart, and maps
+ * parameters to the weights of every node. */
 #include "core/methods/environments/edges.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* What a node has below it, itself included. */
+/* Counts over the subtree of a node, itself included. */
 struct below {
-    int seen, branches; /* nodes with data; children with data below them */
+    int seen, branches; /* nodes with data; children whose subtrees have data */
 };
 
 static void count_below(const struct tree *tree, const bool *seen, struct below *below)
@@ -18,7 +20,7 @@ static void count_below(const struct tree *tree, const bool *seen, struct below 
     }
 }
 
-/* Down from the root as long as there is neither data nor a branch: w_0 is as well the top's. */
+/* The top is the lowest node above all data: w_0 can stand there as well as at the root. */
 static int find_top(const struct tree *tree, const bool *seen, const struct below *below)
 {
     int top = 0;
@@ -28,7 +30,7 @@ static int find_top(const struct tree *tree, const bool *seen, const struct belo
     return top;
 }
 
-/* Arcs of a tree; length: [edges] nodes of each. */
+/* Numbers the edges of a tree. length: [edges], the number of tree nodes that each edge spans. */
 static void name_arcs(const struct tree *tree, const bool *seen, bool merge, const struct below *below,
                       struct tree_edges *a, int *length)
 {

@@ -1,9 +1,9 @@
-/* Environments as a row of the registry.
+/* The environments method as an entry of the registry.
  *
- * A tour: edges.c (which changes data can tell apart), fit.c (one model in training), least.c (heads by least
- * squares), config.c (what can be set, and the list of cases), run.c (what a run is, and what of it is saved),
- * work.c (its cases), evaluate.c (what is measured), summary.c, result.c and plots.c (what is said of it), query.c
- * (asking). */
+ * A tour: edges.c (which changes the data can tell apart), fit.c (one model in training), least.c (heads by least
+ * squares), config.c (fields and cases), run.c (the case sweep's table, and what is saved), work.c (opening and
+ * training a case), evaluate.c (measuring it), summary.c, result.c and plots.c (reporting), query.c (queries of a
+ * model). */
 #include "core/methods/environments/environments.h"
 
 #include "core/methods/environments/config.h"

@@ -1,4 +1,4 @@
-/* What is measured of a case when its training is over. */
+/* Measures a case after its training: errors, recovery of the latent variables, and recovery of the changes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@ static enum status no_memory(struct error *err)
     return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an evaluation");
 }
 
-/* Latent variables of a table's rows, malloc'ed. */
+/* Latent variables of the rows of a data set, [rows][latent]; the caller frees them. */
 static enum status codes_of(struct method_run *run, const struct environments *e, float **z, struct error *err)
 {
     *z = malloc((size_t)e->rows * (size_t)case_fit(run)->model->setup.latent * sizeof **z + 1);
@@ -27,7 +27,7 @@ static double predicted(const float *w, const double *d, const float *z, int k)
     return sum;
 }
 
-/* Mean squared error, and the share that a threshold of one half tells apart, when outcomes are 0 or 1. */
+/* Mean squared error. For outcomes of 0 and 1, also the fraction that a threshold of one half classifies correctly. */
 static double errors(const struct environments *e, const float *z, const float *w, int k, double *accuracy)
 {
     double sum = 0, right = 0;
@@ -40,7 +40,7 @@ static double errors(const struct environments *e, const float *z, const float *
     return e->rows ? sum : NAN;
 }
 
-/* Each unseen environment gives its first rows for the fit of its change and is measured on the others. */
+/* Mean squared error on unseen environments: the first rows of each fit its change, the others measure it. */
 static double errors_fitted(const struct method_run *run, const float *z, const float *w)
 {
     const struct environments *e = run->unseen;
@@ -67,7 +67,7 @@ static double errors_fitted(const struct method_run *run, const float *z, const 
     return counted ? sum / counted : NAN;
 }
 
-/* Changes of the truth along the model's edges, and how many of them were found on the matched variable. */
+/* Counts the true changes along the model's edges, and how many of them the model found on the matching variable. */
 static enum status count_changes(const struct method_run *run, const int *match, struct outcome *o, struct error *err)
 {
     const struct environments *e = run->test;

@@ -1,3 +1,5 @@
+/* Trains one model: batches of random rows, Adam on the squared error, a proximal step for the penalty after each
+ * update, and the refit without the penalty at the end. */
 #include "core/methods/environments/fit.h"
 
 #include <math.h>
@@ -9,7 +11,8 @@
 
 enum { STREAM_BATCH = 0x62746368, PIECE_ROWS = 1024, ALIGNED = 16 };
 static const double SHARP_AFTER = 1.0 / 3;
-static const double SLOW_AFTER = 0.6, LAST_RATE = 0.02; /* the rate falls linearly in the last part of the updates */
+static const double SLOW_AFTER = 0.6,
+                    LAST_RATE = 0.02; /* the learning rate falls linearly in the last part of the updates */
 
 /* ---- the model ---------------------------------------------------------------------------------------- */
 
@@ -86,7 +89,7 @@ enum status tree_model_encode(struct tree_model *model, struct exec *e, const fl
     for (int at = 0; at < rows; at += PIECE_ROWS) {
         int count = rows - at < PIECE_ROWS ? rows - at : PIECE_ROWS;
         exec_begin(e, false, 0);
-        struct tensor *raw = encode(model, e, (float *)x + (ptrdiff_t)at * d, count); /* only read */
+        struct tensor *raw = encode(model, e, (float *)x + (ptrdiff_t)at * d, count); /* the tensor is only read */
         struct tensor *out = op_unit_columns(e, raw, model->deviation);
         enum status status = exec_status(e, err);
         if (status)
@@ -139,7 +142,7 @@ enum status tree_fit_create(const struct fit_setup *setup, const struct tree_edg
 
 void tree_fit_share(struct tree_fit *fit, struct comm *comm)
 {
-    if (fit->model->setup.batch < comm_size(comm)) /* every rank takes all of it */
+    if (fit->model->setup.batch < comm_size(comm)) /* every rank needs rows of its own */
         return;
     gradients_init(&fit->gradients, fit->model->params, comm, &fit->exec);
     fit->comm = fit->gradients.comm;
@@ -187,7 +190,7 @@ enum status tree_fit_snapshot(struct tree_fit *fit, enum snapshot_role role, str
 
 /* ---- an update ---------------------------------------------------------------------------------------- */
 
-/* The rows of this rank. */
+/* Draws the rows of this rank. */
 static void draw_batch(struct tree_fit *f, struct comm_share own)
 {
     const struct fit_setup *s = &f->model->setup;
@@ -216,7 +219,7 @@ static bool sharpened(const struct tree_fit *f)
     return s->sharpness > 0 && (double)f->updates > SHARP_AFTER * (double)s->updates;
 }
 
-/* Of what was just updated, by the step that Adam takes there. */
+/* Proximal step on the changes that the update touched, with the step size that Adam used there. */
 static void shrink(struct tree_fit *f, double rate, float *scales)
 {
     struct weight *w = f->model->changes;
@@ -302,7 +305,8 @@ static void settle_deviation(struct tree_fit *f, float *z)
     }
 }
 
-/* Latent variables of all rows of training, malloc'ed, by the deviations over all of them, which are settled. */
+/* Latent variables of all training rows, [rows][latent], scaled by their deviations over all of them; the model keeps
+ * these deviations. The caller frees the array. */
 static enum status settled_codes(struct tree_fit *f, float **z, struct error *err)
 {
     const struct environments *data = f->data;
@@ -333,7 +337,7 @@ static double squared_error(const struct tree_fit *f, const float *z, const floa
     return sum / data->rows;
 }
 
-/* What shrink() goes down along. */
+/* The penalty whose proximal step shrink() takes. */
 static double penalty_of(const struct tree_fit *f)
 {
     const struct fit_setup *s = &f->model->setup;

@@ -1,3 +1,4 @@
+/* Least squares for heads (least.h): normal equations over all nodes, and coordinate descent for one change. */
 #include "core/methods/environments/least.h"
 
 #include <math.h>
@@ -33,13 +34,13 @@ void least_sums_add(struct least_sums *sums, int node, const float *z, float y)
     }
 }
 
-/* A parameter that a node's weights depend on: w[coordinate] has `share` of unknown `at`. */
+/* A parameter on which a node's weights depend: w[coordinate] contains `share` times unknown number `at`. */
 struct term {
     int at, coordinate;
     double share;
 };
 
-/* Unknowns of w_0 first, then a number for each change that is not zero. */
+/* Numbers the unknowns: w_0 first, then each change that is not zero. */
 static int number_unknowns(const struct tree_edges *edges, const struct weight *changes, int k, int *number)
 {
     int count = edges->based ? k : 0;

@@ -1,11 +1,11 @@
-/* Least squares for heads when the latent variables are given: everything about the rows of a node that a head can
- * know is a small matrix. Pure functions in double precision. */
+/* Least squares for heads with given latent variables. The sums of z z' and z y over a node's rows contain all that a
+ * head can learn from them. Pure functions in double precision. */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_LEAST_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_LEAST_H
 
 #include "core/methods/environments/edges.h"
 
-/* Sums over rows of z z', z y and y^2. */
+/* Sums over rows of z z' and of z y, for each node. */
 struct least_sums {
     int nodes, latent;
     double *products; /* [nodes][latent][latent] */
@@ -15,13 +15,13 @@ enum status least_sums_create(int nodes, int latent, struct least_sums *sums, st
 void least_sums_close(struct least_sums *sums);
 void least_sums_add(struct least_sums *sums, int node, const float *z, float y);
 
-/* The unpenalised optimum over w_0 and those changes that are not zero, written over them. More unknowns than
- * LEAST_UNKNOWNS: nothing happens. */
+/* Replaces w_0 and the changes that are not zero by their optimum without a penalty. Does nothing when there are more
+ * unknowns than LEAST_UNKNOWNS. */
 enum { LEAST_UNKNOWNS = 1500 };
 enum status least_refit(const struct tree_edges *edges, const struct least_sums *sums, struct weight *base,
                         struct weight *changes, struct error *err);
 
-/* min over d of (mean squared error of y = (w + d) . z over `rows`) + penalty |d|_1, by coordinate descent. z:
+/* Minimises over d (mean squared error of y = (w + d) . z over `rows`) + penalty |d|_1, by coordinate descent. z:
  * [rows][latent]; w, d: [latent]. */
 void least_change(const float *z, const float *y, int rows, int latent, const float *w, double penalty, double *d);
 

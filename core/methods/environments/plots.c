@@ -1,5 +1,5 @@
-/* Pictures of a run: the last case's tree with the changes on its edges, and the figure that its sweep or its list of
- * baselines stands for. */
+/* Draws the pictures of a run: the tree of the last case with the changes on its edges, and the chart of its sweep or
+ * its baselines. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ static enum status no_memory(struct error *err)
 
 /* ---- the tree ----------------------------------------------------------------------------------------- */
 
-/* Which variable of the model stands for each true one. */
+/* Matches each true latent variable with one of the model's. */
 static enum status matched(struct method_run *run, int *match, struct error *err)
 {
     const struct environments *e = run->test;
@@ -42,7 +42,7 @@ static double found_at(const struct method_run *run, int node, int c)
                : (double)case_fit(run)->model->changes->value[(ptrdiff_t)arc * k + c] * (double)run->edges.share[node];
 }
 
-/* Rings first, so that discs lie over them. */
+/* Rings come first, so that discs are drawn over them. */
 static int collect_marks(const struct method_run *run, const int *match, struct tree_mark *marks)
 {
     int k = case_fit(run)->model->setup.latent, p = run->test->latent, count = 0;
@@ -144,7 +144,7 @@ struct curve {
 static const size_t columns[CURVES] = {OUTCOME_COLUMN(mcc), OUTCOME_COLUMN(mse), OUTCOME_COLUMN(mse_unseen),
                                        OUTCOME_COLUMN(mse_unseen_fit)};
 
-/* A curve for each baseline; without a sweep a point each, side by side. */
+/* One curve for each baseline; without a sweep, one point each, side by side. */
 static int collect(const struct method_run *run, const struct summary *rows, int count, struct curve *curves)
 {
     int used = 0;
@@ -200,7 +200,7 @@ static enum status draw_curves(const struct method_run *run, const struct curve 
             panels[m].x.max = used + 0.5;
         }
     }
-    panels[0].y.max = 1.02; /* a mark at 1 is drawn whole */
+    panels[0].y.max = 1.02; /* room for a mark at 1 */
     struct chart chart = {.panels = panels,
                           .panel_count = CURVES,
                           .one_legend = true,

@@ -1,4 +1,4 @@
-/* Presets: the simulation with either encoder, what breaks it, and tables. */
+/* Presets: the simulation with both encoders, the conditions under which the method fails, and tables. */
 #include "core/methods/environments/config.h"
 
 #define FIVE                                                                                                           \
@@ -20,7 +20,8 @@
     {                                                                                                                  \
         "seeds", "3"                                                                                                   \
     }
-/* A linear encoder: one that is not tells types of cells apart by x, and takes their changes into z. */
+/* These presets use a linear encoder, because a nonlinear one recognises types of cells by x and moves their changes
+ * into z. */
 #define CELLS(name)                                                                                                    \
     TABLE(name), LINEAR, {"target", "planted"}, {"features", "30"}, {"sharpness", "0.3"},                              \
     {                                                                                                                  \

@@ -1,6 +1,6 @@
-/* Asking a checkpoint: the latent variables of an input, and the outcome that each environment makes of them.
+/* Queries of a checkpoint: the latent variables of an input, and the outcome that each environment predicts from them.
  *
- * The tree and its edges are functions of the configuration and, for a table, of the data set, which is read again. */
+ * The tree and its edges follow from the configuration and, for a table, from the data set, which is read again. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +8,12 @@
 #include "core/methods/environments/run.h"
 #include "core/methods/environments/run_int.h"
 
-enum { QUERY_SET = 1 << 20 }; /* of simulated rows; far from training, test and evaluations */
+enum {
+    QUERY_SET = 1 << 20
+}; /* set of simulated rows for queries, different from those of training, test and evaluations */
 
 struct method_model {
-    struct method_run *run; /* a run that is never stepped: its case, tree and model */
+    struct method_run *run; /* a run that is never stepped; holds the case, the tree and the model */
     struct thread_pool *pool;
     const struct kernels *kernels;
     float *weights; /* [nodes][latent] */
@@ -102,7 +104,7 @@ static enum status take_input(const struct method_model *m, const struct method_
     return STATUS_OK;
 }
 
-/* On this thread alone: a model may be asked by several. */
+/* Computes on the calling thread only, because several threads may query one model. */
 static enum status codes_of(const struct method_model *m, const float *x, float *z, struct error *err)
 {
     struct arena arena;

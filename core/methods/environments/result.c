@@ -1,6 +1,6 @@
-/* The fields of a result: medians of the method's own cases (or of the last baseline's) at the top, every case in
- * `curve`, seeds together in `summary`, the changes of the last case in `changes` and, of a table, what its latent
- * variables go along with in `latent`. */
+/* Writes the fields of a result: at the top the medians of the method's own cases (or of the last baseline's), every
+ * case in `curve`, medians over seeds in `summary`, the changes of the last case in `changes`, and for a table the
+ * columns that correlate with each latent variable in `latent`. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ static enum status write_summaries(const struct method_run *run, const struct si
 {
     struct summary *rows = calloc((size_t)run->sweep.count, sizeof *rows);
     int count = rows ? environments_summarise(run, rows, run->sweep.count) : 0;
-    for (size_t i = 0; count && i < COUNT(fields); i++) /* the group of the last case */
+    for (size_t i = 0; count && i < COUNT(fields); i++) /* the group that the last case belongs to */
         write_value(out, fields[i].name, rows[count - 1].column[fields[i].column].median);
     sink_begin_list(out, "summary");
     for (int i = 0; i < count; i++)
@@ -95,7 +95,7 @@ static void write_columns(const struct method_run *run, const struct column_link
     sink_end_list(out);
 }
 
-/* Of the last case: what each latent variable goes along with, in the names of the table. */
+/* The columns that correlate with each latent variable of the last case. */
 static void write_latent(const struct method_run *run, const struct column_link *links, const struct sink *out)
 {
     sink_begin_list(out, "latent");
@@ -108,7 +108,7 @@ static void write_latent(const struct method_run *run, const struct column_link 
     sink_end_list(out);
 }
 
-/* Of the last case: where in the tree, which variable, how much. links: NULL where columns have no names. */
+/* The changes of the last case: edge, latent variable and size. links: NULL where columns have no names. */
 static void write_changes(const struct method_run *run, const struct column_link *links, const struct sink *out)
 {
     const struct weight *w = case_fit(run)->model->changes;

@@ -1,5 +1,5 @@
-/* A run as a walk over cases (core/methods/shared/case_sweep.h): what begins one, what is measured at its end, what is
- * saved. */
+/* A run as a case sweep (core/methods/shared/case_sweep.h): how a case begins, what its checkpoint contains, how far it
+ * is. */
 #include "core/methods/environments/run.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static enum status evaluate(struct method_run *run, bool *done, struct error *er
     return status ? status : tree_case_evaluate(run, &run->outcomes[w->at], err);
 }
 
-/* In updates. */
+/* Counted in updates. */
 static double part_done(const struct method_run *run)
 {
     if (run->multi_start.count == 0)

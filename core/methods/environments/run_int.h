@@ -1,8 +1,7 @@
 /* An environments run in progress: private to core/methods/environments.
  *
- * Training has restarts side by side; an evaluation settles, refits and measures. run.c is the walk's table, with
- * what is saved; work.c opens cases (what the data, the tree and the edges are), evaluate.c measures, result.c and
- * plots.c write what came out. */
+ * Training runs all restarts side by side. run.c is the case sweep's table, work.c opens and trains cases, evaluate.c
+ * measures them, result.c and plots.c report. */
 #ifndef MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
 #define MOTIF_CORE_METHODS_ENVIRONMENTS_RUN_INT_H
 
@@ -10,45 +9,51 @@
 #include "core/methods/shared/multi_start.h"
 #include "core/methods/shared/case_sweep.h"
 
-enum { SET_TRAINING, SET_TEST, SETS_FRESH = 1000 }; /* of simulated rows; evaluations draw from SETS_FRESH on */
+enum {
+    SET_TRAINING,
+    SET_TEST,
+    SETS_FRESH = 1000
+}; /* numbers of the sets of simulated rows; evaluations draw from SETS_FRESH on */
 
-/* What was measured of a case. Doubles only: saved as a table. NaN where a figure has no meaning. */
+/* The figures of one case. Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not
+ * apply. */
 struct outcome {
-    double mcc, linear_r2;  /* of test rows of the environments that were seen */
-    double mse, mse_unseen; /* of test rows; of environments that were not, by their parents' weights */
-    double mse_unseen_fit;  /* of those after a fit of their own change to a few rows */
-    double changes_found, changes_true, changes_right; /* right: found where there is one, of the matched variable */
-    double accuracy, accuracy_unseen;                  /* outcomes that are 0 or 1 */
+    double mcc, linear_r2;  /* on test rows of the environments that were trained on */
+    double mse, mse_unseen; /* on test rows; on unseen environments, with the weights of their parents */
+    double mse_unseen_fit;  /* on unseen environments, after fitting their own change to a few rows */
+    double changes_found, changes_true,
+        changes_right;                /* right: on the matching variable, where the truth has a change */
+    double accuracy, accuracy_unseen; /* for outcomes of 0 and 1 */
     double train_loss, updates, samples;
-    double objective, worst_objective, restart; /* of the restart that was kept, of the worst; which was kept */
+    double objective, worst_objective, restart; /* of the best restart and of the worst; number of the best */
 };
 enum { OUTCOME_COLUMNS = 16 };
 _Static_assert(sizeof(struct outcome) == OUTCOME_COLUMNS * sizeof(double), "an outcome is a row of doubles");
 #define OUTCOME_COLUMN(member) (offsetof(struct outcome, member) / sizeof(double))
 
 struct method_run {
-    /* These three as in struct multi_start_run. */
+    /* like struct multi_start_run */
     struct case_sweep sweep;
     struct multi_start multi_start; /* of `struct tree_fit` */
     int64_t restarts;
 
     struct environments_config config;
     struct environments_case *cases;
-    struct outcome *outcomes; /* as the walk's */
+    struct outcome *outcomes; /* the case sweep's */
 
-    /* The open case. */
+    /* the open case */
     struct environments_config own;
     struct tree *tree;
     struct environments *train, *test, *unseen; /* unseen: NULL when there are none */
-    char **names;                               /* [features] of a table that was read, else NULL */
+    char **names;                               /* [features] column names of a table, else NULL */
     int name_count;
-    int *place;       /* [nodes] where the model is told that an environment stands */
-    int *unseen_node; /* [unseen_count] in the tree */
+    int *place;       /* [nodes] the position in the tree at which the model sees each environment */
+    int *unseen_node; /* [unseen_count] nodes of the tree */
     int unseen_count;
     struct tree_edges edges;
 
-    /* Saved. */
-    int64_t features; /* of the open case */
+    /* stored in checkpoints */
+    int64_t features; /* features of the open case */
 };
 _Static_assert(offsetof(struct method_run, restarts) == offsetof(struct multi_start_run, restarts),
                "a run begins like struct multi_start_run");
@@ -59,25 +64,25 @@ static inline struct tree_fit *case_fit(const struct method_run *run)
 }
 
 /* work.c */
-/* Makes data, edges and fits of case `at` ready: all restarts, or the chosen one; weights as at the start. */
+/* Opens case `at`: its data, its edges, and all restarts (or only the chosen one) with their initial weights. */
 enum status tree_case_open(struct method_run *run, int at, struct error *err);
 void tree_case_close(struct method_run *run);
-/* One update of every fit; decides between restarts when it is time. */
+/* Runs one update of every fit, and chooses between the restarts when the time has come. */
 enum status tree_case_update(struct method_run *run, struct error *err);
 bool tree_case_trained(const struct method_run *run);
 
-/* Replaces the rows of test by fresh ones, where these can be drawn: the evaluation's. */
+/* For an evaluation: replaces the test rows by fresh ones. Simulated data only. */
 enum status tree_case_fresh(struct method_run *run, struct error *err);
 
 /* evaluate.c */
 enum status tree_case_evaluate(struct method_run *run, struct outcome *out, struct error *err);
 
-/* summary.c: medians over seeds of neighbouring cases that differ in nothing else. */
+/* summary.c: medians over seeds of cases that differ in nothing else. */
 struct summary {
     int baseline, count;
     double value;
     struct spread {
-        double median, low, high; /* low, high: the least and the largest */
+        double median, low, high; /* low, high: minimum and maximum */
     } column[OUTCOME_COLUMNS];
 };
 int environments_summarise(const struct method_run *run, struct summary *out, int room);
@@ -85,11 +90,11 @@ int environments_summarise(const struct method_run *run, struct summary *out, in
 /* columns.c */
 enum { COLUMNS_SHOWN = 5 };
 struct column_link {
-    int column; /* -1: there are no more */
+    int column; /* -1 after the last one */
     double correlation;
 };
-/* The columns that correlate the most with each latent variable on test rows, or without any on those of training.
- * links: [latent][COLUMNS_SHOWN]. */
+/* Finds the columns that correlate most with each latent variable, on test rows, or on training rows where there are no
+ * test rows. links: [latent][COLUMNS_SHOWN]. */
 enum status environments_columns(struct method_run *run, struct column_link *links, struct error *err);
 
 /* plots.c */

@@ -1,3 +1,4 @@
+/* Summarises cases that differ in their seed only: median, minimum and maximum of every figure. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@ static bool same_group(const struct environments_case *a, const struct environme
     return a->baseline == b->baseline && (a->value == b->value || (isnan(a->value) && isnan(b->value)));
 }
 
-/* The column of one group; values: room for all cases. */
+/* Spread of one column over the group of case `first`. values: scratch with room for all cases. */
 static struct spread spread_of(const struct method_run *run, int first, int column, double *values)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* The open case: its data, the tree that the model is told, the edges, an update. */
+/* Opens a case (its data, the tree that the model sees, the edges, the fits) and trains it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static int by_value(const void *a, const void *b)
     return x->value != y->value ? (x->value > y->value) - (x->value < y->value) : x->node - y->node;
 }
 
-/* `nodes` in an order that the seed draws. */
+/* Shuffles `nodes` by the seed. */
 static enum status shuffled(uint64_t seed, uint32_t stream, int *nodes, int count, struct error *err)
 {
     struct philox from = philox_stream(seed, stream, 0);
@@ -70,8 +70,8 @@ static enum status shuffled(uint64_t seed, uint32_t stream, int *nodes, int coun
     return STATUS_OK;
 }
 
-/* Of `nodes` (those with data): first such that no two have one parent, then any, as many as are asked for and two
- * fewer than there are at most. */
+/* Chooses which of `nodes` (those with data) are held out: first nodes that share no parent, then others, up to the
+ * configured number. At least two nodes stay. */
 static enum status choose_unseen(struct method_run *run, int *nodes, int count, struct error *err)
 {
     int most = (int)run->own.unseen < count - 2 ? (int)run->own.unseen : count - 2;
@@ -102,7 +102,7 @@ static bool is_unseen(const struct method_run *run, int node)
     return false;
 }
 
-/* A share of the environments that were seen stand in one another's places. */
+/* Swaps the positions of a share of the training environments in the tree (field `corruption`). */
 static enum status choose_places(struct method_run *run, int *seen, int count, struct error *err)
 {
     int n = run->tree->nodes, moved = (int)(run->own.corruption * count + 0.5);
@@ -142,7 +142,7 @@ static enum status draw(const struct method_run *run, const int *nodes, int coun
                                  (int)rows, set, out, err);
 }
 
-/* Nodes with data, of which those that are held out go; returns how many are left. */
+/* Removes held-out nodes from `nodes` and returns how many are left. */
 static int drop_unseen(const struct method_run *run, int *nodes, int count)
 {
     int left = 0;
@@ -160,7 +160,7 @@ static enum status simulate(struct method_run *run, int *nodes, int *count, stru
         return status;
     *count = tree_leaves(run->tree, nodes);
     status = choose_unseen(run, nodes, *count, err);
-    *count = tree_leaves(run->tree, nodes); /* in order again */
+    *count = tree_leaves(run->tree, nodes); /* restores the order */
     *count = drop_unseen(run, nodes, *count);
     if (!status)
         status = draw(run, nodes, *count, c->samples, SET_TRAINING, &run->train, err);
@@ -171,8 +171,8 @@ static enum status simulate(struct method_run *run, int *nodes, int *count, stru
     return status;
 }
 
-/* Of each node's rows the first `test_share` of a shuffled list are held out: of single ones none, and then the
- * environments that are not seen are the only test. */
+/* Holds out the first `test_share` of each node's shuffled rows. A node with a single row keeps it; when all nodes have
+ * a single row, the unseen environments are the only test. */
 static enum status split_rows(struct method_run *run, const struct environments *all, struct error *err)
 {
     int n = run->tree->nodes, rows = all->rows;
@@ -205,7 +205,7 @@ static enum status split_rows(struct method_run *run, const struct environments 
     return status;
 }
 
-/* What does not depend on the case's seed, so that a checkpoint can say what it was trained on. */
+/* Hashes what does not depend on the case's seed, so that a checkpoint records the data it was trained on. */
 static void note_read(struct method_run *run, const struct environments *all)
 {
     struct hash hash;
@@ -229,7 +229,7 @@ static enum status read_table(struct method_run *run, struct environments **all,
     return status;
 }
 
-/* Nodes that rows of `all` belong to, ascending. */
+/* Lists the nodes that rows of `all` belong to, in ascending order. */
 static int nodes_with_data(const struct environments *all, int nodes, int *list)
 {
     int count = 0;

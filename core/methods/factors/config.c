@@ -140,7 +140,7 @@ const struct config_table factors_config_table = CONFIG_TABLE(factors_fields, st
 
 /* ---- lists -------------------------------------------------------------------------------------------- */
 
-/* Values with commas between; -1 where the text is none. */
+/* Parses numbers in (low, high), separated by commas. Returns their count, or -1 when the text is not such a list. */
 static int numbers_in(const char *text, double low, double high, double values[FACTORS_LIST])
 {
     int count = 0;
@@ -236,7 +236,7 @@ int factors_features(const struct factors_config *config)
     return config->data != DATA_SYNTHETIC && config->features ? (int)config->features : most[config->data];
 }
 
-/* Operations of training a case, all restarts counted. */
+/* Operations of training a case with all its restarts. */
 static double flops_of(const struct factors_config *config, const struct factors_case *c, int features, int rows)
 {
     struct fit_setup setup = factors_setup(config, c, features, rows, 0);
@@ -279,7 +279,7 @@ void factors_check(const void *config, const struct method_faults *faults)
                      factors_cases(c, NULL));
 }
 
-enum { TABLE_ROWS = 10000 }; /* taken for granted where a table has not been read */
+enum { TABLE_ROWS = 10000 }; /* assumed rows of a table that has not been read yet */
 
 enum status factors_estimate(const void *config, struct method_estimate *out, struct error *err)
 {
@@ -310,7 +310,7 @@ enum status factors_estimate(const void *config, struct method_estimate *out, st
                 (int64_t)((double)c->restarts * (16.0 * (double)parameters + activations) + 12.0 * rows * g),
             .checkpoint_bytes = 12 * parameters * c->restarts + 4096 + 256 * (int64_t)count,
             .samples = (int64_t)samples,
-            .gflops = c->hidden < 100 ? 8 : 0, /* small products: measured */
+            .gflops = c->hidden < 100 ? 8 : 0, /* products are too small for the usual speed */
         };
     }
     latent_destroy(model);

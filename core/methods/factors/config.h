@@ -1,5 +1,5 @@
-/* Configuration of the factors method. A run works through a list of cases: one, or the product of the lists that an
- * experiment gives. */
+/* Configuration of the factors method. A run works through a list of cases: a single one, or every combination of an
+ * experiment's lists. */
 #ifndef MOTIF_CORE_METHODS_FACTORS_CONFIG_H
 #define MOTIF_CORE_METHODS_FACTORS_CONFIG_H
 
@@ -49,25 +49,25 @@ extern const struct config_table factors_config_table;
 extern const struct method_preset factors_presets[FACTORS_PRESETS];
 extern const char *const factors_model_names[];
 
-/* One fit (or the best of several) of an experiment. */
+/* One case of an experiment: a fit, or the best of several restarts. */
 struct factors_case {
     enum factors_model model;
     double rho;
-    int dataset; /* or, of a table that is read, the fold that is held out */
+    int dataset; /* the number of a synthetic data set, or the held-out fold of a table */
 };
 
 enum { FACTORS_CASES = 4096, FACTORS_LIST = 32 };
 
-/* All cases of a configuration, data sets running fastest, then models, then rho; at most FACTORS_CASES are written.
- * Returns how many there are, 0 when a list does not read. */
+/* Writes the cases of a configuration: data sets vary fastest, then models, then rho. At most FACTORS_CASES are
+ * written. Returns their number, or 0 when a list cannot be parsed. */
 int factors_cases(const struct factors_config *config, struct factors_case *cases);
-/* How a case is fitted, as restart number `restart`, to a table of `features` columns and `rows` rows of training. */
+/* How restart number `restart` of a case is fitted to a table of `features` columns and `rows` training rows. */
 struct fit_setup factors_setup(const struct factors_config *c, const struct factors_case *one, int features, int rows,
                                int restart);
 struct nmf_setup factors_nmf_setup(const struct factors_config *config, int features);
-/* Features of the data, as far as the configuration tells: at most so many. */
+/* Upper limit of the number of features, as far as the configuration determines it. */
 int factors_features(const struct factors_config *config);
-/* Of the noise of the synthetic data. */
+/* Standard deviation of the noise on the synthetic data. */
 double factors_deviation(const struct factors_config *config);
 
 void factors_check(const void *config, const struct method_faults *faults);

@@ -1,4 +1,4 @@
-/* What a finished fit is worth: held-out errors, and how its latent variables compare with the true factors. */
+/* Measures a finished fit: held-out errors, and how its latent variables compare with the true factors. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 enum { DCI_ROWS = 500, DCI_ROWS_PAPER = 16 };
 static const double GUARD = 1e-6;
 
-/* -sum x log(softmax + guard), or the Bernoulli's, of one row. */
+/* Negative log-likelihood of one row: -sum x log(softmax + guard), or the Bernoulli's. */
 static double row_nll(enum factors_likelihood likelihood, const float *x, const float *y, int g)
 {
     double most = -HUGE_VAL, total = 0, sum = 0;
@@ -39,7 +39,7 @@ static double row_squares(const float *x, const float *y, int g)
     return sum;
 }
 
-/* Of a factorisation, whose y are expected counts: -sum x log(share + 1e-7). */
+/* The same for a factorisation, whose y are expected counts: -sum x log(share + 1e-7). */
 static double row_shares(const float *x, const float *y, int g)
 {
     double total = 0, sum = 0;
@@ -119,7 +119,7 @@ static float *truth_of(const struct features *features, const int *rows, int cou
     return truth;
 }
 
-/* DCI from up to `most` rows of training, chosen by numpy's legacy generator at seed 42. */
+/* DCI from up to `most` training rows, chosen by NumPy's legacy generator with seed 42. */
 static enum status disentanglement(struct method_run *run, int most, double *score, struct error *err)
 {
     int n = run->data.train_count, count = n < most ? n : most;
@@ -172,7 +172,7 @@ static bool column_used(const float *mask, int g, int k, int c)
     return false;
 }
 
-/* [columns][columns] of x [rows][columns], as sums over rows; the caller frees it. */
+/* Sums over rows of the products of centred columns, [columns][columns]; the caller frees the array. */
 static double *covariance(const float *x, int rows, int columns)
 {
     double *c = calloc((size_t)(columns + 1) * (size_t)columns, sizeof *c), *mean = c ? c + columns * columns : NULL;
@@ -200,8 +200,8 @@ static void count_mask(const float *mask, int g, int k, struct outcome *out)
     }
 }
 
-/* |Cov| of every anchor with each other feature: the largest should be another anchor's of its factor, where it has
- * one. */
+/* Fraction of the anchors that pass the test of Theorem 2: of its covariances with all other features, the largest in
+ * size belongs to another anchor of the same factor. */
 static double anchors_apart(const struct method_run *run, const float *mask, const double *mean)
 {
     const struct features *f = run->features;
@@ -237,7 +237,8 @@ static double anchors_apart(const struct method_run *run, const float *mask, con
     return asked ? (double)right / asked : NAN;
 }
 
-/* Assumption A3 on the means of the latent variables: min(C_kk, C_ll) > |C_kl|, over pairs of columns of the mask. */
+/* Assumption A3 on the means of the latent variables: the fraction of pairs of mask columns with
+ * min(C_kk, C_ll) > |C_kl|. */
 static enum status factors_apart(struct method_run *run, const float *mask, double *share, struct error *err)
 {
     int n = run->data.train_count, k = (int)run->config.latent, g = run->features->columns, asked = 0, right = 0;
@@ -295,7 +296,7 @@ static enum status masks(struct method_run *run, struct outcome *out, struct err
     return status;
 }
 
-/* All rows of a table with classes, as published: there is no split. */
+/* Classifies all rows of a table that has classes, without a split, as the paper does. */
 static enum status classes(struct method_run *run, struct outcome *out, struct error *err)
 {
     const struct features *f = run->features;

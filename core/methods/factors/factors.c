@@ -1,8 +1,9 @@
-/* Factors as a row of the registry.
+/* The factors method as an entry of the registry.
  *
- * A tour: model.c (the networks), prior.c (what is updated in closed form), fit.c (one model in training), config.c
- * (what can be set, and the list of cases), run.c (what a run is, and what of it is saved), work.c (cases,
- * restarts), evaluate.c (what is measured), plots.c (its pictures), query.c (asking a model). */
+ * A tour: model.c (the networks), prior.c (closed-form updates), fit.c (one model in training), nmf.c (the
+ * factorisation), config.c (fields and cases), run.c (the case sweep's table, and what is saved), work.c (opening and
+ * training a case), evaluate.c (measuring it), summary.c, result.c and plots.c (reporting), query.c (queries of a
+ * model). */
 #include "core/methods/factors/factors.h"
 
 #include "core/methods/factors/config.h"

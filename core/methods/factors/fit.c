@@ -1,3 +1,5 @@
+/* Trains one model on one table (fit.h): shuffles rows, runs encoder and decoder on batches, adds the priors' terms,
+ * updates by Adam, and applies closed-form updates and proximal steps. */
 #include "core/methods/factors/fit.h"
 
 #include <math.h>
@@ -8,7 +10,11 @@
 #include "core/base/philox.h"
 
 enum { STREAM_ORDER = 0x6f7264, EVALUATION_STEP = 0x7fffffff, ALIGNED = 16 };
-enum { PIECE_BYTES = 4 << 20, SKIPPING_BYTES = 32 << 20, VIEW_LEAST = 4 }; /* of activations; rows */
+enum {
+    PIECE_BYTES = 4 << 20,
+    SKIPPING_BYTES = 32 << 20,
+    VIEW_LEAST = 4
+}; /* limits of the memory for activations; least rows of a view */
 static const double GUARD = 1e-6, NU = 3, CHI_SQUARED_3_TENTH = 0.584374374155183;
 
 /* ---- life ------------------------------------------------------------------------------------------- */
@@ -39,8 +45,8 @@ static float *reals(size_t count)
     return aligned_alloc(64, (count + ALIGNED - 1) / ALIGNED * ALIGNED * sizeof(float));
 }
 
-/* Rows that go through the decoder together, at least `least` if the batch has as many. Features of few latent
- * variables cost about the same for any number of rows, so with these a piece may be larger. */
+/* Rows that go through the decoder at once, at least `least` if the batch has as many. Features with few latent
+ * variables cost nearly the same for any number of rows, so a decoder that skips takes larger pieces. */
 static int piece_of(const struct fit *f, int least)
 {
     const struct latent_model *m = f->model;
@@ -188,7 +194,7 @@ bool fit_done(const struct fit *fit)
 
 /* ---- batches ---------------------------------------------------------------------------------------- */
 
-/* Fisher and Yates, from the last place down. */
+/* Fisher-Yates shuffle from the end. */
 static void shuffle(struct fit *f)
 {
     struct philox from = philox_stream(f->setup.seed, STREAM_ORDER, (uint64_t)f->epoch);
@@ -220,7 +226,7 @@ static void gather(struct fit *f, const int *rows, int count)
 
 /* ---- loss ------------------------------------------------------------------------------------------- */
 
-/* Both may be missing; a NULL that follows a failure is told by the exec. */
+/* Adds two tensors, either of which may be missing; after a failure, the exec holds the error. */
 static struct tensor *plus(struct exec *e, struct tensor *a, struct tensor *b)
 {
     return op_add(e, a, b);
@@ -241,15 +247,15 @@ static struct tensor *reconstruction(struct fit *f, struct tensor *y, const floa
     }
 }
 
-/* Whether zeros are exact. Not from the first update on: the metric of Adam's steps is that of gradients which are
- * small until sigma has found its size, and a proximal step in it takes all of W away. */
+/* Whether proximal steps make exact zeros now. They wait for some epochs: until sigma has found its size, gradients are
+ * small, and a proximal step in Adam's metric would set all of W to zero. */
 static bool proximal(const struct fit *f)
 {
     return f->setup.zeros != ZEROS_THRESHOLD && f->setup.prior.kind != PRIOR_HORSESHOE &&
            f->epoch >= f->setup.zeros_after;
 }
 
-/* What does not depend on the batch, for `share` of it. */
+/* Adds the terms that do not depend on the batch, times `share`. */
 static struct tensor *priors(struct fit *f, struct tensor *loss)
 {
     struct latent_model *m = f->model;
@@ -258,7 +264,7 @@ static struct tensor *priors(struct fit *f, struct tensor *loss)
     int power = proximal(f) ? 0 : prior_coefficients(&f->setup.prior, m, f->coefficients);
     if (power)
         loss = plus(&f->exec, loss, op_weight_penalty(&f->exec, m->mask, f->coefficients, power, each));
-    struct weight *decoder[] = {m->group_bias, m->head, m->head_bias}; /* of OI-VAE: normal */
+    struct weight *decoder[] = {m->group_bias, m->head, m->head_bias}; /* OI-VAE puts a normal prior on these */
     for (int i = 0; m->group && i < 3; i++)
         loss = plus(&f->exec, loss, op_weight_penalty(&f->exec, decoder[i], NULL, 2, 0.5 * each));
     if (m->log_sigma) {
@@ -268,7 +274,7 @@ static struct tensor *priors(struct fit *f, struct tensor *loss)
     return loss;
 }
 
-/* Rows [at, at + count) of a batch of `rows`, from their latent variables to the gradient in these. */
+/* Runs the decoder on rows [at, at + count) of a batch of `rows`, from latent variables to their gradient. */
 static enum status work_piece(struct fit *f, const struct tensor *z, int at, int count, int rows, double *loss,
                               struct error *err)
 {
@@ -285,14 +291,14 @@ static enum status work_piece(struct fit *f, const struct tensor *z, int at, int
     return STATUS_OK;
 }
 
-/* Grows by the row from 0 to 1 over the first epochs. */
+/* Grows from 0 to 1 over the first epochs, row by row. */
 static double warmth(const struct fit *f)
 {
     double done = (double)f->epoch + (double)f->position / f->data.train_count;
     return done < (double)f->setup.warm_up ? done / (double)f->setup.warm_up : 1;
 }
 
-/* The encoder takes the batch whole, the decoder by pieces. `own` of its rows are here. */
+/* Runs the encoder on the whole batch and the decoder in pieces. `own`: the rows of this rank. */
 static enum status work_batch(struct fit *f, int rows, struct comm_share own, double *loss, struct error *err)
 {
     struct exec *e = &f->exec;
@@ -312,9 +318,10 @@ static enum status work_batch(struct fit *f, int rows, struct comm_share own, do
         return status;
     struct tensor *total = op_known(e, z, decoded, f->dz);
     total = plus(e, total, latent_divergence(f->model, e, x, &code, f->setup.printed, divergence));
-    if (f->model->pseudo && comm_rank(e->comm) == 0) /* of pseudo-inputs, that all ranks have: once in the sum */
+    if (f->model->pseudo &&
+        comm_rank(e->comm) == 0) /* all ranks have the same pseudo-inputs: one rank adds their term */
         total = plus(e, total, latent_rate(f->model, e, f->setup.rate, divergence * rows * (f->setup.printed ? g : k)));
-    if (comm_rank(e->comm) == 0) /* once in the sum over ranks */
+    if (comm_rank(e->comm) == 0) /* one rank adds the term to the sum over ranks */
         total = priors(f, total);
     status = tape_backward(e, total, NULL, err);
     if (status)
@@ -325,7 +332,7 @@ static enum status work_batch(struct fit *f, int rows, struct comm_share own, do
 
 /* ---- update ----------------------------------------------------------------------------------------- */
 
-/* Soft thresholds, in the metric of Adam's last step: 0 is kept where the mean gradient is below the penalty's. */
+/* Soft thresholds in the metric of Adam's last step: a zero stays zero while the mean gradient is below the penalty. */
 static enum status shrink(struct fit *f, struct error *err)
 {
     struct weight *w = f->model->mask;
@@ -348,7 +355,7 @@ static bool skipping(const struct fit *f)
     return f->model->mask && f->setup.zeros == ZEROS_SKIP && f->epoch >= f->setup.zeros_after;
 }
 
-/* Zeros of a decoder that skips them stay: keeps[i] tells what was not zero before the update. */
+/* Keeps zeros of a decoder that skips them. keeps[i]: whether entry i was not zero before the update. */
 static enum status after_step(struct fit *f, const unsigned char *keeps, struct error *err)
 {
     struct weight *w = f->model->mask;

@@ -1,3 +1,4 @@
+/* The networks of the factors method (model.h), put together from layers and operations of the tape. */
 #include "core/methods/factors/model.h"
 
 #include <math.h>
@@ -118,7 +119,7 @@ void latent_init(struct latent_model *model, uint64_t seed, const double *deviat
         model->rate->value[k] = philox_uniform(&from, (uint64_t)k);
 }
 
-/* The latent variables that feed a feature, up to two; returns how many there are in all. */
+/* Writes the first two latent variables that feed a feature; returns how many feed it in all. */
 static int fed_by(const struct latent_model *m, int feature, int32_t latent[2])
 {
     int k = m->shape.latent, used = 0;
@@ -221,7 +222,7 @@ static struct tensor *hidden(struct latent_model *m, struct exec *e, struct tens
     return linear_forward(e, &m->second, op_linear(e, u, m->first, &m->no_bias, true, 0), true, 0);
 }
 
-/* The features `which`, all if NULL, one product for all of them; 0 in the others' columns. */
+/* Decodes the features `which` (NULL: all) with one matrix product; the other columns are 0. */
 static struct tensor *masked(struct latent_model *m, struct exec *e, struct tensor *z, const int32_t *which, int count)
 {
     struct tensor *h = hidden(m, e, op_mask_rows(e, z, m->mask, which, count));

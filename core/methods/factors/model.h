@@ -1,10 +1,10 @@
 /* The networks: an encoder of two layers with heads for mean and log variance, and a decoder.
  *
- *   sparse VAE      y_ij = v_j . h(w_j * z_i) + c_j, h two layers that all features share; W: [features][latent]
- *   VAE, beta-VAE   y_i = V h(z_i) + c, the same h
- *   VSC             the same decoder; a latent variable is off with probability 1 - gamma_k(x), and the prior is a
- *                   mixture of what the encoder makes of pseudo-inputs, which are trained (op_spike_kl)
- *   OI-VAE          y_ij = v_j . relu(W_j z_i + b_j) + c_j, W_j: [group][latent]: every feature is a group
+ *    sparse VAE      y_ij = v_j . h(w_j * z_i) + c_j; all features share h, two layers; W: [features][latent]
+ *    VAE, beta-VAE   y_i = V h(z_i) + c, the same h
+ *    VSC             the same decoder; a latent variable is off with probability 1 - gamma_k(x), and the prior is a
+ *                    mixture of the encoder's output for trained pseudo-inputs (op_spike_kl)
+ *    OI-VAE          y_ij = v_j . relu(W_j z_i + b_j) + c_j, W_j: [group][latent]: every feature is a group
  *
  * The first layer of h has no bias. Likelihoods: Gaussian with a deviation for each feature, multinomial over a row's
  * features, Bernoulli for each feature. */
@@ -14,7 +14,7 @@
 #include "core/nn/layers.h"
 
 enum factors_model { MODEL_SPARSE_VAE, MODEL_VAE, MODEL_BETA_VAE, MODEL_VSC, MODEL_OI_VAE, MODEL_NMF, FACTORS_MODELS };
-enum { LATENT_PSEUDO = 10, LATENT_SHARPNESS = 10 }; /* VSC: pseudo-inputs, of gates */
+enum { LATENT_PSEUDO = 10, LATENT_SHARPNESS = 10 }; /* VSC: number of pseudo-inputs; sharpness of gates */
 enum factors_likelihood { LIKELIHOOD_GAUSSIAN, LIKELIHOOD_MULTINOMIAL, LIKELIHOOD_BERNOULLI };
 
 struct latent_shape {
@@ -24,10 +24,11 @@ struct latent_shape {
     int group; /* OI-VAE: units of a feature's group */
 };
 
-/* Which features the decoder computes in full, and which it can do for less (op_arc_head). */
+/* Splits the features into those that the decoder computes in full and those that a cheaper kernel can do
+ * (op_arc_head). */
 struct latent_skip {
     int dense_count, few_count, group_count;
-    int32_t *dense, *few;     /* [features] each; few: by groups */
+    int32_t *dense, *few;     /* [features] each; few: sorted by groups */
     struct arc_group *groups; /* [features] */
 };
 
@@ -35,46 +36,47 @@ struct latent_model {
     struct latent_shape shape;
     struct params *params;
     struct linear encoder[2], mean, log_variance;
-    struct linear odds_head, selector;       /* VSC: of gamma; of pseudo-inputs, from a row */
+    struct linear odds_head, selector;       /* VSC: head of gamma; weights of pseudo-inputs, from a row */
     struct weight *pseudo;                   /* VSC: [LATENT_PSEUDO][features] */
     struct weight *group, *group_bias;       /* OI-VAE: [features group][latent], [features group] */
     struct weight *first, *head, *head_bias; /* [hidden][latent], [features][hidden], [features] */
     struct linear second;
-    struct weight *mask;      /* [features][latent] W; NULL but for the sparse VAE */
-    struct weight *log_sigma; /* [features]; NULL but for the Gaussian */
-    struct weight *odds;      /* state, [features latent] p_jk; NULL but for the sparse VAE */
-    struct weight *rate;      /* state, [latent] eta_k; NULL likewise */
-    struct weight *scales;    /* state, [2]; NULL likewise (prior.h) */
+    struct weight *mask;      /* [features][latent] W; NULL except in the sparse VAE */
+    struct weight *log_sigma; /* [features]; NULL except with the Gaussian */
+    struct weight *odds;      /* state, [features latent] p_jk; NULL except in the sparse VAE */
+    struct weight *rate;      /* state, [latent] eta_k; NULL except in the sparse VAE */
+    struct weight *scales;    /* state, [2]; NULL except in the sparse VAE (prior.h) */
     struct weight no_bias;
     float *zeros;
-    double
-        warmth; /* VSC: slabs are N(warmth m, (warmth s + 1 - warmth)^2); 1 from the start unless somebody says else */
-    bool skipping; /* the decoder skips by `skip` */
+    double warmth; /* VSC: slabs are N(warmth m, (warmth s + 1 - warmth)^2); 1 unless the fit warms up */
+    bool skipping; /* the decoder uses `skip` */
     struct latent_skip skip;
 };
 
-/* `prefix` begins the name of every array. with_grad false: for queries. Values are undefined until latent_init(). */
+/* Creates a model; the name of every array begins with `prefix`. with_grad false: for queries. Values are undefined
+ * until latent_init(). */
 enum status latent_create(const struct latent_shape *shape, const char *prefix, bool with_grad,
                           struct latent_model **model, struct error *err);
 void latent_destroy(struct latent_model *model); /* NULL is fine */
-/* Weights as PyTorch's defaults, W standard normal, p = 1/2, eta uniform; log_sigma from `deviation` [features]. */
+/* Sets weights to PyTorch's defaults, W to standard normal values, p to 1/2, eta to uniform values, and log_sigma from
+ * `deviation` [features]. */
 void latent_init(struct latent_model *model, uint64_t seed, const double *deviation);
 
-/* Sorts features by how many entries of W are exactly not zero, and has the decoder skip accordingly from now on. */
+/* Sorts features by the number of non-zero entries of W; from now on the decoder skips accordingly. */
 void latent_skip(struct latent_model *model);
 
-/* x: [rows][features]. `odds` is NULL but for VSC. */
+/* x: [rows][features]. The result's `odds` is NULL except for VSC. */
 struct spike_code latent_encode(struct latent_model *model, struct exec *e, struct tensor *x);
 /* `first`: number of the first row within its batch. */
 struct tensor *latent_sample(struct latent_model *model, struct exec *e, const struct spike_code *code, int64_t first);
-/* Expected values, in evaluation. */
+/* Expected values of the latent variables, for evaluation. */
 struct tensor *latent_mean(struct latent_model *model, struct exec *e, const struct spike_code *code);
 /* factor * sum over rows and latent variables of the divergence from the prior. */
 struct tensor *latent_divergence(struct latent_model *model, struct exec *e, struct tensor *x,
                                  const struct spike_code *code, bool printed, double factor);
 /* VSC: factor * divergence of the pseudo-inputs' mean gamma from `rate`. */
 struct tensor *latent_rate(struct latent_model *model, struct exec *e, double rate, double factor);
-/* Whether a mask of features and latent variables belongs to the model (prior_mask()). */
+/* Whether the model has a mask of features and latent variables (prior_mask()). */
 static inline bool latent_masked(const struct latent_model *model)
 {
     return model->mask || model->group;
@@ -82,7 +84,7 @@ static inline bool latent_masked(const struct latent_model *model)
 /* z: [rows][latent]; returns [rows][features], logits for counts. */
 struct tensor *latent_decode(struct latent_model *model, struct exec *e, struct tensor *z);
 
-/* Bytes of activations and their gradients for one row in the decoder as it is, skipping or not. */
+/* Bytes of activations and gradients for one row of the decoder, with or without skipping. */
 double latent_row_bytes(const struct latent_model *model);
 /* Operations of a training step for one row. */
 double latent_flops(const struct latent_shape *shape);

@@ -1,5 +1,5 @@
-/* A pass fixes one matrix and goes over the coordinates of the other, row by row: rows do not depend on one another,
- * so they are tasks. For one coordinate the optimum is at w - gradient / curvature, or at 0. */
+/* A pass fixes one matrix and updates the coordinates of the other, row by row. Rows do not depend on one another, so
+ * they run in parallel. The optimum of one coordinate is w - gradient / curvature, or 0 where that is negative. */
 #include "core/methods/factors/nmf.h"
 
 #include <math.h>
@@ -16,12 +16,12 @@ struct pass {
     const struct nmf *nmf;
     int rows;
     float *w;              /* [rows][latent] */
-    const float *products; /* [rows][latent] of the data with the fixed matrix */
-    const double *gram;    /* [latent][latent] of the fixed matrix, with the penalty on its diagonal */
+    const float *products; /* [rows][latent] products of the data with the fixed matrix */
+    const double *gram;    /* [latent][latent] Gram matrix of the fixed matrix, with the penalty on its diagonal */
     double *violations;    /* [rows] */
 };
 
-/* One row; returns how far it is from its optimum. */
+/* Updates one row; returns its distance from the optimum. */
 static double descend(int k, float *w, const float *product, const double *gram)
 {
     double violation = 0;
@@ -126,7 +126,7 @@ double nmf_objective(const struct nmf *nmf)
 
 /* ---- start ------------------------------------------------------------------------------------------ */
 
-/* Columns of q [n][m] made orthonormal, one after the other, twice. */
+/* Makes the columns of q [n][m] orthonormal, in two passes of Gram-Schmidt. */
 static void orthonormalise(double *q, int n, int m)
 {
     for (int c = 0; c < m; c++)
@@ -157,8 +157,7 @@ static void apply_gram(const double *gram, const double *from, double *to, int n
                 to[(ptrdiff_t)i * m + c] += gram[(ptrdiff_t)i * n + j] * from[(ptrdiff_t)j * m + c];
 }
 
-/* Right singular vectors by orthogonal iteration on X'X, columns by falling singular value (the iteration sorts
- * them). */
+/* Right singular vectors by orthogonal iteration on X'X, sorted by falling singular value. */
 static void singular_vectors(const struct nmf *n, double *gram, double *q, double *work, int m)
 {
     int g = n->setup.features;
@@ -179,7 +178,8 @@ static void singular_vectors(const struct nmf *n, double *gram, double *q, doubl
     }
 }
 
-/* One pair (u, s v) makes a column of either matrix: of its positive or its negative halves, the longer. */
+/* A singular pair (u, s v) gives one column of either matrix: its positive halves or its negative halves, whichever are
+ * longer. */
 static void start_column(struct nmf *n, const double *v, int m, int c, double *u)
 {
     int g = n->setup.features, k = n->setup.latent;

@@ -1,8 +1,9 @@
-/* Non-negative matrix factorisation, X ~ A H with A, H >= 0, by coordinate descent (Cichocki and Phan 2009) from
- * NNDSVD (Boutsidis and Gallopoulos 2008), with penalty / 2 times the squares of both beside half the squared error.
+/* Non-negative matrix factorisation, X ~ A H with A, H >= 0, by coordinate descent (Cichocki and Phan 2009) from NNDSVD
+ * (Boutsidis and Gallopoulos 2008). It minimises half the squared error plus penalty / 2 times the squares of both
+ * matrices.
  *
- * Data with negative entries are lowered by each feature's least value in training first, and held-out entries below
- * it count as it. */
+ * Features with negative training entries are shifted up so that their minimum is 0; held-out entries below that
+ * minimum count as the minimum. */
 #ifndef MOTIF_CORE_METHODS_FACTORS_NMF_H
 #define MOTIF_CORE_METHODS_FACTORS_NMF_H
 
@@ -16,7 +17,7 @@
 struct nmf_setup {
     int features, latent;
     double penalty, tolerance;
-    int64_t iterations; /* at most */
+    int64_t iterations; /* upper limit */
 };
 
 struct nmf {
@@ -24,29 +25,30 @@ struct nmf {
     const struct kernels *kernels;
     struct thread_pool *pool;
     int rows;
-    float *x;      /* [rows][features] lowered; NULL: for questions only */
+    float *x;      /* [rows][features] shifted data; NULL in a model for queries */
     float *codes;  /* [rows][latent] A */
     float *parts;  /* [features][latent] H' */
-    float *lowest; /* [features] */
+    float *lowest; /* [features] minima */
     float *products;
     int64_t done;       /* iterations */
-    double first, last; /* violation of the optimum at the first and the last */
+    double first, last; /* distance from the optimum at the first and at the last iteration */
 };
 
-/* From rows `rows` of `features`, started by NNDSVD; NULL rows: zeros, to be read from a snapshot. */
+/* Creates a factorisation of rows `rows` of `features`, started by NNDSVD. NULL rows: zeros, to be read from a
+ * snapshot. */
 enum status nmf_create(const struct nmf_setup *setup, const struct features *features, const int *rows, int count,
                        const struct kernels *kernels, struct thread_pool *pool, struct nmf **nmf, struct error *err);
 void nmf_destroy(struct nmf *nmf); /* NULL is fine */
-/* One pass over A and one over H. */
+/* Runs one pass over A and one over H. */
 void nmf_iterate(struct nmf *nmf);
 bool nmf_finished(const struct nmf *nmf);
 /* Half the squared error plus the penalty. */
 double nmf_objective(const struct nmf *nmf);
 
-/* Codes of one row of features under the present H, and what they make: y [features]. codes: [latent]. */
+/* Codes of one row of features under the current H, and their reconstruction. codes: [latent]; y: [features]. */
 void nmf_apply(const struct nmf *nmf, const float *x, float *codes, float *y);
 
-/* Entries of a snapshot in their three roles. */
+/* Declares the entries of a snapshot in their three roles. */
 enum status nmf_snapshot(struct nmf *nmf, enum snapshot_role role, struct snapshot *snapshot, struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Pictures of a run: the figure that its experiment stands for, and the mask of its last model. */
+/* Draws the pictures of a run: the chart of its experiment, and the mask of its last model. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@ enum { MASK_ROWS_MOST = 64 };
 
 /* ---- the mask ----------------------------------------------------------------------------------------- */
 
-/* Rows of |w| that sum to 1; the feature that comes first is the lowest row. */
+/* Scales the rows of |w| to sum 1; the first feature becomes the lowest row. */
 static void normalised(const float *mask, int g, int k, double *values)
 {
     for (int j = 0; j < g; j++) {
@@ -83,7 +83,7 @@ static int collect(const struct summary *rows, int count, struct curve *curves, 
             continue;
         struct curve *c = &curves[at];
         int n = c->count++;
-        c->x[n] = rows[i].c.rho + 0.012 * at; /* beside each other */
+        c->x[n] = rows[i].c.rho + 0.012 * at; /* moves the models' points apart */
         c->mse[n] = rows[i].mse.median;
         c->mse_low[n] = rows[i].mse.low;
         c->mse_high[n] = rows[i].mse.high;

@@ -1,3 +1,4 @@
+/* The priors of the decoder's mask (prior.h): E-steps, scales of the horseshoe, penalties and the mask itself. */
 #include "core/methods/factors/prior.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static void spike_slab_update(const struct prior *prior, struct latent_model *m)
     }
 }
 
-/* tau^2 by entry, v^2 by column, then the two global scales, each by the values before it. */
+/* Updates tau^2 for each entry, v^2 for each column, then the two global scales, each from the values before it. */
 static void horseshoe_update(struct latent_model *m)
 {
     int g = m->shape.features, k = m->shape.latent;
@@ -80,7 +81,7 @@ int prior_coefficients(const struct prior *prior, const struct latent_model *mod
     return prior->kind == PRIOR_HORSESHOE ? 2 : 1;
 }
 
-/* Length of column k of feature j's matrix. */
+/* Norm of column k of feature j's matrix. */
 static double group_norm(const struct latent_model *m, int j, int k)
 {
     double squares = 0;
@@ -104,7 +105,7 @@ void prior_shrink_groups(struct latent_model *model, double by)
         }
 }
 
-/* W as it is; of groups the length of each column. weights: [features latent]. */
+/* Writes W; for groups, the norm of each column. weights: [features latent]. */
 static void weights_of(const struct latent_model *model, float *weights)
 {
     int k = model->shape.latent, count = model->shape.features * k;

@@ -19,7 +19,7 @@ enum factors_prior { PRIOR_SPIKE_SLAB, PRIOR_SLAB, PRIOR_HORSESHOE, PRIOR_NONE }
 struct prior {
     enum factors_prior kind;
     double lambda1, lambda0;
-    bool normalised; /* the paper's E-step */
+    bool normalised; /* use the paper's E-step */
 };
 
 /* p of one entry. */
@@ -27,21 +27,22 @@ double prior_odds(const struct prior *prior, double w, double rate);
 /* eta after an E-step: `sum` of p over the `features` of a column. */
 double prior_rate(double sum, int features);
 
-/* The E-step of every column: p by the old eta, then eta. For the horseshoe `odds` holds tau^2, `rate` v^2, and
- * `scales` {lambda_local, lambda_global}. */
+/* The E-step of every column: first p from the old eta, then eta. For the horseshoe, `odds` holds tau^2, `rate` v^2,
+ * and `scales` {lambda_local, lambda_global}. */
 void prior_update(const struct prior *prior, struct latent_model *model);
-/* Coefficients of the penalty, [features latent], and its power: 1 of |w|, 2 of w^2; 0 where there is none. */
+/* Writes the coefficients of the penalty, [features latent]. Returns its power: 1 for |w|, 2 for w^2, 0 for no penalty.
+ */
 int prior_coefficients(const struct prior *prior, const struct latent_model *model, float *coefficients);
 
-/* How far each weight reaches into the decoder: W times the length of its column of the first layer, which no prior
- * weighs and which can make up for a W that the prior has made small. Of groups the length of each column.
+/* How far each weight reaches into the decoder: W times the norm of its column in the first layer. No prior weighs that
+ * column, so it can make up for an entry of W that the prior has made small. For groups, the norm of each column.
  * reach: [features latent]. */
 void prior_reach(const struct latent_model *model, float *reach);
-/* W, or of groups these lengths, with what counts as zero taken out: |w| < 0.01 and, for the spike-and-slab lasso,
- * p < 1/2. mask: [features latent]. */
+/* Writes W (for groups, the norms) without the entries that count as zero: |w| < 0.01 and, for the spike-and-slab
+ * lasso, p < 1/2. mask: [features latent]. */
 void prior_mask(const struct prior *prior, const struct latent_model *model, float *mask);
 
-/* OI-VAE: the proximal step of the group lasso: every column of a group's matrix is shortened by `by`. */
+/* OI-VAE: the proximal step of the group lasso, which shortens every column of a group's matrix by `by`. */
 void prior_shrink_groups(struct latent_model *model, double by);
 
 #endif

@@ -1,4 +1,4 @@
-/* Asking a checkpoint: what its factors are of a row of features, and what they make of it. */
+/* Queries of a checkpoint: the factors of a row of features, and the row's reconstruction. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,17 +7,17 @@
 #include "core/methods/factors/config.h"
 #include "core/methods/factors/run.h"
 
-enum { QUERY_FEATURES = 100000, QUERY_SETS = 1 << 30 }; /* as FRESH_SETS */
+enum { QUERY_FEATURES = 100000, QUERY_SETS = 1 << 30 }; /* QUERY_SETS equals FRESH_SETS of run_int.h */
 
 struct method_model {
     const struct kernels *kernels;
     struct factors_config config;
     struct factors_case c;
     struct prior prior;
-    struct latent_model *latent; /* or */
+    struct latent_model *latent; /* the other kind of model; one of the two is NULL */
     struct nmf *nmf;
     int features;
-    float *mask; /* NULL but for the sparse VAE */
+    float *mask; /* NULL except for the sparse VAE */
 };
 
 static enum status read_case(struct method_model *m, const struct snapshot_reader *from, struct error *err)
@@ -203,13 +203,13 @@ static void write_features(const struct method_model *m, const float *x, const f
     sink_end_list(out);
 }
 
-/* The encoder's means and what the decoder makes of them. */
+/* Answers with the encoder's means and the decoder's output for them. */
 static enum status ask_latent(const struct method_model *m, float *x, const struct sink *out, struct error *err)
 {
     struct arena arena;
     struct exec e;
     struct thread_pool *pool = NULL;
-    struct latent_model view = *m->latent; /* its decoder's lists are not touched */
+    struct latent_model view = *m->latent; /* a copy, because evaluation changes some members */
     float *input = m->config.data == DATA_ABSTRACTS || m->config.data == DATA_SHIFTED ? x + m->features : x, sum = 0;
     for (int j = 0; j < m->features; j++)
         sum += x[j];

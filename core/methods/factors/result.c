@@ -1,5 +1,5 @@
-/* The fields of a result: those of the last case at the top, every case in `curve`, data sets together in `summary`.
- */
+/* Writes the fields of a result: at the top the figures of the last case, every case in `curve`, figures over data sets
+ * in `summary`. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -83,7 +83,7 @@ static void write_feature(const struct method_run *run, int j, const struct sink
         sink_integer(out, NULL, j);
 }
 
-/* Titles of the held-out rows in which a latent variable is the largest. codes: [rows of test][latent]. */
+/* Titles of the held-out rows in which a latent variable is largest. codes: [test rows][latent]. */
 static void write_rows(const struct method_run *run, const float *codes, int c, const struct sink *out)
 {
     int k = (int)run->config.latent, best[TOPIC_ROWS], have = 0;
@@ -103,8 +103,8 @@ static void write_rows(const struct method_run *run, const float *codes, int c, 
     sink_end_list(out);
 }
 
-/* The features that a latent variable reaches furthest, those that hang on nothing else, and rows. Used ones only.
- * codes: NULL where rows have no titles. */
+/* A used latent variable: the features that it reaches furthest, its anchors, and rows. codes: NULL where rows have no
+ * titles. */
 static void write_topic(const struct method_run *run, const float *reach, const float *mask, const float *codes, int c,
                         const struct sink *out)
 {
@@ -146,11 +146,11 @@ static void write_topic(const struct method_run *run, const float *reach, const 
     sink_end_object(out);
 }
 
-/* By reach and not by the mask, where a weight of less than PRIOR_ZERO is none whatever the decoder makes of it. What
- * reaches less than a tenth as far as the furthest is left out. */
+/* Ranks features by reach and not by the mask, because the mask drops weights below PRIOR_ZERO even where the decoder
+ * amplifies them. Omits features with less than a tenth of the largest reach. */
 static enum status write_topics(struct method_run *run, const struct sink *out, struct error *err)
 {
-    double least = run->nmf ? 0 : 0.1; /* parts have no common scale: what they lack codes make up for */
+    double least = run->nmf ? 0 : 0.1; /* parts of a factorisation have no common scale */
     size_t entries = (size_t)run->features->columns * (size_t)run->config.latent;
     float *mask = malloc(2 * entries * sizeof *mask), *codes = NULL;
     double furthest = 0;

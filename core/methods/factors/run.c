@@ -1,5 +1,5 @@
-/* A run as a walk over cases (core/methods/shared/case_sweep.h): what begins one, what is measured at its end, what is
- * saved. */
+/* A run as a case sweep (core/methods/shared/case_sweep.h): how a case begins, what its checkpoint contains, how far it
+ * is. */
 #include "core/methods/factors/run.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static enum status evaluate(struct method_run *run, bool *done, struct error *er
     return status ? status : evaluate_case(run, &run->outcomes[w->at], err);
 }
 
-/* In epochs. */
+/* Counted in epochs. */
 static double part_done(const struct method_run *run)
 {
     if (run->nmf)

@@ -1,3 +1,4 @@
+/* Summarises cases over data sets or folds: quartiles, mean and deviation of every figure. */
 #include "core/methods/factors/summary.h"
 
 #include <math.h>
@@ -11,7 +12,7 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of one column of outcomes [from, to). `values` has room for all. */
+/* Spread of one column over outcomes [from, to). values: scratch with room for all of them. */
 static struct spread spread_of(const struct outcome *outcomes, int from, int to, ptrdiff_t column, double *values)
 {
     int count = 0;

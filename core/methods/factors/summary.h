@@ -1,5 +1,5 @@
-/* What several data sets say together: one row for each (model, rho) of a run, or each model over the folds of a
- * table. */
+/* Figures over several data sets: one row for each (model, rho) of a run, or for each model over the folds of a table.
+ */
 #ifndef MOTIF_CORE_METHODS_FACTORS_SUMMARY_H
 #define MOTIF_CORE_METHODS_FACTORS_SUMMARY_H
 
@@ -7,16 +7,16 @@
 
 struct spread {
     double median, low, high; /* quartiles; NaN without values */
-    double mean, deviation;   /* of all values, not of a sample */
+    double mean, deviation;   /* over all values: the population's, not a sample's */
 };
 struct summary {
-    struct factors_case c; /* of its first data set */
+    struct factors_case c; /* the case of its first data set */
     int count;
     struct spread mse, nll, recall, ndcg, accuracy, dci, dci_16, support_f1, columns;
-    double stuck; /* share of data sets with a held-out error above four times the noise's variance */
+    double stuck; /* fraction of data sets with a held-out error above four times the noise's variance */
 };
 
-/* Rows in the order of the cases, at most `room` written. Returns how many there are, 0 without memory. */
+/* Writes at most `room` rows in the order of the cases. Returns how many there are, 0 without memory. */
 int summarise(const struct method_run *run, struct summary *out, int room);
 
 #endif

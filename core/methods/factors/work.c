@@ -1,4 +1,4 @@
-/* The open case: its data, its fits, an update of all of them. */
+/* Opens a case (its data and its fits) and trains it. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +25,8 @@ void case_close(struct method_run *run)
     run->sweep.opened = -1;
 }
 
-/* Shifted documents are for training, those from mixtures as they are for the test; without those that have no word.
- */
+/* Training uses documents from shifted mixtures, the test documents from the original ones; documents without a word
+ * are left out. */
 static enum status split_shifted(struct method_run *run, struct error *err)
 {
     const struct features *f = run->features;
@@ -46,7 +46,7 @@ static enum status split_shifted(struct method_run *run, struct error *err)
     return count[0] > 0 && count[1] > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
 }
 
-/* Rows of the test fold are the test set, the others are for training. */
+/* The rows of the test fold are the test set, the others train. */
 static enum status split(struct method_run *run, int folds, int test_fold, struct error *err)
 {
     int n = run->features->rows, train = 0, test = 0;
@@ -138,7 +138,7 @@ static void products(int rows, int columns, int depth, const float *a, const flo
     kernels_best()->gemm(&call);
 }
 
-/* What fits see of it, so that a checkpoint can say what it was trained on. */
+/* Hashes what the fits see, so that a checkpoint records the data it was trained on. */
 static void note_read(struct method_run *run, const struct features *f)
 {
     struct hash hash;
@@ -147,7 +147,7 @@ static void note_read(struct method_run *run, const struct features *f)
     case_sweep_read(run, &hash);
 }
 
-/* Once for a run. */
+/* Reads the table once for a run. */
 static enum status read_table(struct method_run *run, struct error *err)
 {
     const struct factors_config *c = &run->config;
@@ -173,7 +173,7 @@ static enum status read_table(struct method_run *run, struct error *err)
     return status;
 }
 
-/* The topics once for a run, the documents for each case. */
+/* Fits the topics once for a run, and draws the documents for each case. */
 static enum status draw_shifted(struct method_run *run, int replicate, struct error *err)
 {
     const struct factors_config *c = &run->config;
