@@ -1,9 +1,11 @@
-/* Rounds over the pool, each cut by shape alone:
- *   draw      rows of samples: values, where they are, and the hidden layer from the encoder's rows
- *   read      blocks of the output's product
- *   compare   rows: activation, errors, the gradient of the output in its place, and where it is
- *   back      rows: gradient of the hidden layer
- *   gather    features: gradients of encoder, decoder and bias, from the samples that touch a feature */
+/* Runs a batch in rounds over the thread pool, each divided by shapes alone, so that results do not depend on the
+ * number of threads:
+ *
+ *    draw      rows of samples: values, positions of the non-zeros, and the hidden layer from the encoder's rows
+ *    read      blocks of the output's product
+ *    compare   rows: activation, errors, the gradient of the output (in place), and the positions of its non-zeros
+ *    back      rows: gradient of the hidden layer
+ *    gather    features: gradients of encoder, decoder and bias, from the samples that touch a feature */
 #include "core/methods/superposition/batch.h"
 
 #include <stdlib.h>
@@ -13,12 +15,12 @@
 
 enum { ROWS = 32, FEATURES = 32, BLOCK_ROWS = 256, BLOCK_COLUMNS = 1024, DEEP_FEATURES = 512, LANES = 16 };
 
-/* Where the numbers of a table [room][n_s] that are not zero lie: row b's begin at b n_s, those of its features from
- * 32 k on at at[b][k]. */
+/* Positions of the non-zeros of a table [room][n_s]. Those of row b start at b n_s; those of its features from 32 k on
+ * start at at[b][k]. */
 struct places {
     int32_t *index;
     float *value;
-    int *at, *start, *count; /* at: [room][blocks + 1], counted from start[b] */
+    int *at, *start, *count; /* at: [room][blocks + 1], relative to start[b] */
 };
 
 struct batch {
@@ -26,7 +28,7 @@ struct batch {
     struct thread_pool *pool;
     const struct kernels *kernels;
     int room, blocks;
-    bool dense_x, dense_z; /* of this run */
+    bool dense_x, dense_z; /* whether this batch uses dense products */
     bool dense;
     float *importance, *thresholds;
     float *x, *z;      /* [room][n_s] */
@@ -34,7 +36,7 @@ struct batch {
     float *gate_parts; /* [row chunks][n_s] */
     struct places px, pz;
     double *losses;
-    char *scratch; /* of a worker: lists of FEATURES features */
+    char *scratch; /* for each worker: lists of FEATURES features */
     size_t scratch_bytes;
     struct batch_samples now;
     float *memory;
@@ -55,7 +57,7 @@ static size_t list_bytes(const struct autoencoder_shape *s, int room)
     return padded(lists > row ? lists : row);
 }
 
-/* Takes memory from *at on, or only counts with base NULL. */
+/* Takes memory from *at on; with base NULL, only counts it. */
 static void *take(char *base, size_t *at, size_t bytes)
 {
     void *here = base ? base + *at : NULL;
@@ -146,7 +148,7 @@ static int pieces(int count, int size)
     return (count + size - 1) / size;
 }
 
-/* Finds the numbers of row r that are not zero. */
+/* Finds the non-zeros of row r. */
 static void locate(const struct batch *b, struct places *p, int r, const float *row)
 {
     int n = b->model->shape.n_s, found = 0, *at = p->at + (ptrdiff_t)r * (b->blocks + 1);
@@ -161,7 +163,7 @@ static void locate(const struct batch *b, struct places *p, int r, const float *
     p->count[r] = found;
 }
 
-/* c[rows] = (those rows of the places) x table. */
+/* c[rows] = (those rows of the sparse table) x table. */
 static void spread(const struct batch *b, const struct places *p, struct piece rows, const float *table, float *c)
 {
     int n_d = b->model->shape.n_d;
@@ -232,8 +234,8 @@ static void read_task(void *context, int chunk, int worker)
     b->kernels->gemm(&call);
 }
 
-/* Of one row: z becomes factor x importance x error where the activation passes, else 0. Returns the sum of weighted
- * squared errors. Sums are taken in lanes so that a compiler may use registers for them. */
+/* For one row: replaces z by factor x importance x error where the activation passes, and by 0 elsewhere. Returns the
+ * sum of weighted squared errors. Sums run in lanes, so that a compiler can keep them in registers. */
 static double compare_row(int n, const float *x, const float *thresholds, const float *importance, float cut,
                           float factor, float *z)
 {
@@ -258,7 +260,7 @@ static double compare_row(int n, const float *x, const float *thresholds, const 
     return sum;
 }
 
-/* The gate's own loss: that of ReLU(z - bias + gate). */
+/* Adds the gradient of the gate's own loss, that of ReLU(z - bias + gate). */
 static void gate_row(const struct batch *b, const float *x, const float *z, float factor, float *part)
 {
     const float *bias = b->model->bias->value, *gate = b->model->gate->value;
@@ -303,7 +305,8 @@ static void back_task(void *context, int chunk, int worker)
 
 /* ---- features --------------------------------------------------------------------------------------- */
 
-/* gradient[features] (+)= (those columns of the places)' x table, table: [room][n_d]. Returns sums of the values. */
+/* gradient[features] (+)= (those columns of the sparse table)' x table, table: [room][n_d]. Returns sums of the values.
+ */
 static void gather(const struct batch *b, const struct places *p, int chunk, struct piece f, const float *table,
                    float *gradient, bool add, char *scratch, double sums[FEATURES])
 {
@@ -372,7 +375,7 @@ static void gather_dense(const struct batch *b, struct piece f, const float *x, 
     b->kernels->gemm(&call);
 }
 
-/* After the sparse ones, so that a tied matrix has one writer at a time. */
+/* Runs after the sparse products, so that a tied matrix has one writer at a time. */
 static void gather_dense_task(void *context, int chunk, int worker)
 {
     struct batch *b = context;

@@ -139,7 +139,7 @@ int superposition_list(const char *text, double most, double values[SUPERPOSITIO
     return count;
 }
 
-/* Names of a list as indices of choices; -1 where one is none. */
+/* Parses names separated by commas into indices of choices; -1 when a name is unknown. */
 static int names_in(const char *text, const char *const *names, int indices[8])
 {
     int count = 0;
@@ -275,7 +275,7 @@ void superposition_check(const void *config, const struct method_faults *faults)
     if (count > SUPERPOSITION_CASES)
         method_fault(faults, "experiment", "has at most %d cases; these lists make %d", SUPERPOSITION_CASES, count);
     struct superposition_case worst = {.n_s = 2};
-    for (int i = 0; i < count && i < SUPERPOSITION_CASES; i++) { /* one fault is enough of each kind */
+    for (int i = 0; i < count && i < SUPERPOSITION_CASES; i++) { /* one fault of each kind is enough */
         bool odd = cases[i].model != MODEL_TRAINED && (cases[i].n_s & (cases[i].n_s - 1)) != 0;
         bool large = cases[i].model == MODEL_TRAINED && (double)cases[i].n_s * (double)c->batch > 1 << 28;
         if (cases[i].n_s < 2 || cases[i].n_d > cases[i].n_s || odd || large)

@@ -1,5 +1,5 @@
-/* Configuration of the superposition method. A run works through a list of cases: one, or the product of the lists
- * that an experiment gives. */
+/* Configuration of the superposition method. A run works through a list of cases: a single one, or every combination of
+ * an experiment's lists. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_CONFIG_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_CONFIG_H
 
@@ -54,18 +54,18 @@ struct superposition_case {
     enum superposition_model model;
     enum activation activation;
     int n_s, n_d;
-    double p, ratio; /* ratio as it was asked for; n_d / n_s is what it became */
+    double p, ratio; /* ratio as configured; n_d / n_s after rounding */
 };
 
 enum { SUPERPOSITION_CASES = 4096, SUPERPOSITION_LIST = 128 };
 
-/* Reads "0.1,0.2" or "from:to:count" (evenly spaced) into values; returns how many, or -1 where the text is no list
+/* Parses "0.1,0.2" or "from:to:count" (evenly spaced) into values. Returns their number, or -1 when the text is no list
  * of numbers in (0, most]. */
 int superposition_list(const char *text, double most, double values[SUPERPOSITION_LIST]);
-/* All cases of a configuration, models first, then activations, sizes, p and ratio, the last running fastest; at most
- * SUPERPOSITION_CASES are written. Returns how many there are, 0 when a list does not read. */
+/* Writes the cases of a configuration: models vary slowest, then activations, sizes and p; the ratio varies fastest. At
+ * most SUPERPOSITION_CASES are written. Returns their number, or 0 when a list cannot be parsed. */
 int superposition_cases(const struct superposition_config *config, struct superposition_case *cases);
-/* The autoencoder of a trained case; thresholds and k from theory.h where the configuration leaves them open. */
+/* The autoencoder of a trained case. Thresholds and k that the configuration leaves at 0 come from theory.h. */
 struct autoencoder_shape superposition_shape(const struct superposition_config *config,
                                              const struct superposition_case *c);
 /* Weight of feature i's squared error. */

@@ -1,3 +1,4 @@
+/* Draws samples of the toy model (data.h). */
 #include "core/methods/superposition/data.h"
 
 #include "core/base/philox.h"

@@ -1,4 +1,4 @@
-/* What a configuration costs. Samples are counted by their caps. */
+/* What a configuration costs. It assumes that training uses all samples up to its cap. */
 #include "core/methods/superposition/config.h"
 
 #include <math.h>
@@ -6,9 +6,10 @@
 
 #include "core/methods/superposition/batch.h"
 
-/* In operations of a large product, whose rate a prediction of seconds divides by: a sparse product gets about a
- * sixth of it, and drawing, comparing and finding cost a feature what some hundred operations of a product do, Adam a
- * weight. The gradient of the output is about twice as dense as the input at the end of training. */
+/* Counts operations in units of a large dense product, because a prediction divides by the speed of that. A sparse
+ * product reaches about a sixth of the speed; drawing, comparing and finding non-zeros cost about a hundred operations
+ * for each feature, and Adam for each weight. At the end of training, the gradient of the output is about twice as
+ * dense as the input. */
 double superposition_flops(const struct superposition_config *config, const struct superposition_case *c)
 {
     enum { SPARSE = 6, FEATURE = 500, RUG_FEATURE = 900, WEIGHT = 120 };
@@ -22,7 +23,7 @@ double superposition_flops(const struct superposition_config *config, const stru
     return product * (1 + 2 * fmin(x, 1) + 2 * fmin(z, 1)) + rest;
 }
 
-/* Measured with the weights above: 89 in preset fig3, 97 in loss-curve, on an AVX-512 core. */
+/* Measured with these weights on an AVX-512 core: 89 in preset fig3, 97 in loss-curve. */
 enum { PRODUCT_GFLOPS = 90 };
 
 static double case_samples(const struct superposition_config *config, const struct superposition_case *c)

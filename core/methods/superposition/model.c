@@ -1,3 +1,4 @@
+/* The trained autoencoder (model.h): creation, thresholds, and one sample for queries. */
 #include "core/methods/superposition/model.h"
 
 #include <math.h>
@@ -53,7 +54,7 @@ void autoencoder_thresholds(const struct autoencoder *model, float *thresholds)
     }
 }
 
-/* Quickselect for the (kept + 1)-th largest; ties at the cut are left out together. */
+/* Quickselect for the (kept + 1)-th largest value; values equal to the cut are all left out. */
 float autoencoder_cut(const float *z, int n, int kept, float *scratch)
 {
     if (kept >= n)

@@ -1,14 +1,15 @@
 /* The trained autoencoder: x' = f(decoder (encoder' x) + bias), W = decoder x encoder.
  *
- * Both matrices are kept by feature, [n_s][n_d]: row i of `encoder` is the direction that feature i is written in,
- * row i of `decoder` the one it is read along, so W_ij = decoder_i . encoder_j. Tied models have one for both.
+ * Both matrices are stored by feature, [n_s][n_d]: row i of `encoder` is the direction that writes feature i, row i of
+ * `decoder` the direction that reads it, so W_ij = decoder_i . encoder_j. Tied models use one matrix for both.
  *
- * All activations are a line above a threshold, f(z) = z where z > t, else 0, and differ in t:
- *   relu       t = 0
- *   threshold  t = a number of the configuration (Konda et al.'s TRec)
- *   k-sparse   t = the sample's (k + 1)-th largest z, or 0 where that is below (Makhzani and Frey)
- *   gated      t_i = max(0, bias_i - gate_i): the gate opens at z_i - bias_i + gate_i > 0. `gate` is trained on the
- * loss of ReLU(z - bias + gate), whose gradient goes nowhere else (after Rajamanoharan et al.) */
+ * All activations pass z above a threshold, f(z) = z where z > t, else 0, and differ in t:
+ *
+ *    relu       t = 0
+ *    threshold  t is a number of the configuration (Konda et al.'s TRec)
+ *    k-sparse   t is the sample's (k + 1)-th largest z, or 0 where that is negative (Makhzani and Frey)
+ *    gated      t_i = max(0, bias_i - gate_i): the gate opens at z_i - bias_i + gate_i > 0. `gate` is trained on the
+ * loss of ReLU(z - bias + gate), whose gradient reaches no other parameter (after Rajamanoharan et al.) */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_MODEL_H
 
@@ -18,10 +19,10 @@ enum activation { ACTIVATION_RELU, ACTIVATION_THRESHOLD, ACTIVATION_KEEP, ACTIVA
 
 struct autoencoder_shape {
     int n_s, n_d;
-    bool tied, xavier; /* xavier: normal weights and zero biases at first; else U(+-1/sqrt(fan in)) */
+    bool tied, xavier; /* xavier: initial weights are normal and biases zero; otherwise U(+-1/sqrt(fan in)) */
     enum activation activation;
-    float threshold; /* ACTIVATION_THRESHOLD */
-    int kept;        /* ACTIVATION_KEEP: k */
+    float threshold; /* for ACTIVATION_THRESHOLD */
+    int kept;        /* for ACTIVATION_KEEP: k */
 };
 
 struct autoencoder {
@@ -36,12 +37,12 @@ enum status autoencoder_create(const struct autoencoder_shape *shape, bool with_
                                struct error *err);
 void autoencoder_destroy(struct autoencoder *model); /* NULL is fine */
 
-/* thresholds[i], from the present weights; what k-sparse adds per sample is not in them. */
+/* Writes thresholds[i] from the current weights. k-sparse adds a threshold for each sample (autoencoder_cut()). */
 void autoencoder_thresholds(const struct autoencoder *model, float *thresholds);
-/* The threshold that keeps the `kept` largest of z[n], not below 0. scratch: [n]. */
+/* The threshold that keeps the `kept` largest of z[n], at least 0. scratch: [n]. */
 float autoencoder_cut(const float *z, int n, int kept, float *scratch);
 
-/* One sample on the calling thread: y [n_s]. scratch: [n_d + 2 n_s]. */
+/* Applies the model to one sample on the calling thread: y [n_s]. scratch: [n_d + 2 n_s]. */
 void autoencoder_apply(const struct autoencoder *model, const struct kernels *kernels, const float *x, float *y,
                        float *scratch);
 

@@ -1,5 +1,5 @@
-/* Pictures of experiments, each with its numbers beside it. What a chart borrows lies in an arena until it is
- * written. */
+/* Draws the pictures of experiments and writes their numbers beside them. Arrays of a chart live in an arena until it
+ * is written. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,14 +14,15 @@ static const char *const activation_labels[] = {"ReLU", "threshold", "k-sparse",
 
 /* ---- loss curves -------------------------------------------------------------------------------------- */
 
-/* A chart of losses against one parameter, a panel for each value of the other. */
+/* A chart of losses against one parameter, with a panel for each value of the other. */
 struct curves {
     struct method_run *run;
     struct arena *arena;
     bool along_p, failed;
-    double fixed[PANELS], most_fixed, from, to; /* the other's values and their largest; ends of the one */
+    double fixed[PANELS], most_fixed, from,
+        to; /* values of the other parameter and their maximum; range of the first */
     int panels;
-    const struct superposition_case *group[GROUPS]; /* the first case of each model, activation and size */
+    const struct superposition_case *group[GROUPS]; /* first case of each model, activation and size */
     int groups;
 };
 
@@ -100,7 +101,7 @@ static double line_value(enum line line, double p, double r)
     return NAN;
 }
 
-/* Some lines are of experiments with activations alone, some are nowhere in the range. */
+/* Some lines exist only in experiments with activations, some lie outside the range. */
 static bool line_shown(const struct curves *k, enum line line)
 {
     if ((line == LINE_CUT || line == LINE_PRINTED) && k->run->config.experiment != EXPERIMENT_ACTIVATIONS)
@@ -140,7 +141,7 @@ static const char *group_name(struct curves *k, const struct superposition_case 
     return keep_text(k, text);
 }
 
-/* Of a size, whatever the model; where there is one size only, of the group. */
+/* One colour for a size, whatever the model; with a single size, one for a group. */
 static int group_colour(const struct curves *k, int group)
 {
     int sizes = 0, own = 0;
@@ -155,7 +156,7 @@ static int group_colour(const struct curves *k, int group)
     return sizes > 1 ? own : group;
 }
 
-/* Losses of a group at one value of the other parameter; with `gap`, over the closed form, less one, in per cent. */
+/* Losses of a group at one value of the other parameter. `gap`: excess over the closed form in per cent. */
 static struct chart_series measured_series(struct curves *k, int group, double fixed, bool gap)
 {
     const struct method_run *run = k->run;
@@ -301,8 +302,8 @@ static enum status draw_all_maps(struct method_run *run, struct error *err)
 
 /* ---- scaling ------------------------------------------------------------------------------------------ */
 
-/* Exponent s of loss ~ p^s over cases of one ratio with p <= most: least squares through logarithms. NaN for fewer
- * than two. */
+/* Exponent s of loss ~ p^s over cases of one ratio with p <= most, by least squares on logarithms. NaN for fewer than
+ * two cases. */
 static double exponent(const struct method_run *run, double ratio, double most, bool predicted)
 {
     double n = 0, x = 0, y = 0, xx = 0, xy = 0;
@@ -320,8 +321,8 @@ static double exponent(const struct method_run *run, double ratio, double most, 
     return n >= 2 ? (n * xy - x * y) / (n * xx - x * x) : NAN;
 }
 
-/* A line of the closed form and the rugs' points: with `along_ratio`, loss over Var x of one p against r, which
- * should go to 1; else loss r / p^2 of one ratio against p, which should grow like ln(1/p). */
+/* A line of the closed form and the rugs' points. With `along_ratio`: loss / Var x at one p against r, which
+ * approaches 1. Otherwise: loss r / p^2 at one ratio against p, which grows like ln(1/p). */
 static void scaling_pair(struct curves *k, bool along_ratio, double fixed, int colour, struct chart_series pair[2])
 {
     const struct method_run *run = k->run;
@@ -361,7 +362,7 @@ static enum status draw_scaling(struct method_run *run, struct error *err)
     char printed[64], note[192];
     const double small = 0.01;
     if (p_count < 2 || ratio_count < 1)
-        return STATUS_OK; /* nothing to lay a line through */
+        return STATUS_OK; /* a line needs two points */
     double last = ratios[ratio_count - 1], most = ps[p_count - 1];
     arena_init(&arena, (size_t)1 << 18, 0);
     struct curves k = {.run = run, .arena = &arena, .along_p = true};

@@ -1,4 +1,4 @@
-/* Pictures of one model: its matrix, its diagonal and bias, its off-diagonals. */
+/* Draws the pictures of one model: its matrix, its diagonal and bias, its off-diagonal entries. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ struct picture_of {
     double *matrix, *diagonal, *bias, *index, *bins, *shares, *normal;
 };
 
-/* W_ij of whatever is open. */
+/* W_ij of the open model. */
 static double entry(const struct method_run *run, const float *row, int i, int j)
 {
     if (!run->model)
@@ -32,7 +32,7 @@ static double bias_of(const struct method_run *run, int i)
     return run->model ? (double)run->model->bias->value[i] : run->scale * run->offset;
 }
 
-/* The matrix's upper left part; of trained models with the bias in a column of its own, as in Fig. 3. */
+/* The upper left part of the matrix; for trained models with the bias in a column of its own, as in Fig. 3. */
 static enum status draw_matrix(struct method_run *run, const float *row, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];
@@ -58,7 +58,7 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
                         : "W, features 0 to %d.",
              side - 1);
     double most =
-        run->outcomes[run->sweep.at].statistics.kept_diagonal_mean / 2; /* the diagonal may go beyond the colours */
+        run->outcomes[run->sweep.at].statistics.kept_diagonal_mean / 2; /* the diagonal may exceed the colour scale */
     struct chart_heat heat = {values, side, cols, NULL, NULL, CHART_SIGNED, false, true, -most, most, "weight"};
     struct chart_panel panel = {NULL, CHART_AXIS("from feature"), CHART_AXIS("to feature"), NULL, 0, NULL, 0, &heat};
     int pixels = run->model ? 14 * side : 512;
@@ -73,7 +73,7 @@ static enum status draw_matrix(struct method_run *run, const float *row, struct 
     return status;
 }
 
-/* Shares of off-diagonal entries in bins, and of a normal with their mean and deviation. */
+/* Shares of off-diagonal entries in bins, and a normal distribution with their mean and deviation. */
 static void histogram(const struct method_run *run, const float *row, struct picture_of *p)
 {
     const struct statistics *s = &run->outcomes[run->sweep.at].statistics;

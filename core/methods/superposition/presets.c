@@ -1,4 +1,4 @@
-/* Presets: the paper's figures, cut to what two cores do in minutes. */
+/* Presets: the paper's figures, at sizes that two cores compute in minutes. */
 #include "core/methods/superposition/config.h"
 
 static const struct config_setting fig3[] = {

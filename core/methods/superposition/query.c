@@ -1,4 +1,4 @@
-/* Asking a checkpoint: the model of the case it was taken in. */
+/* Queries of a checkpoint: the model of the case in which it was saved. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { LISTED_FEATURES = 65536, LISTED_FALSE = 64 };
 struct method_model {
     const struct kernels *kernels;
     struct superposition_case c;
-    struct autoencoder *trained; /* or */
+    struct autoencoder *trained; /* the other kind of model; one of the two is open */
     struct rug rug;
     double scale, offset;
     int64_t seed;

@@ -1,4 +1,4 @@
-/* The fields of a result: those of the last case at the top, every case in `curve`. */
+/* Writes the fields of a result: at the top the figures of the last case, every case in `curve`. */
 #include <math.h>
 
 #include "core/methods/superposition/run.h"
@@ -24,7 +24,7 @@ static void write_theory(const struct sink *out, const struct superposition_case
 
 static void write_printed(const struct sink *out, const struct superposition_case *c)
 {
-    sink_begin_object(out, "as_printed"); /* the paper's and its code's formulas, right or not */
+    sink_begin_object(out, "as_printed"); /* the formulas as the paper and its code print them, errors included */
     sink_number(out, "linear_loss", theory_linear_printed(c->p, c->n_s, c->n_d));
     sink_number(out, "blind_loss", theory_blind_printed(c->p));
     sink_number(out, "oracle_bound", theory_oracle_printed(c->p, case_sigma(c)));

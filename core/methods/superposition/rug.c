@@ -1,3 +1,4 @@
+/* The Persian rug (rug.h): draws its rows and applies it by Walsh-Hadamard transforms. */
 #include "core/methods/superposition/rug.h"
 
 #include <stdlib.h>
@@ -5,7 +6,7 @@
 #include "core/base/philox.h"
 #include "core/kernels/hadamard.h"
 
-enum { STREAM_ROWS = 0x52550000 }; /* and the number of the draw */
+enum { STREAM_ROWS = 0x52550000 }; /* plus the number of the draw */
 
 static enum status start(int n_s, int n_d, float each, struct rug *rug, struct error *err)
 {
@@ -21,7 +22,7 @@ static enum status start(int n_s, int n_d, float each, struct rug *rug, struct e
     return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a rug of %d features", n_s);
 }
 
-/* Knuth's selection sampling: each row is taken with probability (still wanted) / (still there). */
+/* Knuth's selection sampling: takes each row with probability (rows still wanted) / (rows left). */
 enum status rug_create(int n_s, int n_d, uint64_t seed, uint32_t draw, struct rug *rug, struct error *err)
 {
     enum status status = start(n_s, n_d, 1 / (float)n_d, rug, err);
@@ -69,7 +70,7 @@ void rug_apply(const struct rug *rug, struct thread_pool *pool, const struct ker
     hadamard_sandwich(pool, kernels, rug->n_s, rug->mask, x, scratch);
 }
 
-/* The transform of S's indicator: whole numbers, exact in floats. */
+/* Transforms the indicator of S. The results are integers, which floats represent exactly. */
 enum status rug_row(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, float *row,
                     struct error *err)
 {
@@ -87,6 +88,6 @@ enum status rug_row(const struct rug *rug, struct thread_pool *pool, const struc
 
 double rug_offset(const struct rug *rug, double p, double offset)
 {
-    double sum = rug->rows[0] == 0 ? (double)rug->n_s / rug->n_d : 0; /* of a row, the diagonal included */
+    double sum = rug->rows[0] == 0 ? (double)rug->n_s / rug->n_d : 0; /* sum of a row with its diagonal */
     return offset - p / 2 * (sum - 1);
 }

@@ -1,10 +1,10 @@
-/* The Persian rug: artificial weights that reach the bound on the interference (section 4 of the paper).
+/* The Persian rug: artificial weights that reach the bound on the interference (arXiv:2410.12101, section 4).
  *
- * S is a set of n_d of the n_s rows of Sylvester's matrix H_ij = (-1)^popcount(i AND j) (the paper prints XOR, which
- * has rank 1), encoder = H[S], decoder = H[S]' / n_d, so W_ij = (1/n_d) sum over k in S of H_ik H_kj. W_ij depends on
- * i XOR j alone: every row is a rearrangement of the first, W_ii = 1, the sum of squares of a row is n_s / n_d, and a
- * row's sum is n_s / n_d if 0 is in S, else 0. The matrix is never formed: W x is two Walsh-Hadamard transforms. The
- * output is ReLU(scale (W x + offset)), both numbers from the closed form (theory.h). */
+ * S is a set of n_d of the n_s rows of Sylvester's matrix H_ij = (-1)^popcount(i AND j). (The paper prints XOR, which
+ * would have rank 1.) encoder = H[S] and decoder = H[S]' / n_d, so W_ij = (1/n_d) sum over k in S of H_ik H_kj depends
+ * on i XOR j alone: every row is a permutation of the first, W_ii = 1, the squares of a row sum to n_s / n_d, and a row
+ * sums to n_s / n_d if S contains 0, otherwise to 0. The matrix is never formed: W x is two Walsh-Hadamard transforms.
+ * The output is ReLU(scale (W x + offset)), with both numbers from the closed form (theory.h). */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUG_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUG_H
 
@@ -24,24 +24,24 @@ struct rug {
     float each;    /* 1 / n_d */
 };
 
-/* S is drawn uniformly, a function of (seed, draw). n_s a power of two up to RUG_FEATURES_MAX, 1 <= n_d <= n_s;
- * STATUS_INVALID otherwise. */
+/* Draws S uniformly, as a function of (seed, draw). n_s must be a power of two up to RUG_FEATURES_MAX, and
+ * 1 <= n_d <= n_s; otherwise STATUS_INVALID. */
 enum status rug_create(int n_s, int n_d, uint64_t seed, uint32_t draw, struct rug *rug, struct error *err);
 /* The best linear model: S is 0 (the constant) and the n_d - 1 rows after it, and `each` is 1 / n_s, which makes W a
  * projector. */
 enum status rug_create_projector(int n_s, int n_d, struct rug *rug, struct error *err);
-/* Sets the mask from `rows`: after these were read from a checkpoint. STATUS_CORRUPT if they are no such set. */
+/* Sets the mask from `rows` after they were read from a checkpoint. STATUS_CORRUPT if they are no valid set. */
 enum status rug_fill(struct rug *rug, struct error *err);
-void rug_close(struct rug *rug); /* zeroed is fine */
+void rug_close(struct rug *rug); /* accepts a zeroed struct */
 
 /* x <- W x in place; scratch of hadamard_scratch(pool, n_s) reals. */
 void rug_apply(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, float *x,
                float *scratch);
-/* First row of W: row[i XOR j] = W_ij. Exact up to the last division. */
+/* Writes the first row of W: row[i XOR j] = W_ij. Exact up to the last division. */
 enum status rug_row(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, float *row,
                     struct error *err);
 
-/* The offset that goes with the closed form's: it takes up the interference's mean besides. */
+/* The closed form's offset plus a correction for the mean of the interference. */
 double rug_offset(const struct rug *rug, double p, double offset);
 
 #endif

@@ -1,5 +1,5 @@
-/* A run as a walk over cases (core/methods/shared/case_sweep.h): what begins one, what is measured at its end, what is
- * saved. */
+/* A run as a case sweep (core/methods/shared/case_sweep.h): how a case begins, what its checkpoint contains, how far it
+ * is. */
 #include "core/methods/superposition/run.h"
 
 #include <math.h>
@@ -63,7 +63,7 @@ static void close_run(struct method_run *run)
     free(run->losses);
 }
 
-/* The loss of one draw goes into its case's mean and range. */
+/* Adds the loss of one draw to the mean and range of its case. */
 static void take_loss(struct method_run *run)
 {
     struct outcome *o = &run->outcomes[run->sweep.at];
@@ -73,7 +73,9 @@ static void take_loss(struct method_run *run)
     o->low = before > 0 ? fmin(o->low, loss) : loss;
     o->high = before > 0 ? fmax(o->high, loss) : loss;
     o->loss = before > 0 ? o->loss + (loss - o->loss) / (before + 1) : loss;
-    o->error = before > 0 ? o->error : sqrt(variance); /* draws share their samples, so more of them help no further */
+    o->error = before > 0
+                   ? o->error
+                   : sqrt(variance); /* draws share their samples, so more draws do not reduce this part of the error */
 }
 
 static enum status take_statistics(struct method_run *run, struct error *err)
@@ -93,7 +95,7 @@ static enum status take_statistics(struct method_run *run, struct error *err)
     return statistics_model(run->model, run->sweep.env.pool, run->sweep.env.kernels, c->p, seed, &o->statistics, err);
 }
 
-/* A piece of it; draws of a rug one after the other. */
+/* Evaluates a piece of the case; the draws of a rug follow one another. */
 static enum status evaluate(struct method_run *run, bool *done, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];

@@ -1,4 +1,5 @@
-/* The functions behind core/methods/method.h (see there) that are not the walk's (core/methods/shared/case_sweep.h). */
+/* The method's functions of core/methods/method.h that the case sweep (core/methods/shared/case_sweep.h) does not
+ * provide. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUN_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_H
 

@@ -1,7 +1,7 @@
 /* A superposition run in progress: private to core/methods/superposition.
  *
- * Rugs are not trained, and evaluated once for each draw. run.c is the walk's table, with what is saved; work.c does
- * an update or a piece of an evaluation, result.c and plots.c write what came out. */
+ * Rugs are not trained; they are evaluated once for each draw. run.c is the case sweep's table, work.c runs an update
+ * or a piece of an evaluation, result.c and plots.c report. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_RUN_INT_H
 
@@ -18,10 +18,10 @@
 
 enum { METRIC_UPDATES = 20, EVALUATION_PIECE = 256, EVALUATION_MOST = 100000000 };
 
-/* What was measured of a case. Doubles only: saved as a table. */
+/* The figures of one case. Doubles only, because a checkpoint stores them as a table. */
 struct outcome {
     double loss, error;      /* mean over samples and features, and its standard error */
-    double low, high;        /* over the draws of a rug */
+    double low, high;        /* range over the draws of a rug */
     double train_loss;       /* mean of the last window of updates */
     double updates, samples; /* of training */
     double active;           /* share of outputs above zero in the last batch */
@@ -35,10 +35,10 @@ struct method_run {
     struct case_sweep sweep;
     struct superposition_config config;
     struct superposition_case *cases;
-    struct outcome *outcomes; /* as the walk's */
-    double *flops;            /* of each case, for progress */
+    struct outcome *outcomes; /* the case sweep's */
+    double *flops;            /* operations of each case, for progress */
 
-    /* The open case. */
+    /* the open case */
     int opened_draw; /* -1: none */
     struct autoencoder *model;
     struct adam *adam;
@@ -48,25 +48,26 @@ struct method_run {
     double scale, offset; /* of the rug */
     struct arena arena;
     struct exec exec;
-    float *scratch; /* of rugs: per worker 2 n_s, or 2 n_s and the transform's */
+    float *scratch; /* for rugs, of each worker: 2 n_s, or 2 n_s and room for the transform */
 
-    /* Saved. */
+    /* stored in checkpoints */
     int64_t draw;
-    int64_t updates, samples; /* of the open case; the walk's `seen` counts test samples too, `work` pieces */
-    double *losses;           /* [2 window] of the last updates, a ring */
-    int64_t position;         /* of the evaluation */
-    double sum, squares;      /* of its samples' losses */
+    int64_t updates,
+        samples; /* of the open case; the case sweep's `seen` also counts test samples, and its `work` counts pieces */
+    double *losses;      /* [2 window] ring of the last updates' losses */
+    int64_t position;    /* of the evaluation */
+    double sum, squares; /* of the evaluated samples' losses */
 };
 
 /* work.c */
-/* Makes the model of case `at` (and its draw) ready; weights as at the start. */
+/* Opens case `at` and its draw: creates the model with initial weights. */
 enum status work_open(struct method_run *run, int at, int draw, struct error *err);
 void work_close(struct method_run *run);
 enum status work_update(struct method_run *run, struct error *err);
 /* Whether training ends before the next update. */
 bool work_trained(const struct method_run *run);
 double work_window_loss(const struct method_run *run); /* mean of the last window */
-/* Evaluates some more samples; *done after the last, with the loss in the case's outcome. */
+/* Evaluates some more samples. Sets *done after the last, when the loss is in the case's outcome. */
 enum status work_evaluate(struct method_run *run, bool *done, struct error *err);
 
 /* plots.c, plots_one.c */
@@ -82,7 +83,7 @@ static inline double case_sigma(const struct superposition_case *c)
 {
     return theory_sigma(c->p, case_ratio(c));
 }
-/* The closed form of its loss: of the best ReLU model, of the best linear one. */
+/* Losses of a case by the closed form: of the best ReLU model, and of the best linear one. */
 static inline double case_predicted(const struct superposition_case *c)
 {
     return c->model == MODEL_LINEAR ? theory_linear(c->p, case_ratio(c)) : theory_optimum(c->p, case_sigma(c)).loss;

@@ -1,5 +1,5 @@
-/* Rows of W are made a block at a time and each reduced to a few sums; W is never held as a whole. Its symmetric part
- * needs tr(W W) besides, which is that of the n_d x n_d product encoder' decoder with itself. */
+/* Computes rows of W a block at a time and reduces each to a few sums, so that W never exists as a whole. The symmetric
+ * part also needs tr(W W), which equals that of the square of the n_d x n_d product encoder' decoder. */
 #include "core/methods/superposition/statistics.h"
 
 #include <math.h>
@@ -13,9 +13,9 @@ enum { BLOCK = 64, NORMALITY_SAMPLES = 1000, NORMALITY_WORK = 1 << 27 };
 
 _Static_assert(sizeof(struct statistics) == STATISTICS * sizeof(double), "statistics are a row of doubles");
 
-/* Of row i, without the diagonal unless said. */
+/* Sums over row i, without the diagonal unless stated. */
 struct row {
-    double diagonal, sum, squares, cubes, kept_squares; /* cubes: of |W_ij| and W_ij */
+    double diagonal, sum, squares, cubes, kept_squares; /* cubes: of |W_ij| and of W_ij */
     double signed_cubes, min, max;
 };
 
@@ -43,7 +43,7 @@ struct spread {
     double mean, variance;
 };
 
-/* Of value(i) over those i that are chosen (all with NULL). */
+/* Spread of value(i) over the chosen i (NULL: all). */
 static struct spread spread_of(const double *value, const bool *chosen, int n)
 {
     struct spread s = {0, 0};
@@ -107,7 +107,7 @@ static struct spread over(enum figure figure, const struct row *rows, const doub
     return spread_of(scratch, chosen, n);
 }
 
-/* Everything but symmetry and normality, from the rows' sums. scratch: [n]. */
+/* Computes all statistics except symmetry and normality from the rows' sums. scratch: [n]. */
 static void summarise(const struct row *rows, const double *bias, const bool *kept, int n, int n_d, double p,
                       double *scratch, struct statistics *s)
 {
@@ -155,7 +155,7 @@ static void summarise(const struct row *rows, const double *bias, const bool *ke
     s->noise_variance_code = over(NOISE_CODE, rows, bias, NULL, n, p, scratch).variance;
     s->mean_variance = over(MEAN, rows, bias, kept, n, p, scratch).variance;
     s->mean_variance_code = over(MEAN_CODE, rows, bias, NULL, n, p, scratch).variance;
-    /* The bound holds for the square of kept rows and columns, whose rank is at most n_d as well. */
+    /* the bound also holds for the square of kept rows and columns, whose rank is at most n_d */
     double bound = theory_variance(p) * ((double)kept_count / n_d - 1);
     s->saturation = bound > 0 ? over(KEPT_NOISE, rows, bias, kept, n, p, scratch).mean / bound : NAN;
 }
@@ -174,7 +174,8 @@ static double distance_from_normal(double *nu, int count)
     return most;
 }
 
-/* Interference at feature 0, whose row of W is `w`. Of very wide models fewer samples: a step must end. */
+/* Tests the interference at feature 0, whose row of W is `w`, for normality. Very wide models take fewer samples,
+ * because a step must end soon. */
 static enum status test_normality(const float *w, int n, double p, uint64_t seed, struct statistics *s,
                                   struct error *err)
 {
@@ -336,7 +337,7 @@ enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, cons
             reduce(w, n, 0, NULL, &rows[i]);
             bias[i] = scale * offset;
         }
-        /* Four rows alike stand for n: means are theirs, and what counts entries or features is mended after. */
+        /* computes with four equal rows in place of n: means are the same, counts are corrected below */
         summarise(rows, bias, kept, ALIKE, rug->n_d, p, scratch, out);
         double mean = rows[0].sum / (n - 1), square = rows[0].squares / (n - 1), cube = rows[0].signed_cubes / (n - 1);
         double variance = fmax(square - mean * mean, 0), bound = theory_variance(p) * ((double)n / rug->n_d - 1);

@@ -1,4 +1,4 @@
-/* What a pair (W, b) looks like: section 1.9's statistics, each in the paper's definition and, where it differs, as
+/* Statistics of a pair (W, b) (arXiv:2410.12101, section 1.9): each in the paper's definition and, where it differs, as
  * the authors' code computes it. A feature is dropped when W_ii is below half the median of the diagonal. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_STATISTICS_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_STATISTICS_H
@@ -6,31 +6,35 @@
 #include "core/methods/superposition/model.h"
 #include "core/methods/superposition/rug.h"
 
-/* Doubles only: saved as a table. NaN where a figure has no meaning. Variances are unbiased. */
+/* Doubles only, because a checkpoint stores them as a table. NaN marks a figure that does not apply. Variances are
+ * unbiased. */
 struct statistics {
-    double diagonal_mean, diagonal_sd; /* of W_ii, all features */
+    double diagonal_mean, diagonal_sd; /* of W_ii over all features */
     double kept_diagonal_mean, kept_diagonal_sd;
     double bias_mean, bias_sd, kept_bias_mean, kept_bias_sd;
-    double dropped;                                          /* share of features */
+    double dropped;                                          /* fraction of the features */
     double off_mean, off_sd, off_skewness, off_min, off_max; /* of W_ij, i != j */
     double row_sum;                                          /* mean over rows of the off-diagonal sum */
-    double noise;                             /* mean over kept rows of Var(nu_i): interference, units of W_ii */
-    double noise_variance;                    /* its variance over kept rows (Fig. 6) */
-    double noise_variance_code;               /* diagonal in, W_ii not divided by, all rows */
-    double mean_variance, mean_variance_code; /* over rows, of the mean of nu; code: row mean with the diagonal */
-    double saturation;                        /* noise over the bound of eq. (6); at least 1. Kept rows and columns */
-    double lyapunov;                          /* eq. (3): the largest over all rows */
-    double kept_lyapunov;                     /* over kept rows */
-    double lyapunov_code;                     /* max sum |W_ij|^3 / sum W_ij^2 */
-    double symmetric, antisymmetric;          /* Frobenius norms of (W +- W') / 2 */
-    double kolmogorov, kolmogorov_p;          /* distance of up to 1000 standardised nu_0 from a normal, its p-value */
+    double noise;               /* mean over kept rows of Var(nu_i), the interference in units of W_ii */
+    double noise_variance;      /* variance of that over kept rows (Fig. 6) */
+    double noise_variance_code; /* the code's: with the diagonal, not divided by W_ii, over all rows */
+    double mean_variance,
+        mean_variance_code; /* variance over rows of the mean of nu; the code takes the row mean with the diagonal */
+    double saturation;      /* noise divided by the bound of eq. (6), at least 1; kept rows and columns */
+    double lyapunov;        /* eq. (3): maximum over all rows */
+    double kept_lyapunov;   /* maximum over kept rows */
+    double lyapunov_code;   /* max sum |W_ij|^3 / sum W_ij^2 */
+    double symmetric, antisymmetric; /* Frobenius norms of (W +- W') / 2 */
+    double kolmogorov, kolmogorov_p; /* Kolmogorov-Smirnov distance of up to 1000 standardised nu_0 from a normal
+                                        distribution, and its p-value */
 };
 enum { STATISTICS = 28 };
 
-/* From a trained model, in blocks of rows over the pool. `seed` draws the samples of the Kolmogorov-Smirnov test. */
+/* Computes the statistics of a trained model in blocks of rows on the thread pool. `seed` draws the samples of the
+ * Kolmogorov-Smirnov test. */
 enum status statistics_model(const struct autoencoder *model, struct thread_pool *pool, const struct kernels *kernels,
                              double p, uint64_t seed, struct statistics *out, struct error *err);
-/* From a rug with the given scale and offset, by its one row. */
+/* Computes the statistics of a rug with the given scale and offset from its first row. */
 enum status statistics_rug(const struct rug *rug, struct thread_pool *pool, const struct kernels *kernels, double p,
                            double scale, double offset, uint64_t seed, struct statistics *out, struct error *err);
 

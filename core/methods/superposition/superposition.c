@@ -1,8 +1,8 @@
-/* Superposition as a row of the registry.
+/* The superposition method as an entry of the registry.
  *
  * A tour: theory.c (what the limit predicts), rug.c (the artificial weights), model.c and batch.c (the trained ones),
- * statistics.c (what weights look like), config.c (what can be set, and the list of cases), run.c (what a
- * run is, and what of it is saved), work.c (its cases), plots.c (its pictures), query.c (asking a model). */
+ * statistics.c (statistics of weights), config.c (fields and cases), run.c (the case sweep's table, and what is saved),
+ * work.c (opening and training a case), plots.c and plots_one.c (pictures), query.c (queries of a model). */
 #include "core/methods/superposition/superposition.h"
 
 #include "core/methods/superposition/config.h"

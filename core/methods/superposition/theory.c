@@ -1,6 +1,6 @@
-/* The ladder G0..G3 carries all ReLU losses: G_n' = G_{n-1}, E ReLU(t + s g) = G1(t), E ReLU(t + s g)^2 = 2 G2(t),
- * and an average over u in [0, 1] is a difference one rung higher. Quadratures are trapezoids over a range where
- * everything has decayed: for such integrands that converges faster than any power of the step. */
+/* The functions G0..G3 give all ReLU losses: G_n' = G_{n-1}, E ReLU(t + s g) = G1(t), E ReLU(t + s g)^2 = 2 G2(t), and
+ * an average over u in [0, 1] is a difference of the next function up. Quadratures use the trapezoidal rule over a
+ * range where the integrand has decayed; for such integrands it converges faster than any power of the step. */
 #include "core/methods/superposition/theory.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ double theory_loss(double a, double m, double s, double p)
     return (1 - p) * off + p * on;
 }
 
-/* Loss at an offset with the best scale, which comes along. */
+/* Loss at an offset with the best scale, which is also returned. */
 static double best_scaled(double p, double sigma, double offset, double *scale)
 {
     struct ladder low = ladder(offset, sigma), high = ladder(1 + offset, sigma);
@@ -113,7 +113,8 @@ double theory_linear_printed(double p, int n_s, int n_d)
     return p / 3 * (double)(n_s - n_d - 1) / (double)n_s;
 }
 
-/* Both on, each is read as what it has more than the other: the error is the lesser, E min(u, v)^2 = 1/6. */
+/* When both features of a pair are on, each is read as its excess over the other: the error is the smaller value, and
+ * E min(u, v)^2 = 1/6. */
 double theory_pairs(double p, double r)
 {
     return r >= 0.5 ? 2 * (1 - r) * p * p / 6 : NAN;
@@ -129,11 +130,11 @@ double theory_upper(double p, double sigma)
     return theory_loss(1, -sigma * sqrt(2 * log(1 / p)), sigma, p);
 }
 
-enum { STEPS = 24, CUT_STEPS = 600 }; /* the latter ends inside */
+enum { STEPS = 24, CUT_STEPS = 600 }; /* CUT_STEPS: the integrand ends inside its range */
 
 /* ---- y = x + sigma g -------------------------------------------------------------------------------- */
 
-/* At y: density of y when the feature is off; when it is on; and the latter times E[u | y, on]. */
+/* At y: the density of y when the feature is off; that when it is on; and the latter times E[u | y, on]. */
 struct mixture {
     double off, on, mass;
 };
@@ -142,7 +143,7 @@ static struct mixture mixture(double y, double sigma)
 {
     double low = y / sigma, high = (y - 1) / sigma;
     struct mixture m = {.off = density(low) / sigma};
-    /* Of two nearly equal tails the smaller ones are subtracted. */
+    /* subtracts the smaller tails, because large tails are nearly equal */
     m.on = y < 0.5 ? theory_normal_below(low) - theory_normal_below(high)
                    : theory_normal_below(-high) - theory_normal_below(-low);
     m.mass = y * m.on + sigma * (density(low) - density(high));
@@ -150,7 +151,7 @@ static struct mixture mixture(double y, double sigma)
     return m;
 }
 
-/* A grid over [-8 sigma, 1 + 8 sigma], `fine` steps to a sigma. */
+/* A grid over [-8 sigma, 1 + 8 sigma] with `fine` steps to a sigma. */
 struct grid {
     double from, step;
     int count;
@@ -198,7 +199,7 @@ double theory_oracle_printed(double p, double sigma)
     if (sigma > 0.25)
         return NAN;
     double within = erf(INV_SQRT_2), constant = within * (1 - 2 * density(1) / within);
-    /* P(y in [sigma, 1 - sigma]) = E over y of on(y): differences of the ladder's first rung. */
+    /* P(y in [sigma, 1 - sigma]) = E over y of on(y): differences of G1. */
     double high = 1 - sigma, low = sigma;
     double share =
         (ladder(high, sigma).g1 - ladder(high - 1, sigma).g1) - (ladder(low, sigma).g1 - ladder(low - 1, sigma).g1);
@@ -226,7 +227,7 @@ static struct theory_cut line_above(const struct above *s, double p, double cut)
     return c;
 }
 
-/* From above downwards; `share` >= 0 stops where that much lies above. */
+/* Searches downwards from the top; `share` >= 0 stops where that much of the distribution lies above. */
 static struct theory_cut find_cut(double p, double sigma, double share)
 {
     if (sigma <= 0)

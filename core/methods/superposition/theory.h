@@ -1,27 +1,27 @@
-/* What the paper's limit of many features predicts, in closed form or by one-dimensional quadrature.
+/* Predictions of the paper's limit of many features (arXiv:2410.12101, sections 2 and 3), in closed form or by
+ * one-dimensional quadrature.
  *
- * The setting (arXiv:2410.12101, sections 2 and 3). A feature is 0 with probability 1 - p, else uniform in [0, 1];
- * W = decoder x encoder has rank n_d = r n_s; output i is f(W_ii x_i + interference + b). In the limit the
- * interference is Gaussian, its mean goes into the bias, and its standard deviation, measured in units of the
- * diagonal, is at least sigma(p, r) (eq. 6), which the artificial weights reach. So everything is a question about
- * one number y = x + sigma g.
+ * A feature is 0 with probability 1 - p, otherwise uniform in [0, 1]; W = decoder x encoder has rank n_d = r n_s;
+ * output i is f(W_ii x_i + interference + b). In the limit the interference is Gaussian. The bias absorbs its mean. Its
+ * standard deviation, in units of the diagonal, is at least sigma(p, r) (eq. 6), and the artificial weights reach that
+ * value. Everything therefore depends on one number y = x + sigma g with a standard normal g.
  *
- * Losses are means over features (and samples) of the squared error. Functions are pure, any thread; p in (0, 1],
- * r in (0, 1]. */
+ * Losses are means over features and samples of the squared error. Functions are pure and safe on any thread; p in (0,
+ * 1], r in (0, 1]. */
 #ifndef MOTIF_CORE_METHODS_SUPERPOSITION_THEORY_H
 #define MOTIF_CORE_METHODS_SUPERPOSITION_THEORY_H
 
-/* Var x = p/3 - p^2/4, E x^2 being p/3. */
+/* Var x = p/3 - p^2/4, with E x^2 = p/3. */
 double theory_variance(double p);
-/* Least deviation of the interference: sqrt(Var x (1/r - 1)), eq. (6) with equality. */
+/* Smallest deviation of the interference: sqrt(Var x (1/r - 1)), eq. (6) with equality. */
 double theory_sigma(double p, double r);
 
-/* Loss of ReLU(a x + m + s g), g standard normal: a the diagonal, s the interference's deviation times a, m the
+/* Loss of ReLU(a x + m + s g), g standard normal: a is the diagonal, s the interference's deviation times a, m the
  * total offset. s >= 0, a > 0. */
 double theory_loss(double a, double m, double s, double p);
 
-/* The best ReLU model at interference sigma: x' = scale ReLU(y + offset). The scale is solved for (eq. 16), the
- * offset found in one dimension. */
+/* The best ReLU model at interference sigma: x' = scale ReLU(y + offset). Eq. (16) gives the scale; a one-dimensional
+ * search finds the offset. */
 struct theory_optimum {
     double sigma;
     double offset; /* beta: before scaling */
@@ -30,32 +30,32 @@ struct theory_optimum {
 };
 struct theory_optimum theory_optimum(double p, double sigma);
 
-/* Best linear model of rank n_d >= 1, with or without an offset: (1 - r) Var x. */
+/* Loss of the best linear model of rank n_d >= 1, with or without an offset: (1 - r) Var x. */
 double theory_linear(double p, double r);
-/* As the authors' code has it: p/3 (n_s - n_d - 1) / n_s. */
+/* The same as the authors' code computes it: p/3 (n_s - n_d - 1) / n_s. */
 double theory_linear_printed(double p, int n_s, int n_d);
 
-/* No function of y alone does better: E Var[x | y]. */
+/* Lower bound for every function of y alone: E Var[x | y]. */
 double theory_bayes(double p, double sigma);
-/* Nor does one that is told besides which features are on: p E Var[u | y, on] (Appendix D made exact). */
+/* Lower bound for functions that also know which features are on: p E Var[u | y, on] (Appendix D made exact). */
 double theory_oracle(double p, double sigma);
 /* Appendix D's chain of estimates as printed: p C P(y in [sigma, 1 - sigma] | on) sigma^2 with
- * C = erf(1/sqrt 2) (1 - 2 phi(1) / erf(1/sqrt 2)). NaN for sigma > 1/4, where it says nothing. */
+ * C = erf(1/sqrt 2) (1 - 2 phi(1) / erf(1/sqrt 2)). NaN for sigma > 1/4, where the estimate does not hold. */
 double theory_oracle_printed(double p, double sigma);
-/* What r -> 0 is said to give: p/3 - p^2/9. The true limit is theory_variance(). */
+/* The paper's printed limit for r -> 0: p/3 - p^2/9. The true limit is theory_variance(). */
 double theory_blind_printed(double p);
-/* Not of the paper: features in antipodal pairs, two to a dimension, and those that remain alone, read without error
- * unless both of a pair are on: 2 (1 - r) p^2 / 6. For r >= 1/2 and any number of features; NaN below. Its
- * interference is not Gaussian, so the bounds above do not hold for it. */
+/* Not in the paper: features in antipodal pairs, two to a dimension, and the others alone. The model reads a feature
+ * without error unless both of a pair are on: 2 (1 - r) p^2 / 6. For r >= 1/2 and any number of features; NaN below.
+ * Its interference is not Gaussian, so the bounds above do not hold for it. */
 double theory_pairs(double p, double r);
 
 /* The upper bound of eqs. (11) to (13), exact: a = 1 and an offset of -sigma sqrt(2 ln(1/p)). */
 double theory_upper(double p, double sigma);
 
-/* The best "line above a threshold", x' = slope y + intercept where y > cut, else 0: what a thresholded ReLU, a gate
- * or (with `share` of the features kept) a k-sparse activation can do. */
+/* The best line above a threshold, x' = slope y + intercept where y > cut, else 0: the optimum for a thresholded ReLU,
+ * a gate or (with `share` of the features kept) a k-sparse activation. */
 struct theory_cut {
-    double cut; /* in y */
+    double cut; /* threshold on y */
     double slope, intercept;
     double share; /* P(y > cut) */
     double loss;

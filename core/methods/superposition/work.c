@@ -1,4 +1,4 @@
-/* The open case: making its model, an update, a piece of an evaluation. */
+/* Opens a case (creates its model), and runs an update or a piece of an evaluation. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -106,7 +106,7 @@ bool work_trained(const struct method_run *run)
     return !(log10(before) - log10(last) > c->tolerance);
 }
 
-/* The loss of the whole batch, of which each rank takes a share; one that is too small is taken whole by all of them.
+/* Loss of the whole batch, of which each rank computes a share. With fewer samples than ranks, every rank computes all.
  */
 static enum status run_batch(struct method_run *run, const struct batch_samples *all, bool gradients, double *loss,
                              struct error *err)
@@ -222,7 +222,7 @@ static void rug_losses(struct method_run *run, int64_t first, int count, double 
     }
 }
 
-/* The losses of samples from run->position on; ranks take a share each. */
+/* Losses of samples from run->position on; each rank computes a share. */
 static enum status sample_losses(struct method_run *run, int count, double *losses, struct error *err)
 {
     const struct superposition_case *c = &run->cases[run->sweep.at];
