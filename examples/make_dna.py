@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """Writes random DNA with planted binding sites as FASTA: the data of docs/tutorials/dna.md. Each record's label lists the
-proteins that bind it, in the order of their sites. The file says nowhere where a site is.
+proteins that bind it, in the order of their sites. The FASTA file does not contain the positions of the sites. They are in
+OUT.bed, for a comparison afterwards.
 
-usage: make_dna.py OUT.fa [COUNT]
+usage: make_dna.py OUT.fa OUT.bed [COUNT]
 
 Needs Python's standard library only. The same arguments give the same file."""
 import random
 import sys
 
 LENGTH = 200
-SITES = {  # consensus sequences in IUPAC letters: W is A or T, R is A or G, Y is C or T, S is C or G
+SITES = {  # consensus sequences; W is A or T, R is A or G, Y is C or T, S is C or G
     "AP1": "TGASTCA",
     "CEBP": "TTRCGYAA",
     "GATA": "WGATAARG",
@@ -25,7 +26,7 @@ def bound(sequence):
 
 
 def record(rng):
-    """A sequence with no to four sites that do not overlap, and the names of its sites from left to right."""
+    """A sequence with no to four sites that do not overlap, and (position, name) of its sites from left to right."""
     while True:
         bases = [rng.choice("ACGT") for _ in range(LENGTH)]
         planted, taken = [], set()
@@ -39,15 +40,17 @@ def record(rng):
             planted.append((at, name))
         sequence = "".join(bases)
         if sorted(bound(sequence)) == sorted(planted):  # no site by chance
-            return sequence, [name for _, name in sorted(planted)]
+            return sequence, sorted(planted)
 
 
-def main(path, count=10000):
+def main(fasta, bed, count=10000):
     rng = random.Random(1)
-    with open(path, "w", encoding="ascii") as out:
+    with open(fasta, "w", encoding="ascii") as sequences, open(bed, "w", encoding="ascii") as sites:
         for i in range(int(count)):
-            sequence, names = record(rng)
-            out.write(f">s{i} {' '.join(names)}".rstrip() + f"\n{sequence}\n")
+            sequence, planted = record(rng)
+            sequences.write(f">s{i} {' '.join(name for _, name in planted)}".rstrip() + f"\n{sequence}\n")
+            for at, name in planted:
+                sites.write(f"s{i}\t{at}\t{at + len(SITES[name])}\t{name}\n")
 
 
 if __name__ == "__main__":
