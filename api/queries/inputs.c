@@ -11,7 +11,7 @@
 #include "core/formats/audio_wave.h"
 #include "core/formats/npy.h"
 #include "core/draw/png.h"
-#include "core/formats/gene_files.h"
+#include "core/data/splicing/splicing_genes.h"
 
 const char *const input_media_types[] = {"image/png", "audio/wav", "application/x-npy", "text/x-fasta", NULL};
 

@@ -54,7 +54,7 @@ static bool chunk_fits(struct splicing_h5 *f, const struct chunk *chunk, hsize_t
     hsize_t x[4], y[4];
     if (shape_of(chunk->x, x) != 3 || shape_of(chunk->y, y) != 4)
         return false;
-    if (x[2] != SPLICING_BASES || y[0] != 1 || y[1] != x[0] || y[3] != SPLICING_CLASSES || x[1] < 1 || x[1] > BASES ||
+    if (x[2] != SPLICEAI_BASES || y[0] != 1 || y[1] != x[0] || y[3] != SPLICEAI_CLASSES || x[1] < 1 || x[1] > BASES ||
         y[2] < 1 || y[2] > x[1] || (x[1] - y[2]) % 2 != 0 || x[0] < 1 || x[0] > INT32_MAX)
         return false;
     if (f->whole == 0) {
@@ -120,7 +120,7 @@ enum status splicing_h5_open(const char *path, struct splicing_h5 **file, struct
         status = error_set(err, STATUS_IO, NULL, "the data file cannot be opened as HDF5");
     if (!status)
         status = open_chunks(f, err);
-    if (!status && (f->row = malloc((size_t)f->whole * SPLICING_BASES)) == NULL)
+    if (!status && (f->row = malloc((size_t)f->whole * SPLICEAI_BASES)) == NULL)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a window");
     if (status)
         close_file(f);
@@ -209,24 +209,24 @@ static int hot(const uint8_t *value, int n)
 static enum status read_window(struct splicing_h5 *f, const struct chunk *chunk, int64_t row, uint8_t *bases,
                                uint8_t *classes, struct error *err)
 {
-    hsize_t x_start[3] = {(hsize_t)row, 0, 0}, x_count[3] = {1, (hsize_t)f->whole, SPLICING_BASES};
-    hsize_t y_start[4] = {0, (hsize_t)row, 0, 0}, y_count[4] = {1, 1, (hsize_t)f->length, SPLICING_CLASSES};
+    hsize_t x_start[3] = {(hsize_t)row, 0, 0}, x_count[3] = {1, (hsize_t)f->whole, SPLICEAI_BASES};
+    hsize_t y_start[4] = {0, (hsize_t)row, 0, 0}, y_count[4] = {1, 1, (hsize_t)f->length, SPLICEAI_CLASSES};
     if (!read_row(chunk->x, 3, x_start, x_count, f->row))
         return error_set(err, STATUS_IO, NULL, "a window cannot be read from the data file");
     for (int i = 0; i < f->whole; i++) {
-        int base = hot(f->row + (size_t)i * SPLICING_BASES, SPLICING_BASES);
+        int base = hot(f->row + (size_t)i * SPLICEAI_BASES, SPLICEAI_BASES);
         if (base < 0)
             return error_set(err, STATUS_CORRUPT, NULL, "base %d of a window is not one-hot", i);
-        bases[i] = (uint8_t)base; /* none: BASE_N */
+        bases[i] = (uint8_t)base;
     }
     if (!read_row(chunk->y, 4, y_start, y_count, f->row))
         return error_set(err, STATUS_IO, NULL, "labels cannot be read from the data file");
-    memset(classes, SITE_NONE, (size_t)f->whole);
+    memset(classes, 0, (size_t)f->whole);
     for (int i = 0; i < f->length; i++) {
-        int class = hot(f->row + (size_t)i * SPLICING_CLASSES, SPLICING_CLASSES);
+        int class = hot(f->row + (size_t)i * SPLICEAI_CLASSES, SPLICEAI_CLASSES);
         if (class < 0)
             return error_set(err, STATUS_CORRUPT, NULL, "label %d of a window is not one-hot", i);
-        classes[splicing_h5_flank(f) + i] = class == SPLICING_CLASSES ? SITE_NONE : (uint8_t) class;
+        classes[splicing_h5_flank(f) + i] = class == SPLICEAI_CLASSES ? 0 : (uint8_t) class;
     }
     return STATUS_OK;
 }

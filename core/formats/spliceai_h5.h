@@ -7,8 +7,12 @@
 #ifndef MOTIF_CORE_FORMATS_SPLICEAI_H5_H
 #define MOTIF_CORE_FORMATS_SPLICEAI_H5_H
 
+#include <stdint.h>
+
 #include "core/base/error.h"
-#include "core/data/splicing/splicing.h"
+
+/* Sizes of the one-hot axes. */
+enum { SPLICEAI_BASES = 4, SPLICEAI_CLASSES = 3 };
 
 struct splicing_h5;
 

@@ -9,9 +9,10 @@ inputs=$(cd "$1" && pwd)/corpus
 cd "$(dirname "$0")/../.."
 build="build-fuzz-coverage"
 counts=$PWD/$build/counts
-files=(core/data/{archive,npy,npy_header,png,audio_wave,splicing_genes,csv,source,collection,collection_build,collection_csv}.c
-    core/data/{collection_fasta,collection_npz,collection_tar,collection_pack}.c
-    api/{bundle_open,safetensors_parse,cursor,route,uri,json,config_json}.c server/{guard,auth}.c)
+files=(core/formats/{archive,npy,npy_header,audio_wave,fasta,gff3,csv,byte_source}.c core/draw/png.c core/data/splicing/splicing_genes.c
+    core/data/uploads/collection{,_build,_csv,_fasta,_npz,_tar,_file}.c
+    api/transfer/{bundle_open,safetensors_parse}.c api/http/{cursor,route,uri}.c api/json/{json,config_json}.c server/http/{guard,auth}.c)
+for file in "${files[@]}"; do [ -e "$file" ] || { echo "$0: $file does not exist" >&2; exit 1; }; done
 targets=(archive bundle genes headers job npy png safetensors stored target wave upload_{npz,npy,csv,tar,fasta})
 
 command -v llvm-cov >/dev/null || { echo "llvm-cov is not installed (Debian package llvm)"; exit 77; }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "core/formats/gene_files.h"
+#include "core/data/splicing/splicing_genes.h"
 
 #define GFF(columns) columns "\t.\t+\t.\tParent=t\n"
 #define LENGTH 4
@@ -24,7 +24,7 @@ static void check(const struct genes *genes)
     int64_t sum = 0;
     for (int i = 0; i < genes->loci; i++) {
         FUZZ_CHECK(genes->locus[i].first == sum && genes->locus[i].length >= 0 &&
-                   memchr(genes->locus[i].name, 0, GENES_NAME) != NULL);
+                   memchr(genes->locus[i].name, 0, FASTA_NAME) != NULL);
         sum += genes->locus[i].length;
     }
     FUZZ_CHECK(sum == genes->count && genes->introns >= 0);

@@ -8,8 +8,13 @@
 
 #include "core/base/mt19937.h"
 #include "core/data/dataset.h"
-#include "core/formats/gene_files.h"
+#include "core/data/splicing/splicing_genes.h"
 #include "core/formats/spliceai_h5.h"
+
+/* The reader of SpliceAI's files returns the places of their one-hot axes, which are this domain's numbers. */
+_Static_assert((int)SPLICEAI_BASES == (int)SPLICING_BASES && (int)SPLICEAI_BASES == (int)BASE_N &&
+                   (int)SPLICEAI_CLASSES == (int)SPLICING_CLASSES,
+               "numbers of bases and classes");
 
 struct splicing_corpus {
     struct genes genes;

@@ -481,50 +481,96 @@ static enum status from_text(const char *folder, const struct abstracts_filter *
     return status;
 }
 
-/* docword.txt: three counts, then triples. */
-static enum status from_counts(const char *folder, struct features **features, struct error *err)
+/* ---- counts of words -------------------------------------------------------------------------------------- */
+
+/* The first three lines of docword.txt: documents, words, and triples, whose number is not needed. */
+static enum status read_sizes(struct delimited *d, int *documents, int *words, struct error *err)
 {
-    struct delimited d, v;
-    bool more = true;
-    double counts[3] = {0}, one[3];
-    enum status status = delimited_open(&d, folder, "docword.txt", ' ', err);
-    for (int i = 0; !status && i < 3; i++) {
-        status = delimited_next(&d, &more, err);
-        if (!status)
-            status = delimited_number(&d, 0, &counts[i], err);
-    }
-    if (!status &&
-        !(counts[0] >= 2 && counts[0] <= 1e7 && counts[1] >= 2 && counts[1] <= 1e5 && counts[0] * counts[1] <= 1e9))
-        status =
-            error_set(err, STATUS_INVALID, NULL, "docword.txt counts %g documents and %g words", counts[0], counts[1]);
-    if (!status)
-        status = features_create((int)counts[0], (int)counts[1], 0, features, err);
-    while (!status) {
-        status = delimited_next(&d, &more, err);
-        if (status || !more)
-            break;
-        for (size_t i = 0; !status && i < 3; i++)
-            status = delimited_number(&d, i, &one[i], err);
-        if (!status && !(one[0] >= 1 && one[0] <= counts[0] && one[1] >= 1 && one[1] <= counts[1]))
-            status = error_set(err, STATUS_INVALID, NULL, "line %ld of docword.txt is beyond the counts", d.number);
-        if (!status)
-            (*features)->x[((ptrdiff_t)one[0] - 1) * (*features)->columns + (ptrdiff_t)one[1] - 1] = (float)one[2];
-    }
-    delimited_close(&d);
-    if (!status)
-        status = delimited_open(&v, folder, "vocab.txt", '\t', err);
-    if (status)
-        return status;
-    (*features)->names = calloc((size_t)(*features)->columns, sizeof *(*features)->names);
-    for (int j = 0; !status && (*features)->names && j < (*features)->columns; j++) {
-        status = delimited_next(&v, &more, err);
+    double size[3] = {0};
+    for (int i = 0; i < 3; i++) {
+        bool more = false;
+        enum status status = delimited_next(d, &more, err);
         if (!status && !more)
-            status = error_set(err, STATUS_INVALID, NULL, "vocab.txt has fewer words than docword.txt says");
-        if (!status && !((*features)->names[j] = strdup(v.fields[0])))
+            status = error_set(err, STATUS_INVALID, NULL,
+                               "docword.txt ends before its third line; lines 1 to 3 hold the numbers of documents, "
+                               "words and triples");
+        if (!status)
+            status = delimited_number(d, 0, &size[i], err);
+        if (status)
+            return status;
+    }
+    if (!(size[0] >= 2 && size[0] <= 1e7 && size[1] >= 2 && size[1] <= 1e5 && size[0] * size[1] <= 1e9))
+        return error_set(err, STATUS_INVALID, NULL,
+                         "docword.txt counts %g documents and %g words; allowed are 2 to 10000000 documents, 2 to "
+                         "100000 words and a product of at most 1000000000",
+                         size[0], size[1]);
+    *documents = (int)size[0];
+    *words = (int)size[1];
+    return STATUS_OK;
+}
+
+/* The other lines: document, word (both from 1) and count. */
+static enum status read_triples(struct delimited *d, struct features *f, struct error *err)
+{
+    for (;;) {
+        bool more = false;
+        double triple[3] = {0};
+        enum status status = delimited_next(d, &more, err);
+        if (status || !more)
+            return status;
+        for (size_t i = 0; !status && i < 3; i++)
+            status = delimited_number(d, i, &triple[i], err);
+        if (!status && !(triple[0] >= 1 && triple[0] <= f->rows && triple[1] >= 1 && triple[1] <= f->columns))
+            status = error_set(err, STATUS_INVALID, NULL,
+                               "line %ld of docword.txt: document %g, word %g; the file declares %d documents and %d "
+                               "words, numbered from 1",
+                               d->number, triple[0], triple[1], f->rows, f->columns);
+        if (status)
+            return status;
+        f->x[((ptrdiff_t)triple[0] - 1) * f->columns + (ptrdiff_t)triple[1] - 1] = (float)triple[2];
+    }
+}
+
+/* docword.txt. *features may be set when this fails; the caller destroys it. */
+static enum status read_docwords(const char *folder, struct features **features, struct error *err)
+{
+    struct delimited d;
+    int documents = 0, words = 0;
+    enum status status = delimited_open(&d, folder, "docword.txt", ' ', err);
+    if (!status)
+        status = read_sizes(&d, &documents, &words, err);
+    if (!status)
+        status = features_create(documents, words, 0, features, err);
+    if (!status)
+        status = read_triples(&d, *features, err);
+    delimited_close(&d);
+    return status;
+}
+
+/* vocab.txt: one word a line, in the order of their numbers. */
+static enum status read_vocabulary(const char *folder, struct features *f, struct error *err)
+{
+    struct delimited d;
+    enum status status = delimited_open(&d, folder, "vocab.txt", '\t', err);
+    if (!status && !(f->names = calloc((size_t)f->columns, sizeof *f->names)))
+        status = no_memory(err);
+    for (int j = 0; !status && j < f->columns; j++) {
+        bool more = false;
+        status = delimited_next(&d, &more, err);
+        if (!status && !more)
+            status = error_set(err, STATUS_INVALID, NULL,
+                               "vocab.txt has %d words, but docword.txt declares %d on its second line", j, f->columns);
+        if (!status && !(f->names[j] = strdup(d.fields[0])))
             status = no_memory(err);
     }
-    delimited_close(&v);
+    delimited_close(&d);
     return status;
+}
+
+static enum status from_counts(const char *folder, struct features **features, struct error *err)
+{
+    enum status status = read_docwords(folder, features, err);
+    return status ? status : read_vocabulary(folder, *features, err);
 }
 
 enum status abstracts_load(const char *folder, const struct abstracts_filter *filter, struct features **features,
@@ -540,9 +586,11 @@ enum status abstracts_load(const char *folder, const struct abstracts_filter *fi
     if (status == STATUS_NOT_FOUND) {
         error_clear(&none);
         status = from_counts(folder, &made, &none);
-        if (status == STATUS_NOT_FOUND)
-            error_clear(&none),
-                error_set(&none, status, NULL, "no abstracts.jsonl, abstracts.csv or docword.txt in this data set");
+        if (status == STATUS_NOT_FOUND) {
+            error_clear(&none);
+            (void)error_set(&none, status, NULL,
+                            "the data set has no abstracts.jsonl, abstracts.csv or docword.txt; it needs one of them");
+        }
     }
     if (status) {
         features_destroy(made);

@@ -1,13 +1,12 @@
-/* Tables of rows that belong to nodes of a tree, and outcomes planted in them. */
-#include <math.h>
+/* Reads a data set's folder into environments: a tree and one or two tab-separated tables whose rows belong to nodes of
+ * the tree (environments.h describes the files). Data sets that a user uploaded are read by environments_upload.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/base/philox.h"
 #include "core/formats/delimited.h"
 #include "core/data/trees/environments_int.h"
 
-enum { STREAM_GROUPS = 0x67727073, STREAM_NOISE, COUNTS_ABOVE = 30, COLUMNS_MOST = 1 << 20 };
+enum { COLUMNS_MOST = 1 << 20 };
 
 /* A table as it is in a file. The first column is text, others by their first value. */
 struct sheet {
@@ -161,15 +160,6 @@ static enum status find_places(const struct sheet *s, const struct tree *tree, i
     return STATUS_OK;
 }
 
-bool environments_outcome_name(const char *name)
-{
-    static const char *const names[] = {"y", "outcome", "label", "resistant"};
-    for (size_t n = 0; n < sizeof names / sizeof names[0]; n++)
-        if (strcmp(name, names[n]) == 0)
-            return true;
-    return false;
-}
-
 static int outcome_column(const struct sheet *s)
 {
     for (int j = 1; j < s->columns; j++)
@@ -178,110 +168,77 @@ static int outcome_column(const struct sheet *s)
     return -1;
 }
 
-/* ---- features ----------------------------------------------------------------------------------------- */
-
-static bool are_counts(const struct environments *e)
-{
-    float most = 0;
-    for (ptrdiff_t i = 0; i < (ptrdiff_t)e->rows * e->features; i++) {
-        if (e->x[i] < 0 || e->x[i] > floorf(e->x[i]))
-            return false;
-        most = e->x[i] > most ? e->x[i] : most;
-    }
-    return most > COUNTS_ABOVE;
-}
-
-static void column_moments(const struct environments *e, int column, double *mean, double *deviation)
-{
-    double sum = 0, squares = 0;
-    for (int i = 0; i < e->rows; i++)
-        sum += (double)e->x[(ptrdiff_t)i * e->features + column];
-    *mean = sum / e->rows;
-    for (int i = 0; i < e->rows; i++) {
-        double d = (double)e->x[(ptrdiff_t)i * e->features + column] - *mean;
-        squares += d * d;
-    }
-    *deviation = sqrt(squares / e->rows);
-}
-
-static int falling(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
-/* Columns in place: those of the largest variance, standardised; constant ones go. */
-static enum status choose_features(struct environments *e, int most, struct error *err)
-{
-    int d = e->features, kept = 0;
-    double *deviation = malloc(3 * (size_t)d * sizeof *deviation);
-    if (!deviation)
-        return environments_no_memory(err);
-    double *mean = deviation + d, *sorted = mean + d;
-    for (int j = 0; j < d; j++)
-        column_moments(e, j, &mean[j], &deviation[j]);
-    memcpy(sorted, deviation, (size_t)d * sizeof *sorted);
-    qsort(sorted, (size_t)d, sizeof *sorted, falling);
-    double least = most < d ? sorted[most - 1] : 0;
-    for (int j = 0; j < d; j++) {
-        bool keep = kept < most && deviation[j] > 0 && deviation[j] >= least;
-        if (!keep) {
-            free(e->names[j]);
-            continue;
-        }
-        mean[kept] = mean[j];
-        deviation[kept] = deviation[j];
-        e->names[kept] = e->names[j];
-        sorted[kept++] = j;
-    }
-    for (int i = 0; i < e->rows; i++)
-        for (int j = 0; j < kept; j++) {
-            double value = (double)e->x[(ptrdiff_t)i * d + (int)sorted[j]];
-            e->x[(ptrdiff_t)i * kept + j] = (float)((value - mean[j]) / deviation[j]);
-        }
-    e->features = kept;
-    free(deviation);
-    return kept > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "no feature varies");
-}
-
 /* ---- tables ------------------------------------------------------------------------------------------- */
 
-/* The rows that have a place, from a table with a column a feature, or (matrix) with a line a feature. */
-static enum status collect(const struct sheet *table, const struct sheet *matrix, const struct tree *tree,
-                           const int *node, const struct environments_reading *r, struct environments **environments,
-                           struct error *err)
+/* Where the values of a data set are. Features are the columns of `table`, or the lines of `matrix` where there is one:
+ * its columns are then the rows of `table`. */
+struct layout {
+    const struct sheet *table, *matrix; /* matrix: NULL without one */
+    const int *node;                    /* [table->rows] the row's node; -1: the row is left out */
+    int outcome;                        /* column of `table`; -1: none */
+};
+
+static bool is_feature(const struct layout *l, int line)
 {
-    int rows = 0, y = outcome_column(table), d = 0, at = 0;
-    for (int i = 0; i < table->rows; i++)
-        /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): assemble() has it */
-        rows += node[i] >= 0;
-    for (int j = 1; j < table->columns; j++)
-        d += !table->is_text[j] && j != y;
-    d = matrix ? matrix->rows : d;
-    bool plant = r->plant || y < 0;
-    enum status status = environments_table(rows, d, plant ? r->outcome.latent : 0, tree->nodes, environments, err);
-    if (status)
-        return status;
-    struct environments *e = *environments;
-    e->names = calloc((size_t)d + 1, sizeof *e->names);
+    return l->matrix || (line > 0 && !l->table->is_text[line] && line != l->outcome);
+}
+
+/* Lines of the matrix or columns of the table, features or not. */
+static int line_count(const struct layout *l)
+{
+    return l->matrix ? l->matrix->rows : l->table->columns;
+}
+
+static const char *line_name(const struct layout *l, int line)
+{
+    return l->matrix ? l->matrix->text[(ptrdiff_t)line * l->matrix->columns] : l->table->header[line];
+}
+
+static float value_at(const struct layout *l, int row, int line)
+{
+    return l->matrix ? l->matrix->x[(ptrdiff_t)line * l->matrix->columns + row + 1]
+                     : l->table->x[(ptrdiff_t)row * l->table->columns + line];
+}
+
+static enum status copy_names(const struct layout *l, struct environments *e, struct error *err)
+{
+    int feature = 0;
+    e->names = calloc((size_t)e->features + 1, sizeof *e->names);
     if (!e->names)
         return environments_no_memory(err);
-    for (int j = matrix ? 0 : 1; !status && j < (matrix ? d : table->columns); j++) {
-        if (!matrix && (table->is_text[j] || j == y))
-            continue;
-        const char *name = matrix ? matrix->text[(ptrdiff_t)j * matrix->columns] : table->header[j];
-        status = (e->names[at] = strdup(name)) ? STATUS_OK : environments_no_memory(err);
-        for (int i = 0, row = 0; i < table->rows; i++)
-            if (node[i] >= 0)
-                e->x[(ptrdiff_t)row++ * d + at] = matrix ? matrix->x[(ptrdiff_t)j * matrix->columns + i + 1]
-                                                         : table->x[(ptrdiff_t)i * table->columns + j];
-        at++;
-    }
-    for (int i = 0, row = 0; i < table->rows; i++)
-        if (node[i] >= 0) {
-            e->node[row] = node[i];
-            e->y[row++] = y >= 0 ? table->x[(ptrdiff_t)i * table->columns + y] : 0;
-        }
+    for (int line = 0; line < line_count(l); line++)
+        if (is_feature(l, line) && !(e->names[feature++] = strdup(line_name(l, line))))
+            return environments_no_memory(err);
+    return STATUS_OK;
+}
+
+static void copy_row(const struct layout *l, int row, int to, struct environments *e)
+{
+    float *x = e->x + (ptrdiff_t)to * e->features;
+    for (int line = 0; line < line_count(l); line++)
+        if (is_feature(l, line))
+            *x++ = value_at(l, row, line);
+    e->node[to] = l->node[row];
+    e->y[to] = l->outcome >= 0 ? l->table->x[(ptrdiff_t)row * l->table->columns + l->outcome] : 0;
+}
+
+/* Copies the rows that have a node, with names of features. An outcome is planted later where there is none, or where
+ * the caller wants one planted. */
+static enum status collect(const struct layout *l, int nodes, const struct environments_reading *reading,
+                           struct environments **environments, struct error *err)
+{
+    int rows = 0, features = 0, to = 0;
+    for (int row = 0; row < l->table->rows; row++)
+        rows += l->node[row] >= 0;
+    for (int line = 0; line < line_count(l); line++)
+        features += is_feature(l, line);
+    int latent = reading->plant || l->outcome < 0 ? reading->outcome.latent : 0;
+    enum status status = environments_table(rows, features, latent, nodes, environments, err);
+    if (!status)
+        status = copy_names(l, *environments, err);
+    for (int row = 0; !status && row < l->table->rows; row++)
+        if (l->node[row] >= 0)
+            copy_row(l, row, to++, *environments);
     return status;
 }
 
@@ -297,91 +254,17 @@ static enum status same_ids(const struct sheet *matrix, const struct sheet *tabl
     return STATUS_OK;
 }
 
-/* ---- planting ----------------------------------------------------------------------------------------- */
-
-struct drawn {
-    uint32_t value;
-    int feature;
-};
-
-static int by_value(const void *a, const void *b)
-{
-    const struct drawn *x = a, *y = b;
-    return x->value != y->value ? (x->value > y->value) - (x->value < y->value) : x->feature - y->feature;
-}
-
-static void standardise_latent(struct environments *e, int c)
-{
-    double mean = 0, squares = 0;
-    for (int i = 0; i < e->rows; i++)
-        mean += (double)e->z[(ptrdiff_t)i * e->latent + c] / e->rows;
-    for (int i = 0; i < e->rows; i++) {
-        double d = (double)e->z[(ptrdiff_t)i * e->latent + c] - mean;
-        squares += d * d / e->rows;
-    }
-    double scale = squares > 0 ? 1 / sqrt(squares) : 0;
-    for (int i = 0; i < e->rows; i++) {
-        float *z = &e->z[(ptrdiff_t)i * e->latent + c];
-        *z = (float)(((double)*z - mean) * scale);
-    }
-}
-
-static enum status plant(const struct tree *tree, const struct environments_outcome *o, struct environments *e,
-                         struct error *err)
-{
-    int d = e->features, k = o->latent, size = d / k;
-    struct drawn *order = malloc((size_t)d * sizeof *order);
-    if (!order)
-        return environments_no_memory(err);
-    struct philox from = philox_stream(o->seed, STREAM_GROUPS, 0), noise = philox_stream(o->seed, STREAM_NOISE, 0);
-    for (int j = 0; j < d; j++)
-        order[j] = (struct drawn){philox_u32(&from, (uint64_t)j), j};
-    qsort(order, (size_t)d, sizeof *order, by_value);
-    for (int i = 0; i < e->rows; i++)
-        for (int c = 0; c < k; c++) {
-            double sum = 0;
-            for (int j = 0; j < size; j++)
-                sum += (double)e->x[(ptrdiff_t)i * d + order[c * size + j].feature];
-            e->z[(ptrdiff_t)i * k + c] = (float)tanh(size > 0 ? sum / size : 0);
-        }
-    free(order);
-    for (int c = 0; c < k; c++)
-        standardise_latent(e, c);
-    environments_weights(tree, o, e);
-    for (int i = 0; i < e->rows; i++)
-        e->y[i] = environments_outcome_at(e, e->node[i], e->z + (ptrdiff_t)i * k,
-                                          o->noise * philox_normal(&noise, (uint64_t)i));
-    return size > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "%d features for %d latent variables", d, k);
-}
-
 /* ---- data sets ---------------------------------------------------------------------------------------- */
-
-static bool are_labels(const struct environments *e)
-{
-    for (int i = 0; i < e->rows; i++)
-        if (e->y[i] < 0 || (e->y[i] > 0 && e->y[i] < 1) || e->y[i] > 1)
-            return false;
-    return true;
-}
-
-enum status environments_finish(const struct tree *tree, const struct environments_reading *r, struct environments *e,
-                                struct error *err)
-{
-    bool counts = are_counts(e);
-    for (ptrdiff_t i = 0; counts && i < (ptrdiff_t)e->rows * e->features; i++)
-        e->x[i] = log1pf(e->x[i]);
-    e->labels = e->latent == 0 && are_labels(e);
-    enum status status = choose_features(e, r->features, err);
-    return !status && e->latent > 0 ? plant(tree, &r->outcome, e, err) : status;
-}
 
 static enum status assemble(const struct sheet *table, const struct sheet *matrix, const struct tree *tree,
                             const struct environments_reading *r, struct environments **environments, struct error *err)
 {
     int *node = malloc((size_t)table->rows * sizeof *node);
     enum status status = node ? find_places(table, tree, node, err) : environments_no_memory(err);
-    if (!status)
-        status = collect(table, matrix, tree, node, r, environments, err);
+    if (!status) {
+        struct layout layout = {table, matrix, node, outcome_column(table)};
+        status = collect(&layout, tree->nodes, r, environments, err);
+    }
     free(node);
     return status ? status : environments_finish(tree, r, *environments, err);
 }

@@ -1,30 +1,11 @@
+/* A collection in memory: names of kinds and targets, access to one sample, and release. */
 #include "core/data/uploads/collection.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-
-#include "core/data/uploads/collection_int.h"
 
 const char *const collection_kinds[] = {"table", "images", "sequences", "recordings", NULL};
 const char *const collection_targets[] = {"none", "class", "sequence", "labels", "positions", NULL};
-
-static const struct collection_format *const formats[] = {&npz_format, &npy_format, &csv_format, &tar_format,
-                                                          &fasta_format};
-
-const struct collection_format *const *collection_formats(size_t *count)
-{
-    *count = sizeof formats / sizeof formats[0];
-    return formats;
-}
-
-const struct collection_format *collection_format_named(const char *name)
-{
-    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
-        if (strcmp(formats[i]->name, name) == 0)
-            return formats[i];
-    return NULL;
-}
 
 static void names_close(struct collection_names *names, bool own)
 {
@@ -68,15 +49,4 @@ int collection_labels(const struct collection *c, int64_t sample, const int32_t 
 {
     *label = c->label ? c->label + c->label_start[sample] : NULL; /* there may be none at all */
     return (int)(c->label_start[sample + 1] - c->label_start[sample]);
-}
-
-enum status collection_read(const struct collection_format *format, const struct source *from,
-                            const struct collection_options *options, const struct collection_limits *limits,
-                            struct collection *c, struct error *err)
-{
-    *c = (struct collection){0};
-    enum status status = format->read(from, options, limits, c, err);
-    if (status)
-        collection_close(c);
-    return status;
 }

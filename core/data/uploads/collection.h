@@ -66,7 +66,7 @@ struct collection_options {
     bool channels_first;       /* arrays of four dimensions: [n][channels][rows][cols], not [n][rows][cols][channels] */
 };
 
-/* A format: one file and a line in collection.c. */
+/* A format: one file and a line in collection_formats.c. */
 struct collection_format {
     const char *name; /* "npz" */
     const char *media_type;

@@ -26,7 +26,7 @@ static enum status add_window(struct builder *b, const struct genes *genes, cons
 {
     enum { WHOLE = GENE_PIECE + 2 * GENE_FLANK };
     const struct genes_window *window = &windows->window[index];
-    const struct genes_locus *locus = &genes->locus[window->locus];
+    const struct fasta_record *locus = &genes->locus[window->locus];
     uint8_t bases[WHOLE], classes[WHOLE];
     genes_window(genes, windows, index, bases, classes);
     enum status status = add_bases(b, bases, WHOLE, err);
@@ -65,7 +65,7 @@ enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, 
     c->target = sites ? TARGET_POSITIONS : TARGET_NONE;
     enum status status = sites ? name_classes(c, err) : STATUS_OK;
     for (int i = 0; !status && i < genes->loci; i++) {
-        const struct genes_locus *locus = &genes->locus[i];
+        const struct fasta_record *locus = &genes->locus[i];
         if (locus->length == 0)
             return error_set(err, STATUS_INVALID, NULL, "record '%s' has no bases", locus->name);
         if (!sites)

@@ -4,7 +4,7 @@
 
 #include "core/base/utf8.h"
 #include "core/data/uploads/collection_int.h"
-#include "core/formats/gene_files.h"
+#include "core/data/splicing/splicing_genes.h"
 
 #define FASTA_BYTES ((size_t)256 << 20)
 

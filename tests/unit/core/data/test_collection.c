@@ -269,7 +269,7 @@ static void test_fasta(void **state)
     assert_true(c.label_start[1] == 2 && c.label_start[2] == 2);
     collection_close(&c);
     refuses("fasta", "ACGT\n", STATUS_INVALID, "line 1: bases before the first record");
-    refuses("fasta", ">a\nAC!\n", STATUS_INVALID, "line 2: a letter that is no code");
+    refuses("fasta", ">a\nAC!\n", STATUS_INVALID, "line 2: a letter that is no IUPAC code");
     refuses("fasta", ">a\nAC\n>a\nG\n", STATUS_INVALID, "two records are called a");
     refuses("fasta", ">a\n>b\nG\n", STATUS_INVALID, "record 'a' has no bases");
 }

@@ -1,6 +1,6 @@
 /* The data of the splicing domain: affinity files, FASTA with GFF3, the planting generator. */
 #include "core/data/splicing/splicing_affinity.h"
-#include "core/formats/gene_files.h"
+#include "core/data/splicing/splicing_genes.h"
 #include "core/data/splicing/splicing_planted.h"
 
 #include <math.h>

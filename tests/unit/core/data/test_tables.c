@@ -16,6 +16,7 @@
 #include "core/data/tables/genes.h"
 #include "core/data/tables/ratings.h"
 #include "tests/support/assert_ok.h"
+#include "tests/support/fault.h"
 
 #define assert_near(x, y, tolerance) assert_true(fabs((double)(x) - (double)(y)) < (tolerance))
 
@@ -207,6 +208,29 @@ static void abstracts_are_counted(void **state)
 }
 
 /* The example of Bolstad et al.: ranks get the mean of the sorted columns; ties the mean of their ranks'. */
+/* Every allocation fails once: the load must report it and leave nothing behind. */
+static void a_failed_allocation_of_the_vocabulary_is_reported(void **state)
+{
+    struct abstracts_filter filter = {0.9, 0, 3};
+    put("docword.txt", "2\n3\n3\n1 1 4\n1 3 1\n2 2 5\n");
+    put("vocab.txt", "red\ngreen\nblue\n");
+    for (int n = 0;; n++) {
+        struct features *f = NULL;
+        fault_after(n);
+        enum status status = abstracts_load(folder, &filter, &f, NULL);
+        if (!fault_happened()) {
+            assert_int_equal(status, STATUS_OK);
+            assert_string_equal(f->names[2], "blue");
+            features_destroy(f);
+            break;
+        }
+        assert_int_equal(status, STATUS_NO_MEMORY);
+        assert_null(f);
+    }
+    drop("docword.txt");
+    drop("vocab.txt");
+}
+
 static void quantiles_become_the_same(void **state)
 {
     float x[] = {5, 2, 3, 4, 4, 1, 4, 2, 3, 4, 6, 8}; /* three rows of four */
@@ -299,10 +323,15 @@ static void cells_are_read_both_ways(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(records_have_fields),      cmocka_unit_test(ratings_are_filtered),
-        cmocka_unit_test(plurals_become_singulars), cmocka_unit_test(json_texts_are_found),
-        cmocka_unit_test(abstracts_are_counted),    cmocka_unit_test(quantiles_become_the_same),
-        cmocka_unit_test(cells_are_read_both_ways), cmocka_unit_test(genes_are_measured),
+        cmocka_unit_test(records_have_fields),
+        cmocka_unit_test(ratings_are_filtered),
+        cmocka_unit_test(plurals_become_singulars),
+        cmocka_unit_test(json_texts_are_found),
+        cmocka_unit_test(abstracts_are_counted),
+        cmocka_unit_test(a_failed_allocation_of_the_vocabulary_is_reported),
+        cmocka_unit_test(quantiles_become_the_same),
+        cmocka_unit_test(cells_are_read_both_ways),
+        cmocka_unit_test(genes_are_measured),
         cmocka_unit_test(published_cells_are_read),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

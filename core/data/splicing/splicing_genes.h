@@ -1,0 +1,58 @@
+/* Genes with their splice sites, from a FASTA and a GFF3 file.
+ *
+ * A locus is one FASTA record. Its splice sites come from the GFF3 features of the wanted source on that record: the
+ * features of type "intron", or, if that source has no intron in the whole file, the gaps between the exons of one
+ * transcript (attribute Parent). A donor is an intron's first base, an acceptor its last. Records must be on the strand
+ * of their gene: an intron or exon on the other strand is refused.
+ *
+ * Read-only once made; any number of threads. */
+#ifndef MOTIF_CORE_DATA_SPLICING_SPLICING_GENES_H
+#define MOTIF_CORE_DATA_SPLICING_SPLICING_GENES_H
+
+#include "core/base/error.h"
+#include "core/data/splicing/splicing.h"
+#include "core/formats/fasta.h"
+
+#define GENES_FILE_BYTES ((size_t)512 << 20)
+
+struct genes {
+    int loci;
+    struct fasta_record *locus; /* [loci] in the order of the FASTA file; .first and .length count bases */
+    int64_t count;              /* bases of all loci together */
+    uint8_t *bases, *classes;   /* [count] each: enum splicing_base, enum splicing_class */
+    int64_t introns;            /* marked; an intron that several transcripts share counts each time */
+};
+
+/* Parses both files. `source`: only GFF3 features of this source count ("WormBase"); NULL: all do. Letters that stand
+ * for several bases (N, R, Y, ...) become BASE_N. The caller closes `genes`; after an error it is zeroed.
+ * STATUS_INVALID, naming the line: a fault of the FASTA file (fasta_parse()), a feature with fewer than nine fields, of
+ * an unknown record, outside it or on the other strand, a base that would be donor and acceptor. */
+enum status genes_parse(const char *fasta, size_t fasta_size, const char *gff, size_t gff_size, const char *source,
+                        struct genes *genes, struct error *err);
+/* The same from two files of at most GENES_FILE_BYTES each (else STATUS_LIMIT). STATUS_IO: a file cannot be read. */
+enum status genes_load(const char *fasta_path, const char *gff_path, const char *source, struct genes *genes,
+                       struct error *err);
+void genes_close(struct genes *genes); /* a zeroed struct is allowed */
+
+/* Windows: every locus is cut every `length` bases from its beginning. A locus belongs to the test set when the SHA-256
+ * of its name begins with a byte below 26 (about a tenth of all), so membership does not depend on the other loci. */
+enum genes_set { GENES_TRAIN, GENES_TEST, GENES_ALL };
+struct genes_windows {
+    int64_t count;
+    struct genes_window {
+        int locus;
+        int64_t at; /* position of the first labelled base in the locus, from 0 */
+    } * window;     /* [count] */
+    int length, flank;
+};
+/* Lists the windows of one set: `length` labelled bases and `flank` unlabelled ones on either side. The caller closes
+ * `windows`. STATUS_INVALID: length < 1 or flank < 0. */
+enum status genes_windows(const struct genes *genes, enum genes_set set, int length, int flank,
+                          struct genes_windows *windows, struct error *err);
+void genes_windows_close(struct genes_windows *windows);
+/* Copies one window. bases, classes: [flank + length + flank]; classes may be NULL. Positions outside the locus are
+ * BASE_N and SITE_NONE; the flanks are SITE_NONE too. */
+void genes_window(const struct genes *genes, const struct genes_windows *windows, int64_t index, uint8_t *bases,
+                  uint8_t *classes);
+
+#endif

@@ -1,0 +1,33 @@
+/* The list of upload formats, and the one function that reads any of them. It is apart from collection.c because every
+ * format needs that file and this file needs every format. */
+#include <string.h>
+
+#include "core/data/uploads/collection_int.h"
+
+static const struct collection_format *const formats[] = {&npz_format, &npy_format, &csv_format, &tar_format,
+                                                          &fasta_format};
+
+const struct collection_format *const *collection_formats(size_t *count)
+{
+    *count = sizeof formats / sizeof formats[0];
+    return formats;
+}
+
+const struct collection_format *collection_format_named(const char *name)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++)
+        if (strcmp(formats[i]->name, name) == 0)
+            return formats[i];
+    return NULL;
+}
+
+enum status collection_read(const struct collection_format *format, const struct source *from,
+                            const struct collection_options *options, const struct collection_limits *limits,
+                            struct collection *c, struct error *err)
+{
+    *c = (struct collection){0};
+    enum status status = format->read(from, options, limits, c, err);
+    if (status)
+        collection_close(c);
+    return status;
+}

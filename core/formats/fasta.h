@@ -1,0 +1,39 @@
+/* FASTA files: named records of letters.
+ *
+ * A record is a line '>NAME anything' and the lines of letters below it. Letters are the IUPAC codes of nucleotides
+ * (A, C, G, T, U, N, R, Y, ...) in either case; the caller decides what they stand for. Read-only once parsed: any
+ * number of threads. */
+#ifndef MOTIF_CORE_FORMATS_FASTA_H
+#define MOTIF_CORE_FORMATS_FASTA_H
+
+#include <stdint.h>
+
+#include "core/base/error.h"
+#include "core/formats/text_lines.h"
+
+enum { FASTA_NAME = 64, FASTA_RECORDS = 1 << 20 };
+
+struct fasta_record {
+    char name[FASTA_NAME]; /* the header line between '>' and its first blank; NUL-terminated */
+    int64_t first;         /* the record's letters are letters[first ... first + length) */
+    int64_t length;
+};
+struct fasta {
+    int records;
+    struct fasta_record *record; /* [records] in the order of the file */
+    int64_t count;               /* letters of all records together */
+    unsigned char *letters;      /* [count] */
+    int *by_name;                /* [records] numbers of records, sorted by name */
+};
+
+/* Parses a whole file. The arrays of `fasta` belong to the caller; after an error it is zeroed.
+ * STATUS_INVALID: letters before the first record, a record without a name, a character that is no IUPAC code, two
+ * records of one name, no letter at all. STATUS_LIMIT: a name of FASTA_NAME bytes or more, more than FASTA_RECORDS
+ * records. Messages name the line. */
+enum status fasta_parse(const char *text, size_t size, struct fasta *fasta, struct error *err);
+void fasta_close(struct fasta *fasta); /* a zeroed struct is allowed */
+
+/* The number of the record of this name; -1: there is none. */
+int fasta_find(const struct fasta *fasta, struct plain_line name);
+
+#endif

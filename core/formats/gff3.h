@@ -1,0 +1,30 @@
+/* GFF3 annotation files: one feature a line, nine fields between tabs. The reader splits lines and parses numbers; the
+ * caller decides which features matter and checks their coordinates. One thread at a time for each reader. */
+#ifndef MOTIF_CORE_FORMATS_GFF3_H
+#define MOTIF_CORE_FORMATS_GFF3_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/base/error.h"
+#include "core/formats/text_lines.h"
+
+struct gff3_feature {
+    struct plain_line sequence, source, type, strand; /* fields 1, 2, 3 and 7; they point into the text */
+    struct plain_line parent;                         /* value of the attribute Parent; of size 0: there is none */
+    int64_t from, to;                                 /* first and last position, from 1; -1: not an integer */
+};
+
+struct gff3 {
+    struct plain_lines lines; /* lines.number: the line of the last feature, from 1 */
+};
+
+/* A reader of a text, which is borrowed. */
+struct gff3 gff3_open(const char *text, size_t size);
+/* Reads the next feature; skips comments and empty lines; *more is false at the end of the text or at '##FASTA'.
+ * STATUS_INVALID: a line has fewer than nine fields. */
+enum status gff3_next(struct gff3 *gff, struct gff3_feature *feature, bool *more, struct error *err);
+/* Fails with a message that names the reader's present line. */
+enum status gff3_fault(const struct gff3 *gff, const char *detail, struct error *err);
+
+#endif
