@@ -93,50 +93,6 @@ done:
     return largest;
 }
 
-/* dw_f += factor * (w_g moved by (dy, dx)). */
-static void add_shifted(const struct filter_bank *b, const real *g, int dy, int dx, double factor, real *df)
-{
-    int top = dy > 0 ? dy : 0, bottom = dy < 0 ? b->height + dy : b->height;
-    int left = dx > 0 ? dx : 0, count = b->width - abs(dx);
-    for (int c = 0; c < b->inputs; c++)
-        for (int y = top; y < bottom; y++) {
-            real *to = df + ((size_t)c * (size_t)b->height + (size_t)y) * (size_t)b->width + left;
-            const real *from = g + ((size_t)c * (size_t)b->height + (size_t)(y - dy)) * (size_t)b->width + (left - dx);
-            for (int i = 0; i < count; i++)
-                to[i] += (real)(factor * (double)from[i]);
-        }
-}
-
-/* With c = <w_f, S w_g> / (|w_f| |w_g|) the derivative of c^2 / 2 by w_f is c (S w_g / (|w_f| |w_g|) - c w_f /
- * |w_f|^2); every unordered pair stands in the table twice, which the sum over f and g of the derivative by w_f alone
- * takes account of. */
-double filter_penalty(const struct filter_bank *b, const real *w, double weight, real *dw, real *gram)
-{
-    size_t taps = (size_t)b->inputs * (size_t)b->height * (size_t)b->width;
-    int rows = 2 * b->height - 1, columns = 2 * b->width - 1;
-    double share = 1.0 / b->filters, total = 0;
-    filter_gram(b, w, gram);
-    for (int f = 0; f < b->filters; f++) {
-        double inverse_f = inverse_norm(b, gram, f), squares = 0;
-        for (int row = 0; row < rows; row++)
-            for (int column = 0; column < columns; column++)
-                for (int g = 0; g < b->filters; g++) {
-                    if (f == g && row == b->height - 1 && column == b->width - 1)
-                        continue;
-                    double scale = inverse_f * inverse_norm(b, gram, g);
-                    double c = (double)gram[gram_at(b, f, row, column, g)] * scale;
-                    squares += c * c;
-                    if (c != 0)
-                        add_shifted(b, w + (size_t)g * taps, row - b->height + 1, column - b->width + 1,
-                                    2 * weight * share * c * scale, dw + (size_t)f * taps);
-                }
-        total += squares;
-        add_shifted(b, w + (size_t)f * taps, 0, 0, -2 * weight * share * squares * inverse_f * inverse_f,
-                    dw + (size_t)f * taps);
-    }
-    return weight * share * 0.5 * total;
-}
-
 double coherence_floor_welch(double dimension, double atoms)
 {
     return atoms > dimension && dimension >= 1 ? sqrt((atoms - dimension) / (dimension * (atoms - 1))) : 0;

@@ -1,4 +1,4 @@
-/* Coherence of a bank of convolution filters, and a penalty that lowers it.
+/* Coherence of a bank of convolution filters.
  *
  * A convolution with filters w: [filters][inputs][height][width] is the transpose of a dictionary whose
  * columns are the filters at every position (Papyan, Romano, Elad, JMLR 2017). Its mutual coherence is
@@ -25,12 +25,6 @@ void filter_gram(const struct filter_bank *bank, const real *w, real *gram);
 
 /* mu in [0, 1]; a filter that is zero is orthogonal to all. NaN without memory for the table. */
 double filter_coherence(const struct filter_bank *bank, const real *w);
-
-/* The penalty  1/2 sum over pairs and shifts of c^2, c the normalised inner products without those of a filter with
- * itself unmoved, divided by the number of filters. Its gradient times `weight` is added to `dw`. Smooth, unlike mu,
- * and invariant to the filters' lengths: the gradient is orthogonal to each filter. `scratch`: filter_gram_size()
- * reals. */
-double filter_penalty(const struct filter_bank *bank, const real *w, double weight, real *dw, real *scratch);
 
 /* Lower bounds of mu that no bank can beat. Welch: `atoms` unit vectors in `dimension`. Convolutional (Papyan, Sulam,
  * Elad 2017): `filters` of `length` entries at every position, stride 1. 0 where they say nothing. */

@@ -132,19 +132,3 @@ void rank_threads_same_stories(const struct story *a, const struct story *b)
         assert_memory_equal(&a->point[i].value, &b->point[i].value, sizeof(double));
     }
 }
-
-/* Renames entries in the table of contents. */
-void rank_threads_rename_entry(struct run_env_bytes *bytes, const char *from, const char *to)
-{
-    uint32_t entries;
-    memcpy(&entries, bytes->data + 8, sizeof entries);
-    for (uint32_t i = 0; i < entries; i++) {
-        char *name = bytes->data + 24 + (size_t)i * 152;
-        if (strcmp(name, from) == 0) {
-            memset(name, 0, SNAPSHOT_NAME);
-            memcpy(name, to, strlen(to));
-            return;
-        }
-    }
-    fail_msg("no entry %s", from);
-}

@@ -49,7 +49,4 @@ void rank_threads_went_well(const struct rank_thread *all, int ranks);
 void rank_threads_same_weights(const struct rank_thread *a, const struct rank_thread *b);
 void rank_threads_same_stories(const struct story *a, const struct story *b);
 bool story_has_file(const struct story *story, const char *name);
-/* In the table of contents of what was saved. */
-void rank_threads_rename_entry(struct run_env_bytes *bytes, const char *from, const char *to);
-
 #endif

@@ -11,15 +11,6 @@
 #include "core/methods/shared/table_source.h"
 #include "core/methods/shared/case_sweep.h"
 
-static const struct method_metric metrics[] = {
-    {"loss", "", "squared error of a training batch, mean of twenty updates"},
-    {"nonzero", "weights", "changes that are not zero"},
-    {"mcc", "", "mean correlation of true latent variables with those matched to them, when a case is done"},
-    {"mse", "", "squared error on test rows of the environments of training"},
-    {"mse_unseen", "", "squared error in environments that were held out"},
-    {"changes_found", "weights", "changes on edges that are larger than found_above"},
-};
-
 static const struct method_query queries[] = {
     {"predict", "the latent variables of an input, and the outcome in every environment", false},
 };
@@ -48,8 +39,8 @@ const struct method environments_method = {
     .config = CONFIG_TABLE(environments_fields, struct environments_config),
     .presets = environments_presets,
     .preset_count = ENVIRONMENTS_PRESETS,
-    .metrics = metrics,
-    .metric_count = COUNT(metrics),
+    .metrics = environments_metrics,
+    .metric_count = ENVIRONMENTS_METRICS,
     .queries = queries,
     .query_count = COUNT(queries),
     .dataset_fields = dataset_fields,

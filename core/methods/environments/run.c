@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "core/methods/environments/run_int.h"
-#include "core/methods/environments/environments.h"
 
 static enum status plan(struct method_run *run, struct error *err)
 {
@@ -73,6 +72,15 @@ static bool single(const struct method_run *run)
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
+const struct method_metric environments_metrics[ENVIRONMENTS_METRICS] = {
+    {"loss", "", "squared error of a training batch, mean of twenty updates"},
+    {"nonzero", "weights", "changes that are not zero"},
+    {"mcc", "", "mean correlation of true latent variables with those matched to them, when a case is done"},
+    {"mse", "", "squared error on test rows of the environments of training"},
+    {"mse_unseen", "", "squared error in environments that were held out"},
+    {"changes_found", "weights", "changes on edges that are larger than found_above"},
+};
+
 static const struct case_sweep_metric metrics[] = {
     {"mcc", OUTCOME_COLUMN(mcc)},
     {"mse", OUTCOME_COLUMN(mse)},
@@ -83,7 +91,8 @@ static const struct case_sweep_metric metrics[] = {
 
 static const struct case_sweep_table case_sweep_table = {
     MULTI_START_SWEEP_DEFAULTS,
-    .method = &environments_method,
+    .series = environments_metrics,
+    .series_count = ENVIRONMENTS_METRICS,
     .numbers = numbers,
     .metrics = metrics,
     .least_samples = 2,

@@ -5,6 +5,10 @@
 
 #include "core/methods/method.h"
 
+/* The time series of a run: the method's table lists them, and the work distribution numbers them. */
+enum { ENVIRONMENTS_METRICS = 6 };
+extern const struct method_metric environments_metrics[ENVIRONMENTS_METRICS];
+
 enum status environments_create(const void *config, const struct method_env *env, struct method_run **run,
                                 struct error *err);
 enum status environments_result(struct method_run *run, const struct sink *out, struct error *err);

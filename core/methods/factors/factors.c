@@ -11,17 +11,6 @@
 #include "core/methods/shared/table_source.h"
 #include "core/methods/shared/case_sweep.h"
 
-static const struct method_metric metrics[] = {
-    {"loss", "", "objective of a training batch, mean of twenty updates"},
-    {"objective", "", "objective of a finished case's last pass, by which restarts are chosen"},
-    {"mse", "", "held-out squared error of an entry, from sampled factors"},
-    {"nll", "nats", "held-out negative log likelihood of a row, from sampled factors"},
-    {"dci", "", "disentanglement of the factors' means, from 500 rows"},
-    {"recall_at_5", "", "share of what a held-out user liked among the five best scores"},
-    {"accuracy", "", "share of rows whose class logistic regression tells from the factors' means, five folds"},
-    {"columns_used", "columns", "columns of the mask that feed any feature"},
-};
-
 static const struct method_query queries[] = {
     {"predict", "the factors behind a row of features, what they make of it, and which feature hangs on which factor",
      false},
@@ -49,8 +38,8 @@ const struct method factors_method = {
     .config = CONFIG_TABLE(factors_fields, struct factors_config),
     .presets = factors_presets,
     .preset_count = FACTORS_PRESETS,
-    .metrics = metrics,
-    .metric_count = COUNT(metrics),
+    .metrics = factors_metrics,
+    .metric_count = FACTORS_METRICS,
     .queries = queries,
     .query_count = COUNT(queries),
     .dataset_fields = dataset_fields,

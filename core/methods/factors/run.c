@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include "core/methods/factors/run_int.h"
-#include "core/methods/factors/factors.h"
 
 static enum status plan(struct method_run *run, struct error *err)
 {
@@ -89,6 +88,17 @@ static bool single(const struct method_run *run)
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
+const struct method_metric factors_metrics[FACTORS_METRICS] = {
+    {"loss", "", "objective of a training batch, mean of twenty updates"},
+    {"objective", "", "objective of a finished case's last pass, by which restarts are chosen"},
+    {"mse", "", "held-out squared error of an entry, from sampled factors"},
+    {"nll", "nats", "held-out negative log likelihood of a row, from sampled factors"},
+    {"dci", "", "disentanglement of the factors' means, from 500 rows"},
+    {"recall_at_5", "", "share of what a held-out user liked among the five best scores"},
+    {"accuracy", "", "share of rows whose class logistic regression tells from the factors' means, five folds"},
+    {"columns_used", "columns", "columns of the mask that feed any feature"},
+};
+
 static const struct case_sweep_metric metrics[] = {
     {"objective", OUTCOME_COLUMN(objective)},
     {"mse", OUTCOME_COLUMN(mse)},
@@ -101,10 +111,23 @@ static const struct case_sweep_metric metrics[] = {
 };
 
 static const struct case_sweep_table case_sweep_table = {
-    MULTI_START_SWEEP_DEFAULTS, .method = &factors_method, .numbers = numbers,   .metrics = metrics,
-    .least_samples = 1,         .most_samples = 1000000,   .plan = plan,         .open = open_case,
-    .trained = case_trained,    .update = case_update,     .evaluate = evaluate, .finish = factors_plots,
-    .part = part_done,          .arrays = arrays,          .loaded = loaded,     .single = single,
+    MULTI_START_SWEEP_DEFAULTS,
+    .series = factors_metrics,
+    .series_count = FACTORS_METRICS,
+    .numbers = numbers,
+    .metrics = metrics,
+    .least_samples = 1,
+    .most_samples = 1000000,
+    .plan = plan,
+    .open = open_case,
+    .trained = case_trained,
+    .update = case_update,
+    .evaluate = evaluate,
+    .finish = factors_plots,
+    .part = part_done,
+    .arrays = arrays,
+    .loaded = loaded,
+    .single = single,
     .close = close_run,
 };
 

@@ -5,6 +5,10 @@
 
 #include "core/methods/method.h"
 
+/* The time series of a run: the method's table lists them, and the work distribution numbers them. */
+enum { FACTORS_METRICS = 8 };
+extern const struct method_metric factors_metrics[FACTORS_METRICS];
+
 enum status factors_create(const void *config, const struct method_env *env, struct method_run **run,
                            struct error *err);
 enum status factors_result(struct method_run *run, const struct sink *out, struct error *err);

@@ -37,7 +37,8 @@ enum status case_sweep_create(struct method_run *run, const struct case_sweep_ta
         w->env.comm = NULL;
         if (comm_size(env->comm) > 1 && env->step_seconds <= 0)
             w->env.step_seconds = DISTRIBUTION_SECONDS;
-        status = distribution_open(&w->distribution, &cases, table->method, &w->env, env->comm, w->count, run, err);
+        status = distribution_open(&w->distribution, &cases, table->series, table->series_count, &w->env, env->comm,
+                                   w->count, run, err);
     }
     if (status) {
         case_sweep_destroy(run);
@@ -115,7 +116,7 @@ static enum status evaluate(struct method_run *run, struct error *err)
     for (const struct case_sweep_metric *m = w->table->metrics; m->name; m++)
         case_sweep_metric(run, m->name, row[m->column]);
     if (dealt(w)) {
-        w->distribution.over = true;
+        w->distribution.item_done = true;
         return STATUS_OK;
     }
     return finish(run, err);
@@ -130,18 +131,19 @@ static enum status work(struct method_run *run, struct error *err)
         return status;
     if (w->phase == CASE_SWEEP_TRAIN && w->table->trained(run))
         w->phase = CASE_SWEEP_EVALUATE;
-    w->distribution.waits = w->phase == CASE_SWEEP_EVALUATE && dealt(w) && distribution_must_wait(&w->distribution);
-    if (w->distribution.waits)
+    w->distribution.item_waits =
+        w->phase == CASE_SWEEP_EVALUATE && dealt(w) && distribution_must_wait(&w->distribution);
+    if (w->distribution.item_waits)
         return STATUS_OK;
     return w->phase == CASE_SWEEP_TRAIN ? w->table->update(run, err) : evaluate(run, err);
 }
 
 static bool rests(const struct method_run *run)
 {
-    return case_sweep_in(run)->distribution.over || case_sweep_in(run)->distribution.waits;
+    return case_sweep_in(run)->distribution.item_done || case_sweep_in(run)->distribution.item_waits;
 }
 
-static enum status stretch(struct method_run *run, enum method_request *request, struct error *err)
+static enum status advance(struct method_run *run, enum method_request *request, struct error *err)
 {
     const struct case_sweep *w = case_sweep_of(run);
     const struct timed_loop loop = {work, &w->env, &w->seen, w->checkpoint_every, &w->phase, CASE_SWEEP_DONE, rests};
@@ -151,7 +153,7 @@ static enum status stretch(struct method_run *run, enum method_request *request,
 enum status case_sweep_step(struct method_run *run, enum method_request *request, struct error *err)
 {
     struct case_sweep *w = case_sweep_of(run);
-    return dealt(w) ? distribution_step(&w->distribution, run, request, err) : stretch(run, request, err);
+    return dealt(w) ? distribution_step(&w->distribution, run, request, err) : advance(run, request, err);
 }
 
 enum status case_sweep_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
@@ -241,18 +243,17 @@ static enum status declare(void *run, struct snapshot *snapshot, struct error *e
     return status;
 }
 
-static enum status declare_outcomes(struct method_run *run, bool old, struct snapshot *snapshot, struct error *err)
+static enum status declare_outcomes(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct case_sweep *w = case_sweep_of(run);
     const uint64_t table[2] = {(uint64_t)w->count, (uint64_t)w->columns};
-    (void)old;
     return snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "run.outcomes", 2, table, w->outcomes, err);
 }
 
 static enum status declare_all(void *run, struct snapshot *snapshot, struct error *err)
 {
     enum status status = declare(run, snapshot, err);
-    return status ? status : declare_outcomes(run, false, snapshot, err);
+    return status ? status : declare_outcomes(run, snapshot, err);
 }
 
 static enum status check(struct method_run *run, struct error *err)
@@ -334,7 +335,7 @@ enum status case_sweep_warm_start(struct method_run *run, const struct snapshot_
 
 /* ---- cases as units that are dealt to ranks --------------------------------------------------------------- */
 
-static void ahead(const struct method_run *run, int64_t at, struct work_item *out)
+static void pending(const struct method_run *run, int64_t at, struct work_item *out)
 {
     const struct case_sweep_table *table = case_sweep_in(run)->table;
     *out = (struct work_item){.training = 1,
@@ -345,7 +346,7 @@ static void ahead(const struct method_run *run, int64_t at, struct work_item *ou
                               .accuracy = NAN};
 }
 
-static void stands(const struct method_run *run, struct work_item *out)
+static void describe(const struct method_run *run, struct work_item *out)
 {
     const struct case_sweep *w = case_sweep_in(run);
     out->stage = (double)w->phase;
@@ -368,7 +369,7 @@ static enum status begin_unit(struct method_run *run, int64_t at, struct error *
     return STATUS_OK;
 }
 
-static size_t kept(struct method_run *run, int64_t at, int part, void **out)
+static size_t outcome(struct method_run *run, int64_t at, int part, void **out)
 {
     struct case_sweep *w = case_sweep_of(run);
     *out = (double *)w->outcomes + at * w->columns;
@@ -387,10 +388,6 @@ static bool show(struct method_run *run, int64_t at)
 {
     return case_sweep_of(run)->at == at;
 }
-static int64_t old_case(struct method_run *run)
-{
-    return case_sweep_of(run)->at;
-}
 
 static enum status declare_unit(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
@@ -398,13 +395,13 @@ static enum status declare_unit(struct method_run *run, struct snapshot *snapsho
 }
 
 static const struct distribution_table cases = {
-    .unit = "case",
+    .noun = "case",
     .stage = stage_of,
-    .ahead = ahead,
-    .stands = stands,
+    .pending = pending,
+    .describe = describe,
     .begin = begin_unit,
-    .stretch = stretch,
-    .kept = kept,
+    .advance = advance,
+    .outcome = outcome,
     .in_step = in_step,
     .finish = finish,
     .done = done,
@@ -414,5 +411,4 @@ static const struct distribution_table cases = {
     .ready = ready,
     .loaded = loaded,
     .show = show,
-    .old = old_case,
 };

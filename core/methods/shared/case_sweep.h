@@ -37,7 +37,8 @@ struct case_sweep_metric {
 };
 
 struct case_sweep_table {
-    const struct method *method;
+    const struct method_metric *series; /* the method's metrics */
+    size_t series_count;
     const struct case_sweep_number *numbers; /* beside those of struct case_sweep; ends with a name NULL */
     const struct case_sweep_metric *metrics; /* likewise */
     int64_t least_samples, most_samples;     /* that an evaluation may ask for */

@@ -3,9 +3,14 @@
 #define MOTIF_CORE_METHODS_SHARED_PUBLISH_H
 
 #include "core/draw/chart.h"
+#include "core/draw/picture.h"
 #include "core/methods/method.h"
 
 /* The chart as the artifact NAME.png and its numbers as NAME.csv. env->artifact must be there. */
 enum status publish_chart(const struct method_env *env, const char *name, const struct chart *chart, struct error *err);
+
+/* Publishes a picture as the artifact NAME.png. env->artifact must be set. STATUS_NO_MEMORY. */
+enum status publish_picture(const struct method_env *env, const char *name, const struct picture *picture,
+                            struct error *err);
 
 #endif

@@ -1,4 +1,4 @@
-/* Who has which unit, what ranks tell each other after a step, where the whole stands (deal.h). One rank is a special
+/* Who has which item, what ranks tell each other after a step, where the whole stands (deal.h). One rank is a special
  * case of none of this. */
 #include "core/methods/shared/work_distribution.h"
 
@@ -10,54 +10,50 @@ const double DISTRIBUTION_SECONDS = 0.5;
 
 /* What a rank tells the others. */
 struct distribution_turn {
-    int64_t unit; /* -1: it has none */
+    int64_t item; /* -1: it has none */
     int64_t over, waits, points;
-    struct work_item stands;
+    struct work_item row;
     enum method_request request;
     enum status status;
     struct error error;
 };
 
-struct comm *distribution_apart(const struct work_distribution *d)
-{
-    return d->has && !d->joined ? comm_others(d->comm) : NULL;
-}
-
 enum status distribution_open(struct work_distribution *d, const struct distribution_table *table,
-                              const struct method *method, const struct method_env *env, struct comm *comm,
-                              int64_t count, struct method_run *run, struct error *err)
+                              const struct method_metric *series, size_t series_count, const struct method_env *env,
+                              struct comm *comm, int64_t count, struct method_run *run, struct error *err)
 {
     size_t n = (size_t)count;
     d->table = table;
-    d->method = method;
+    d->series = series;
+    d->series_count = series_count;
     d->env = env;
     d->comm = comm;
     d->count = count;
     d->driver = d->stage_work = -1;
-    d->unit = calloc(n, sizeof *d->unit);
+    d->item = calloc(n, sizeof *d->item);
     d->points = calloc(n, sizeof *d->points);
-    d->parked = calloc(n, sizeof *d->parked);
-    if (!d->unit || !d->points || !d->parked)
+    d->suspended = calloc(n, sizeof *d->suspended);
+    if (!d->item || !d->points || !d->suspended)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %lld units of work", (long long)count);
     for (int64_t i = 0; i < count; i++)
-        table->ahead(run, i, &d->unit[i]);
-    distribution_look(d, run);
+        table->pending(run, i, &d->item[i]);
+    distribution_update(d, run);
     return STATUS_OK;
 }
 
 /* ---- where units stand -------------------------------------------------------------------------------- */
 
-static int64_t last_unit(const struct work_distribution *d)
+static int64_t last_item(const struct work_distribution *d)
 {
     return d->count - 1;
 }
 
-static bool is(const struct work_distribution *d, int64_t unit, enum distribution_state state)
+static bool is(const struct work_distribution *d, int64_t item, enum distribution_state state)
 {
-    return d->unit[unit].state == (double)state;
+    return d->item[item].state == (double)state;
 }
 
-static bool others_over(const struct work_distribution *d, int64_t but)
+static bool others_done(const struct work_distribution *d, int64_t but)
 {
     for (int64_t i = 0; i < d->count; i++)
         if (i != but && !is(d, i, DISTRIBUTION_DONE))
@@ -67,19 +63,19 @@ static bool others_over(const struct work_distribution *d, int64_t but)
 
 bool distribution_must_wait(const struct work_distribution *d)
 {
-    return distribution_apart(d) && d->now == last_unit(d);
+    return distribution_apart(d) && d->now == last_item(d);
 }
 
-void distribution_look(struct work_distribution *d, const struct method_run *run)
+void distribution_update(struct work_distribution *d, const struct method_run *run)
 {
     if (d->now < 0)
         return;
-    struct work_item *own = &d->unit[d->now];
-    d->table->stands(run, own);
-    own->state = d->over ? DISTRIBUTION_DONE : DISTRIBUTION_RUNNING;
-    if (d->over || d->waits)
+    struct work_item *own = &d->item[d->now];
+    d->table->describe(run, own);
+    own->state = d->item_done ? DISTRIBUTION_DONE : DISTRIBUTION_RUNNING;
+    if (d->item_done || d->item_waits)
         own->left = own->training = 0;
-    if (d->over)
+    if (d->item_done)
         own->fraction = 1;
 }
 
@@ -87,17 +83,17 @@ int64_t distribution_work(const struct work_distribution *d)
 {
     double sum = 0;
     for (int64_t i = 0; i < d->count; i++)
-        sum += d->unit[i].work;
+        sum += d->item[i].work;
     return (int64_t)sum;
 }
 
 void distribution_progress(const struct work_distribution *d, const struct method_run *run, struct method_progress *out)
 {
-    const struct work_item *shown = &d->unit[d->shown];
+    const struct work_item *shown = &d->item[d->shown];
     double done = 0, all = 0, left = 0, seen = 0;
     int64_t open = 0;
     for (int64_t i = 0; i < d->count; i++) {
-        const struct work_item *u = &d->unit[i];
+        const struct work_item *u = &d->item[i];
         done += u->weight * u->fraction;
         all += u->weight;
         left += u->left;
@@ -110,7 +106,7 @@ void distribution_progress(const struct work_distribution *d, const struct metho
         left = fraction > 0 ? seen * (1 / fraction - 1) : NAN;
     *out = (struct method_progress){
         .step = distribution_work(d),
-        .samples = d->seen_before + (d->at < d->count ? (int64_t)d->unit[d->at].seen : 0),
+        .samples = d->seen_before + (d->at < d->count ? (int64_t)d->item[d->at].seen : 0),
         .fraction = fraction,
         .density = shown->density,
         .target_accuracy = shown->target,
@@ -125,28 +121,28 @@ void distribution_progress(const struct work_distribution *d, const struct metho
 void distribution_metric(struct work_distribution *d, const char *name, int64_t seen, double value)
 {
     struct distribution_points *points = &d->points[d->now];
-    const struct method *method = d->method;
     size_t number = 0;
-    while (number < method->metric_count && strcmp(method->metrics[number].name, name) != 0)
+    while (number < d->series_count && strcmp(d->series[number].name, name) != 0)
         number++;
-    if (number == method->metric_count)
+    if (number == d->series_count)
         error_set(&d->trouble, STATUS_INTERNAL, NULL, "no such series: %s", name);
     else if (!distribution_reserve(points, points->count + 1))
-        error_set(&d->trouble, STATUS_NO_MEMORY, NULL, "no memory for what a %s measures", d->table->unit);
+        error_set(&d->trouble, STATUS_NO_MEMORY, NULL, "no memory for what a %s measures", d->table->noun);
     else
         points->list[points->count++] = (struct distribution_point){(double)number, (double)seen, value};
 }
 
-static enum status pass_points(struct work_distribution *d, int root, int64_t unit, int64_t count, struct error *err)
+static enum status broadcast_points(struct work_distribution *d, int root, int64_t item, int64_t count,
+                                    struct error *err)
 {
     struct comm *comm = distribution_apart(d);
-    struct distribution_points *points = &d->points[unit];
+    struct distribution_points *points = &d->points[item];
     if (!comm || count == 0)
         return STATUS_OK;
     enum status status =
         distribution_reserve(points, (size_t)count)
             ? STATUS_OK
-            : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for what a %s has measured", d->table->unit);
+            : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for what a %s has measured", d->table->noun);
     status = comm_agree(comm, status, err);
     if (!status)
         status = comm_broadcast(comm, points->list, (size_t)count * sizeof *points->list, root, err);
@@ -154,46 +150,45 @@ static enum status pass_points(struct work_distribution *d, int root, int64_t un
     return status;
 }
 
-static void tell(struct work_distribution *d, int64_t unit)
+static void publish(struct work_distribution *d, int64_t item)
 {
-    struct distribution_points *points = &d->points[unit];
+    struct distribution_points *points = &d->points[item];
     for (size_t i = 0; i < points->count && d->env->metric; i++) {
         const struct distribution_point *p = &points->list[i];
-        d->env->metric(d->env->context, d->method->metrics[(size_t)p->metric].name, d->seen_before + (int64_t)p->seen,
-                       p->value);
+        d->env->metric(d->env->context, d->series[(size_t)p->metric].name, d->seen_before + (int64_t)p->seen, p->value);
     }
     points->count = 0;
 }
 
 /* The rank that has a unit, -1: none. */
-static int rank_of(const struct work_distribution *d, int64_t unit)
+static int rank_of(const struct work_distribution *d, int64_t item)
 {
     for (int r = 0; r < comm_size(distribution_apart(d)); r++)
-        if (d->has[r] == unit)
+        if (d->item_of[r] == item)
             return r;
     return -1;
 }
 
 /* Units that are over, up to one that is not, and what that has measured. */
-static enum status tell_in_order(struct work_distribution *d, struct error *err)
+static enum status publish_in_order(struct work_distribution *d, struct error *err)
 {
     for (; d->at < d->count && is(d, d->at, DISTRIBUTION_DONE); d->at++) {
-        tell(d, d->at);
-        d->seen_before += (int64_t)d->unit[d->at].seen;
+        publish(d, d->at);
+        d->seen_before += (int64_t)d->item[d->at].seen;
     }
     int rank = d->at < d->count ? rank_of(d, d->at) : -1;
     if (rank < 0)
         return STATUS_OK;
-    enum status status = pass_points(d, rank, d->at, d->turns[rank].points, err);
+    enum status status = broadcast_points(d, rank, d->at, d->turns[rank].points, err);
     if (!status)
-        tell(d, d->at);
+        publish(d, d->at);
     return status;
 }
 
 /* ---- who has which -------------------------------------------------------------------------------------- */
 
 /* What a rank that is free takes: a unit that was under way, else the next. */
-static int64_t next_unit(const struct work_distribution *d)
+static int64_t next_item(const struct work_distribution *d)
 {
     for (int64_t i = 0; i < d->count; i++)
         if (is(d, i, DISTRIBUTION_RUNNING) && rank_of(d, i) < 0)
@@ -204,90 +199,91 @@ static int64_t next_unit(const struct work_distribution *d)
     return -1;
 }
 
-static void look_around(struct work_distribution *d)
+static void update_driver(struct work_distribution *d)
 {
     int64_t shown = -1;
     d->driver = -1;
     for (int r = 0; r < comm_size(distribution_apart(d)); r++) {
-        int64_t unit = d->has[r];
-        shown = unit > shown ? unit : shown;
-        if (unit > d->driver && d->unit[unit].training > 0)
-            d->driver = unit;
+        int64_t item = d->item_of[r];
+        shown = item > shown ? item : shown;
+        if (item > d->driver && d->item[item].training > 0)
+            d->driver = item;
     }
     d->shown = shown >= 0 ? shown : d->shown;
 }
 
-static enum status take(struct work_distribution *d, struct method_run *run, int64_t unit, bool begun,
-                        struct error *err)
+static enum status start_item(struct work_distribution *d, struct method_run *run, int64_t item, bool begun,
+                              struct error *err)
 {
-    d->now = unit;
-    d->over = d->waits = false;
+    d->now = item;
+    d->item_done = d->item_waits = false;
     if (begun)
-        return distribution_resume(d, run, unit, &d->parked[unit], err);
+        return distribution_resume(d, run, item, &d->suspended[item], err);
     d->stage_work = -1;
-    return d->table->begin(run, unit, err);
+    return d->table->begin(run, item, err);
 }
 
 /* Every rank that has no unit takes one, as long as there are any. */
-static enum status distribution_out(struct work_distribution *d, struct method_run *run, struct error *err)
+static enum status assign_items(struct work_distribution *d, struct method_run *run, struct error *err)
 {
     struct comm *comm = distribution_apart(d);
     enum status status = STATUS_OK;
     bool any = false, fresh = false;
-    int64_t unit;
+    int64_t item;
     for (int r = 0; r < comm_size(comm); r++) {
-        if (d->has[r] >= 0 || (unit = next_unit(d)) < 0)
+        if (d->item_of[r] >= 0 || (item = next_item(d)) < 0)
             continue;
-        bool begun = is(d, unit, DISTRIBUTION_RUNNING);
-        if (!begun && !fresh && d->table->before)
-            d->table->before(run);
+        bool begun = is(d, item, DISTRIBUTION_RUNNING);
+        if (!begun && !fresh && d->table->prepare)
+            d->table->prepare(run);
         fresh = fresh || !begun;
-        d->unit[unit].state = DISTRIBUTION_RUNNING;
-        d->has[r] = unit;
+        d->item[item].state = DISTRIBUTION_RUNNING;
+        d->item_of[r] = item;
         any = true;
         if (r == comm_rank(comm))
-            status = take(d, run, unit, begun, err);
-        buf_close(&d->parked[unit]);
+            status = start_item(d, run, item, begun, err);
+        buf_close(&d->suspended[item]);
     }
-    look_around(d);
+    update_driver(d);
     return any ? comm_agree(comm, status, err) : STATUS_OK;
 }
 
-static void go_in_step(struct work_distribution *d, struct method_run *run)
+static void share_last_item(struct work_distribution *d, struct method_run *run)
 {
     d->joined = true;
-    d->has[0] = d->now;
-    d->waits = d->over = false;
+    d->item_of[0] = d->now;
+    d->item_waits = d->item_done = false;
     d->table->in_step(run);
 }
 
 /* The last unit, which waits on one rank, goes to all. */
-static enum status join(struct work_distribution *d, struct method_run *run, struct error *err)
+static enum status join_last_item(struct work_distribution *d, struct method_run *run, struct error *err)
 {
     struct comm *comm = distribution_apart(d);
-    struct buf bytes, *received = &d->parked[last_unit(d)];
-    int root = rank_of(d, last_unit(d));
+    struct buf bytes, *received = &d->suspended[last_item(d)];
+    int root = rank_of(d, last_item(d));
     bool mine = comm_rank(comm) == root;
     buf_init(&bytes, SIZE_MAX);
     buf_init(received, SIZE_MAX);
-    enum status status = comm_agree(comm, mine ? distribution_park(d, run, &bytes, err) : STATUS_OK, err);
+    enum status status = comm_agree(comm, mine ? distribution_suspend(d, run, &bytes, err) : STATUS_OK, err);
     if (!status)
-        status = distribution_pass(comm, root, &bytes, &(struct snapshot_writer){received, distribution_append}, err);
+        status =
+            distribution_broadcast(comm, root, &bytes, &(struct snapshot_writer){received, distribution_append}, err);
     if (!status) {
-        d->now = last_unit(d);
+        d->now = last_item(d);
         status = comm_agree(comm, mine ? STATUS_OK : distribution_resume(d, run, d->now, received, err), err);
     }
     buf_close(&bytes);
     buf_close(received);
     if (status)
         return status;
-    go_in_step(d, run);
-    look_around(d);
+    share_last_item(d, run);
+    update_driver(d);
     return STATUS_OK;
 }
 
 /* The first step. What the run holds, from a checkpoint or as it was made, is on all ranks. */
-static enum status begin(struct work_distribution *d, struct method_run *run, struct error *err)
+static enum status begin_first_step(struct work_distribution *d, struct method_run *run, struct error *err)
 {
     struct comm *comm = comm_others(d->comm);
     int ranks = comm_size(comm);
@@ -295,7 +291,7 @@ static enum status begin(struct work_distribution *d, struct method_run *run, st
     for (int64_t i = 0; i < d->now; i++)
         first = first && !is(d, i, DISTRIBUTION_RUNNING);
     /* The last one is behind its training: it was in step, or need not wait any more. */
-    bool in_step = d->now == last_unit(d) && d->unit[d->now].training == 0 && others_over(d, d->now);
+    bool in_step = d->now == last_item(d) && d->item[d->now].training == 0 && others_done(d, d->now);
     bool stay = in_step || (!comm && first);
     enum status status = STATUS_OK;
     int64_t *has = malloc((size_t)ranks * sizeof *has);
@@ -303,41 +299,41 @@ static enum status begin(struct work_distribution *d, struct method_run *run, st
     if (!d->turns || !has)
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d ranks", ranks);
     else if (!stay && d->loaded)
-        status = distribution_park(d, run, &d->parked[d->now], err);
+        status = distribution_suspend(d, run, &d->suspended[d->now], err);
     status = comm_agree(comm, status, err);
-    d->has = has;
+    d->item_of = has;
     if (status || !has)
         return status;
     for (int r = 0; r < ranks; r++)
         has[r] = stay ? d->now : -1;
     if (stay) {
         if (comm)
-            go_in_step(d, run);
-        look_around(d);
+            share_last_item(d, run);
+        update_driver(d);
         return STATUS_OK;
     }
     if (!d->loaded)
-        d->unit[d->now].state = DISTRIBUTION_PENDING;
+        d->item[d->now].state = DISTRIBUTION_PENDING;
     d->now = -1;
-    return distribution_out(d, run, err);
+    return assign_items(d, run, err);
 }
 
 /* ---- a step ------------------------------------------------------------------------------------------------ */
 
 /* A unit is over on rank r: what is kept of it, and what is still to be told. */
-static enum status pass_unit(struct work_distribution *d, struct method_run *run, int r, struct error *err)
+static enum status broadcast_item(struct work_distribution *d, struct method_run *run, int r, struct error *err)
 {
     struct comm *comm = distribution_apart(d);
-    int64_t unit = d->turns[r].unit;
+    int64_t item = d->turns[r].item;
     enum status status = STATUS_OK;
     void *at;
     size_t bytes;
-    for (int part = 0; !status && comm && (bytes = d->table->kept(run, unit, part, &at)) > 0; part++)
+    for (int part = 0; !status && comm && (bytes = d->table->outcome(run, item, part, &at)) > 0; part++)
         status = comm_broadcast(comm, at, bytes, r, err);
-    return status ? status : pass_points(d, r, unit, d->turns[r].points, err);
+    return status ? status : broadcast_points(d, r, item, d->turns[r].points, err);
 }
 
-static enum status hear(struct work_distribution *d, struct method_run *run, struct error *err)
+static enum status merge_turns(struct work_distribution *d, struct method_run *run, struct error *err)
 {
     int ranks = comm_size(distribution_apart(d));
     const struct distribution_turn *all = d->turns;
@@ -346,29 +342,29 @@ static enum status hear(struct work_distribution *d, struct method_run *run, str
         if (all[r].status)
             return error_set(err, all[r].status, all[r].error.pointer, "%s", all[r].error.message);
     for (int r = 0; !status && r < ranks; r++) {
-        if (all[r].unit >= 0)
-            d->unit[all[r].unit] = all[r].stands;
+        if (all[r].item >= 0)
+            d->item[all[r].item] = all[r].row;
         if (all[r].over)
-            status = pass_unit(d, run, r, err);
+            status = broadcast_item(d, run, r, err);
     }
     if (!status)
-        status = tell_in_order(d, err);
+        status = publish_in_order(d, err);
     for (int r = 0; r < ranks; r++)
         if (all[r].over)
-            d->has[r] = -1;
+            d->item_of[r] = -1;
     return status;
 }
 
-/* The unit that drives asks for all. A stage that ends is one only of the newest unit: its model is what the checkpoint
+/* The item that drives asks for all. A stage that ends is one only of the newest unit: its model is what the checkpoint
  * shows. */
-static enum method_request wish_of_all(struct work_distribution *d)
+static enum method_request request_of_all(struct work_distribution *d)
 {
     enum method_request request = METHOD_CONTINUE;
     for (int r = 0; r < comm_size(distribution_apart(d)); r++) {
         const struct distribution_turn *turn = &d->turns[r];
         if (turn->request == METHOD_CONTINUE)
             continue;
-        bool newest = turn->unit == last_unit(d) || is(d, turn->unit + 1, DISTRIBUTION_PENDING);
+        bool newest = turn->item == last_item(d) || is(d, turn->item + 1, DISTRIBUTION_PENDING);
         request = turn->request == METHOD_STAGE_END && newest ? METHOD_STAGE_END : METHOD_CHECKPOINT;
     }
     if (request == METHOD_STAGE_END)
@@ -378,23 +374,23 @@ static enum method_request wish_of_all(struct work_distribution *d)
 
 static enum status take_turns(struct work_distribution *d, struct method_run *run, struct error *err)
 {
-    struct distribution_turn mine = {.unit = d->now};
+    struct distribution_turn mine = {.item = d->now};
     if (d->now >= 0) {
-        mine.status = d->table->stretch(run, &mine.request, &mine.error);
+        mine.status = d->table->advance(run, &mine.request, &mine.error);
         if (!mine.status && d->trouble.code) {
             mine.status = d->trouble.code;
             mine.error = d->trouble;
         }
         if (!distribution_drives(d))
             mine.request = METHOD_CONTINUE;
-        distribution_look(d, run);
-        mine.over = d->over;
-        mine.waits = d->waits;
-        mine.stands = d->unit[d->now];
+        distribution_update(d, run);
+        mine.over = d->item_done;
+        mine.waits = d->item_waits;
+        mine.row = d->item[d->now];
         mine.points = (int64_t)d->points[d->now].count;
     }
     enum status status = comm_gather(distribution_apart(d), &mine, sizeof mine, d->turns, err);
-    return status ? status : hear(d, run, err);
+    return status ? status : merge_turns(d, run, err);
 }
 
 enum status distribution_step(struct work_distribution *d, struct method_run *run, enum method_request *request,
@@ -403,24 +399,24 @@ enum status distribution_step(struct work_distribution *d, struct method_run *ru
     *request = d->table->done(run) ? METHOD_DONE : METHOD_CONTINUE;
     if (*request == METHOD_DONE)
         return STATUS_OK;
-    enum status status = d->has ? STATUS_OK : begin(d, run, err);
+    enum status status = d->item_of ? STATUS_OK : begin_first_step(d, run, err);
     if (!status)
         status = take_turns(d, run, err);
     if (status)
         return status;
     if (d->at == d->count) {
         status = d->table->finish(run, err);
-        distribution_look(d, run);
+        distribution_update(d, run);
         return status;
     }
-    *request = wish_of_all(d);
-    int last = rank_of(d, last_unit(d));
-    if (distribution_apart(d) && last >= 0 && d->turns[last].waits && others_over(d, last_unit(d)))
-        return join(d, run, err);
-    if (d->over) { /* what it was is known to all */
-        d->over = false;
+    *request = request_of_all(d);
+    int last = rank_of(d, last_item(d));
+    if (distribution_apart(d) && last >= 0 && d->turns[last].waits && others_done(d, last_item(d)))
+        return join_last_item(d, run, err);
+    if (d->item_done) { /* what it was is known to all */
+        d->item_done = false;
         d->now = -1;
     }
     /* A checkpoint at the end of a stage shows the unit that ended it. */
-    return *request == METHOD_STAGE_END ? STATUS_OK : distribution_out(d, run, err);
+    return *request == METHOD_STAGE_END ? STATUS_OK : assign_items(d, run, err);
 }

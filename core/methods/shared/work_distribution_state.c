@@ -9,6 +9,11 @@
 
 #define BLOCK ((size_t)4 << 20) /* of what ranks pass on */
 
+struct comm *distribution_apart(const struct work_distribution *d)
+{
+    return d->item_of && !d->joined ? comm_others(d->comm) : NULL;
+}
+
 bool distribution_reserve(struct distribution_points *points, size_t room)
 {
     if (room <= points->room)
@@ -35,13 +40,13 @@ void distribution_close(struct work_distribution *d)
     for (int64_t i = 0; i < d->count; i++) {
         if (d->points)
             points_close(&d->points[i]);
-        if (d->parked)
-            buf_close(&d->parked[i]);
+        if (d->suspended)
+            buf_close(&d->suspended[i]);
     }
-    free(d->unit);
+    free(d->item);
     free(d->points);
-    free(d->parked);
-    free(d->has);
+    free(d->suspended);
+    free(d->item_of);
     free(d->turns);
 }
 
@@ -78,56 +83,58 @@ static enum status declare_points(struct snapshot *snapshot, const char *name, s
                              : STATUS_OK;
 }
 
-static enum status declare_parked(struct snapshot *snapshot, const char *name, struct buf *parked,
-                                  const struct contents *contents, struct error *err)
+static enum status declare_suspended(struct snapshot *snapshot, const char *name, struct buf *suspended,
+                                     const struct contents *contents, struct error *err)
 {
     if (contents) {
         const struct snapshot_entry *entry = find(contents, name);
-        buf_close(parked);
+        buf_close(suspended);
         buf_init(parked, SIZE_MAX);
         size_t bytes = entry ? (size_t)entry->bytes : 0;
-        if (bytes > 0 && !(parked->data = calloc(1, bytes + 1)))
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a unit of work");
-        parked->size = bytes;
-        parked->capacity = bytes > 0 ? bytes + 1 : 0;
+        if (bytes > 0 && !(suspended->data = calloc(1, bytes + 1)))
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a item of work");
+        suspended->size = bytes;
+        suspended->capacity = bytes > 0 ? bytes + 1 : 0;
     }
-    const uint64_t shape[1] = {parked->size};
-    return parked->size > 0 ? snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, name, 1, shape, parked->data, err)
-                            : STATUS_OK;
+    const uint64_t shape[1] = {suspended->size};
+    return suspended->size > 0
+               ? snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, name, 1, shape, suspended->data, err)
+               : STATUS_OK;
 }
 
 static enum status declare_table(struct work_distribution *d, struct snapshot *snapshot,
                                  const struct contents *contents, struct error *err)
 {
     const uint64_t table[2] = {(uint64_t)d->count, DISTRIBUTION_COLUMNS};
-    const struct snapshot_number numbers[] = {
-        {"deal.at", &d->at, NULL}, {"deal.seen_before", &d->seen_before, NULL}, {"deal.shown", &d->shown, NULL}};
+    const struct snapshot_number numbers[] = {{"distribution.at", &d->at, NULL},
+                                              {"distribution.seen_before", &d->seen_before, NULL},
+                                              {"distribution.shown", &d->shown, NULL}};
     enum status status = snapshot_add_numbers(snapshot, numbers, sizeof numbers / sizeof numbers[0], err);
     if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "deal.units", 2, table, d->unit, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "distribution.items", 2, table, d->item, err);
     for (int64_t i = 0; !status && i < d->count; i++) {
         char name[SNAPSHOT_NAME];
-        snprintf(name, sizeof name, "deal.points.%lld", (long long)i);
-        if (contents || d->unit[i].state == (double)DISTRIBUTION_DONE)
+        snprintf(name, sizeof name, "distribution.points.%lld", (long long)i);
+        if (contents || d->item[i].state == (double)DISTRIBUTION_DONE)
             status = declare_points(snapshot, name, &d->points[i], contents, err);
-        snprintf(name, sizeof name, "deal.unit.%lld", (long long)i);
+        snprintf(name, sizeof name, "distribution.item.%lld", (long long)i);
         if (!status)
-            status = declare_parked(snapshot, name, &d->parked[i], contents, err);
+            status = declare_suspended(snapshot, name, &d->suspended[i], contents, err);
     }
     return status;
 }
 
 /* Of the unit that this rank has, in a snapshot of its own or in that of all. */
-static enum status declare_own(struct work_distribution *d, struct method_run *run, bool parked,
+static enum status declare_own(struct work_distribution *d, struct method_run *run, bool suspended,
                                struct snapshot *snapshot, struct error *err)
 {
     enum status status = d->table->declare(run, snapshot, err);
     void *at;
     size_t bytes;
-    for (int part = 0; !status && parked && (bytes = d->table->kept(run, d->now, part, &at)) > 0; part++) {
+    for (int part = 0; !status && suspended && (bytes = d->table->outcome(run, d->now, part, &at)) > 0; part++) {
         const uint64_t shape[1] = {bytes};
         char name[SNAPSHOT_NAME];
-        snprintf(name, sizeof name, "deal.kept.%d", part);
+        snprintf(name, sizeof name, "distribution.outcome.%d", part);
         status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_U8, name, 1, shape, at, err);
     }
     return status;
@@ -137,14 +144,14 @@ static bool sound_points(const struct work_distribution *d, const struct distrib
 {
     for (size_t i = 0; i < points->count; i++) {
         const struct distribution_point *p = &points->list[i];
-        if (!(p->metric >= 0 && p->metric < (double)d->method->metric_count && p->metric == floor(p->metric) &&
-              p->seen >= 0 && p->seen <= CONFIG_INT_MAX))
+        if (!(p->metric >= 0 && p->metric < (double)d->series_count && p->metric == floor(p->metric) && p->seen >= 0 &&
+              p->seen <= CONFIG_INT_MAX))
             return false;
     }
     return true;
 }
 
-static bool sound_unit(const struct work_item *u)
+static bool sound_item(const struct work_item *u)
 {
     return (u->state == DISTRIBUTION_PENDING || u->state == DISTRIBUTION_RUNNING || u->state == DISTRIBUTION_DONE) &&
            u->stage >= 0 && u->stage < 100 && u->work >= 0 && u->work <= CONFIG_INT_MAX && u->seen >= 0 &&
@@ -158,13 +165,13 @@ static bool sound(const struct work_distribution *d, bool done)
     if (d->at < 0 || d->at > d->count || d->seen_before < 0 || d->shown < 0 || d->shown >= d->count)
         return false;
     for (int64_t i = 0; i < d->count; i++) {
-        const struct work_item *u = &d->unit[i];
+        const struct work_item *u = &d->item[i];
         bool away = u->state == DISTRIBUTION_RUNNING && i != d->shown;
-        if (!sound_unit(u) || (d->parked[i].size > 0) != away || !sound_points(d, &d->points[i]))
+        if (!sound_item(u) || (d->suspended[i].size > 0) != away || !sound_points(d, &d->points[i]))
             return false;
         over += i == over && u->state == DISTRIBUTION_DONE;
     }
-    return d->at == over && done == (over == d->count) && (done || d->unit[d->shown].state == DISTRIBUTION_RUNNING);
+    return d->at == over && done == (over == d->count) && (done || d->item[d->shown].state == DISTRIBUTION_RUNNING);
 }
 
 /* ---- a unit by itself ------------------------------------------------------------------------------------ */
@@ -172,14 +179,14 @@ static bool sound(const struct work_distribution *d, bool done)
 enum status distribution_append(void *context, const void *bytes, size_t count, struct error *err)
 {
     buf_append(context, bytes, count);
-    return buf_status(context, "a unit of work", err);
+    return buf_status(context, "a item of work", err);
 }
 
-static enum status read_parked(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+static enum status read_suspended(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
 {
     const struct buf *from = context;
     if (offset > from->size || count > from->size - offset)
-        return error_set(err, STATUS_CORRUPT, NULL, "a unit of work ends early");
+        return error_set(err, STATUS_CORRUPT, NULL, "a item of work ends early");
     memcpy(bytes, from->data + offset, count);
     return STATUS_OK;
 }
@@ -192,13 +199,13 @@ static enum status open_own(struct work_distribution *d, struct method_run *run,
     if (!status)
         status = declare_own(d, run, true, *snapshot, err);
     if (!status)
-        status = snapshot_add_i64(*snapshot, "deal.stage_work", &d->stage_work, err);
+        status = snapshot_add_i64(*snapshot, "distribution.stage_work", &d->stage_work, err);
     if (!status)
-        status = declare_points(*snapshot, "deal.points", &d->points[d->now], contents, err);
+        status = declare_points(*snapshot, "distribution.points", &d->points[d->now], contents, err);
     return status;
 }
 
-enum status distribution_park(struct work_distribution *d, struct method_run *run, struct buf *to, struct error *err)
+enum status distribution_suspend(struct work_distribution *d, struct method_run *run, struct buf *to, struct error *err)
 {
     const struct snapshot_writer writer = {to, distribution_append};
     struct snapshot *snapshot = NULL;
@@ -213,14 +220,14 @@ enum status distribution_park(struct work_distribution *d, struct method_run *ru
     return status;
 }
 
-enum status distribution_resume(struct work_distribution *d, struct method_run *run, int64_t unit,
+enum status distribution_resume(struct work_distribution *d, struct method_run *run, int64_t item,
                                 const struct buf *from, struct error *err)
 {
-    const struct snapshot_reader reader = {(void *)(uintptr_t)from, from->size, read_parked};
+    const struct snapshot_reader reader = {(void *)(uintptr_t)from, from->size, read_suspended};
     struct snapshot *snapshot = NULL;
     struct contents contents = {0};
-    d->now = unit;
-    enum status status = d->table->ready(run, unit, &reader, err);
+    d->now = item;
+    enum status status = d->table->ready(run, item, &reader, err);
     if (!status)
         status = snapshot_contents(&reader, &contents.list, &contents.count, err);
     if (!status)
@@ -229,8 +236,8 @@ enum status distribution_resume(struct work_distribution *d, struct method_run *
         status = snapshot_read(snapshot, &reader, SNAPSHOT_ALL, err);
     if (!status)
         status = d->table->loaded(run, err);
-    if (!status && !sound_points(d, &d->points[unit]))
-        status = error_set(err, STATUS_CORRUPT, NULL, "what a %s has measured makes no sense", d->table->unit);
+    if (!status && !sound_points(d, &d->points[item]))
+        status = error_set(err, STATUS_CORRUPT, NULL, "what a %s has measured makes no sense", d->table->noun);
     snapshot_destroy(snapshot);
     free(contents.list);
     return status;
@@ -238,8 +245,8 @@ enum status distribution_resume(struct work_distribution *d, struct method_run *
 
 /* ---- all of it ------------------------------------------------------------------------------------------- */
 
-enum status distribution_pass(struct comm *comm, int root, const struct buf *from, const struct snapshot_writer *to,
-                              struct error *err)
+enum status distribution_broadcast(struct comm *comm, int root, const struct buf *from,
+                                   const struct snapshot_writer *to, struct error *err)
 {
     bool mine = comm_rank(comm) == root;
     uint64_t size = mine ? from->size : 0;
@@ -249,7 +256,7 @@ enum status distribution_pass(struct comm *comm, int root, const struct buf *fro
         return status;
     char *block = malloc(BLOCK);
     status = comm_agree(
-        comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a unit of work"), err);
+        comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a item of work"), err);
     for (uint64_t at = 0; !status && block && at < size; at += BLOCK) {
         size_t count = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
         if (mine)
@@ -273,14 +280,14 @@ static enum status collect(struct work_distribution *d, struct method_run *run, 
     struct buf own;
     buf_init(&own, SIZE_MAX);
     bool away = d->now >= 0 && comm_rank(comm) != shown;
-    enum status status = comm_agree(comm, away ? distribution_park(d, run, &own, err) : STATUS_OK, err);
+    enum status status = comm_agree(comm, away ? distribution_suspend(d, run, &own, err) : STATUS_OK, err);
     for (int r = 0; !status && r < comm_size(comm); r++) {
-        if (d->has[r] < 0 || r == shown)
+        if (d->item_of[r] < 0 || r == shown)
             continue;
-        struct buf *kept = &d->parked[d->has[r]];
+        struct buf *kept = &d->suspended[d->item_of[r]];
         buf_close(kept);
         buf_init(kept, SIZE_MAX);
-        status = distribution_pass(
+        status = distribution_broadcast(
             comm, r, &own, comm_rank(comm) == shown ? &(struct snapshot_writer){kept, distribution_append} : NULL, err);
     }
     buf_close(&own);
@@ -297,11 +304,11 @@ static enum status write_whole(struct work_distribution *d, struct method_run *r
     if (!status)
         status = declare_own(d, run, false, snapshot, err);
     if (!status)
-        status = d->table->share(run, false, snapshot, err);
+        status = d->table->share(run, snapshot, err);
     if (!status)
-        status = snapshot_add_i64(snapshot, "deal.stage_work", &d->stage_work, err);
+        status = snapshot_add_i64(snapshot, "distribution.stage_work", &d->stage_work, err);
     if (!status)
-        status = declare_points(snapshot, "deal.points", &d->points[d->now], NULL, err);
+        status = declare_points(snapshot, "distribution.points", &d->points[d->now], NULL, err);
     if (!status)
         status = declare_table(d, snapshot, NULL, err);
     if (!status)
@@ -321,7 +328,7 @@ enum status distribution_save(struct work_distribution *d, struct method_run *ru
     int shown = 0;
     struct buf whole;
     buf_init(&whole, SIZE_MAX);
-    while (d->has[shown] != d->shown)
+    while (d->item_of[shown] != d->shown)
         shown++;
     bool mine = comm_rank(comm) == shown;
     enum status status = collect(d, run, comm, shown, err);
@@ -331,69 +338,42 @@ enum status distribution_save(struct work_distribution *d, struct method_run *ru
             mine ? write_whole(d, run, &(struct snapshot_writer){&whole, distribution_append}, bytes, err) : STATUS_OK,
             err);
     for (int r = 0; r < comm_size(comm); r++)
-        if (d->has[r] >= 0)
-            buf_close(&d->parked[d->has[r]]);
+        if (d->item_of[r] >= 0)
+            buf_close(&d->suspended[d->item_of[r]]);
     if (!status)
         status = comm_broadcast(comm, bytes, sizeof *bytes, shown, err);
     if (!status)
-        status = distribution_pass(comm, shown, &whole, to, err);
+        status = distribution_broadcast(comm, shown, &whole, to, err);
     buf_close(&whole);
     return status;
-}
-
-/* Checkpoints of before units were dealt: one is under way, those before it are over. Whose samples were whose is not
- * known. */
-static bool fill_in(struct work_distribution *d, struct method_run *run)
-{
-    int64_t now = d->table->old(run);
-    bool done = d->table->done(run);
-    if (now < 0 || now >= d->count || (done && now != d->count - 1))
-        return false;
-    d->shown = d->now = now;
-    d->at = done ? d->count : now;
-    d->seen_before = 0;
-    for (int64_t i = 0; i < now; i++) {
-        d->unit[i].state = DISTRIBUTION_DONE;
-        d->unit[i].fraction = 1;
-        d->unit[i].left = d->unit[i].training = 0;
-        d->seen_before += (int64_t)d->unit[i].seen;
-    }
-    d->over = done;
-    distribution_look(d, run);
-    d->over = false;
-    d->stage_work = distribution_work(d);
-    d->seen_before += done ? (int64_t)d->unit[now].seen : 0;
-    return true;
 }
 
 static enum status read_whole(struct work_distribution *d, struct method_run *run, const struct snapshot_reader *from,
                               const struct contents *contents, struct distribution_points *points, struct error *err)
 {
     struct snapshot *snapshot = NULL;
-    bool old = !find(contents, "deal.units");
     enum status status = d->table->ready(run, -1, from, err);
     if (!status)
         status = snapshot_create(&snapshot, err);
     if (!status)
         status = declare_own(d, run, false, snapshot, err);
     if (!status)
-        status = d->table->share(run, old, snapshot, err);
-    if (!status && !old)
-        status = snapshot_add_i64(snapshot, "deal.stage_work", &d->stage_work, err);
-    if (!status && !old)
-        status = declare_points(snapshot, "deal.points", points, contents, err);
-    if (!status && !old)
+        status = d->table->share(run, snapshot, err);
+    if (!status)
+        status = snapshot_add_i64(snapshot, "distribution.stage_work", &d->stage_work, err);
+    if (!status)
+        status = declare_points(snapshot, "distribution.points", points, contents, err);
+    if (!status)
         status = declare_table(d, snapshot, contents, err);
     if (!status)
         status = snapshot_read(snapshot, from, SNAPSHOT_ALL, err);
     snapshot_destroy(snapshot);
     if (!status)
         status = d->table->loaded(run, err);
-    bool sense = status || !old || fill_in(d, run);
-    return status || (sense && sound(d, d->table->done(run)) && sound_points(d, points))
+    return status || (sound(d, d->table->done(run)) && sound_points(d, points))
                ? status
                : error_set(err, STATUS_CORRUPT, NULL, "what the checkpoint says of each %s makes no sense",
-                           d->table->unit);
+                           d->table->noun);
 }
 
 enum status distribution_load(struct work_distribution *d, struct method_run *run, const struct snapshot_reader *from,
@@ -409,7 +389,7 @@ enum status distribution_load(struct work_distribution *d, struct method_run *ru
         d->now = d->shown;
         d->loaded = true;
         if (!d->table->show(run, d->now))
-            status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another %s", d->table->unit);
+            status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another %s", d->table->noun);
     }
     if (!status) {
         points_close(&d->points[d->now]);

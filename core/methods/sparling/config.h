@@ -77,7 +77,7 @@ struct sparling_config {
 
     /* Optimiser. */
     int64_t batch, warm_up;
-    double learning_rate, learning_rate_final, schedule_start, beta1, beta2, epsilon, clip_norm, coherence_penalty;
+    double learning_rate, learning_rate_final, schedule_start, beta1, beta2, epsilon, clip_norm;
     int schedule;
 
     /* Run. */

@@ -1,46 +1,19 @@
-/* The course of a run: which phase, what a step does in it, what it asks for.
+/* Creating, stepping and destroying a SPARLING run: the functions behind struct method (core/methods/method.h).
  *
- * Order at a validation point (facts §2): update, validate, anneal, save, stop or multiply. The density
- * is multiplied at the start of the step after the one that asked for the stage's snapshot, so that what
- * is saved is the model of the stage that ended. */
+ * The phases of a run are in phases.c. With seeds > 1 the run is a study: each step goes through the work distribution,
+ * which calls the same phases for the seed that this rank trains. */
 #include "core/methods/sparling/run.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "core/methods/sparling/model/coherence.h"
 #include "core/methods/sparling/run_int.h"
 
-/* Prompt to pause, yet long against the overhead of a step. */
-static const double STEP_SECONDS = 0.15; /* more only if one update or piece takes longer */
+/* Short enough that a pause takes effect at once, long against the overhead of a step. A step takes longer only when a
+ * single update or piece does. */
+static const double STEP_SECONDS = 0.15;
 
-double run_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-void run_metric(struct method_run *run, const char *name, double value)
-{
-    if (study_of_many(run))
-        distribution_metric(&run->study.distribution, name, run->samples, value);
-    else if (run->env.metric)
-        run->env.metric(run->env.context, name, run->samples, value);
-}
-
-int64_t run_last_checkpoint(const struct method_run *run)
-{
-    const struct method_checkpoints *list = &run->env.checkpoints;
-    struct method_checkpoint last;
-    size_t count = 0;
-    if (!list->count || list->count(list->context, &count, NULL) || count == 0 ||
-        list->describe(list->context, count - 1, &last, NULL))
-        return 0;
-    return last.seq;
-}
+enum { PIECE_SAMPLES = 16, ARENA_BLOCK = 16 << 20 };
 
 static struct annealer_rule rule_of(const struct sparling_config *c)
 {
@@ -57,27 +30,81 @@ static struct annealer_rule rule_of(const struct sparling_config *c)
     };
 }
 
-enum status run_begin(struct method_run *r, struct error *err)
+/* Ranks that share a batch must end their steps together, so they do one piece a step instead of watching the clock. */
+static double step_seconds(const struct method_run *run)
 {
-    const struct sparling_config *c = &r->config;
-    struct adam_config adam = {c->beta1, c->beta2, c->epsilon, c->clip_norm};
-    adam_destroy(r->adam);
-    network_destroy(r->network);
-    r->adam = NULL;
-    r->network = NULL;
-    r->phase = PHASE_TRAIN;
-    r->updates = r->samples = r->checkpoint_due = r->stage_updates = r->loss_count = 0;
-    r->loss_sum = r->norm_sum = r->best_accuracy = 0;
-    r->accuracy = NAN;
-    r->revival = (struct revival){0};
-    r->reinitialise_due = 0;
-    annealer_init(&r->annealer, c->density_start, c->target_start, 0);
-    exec_init(&r->exec, r->env.kernels, r->env.pool, &r->arena, (uint64_t)c->seed);
-    r->exec.bf16 = c->precision == PRECISION_BF16;
-    enum status status = network_create(c, true, &r->network, err);
+    double limit = run->env.step_seconds;
+    if (comm_size(run->env.comm) == 1)
+        return limit > 0 ? limit : STEP_SECONDS;
+    if (!study_of_many(run))
+        return 0;
+    return limit > 0 ? limit : DISTRIBUTION_SECONDS;
+}
+
+static enum status check_ranks(const struct method_run *run, struct error *err)
+{
+    int ranks = comm_size(run->env.comm);
+    if (study_of_many(run) || ranks <= run->config.batch)
+        return STATUS_OK;
+    return error_set(err, STATUS_INVALID, "/config/batch",
+                     "must be at least the number of ranks (%d), because each rank takes part of the batch; got %lld",
+                     ranks, (long long)run->config.batch);
+}
+
+static enum status open_data(struct method_run *run, struct error *err)
+{
+    const struct domain *domain = domain_of(&run->config);
+    enum status status = domain_open(&run->config, run->env.data, &run->domain, err);
+    if (status)
+        return status;
+    if (domain->digest)
+        status = domain->digest(run->domain.state, run->data, err);
+    if (status)
+        return status;
+    memcpy(run->trained_on, run->data, sizeof run->data);
+    if (domain->single)
+        run->single = domain_single(&run->config, &run->domain);
+    return STATUS_OK;
+}
+
+/* The tables of an evaluation and of a study. Their sizes depend on the configuration and the domain. */
+static enum status allocate_tables(struct method_run *run, struct error *err)
+{
+    const struct sparling_config *c = &run->config;
+    const struct domain_shape *shape = &run->domain.shape;
+    struct evaluation *e = &run->evaluation;
+    bool complete = true;
+    e->channels = calloc((size_t)c->channels_motif, sizeof *e->channels);
+    complete &= e->channels != NULL;
+    if (shape->positions) {
+        e->topk = calloc((size_t)shape->tokens - 1, sizeof *e->topk);
+        complete &= e->topk != NULL;
+    }
+    if (c->seeds > 1) {
+        run->study.motifs = calloc((size_t)c->seeds * STUDY_SAMPLES * STUDY_EACH, sizeof *run->study.motifs);
+        complete &= run->study.motifs != NULL;
+    }
+    if (!complete)
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+    return motif_errors_init(&e->errors, shape->symbols, (int)c->channels_motif, sparling_geometry(c).reach, err);
+}
+
+/* Everything in a run that can fail. After a failure sparling_destroy() frees what was opened. */
+static enum status open_run(struct method_run *run, struct error *err)
+{
+    enum status status = check_ranks(run, err);
     if (!status)
-        gradients_init(&r->gradients, r->network->params, study_of_many(r) ? NULL : r->env.comm, &r->exec);
-    return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
+        status = open_data(run, err);
+    if (!status)
+        status = run_begin(run, err);
+    if (!status)
+        status =
+            batch_source_create(run->direct ? &run->single : &run->domain, (int)run->config.batch, &run->source, err);
+    if (!status)
+        status = allocate_tables(run, err);
+    if (!status && study_of_many(run))
+        status = study_open(run, err);
+    return status;
 }
 
 enum status sparling_create(const void *config, const struct method_env *env, struct method_run **run,
@@ -85,51 +112,17 @@ enum status sparling_create(const void *config, const struct method_env *env, st
 {
     struct method_run *r = calloc(1, sizeof *r);
     if (!r)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
-    const struct sparling_config *c = config;
-    r->config = *c;
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
+    r->config = *(const struct sparling_config *)config;
     r->env = *env;
-    r->rule = rule_of(c);
-    r->piece = c->batch < 16 ? (int)c->batch : 16;
-    r->study.first = c->seed;
-    r->step_seconds = env->step_seconds > 0 ? env->step_seconds : STEP_SECONDS;
-    if (comm_size(env->comm) > 1) /* ranks that share a batch end a step together: not by their clocks */
-        r->step_seconds = !study_of_many(r) ? 0 : env->step_seconds > 0 ? env->step_seconds : DISTRIBUTION_SECONDS;
+    r->rule = rule_of(&r->config);
+    r->direct = r->config.objective == OBJECTIVE_SINGLE_MOTIFS;
+    r->piece = r->config.batch < PIECE_SAMPLES ? (int)r->config.batch : PIECE_SAMPLES;
+    r->step_seconds = step_seconds(r);
+    r->study.first = r->config.seed;
     r->evaluation.loaded = -1;
-    arena_init(&r->arena, (size_t)16 << 20, 0);
-
-    int reach = sparling_geometry(c).reach;
-    r->direct = c->objective == OBJECTIVE_SINGLE_MOTIFS;
-    enum status status =
-        study_of_many(r) || comm_size(env->comm) <= c->batch
-            ? STATUS_OK
-            : error_set(err, STATUS_INVALID, "/config/batch", "%lld samples cannot be shared by %d ranks",
-                        (long long)c->batch, comm_size(env->comm));
-    if (!status)
-        status = domain_open(c, env->data, &r->domain, err);
-    if (!status && r->domain.domain->digest)
-        status = r->domain.domain->digest(r->domain.state, r->data, err);
-    memcpy(r->trained_on, r->data, sizeof r->data);
-    if (!status && r->domain.domain->single)
-        r->single = domain_single(c, &r->domain);
-    if (!status)
-        status = run_begin(r, err);
-    if (!status)
-        status = batch_source_create(r->direct ? &r->single : &r->domain, (int)c->batch, &r->source, err);
-    if (!status && r->domain.shape.positions) {
-        r->evaluation.topk = calloc((size_t)r->domain.shape.tokens - 1, sizeof *r->evaluation.topk);
-        if (!r->evaluation.topk)
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
-    }
-    r->evaluation.channels = calloc((size_t)c->channels_motif, sizeof *r->evaluation.channels);
-    if (c->seeds > 1)
-        r->study.motifs = calloc((size_t)c->seeds * STUDY_SAMPLES * STUDY_EACH, sizeof *r->study.motifs);
-    if (!status && (!r->evaluation.channels || (c->seeds > 1 && !r->study.motifs)))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
-    if (!status)
-        status = motif_errors_init(&r->evaluation.errors, r->domain.shape.symbols, (int)c->channels_motif, reach, err);
-    if (!status && study_of_many(r))
-        status = study_open(r, err);
+    arena_init(&r->arena, ARENA_BLOCK, 0);
+    enum status status = open_run(r, err);
     if (status) {
         sparling_destroy(r);
         return status;
@@ -158,155 +151,10 @@ void sparling_destroy(struct method_run *run)
     free(run);
 }
 
-/* Whether the last update went past a multiple of `every`. */
-static bool crossed(const struct method_run *run, int64_t every)
-{
-    return run->samples / every != (run->samples - run->config.batch) / every;
-}
-
-static enum status train(struct method_run *run, enum method_request *request, struct error *err)
-{
-    enum status status = run_update(run, err);
-    if (status)
-        return status;
-    run->checkpoint_due |= crossed(run, run->config.checkpoint_every);
-    if (crossed(run, run->config.validation_every)) {
-        run->phase = PHASE_VALIDATE;
-        run->validation_position = run->validation_correct = run->validation_counted = 0;
-        run->validation_loss = 0;
-        motif_errors_clear(&run->evaluation.errors);
-        evaluation_clear_classes(run);
-    } else if (run->checkpoint_due) {
-        run->checkpoint_due = 0;
-        *request = METHOD_CHECKPOINT;
-    }
-    return STATUS_OK;
-}
-
-static enum status validate(struct method_run *run, enum method_request *request, struct error *err)
-{
-    bool done, ended;
-    enum status status = run_validate(run, &done, err);
-    if (status || !done)
-        return status;
-    double loss = run->validation_loss / (double)run->validation_counted;
-    run->accuracy = run->domain.shape.positions
-                        ? evaluation_accuracy(run)
-                        : (double)run->validation_correct / (double)run->config.validation_samples;
-    run->best_accuracy = fmax(run->best_accuracy, run->accuracy);
-    run->phase = PHASE_TRAIN;
-    run_metric(run, "accuracy", run->accuracy);
-    run_metric(run, "validation_loss", loss);
-    run_metric(run, "density", run->annealer.density);
-    if (run->direct) { /* nothing is annealed */
-        *request = run->checkpoint_due ? METHOD_CHECKPOINT : METHOD_CONTINUE;
-        run->checkpoint_due = 0;
-        return STATUS_OK;
-    }
-    struct motif_report motifs;
-    status = motif_errors_report(&run->evaluation.errors, MOTIF_BOXES, &motifs, err);
-    if (status)
-        return status;
-    if (run->domain.shape.boxes > 0) {
-        run_metric(run, "fpe", motifs.fpe);
-        run_metric(run, "fne", motifs.fne);
-        run_metric(run, "ce", run->domain.domain->majority ? motifs.ce_majority : motifs.ce_assignment);
-    }
-    double mean, largest;
-    network_coherence(run->network, &mean, &largest);
-    run_metric(run, "coherence", mean);
-    run_metric(run, "coherence_max", largest);
-    run->reinitialise_due =
-        sparling_reinitialises(&run->config) && run->annealer.density < run->config.reinitialise_below;
-    status = annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, &ended, err);
-    if (status)
-        return status;
-    run_metric(run, "target_accuracy", run->annealer.target);
-    if (ended)
-        *request = METHOD_STAGE_END;
-    else if (run->checkpoint_due)
-        *request = METHOD_CHECKPOINT;
-    run->checkpoint_due = 0;
-    return STATUS_OK;
-}
-
-/* Between two updates: a stage that was saved gives way to the next, or training is over. */
-static enum status settle(struct method_run *run, struct error *err)
-{
-    bool last = annealer_last(&run->annealer, &run->rule);
-    if (run->annealer.pending)
-        run->stage_updates = 0;
-    if (!last)
-        annealer_advance(&run->annealer, &run->rule);
-    if (!last && run->samples < run->config.total_samples) {
-        bool look = run->reinitialise_due;
-        run->reinitialise_due = 0;
-        return look ? run_reinitialise(run, err) : STATUS_OK;
-    }
-    run->study.distribution.waits = study_of_many(run) && distribution_must_wait(&run->study.distribution);
-    if (run->study.distribution.waits)
-        return STATUS_OK;
-    /* Of a study's seeds but the last, denser stages are shown nowhere. */
-    bool stages = !study_of_many(run) || run->study.distribution.now == run->config.seeds - 1;
-    run->phase = PHASE_EVALUATE;
-    return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
-}
-
-enum status run_finish(struct method_run *run, struct error *err)
-{
-    run->phase = PHASE_DONE;
-    enum status status = run_artifacts(run, err);
-    return status ? status : study_artifacts(run, err);
-}
-
-/* An evaluation is over. */
-static enum status finish(struct method_run *run, struct error *err)
-{
-    if (!study_of_many(run))
-        return run_finish(run, err);
-    study_keep(run);
-    return STATUS_OK;
-}
-
-enum status run_stretch(struct method_run *run, enum method_request *request, struct error *err)
-{
-    double began = run_clock();
-    enum status status = STATUS_OK;
-    *request = METHOD_CONTINUE;
-    while (!status && *request == METHOD_CONTINUE && !run->study.distribution.over) {
-        bool done = false;
-        if (run->phase == PHASE_TRAIN)
-            status = settle(run, err);
-        if (status || run->study.distribution.waits)
-            break;
-        switch ((enum run_phase)run->phase) {
-        case PHASE_TRAIN:
-            status = train(run, request, err);
-            break;
-        case PHASE_VALIDATE:
-            status = validate(run, request, err);
-            break;
-        case PHASE_EVALUATE:
-            status = evaluation_piece(run, &done, err);
-            if (!status && done)
-                status = finish(run, err);
-            break;
-        case PHASE_DONE:
-            *request = METHOD_DONE;
-            break;
-        }
-        if (*request != METHOD_DONE && study_of_many(run) && !distribution_drives(&run->study.distribution))
-            *request = METHOD_CONTINUE;
-        if (run->phase != PHASE_DONE && run_clock() - began >= run->step_seconds)
-            break;
-    }
-    return status;
-}
-
 enum status sparling_step(struct method_run *run, enum method_request *request, struct error *err)
 {
     return study_of_many(run) ? distribution_step(&run->study.distribution, run, request, err)
-                              : run_stretch(run, request, err);
+                              : run_advance(run, request, err);
 }
 
 enum status sparling_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
@@ -316,41 +164,10 @@ enum status sparling_begin_evaluation(struct method_run *run, const struct metho
     return evaluation_begin(run, what->seed, what->samples, what->samples, false, err);
 }
 
-const char *run_stage(int64_t phase)
-{
-    static const char *const stages[] = {"training", "validating", "evaluating", "done"};
-    return stages[phase];
-}
-
-void run_stands(const struct method_run *run, struct method_progress *out)
-{
-    static const double training = 0.95; /* share of the bar */
-    double total = (double)run->config.total_samples, samples = (double)run->samples;
-    double before_last = sparling_stages(&run->config) - 1,
-           ended = (double)(run->annealer.stage + run->annealer.pending);
-    double annealed = before_last > 0 ? SPARLING_ANNEALING * fmin(1, ended / before_last) : 0;
-    double part = fmin(1, ended > before_last ? 1 : fmax(samples / total, annealed));
-    *out = (struct method_progress){
-        .step = run->updates,
-        .samples = run->samples,
-        .fraction = training * part,
-        .density = run->annealer.density,
-        .target_accuracy = run->annealer.target,
-        .accuracy = run->accuracy,
-        .eta_samples =
-            part > 0 && ended < before_last ? fmin(total - samples, samples * (1 / part - 1)) : total - samples,
-        .stage = run_stage(run->phase),
-    };
-    if (run->phase >= PHASE_EVALUATE) {
-        out->fraction = run->phase == PHASE_DONE ? 1 : training + (1 - training) * evaluation_fraction(run);
-        out->eta_samples = 0;
-    }
-}
-
 void sparling_progress(const struct method_run *run, struct method_progress *out)
 {
     if (study_of_many(run))
         distribution_progress(&run->study.distribution, run, out);
     else
-        run_stands(run, out);
+        run_progress(run, out);
 }

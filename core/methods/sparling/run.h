@@ -4,6 +4,10 @@
 
 #include "core/methods/method.h"
 
+/* The time series of a run, in report.c. The work distribution refers to them by number. */
+enum { SPARLING_METRICS = 16 };
+extern const struct method_metric sparling_metrics[SPARLING_METRICS];
+
 enum status sparling_create(const void *config, const struct method_env *env, struct method_run **run,
                             struct error *err);
 enum status sparling_step(struct method_run *run, enum method_request *request, struct error *err);

@@ -151,6 +151,12 @@ struct method_run {
     int64_t busy_samples;
 };
 
+/* Whether the run trains several seeds. The evaluation of a single model of a study is not a study. */
+static inline bool study_of_many(const struct method_run *run)
+{
+    return run->config.seeds > 1 && !run->study.off;
+}
+
 double run_clock(void); /* monotonic seconds, for speed and the length of a step only */
 void run_metric(struct method_run *run, const char *name, double value);
 /* Seq of the newest checkpoint, 0 when there is none. */
@@ -160,11 +166,11 @@ int64_t run_last_checkpoint(const struct method_run *run);
 enum status run_begin(struct method_run *run, struct error *err);
 /* Training, validation or evaluation for a step's time, up to what a step ends at. Of a study: of the seed that this
  * rank has. */
-enum status run_stretch(struct method_run *run, enum method_request *request, struct error *err);
+enum status run_advance(struct method_run *run, enum method_request *request, struct error *err);
 /* All is evaluated: the artifacts. */
 enum status run_finish(struct method_run *run, struct error *err);
 /* Of a study: where the seed that this rank has stands. */
-void run_stands(const struct method_run *run, struct method_progress *out);
+void run_progress(const struct method_run *run, struct method_progress *out);
 const char *run_stage(int64_t phase);
 
 /* checkpoint.c */
@@ -236,7 +242,6 @@ void analysis_clear(struct method_run *run);
 
 /* artifacts.c: pictures and tables of a finished evaluation, handed to the environment. */
 enum status run_artifacts(struct method_run *run, struct error *err);
-enum status run_picture(struct method_run *run, const char *name, const struct picture *picture, struct error *err);
 enum status run_confusion(struct method_run *run, struct error *err);      /* confusion.c */
 enum status run_plot_densities(struct method_run *run, struct error *err); /* plots.c */
 enum status run_plot_binning(struct method_run *run, struct error *err);

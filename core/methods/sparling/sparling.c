@@ -9,25 +9,6 @@
 #include "core/methods/sparling/queries/query.h"
 #include "core/methods/sparling/run.h"
 
-static const struct method_metric metrics[] = {
-    {"loss", "nat", "cross-entropy a target token on training batches, mean of ten updates"},
-    {"validation_loss", "nat", "cross-entropy a target token on the validation set"},
-    {"accuracy", "", "share of validation samples whose label is read without a fault"},
-    {"target_accuracy", "", "accuracy that ends the stage"},
-    {"density", "", "target share of active motif map elements"},
-    {"achieved_density", "", "active share of the motif map of a training batch"},
-    {"fpe", "", "share of the validation set's motifs that lie in no true box"},
-    {"fne", "", "share of the validation set's true symbols without a motif"},
-    {"ce", "", "share of the covered symbols whose motif is not the one that stands for them"},
-    {"coherence", "", "mutual coherence of g's 3x3 convolutions, their mean"},
-    {"coherence_max", "", "the largest of them"},
-    {"reinitialised", "", "channels that have begun anew so far (reinitialise_below)"},
-    {"threshold_mean", "", "mean of the sparse layer's thresholds"},
-    {"learning_rate", "", "step size of the optimiser"},
-    {"gradient_norm", "", "Euclidean norm of the whole gradient, mean of ten updates"},
-    {"samples_per_second", "1/s", "training speed, validation not counted"},
-};
-
 static const struct method_query queries[] = {
     {"motifs", "where the motif model marks something in an input, and what is really there", true},
     {"predict", "the label that is read, token by token with probabilities", false},
@@ -57,8 +38,8 @@ const struct method sparling_method = {
     .config = CONFIG_TABLE(sparling_fields, struct sparling_config),
     .presets = sparling_presets,
     .preset_count = SPARLING_PRESETS,
-    .metrics = metrics,
-    .metric_count = COUNT(metrics),
+    .metrics = sparling_metrics,
+    .metric_count = SPARLING_METRICS,
     .queries = queries,
     .query_count = COUNT(queries),
     .dataset_fields = dataset_fields,

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "core/methods/superposition/run_int.h"
-#include "core/methods/superposition/superposition.h"
 
 static void begin(struct method_run *run)
 {
@@ -200,6 +199,16 @@ static bool single(const struct method_run *run)
 
 /* ---- the table ------------------------------------------------------------------------------------------ */
 
+const struct method_metric superposition_metrics[SUPERPOSITION_METRICS] = {
+    {"loss", "", "squared error a feature on training batches, mean of twenty updates"},
+    {"active", "", "share of outputs above zero in a training batch"},
+    {"test_loss", "", "squared error a feature on fresh samples, when a case is done"},
+    {"analytic_loss", "", "what the closed form predicts for it"},
+    {"diagonal_mean", "", "mean of W_ii over the features that were not dropped"},
+    {"bias_mean", "", "mean bias over these"},
+    {"dropped", "", "share of features whose W_ii is below half the median"},
+};
+
 static const struct case_sweep_metric metrics[] = {
     {"test_loss", OUTCOME_COLUMN(loss)},
     {"diagonal_mean", OUTCOME_COLUMN(statistics.kept_diagonal_mean)},
@@ -209,7 +218,8 @@ static const struct case_sweep_metric metrics[] = {
 };
 
 static const struct case_sweep_table case_sweep_table = {
-    .method = &superposition_method,
+    .series = superposition_metrics,
+    .series_count = SUPERPOSITION_METRICS,
     .numbers = numbers,
     .metrics = metrics,
     .least_samples = 1,

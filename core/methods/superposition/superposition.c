@@ -9,16 +9,6 @@
 #include "core/methods/superposition/run.h"
 #include "core/methods/shared/case_sweep.h"
 
-static const struct method_metric metrics[] = {
-    {"loss", "", "squared error a feature on training batches, mean of twenty updates"},
-    {"active", "", "share of outputs above zero in a training batch"},
-    {"test_loss", "", "squared error a feature on fresh samples, when a case is done"},
-    {"analytic_loss", "", "what the closed form predicts for it"},
-    {"diagonal_mean", "", "mean of W_ii over the features that were not dropped"},
-    {"bias_mean", "", "mean bias over these"},
-    {"dropped", "", "share of features whose W_ii is below half the median"},
-};
-
 static const struct method_query queries[] = {
     {"predict", "what comes back of a sample: its features, and those that appear although they were not there", false},
 };
@@ -36,8 +26,8 @@ const struct method superposition_method = {
     .config = CONFIG_TABLE(superposition_fields, struct superposition_config),
     .presets = superposition_presets,
     .preset_count = SUPERPOSITION_PRESETS,
-    .metrics = metrics,
-    .metric_count = COUNT(metrics),
+    .metrics = superposition_metrics,
+    .metric_count = SUPERPOSITION_METRICS,
     .queries = queries,
     .query_count = COUNT(queries),
     .check = superposition_check,

@@ -3,32 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/base/buf.h"
-#include "core/draw/png.h"
+#include "core/methods/shared/publish.h"
 #include "core/methods/sparling/queries/annotation.h"
 #include "core/methods/sparling/run_int.h"
 
-enum { EXAMPLES = 4, ARTIFACT_BYTES = 16 << 20 };
-
-static enum status publish(struct method_run *run, const char *name, const char *type, const struct buf *bytes,
-                           struct error *err)
-{
-    if (bytes->failed)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %s", name);
-    run->env.artifact(run->env.context, name, type, bytes->data, bytes->size);
-    return STATUS_OK;
-}
-
-enum status run_picture(struct method_run *run, const char *name, const struct picture *picture, struct error *err)
-{
-    struct buf bytes;
-    buf_init(&bytes, ARTIFACT_BYTES);
-    enum status status = png_encode(picture, &bytes, err);
-    if (!status)
-        status = publish(run, name, "image/png", &bytes, err);
-    buf_close(&bytes);
-    return status;
-}
+enum { EXAMPLES = 4 };
 
 /* The domain's first examples; of digitcircle two are the paper's Fig. 2. */
 static enum status examples(struct method_run *run, struct error *err)
@@ -53,7 +32,7 @@ static enum status examples(struct method_run *run, struct error *err)
     if (!status)
         status = annotation_draw(readings, EXAMPLES, columns, &picture, err);
     if (!status)
-        status = run_picture(run, "motifs.png", picture, err);
+        status = publish_picture(&run->env, "motifs", picture, err);
     picture_destroy(picture);
     for (int i = 0; i < EXAMPLES; i++)
         annotation_close(&readings[i]);

@@ -9,6 +9,7 @@
 
 #include "core/base/buf.h"
 #include "core/draw/picture.h"
+#include "core/methods/shared/publish.h"
 #include "core/methods/sparling/run_int.h"
 
 enum { CELL = 34, LABEL_ROWS = 4, CONFUSION_NAME = 64, CONFUSION_BYTES = 16 << 20 };
@@ -251,7 +252,7 @@ static enum status draw(struct method_run *run, const struct confusion *c, bool 
                       c->sum[i] > 0 ? (double)count / (double)c->sum[i] : 0);
         }
     draw_words(run, c, &sheet);
-    status = run_picture(run, merged ? "confusion-merged.png" : "confusion.png", sheet.picture, err);
+    status = publish_picture(&run->env, merged ? "confusion-merged" : "confusion", sheet.picture, err);
     picture_destroy(sheet.picture);
     return status;
 }

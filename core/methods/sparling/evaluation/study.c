@@ -32,7 +32,7 @@ static struct study_row row_of(const struct method_run *run)
 void study_keep(struct method_run *run)
 {
     run->study.row[run->study.distribution.now] = row_of(run);
-    run->study.distribution.over = true;
+    run->study.distribution.item_done = true;
 }
 
 /* ---- what they have in common ------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ struct summary {
     double median;
 };
 
-static enum status summarise(const struct study *s, int figure, struct summary *out, struct error *err)
+static enum status summarise_figure(const struct study *s, int figure, struct summary *out, struct error *err)
 {
     double values[STUDY_MOST] = {0};
     int count = 0;
@@ -184,7 +184,7 @@ enum status study_result(const struct method_run *run, const struct sink *out, s
     sink_begin_object(out, "summary");
     for (int i = 0; !status && i < STUDY_FIGURES; i++) {
         struct summary summary;
-        status = summarise(s, i, &summary, err);
+        status = summarise_figure(s, i, &summary, err);
         if (status || summary.mean.count == 0)
             continue;
         sink_begin_object(out, figure_names[i]);
@@ -217,7 +217,7 @@ static enum status draw(struct method_run *run, struct error *err)
     struct chart_series left[SHOWN + 1], right[SHOWN - 1];
     for (int i = 0; i < SHOWN; i++) {
         struct summary summary;
-        enum status status = summarise(s, i, &summary, err);
+        enum status status = summarise_figure(s, i, &summary, err);
         if (status)
             return status;
         at[i] = i + 1;

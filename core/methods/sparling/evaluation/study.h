@@ -25,11 +25,8 @@ struct study {
     int64_t first;   /* config.seed as it was given */
     int64_t first_seq, next_seq; /* newest checkpoint when this rank's seed began, when the last ones were dealt */
     int64_t off;                 /* 1: an evaluation of what was loaded, and no more */
-    int64_t at;                  /* seeds over, in checkpoints of before seeds were dealt */
 };
 
-/* Whether the run is a study, and not the evaluation of a model of one. */
-bool study_of_many(const struct method_run *run);
 /* In create(), at its end. */
 enum status study_open(struct method_run *run, struct error *err);
 /* The seed that this rank has is evaluated: its figures are kept. */

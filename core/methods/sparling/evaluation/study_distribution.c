@@ -1,15 +1,10 @@
 /* Seeds of a study as units that are dealt to ranks (core/methods/shared/work_distribution.h). */
 #include <math.h>
 
+#include "core/methods/sparling/run.h"
 #include "core/methods/sparling/run_int.h"
-#include "core/methods/sparling/sparling.h"
 
-bool study_of_many(const struct method_run *run)
-{
-    return run->config.seeds > 1 && !run->study.off;
-}
-
-static void ahead(const struct method_run *run, int64_t unit, struct work_item *out)
+static void pending(const struct method_run *run, int64_t unit, struct work_item *out)
 {
     const struct sparling_config *c = &run->config;
     *out = (struct work_item){.training = 1,
@@ -20,10 +15,10 @@ static void ahead(const struct method_run *run, int64_t unit, struct work_item *
                               .accuracy = NAN};
 }
 
-static void stands(const struct method_run *run, struct work_item *out)
+static void describe(const struct method_run *run, struct work_item *out)
 {
     struct method_progress own;
-    run_stands(run, &own);
+    run_progress(run, &own);
     out->stage = (double)run->phase;
     out->training = run->phase < PHASE_EVALUATE;
     out->work = (double)own.step;
@@ -35,7 +30,7 @@ static void stands(const struct method_run *run, struct work_item *out)
     out->accuracy = own.accuracy;
 }
 
-static void before(struct method_run *run)
+static void prepare(struct method_run *run)
 {
     run->study.next_seq = run_last_checkpoint(run);
 }
@@ -54,7 +49,7 @@ static enum status begin(struct method_run *run, int64_t unit, struct error *err
     return run_begin(run, err);
 }
 
-static size_t kept(struct method_run *run, int64_t unit, int part, void **at)
+static size_t outcome(struct method_run *run, int64_t unit, int part, void **at)
 {
     struct study *s = &run->study;
     *at = part == 0 ? (void *)&s->row[unit] : (void *)(s->motifs + unit * STUDY_SAMPLES * STUDY_EACH);
@@ -82,7 +77,7 @@ static enum status declare(struct method_run *run, struct snapshot *snapshot, st
     return status ? status : snapshot_add_i64(snapshot, "study.first_seq", &run->study.first_seq, err);
 }
 
-static enum status share(struct method_run *run, bool old, struct snapshot *snapshot, struct error *err)
+static enum status share(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct study *s = &run->study;
     const uint64_t rows[2] = {STUDY_MOST, STUDY_COLUMNS},
@@ -90,7 +85,7 @@ static enum status share(struct method_run *run, bool old, struct snapshot *snap
     enum status status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "study.rows", 2, rows, s->row, err);
     if (!status)
         status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_I64, "study.motifs", 3, found, s->motifs, err);
-    return status || !old ? status : snapshot_add_i64(snapshot, "study.at", &s->at, err);
+    return status;
 }
 
 /* A network and an optimiser of this seed. */
@@ -103,27 +98,15 @@ static enum status ready(struct method_run *run, int64_t unit, const struct snap
     return run_begin(run, err);
 }
 
-/* Of seeds over, rows say how far they came. */
-static int64_t old_seed(struct method_run *run)
-{
-    struct study *s = &run->study;
-    int64_t now = s->at - done(run);
-    for (int64_t i = 0; i < now && i < run->config.seeds; i++) {
-        s->distribution.unit[i].seen = s->row[i].samples;
-        s->distribution.unit[i].work = s->row[i].samples / (double)run->config.batch;
-    }
-    return now;
-}
-
 static const struct distribution_table seeds = {
-    .unit = "seed",
+    .noun = "seed",
     .stage = run_stage,
-    .ahead = ahead,
-    .stands = stands,
-    .before = before,
+    .pending = pending,
+    .describe = describe,
+    .prepare = prepare,
     .begin = begin,
-    .stretch = run_stretch,
-    .kept = kept,
+    .advance = run_advance,
+    .outcome = outcome,
     .in_step = in_step,
     .finish = run_finish,
     .done = done,
@@ -133,11 +116,10 @@ static const struct distribution_table seeds = {
     .ready = ready,
     .loaded = run_loaded,
     .show = show,
-    .old = old_seed,
 };
 
 enum status study_open(struct method_run *run, struct error *err)
 {
-    return distribution_open(&run->study.distribution, &seeds, &sparling_method, &run->env, run->env.comm,
-                             run->config.seeds, run, err);
+    return distribution_open(&run->study.distribution, &seeds, sparling_metrics, SPARLING_METRICS, &run->env,
+                             run->env.comm, run->config.seeds, run, err);
 }

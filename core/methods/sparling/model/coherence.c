@@ -60,25 +60,3 @@ void network_coherence(const struct network *n, double *mean, double *largest)
         *largest = mu > *largest ? mu : *largest;
     }
 }
-
-enum status network_coherence_penalty(struct network *n, struct arena *arena, double weight, double *value,
-                                      struct error *err)
-{
-    struct filter_bank bank = {(int)n->config.width, (int)n->config.width, n->map.kernel_h, n->map.kernel_w};
-    real *scratch = arena_alloc(arena, filter_gram_size(&bank) * sizeof *scratch);
-    if (!scratch)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the coherence penalty");
-    *value = 0;
-    for (int i = 0; i < (int)n->config.units; i++) {
-        struct weight *pair[2] = {n->unit[i].conv1.w, n->unit[i].conv2.w};
-        for (int j = 0; j < 2; j++) {
-            if (!pair[j]->grad)
-                continue;
-            if (!pair[j]->grad_ready)
-                memset(pair[j]->grad, 0, pair[j]->count * sizeof *pair[j]->grad);
-            pair[j]->grad_ready = true;
-            *value += filter_penalty(&bank, pair[j]->value, weight, pair[j]->grad, scratch);
-        }
-    }
-    return STATUS_OK;
-}

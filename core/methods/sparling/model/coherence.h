@@ -14,9 +14,4 @@ double convolution_coherence(const struct method_convolution *convolution);
 /* Of the 3x3 convolutions: the mean and the largest. A 1x1 convolution of one channel is coherent by nature. */
 void network_coherence(const struct network *network, double *mean, double *largest);
 
-/* Adds the gradient of `weight` times the penalty of each 3x3 convolution (core/nn/coherence.h) to what the backward
- * pass left; gives the sum of the penalties. The arena: the step's. */
-enum status network_coherence_penalty(struct network *network, struct arena *arena, double weight, double *value,
-                                      struct error *err);
-
 #endif

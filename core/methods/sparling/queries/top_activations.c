@@ -350,14 +350,3 @@ enum status sparling_channels(const struct method_model *model, const struct met
     top_activations_close(&s);
     return status;
 }
-
-enum status sparling_draw_channels(const struct method_model *model, const struct method_channel_query *asked,
-                                   struct picture **out, struct error *err)
-{
-    struct top_activations s;
-    enum status status = top_activations_take(model, asked, &s, err);
-    if (!status)
-        status = top_activations_draw(&s, out, err);
-    top_activations_close(&s);
-    return status;
-}

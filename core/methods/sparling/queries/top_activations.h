@@ -46,7 +46,4 @@ enum status top_activations_sample(const struct top_activations *survey, int64_t
 int top_activations_symbol(const struct top_activations *survey, const struct top_activations_channel *channel,
                            int64_t *count);
 
-/* top_activations_draw.c: of one channel its strongest crops and its histogram; of all, a row of crops each. */
-enum status top_activations_draw(const struct top_activations *survey, struct picture **out, struct error *err);
-
 #endif

@@ -244,7 +244,7 @@ static enum status draw_all(const struct top_activations *s, struct cut *cut, st
     return status;
 }
 
-enum status top_activations_draw(const struct top_activations *survey, struct picture **out, struct error *err)
+static enum status top_activations_draw(const struct top_activations *survey, struct picture **out, struct error *err)
 {
     struct cut cut;
     *out = NULL;
@@ -256,5 +256,16 @@ enum status top_activations_draw(const struct top_activations *survey, struct pi
         picture_destroy(*out);
         *out = NULL;
     }
+    return status;
+}
+
+enum status sparling_draw_channels(const struct method_model *model, const struct method_channel_query *asked,
+                                   struct picture **out, struct error *err)
+{
+    struct top_activations s;
+    enum status status = top_activations_take(model, asked, &s, err);
+    if (!status)
+        status = top_activations_draw(&s, out, err);
+    top_activations_close(&s);
     return status;
 }

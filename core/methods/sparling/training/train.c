@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "core/methods/sparling/model/coherence.h"
 #include "core/methods/sparling/run_int.h"
 
 static double learning_rate(const struct method_run *run)
@@ -167,9 +166,6 @@ enum status run_update(struct method_run *run, struct error *err)
     status = tape_backward(e, f.total, NULL, err);
     if (!status)
         status = gradients_finish(&run->gradients, err);
-    double penalty = 0; /* not part of the reported loss */
-    if (!status && run->config.coherence_penalty > 0)
-        status = network_coherence_penalty(run->network, e->arena, run->config.coherence_penalty, &penalty, err);
     if (status)
         return status;
     struct error cause = {0};

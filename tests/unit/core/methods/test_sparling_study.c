@@ -186,38 +186,6 @@ static void any_number_of_ranks_goes_on(void **state)
     free(story);
 }
 
-static void of_old(struct run_env_bytes *bytes)
-{
-    rank_threads_rename_entry(bytes, "deal.units", "deal.sheets");
-    rank_threads_rename_entry(bytes, "deal.at", "study.at");
-}
-
-/* As they were before seeds went to ranks: no table of seeds, what is over told by a count. */
-static void checkpoints_of_old_go_on(void **state)
-{
-    struct sparling_config config;
-    configure(&config, many);
-    struct rank_thread *one = rank_threads_run(method, &config, 1, NULL, 0, NULL);
-    rank_threads_went_well(one, 1);
-    for (int64_t until = 20; until <= 200; until += 60) {
-        struct rank_thread *part = rank_threads_run(method, &config, 1, NULL, until, NULL);
-        rank_threads_went_well(part, 1);
-        of_old(&part->saved);
-        struct rank_thread *rest = rank_threads_run(method, &config, 2, &part->saved, 0, NULL);
-        rank_threads_went_well(rest, 2);
-        rank_threads_same_weights(one, rest);
-        same_studies(one->run, rest->run);
-        rank_threads_close(rest, 2);
-        rank_threads_close(part, 1);
-    }
-    of_old(&one->saved);
-    struct rank_thread *done = rank_threads_run(method, &config, 3, &one->saved, 0, NULL);
-    rank_threads_went_well(done, 3);
-    assert_int_equal(done->run->phase, PHASE_DONE);
-    rank_threads_close(done, 3);
-    rank_threads_close(one, 1);
-}
-
 /* Bytes of the study that make no sense are refused, by all ranks. */
 static void nonsense_is_refused(void **state)
 {
@@ -231,9 +199,9 @@ static void nonsense_is_refused(void **state)
     assert_ok(snapshot_contents(&reader, &contents, &count, err));
     for (size_t i = 0; i < count; i++) {
         const char *name = contents[i].name;
-        bool blob = strncmp(name, "deal.unit.", 10) == 0;
-        if (strcmp(name, "deal.at") != 0 && strcmp(name, "deal.units") != 0 && strcmp(name, "deal.shown") != 0 &&
-            strncmp(name, "deal.points", 11) != 0 && !blob)
+        bool blob = strncmp(name, "distribution.item.", 18) == 0;
+        if (strcmp(name, "distribution.at") != 0 && strcmp(name, "distribution.items") != 0 &&
+            strcmp(name, "distribution.shown") != 0 && strncmp(name, "distribution.points", 19) != 0 && !blob)
             continue;
         char *at = part->saved.data + contents[i].offset, kept[16];
         memcpy(kept, at, sizeof kept);
@@ -279,7 +247,7 @@ static void a_seed_that_fails_ends_all(void **state)
     configure(&config, many);
     struct rank_thread *part = rank_threads_run(method, &config, 3, NULL, 30, NULL);
     rank_threads_went_well(part, 3);
-    struct run_env_bytes seed = {.data = bytes_of(&part->saved, "deal.unit.0", &count)};
+    struct run_env_bytes seed = {.data = bytes_of(&part->saved, "distribution.item.0", &count)};
     seed.count = seed.room = count;
     memcpy(bytes_of(&seed, "h.out.bias", &count), &broken, sizeof broken);
     for (int ranks = 1; ranks <= 3; ranks++) {
@@ -298,8 +266,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_study_is_its_seeds),        cmocka_unit_test(any_number_of_ranks_gives_the_same),
-        cmocka_unit_test(any_number_of_ranks_goes_on), cmocka_unit_test(checkpoints_of_old_go_on),
-        cmocka_unit_test(nonsense_is_refused),         cmocka_unit_test(a_seed_that_fails_ends_all),
+        cmocka_unit_test(any_number_of_ranks_goes_on), cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(a_seed_that_fails_ends_all),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -151,38 +151,11 @@ static void any_number_of_ranks_goes_on(void **state)
     free(story);
 }
 
-/* No table of cases: one was under way, and those before it were over. */
-static void checkpoints_of_old_go_on(void **state)
-{
-    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
-        const struct method *method;
-        void *config = configured(&lists[i], &method);
-        struct rank_thread *one = rank_threads_run(method, config, 1, NULL, 0, NULL);
-        rank_threads_went_well(one, 1);
-        for (int64_t turn = 1; turn < 4; turn++) {
-            struct rank_thread *part = rank_threads_run(method, config, 1, NULL, turn * lists[i].every, NULL);
-            rank_threads_went_well(part, 1);
-            rank_threads_rename_entry(&part->saved, "deal.units", "deal.sheets");
-            struct rank_thread *rest = rank_threads_run(method, config, 2, &part->saved, 0, NULL);
-            rank_threads_went_well(rest, 2);
-            rank_threads_same_weights(one, rest);
-            assert_memory_equal(case_sweep_in(one->run)->outcomes, case_sweep_in(rest->run)->outcomes,
-                                (size_t)case_sweep_in(one->run)->count * (size_t)case_sweep_in(one->run)->columns *
-                                    sizeof(double));
-            rank_threads_close(rest, 2);
-            rank_threads_close(part, 1);
-        }
-        rank_threads_close(one, 1);
-        free(config);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_number_of_ranks_gives_the_same),
         cmocka_unit_test(any_number_of_ranks_goes_on),
-        cmocka_unit_test(checkpoints_of_old_go_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

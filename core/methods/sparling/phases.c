@@ -1,0 +1,211 @@
+/* The phases of a run: training, validation, evaluation.
+ *
+ * run_advance() repeats one piece of the current phase until the step's time is over or the executor must act. Order at
+ * a validation: update the weights, validate, decide whether the stage has ended, save, then evaluate or multiply the
+ * density. The density is multiplied at the start of the step after the one that requested the stage's checkpoint, so
+ * that this checkpoint contains the model of the stage that ended.
+ *
+ * A study (config.seeds > 1) uses the same functions for the seed that this rank trains (study_distribution.c). */
+#include <math.h>
+
+#include "core/methods/sparling/model/coherence.h"
+#include "core/methods/sparling/run_int.h"
+
+enum status run_begin(struct method_run *r, struct error *err)
+{
+    const struct sparling_config *c = &r->config;
+    struct adam_config adam = {c->beta1, c->beta2, c->epsilon, c->clip_norm};
+    adam_destroy(r->adam);
+    network_destroy(r->network);
+    r->adam = NULL;
+    r->network = NULL;
+    r->phase = PHASE_TRAIN;
+    r->updates = r->samples = r->checkpoint_due = r->stage_updates = r->loss_count = 0;
+    r->loss_sum = r->norm_sum = r->best_accuracy = 0;
+    r->accuracy = NAN;
+    r->revival = (struct revival){0};
+    r->reinitialise_due = 0;
+    annealer_init(&r->annealer, c->density_start, c->target_start, 0);
+    exec_init(&r->exec, r->env.kernels, r->env.pool, &r->arena, (uint64_t)c->seed);
+    r->exec.bf16 = c->precision == PRECISION_BF16;
+    enum status status = network_create(c, true, &r->network, err);
+    if (!status)
+        gradients_init(&r->gradients, r->network->params, study_of_many(r) ? NULL : r->env.comm, &r->exec);
+    return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
+}
+
+/* Whether the last update went past a multiple of `every`. */
+static bool crossed(const struct method_run *run, int64_t every)
+{
+    return run->samples / every != (run->samples - run->config.batch) / every;
+}
+
+static enum status train(struct method_run *run, enum method_request *request, struct error *err)
+{
+    enum status status = run_update(run, err);
+    if (status)
+        return status;
+    run->checkpoint_due |= crossed(run, run->config.checkpoint_every);
+    if (crossed(run, run->config.validation_every)) {
+        run->phase = PHASE_VALIDATE;
+        run->validation_position = run->validation_correct = run->validation_counted = 0;
+        run->validation_loss = 0;
+        motif_errors_clear(&run->evaluation.errors);
+        evaluation_clear_classes(run);
+    } else if (run->checkpoint_due) {
+        run->checkpoint_due = 0;
+        *request = METHOD_CHECKPOINT;
+    }
+    return STATUS_OK;
+}
+
+static enum status validate(struct method_run *run, enum method_request *request, struct error *err)
+{
+    bool done, ended;
+    enum status status = run_validate(run, &done, err);
+    if (status || !done)
+        return status;
+    double loss = run->validation_loss / (double)run->validation_counted;
+    run->accuracy = run->domain.shape.positions
+                        ? evaluation_accuracy(run)
+                        : (double)run->validation_correct / (double)run->config.validation_samples;
+    run->best_accuracy = fmax(run->best_accuracy, run->accuracy);
+    run->phase = PHASE_TRAIN;
+    run_metric(run, "accuracy", run->accuracy);
+    run_metric(run, "validation_loss", loss);
+    run_metric(run, "density", run->annealer.density);
+    if (run->direct) { /* nothing is annealed */
+        *request = run->checkpoint_due ? METHOD_CHECKPOINT : METHOD_CONTINUE;
+        run->checkpoint_due = 0;
+        return STATUS_OK;
+    }
+    struct motif_report motifs;
+    status = motif_errors_report(&run->evaluation.errors, MOTIF_BOXES, &motifs, err);
+    if (status)
+        return status;
+    if (run->domain.shape.boxes > 0) {
+        run_metric(run, "fpe", motifs.fpe);
+        run_metric(run, "fne", motifs.fne);
+        run_metric(run, "ce", run->domain.domain->majority ? motifs.ce_majority : motifs.ce_assignment);
+    }
+    double mean, largest;
+    network_coherence(run->network, &mean, &largest);
+    run_metric(run, "coherence", mean);
+    run_metric(run, "coherence_max", largest);
+    run->reinitialise_due =
+        sparling_reinitialises(&run->config) && run->annealer.density < run->config.reinitialise_below;
+    status = annealer_update(&run->annealer, &run->rule, run->samples, run->accuracy, loss, &ended, err);
+    if (status)
+        return status;
+    run_metric(run, "target_accuracy", run->annealer.target);
+    if (ended)
+        *request = METHOD_STAGE_END;
+    else if (run->checkpoint_due)
+        *request = METHOD_CHECKPOINT;
+    run->checkpoint_due = 0;
+    return STATUS_OK;
+}
+
+/* Between two updates: a stage that was saved gives way to the next, or training is over. */
+static enum status settle(struct method_run *run, struct error *err)
+{
+    bool last = annealer_last(&run->annealer, &run->rule);
+    if (run->annealer.pending)
+        run->stage_updates = 0;
+    if (!last)
+        annealer_advance(&run->annealer, &run->rule);
+    if (!last && run->samples < run->config.total_samples) {
+        bool look = run->reinitialise_due;
+        run->reinitialise_due = 0;
+        return look ? run_reinitialise(run, err) : STATUS_OK;
+    }
+    run->study.distribution.item_waits = study_of_many(run) && distribution_must_wait(&run->study.distribution);
+    if (run->study.distribution.item_waits)
+        return STATUS_OK;
+    /* Of a study's seeds but the last, denser stages are shown nowhere. */
+    bool stages = !study_of_many(run) || run->study.distribution.now == run->config.seeds - 1;
+    run->phase = PHASE_EVALUATE;
+    return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
+}
+
+enum status run_finish(struct method_run *run, struct error *err)
+{
+    run->phase = PHASE_DONE;
+    enum status status = run_artifacts(run, err);
+    return status ? status : study_artifacts(run, err);
+}
+
+/* An evaluation is over. */
+static enum status finish(struct method_run *run, struct error *err)
+{
+    if (!study_of_many(run))
+        return run_finish(run, err);
+    study_keep(run);
+    return STATUS_OK;
+}
+
+enum status run_advance(struct method_run *run, enum method_request *request, struct error *err)
+{
+    double began = run_clock();
+    enum status status = STATUS_OK;
+    *request = METHOD_CONTINUE;
+    while (!status && *request == METHOD_CONTINUE && !run->study.distribution.item_done) {
+        bool done = false;
+        if (run->phase == PHASE_TRAIN)
+            status = settle(run, err);
+        if (status || run->study.distribution.item_waits)
+            break;
+        switch ((enum run_phase)run->phase) {
+        case PHASE_TRAIN:
+            status = train(run, request, err);
+            break;
+        case PHASE_VALIDATE:
+            status = validate(run, request, err);
+            break;
+        case PHASE_EVALUATE:
+            status = evaluation_piece(run, &done, err);
+            if (!status && done)
+                status = finish(run, err);
+            break;
+        case PHASE_DONE:
+            *request = METHOD_DONE;
+            break;
+        }
+        if (*request != METHOD_DONE && study_of_many(run) && !distribution_drives(&run->study.distribution))
+            *request = METHOD_CONTINUE;
+        if (run->phase != PHASE_DONE && run_clock() - began >= run->step_seconds)
+            break;
+    }
+    return status;
+}
+
+const char *run_stage(int64_t phase)
+{
+    static const char *const stages[] = {"training", "validating", "evaluating", "done"};
+    return stages[phase];
+}
+
+void run_progress(const struct method_run *run, struct method_progress *out)
+{
+    static const double training = 0.95; /* share of the bar */
+    double total = (double)run->config.total_samples, samples = (double)run->samples;
+    double before_last = sparling_stages(&run->config) - 1,
+           ended = (double)(run->annealer.stage + run->annealer.pending);
+    double annealed = before_last > 0 ? SPARLING_ANNEALING * fmin(1, ended / before_last) : 0;
+    double part = fmin(1, ended > before_last ? 1 : fmax(samples / total, annealed));
+    *out = (struct method_progress){
+        .step = run->updates,
+        .samples = run->samples,
+        .fraction = training * part,
+        .density = run->annealer.density,
+        .target_accuracy = run->annealer.target,
+        .accuracy = run->accuracy,
+        .eta_samples =
+            part > 0 && ended < before_last ? fmin(total - samples, samples * (1 / part - 1)) : total - samples,
+        .stage = run_stage(run->phase),
+    };
+    if (run->phase >= PHASE_EVALUATE) {
+        out->fraction = run->phase == PHASE_DONE ? 1 : training + (1 - training) * evaluation_fraction(run);
+        out->eta_samples = 0;
+    }
+}
