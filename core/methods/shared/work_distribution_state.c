@@ -89,10 +89,10 @@ static enum status declare_suspended(struct snapshot *snapshot, const char *name
     if (contents) {
         const struct snapshot_entry *entry = find(contents, name);
         buf_close(suspended);
-        buf_init(parked, SIZE_MAX);
+        buf_init(suspended, SIZE_MAX);
         size_t bytes = entry ? (size_t)entry->bytes : 0;
         if (bytes > 0 && !(suspended->data = calloc(1, bytes + 1)))
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a item of work");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a work item");
         suspended->size = bytes;
         suspended->capacity = bytes > 0 ? bytes + 1 : 0;
     }
@@ -179,14 +179,14 @@ static bool sound(const struct work_distribution *d, bool done)
 enum status distribution_append(void *context, const void *bytes, size_t count, struct error *err)
 {
     buf_append(context, bytes, count);
-    return buf_status(context, "a item of work", err);
+    return buf_status(context, "a work item", err);
 }
 
 static enum status read_suspended(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
 {
     const struct buf *from = context;
     if (offset > from->size || count > from->size - offset)
-        return error_set(err, STATUS_CORRUPT, NULL, "a item of work ends early");
+        return error_set(err, STATUS_CORRUPT, NULL, "a work item ends early");
     memcpy(bytes, from->data + offset, count);
     return STATUS_OK;
 }
@@ -255,8 +255,8 @@ enum status distribution_broadcast(struct comm *comm, int root, const struct buf
     if (status)
         return status;
     char *block = malloc(BLOCK);
-    status = comm_agree(
-        comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a item of work"), err);
+    status =
+        comm_agree(comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a work item"), err);
     for (uint64_t at = 0; !status && block && at < size; at += BLOCK) {
         size_t count = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
         if (mine)
