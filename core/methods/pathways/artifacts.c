@@ -1,5 +1,5 @@
-/* What a finished run leaves beside its result: its curves with their bounds, and the law of scaling where sizes
- * differ. */
+/* Writes the artifacts of a finished run: its curves with their bounds, and the scaling law where cases differ in size.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct panel_plot {
     char title[48];
 };
 
-/* 95 % intervals of normal errors, kept within [0, 1]. */
+/* 95 % intervals of normal errors, clipped to [0, 1]. */
 static void fill_plot(const struct curve *curve, struct curve_plot *plot)
 {
     for (int i = 0; i < (int)curve->points; i++) {
@@ -48,7 +48,7 @@ static struct chart_series curve_series(const struct curve *curve, const struct 
                                  plot->share, plot->low,         plot->high, (size_t)curve->points};
 }
 
-/* Limits (3) and (5), where a code can obey them at all. */
+/* Limits (3) and (5), where any code can satisfy them. */
 static int limits(const struct method_run *run, int64_t i, struct chart_reference out[2])
 {
     const struct pathways_case *plan = &run->plan[i];
@@ -64,7 +64,7 @@ static int limits(const struct method_run *run, int64_t i, struct chart_referenc
     return lines;
 }
 
-/* One dictionary: case i and, where signs differ, the other ways, which follow it. */
+/* One dictionary: case i and, where signs differ, the cases with other signs that follow it. */
 static struct chart_panel dictionary_panel(const struct method_run *run, int64_t i, struct panel_plot *plot)
 {
     int ways = pathways_ways(&run->config), count = 0;
@@ -94,7 +94,7 @@ static struct chart_panel dictionary_panel(const struct method_run *run, int64_t
     };
 }
 
-/* A panel for each size, or for each case where sizes do not differ; one dictionary of each size. */
+/* One panel for each size, or for each case where sizes do not differ; one dictionary of each size. */
 static enum status bounds_chart(struct method_run *run, struct error *err)
 {
     struct panel_plot *plots = calloc(PANELS, sizeof *plots);
@@ -172,7 +172,7 @@ static void name_fit(const struct scaling_fit *fit, const char *of, char *out, s
         snprintf(out, size, "%s: slope %.2f (%.2f to %.2f)", of, fit->slope, fit->low, fit->high);
 }
 
-/* The line of a fit over the coherences of the run; false when there is none. */
+/* The line of a fit over the range of the run's coherences; false when there is no fit. */
 static bool fit_line(const struct method_run *run, int group, enum scaling_of of, const char *name,
                      struct scaling_plot *plot, struct chart_series *out, enum chart_mark mark, int colour)
 {

@@ -1,3 +1,4 @@
+/* Computes the paper's bounds and the sharper instance bound (bounds.h). */
 #include "core/methods/pathways/bounds.h"
 
 #include <math.h>
@@ -46,12 +47,12 @@ double bound_pursuit(double mu)
 
 struct instance {
     const struct spikes *x;
-    const double *spread; /* v_k of all atoms; those of the support are negative, less 1 */
+    const double *spread; /* v_k of all atoms; an atom of the support stores -1 - v_k */
     size_t atoms;
     double zeta;
 };
 
-/* 2 exp(-t^2 / (2 s)); t <= 0: nothing is known. */
+/* 2 exp(-t^2 / (2 s)); t <= 0 gives no information. */
 static double tail(double t, double s)
 {
     if (t <= 0)
@@ -87,7 +88,8 @@ struct instance_bound bound_instance(const struct dictionary *d, const struct sp
         scratch[x->at[i]] = -1 - scratch[x->at[i]];
     bound.half = bound.best = failure_at(&in, 0.5 * x_min);
     bound.split = 0.5;
-    for (int step = 6; step <= 16; step++) { /* outside there are more atoms than inside, so p lies above the middle */
+    for (int step = 6; step <= 16;
+         step++) { /* more atoms are outside the support than inside, so the best p is above the middle */
         double at = 0.05 * step, value = failure_at(&in, at * x_min);
         if (value < bound.best) {
             bound.best = value;
@@ -136,7 +138,7 @@ static void measure(const struct dictionary *d, const struct dictionary *next, c
 static void conclude(const struct dictionary *d, const struct spikes *x, double delta, bool instance, double *scratch,
                      struct layer_guarantee *g)
 {
-    if (x->count == 0) { /* an empty code is never missed */
+    if (x->count == 0) { /* an empty code is always recovered */
         g->uniform = g->zeta_in == 0;
         g->uniform_limit = g->probabilistic_limit = NAN;
         g->failure = g->zeta_in == 0 ? 0 : 1;

@@ -1,5 +1,5 @@
-/* A run as entries of a snapshot: the first case's filters as weights, the curves and the position as state. Other
- * cases' dictionaries are functions of the configuration. */
+/* Declares a run as entries of a snapshot: the filters of the first case as weights, the curves and the position as
+ * state. The dictionaries of other cases follow from the configuration. */
 #include <stdio.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ enum status pathways_save(struct method_run *run, const struct snapshot_writer *
     return snapshot_save(declare, run, to, bytes, err);
 }
 
-/* What comes from a stream is not trusted where it selects memory or work. */
+/* Checks every number from a snapshot that selects memory or work. */
 static bool sound(const struct method_run *run)
 {
     if (run->phase < PHASE_PILOT || run->phase > PHASE_DONE || run->at_case < 0 ||

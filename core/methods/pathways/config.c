@@ -117,7 +117,7 @@ int pathways_nonzeros(const struct pathways_config *c, int64_t out[PATHWAYS_POIN
 
 /* ---- checks -------------------------------------------------------------------------------------- */
 
-/* Sizes and tables must fit memory, and every case must have room for its non-zeros. */
+/* Sizes and tables must fit into memory, and every case must have room for its non-zeros. */
 static void check_sizes(const struct pathways_config *c, const struct method_faults *faults)
 {
     const double table = 64e6, map = 16e6;

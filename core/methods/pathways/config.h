@@ -1,7 +1,8 @@
-/* Configuration of the activation pathways: the struct, its table, its presets, its costs, and the cases of a sweep.
+/* Configuration of the pathways method: the struct, its table, its presets, its costs, and the cases of a sweep.
  *
- * A run is a list of cases. A case is one dictionary (or one stack of them) with one way to draw signs, magnitudes and
- * noise and one decoder; its curve says how often the pathway is recovered, against the number of non-zeros. */
+ * A run is a list of cases. A case is one dictionary (or one stack of dictionaries) with one way to draw signs,
+ * magnitudes and noise and with one decoder. Its curve gives the probability of recovery against the number of
+ * non-zeros. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_CONFIG_H
 #define MOTIF_CORE_METHODS_PATHWAYS_CONFIG_H
 
@@ -58,29 +59,30 @@ extern const struct method_preset pathways_presets[PATHWAYS_PRESETS];
 void pathways_check(const void *config, const struct method_faults *faults);
 enum status pathways_estimate(const void *config, struct method_estimate *out, struct error *err);
 
-/* One curve to be measured. */
+/* One case: the curve to measure. */
 struct pathways_case {
-    char label[40]; /* what sets it apart within its run: "m=1024 random" */
+    char label[40]; /* names the case within its run: "m=1024 random" */
     int group;      /* cases of one group lie on one line of log S50 against log 1/mu */
     int family;
     int layers;
     struct dictionary_shape shape[PATHWAYS_DEPTH];
     int nonzeros[PATHWAYS_DEPTH]; /* of a sparse filter; 0: dense */
-    uint32_t stream;              /* which random filters; equal streams and shapes give equal dictionaries */
+    uint32_t stream;              /* number of the random filters; equal streams and shapes give equal dictionaries */
     int signs, support;
     double noise, ratio; /* patch norm of the noise and largest magnitude, in units of the smallest magnitude */
     struct decode_rule rule;
 };
 
-/* The cases of a run in order, the configured one first. Gives their number, at most PATHWAYS_CASES. */
+/* Writes the cases of a run in order, the configured one first. Returns their number, at most PATHWAYS_CASES. */
 int pathways_cases(const struct pathways_config *config, struct pathways_case *out);
-/* Curves of one dictionary: the ways to draw signs and supports that its sweep compares. */
+/* Curves of one dictionary: the number of ways to draw signs and supports that its sweep compares. */
 int pathways_ways(const struct pathways_config *config);
 /* A name for each group, for legends. */
 const char *pathways_group_name(const struct pathways_config *config, int group);
-/* The list of the field `nonzeros`; 0 for none (the run finds its own), -1 when it is no ascending list. */
+/* Parses the field `nonzeros`. Returns the number of values, 0 for an empty list (the run chooses the values), -1 when
+ * the text is no ascending list. */
 int pathways_nonzeros(const struct pathways_config *config, int64_t out[PATHWAYS_POINTS]);
-/* Columns a code of this case can use; of supports that are worst for one column, those that meet it. */
+/* Number of columns that a code of this case can use; for worst supports, the columns that overlap one column. */
 int64_t pathways_columns(const struct pathways_case *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* What is read off the curves: shares with errors, crossings, slopes. */
+/* Derives figures from the curves: shares with errors, crossings, slopes. */
 #include <math.h>
 
 #include "core/methods/pathways/run_int.h"
@@ -13,7 +13,7 @@ double point_stripe(const struct curve_point *p)
     return p->codes > 0 ? p->stripe[0] / p->codes : NAN;
 }
 
-/* Codes are the independent units; with one draw each this is the binomial error. */
+/* Codes are the independent units; with one draw each, this is the binomial error. */
 double point_error(const struct curve_point *p)
 {
     if (p->codes < 2)
@@ -22,7 +22,7 @@ double point_error(const struct curve_point *p)
     return sqrt(fmax(0, variance) / (p->codes - 1));
 }
 
-/* Pool adjacent violators: the falling sequence nearest to the shares, weighed by draws. */
+/* Pool-adjacent-violators: the falling sequence that is closest to the shares, weighted by draws. */
 static int monotone(const struct curve *curve, double share[PATHWAYS_POINTS])
 {
     int count = (int)curve->points, blocks = 0, length[PATHWAYS_POINTS];
@@ -66,12 +66,12 @@ static double student(int freedom)
                                    2.201, 2.179,  2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086};
     if (freedom <= 20)
         return table[freedom];
-    double v = freedom, z = 1.959964; /* Cornish-Fisher; off by less than 1e-3 from here on */
+    double v = freedom, z = 1.959964; /* Cornish-Fisher expansion; the error is below 1e-3 from here on */
     return z + (z * z * z + z) / (4 * v) + (5 * pow(z, 5) + 16 * z * z * z + 3 * z) / (96 * v * v);
 }
 
-/* What a fit goes through: for each size, the means of the logarithms over its dictionaries. The largest of many inner
- * products is a chance event of one dictionary, and an error in x would flatten the slope. */
+/* The points of a fit: for each size, the means of the logarithms over its dictionaries. The coherence of a single
+ * dictionary is a random maximum, and an error in x would flatten the slope. */
 static int scaling_points(const struct method_run *run, int group, enum scaling_of of, double *x, double *y)
 {
     int points = 0, members = 0;

@@ -1,3 +1,4 @@
+/* Decoders of one layer (decode.h): thresholds, and basis pursuit by FISTA. */
 #include "core/methods/pathways/decode.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static void swap_at(float *values, size_t i, size_t j)
     values[j] = value;
 }
 
-/* The k-th largest (from 0) of values, which are put into another order. */
+/* The k-th largest (from 0) of values, which are reordered. */
 static float select_largest(float *values, size_t count, size_t k)
 {
     size_t low = 0, end = count;
@@ -115,7 +116,7 @@ static struct pursuit pursuit_over(const struct dictionary *d, float *scratch)
     return p;
 }
 
-/* residual = A point - signal (NULL: without it). */
+/* residual = A point - signal (signal NULL: A point alone). */
 static void residual(struct pursuit *p, const float *signal)
 {
     p->sparse.count = 0;

@@ -1,6 +1,6 @@
-/* Stamps: a block of [block_h][block_w * channels] numbers is added to a map of [height][width * channels] at a
- * position, wrapping at both edges, row by row and in at most two pieces a row. The pieces are long, so the axpy of the
- * kernel table runs at full speed. */
+/* Products are sums of stamps: a block of [block_h][block_w * channels] numbers is added to a map of
+ * [height][width * channels] at a position, with wrap-around at both edges. A stamp is at most two pieces for each row.
+ * The pieces are long, so the kernel table's axpy runs at full speed. */
 #include "core/methods/pathways/dictionary.h"
 
 #include <math.h>
@@ -68,7 +68,7 @@ static void fill_rows(struct dictionary *d)
                 }
 }
 
-/* From [filters][extent_h][extent_w][inputs] to the layout of a convolution's weights. */
+/* Converts [filters][extent_h][extent_w][inputs] to the layout of a convolution's weights. */
 static void planes(const struct dictionary_shape *s, const float *from, float *to)
 {
     size_t window = (size_t)s->extent_h * (size_t)s->extent_w, inputs = (size_t)s->inputs;
@@ -78,8 +78,8 @@ static void planes(const struct dictionary_shape *s, const float *from, float *t
                 to[(f * inputs + c) * window + i] = from[(f * window + i) * inputs + c];
 }
 
-/* A spike of filter f at the origin has, against filter g moved by d, the inner product of the bank's table at d. Where
- * the circle is shorter than two extents, shifts that meet on it are added up. */
+/* A spike of filter f at the origin has, with filter g shifted by d, the inner product in the bank's table at d. Where
+ * the circle is shorter than two extents, shifts that coincide are added up. */
 static void fold_gram(struct dictionary *d, const struct filter_bank *bank, const float *table)
 {
     int rows = 2 * bank->height - 1, columns = 2 * bank->width - 1;
@@ -115,7 +115,7 @@ static size_t band_length(const struct dictionary *d)
     return (size_t)d->gram_w * (size_t)d->shape.filters + 2 * BANDED_WIDTH;
 }
 
-/* Only where a row meets a tile in one place: on one axis, with room between a row's two ends. */
+/* Only where a row overlaps a tile in one place: one dimension, with room between a row's two ends. */
 static enum status fill_bands(struct dictionary *d, struct error *err)
 {
     size_t filters = (size_t)d->shape.filters, row = (size_t)d->gram_w * filters, length = band_length(d);
@@ -182,7 +182,7 @@ enum status dictionary_create(const struct dictionary_shape *shape, const float 
     return status;
 }
 
-/* `nonzeros` places of `taps`, each equally likely (Floyd), with signs. */
+/* Draws `nonzeros` of `taps` places, each set equally likely (Floyd), with signs. */
 static void draw_sparse(const struct philox *random, uint64_t first, size_t taps, size_t nonzeros, float *out)
 {
     memset(out, 0, taps * sizeof *out);
@@ -255,7 +255,7 @@ struct stamp {
     void (*axpy)(size_t count, real factor, const real *x, real *y);
 };
 
-/* (y, x): where the block's first cell falls, any integers. */
+/* (y, x): where the block's first entry falls, any integers. */
 static void stamp(const struct stamp *s, int y, int x, float factor, const float *block, float *map)
 {
     size_t channels = (size_t)s->channels, row = (size_t)s->block_w * channels;
@@ -281,8 +281,8 @@ static struct place place_of(const struct dictionary_shape *s, int channels, int
     return (struct place){position / s->width, position % s->width, (int)(index % channels)};
 }
 
-/* A Walsh-Hadamard dictionary has no stamps. Its code is [m Dirac][m Hadamard]; the second half goes through one
- * transform. */
+/* A Walsh-Hadamard dictionary has no stamps. Its code is [m Dirac][m Hadamard]; one transform handles the second half.
+ */
 static void hadamard_synthesise(const struct dictionary *d, const struct spikes *x, float *signal)
 {
     int m = d->shape.inputs, waves = 0;
@@ -338,14 +338,14 @@ void dictionary_correlate(const struct dictionary *d, const struct spikes *x, fl
     }
 }
 
-/* The Gram rows of all spikes as terms, those of a pattern of flips together and ascending. A row that goes over an end
- * of the circle stands in the list twice, one lap apart: first the rows that come in from before the beginning. */
+/* Lists the Gram rows of all spikes as terms, grouped by pattern of flips and ascending. A row that crosses an end of
+ * the circle is listed twice, one lap apart: the rows that enter from before the beginning come first. */
 static void list_terms(const struct dictionary *d, const struct correlation *c, struct banded_call *call)
 {
     const int filters = d->shape.filters;
     const ptrdiff_t circle = (ptrdiff_t)dictionary_code_size(d), row = (ptrdiff_t)d->gram_w * filters;
     const size_t band = band_length(d);
-    for (int pass = 0; pass < 2; pass++) { /* count, then write */
+    for (int pass = 0; pass < 2; pass++) { /* first count, then write */
         int ends = 0;
         for (int p = 0; p < BANDED_PATTERNS && pass == 1; p++) {
             int count = call->end[p];
@@ -372,7 +372,7 @@ static void list_terms(const struct dictionary *d, const struct correlation *c, 
     }
 }
 
-/* Rows are equally long, so those of a pattern that meet a tile are neighbours. */
+/* Rows have equal length, so the rows of a pattern that overlap a tile are neighbours. */
 void dictionary_correlate_draws(const struct dictionary *d, const struct correlation *c)
 {
     const ptrdiff_t circle = (ptrdiff_t)dictionary_code_size(d), row = (ptrdiff_t)d->gram_w * d->shape.filters;
@@ -462,7 +462,7 @@ double dictionary_inner(const struct dictionary *d, int64_t k, int64_t j)
     return (double)d->gram[window * (size_t)s->filters + (size_t)b.channel];
 }
 
-/* The Dirac half meets the Hadamard half alone, each pair with 1 / sqrt m. */
+/* Dirac columns correlate only with Hadamard columns, each pair with 1 / sqrt m. */
 static void hadamard_interference(const struct dictionary *d, const struct spikes *x, int power, double *sums)
 {
     int m = d->shape.inputs;
@@ -503,7 +503,7 @@ void dictionary_interference(const struct dictionary *d, const struct spikes *x,
             add_powers(head, (double)x->value[i], power, block + (size_t)y * row, to + (size_t)left * filters);
             add_powers(row - head, (double)x->value[i], power, block + (size_t)y * row + head, to);
         }
-        double own = dictionary_inner(d, x->at[i], x->at[i]); /* 1, rounded */
+        double own = dictionary_inner(d, x->at[i], x->at[i]); /* 1 up to rounding */
         sums[x->at[i]] -= (double)x->value[i] * (power == 1 ? fabs(own) : own * own);
     }
     for (int i = 0; i < x->count; i++)

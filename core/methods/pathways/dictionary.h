@@ -1,16 +1,17 @@
-/* A circulant-banded dictionary A (paper, Definition 2.1): the columns are `filters` local filters at every position of
- * a circle (or torus) of positions. It is never formed: what is kept are the filters and two tables made of them.
+/* A circulant-banded dictionary A (Definition 2.1 of the paper): its columns are `filters` local filters at every
+ * position of a circle (or torus) of positions. It is never formed: the struct holds the filters and two tables made of
+ * them.
  *
  * Layouts. A signal x^(l-1) is a map [height][width][inputs], a code x^(l) a map [height][width][filters]: entry
- * (position, filter) of a code is the column of A with that filter at that position. The stride s_l = inputs of the
- * paper is what interleaving does; m_l = inputs * extent. Columns have unit Euclidean norm.
+ * (position, filter) of a code is the column of A with that filter at that position. Interleaving gives the paper's
+ * stride s_l = inputs; m_l = inputs * extent. Columns have unit Euclidean norm.
  *
  * Every product with A or its transpose is a sum of stamps: a block of numbers times a factor, added to a map with
- * wrap-around. A spike in a code stamps its filter on the signal (A), its row of the Gram matrix on the code (A^T A),
- * and an entry of a signal stamps all filters that meet it on the code (A^T). For sparse codes this is the fastest
- * form by far; dense signals are analysed by FFT or directly, whichever the shape makes cheaper.
+ * wrap-around. A spike of a code stamps its filter on the signal (A) and its row of the Gram matrix on the code (A^T
+ * A); an entry of a signal stamps all filters that cover it on the code (A^T). For sparse codes this is by far the
+ * fastest form. Dense signals are analysed by FFT or directly, whichever is cheaper for the shape.
  *
- * A dictionary is immutable once made: any number of threads may use one. */
+ * A dictionary is immutable once created: any number of threads may use one. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_DICTIONARY_H
 #define MOTIF_CORE_METHODS_PATHWAYS_DICTIONARY_H
 
@@ -24,19 +25,19 @@
 struct dictionary_shape {
     int height, width;      /* positions; one-dimensional: height 1 */
     int inputs, filters;    /* n_{l-1}, n_l */
-    int extent_h, extent_w; /* of a filter in positions, at most height and width */
+    int extent_h, extent_w; /* extent of a filter in positions, at most height and width */
 };
 
 struct spectrum; /* transforms of the filters, transform.h */
 
 struct dictionary {
     struct dictionary_shape shape;
-    bool hadamard;      /* [I, H / sqrt m] at one position: nothing is stored, products are Walsh-Hadamard transforms */
+    bool hadamard;      /* [I, H / sqrt m] at one position: stores nothing; products are Walsh-Hadamard transforms */
     float *filters;     /* [filters][extent_h][extent_w][inputs] */
-    float *rows;        /* [inputs][extent_h][extent_w][filters], turned round: what an entry of a signal stamps */
-    float *gram;        /* [filters][gram_h][gram_w][filters]: what a spike stamps on A^T A */
-    int gram_h, gram_w; /* 2 extent - 1, or all positions where that is less (shifts that meet are added up) */
-    float *bands; /* one-dimensional: the Gram rows with zeros before and behind, for dictionary_correlate_draws() */
+    float *rows;        /* [inputs][extent_h][extent_w][filters], mirrored: what an entry of a signal stamps */
+    float *gram;        /* [filters][gram_h][gram_w][filters]: what a spike stamps in A^T A */
+    int gram_h, gram_w; /* 2 extent - 1, or all positions where that is less (shifts that coincide are added up) */
+    float *bands; /* in one dimension: the Gram rows with zeros before and behind, for dictionary_correlate_draws() */
     struct spectrum *spectrum; /* NULL: direct correlation is as fast, or the length does not suit the FFT */
     double coherence;          /* mu(A) */
     const struct kernels *kernels;
@@ -44,18 +45,19 @@ struct dictionary {
 
 enum dictionary_family { FAMILY_GAUSS, FAMILY_SIGNS, FAMILY_SPARSE };
 
-/* Numbers in the filters, and in the Gram table: for limits and estimates. */
+/* Number of entries of the filters and of the Gram table, for limits and estimates. */
 double dictionary_taps(const struct dictionary_shape *shape);
 double dictionary_gram_size(const struct dictionary_shape *shape);
 
-/* filters as in the struct, copied and scaled to unit norm. STATUS_INVALID for a filter that is zero or not finite. */
+/* Copies filters (layout as in the struct) and scales them to unit norm. STATUS_INVALID for a filter that is zero or
+ * not finite. */
 enum status dictionary_create(const struct dictionary_shape *shape, const float *filters, const struct kernels *kernels,
                               struct dictionary *out, struct error *err);
-/* Random filters, a function of (seed, stream): Gaussian, +-1, or `nonzeros` entries +-1 in each. */
+/* Draws random filters as a function of (seed, stream): Gaussian, +-1, or `nonzeros` entries of +-1 each. */
 enum status dictionary_draw(const struct dictionary_shape *shape, enum dictionary_family family, int nonzeros,
                             uint64_t seed, uint32_t stream, const struct kernels *kernels, struct dictionary *out,
                             struct error *err);
-/* [I, H / sqrt m], m a power of two; mu = 1 / sqrt m. */
+/* Creates [I, H / sqrt m] for m a power of two; mu = 1 / sqrt m. */
 enum status dictionary_hadamard(int m, const struct kernels *kernels, struct dictionary *out, struct error *err);
 void dictionary_close(struct dictionary *dictionary);
 uint64_t dictionary_bytes(const struct dictionary *dictionary);
@@ -63,7 +65,7 @@ uint64_t dictionary_bytes(const struct dictionary *dictionary);
 size_t dictionary_signal_size(const struct dictionary *dictionary); /* inputs * positions */
 size_t dictionary_code_size(const struct dictionary *dictionary);   /* filters * positions */
 
-/* A sparse vector: entries at ascending indices of a map. */
+/* A sparse vector: entries of a map at ascending indices. */
 struct spikes {
     int count;
     int32_t *at;
@@ -74,12 +76,13 @@ struct spikes {
 void dictionary_synthesise(const struct dictionary *d, const struct spikes *x, float *signal);
 /* code += A^T A x. */
 void dictionary_correlate(const struct dictionary *d, const struct spikes *x, float *code);
-/* A^T A D x for BANDED_ROWS of D at once, without writing the code down: the codes come in tiles of BANDED_WIDTH
- * entries from index 0 on, [BANDED_ROWS][BANDED_WIDTH]; the last may have less. NULL bands: not available. */
+/* A^T A D x for BANDED_ROWS of D at once, without storing the codes: a callback gets them in tiles of BANDED_WIDTH
+ * entries from index 0 on, [BANDED_ROWS][BANDED_WIDTH]; the last tile may be shorter. Not available where bands are
+ * NULL. */
 struct correlation {
     const struct spikes *x;
-    const uint8_t *flips;      /* [x->count]: bit r: D_jj = -1 in draw r */
-    const float *added;        /* to every draw, or NULL: A^T v */
+    const uint8_t *flips;      /* [x->count] bit r: D_jj = -1 in draw r */
+    const float *added;        /* added to every draw: A^T v, or NULL */
     struct banded_term *terms; /* scratch: [2 * x->count] */
     void *context;
     void (*tile)(void *context, size_t first, size_t entries, float *tile);
@@ -90,10 +93,10 @@ void dictionary_analyse_sparse(const struct dictionary *d, const struct spikes *
 /* code = A^T y for any signal. `scratch`: dictionary_scratch() floats. */
 void dictionary_analyse(const struct dictionary *d, const float *signal, float *code, float *scratch);
 size_t dictionary_scratch(const struct dictionary *d);
-/* The same in the one way or the other, for tests and measurements; by FFT only where there is a spectrum. */
+/* The same by one way or the other, for tests and measurements; by FFT only where there is a spectrum. */
 void dictionary_analyse_directly(const struct dictionary *d, const float *signal, float *code, float *scratch);
 
-/* sums[k] = sum over spikes j other than k of weight_j |<a_k, a_j>|^power, power 1 or 2: what the bounds add up. */
+/* sums[k] = sum over spikes j other than k of weight_j |<a_k, a_j>|^power, power 1 or 2, for the bounds. */
 void dictionary_interference(const struct dictionary *d, const struct spikes *weights, int power, double *sums);
 /* <a_k, a_j> of one pair of columns. */
 double dictionary_inner(const struct dictionary *d, int64_t k, int64_t j);

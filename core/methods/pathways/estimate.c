@@ -1,6 +1,5 @@
-/* What a configuration costs. The range of non-zeros is not known before the run has looked, so the work of a trial is
- * that of the middle of the curve by the law S50 = 0.6 / mu^2, with the coherence that random filters are expected to
- * have. */
+/* What a configuration costs. The relevant range of non-zeros is unknown before the run, so the estimate takes the
+ * middle of the curve by the law S50 = 0.6 / mu^2, with the expected coherence of random filters. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -8,7 +7,7 @@
 #include "core/methods/pathways/transform.h"
 #include "core/methods/pathways/trial.h"
 
-/* The largest of `pairs` inner products of random unit vectors in m dimensions, sqrt(2 ln(2 pairs) / m). */
+/* Expected maximum of `pairs` inner products of random unit vectors in m dimensions, sqrt(2 ln(2 pairs) / m). */
 static double expected_coherence(const struct pathways_case *p)
 {
     const struct dictionary_shape *s = &p->shape[0];
@@ -35,10 +34,11 @@ static double middle_nonzeros(const struct pathways_config *c, const struct path
     return fmax(1, 0.8 * stripe * s->width / fmin(s->width, 2 * s->extent_w - 1));
 }
 
-/* Costs are in operations of 20 GFLOPS, the axpy kernel's pace; other work is weighed by what it was seen to take. */
+/* Costs are in operations at 20 GFLOPS, the speed of the axpy kernel; measured weights convert other work to that unit.
+ */
 static const double PACE = 20;
 
-/* Of a code that goes through pursuit, threshold or top-k layer by layer. */
+/* Cost of a code that passes pursuit, threshold or top-k layer by layer. */
 static double whole_cost(const struct pathways_case *p, double nonzeros)
 {
     double cost = 0;
@@ -55,7 +55,7 @@ static double whole_cost(const struct pathways_case *p, double nonzeros)
     return cost;
 }
 
-/* Operations of a trial; `bounds`, `attacks`: of what is done once for a code. */
+/* Operations of a trial; `bounds`, `attacks`: of the work that is done once for a code. */
 static double trial_cost(const struct pathways_config *c, const struct pathways_case *p, double *bounds,
                          double *attacks)
 {

@@ -1,3 +1,4 @@
+/* Local norms by sliding windows (norms.h). */
 #include "core/methods/pathways/norms.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@ static double weigh(float value, int alpha)
     return alpha == 0 ? (double)(value != 0) : (double)value * (double)value;
 }
 
-/* out[i] = sum of `window` values from i on, on a circle; `stride` apart. */
+/* out[i] = sum of `window` values from i on, `stride` apart, on a circle. */
 static void slide(const double *in, double *out, int count, int stride, int window)
 {
     int length = window < count ? window : count;

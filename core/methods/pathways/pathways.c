@@ -1,9 +1,9 @@
-/* Activation pathways as a row of the registry.
+/* The pathways method as an entry of the registry.
  *
- * A tour: dictionary.c (products with circulant-banded dictionaries that are never formed), transform.c (by FFT),
- * norms.c (stripes and patches), bounds.c (what is guaranteed), decode.c (thresholds and pursuit), presets.c (cases of
- * a sweep), trial.c (one code and its sign draws), run.c (the course), curve.c (what curves say), recover.c and query.c
- * (asking). */
+ * A tour: dictionary.c (products with circulant-banded dictionaries that are never formed), transform.c (the same by
+ * FFT), norms.c (stripes and patches), bounds.c (guarantees), decode.c (thresholds and pursuit), presets.c (cases of a
+ * sweep), trial.c (one code and its sign draws), run.c (the run), curve.c (figures from curves), recover.c and query.c
+ * (queries). */
 #include "core/methods/pathways/pathways.h"
 
 #include "core/methods/pathways/config.h"

@@ -1,4 +1,4 @@
-/* Presets, and what the cases of each sweep are. */
+/* Presets, and the cases of each sweep. */
 #include <stdio.h>
 #include <string.h>
 
@@ -34,13 +34,13 @@ static const struct config_setting dirac_hadamard[] = {{"dictionary", "dirac-had
                                                        {"trials", "2000"},
                                                        {NULL, NULL}};
 
-/* Random signs against none, against the worst, and against the worst supports too, over sizes. */
+/* Random, all-plus and adversarial signs, and worst supports, over sizes. */
 static const struct config_setting signs[] = {{"dictionary", "signs"}, {"filters", "2"},   {"filter_length", "4096"},
                                               {"length", "32768"},     {"sweep", "signs"}, {"sizes", "7"},
                                               {"dictionaries", "3"},   {"points", "10"},   {"trials", "1000"},
                                               {"bound_codes", "2"},    {NULL, NULL}};
 
-/* No table of non-zeros: the run finds where recovery falls, from m = 16384 down to 64. */
+/* Without a list of non-zeros: the run searches where recovery falls, from m = 16384 down to 64. */
 static const struct config_setting hadamard_scaling[] = {{"dictionary", "dirac-hadamard"},
                                                          {"filter_length", "16384"},
                                                          {"length", "1"},
@@ -50,7 +50,7 @@ static const struct config_setting hadamard_scaling[] = {{"dictionary", "dirac-h
                                                          {"trials", "1000"},
                                                          {NULL, NULL}};
 
-/* Powers of two are what the reference was measured at; what lies between finds S50. */
+/* The reference was measured at powers of two; the values between them locate S50. */
 static const struct config_setting reference[] = {{"sweep", "reference"},
                                                   {"dictionaries", "8"},
                                                   {"nonzeros", "2,4,6,8,12,16,24,32,48,64,96,128,192,256,384,512,768"},
@@ -128,7 +128,7 @@ static int length_of(const struct pathways_case *p)
     return p->family == PATHWAYS_HADAMARD ? p->shape[0].inputs : p->shape[0].extent_w;
 }
 
-/* Each way of signs that belongs to a dictionary, in the order of groups. */
+/* The signs of a dictionary's cases, in the order of groups. */
 enum { WAYS = 4 };
 static const struct {
     int signs, support;
@@ -170,7 +170,7 @@ static int size_cases(const struct pathways_config *c, const struct pathways_cas
     return count;
 }
 
-/* The five dictionaries that the method's facts give numbers for. */
+/* The five dictionaries of the reference table. */
 static int reference_cases(const struct pathways_case *base, int dictionaries, struct pathways_case *out)
 {
     static const struct {

@@ -1,3 +1,4 @@
+/* Queries of a checkpoint: recovers the pathway of a drawn code or of a signal with the job's dictionaries. */
 #include "core/methods/pathways/query.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ struct method_model {
     const struct kernels *kernels;
     struct scenario scenario;
     bool opened;
-    float *weights[PATHWAYS_DEPTH]; /* [filters][inputs][1][extent], for the outside */
+    float *weights[PATHWAYS_DEPTH]; /* [filters][inputs][1][extent], the layout of convolutions */
 };
 
 static enum status read_filters(struct method_model *m, const struct snapshot_reader *from,
@@ -118,8 +119,8 @@ size_t pathways_convolutions(const struct method_model *m, struct method_convolu
     return (size_t)m->plan.layers;
 }
 
-/* Numbers of non-zeros at which recovery is likely: the first of the configured list, else a third of where the law
- * puts the middle of the curve. */
+/* Numbers of non-zeros at which recovery is likely: the first of the configured list, otherwise a third of the
+ * predicted middle of the curve. */
 static int64_t modest_nonzeros(const struct method_model *m)
 {
     int64_t list[PATHWAYS_POINTS];
@@ -132,7 +133,7 @@ static int64_t modest_nonzeros(const struct method_model *m)
     return (int64_t)fmax(1, floor(0.2 / (mu * mu) * fmax(1, s->width / stripe)));
 }
 
-/* A code of the job's own kind, drawn by its number, through the route that recovers any signal. */
+/* Draws a code of the job's own kind by its number and recovers it like any signal. */
 static enum status recover_sample(const struct method_model *m, int64_t number, const struct sink *out,
                                   struct error *err)
 {

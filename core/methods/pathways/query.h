@@ -1,5 +1,5 @@
-/* Asking a checkpoint: the model functions behind core/methods/method.h (see there). A model is the first case's stack
- * of dictionaries. */
+/* Queries of a checkpoint: functions for the table of core/methods/method.h. A model is the first case's stack of
+ * dictionaries. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_QUERY_H
 #define MOTIF_CORE_METHODS_PATHWAYS_QUERY_H
 

@@ -1,4 +1,4 @@
-/* The fields of a result. */
+/* Writes the fields of a result. */
 #include <math.h>
 
 #include "core/methods/pathways/run.h"
@@ -44,7 +44,7 @@ static void write_curve(const struct sink *out, const struct method_run *run, in
     sink_end_list(out);
 }
 
-/* Limits of the first layer's stripe sparsity for the magnitudes and the noise of the case, by the formulas. */
+/* Limits of the first layer's stripe sparsity by the formulas, for the magnitudes and the noise of the case. */
 static void write_limits(const struct sink *out, const struct method_run *run, int64_t at_case)
 {
     const struct pathways_case *plan = &run->plan[at_case];

@@ -1,7 +1,7 @@
-/* The loop of a run. Case by case: look for the range of non-zeros in which recovery falls (a pilot that doubles,
- * unless the numbers are given), then measure its points. A unit is one code with its sign draws; a batch of units goes
- * over the pool, and their counts are added up in order. The pilot depends on counts alone, so it resumes like
- * everything else. */
+/* Runs the cases one after another. For each it first searches the range of non-zeros in which recovery falls (a pilot
+ * that doubles the number, unless the configuration lists the numbers), then measures the points. A work item is one
+ * code with its sign draws; a batch of items runs on the thread pool, and their counts are added up in order. The pilot
+ * depends on counts alone, so it resumes from a checkpoint like everything else. */
 #include "core/methods/pathways/run.h"
 
 #include <math.h>
@@ -93,7 +93,7 @@ void pathways_destroy(struct method_run *run)
     free(run);
 }
 
-/* Cases that share shape and stream with the first share its filters, which may have come from another job. */
+/* Cases that share shape and stream with the first share its filters, which may come from another job. */
 static bool same_dictionary(const struct method_run *run, int64_t at)
 {
     const struct pathways_case *a = &run->plan[0], *b = &run->plan[at];
@@ -124,7 +124,7 @@ static enum status open_case(struct method_run *run, struct error *err)
 
 struct batch {
     struct method_run *run;
-    int first; /* of this rank's units */
+    int first; /* of this rank's items */
     struct trial_request request[BATCH_CODES];
     struct trial_outcome outcome[BATCH_CODES];
     enum status status[BATCH_CODES];
@@ -161,7 +161,7 @@ static void add_outcome(struct curve_point *p, const struct trial_outcome *o, bo
     }
 }
 
-/* Codes first .. first + count of a point. */
+/* Runs codes first .. first + count of a point. */
 static enum status do_batch(struct method_run *run, struct curve_point *point, bool pilot, int64_t first, int count,
                             struct error *err)
 {
@@ -205,7 +205,7 @@ static int64_t most_nonzeros(const struct method_run *run)
     return (pathways_columns(&run->plan[run->at_case]) + 1) / 2;
 }
 
-/* Whole numbers, evenly spaced in the logarithm from low to high. */
+/* Integers, evenly spaced in the logarithm from low to high. */
 static void make_grid(struct curve *curve, int64_t low, int64_t high, int64_t points)
 {
     int count = 0;
@@ -312,7 +312,7 @@ enum status pathways_step(struct method_run *run, enum method_request *request, 
     return timed_loop_step(&loop, run, request, err);
 }
 
-/* The filters stay; everything is measured again with other codes. */
+/* Keeps the filters and measures everything again with other codes. */
 enum status pathways_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
 {
     (void)err;

@@ -1,4 +1,4 @@
-/* A run: the functions behind core/methods/method.h (see there). */
+/* A run: functions for the table of core/methods/method.h. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_RUN_H
 #define MOTIF_CORE_METHODS_PATHWAYS_RUN_H
 

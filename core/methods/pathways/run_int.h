@@ -1,4 +1,4 @@
-/* Private: a run and what its files share. */
+/* A pathways run in progress: private to core/methods/pathways. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_RUN_INT_H
 #define MOTIF_CORE_METHODS_PATHWAYS_RUN_INT_H
 
@@ -9,7 +9,7 @@
 enum run_phase { PHASE_PILOT, PHASE_MEASURE, PHASE_DONE };
 enum { BATCH_CODES = 16, PILOT_CODES = 16, PILOT_DRAWS = 4 };
 
-/* Sums over the codes of a point. All doubles, so that a table of them is one entry of a checkpoint. */
+/* Sums over the codes of a point. Doubles only, so that a table of them is one entry of a checkpoint. */
 struct curve_point {
     double nonzeros, codes, draws, recovered;
     double share_squares; /* sum over codes of (recovered share of its draws)^2: codes, not draws, are independent */
@@ -33,22 +33,22 @@ struct method_run {
     int64_t cases;
 
     float *filters[PATHWAYS_DEPTH]; /* of the first case: the run's weights */
-    float side;                     /* of dirac-hadamard, which has no filters */
+    float side;                     /* side of dirac-hadamard, which has no filters */
 
-    /* Of the case at hand; made when first needed. */
+    /* the current case; opened when it is first needed */
     struct scenario scenario;
     int64_t opened; /* case, or -1 */
     struct trial_space **spaces;
 
     struct curve *curves; /* [cases] */
     int64_t phase, at_case, at_point, at_code;
-    int64_t pilot_nonzeros, pilot_low; /* tried next; the largest number up to which all were recovered */
-    int64_t batches, trials, drawn;    /* drawn: the pilot's too */
-    int64_t draw_seed;                 /* of everything but filters */
+    int64_t pilot_nonzeros, pilot_low; /* next number to try; largest number up to which every code was recovered */
+    int64_t batches, trials, drawn;    /* drawn: including the pilot's */
+    int64_t draw_seed;                 /* seed of everything but filters */
     struct curve_point pilot;
 };
 
-/* Codes of a point of the case at hand. */
+/* Codes of a point of the current case. */
 int64_t pathways_codes(const struct method_run *run);
 void pathways_close_case(struct method_run *run);
 enum status pathways_artifacts(struct method_run *run, struct error *err);
@@ -58,12 +58,12 @@ enum status pathways_artifacts(struct method_run *run, struct error *err);
 double point_share(const struct curve_point *point);  /* recovered share of the draws */
 double point_error(const struct curve_point *point);  /* its standard error, over codes */
 double point_stripe(const struct curve_point *point); /* mean stripe sparsity of the first layer */
-/* Stripe sparsity (or, with `columns`, number of non-zeros) at which recovery falls to `share`: from a monotone fit to
+/* Stripe sparsity (or, with `nonzeros`, number of non-zeros) at which recovery falls to `share`: from a monotone fit to
  * the curve, linear in log S between points. NaN where the curve does not reach it. */
 double curve_crossing(const struct curve *curve, double share, bool nonzeros);
 
-/* log S50 (or log of what (3) or (5) allows) against log 1/mu of the cases of a group, by least squares over sizes;
- * low, high: 95 % interval from Student's t, NaN for two sizes. */
+/* Fits log S50 (or the log of the limit by (3) or (5)) against log 1/mu over the cases of a group, by least squares
+ * over sizes. low, high: 95 % interval by Student's t, NaN for two sizes. */
 enum scaling_of { SCALING_MEASURED, SCALING_UNIFORM, SCALING_PROBABILISTIC };
 struct scaling_fit {
     int points; /* sizes */

@@ -1,7 +1,7 @@
 /* Circular correlation of a signal with a bank of filters by FFT (kissfft, single precision).
  *
- * Two real filters share one complex transform: with F, G the transforms of filters f, g and Y that of the signal,
- * the inverse transform of Y (conj F + i conj G) holds the correlations with f and g as real and imaginary part. */
+ * Two real filters share one complex transform: with F, G the transforms of filters f, g and Y that of the signal, the
+ * inverse transform of Y (conj F + i conj G) has the correlations with f and g as real and imaginary part. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_TRANSFORM_H
 #define MOTIF_CORE_METHODS_PATHWAYS_TRANSFORM_H
 
@@ -11,10 +11,10 @@
 #include "core/base/error.h"
 #include "core/methods/pathways/dictionary.h"
 
-/* Lengths without prime factors above 5 on every axis; others would be slow. */
+/* Whether no axis has a length with a prime factor above 5; the FFT would be slow for other lengths. */
 bool spectrum_suits(const struct dictionary_shape *shape);
-/* Additions and multiplications of one analysis by FFT, and of a direct one; both in units of the vector kernels, that
- * is weighed by the speeds that `motifd bench pathways` measures. */
+/* Cost of one analysis by FFT, and of a direct one, in operations of the vector kernels; the weights come from
+ * `motifd bench pathways`. */
 double spectrum_cost(const struct dictionary_shape *shape);
 double direct_cost(const struct dictionary_shape *shape);
 

@@ -1,7 +1,7 @@
-/* Two ways through a trial. One layer with top-k needs no signal: A^T A D x is the sum of K rows of the Gram matrix,
- * for eight D side by side, and whether the largest entries are the right ones is seen tile by tile without sorting.
- * Everything else goes through the whole encoder and decoder. Noise is analysed once a code: A^T v does not depend on
- * D. */
+/* A trial takes one of two ways. One layer with top-k needs no signal: A^T A D x is the sum of K rows of the Gram
+ * matrix, computed for eight D at once, and each tile of it shows without sorting whether the largest entries are the
+ * right ones. Everything else runs the whole encoder and decoder. The noise is analysed once for each code, because A^T
+ * v does not depend on D. */
 #include "core/methods/pathways/trial.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@
 #include "core/methods/pathways/decode.h"
 #include "core/methods/pathways/norms.h"
 
-/* The stream of a case, below 1000, is added: cases with equal ones see the same codes. */
+/* The case's stream, below 1000, is added: cases with equal streams get the same codes. */
 enum {
     STREAM_FILTERS = 1,
     STREAM_SUPPORT = 10000,
@@ -23,14 +23,14 @@ enum {
     STREAM_PILOT = 100000
 };
 static const double ROUNDING =
-    1e-6; /* entries of an encoded map below this share of its largest are sums that cancel */
+    1e-6; /* entries of an encoded map below this share of its maximum are the rounding of sums that cancel */
 
 struct trial_space {
     float *map[PATHWAYS_DEPTH + 1]; /* encoder: signal, then the code of each layer */
     struct spikes truth[PATHWAYS_DEPTH], found;
     float *code, *noise, *scratch;
     double *sums;
-    uint64_t *taken; /* bits */
+    uint64_t *taken; /* bit set */
     uint8_t *flips;  /* with `terms`, for several draws at once; [columns], [2 columns] */
     struct banded_term *terms;
     uint32_t *signs[PATHWAYS_DEPTH];
@@ -194,7 +194,7 @@ static void mark(uint64_t *bits, size_t at)
     bits[at / 64] |= UINT64_C(1) << (at % 64);
 }
 
-/* Uniform over supports of the wanted size (Floyd). */
+/* Draws a support of the given size uniformly (Floyd). */
 static void mark_any(const struct philox *random, size_t columns, size_t count, uint64_t *taken)
 {
     for (size_t j = columns - count, i = 0; j < columns; j++, i++) {
@@ -203,7 +203,7 @@ static void mark_any(const struct philox *random, size_t columns, size_t count, 
     }
 }
 
-/* The columns that meet one drawn column most. */
+/* Takes the columns that correlate most with one drawn column. */
 static enum status mark_worst(const struct drawing *w, const struct philox *random, size_t count, struct error *err)
 {
     struct trial_space *t = w->t;
@@ -252,7 +252,7 @@ static double patch_norm(const struct drawing *w, const float *signal)
     return local_norm(&patch, signal, 2, w->t->sums);
 }
 
-/* v with its patch norm exactly what was asked for, and A^T v behind it. */
+/* Draws v, scaled to exactly the configured patch norm, and stores A^T v behind it. */
 static void draw_noise(const struct drawing *w)
 {
     size_t count = signal_size(w->s);
@@ -305,7 +305,7 @@ static void spread(const struct spikes *x, float *map, size_t count)
 
 /* ---- encoder --------------------------------------------------------------------------------------- */
 
-/* The non-zeros of a map; what is left of sums that cancel becomes an exact zero. */
+/* Gathers the non-zeros of a map; replaces what is left of sums that cancel by exact zeros. */
 static void gather(float *map, size_t count, struct spikes *out)
 {
     float largest = 0;
@@ -323,7 +323,7 @@ static void gather(float *map, size_t count, struct spikes *out)
     }
 }
 
-/* From x^(L) in truth[L-1] down to truth[0]; `signal`: also x^(0) + v in map[0]. */
+/* Encodes from x^(L) in truth[L-1] down to truth[0]; `signal`: also x^(0) + v in map[0]. */
 static void encode(const struct drawing *w, bool signal)
 {
     struct trial_space *t = w->t;
@@ -360,8 +360,8 @@ static void correlate(const struct drawing *w, const struct spikes *signed_code)
         t->code[i] += analysed[i];
 }
 
-/* Top-k finds the support if and only if all inside are larger than all outside. `inside`: the values there. The code
- * is left as it was. */
+/* Top-k finds the support if and only if all entries inside are larger than all outside. `inside`: the values there.
+ * Restores the code. */
 static bool separated(const struct kernels *kernels, const struct spikes *x, float *code, size_t count,
                       struct spikes *inside)
 {
@@ -393,8 +393,8 @@ static bool same_support(const struct spikes *a, const struct spikes *b)
     return a->count == b->count && memcmp(a->at, b->at, (size_t)a->count * sizeof *a->at) == 0;
 }
 
-/* Layer l from t->code = A^T input (thresholds) or from the dense input itself (pursuit), to t->found, with D's signs.
- * True: its support is the true one. */
+/* Decodes layer l from t->code = A^T input (thresholds) or from the dense input itself (pursuit) to t->found, with D's
+ * signs. Returns whether its support is the true one. */
 static bool decode_layer(const struct drawing *w, int l, const float *input)
 {
     struct trial_space *t = w->t;
@@ -412,7 +412,7 @@ static bool decode_layer(const struct drawing *w, int l, const float *input)
         decode_threshold(DECODER_HARD, t->code, atoms, 0, 0, &t->found, t->scratch);
     else
         decode_threshold(rule->decoder, t->code, atoms, t->truth[l].count, threshold, &t->found, t->scratch);
-    return rule->decoder != DECODER_TOP_K && same_support(&t->found, &t->truth[l]); /* a tie is a miss */
+    return rule->decoder != DECODER_TOP_K && same_support(&t->found, &t->truth[l]); /* a tie counts as a miss */
 }
 
 static void count_layers(const struct drawing *w, struct trial_outcome *out)
@@ -451,11 +451,11 @@ static void count_simply(const struct drawing *w, const struct spikes *signed_co
     out->layer_recovered[0] += found;
 }
 
-/* Draws side by side: a tile of their codes is looked at and forgotten. */
+/* Draws side by side: each tile of their codes is examined once and then overwritten. */
 struct lookout {
     const struct kernels *kernels;
     const struct spikes *x;
-    int next; /* spike that the next tile may hold */
+    int next; /* first spike that the next tile may contain */
     float least[BANDED_ROWS], most[BANDED_ROWS];
 };
 
@@ -471,8 +471,8 @@ static void look(void *context, size_t first, size_t entries, float *tile)
     out->kernels->row_peaks(BANDED_ROWS, (int)entries, tile, BANDED_WIDTH, out->most);
 }
 
-/* The signs of draw `first + row` as bit `row` of each spike's flips: the words of draw_signs() that spikes ask for,
- * one by one where they are few. */
+/* Stores the signs of draw `first + row` as bit `row` of each spike's flips: like draw_signs(), but only the words that
+ * spikes need, one by one where they are few. */
 static void draw_flips(const struct drawing *w, int64_t first, int row)
 {
     struct trial_space *t = w->t;
@@ -516,7 +516,7 @@ static void count_together(const struct drawing *w, int64_t first, int count, st
 
 /* ---- adversarial signs ------------------------------------------------------------------------------ */
 
-/* The column outside that the code could raise most, and the one inside that it could lower most. */
+/* Finds the column outside that the code could raise most, and the one inside that it could lower most. */
 static void choose_targets(const struct drawing *w, int64_t *outside, int64_t *inside)
 {
     const struct spikes *x = &w->t->truth[0];
@@ -539,7 +539,7 @@ static void choose_targets(const struct drawing *w, int64_t *outside, int64_t *i
         }
 }
 
-/* Three attacks: raise the one, lower the other, and both. Recovery must survive all. */
+/* Counts three attacks: raise the one, lower the other, and both. Recovery must survive all three. */
 static void count_adversarial(const struct drawing *w, struct trial_outcome *out)
 {
     struct trial_space *t = w->t;
@@ -596,7 +596,7 @@ static enum status guarantees(const struct drawing *w, struct trial_outcome *out
 static double fullest(const struct spikes *x, int unit, int64_t circle, int64_t window)
 {
     int most = 0;
-    for (int i = 0, end = 0; i < x->count; i++) { /* spikes i .. end - 1, counted on over the end of the circle */
+    for (int i = 0, end = 0; i < x->count; i++) { /* spikes i .. end - 1, counted past the end of the circle */
         int64_t limit = x->at[i] / unit + window;
         end = end > i ? end : i;
         while (end < i + x->count && x->at[end % x->count] / unit + (end >= x->count ? circle : 0) < limit)
@@ -606,7 +606,7 @@ static double fullest(const struct spikes *x, int unit, int64_t circle, int64_t 
     return most;
 }
 
-/* Stripe sparsities of the present codes. With `maps`, also their maps in map[1..]. */
+/* Measures the stripe sparsities of the current codes. With `maps`, also writes their maps to map[1..]. */
 static void measure(const struct drawing *w, bool maps, struct trial_outcome *out)
 {
     for (int l = 0; l < w->s->plan.layers; l++) {

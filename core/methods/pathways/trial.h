@@ -1,26 +1,26 @@
-/* One code x and its sign draws: the unit of work of the Monte Carlo.
+/* One code x and its sign draws: the work item of the Monte Carlo.
  *
- * The probability of the paper is over D alone, so several D are drawn for the same x (support, magnitudes and noise).
- * Everything is a function of (seed, case, non-zeros, code number, draw), so units may be done in any order by any
- * thread. A layer counts as recovered when the decoder's support equals the true one; a tie counts as a miss. */
+ * The paper's probability is over D alone, so several D are drawn for the same x (support, magnitudes and noise).
+ * Everything is a function of (seed, case, non-zeros, code number, draw), so any thread may run any item in any order.
+ * A layer counts as recovered when the decoder's support equals the true one; a tie counts as a miss. */
 #ifndef MOTIF_CORE_METHODS_PATHWAYS_TRIAL_H
 #define MOTIF_CORE_METHODS_PATHWAYS_TRIAL_H
 
 #include "core/methods/pathways/bounds.h"
 #include "core/methods/pathways/config.h"
 
-/* A case with its dictionaries made. Immutable; shared by threads. */
+/* A case with its dictionaries. Immutable; threads share it. */
 struct scenario {
     struct pathways_case plan;
     struct dictionary dictionary[PATHWAYS_DEPTH];
     double lipschitz[PATHWAYS_DEPTH]; /* for basis pursuit */
 };
 
-/* filters: of each layer, laid out as in struct dictionary, or NULL: drawn from `seed`. */
+/* Creates the dictionaries. filters: of each layer, laid out as in struct dictionary, or NULL: drawn from `seed`. */
 enum status scenario_open(const struct pathways_case *plan, uint64_t seed, const float *const *filters,
                           const struct kernels *kernels, struct scenario *out, struct error *err);
 void scenario_close(struct scenario *scenario);
-uint64_t scenario_bytes(const struct pathways_case *plan); /* about what it and one space hold */
+uint64_t scenario_bytes(const struct pathways_case *plan); /* bytes of a scenario and one space */
 
 /* Scratch of one thread. */
 struct trial_space;
@@ -30,19 +30,20 @@ void trial_space_destroy(struct trial_space *space);
 struct trial_request {
     uint64_t seed;
     int64_t nonzeros; /* of the deepest code */
-    int64_t number;   /* which code */
+    int64_t number;   /* number of the code */
     int draws;        /* of D; all-plus and adversarial signs take one */
-    bool pilot;       /* other random numbers than the measurement's */
-    bool bounds;      /* work out the guarantees, of the first draw's codes */
+    bool pilot;       /* use other random numbers than the measurement */
+    bool bounds;      /* compute the guarantees of the first draw's codes */
     double delta;
 };
 
 struct trial_outcome {
-    int draws;                                                     /* that were made */
+    int draws;                                                     /* draws that were made */
     int recovered;                                                 /* draws whose whole pathway was found */
     int layer_recovered[PATHWAYS_DEPTH];                           /* draws in which that layer's support was found */
     double stripe[PATHWAYS_DEPTH], stripe_literal[PATHWAYS_DEPTH]; /* of the first draw */
-    /* With `bounds`: certain; lower bounds of the probability; limits of the first layer's stripe sparsity. */
+    /* With `bounds`: whether recovery is certain; lower bounds of its probability; limits of the first layer's stripe
+     * sparsity. */
     bool uniform;
     double theorem, instance, uniform_limit, probabilistic_limit;
 };
@@ -51,7 +52,8 @@ enum status trial_run(const struct scenario *scenario, struct trial_space *space
                       struct trial_outcome *out, struct error *err);
 
 /* The codes of a draw, for queries and tests: codes[l] is the map of x^(l+1) with D^(l+1) applied to the dictionary,
- * that is the true code; signal the noisy observation [M]. Pointers into the space, valid until its next use. */
+ * that is the true code; signal is the noisy observation [M]. The pointers are into the space and valid until its next
+ * use. */
 struct trial_picture {
     const float *codes[PATHWAYS_DEPTH];
     const float *signal;
