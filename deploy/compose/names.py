@@ -15,7 +15,7 @@ names = {name for expression in expressions for name in re.findall(r"\b(?:motifd
 if len(sys.argv) > 2:
     text = pathlib.Path(sys.argv[2]).read_text()
 else:
-    text = "\n".join(path.read_text() for room in ("api", "server") for path in (root / room).glob("*.c"))
+    text = "\n".join(path.read_text() for folder in ("api", "server") for path in (root / folder).rglob("*.c"))
 known = set(re.findall(r"\b(?:motifd|process)_\w+", text))
 missing = [name for name in sorted(names) if name not in known and re.sub(r"_(sum|count|bucket)$", "", name) not in known]
 print(f"{len(names)} names, {len(missing)} unknown: {' '.join(missing)}")
