@@ -1,10 +1,11 @@
-/* Blocks form a list; those before `current` are full enough, those after it are empty and kept for
- * later. An allocation that does not fit the current block goes to the first later block that is
- * large enough, or to a new one put right behind the current, so a loop with the same requests walks
- * the same blocks every time.
+/* Arena: a list of memory blocks and the position of the next allocation.
  *
- * Under AddressSanitizer memory that is not handed out is poisoned: use after a reset is reported; and memory is handed
- * out full of NaN, so that a result that depends on what nobody wrote shows itself. */
+ * Blocks before `current` are in use, blocks after it are empty. An allocation that does not fit into the current block
+ * goes to the first later block that is large enough, or else to a new block inserted after the current one. A loop
+ * that repeats the same allocations therefore visits the same blocks in every round.
+ *
+ * Under AddressSanitizer, free memory is poisoned, so that a use after a reset is reported. New memory is filled with
+ * NaN, so that a result that depends on uninitialised memory becomes visible. */
 #include "core/base/arena.h"
 
 #include <stdbool.h>
@@ -71,7 +72,7 @@ static bool round_up(size_t bytes, size_t *out)
     return true;
 }
 
-/* Large blocks lie on huge pages where the system has some: maps of megabytes would wear out the page table. */
+/* Requests huge pages for large blocks: maps of several megabytes cause many TLB misses on small pages. */
 static void *get_block(size_t bytes)
 {
     if (bytes < 2 * HUGE_PAGE)
@@ -83,7 +84,7 @@ static void *get_block(size_t bytes)
     return at;
 }
 
-/* A new block behind the current one; it becomes the current. */
+/* Inserts a new block of at least `needed` bytes after the current one. */
 static struct arena_block *add_block(struct arena *arena, size_t needed)
 {
     size_t bytes, limit = arena->limit_bytes > 0 ? arena->limit_bytes : SIZE_MAX;

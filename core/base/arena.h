@@ -1,9 +1,9 @@
-/* A growing region from which things are taken one after another and given back all at once.
+/* Arena: memory that is allocated piece by piece and freed all at once.
  *
- * Process, model, job step and request each have one. Memory comes in blocks; arena_reset() keeps
- * the blocks, so that a loop which needs the same amount every time allocates only in its first
- * round. Everything is aligned to 64 bytes (a cache line, an AVX-512 register). The arena does not
- * run destructors. Thread rule: one thread at a time. */
+ * The process, each model, each training step and each request has an arena of its own. Memory comes in blocks.
+ * arena_reset() keeps the blocks, so a loop that needs the same amount in every round calls malloc() only in the first
+ * round. All allocations are aligned to 64 bytes (a cache line, an AVX-512 register). The arena runs no destructors.
+ * One thread at a time may use an arena. */
 #ifndef MOTIF_CORE_BASE_ARENA_H
 #define MOTIF_CORE_BASE_ARENA_H
 
@@ -13,11 +13,11 @@ struct arena_block;
 
 struct arena {
     struct arena_block *first, *current;
-    size_t block_bytes; /* least size of a new block */
-    size_t limit_bytes; /* total that may be held; 0: no limit */
-    size_t held_bytes;  /* total of all blocks */
-    size_t peak_bytes;  /* most that was ever in use */
-    size_t used_bytes;  /* in use now */
+    size_t block_bytes; /* minimum size of a new block */
+    size_t limit_bytes; /* maximum total size of all blocks; 0: no limit */
+    size_t held_bytes;  /* total size of all blocks */
+    size_t peak_bytes;  /* maximum of used_bytes so far */
+    size_t used_bytes;  /* allocated now */
 };
 
 struct arena_mark {
@@ -25,18 +25,21 @@ struct arena_mark {
     size_t offset, used;
 };
 
-/* No memory is taken before the first allocation. */
+/* Prepares an empty arena. It takes no memory before the first allocation. block_bytes 0: 64 KiB. */
 void arena_init(struct arena *arena, size_t block_bytes, size_t limit_bytes);
+/* Frees all blocks. The arena is empty afterwards and may be used again. */
 void arena_close(struct arena *arena);
 
-/* NULL when memory or the limit is exhausted. Contents are undefined. */
+/* Allocates `bytes`, uninitialised. Returns NULL if the system has no memory or the limit is reached. The memory
+ * belongs to the arena and stays valid until a reset, a release to an earlier mark, or arena_close(). */
 void *arena_alloc(struct arena *arena, size_t bytes);
-/* Same, zeroed; `count * size` is checked for overflow. */
+/* Allocates count * size bytes, zeroed. Returns NULL also if the product overflows. */
 void *arena_zalloc(struct arena *arena, size_t count, size_t size);
-/* A copy of a string; NULL when exhausted. */
+/* Copies a string into the arena. Returns NULL as arena_alloc() does. */
 char *arena_strdup(struct arena *arena, const char *text);
 
-/* Everything taken since the mark is given back (blocks are kept). */
+/* arena_release() frees everything allocated since the mark, arena_reset() everything. Both keep the blocks for the
+ * next allocations. */
 struct arena_mark arena_mark(const struct arena *arena);
 void arena_release(struct arena *arena, struct arena_mark mark);
 void arena_reset(struct arena *arena);

@@ -1,3 +1,4 @@
+/* A byte buffer that doubles its capacity when it is full, up to a limit. */
 #include "core/base/buf.h"
 
 #include <stdarg.h>
@@ -33,7 +34,7 @@ static void fail(struct buf *buf)
     buf->failed = true;
 }
 
-/* Makes room for `count` more bytes and the NUL. */
+/* Grows the buffer so that `count` more bytes and a NUL fit. */
 static bool reserve(struct buf *buf, size_t count)
 {
     if (buf->failed) {
@@ -103,13 +104,13 @@ enum status buf_status(const struct buf *buf, const char *what, struct error *er
     if (!buf->failed) {
         return STATUS_OK;
     }
-    return buf->full ? error_set(err, STATUS_LIMIT, NULL, "%s takes too many bytes", what)
+    return buf->full ? error_set(err, STATUS_LIMIT, NULL, "%s is larger than the limit of %zu bytes", what, buf->limit)
                      : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %s", what);
 }
 
 char *buf_take(struct buf *buf, size_t *size)
 {
-    buf_append(buf, "", 0); /* an empty buffer gives an empty string */
+    buf_append(buf, "", 0); /* an empty buffer must return an empty string, not NULL */
     char *data = buf->data;
     if (size != NULL) {
         *size = buf->size;

@@ -1,8 +1,8 @@
-/* A byte buffer that grows up to a bound.
+/* A byte buffer that grows up to a limit.
  *
- * The first append that would pass `limit` (or finds no memory) sets `failed` and frees the
- * contents; later appends do nothing. So a writer can append without looking and check once.
- * `data` is always NUL-terminated one past `size` when not NULL. One thread at a time. */
+ * An append that would exceed `limit`, or for which there is no memory, sets `failed` and frees the contents. Later
+ * appends then do nothing, so a writer appends without checks and asks buf_status() once at the end. If `data` is not
+ * NULL, a NUL byte follows the `size` bytes. One thread at a time may use a buffer. */
 #ifndef MOTIF_CORE_BASE_BUF_H
 #define MOTIF_CORE_BASE_BUF_H
 
@@ -15,18 +15,23 @@ struct buf {
     char *data;
     size_t size, capacity, limit;
     bool failed;
-    bool full; /* why: it would have passed `limit` */
+    bool full; /* reason of the failure: the limit (true) or no memory (false) */
 };
 
+/* limit: maximum size in bytes. buf_close() frees the contents; the buffer may be used again. */
 void buf_init(struct buf *buf, size_t limit);
 void buf_close(struct buf *buf);
+/* Append bytes, a string, or formatted text. */
 void buf_append(struct buf *buf, const void *bytes, size_t count);
 void buf_text(struct buf *buf, const char *text);
 void buf_format(struct buf *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* OK, STATUS_LIMIT (`what` is too large) or STATUS_NO_MEMORY. */
+/* Whether all appends succeeded: STATUS_OK, STATUS_LIMIT or STATUS_NO_MEMORY. `what` names the contents in the message.
+ */
 enum status buf_status(const struct buf *buf, const char *what, struct error *err);
-void buf_clear(struct buf *buf); /* size 0, memory kept, failed reset */
-/* Gives the memory to the caller (free() it) and empties the buffer; NULL when failed. */
+/* Empties the buffer and clears `failed`; keeps the memory. */
+void buf_clear(struct buf *buf);
+/* Returns the contents, which the caller frees with free(), and empties the buffer. Returns NULL after a failure.
+ * `size` may be NULL. */
 char *buf_take(struct buf *buf, size_t *size);
 
 #endif

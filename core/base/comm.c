@@ -1,10 +1,12 @@
+/* Sums, gathers and agreement over ranks, built from the four functions of an implementation. */
 #include "core/base/comm.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { SMALL = 4096 }; /* doubles of all ranks together that go by a gather, in one round */
+enum { SMALL = 4096 }; /* doubles, of all ranks together, that one gather transfers */
 
+/* Marks the communicator as broken if another rank is gone. */
 static enum status noted(struct comm *comm, enum status status)
 {
     comm->broken = comm->broken || status == STATUS_UNAVAILABLE || status == STATUS_CANCELLED;

@@ -1,11 +1,15 @@
-/* Ranks: copies of one computation, each with a part of the batch, that add up what they found.
+/* Communication between ranks: copies of one computation that each process a part of the batch and add up their
+ * results.
  *
- * Every rank runs the same program on the same configuration and makes the same calls in the same order. Sums are
- * taken over ranks in rank order, in double, so all ranks hold the same bits, and the same count of ranks gives them
- * again. A communicator that is NULL, or of size 1, is one rank alone: calls return at once and change nothing.
+ * Every rank runs the same program with the same configuration and makes the same calls in the same order. Sums are
+ * taken in rank order and in double, so all ranks get the same bits, and a repetition with the same number of ranks
+ * gets them again. A communicator that is NULL or has size 1 stands for a single rank: calls return at once and change
+ * nothing.
  *
- * Implementations: ranks that are threads of one process (comm_threads_create, for tests) and, in a room above the
- * core, MPI. One thread of each rank makes the calls. After a failure the communicator is of no more use. */
+ * There are two implementations: threads of one process (comm_threads_create, for tests) and MPI (trainer/mpi). One
+ * thread of each rank makes the calls. After a failed call the communicator must not be used any more.
+ *
+ * Errors of all calls: STATUS_UNAVAILABLE or STATUS_CANCELLED if another rank is gone, STATUS_NO_MEMORY, STATUS_IO. */
 #ifndef MOTIF_CORE_BASE_COMM_H
 #define MOTIF_CORE_BASE_COMM_H
 
@@ -20,21 +24,22 @@ enum comm_type { COMM_F32, COMM_F64 };
 
 struct comm;
 
-/* What an implementation gives. All of it is called by every rank in the same order. */
+/* The functions of an implementation. All ranks call them in the same order. */
 struct comm_table {
-    /* all = what each rank gave, one behind another; rank r gives bytes[r]. `mine` may lie in its place already. */
+    /* Concatenates the ranks' data in `all`; rank r contributes bytes[r]. `mine` may already be at its place in `all`.
+     */
     enum status (*gather)(struct comm *comm, const void *mine, const size_t *bytes, void *all, struct error *err);
     enum status (*broadcast)(struct comm *comm, void *data, size_t bytes, int root, struct error *err);
-    /* Sums over ranks in place. The values belong to the communicator until wait(), which finishes all that was
-     * started. */
+    /* Starts a sum over ranks, in place. The values belong to the communicator until wait(), which finishes all sums
+     * that were started. */
     enum status (*start)(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err);
     enum status (*wait)(struct comm *comm, struct error *err);
-    void (*progress)(struct comm *comm); /* of what was started; NULL: nothing to do */
+    void (*progress)(struct comm *comm); /* advances the sums that were started; NULL: not needed */
 };
-struct comm { /* the head of an implementation's own struct */
+struct comm { /* the first member of an implementation's own struct */
     const struct comm_table *table;
     int rank, size;
-    bool broken; /* a call failed because another rank is gone: of no more use */
+    bool broken; /* a call failed because another rank is gone */
 };
 
 static inline int comm_rank(const struct comm *comm)
@@ -49,14 +54,14 @@ static inline bool comm_broken(const struct comm *comm)
 {
     return comm != NULL && comm->broken;
 }
-/* The communicator, NULL where there is nobody else. */
+/* The communicator, or NULL if there is only one rank. */
 static inline struct comm *comm_others(struct comm *comm)
 {
     return comm_size(comm) > 1 ? comm : NULL;
 }
 
-/* Which of `total` numbered things a rank has: [first, first + count). Together they are all, and differ by one at
- * most. */
+/* The share of a rank: items [first, first + count) of `total`. The shares cover all items; their sizes differ by at
+ * most one. */
 struct comm_share {
     int64_t first, count;
 };
@@ -70,19 +75,22 @@ static inline struct comm_share comm_share(const struct comm *comm, int64_t tota
     return comm_share_of(total, comm_rank(comm), comm_size(comm));
 }
 
-/* In place, over all ranks. */
+/* The sum, maximum and minimum over all ranks of each of `count` values, in place. */
 enum status comm_sum(struct comm *comm, double *values, size_t count, struct error *err);
 enum status comm_most(struct comm *comm, double *values, size_t count, struct error *err);
 enum status comm_least(struct comm *comm, double *values, size_t count, struct error *err);
-/* The same number of bytes from each rank, in rank order. */
+/* Concatenates `bytes` bytes from each rank in rank order. all: [size * bytes]. */
 enum status comm_gather(struct comm *comm, const void *mine, size_t bytes, void *all, struct error *err);
-/* `all` holds `total` things of `each` bytes, of which this rank has made its share (comm_share): the others' come
- * in. */
+/* all: [total] items of `each` bytes. This rank has filled its share (comm_share); the call fills in the other shares.
+ */
 enum status comm_complete(struct comm *comm, void *all, int64_t total, size_t each, struct error *err);
-/* What went wrong on a rank (`mine`, said in *err) is an error on all: that of the first which has one. */
+/* Makes an error of one rank an error of all ranks. `mine` and *err are this rank's outcome; afterwards every rank
+ * returns the error of the lowest rank that has one. */
 enum status comm_agree(struct comm *comm, enum status mine, struct error *err);
+/* Copies `bytes` bytes at `data` from rank `root` to all ranks. */
 enum status comm_broadcast(struct comm *comm, void *data, size_t bytes, int root, struct error *err);
-/* The sum of large arrays while something else is done. */
+/* Sums large arrays in place while the caller computes: comm_start() each array, call comm_progress() now and then, and
+ * comm_wait() before reading. */
 enum status comm_start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err);
 enum status comm_wait(struct comm *comm, struct error *err);
 static inline void comm_progress(struct comm *comm)
@@ -91,15 +99,17 @@ static inline void comm_progress(struct comm *comm)
         comm->table->progress(comm);
 }
 
-/* target[i] = sum over ranks of from[rank][i], as every implementation takes it. `target` may be one of them. */
+/* target[i] = sum over ranks of from[rank][i], in rank order and in double. Every implementation adds with this
+ * function. `target` may be one of the sources. */
 void comm_add(void *target, const void *const *from, int ranks, size_t count, enum comm_type type);
 
 /* ---- ranks that are threads ------------------------------------------------------------------- */
 
-/* comms: [size], one for each thread. */
+/* Fills comms[size], one communicator for each thread. STATUS_INVALID unless size is in [1, COMM_MOST]. */
 enum status comm_threads_create(int size, struct comm **comms, struct error *err);
-void comm_threads_destroy(struct comm **comms); /* all of them, after the threads have ended; NULL is fine */
-/* A rank that cannot go on: whoever waits for it gets STATUS_CANCELLED. */
+/* Frees all communicators. Call it after the threads have ended. NULL is allowed. */
+void comm_threads_destroy(struct comm **comms);
+/* This rank cannot continue: calls of other ranks that wait for it return STATUS_CANCELLED. */
 void comm_threads_leave(struct comm *comm);
 
 #endif

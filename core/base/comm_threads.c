@@ -1,5 +1,5 @@
-/* Ranks that are threads of one process. Each call shows the others where its memory is, meets them, and reads
- * theirs. */
+/* Ranks that are threads of one process, for tests. In each call every thread publishes the address of its data, waits
+ * at a barrier until all have done so, and reads the data of the others. */
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct meeting {
     int size, arrived;
     uint64_t round;
     bool broken;
-    void *at[]; /* [size] what each shows in this round */
+    void *at[]; /* [size] the address that each rank published in this round */
 };
 
 struct thread_comm {
@@ -29,7 +29,7 @@ struct thread_comm {
     } started[PENDING];
 };
 
-/* All have come here, or one has left before it did. */
+/* Barrier: returns when all ranks have arrived, or STATUS_CANCELLED if one has left. */
 static enum status meet(struct thread_comm *c, struct error *err)
 {
     struct meeting *m = c->meeting;
@@ -77,14 +77,14 @@ static enum status start(struct comm *comm, void *values, size_t count, enum com
 {
     struct thread_comm *c = (struct thread_comm *)comm;
     if (c->pending == PENDING)
-        return error_set(err, STATUS_LIMIT, NULL, "more than %d sums at a time", PENDING);
+        return error_set(err, STATUS_LIMIT, NULL, "%d sums have been started; wait for them first", PENDING);
     c->started[c->pending].values = values;
     c->started[c->pending].count = count;
     c->started[c->pending++].type = type;
     return STATUS_OK;
 }
 
-/* Each rank adds up its share of the numbers, then all take all shares. */
+/* Each rank adds up its share of the numbers, then every rank copies the shares of the others. */
 static enum status add(struct thread_comm *c, char *values, size_t count, enum comm_type type, struct error *err)
 {
     size_t width = type == COMM_F64 ? sizeof(double) : sizeof(float);
@@ -121,7 +121,7 @@ static const struct comm_table THREADS = {gather, broadcast, start, wait_all, NU
 enum status comm_threads_create(int size, struct comm **comms, struct error *err)
 {
     if (size < 1 || size > COMM_MOST)
-        return error_set(err, STATUS_INVALID, NULL, "%d ranks; 1 to %d are possible", size, COMM_MOST);
+        return error_set(err, STATUS_INVALID, NULL, "the number of ranks must be in [1, %d]; got %d", COMM_MOST, size);
     struct meeting *m = calloc(1, sizeof *m + (size_t)size * sizeof *m->at);
     struct thread_comm *all = calloc((size_t)size, sizeof *all);
     if (!m || !all) {

@@ -1,3 +1,4 @@
+/* Reads, checks and describes the fields of a configuration struct by its table. */
 #include "core/base/config.h"
 
 #include <ctype.h>
@@ -109,7 +110,7 @@ void config_describe(const struct config_field *field, char *out, size_t out_byt
     }
 }
 
-/* "must be an integer in [1, 64]; got 65" */
+/* Sets an error like "must be an integer in [1, 64]; got 65". */
 static enum status refuse(const struct config_field *field, const char *found, struct error *err)
 {
     char allowed[160];
@@ -177,7 +178,7 @@ enum status config_set_text(const struct config_field *field, void *config, cons
             return refuse(field, "a control character", err);
         }
     }
-    memset(at(field, config), 0, CONFIG_TEXT); /* equal configurations are equal bytes */
+    memset(at(field, config), 0, CONFIG_TEXT); /* equal configurations must be equal bytes */
     memcpy(at(field, config), value, length);
     return STATUS_OK;
 }
@@ -242,7 +243,7 @@ const char *config_text(const struct config_field *field, const void *config)
     return at_const(field, config);
 }
 
-/* Whether the value of `field` is one of those between `from` and `to`, which '|' separates. */
+/* Whether the value of `field` is one of the values in [from, to), which '|' separates. */
 static bool value_is_among(const struct config_field *field, const void *config, const char *from, const char *to)
 {
     const char *value =

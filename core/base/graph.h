@@ -1,7 +1,8 @@
-/* A computation as a graph of named operations, written out node by node: what a method gives an exporter.
+/* The interface through which a method describes its network to an exporter, node by node, as a graph of named
+ * operations.
  *
- * Names are short static or temporary text that the writer copies. Operations and attributes are those of ONNX's
- * standard set (Conv, BatchNormalization, Relu, ...), arrays are float32, row-major. One thread at a time. */
+ * Operations and attributes are those of the ONNX standard set (Conv, BatchNormalization, Relu, ...). Arrays are
+ * float32 and row-major. The writer copies names and arrays. One thread at a time may use a writer. */
 #ifndef MOTIF_CORE_BASE_GRAPH_H
 #define MOTIF_CORE_BASE_GRAPH_H
 
@@ -10,14 +11,14 @@
 
 struct graph_attribute {
     const char *name;
-    size_t count; /* of ints; 0: it is `number` */
+    size_t count; /* number of `ints`; 0: the attribute is `number` */
     int64_t ints[4];
     double number;
 };
 
 struct graph_writer {
     void *context;
-    /* Dimensions of -1 may be any. */
+    /* A dimension of -1 may have any size. */
     void (*input)(void *context, const char *name, int rank, const int64_t *dim);
     void (*output)(void *context, const char *name, int rank, const int64_t *dim);
     void (*constant)(void *context, const char *name, int rank, const int64_t *dim, const float *values);

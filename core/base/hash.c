@@ -1,3 +1,4 @@
+/* SHA-256 by libsodium. */
 #include "core/base/hash.h"
 
 void hash_init(struct hash *hash)
@@ -7,7 +8,7 @@ void hash_init(struct hash *hash)
 
 void hash_add(struct hash *hash, const void *bytes, size_t count)
 {
-    if (count > 0) { /* bytes may be NULL when there are none */
+    if (count > 0) { /* `bytes` may be NULL if count is 0 */
         (void)crypto_hash_sha256_update(&hash->state, bytes, count);
     }
 }

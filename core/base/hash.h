@@ -1,4 +1,4 @@
-/* SHA-256, in pieces or at once (libsodium does the work). Each thread its own `struct hash`. */
+/* SHA-256 by libsodium, in pieces or at once. Each thread uses a `struct hash` of its own. */
 #ifndef MOTIF_CORE_BASE_HASH_H
 #define MOTIF_CORE_BASE_HASH_H
 
@@ -12,11 +12,12 @@ struct hash {
     crypto_hash_sha256_state state;
 };
 
+/* In pieces: hash_init(), any number of hash_add(), hash_finish(). Call hash_init() again before the next use. */
 void hash_init(struct hash *hash);
 void hash_add(struct hash *hash, const void *bytes, size_t count);
-/* Ends the computation; hash_init() before the next use. */
 void hash_finish(struct hash *hash, unsigned char digest[HASH_BYTES]);
 
+/* The digest of `count` bytes at once, and a digest as lower-case hex. */
 void hash_bytes(const void *bytes, size_t count, unsigned char digest[HASH_BYTES]);
 void hash_hex(const unsigned char digest[HASH_BYTES], char text[HASH_TEXT]);
 

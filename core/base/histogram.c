@@ -1,3 +1,4 @@
+/* Histogram of durations with atomic buckets. */
 #include "core/base/histogram.h"
 
 #include <math.h>
@@ -15,7 +16,7 @@ void histogram_add(struct histogram *histogram, double seconds)
     atomic_fetch_add_explicit(&histogram->nanoseconds, (uint64_t)(fmax(seconds, 0) * 1e9), memory_order_relaxed);
 }
 
-/* The count is that of the buckets as they were read, so that the last one never disagrees with it. */
+/* The count is the sum of the buckets as read, because other threads may add between two reads. */
 void histogram_read(const struct histogram *histogram, struct histogram_counts *out)
 {
     uint64_t below = 0;

@@ -1,3 +1,4 @@
+/* Formats a log line and passes it to the hook. */
 #include "core/base/log.h"
 
 #include <stdarg.h>

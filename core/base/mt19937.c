@@ -1,3 +1,4 @@
+/* MT19937, 624 words at a time, and numpy's legacy rules for uniform numbers, integers, shuffles and choices. */
 #include "core/base/mt19937.h"
 
 #include <inttypes.h>
@@ -24,7 +25,7 @@ static inline uint32_t twisted(uint32_t upper, uint32_t lower)
     return (both >> 1) ^ ((0U - (both & 1U)) & 0x9908b0dfU);
 }
 
-/* The next 624 words at once. Both loops have no branches, so that the compiler makes them vectors. */
+/* Computes the next 624 words. The loops have no branches, so that the compiler vectorises them. */
 static void refill(struct mt19937 *rng)
 {
     uint32_t *s = rng->state;
@@ -81,7 +82,7 @@ void mt19937_uniforms(struct mt19937 *rng, double *out, int count)
         }
         rng->next += 2 * pairs;
         i += pairs;
-        if (i < count) { /* one word left, or none */
+        if (i < count) { /* at most one word is left: the pair needs a refill */
             out[i++] = mt19937_uniform(rng);
         }
     }

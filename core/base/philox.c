@@ -1,5 +1,5 @@
-/* The fill functions compute LANES blocks side by side; the compiler turns the inner loops into
- * vector code. Element i is always word (i mod 4) of block (i / 4), whoever asks for it. */
+/* Philox4x32-10. The fill functions compute LANES blocks side by side, so that the compiler vectorises the inner loops.
+ * Element i is always word (i mod 4) of block (i / 4), so all functions agree. */
 #include "core/base/philox.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ void philox_block(const uint32_t counter[4], const uint32_t key[2], uint32_t out
     out[3] = c3;
 }
 
-/* Blocks first .. first+LANES-1, in element order. */
+/* Computes blocks first .. first+LANES-1, in element order. */
 static void lanes(const struct philox *from, uint64_t first, uint32_t out[restrict 4 * LANES])
 {
     uint32_t c0[LANES], c1[LANES], c2[LANES], c3[LANES];
@@ -81,7 +81,7 @@ static inline float uniform_of(uint32_t word)
     return (float)(word >> 8) * 0x1p-24f;
 }
 
-/* The radius never sees 0: words map to (0, 1]. */
+/* Maps the radius word to (0, 1], because the logarithm of 0 is not finite. */
 static double normal_of(uint32_t radius_word, uint32_t angle_word, uint64_t index)
 {
     double radius = sqrt(-2.0 * log(((double)radius_word + 1.0) * 0x1p-32));
@@ -100,7 +100,8 @@ double philox_normal(const struct philox *from, uint64_t index)
     return normal_of(philox_u32(from, even), philox_u32(from, even + 1), index);
 }
 
-/* Words from `*first` up to the end of a run of lanes, at most `count`; `*words` points at the first. */
+/* Computes the lanes that contain element *first. Sets *words to that element, advances *first and returns how many of
+ * the `count` wanted words are ready. */
 static size_t next_words(const struct philox *from, uint64_t *first, size_t count, uint32_t space[4 * LANES],
                          const uint32_t **words)
 {

@@ -1,8 +1,8 @@
 /* The number type of the compute core.
  *
- * `real` is float in the product. The test suite builds the core a second time with
- * MOTIF_REAL_DOUBLE, so that every operation can be held against central differences to 1e-6;
- * that build has the plain kernels only. Math functions go through the macros below. */
+ * `real` is float in the product. The tests build the core a second time with MOTIF_REAL_DOUBLE, to compare the
+ * gradient of every operation with central differences to 1e-6; that build contains the reference kernels only. Code
+ * that uses `real` calls the math functions through the macros below. */
 #ifndef MOTIF_CORE_BASE_REAL_H
 #define MOTIF_CORE_BASE_REAL_H
 

@@ -1,8 +1,8 @@
-/* Where a method writes structured results without knowing their notation.
+/* The interface through which the core writes structured results: objects, lists, numbers and text.
  *
- * The core speaks of objects, lists, numbers and text; the api room implements the table with JSON.
- * Inside an object every value has a key; inside a list the key is NULL. A sink never fails loudly:
- * it remembers the first failure for its owner. Non-finite numbers are written as null. */
+ * The api folder implements it with JSON. Inside an object every value has a key; inside a list the key is NULL. A call
+ * returns no error: the sink stores the first failure, which its owner checks at the end. Numbers that are not finite
+ * are written as null. Keys and texts are copied. */
 #ifndef MOTIF_CORE_BASE_SINK_H
 #define MOTIF_CORE_BASE_SINK_H
 

@@ -1,7 +1,8 @@
-/* The table of contents is read whole, checked whole, and only then is any byte of data read: a
- * stream that does not fit leaves the caller's memory as it was. Checks are strict, so that there is
- * exactly one stream for one content: names padded with zeros, roles in order, offsets where the
- * writer would put them. That leaves no room for overlaps or for sizes that overflow. */
+/* Writes and reads snapshots.
+ *
+ * The reader loads and checks the whole table of contents before it reads data, so a stream that does not fit leaves
+ * the caller's memory unchanged. The checks accept only what the writer produces: names padded with zeros, roles in
+ * order, every offset at its place. Entries therefore cannot overlap, and sizes cannot overflow. */
 #include "core/base/snapshot.h"
 
 #include <stdbool.h>
@@ -60,19 +61,19 @@ size_t snapshot_type_bytes(enum snapshot_type type)
     return 0;
 }
 
-/* count may be UINT64_MAX - 63 or less */
+/* The next multiple of ALIGNMENT; count <= UINT64_MAX - 63. */
 static uint64_t aligned(uint64_t count)
 {
     return (count + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-/* Where the data begin, in a stream of `count` entries. */
+/* Offset of the data in a stream of `count` entries. */
 static uint64_t data_start(uint64_t count)
 {
     return aligned(HEADER_BYTES + count * ENTRY_BYTES);
 }
 
-/* Bytes of an entry, or false when they overflow. */
+/* Computes the size of an entry in bytes; false if it overflows. */
 static bool entry_bytes(enum snapshot_type type, int rank, const uint64_t *dim, uint64_t *out)
 {
     uint64_t bytes = snapshot_type_bytes(type);
@@ -88,13 +89,13 @@ static bool entry_bytes(enum snapshot_type type, int rank, const uint64_t *dim, 
     return true;
 }
 
-/* Where an entry goes that follows `end` bytes of data. Weights lie without gaps. */
+/* Offset of an entry after `end` bytes of data. Weights have no gaps between them. */
 static uint64_t place(enum snapshot_role role, uint64_t end)
 {
     return role == SNAPSHOT_WEIGHT ? end : aligned(end);
 }
 
-/* Printable ASCII that needs no escape in JSON. */
+/* Names are printable ASCII that needs no escape in JSON. */
 static bool name_fits(const char *name)
 {
     size_t length = strnlen(name, SNAPSHOT_NAME);
@@ -109,7 +110,7 @@ static bool name_fits(const char *name)
 enum status snapshot_create(struct snapshot **snapshot, struct error *err)
 {
     *snapshot = calloc(1, sizeof **snapshot);
-    return *snapshot != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a pack");
+    return *snapshot != NULL ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a snapshot");
 }
 
 void snapshot_destroy(struct snapshot *snapshot)
@@ -120,19 +121,19 @@ void snapshot_destroy(struct snapshot *snapshot)
     }
 }
 
-/* Room for one more entry. */
+/* Grows the list so that one more entry fits. */
 static enum status grow(struct snapshot *snapshot, struct error *err)
 {
     if (snapshot->count < snapshot->capacity) {
         return STATUS_OK;
     }
     if (snapshot->count >= MAX_ENTRIES) {
-        return error_set(err, STATUS_LIMIT, NULL, "a pack holds %d entries at most", MAX_ENTRIES);
+        return error_set(err, STATUS_LIMIT, NULL, "a snapshot has at most %d entries", MAX_ENTRIES);
     }
     size_t capacity = snapshot->capacity > 0 ? 2 * snapshot->capacity : 64;
     struct snapshot_entry *entries = realloc(snapshot->entries, capacity * sizeof *entries);
     if (entries == NULL) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a pack");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a snapshot");
     }
     snapshot->entries = entries;
     snapshot->capacity = capacity;
@@ -145,14 +146,15 @@ enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enu
     uint64_t bytes;
     if (!name_fits(name) || rank < 0 || rank > 4 || snapshot_type_bytes(type) == 0 || role < SNAPSHOT_WEIGHT ||
         role > SNAPSHOT_STATE || !entry_bytes(type, rank, dim, &bytes)) {
-        return error_set(err, STATUS_INTERNAL, NULL, "pack entry %.95s: name, type or shape is not possible", name);
+        return error_set(err, STATUS_INTERNAL, NULL, "snapshot entry %.95s: invalid name, type or shape", name);
     }
     if (snapshot->count > 0 && snapshot->entries[snapshot->count - 1].role > role) {
-        return error_set(err, STATUS_INTERNAL, NULL, "pack entry %s comes after a later role", name);
+        return error_set(err, STATUS_INTERNAL, NULL, "snapshot entry %s: add weights first, then optimiser, then state",
+                         name);
     }
     for (size_t i = 0; i < snapshot->count; i++) {
         if (strcmp(snapshot->entries[i].name, name) == 0) {
-            return error_set(err, STATUS_INTERNAL, NULL, "pack entry %s is there twice", name);
+            return error_set(err, STATUS_INTERNAL, NULL, "snapshot entry %s was added twice", name);
         }
     }
     enum status status = grow(snapshot, err);
@@ -161,7 +163,7 @@ enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enu
     }
     uint64_t offset = place(role, snapshot->data_bytes);
     if (bytes > INT64_MAX / 2 || offset > INT64_MAX / 2 - bytes) {
-        return error_set(err, STATUS_LIMIT, NULL, "pack entry %s is too large", name);
+        return error_set(err, STATUS_LIMIT, NULL, "snapshot entry %s is too large", name);
     }
     struct snapshot_entry *entry = &snapshot->entries[snapshot->count++];
     *entry = (struct snapshot_entry){
@@ -265,7 +267,7 @@ static bool all_zero(const unsigned char *at, size_t count)
     return true;
 }
 
-/* One entry of a stream; false when it is not one that snapshot_write() could have written there. */
+/* Decodes one entry of a stream; false if snapshot_write() could not have written it at this place. */
 static bool decode_entry(const unsigned char *in, enum snapshot_role last_role, uint64_t end,
                          struct snapshot_entry *out)
 {
@@ -298,7 +300,7 @@ static int compare_names(const void *a, const void *b)
     return strcmp((*first)->name, (*second)->name);
 }
 
-/* Pointers to the entries, by name. NULL without memory. */
+/* Pointers to the entries, sorted by name; the caller frees the array. NULL if there is no memory. */
 static const struct snapshot_entry **by_name(const struct snapshot_entry *entries, size_t count)
 {
     const struct snapshot_entry **sorted = malloc((count + 1) * sizeof *sorted);
@@ -315,7 +317,7 @@ static enum status decode_table(const unsigned char *table, uint64_t data_bytes,
                                 size_t count, struct error *err)
 {
     enum snapshot_role role = SNAPSHOT_WEIGHT;
-    uint64_t end = 0; /* at most data_bytes, which the caller has held against the stream's length */
+    uint64_t end = 0; /* at most data_bytes, which read_header() has compared with the stream's length */
     for (size_t i = 0; i < count; i++) {
         if (!decode_entry(table + i * ENTRY_BYTES, role, end, &entries[i]) || entries[i].offset > data_bytes ||
             entries[i].bytes > data_bytes - entries[i].offset) {
@@ -325,7 +327,7 @@ static enum status decode_table(const unsigned char *table, uint64_t data_bytes,
         end = entries[i].offset + entries[i].bytes;
     }
     if (end != data_bytes) {
-        return error_set(err, STATUS_CORRUPT, NULL, "the table of contents does not account for all the data");
+        return error_set(err, STATUS_CORRUPT, NULL, "the entries do not cover all the data");
     }
     const struct snapshot_entry **sorted = by_name(entries, count);
     if (sorted == NULL) {
@@ -334,33 +336,33 @@ static enum status decode_table(const unsigned char *table, uint64_t data_bytes,
     enum status status = STATUS_OK;
     for (size_t i = 1; i < count && status == STATUS_OK; i++) {
         if (strcmp(sorted[i - 1]->name, sorted[i]->name) == 0) {
-            status = error_set(err, STATUS_CORRUPT, NULL, "entry %s is there twice", sorted[i]->name);
+            status = error_set(err, STATUS_CORRUPT, NULL, "entry %s occurs twice", sorted[i]->name);
         }
     }
     free(sorted);
     return status;
 }
 
-/* The number of entries, once the stream's length has been shown to hold them and their data. */
+/* Reads the number of entries and data bytes, and checks both against the stream's length. */
 static enum status read_header(const struct snapshot_reader *from, size_t *count, uint64_t *data_bytes,
                                struct error *err)
 {
     unsigned char header[HEADER_BYTES];
     if (from->total_bytes < HEADER_BYTES) {
-        return error_set(err, STATUS_CORRUPT, NULL, "too short for a pack");
+        return error_set(err, STATUS_CORRUPT, NULL, "too short for a snapshot");
     }
     enum status status = from->read(from->context, 0, header, sizeof header, err);
     if (status != STATUS_OK) {
         return status;
     }
     if (memcmp(header, MAGIC, 8) != 0 || get_u32(header + 12) != 0) {
-        return error_set(err, STATUS_CORRUPT, NULL, "does not begin like a pack");
+        return error_set(err, STATUS_CORRUPT, NULL, "not a snapshot: the first bytes are not " MAGIC);
     }
     *count = get_u32(header + 8);
     *data_bytes = get_u64(header + 16);
     if (*count > MAX_ENTRIES || data_start(*count) > from->total_bytes ||
         *data_bytes != from->total_bytes - data_start(*count)) {
-        return error_set(err, STATUS_CORRUPT, NULL, "its length is not what its header says");
+        return error_set(err, STATUS_CORRUPT, NULL, "the length of the stream does not match its header");
     }
     return STATUS_OK;
 }
@@ -415,7 +417,7 @@ static bool same_shape(const struct snapshot_entry *a, const struct snapshot_ent
     return a->type == b->type && a->role == b->role && a->rank == b->rank && memcmp(a->dim, b->dim, sizeof a->dim) == 0;
 }
 
-/* First all of the checks (`fill` false), then all of the bytes. */
+/* One pass over the declared entries: checks that the stream contains them (`fill` false) or reads their bytes. */
 static enum status match(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                          const struct snapshot_entry **sorted, size_t count, bool fill, struct error *err)
 {

@@ -1,4 +1,4 @@
-/* The self-describing byte stream in which a model and its training state are kept.
+/* Snapshot: the self-describing byte stream that stores a model and its training state.
  *
  *   "MOTIFPK1" | u32 entries | u32 reserved | u64 data_bytes
  *   entries × { char name[96]; u8 type; u8 role; u8 rank; u8 pad[5]; u64 dim[4]; u64 offset; u64 bytes }
@@ -6,9 +6,9 @@
  *   data, little endian: the weights one after another without gaps, then each other entry at the
  *   next multiple of 64 bytes. Dimensions from `rank` on are 1.
  *
- * Weights come first and lie together, in the order added, so that a service can hand them out as
- * one range of the stored bytes (the safetensors format allows no holes). All declared first, then written in order:
- * memory stays bounded by the caller's own, whatever the size of the checkpoint. */
+ * Weights come first and without gaps, in the order in which they were added, so that a server can send them as one
+ * range of the stored bytes (the safetensors format allows no gaps). A `struct snapshot` lists the entries and points
+ * at the caller's arrays; writing and reading need no copy of the data. One thread at a time may use a snapshot. */
 #ifndef MOTIF_CORE_BASE_SNAPSHOT_H
 #define MOTIF_CORE_BASE_SNAPSHOT_H
 
@@ -29,11 +29,11 @@ struct snapshot_entry {
     int rank; /* 0..4 */
     uint64_t dim[4];
     uint64_t offset, bytes; /* offset from the start of the data section */
-    void *bytes_at;         /* writer: source; reader of a struct snapshot: destination, or NULL */
+    void *bytes_at;         /* the caller's memory: source of a write, destination of a read; NULL in contents */
 };
 
-/* Where bytes go, and where they come from. Both return a status; `read` fills exactly `count`
- * bytes from absolute position `offset` of the stream or fails. */
+/* The destination and the source of a stream. `write` appends `count` bytes. `read` fills exactly `count` bytes from
+ * absolute position `offset` of the stream, or fails. */
 struct snapshot_writer {
     void *context;
     enum status (*write)(void *context, const void *bytes, size_t count, struct error *err);
@@ -46,19 +46,21 @@ struct snapshot_reader {
 
 struct snapshot; /* a list of entries that point at the caller's memory */
 
+/* Creates an empty list. STATUS_NO_MEMORY. snapshot_destroy() accepts NULL. */
 enum status snapshot_create(struct snapshot **snapshot, struct error *err);
 void snapshot_destroy(struct snapshot *snapshot);
 
-/* Adds an entry whose bytes are at `at` (not copied; must stay valid until written or read).
- * Entries must be added in the order weight, optimiser, state. Names are unique. */
+/* Adds an entry whose bytes are at `at` (not copied; must stay valid until the snapshot was written or read). Entries
+ * must be added in the order weight, optimiser, state. Names must be unique, printable and shorter than SNAPSHOT_NAME.
+ * Errors: STATUS_INTERNAL for an entry that breaks these rules, STATUS_LIMIT, STATUS_NO_MEMORY. */
 enum status snapshot_add(struct snapshot *snapshot, enum snapshot_role role, enum snapshot_type type, const char *name,
                          int rank, const uint64_t *dim, void *at, struct error *err);
-/* One number, for states: at points at an int64_t, uint64_t or double. */
+/* Add a single number as a state entry. */
 enum status snapshot_add_i64(struct snapshot *snapshot, const char *name, int64_t *at, struct error *err);
 enum status snapshot_add_u64(struct snapshot *snapshot, const char *name, uint64_t *at, struct error *err);
 enum status snapshot_add_f64(struct snapshot *snapshot, const char *name, double *at, struct error *err);
 
-/* A list of them, each an integer or a real. */
+/* Adds several numbers, each an int64_t or a double. */
 struct snapshot_number {
     const char *name;
     int64_t *integer;
@@ -67,16 +69,19 @@ struct snapshot_number {
 enum status snapshot_add_numbers(struct snapshot *snapshot, const struct snapshot_number *numbers, size_t count,
                                  struct error *err);
 
-uint64_t snapshot_bytes(const struct snapshot *snapshot); /* length of the whole stream */
+/* snapshot_bytes(): length of the whole stream. snapshot_write() writes it front to back. */
+uint64_t snapshot_bytes(const struct snapshot *snapshot);
 enum status snapshot_write(const struct snapshot *snapshot, const struct snapshot_writer *to, struct error *err);
 
-/* Reads a stream into the memory of the declared entries: every entry of a wanted role must be
- * there with the same type and shape (STATUS_CORRUPT names the first that is not). Roles are a bit
- * set: 1 << SNAPSHOT_WEIGHT | ... . Entries of the stream that were not declared are ignored. */
+/* Reads a stream into the memory of the declared entries. `roles` is a bit set, 1 << SNAPSHOT_WEIGHT | ...: only
+ * entries of these roles are read, and each must be in the stream with the same type and shape (else STATUS_CORRUPT,
+ * which names the first). All entries are checked before the first byte is read. Other entries of the stream are
+ * ignored. */
 enum status snapshot_read(const struct snapshot *snapshot, const struct snapshot_reader *from, unsigned roles,
                           struct error *err);
 
-/* What is saved is declared once: a function that adds every entry of `owner`. It serves saving and loading. */
+/* Save and load an object by one function that adds all its entries. snapshot_save() sets *bytes to the stream's
+ * length. */
 typedef enum status snapshot_declare(void *owner, struct snapshot *snapshot, struct error *err);
 enum status snapshot_save(snapshot_declare *declare, void *owner, const struct snapshot_writer *to, uint64_t *bytes,
                           struct error *err);
@@ -84,8 +89,8 @@ enum { SNAPSHOT_ALL = 1 << SNAPSHOT_WEIGHT | 1 << SNAPSHOT_OPTIMISER | 1 << SNAP
 enum status snapshot_load(snapshot_declare *declare, void *owner, const struct snapshot_reader *from, unsigned roles,
                           struct error *err);
 
-/* The table of contents alone, for services: *entries is malloc'ed (free() it), offsets are
- * absolute in the stream, bytes_at is NULL. Every bound is checked: the bytes may be hostile. */
+/* Reads the table of contents only. The caller frees *entries with free(). Offsets are absolute positions in the
+ * stream. The bytes may come from an attacker, so every bound is checked: STATUS_CORRUPT. */
 enum status snapshot_contents(const struct snapshot_reader *from, struct snapshot_entry **entries, size_t *count,
                               struct error *err);
 

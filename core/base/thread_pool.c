@@ -1,11 +1,13 @@
-/* One atomic word carries the round and how many of its chunks are not yet taken. A thread takes a
- * chunk by counting that word down; only then does it read what the task is. So a worker that wakes
- * up late cannot take a chunk of a round that is over, and thread_pool_run() waits for chunks to be done,
- * not for workers to wake up: an oversubscribed machine costs nothing but speed.
+/* Thread pool: distributes the chunks of a task over threads.
  *
- * Sleeping, both ways, follows one pattern: the sleeper announces itself and looks once more; the
- * other side changes the word first and looks for sleepers after. All of these are sequentially
- * consistent, so one of the two always sees the other. */
+ * One atomic word contains the number of the round and the number of its free chunks. A thread takes a chunk by
+ * decrementing that word, and reads the task only afterwards. A worker that wakes up late therefore cannot take a chunk
+ * of an earlier round, and thread_pool_run() waits for chunks, not for workers to wake up. A machine with too few
+ * processors is slower but still correct.
+ *
+ * Workers and caller sleep by the same protocol: the sleeper first announces itself and then checks once more for work;
+ * the other side first changes the word and then checks for sleepers. All these accesses are sequentially consistent,
+ * so at least one side sees the other. */
 #include "core/base/thread_pool.h"
 
 #include <pthread.h>
@@ -33,8 +35,8 @@ struct worker {
 };
 
 struct thread_pool {
-    _Alignas(LINE) _Atomic uint64_t round; /* upper half: number of the round; lower: chunks not taken */
-    _Alignas(LINE) _Atomic int unfinished; /* chunks not done */
+    _Alignas(LINE) _Atomic uint64_t round; /* upper half: number of the round; lower half: free chunks */
+    _Alignas(LINE) _Atomic int unfinished; /* chunks that are free or running */
     _Alignas(LINE) _Atomic int sleepers;   /* workers asleep */
     _Atomic bool caller_sleeps, stop;
     _Alignas(LINE) thread_pool_task *task; /* of the round: written before `round`, read after a take */
@@ -55,7 +57,7 @@ static inline void pause_briefly(void)
 #endif
 }
 
-/* Flush-to-zero of results and inputs; returns the former state for restoring. */
+/* Switches flush-to-zero of results and inputs on; returns the previous state for restore_denormals(). */
 static uint64_t flush_denormals(void)
 {
 #if defined(__x86_64__)
@@ -95,7 +97,7 @@ static uint32_t untaken(uint64_t round)
     return (uint32_t)round;
 }
 
-/* Takes and runs chunks until none is left to take. */
+/* Takes and runs chunks until none is free. */
 static void work(struct thread_pool *pool, int number)
 {
     uint64_t seen = atomic_load(&pool->round);
@@ -123,7 +125,7 @@ static bool all_done(struct thread_pool *pool)
     return atomic_load(&pool->unfinished) == 0;
 }
 
-/* Whether `ready` came true before the time for spinning was over. */
+/* Waits for `ready` without sleeping, for the time of the pool at most. Returns whether it became true. */
 static bool spin(struct thread_pool *pool, bool (*ready)(struct thread_pool *))
 {
     int64_t deadline = now() + pool->spin_nanoseconds;
@@ -167,7 +169,7 @@ static void wake_workers(struct thread_pool *pool)
     }
 }
 
-/* Workers inherit a mask that blocks every signal: signals belong to the process's own threads. */
+/* Workers inherit a mask that blocks every signal, because the process handles signals in its own threads. */
 static int start_workers(struct thread_pool *pool)
 {
     sigset_t all, former;
@@ -189,7 +191,7 @@ static int start_workers(struct thread_pool *pool)
     return failed;
 }
 
-/* Spinning helps only where every thread has a processor of its own. */
+/* Spinning only helps if every thread has a processor of its own. */
 static int spin_time(int threads)
 {
     cpu_set_t set;
@@ -213,13 +215,13 @@ enum status thread_pool_create(int threads, struct thread_pool **out, struct err
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a pool of %d threads", threads);
     }
     *pool = (struct thread_pool){.threads = threads, .workers = workers, .spin_nanoseconds = spin_time(threads)};
-    (void)pthread_mutex_init(&pool->lock, NULL); /* default mutexes and conditions cannot fail here */
+    (void)pthread_mutex_init(&pool->lock, NULL); /* default mutexes and conditions cannot fail */
     (void)pthread_cond_init(&pool->work, NULL);
     (void)pthread_cond_init(&pool->done, NULL);
     if (start_workers(pool) != 0) {
         int started = pool->started;
         thread_pool_destroy(pool);
-        return error_set(err, STATUS_UNAVAILABLE, NULL, "the system allowed %d of %d threads", started + 1, threads);
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the system started %d of %d threads", started + 1, threads);
     }
     *out = pool;
     return STATUS_OK;

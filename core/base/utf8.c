@@ -1,3 +1,4 @@
+/* Strict UTF-8 check. */
 #include "core/base/utf8.h"
 
 size_t utf8_char(const char *text, size_t bytes)
@@ -18,7 +19,7 @@ size_t utf8_char(const char *text, size_t bytes)
             return 0;
         }
     }
-    /* Overlong forms, surrogates, beyond U+10FFFF. */
+    /* overlong forms, surrogates, above U+10FFFF */
     if ((u[0] == 0xE0 && u[1] < 0xA0) || (u[0] == 0xED && u[1] > 0x9F) || (u[0] == 0xF0 && u[1] < 0x90) ||
         (u[0] == 0xF4 && u[1] > 0x8F)) {
         return 0;
