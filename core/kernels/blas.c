@@ -1,3 +1,4 @@
+/* OpenBLAS: one thread, the kernel set that this processor should use, and the matrix product. */
 #include "core/kernels/blas.h"
 
 #include <cblas.h>

@@ -1,25 +1,26 @@
-/* OpenBLAS, single-threaded, for products that are too thin for our own kernels, and which of its kernel sets they
- * take.
+/* OpenBLAS, single-threaded, for matrix products that are too thin for our own kernels; and the choice of its kernel
+ * set.
  *
- * OpenBLAS picks its kernels by processor family, and each set rounds in another way: the same training would end with
- * other weights on another machine. So every processor that can takes the same set. OpenBLAS reads the variable
- * OPENBLAS_CORETYPE once, when it is loaded. Whoever owns the process compares blas_core() with blas_best_core() at
- * start, and if they differ sets the variable and executes itself again, once. */
+ * OpenBLAS selects its kernels by processor family, and each set rounds differently, so the same training would give
+ * other weights on another machine. Therefore every processor uses the same set if it can. OpenBLAS reads the variable
+ * OPENBLAS_CORETYPE once, when it is loaded. At start, the daemon compares blas_core() with blas_best_core(); if they
+ * differ, it sets the variable and executes itself again, once. */
 #ifndef MOTIF_CORE_KERNELS_BLAS_H
 #define MOTIF_CORE_KERNELS_BLAS_H
 
 #include "core/kernels/kernels.h"
 
-/* One thread, whatever the environment says: parallelism is the pool's. Call before the first product. */
+/* Limits OpenBLAS to one thread regardless of the environment, because the thread pool provides the parallelism. Call
+ * it before the first product. */
 void blas_init(void);
-/* Name of the kernel set in use ("Haswell"), as OPENBLAS_CORETYPE would spell it. */
+/* The static name of the kernel set in use ("Haswell"), as in OPENBLAS_CORETYPE. */
 const char *blas_core(void);
-/* Name of the set to be used; NULL: leave the choice to OpenBLAS. */
+/* The static name of the set that this processor should use; NULL: OpenBLAS chooses. */
 const char *blas_best_core(void);
-/* Version and build options, for reports. */
+/* Version and build options of OpenBLAS, for reports. */
 const char *blas_config(void);
 
-/* The product of kernels.h by cblas_sgemm. */
+/* The product that gemm_call in kernels.h defines, by cblas_sgemm. Any thread. */
 void blas_gemm(const struct gemm_call *call);
 
 #endif

@@ -1,5 +1,5 @@
-/* Which tables this processor (and operating system: the compiler's check asks XGETBV too) can run.
- * The double-precision build of the core has the plain one only. */
+/* Selects the kernel table by what processor and operating system support (the compiler's check also reads XGETBV). The
+ * double-precision build of the core contains the reference table only. */
 #include <string.h>
 
 #include "core/kernels/kernels.h"

@@ -1,5 +1,6 @@
-/* Rows of a long vector are transformed where they lie. Columns are gathered in tiles that stay in the first-level
- * cache: where they lie, their rows are a power of two apart and would fight for the same few cache lines. */
+/* Walsh-Hadamard transforms of long vectors. Rows are transformed in place. Columns are copied in tiles that fit into
+ * the first-level cache: in place, the rows of a column are a power of two apart and map to the same few cache lines.
+ */
 #include "core/kernels/hadamard.h"
 
 #include <string.h>
@@ -8,8 +9,8 @@ enum { TILE_REALS = 8192 };
 
 struct job {
     const struct kernels *kernels;
-    int rows, cols, tile; /* n = rows x cols; columns of a tile */
-    const real *d;        /* diagonal between two column transforms, or NULL */
+    int rows, cols, tile; /* n = rows x cols; tile: columns of a tile */
+    const real *d;        /* the diagonal between two column transforms, or NULL */
     real *x, *scratch;
 };
 

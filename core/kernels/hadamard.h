@@ -1,27 +1,28 @@
-/* Walsh-Hadamard transforms of any length over a pool, and what is diagonal between two of them.
+/* Walsh-Hadamard transforms of any length on a thread pool, alone or with a diagonal matrix between two of them.
  *
- * H_ij = (-1)^popcount(i AND j), indices from 0 (Sylvester), H H = n I. A long vector is taken as a table of n1 rows
- * of n2: H is the transform along the rows followed by that down the columns, in either order. */
+ * H_ij = (-1)^popcount(i AND j) with indices from 0 (Sylvester's order); H H = n I. A long vector is treated as a table
+ * of n1 rows of n2 numbers: H is the transform of every row followed by the transform of every column, in either order.
+ * The results are the same bits for any number of threads. One thread at a time may use a pool. */
 #ifndef MOTIF_CORE_KERNELS_HADAMARD_H
 #define MOTIF_CORE_KERNELS_HADAMARD_H
 
 #include "core/base/thread_pool.h"
 #include "core/kernels/kernels.h"
 
-enum { HADAMARD_ROW = 8192 }; /* the longest vector that one chunk transforms by itself */
+enum { HADAMARD_ROW = 8192 }; /* the longest vector that one chunk transforms alone */
 
-/* H_ij. */
+/* The element H_ij: 1 or -1. */
 static inline int hadamard_sign(uint64_t i, uint64_t j)
 {
     return __builtin_parityll(i & j) ? -1 : 1;
 }
 
-/* x <- H x, n a power of two up to 2^30. `scratch`: hadamard_scratch() reals. Same bits for any number of threads. */
+/* x <- H x in place. n: a power of two up to 2^30. x: [n]. scratch: hadamard_scratch() reals. */
 void hadamard_transform(struct thread_pool *pool, const struct kernels *kernels, int n, real *x, real *scratch);
-/* x <- H diag(d) H x: three trips through memory in all. */
+/* x <- H diag(d) H x in place, in three passes over memory. d: [n]. */
 void hadamard_sandwich(struct thread_pool *pool, const struct kernels *kernels, int n, const real *d, real *x,
                        real *scratch);
-/* Reals of scratch that either needs with this pool. */
+/* The number of reals of scratch memory that either function needs with this pool. */
 size_t hadamard_scratch(const struct thread_pool *pool, int n);
 
 #endif

@@ -1,19 +1,17 @@
-/* The table of compute kernels.
+/* The tables of compute kernels.
  *
- * A kernel is a serial function over a stated piece of work and keeps nothing between calls: an
- * operation splits its work into chunks fixed by the shapes, and runs them on a pool. There are up
- * to three tables: "ref" (plain C in `real`, the definition), "avx2" and "avx512" (float only, equal
- * to ref up to rounding). Every table is complete. For one table results depend on the arguments
- * alone; sums run in a fixed order.
+ * A kernel is a serial function without state. An operation cuts its work into chunks that depend on the shapes only,
+ * and runs them on a thread pool; each chunk calls kernels. There are up to three tables: "ref" (plain C in `real`; it
+ * defines the results), "avx2" and "avx512" (float only; equal to ref up to rounding). Every table is complete. Within
+ * a table, results depend on the arguments only, because sums are taken in a fixed order. Any thread may call a kernel;
+ * kernels allocate nothing and cannot fail.
  *
- * Words used below
- *   map, strip    blocked maps, map.h. `blocks` counts blocks of 16 channels. A per-channel vector
- *                 given to a map kernel has 16 * blocks entries, zero in the padding channels.
- *   rows          a table [rows][columns], `ld_x` reals from one row of x to the next (>= columns).
- *   partial       a gradient buffer that belongs to one chunk; kernels add to it, the caller clears it
- *                 first and adds the partials up in chunk order.
- * Inputs and outputs do not overlap unless said. No alignment is required beyond that of `real`, but
- * 64 bytes is faster. */
+ * Terms used below:
+ *   map, strip    blocked maps (map.h). `blocks` counts blocks of 16 channels. A per-channel vector has 16 * blocks
+ * entries, zero in the padding channels. rows          a table [rows][columns] with `ld_x` reals from one row of x to
+ * the next (>= columns). partial       the gradient buffer of one chunk. The caller clears it, kernels add to it, and
+ * the caller sums the partials in chunk order. Inputs and outputs must not overlap unless a comment allows it.
+ * Alignment to 64 bytes is faster but not required. */
 #ifndef MOTIF_CORE_KERNELS_KERNELS_H
 #define MOTIF_CORE_KERNELS_KERNELS_H
 
@@ -26,28 +24,27 @@
 
 /* ---- maps: convolution ------------------------------------------------------------------------- */
 
-/* Batch norm and ReLU on the way into a 3x3 convolution: each pixel of the image counts as max(0, in * scale + shift),
- * the halo as 0. Columns -1 and `width` of such a strip are halo; `above` and `below` say whether rows -1 and `rows`
- * are of the image. scale NULL: the input as it is. For at most CONV_NORM_BLOCKS blocks on either side. */
+/* Batch norm and ReLU applied to the input of a 3x3 convolution: a pixel of the image has the value max(0, in * scale +
+ * shift), the halo 0. Columns -1 and `width` of the strip are halo. `above` and `below`: rows -1 and `rows` belong to
+ * the image. scale NULL: the input is used unchanged. At most CONV_NORM_BLOCKS blocks of inputs and of outputs. */
 enum { CONV_NORM_BLOCKS = 4 };
 struct conv_norm {
     const real *scale, *shift; /* [16 in_blocks] */
     bool above, below;
 };
 
-/* Stride-1 "same" convolution of a strip: `rows` x `width` output pixels. kernel_h is 1 or 3; kernel_w is 1 or 3, or
- * with kernel_h 1 any odd number, of taps `dilation` columns apart (0: 1; others only without a norm). The input strip
- * stands at the pixel under the centre tap of output pixel (0, 0); the pixels that the other taps reach must be
- * readable (a halo, or neighbouring rows and columns).
+/* Stride-1 "same" convolution of a strip: `rows` x `width` output pixels. kernel_h is 1 or 3. kernel_w is 1 or 3; with
+ * kernel_h 1 it may be any odd number of taps, `dilation` columns apart (0 means 1; larger only without a norm). The
+ * input strip points at the pixel under the centre tap of output pixel (0, 0). The pixels under the other taps must be
+ * readable (halo, or neighbouring rows and columns).
  *
  *     out = weights * in + bias + add
  *
- * `weights`: conv_pack() or, for the gradient of the input, conv_pack_transposed() with `in` = the
- * gradient of the output. `bias`: [16 out_blocks] or NULL. `add`: optional strip, may be `out` itself.
- * `moments`: NULL, or [2][16 out_blocks], overwritten with the mean and the sum of squared deviations
- * from it of the strip's rows * width outputs, for moments_merge().
- * The vector tables compute 3x3 by Winograd's algorithm in tiles of 4x4 outputs (rows of a strip best come in
- * multiples of 4); rounding stays below 3e-6 of the largest output at 64 channels. */
+ * weights: from conv_pack(); for the gradient of the input, from conv_pack_transposed(), with `in` = the gradient of
+ * the output. bias: [16 out_blocks] or NULL. add: optional strip, may be `out`. moments: NULL, or [2][16 out_blocks],
+ * overwritten with the mean and the sum of squared deviations of the strip's rows * width outputs, for moments_merge().
+ * The vector tables compute 3x3 kernels by Winograd's algorithm in tiles of 4x4 outputs, so multiples of 4 rows are
+ * best; the rounding error is below 3e-6 of the largest output at 64 channels. */
 struct conv_call {
     int in_blocks, out_blocks, kernel_h, kernel_w, rows, width;
     struct map_strip in, out, add;
@@ -57,8 +54,8 @@ struct conv_call {
     int dilation;
 };
 
-/* Gradient of the weights over a strip: dweights[o][i][kh][kw] += sum of dout[o] * in[i] shifted.
- * `dweights`: packed partial of conv_packed_size(), `dbias`: [16 out_blocks] partial or NULL. */
+/* Gradient of the weights over a strip: dweights[o][i][kh][kw] += sum over pixels of dout[o] * shifted in[i].
+ * dweights: packed partial of conv_packed_size() reals. dbias: partial [16 out_blocks], or NULL. */
 struct conv_gradient_call {
     int in_blocks, out_blocks, kernel_h, kernel_w, rows, width;
     struct map_strip in, dout;
@@ -67,10 +64,10 @@ struct conv_gradient_call {
     int dilation;
 };
 
-/* 1x1 convolution of a planar input of few channels: out[o] = bias[o] + sum_c weights[o][c] in[c].
- * `in`: [channels] planes `in_plane` apart, rows `in_row` apart. `weights`: [16 out_blocks][channels],
- * zero in padding rows. `moments` as above. Backward: dout in, dweights and dbias partials of the same
- * shapes. The input gets no gradient: it is data. */
+/* 1x1 convolution of a planar input with few channels: out[o] = bias[o] + sum_c weights[o][c] in[c].
+ * in: [channels] planes, `in_plane` reals apart, with rows `in_row` reals apart. weights: [16 out_blocks][channels],
+ * zero in padding rows. moments: as in conv_call. The gradient kernel reads dout and adds to the partials dweights and
+ * dbias, which have the same shapes. The input gets no gradient, because it is data. */
 struct planar_call {
     int channels, out_blocks, rows, width;
     const real *in;
@@ -83,7 +80,7 @@ struct planar_call {
 
 /* ---- maps: batch norm, sparse layer ------------------------------------------------------------ */
 
-/* y = x * scale + shift, with `relu` max(0, that). `y` may be `x`. */
+/* y = x * scale + shift; with `relu`, y = max(0, x * scale + shift). y may be x. */
 struct affine_call {
     int blocks, rows, width;
     bool relu;
@@ -91,12 +88,11 @@ struct affine_call {
     const real *scale, *shift;
 };
 
-/* Backward of batch norm (+ ReLU). With dy' = dy where x * scale + shift > 0, else 0 (all of dy
- * without `relu`) and xhat = (x - mean) * inv_std:
- *   norm_sums      sums[0][c] = sum dy', sums[1][c] = sum dy' * xhat over the strip (overwritten).
- *   norm_backward  dx = a * dy' + b * (x - mean) + c + add, per channel. Training: a = gamma inv_std,
- *                  b = -gamma inv_std^2 sums[1] / n, c = -gamma inv_std sums[0] / n over all n pixels of
- *                  the batch; frozen statistics: b = c = 0 (NULL). `dx` may be `dy` or `add`. */
+/* Backward pass of batch norm (and ReLU). With dy' = dy where x * scale + shift > 0, else 0 (without `relu`: dy' = dy),
+ * and xhat = (x - mean) * inv_std: norm_sums      sums[0][c] = sum dy', sums[1][c] = sum dy' * xhat over the strip
+ * (overwritten). norm_backward  dx = a * dy' + b * (x - mean) + c + add, per channel. Training: a = gamma inv_std, b =
+ * -gamma inv_std^2 sums[1] / n, c = -gamma inv_std sums[0] / n over all n pixels of the batch; frozen statistics: b = c
+ * = 0 (NULL). `dx` may be `dy` or `add`. */
 struct norm_call {
     int blocks, rows, width;
     bool relu;
@@ -106,8 +102,8 @@ struct norm_call {
     double *sums; /* [2][16 blocks] */
 };
 
-/* Sparse layer: y = max(0, x - threshold). `active`: [16 blocks] counts of y > 0, added to; may be
- * NULL. Backward (map_mask): dx = dy where y > 0, else 0; dx may be dy. */
+/* Sparse layer: y = max(0, x - threshold). active: [16 blocks], the counts of y > 0 are added to it; or NULL. The
+ * backward pass is map_mask: dx = dy where y > 0, else 0; dx may be dy. */
 struct threshold_call {
     int blocks, rows, width;
     struct map_strip x, y;
@@ -115,17 +111,17 @@ struct threshold_call {
     int64_t *active;
 };
 
-/* The values over which a quantile is taken: `channels` channels of a map. */
+/* The values of which a quantile is computed: `channels` channels of a map. Strides are in reals. */
 struct kth_set {
-    const real *at; /* first pixel inside the halo of image 0, block 0 */
+    const real *at; /* the first pixel inside the halo of image 0, block 0 */
     int images, channels, height, width;
     ptrdiff_t image, block, row;
 };
 
 enum { KTH_SCRATCH_BYTES = 1 << 22 };
 
-/* The values of one block above a bound of their channel, in scan order behind those that are there: list[c] has room
- * for `room`, count[c] counts on when it is full. A bound of infinity closes a channel. */
+/* Appends the values of one block that exceed the bound of their channel, in scan order. list[c] has room for `room`
+ * values; count[c] also counts the values that no longer fit. A bound of infinity excludes a channel. */
 struct above_call {
     int rows, width, room;
     struct map_strip x;
@@ -134,29 +130,28 @@ struct above_call {
     int *count;        /* [16] */
 };
 
-/* ---- maps: pooling ----------------------------------------------------------------------------- */
+/* ---- maps: max pooling ------------------------------------------------------------------------- */
 
-/* Non-overlapping max-pool of max_pool_h x max_pool_w windows, floor; a tie goes to the first pixel in scan
- * order. `rows` x `width` counts windows; `in` stands at the first window's first pixel. `arg`:
- * [blocks][rows][width][16], position in the window, dy * max_pool_w + dx. Backward writes din over all
- * rows * max_pool_h x din_width pixels (those outside any window get 0). */
+/* Max pooling over windows of max_pool_h x max_pool_w pixels that do not overlap. Pixels that fill no window are
+ * ignored. A tie goes to the first pixel in scan order. `rows` x `width` is the number of windows; `in` points at the
+ * first pixel of the first window. arg: [blocks][rows][width][16], the position of the maximum in its window, dy *
+ * max_pool_w + dx. The backward kernel writes din_rows x din_width pixels; pixels outside all windows get 0. */
 struct max_pool_call {
     int blocks, rows, width, max_pool_h, max_pool_w;
     struct map_strip in, out;
     uint16_t *arg;
-    int din_rows, din_width; /* backward: what to write, >= rows * max_pool_h and width * max_pool_w */
+    int din_rows, din_width; /* backward: pixels to write, >= rows * max_pool_h and width * max_pool_w */
 };
 
-/* 1x1 convolution to `features` followed by max-pooling, without the map in between.
+/* 1x1 convolution to `features` features followed by max pooling; the map in between is never stored.
  *
  *     tokens[w][d] = max over pixels p of window w of  bias[d] + sum_c weights[d][c] in[p][c]
  *
- * Windows as in max_pool_call; token w = row * width + column. A pixel whose channels are all zero has the
- * value bias[d], and competes like any other, so a tie goes to the first in scan order. Time falls
- * with the number of active pixels.
- * `packed`: embed_pack(). `arg`: [rows * width][features].
- * Backward: dtokens in (ld_tokens); din (if there) written over din_rows x din_width pixels; dweights
- * [features][16 blocks] and dbias [features] partials, each may be NULL. */
+ * Windows are as in max_pool_call; token w = row * width + column. A pixel whose channels are all zero has the value
+ * bias[d] and takes part like any other; a tie goes to the first pixel in scan order. The time falls with the number of
+ * active pixels. packed: from embed_pack(). arg: [rows * width][features]. Backward: reads dtokens (ld_tokens), writes
+ * din_rows x din_width pixels of the optional din, and adds to the partials dweights [features][16 blocks] and dbias
+ * [features], each of which may be NULL. */
 struct embed_call {
     int blocks, rows, width, max_pool_h, max_pool_w, features;
     struct map_strip in;
@@ -173,7 +168,7 @@ struct embed_call {
 
 /* ---- rows -------------------------------------------------------------------------------------- */
 
-/* C = alpha op(A) op(B) + beta C; row-major; op(A) is m x k, op(B) is k x n. beta 0 does not read C. */
+/* C = alpha op(A) op(B) + beta C, row-major. op(A) is m x k, op(B) is k x n. With beta 0, C is not read. */
 struct gemm_call {
     bool transpose_a, transpose_b;
     int m, n, k;
@@ -183,8 +178,8 @@ struct gemm_call {
     ptrdiff_t lda, ldb, ldc;
 };
 
-/* C = S T, or C += S T with `add`, where S is sparse: its row r holds value[i] in column index[i] for the count[r]
- * indices i from start[r] on. T: [.][columns]. Products are added in the order of i. */
+/* C = S T, or with `add` C += S T, where S is sparse: row r of S has value[i] in column index[i] for the count[r]
+ * indices i from start[r] on. T: [rows of T][columns]. Products are added in the order of i. */
 struct sparse_call {
     int rows, columns;
     bool add;
@@ -195,9 +190,9 @@ struct sparse_call {
     ptrdiff_t ld_t, ld_c;
 };
 
-/* Softmax over columns [0, n_r) of each row, n_r = min(limit, causal ? r + 1 + offset : columns);
- * the rest of the row becomes 0. `x` is multiplied by `scale` first. y may be x.
- * Backward: dx = scale * y * (dy - sum y dy); dx may be dy. A row with n_r <= 0 becomes all 0. */
+/* Softmax of scale * x over columns [0, n_r) of each row, with n_r = min(limit, causal ? r + 1 + offset : columns). The
+ * other columns become 0; a row with n_r <= 0 becomes all 0. y may be x. Backward: dx = scale * y * (dy - sum of y dy);
+ * dx may be dy. */
 struct softmax_call {
     int rows, columns, limit, offset;
     bool causal;
@@ -207,9 +202,9 @@ struct softmax_call {
     ptrdiff_t ld_x, ld_y, ld_dy, ld_dx;
 };
 
-/* Layer norm: y = (x - mean) * inv_std * gamma + beta with biased variance + epsilon; mean and inv_std
- * are kept per row. Backward: dx (written, + add when add is not NULL; may be add or dy) and the
- * partials dgamma, dbeta. */
+/* Layer norm: y = (x - mean) * inv_std * gamma + beta, inv_std = 1 / sqrt(biased variance + epsilon). mean, inv_std:
+ * [rows]. Backward: writes dx (plus `add`, if not NULL; dx may be add or dy) and adds to the partials dgamma and dbeta.
+ */
 struct layer_norm_call {
     int rows, columns;
     real epsilon;
@@ -218,7 +213,7 @@ struct layer_norm_call {
     ptrdiff_t ld_x, ld_y, ld_dy, ld_dx, ld_add;
 };
 
-/* Position of a random number: element `index` of draw `stream` in `step` of the run `seed`
+/* The position of a random number: element `index` of stream `stream` in step `step` of seed `seed`
  * (core/base/philox.h). */
 struct random_at {
     uint64_t seed, step;
@@ -226,10 +221,10 @@ struct random_at {
     uint64_t index;
 };
 
-/* Inverted dropout of `count` values: y[i] = (add ? add[i] : 0) + x[i] * (kept(i) ? 1 / (1 - p) : 0),
- * where element i is dropped when the 32-bit word at `at.index + i` is below p * 2^32. at.index must be
- * a multiple of 4. y may be x or add. Its own backward (with add = NULL): the mask is a pure
- * function of `at`. p = 0 copies or adds. x2 and y2 (or NULL both): a second pair under the same mask, without add. */
+/* Inverted dropout of `count` values: y[i] = (add ? add[i] : 0) + x[i] * (kept(i) ? 1 / (1 - p) : 0). Element i is
+ * dropped if the 32-bit word at at.index + i is below p * 2^32. at.index must be a multiple of 4. y may be x or add.
+ * With p = 0 the kernel copies or adds. The backward pass is the same call with add = NULL, because the mask is a pure
+ * function of `at`. x2 and y2: a second pair with the same mask and without `add`; NULL if not needed. */
 struct dropout_call {
     size_t count;
     double p;
@@ -240,11 +235,11 @@ struct dropout_call {
     real *y2;
 };
 
-/* LSTM cell over `rows` sequences, gate order i, f, g, o in `gates` [rows][4 hidden].
- * Forward: gates come in as sums before the nonlinearity, leave as i, f, tanh g, o; c and h written
- * ([rows][hidden], c contiguous, h with ld_h). c_prev NULL: zeros.
- * Backward: gates as left by forward, dh (ld_h) and dc (contiguous, in: gradient of c from later
- * steps; out: gradient of c_prev), dgates [rows][4 hidden] written (before the nonlinearity). */
+/* LSTM cell over `rows` sequences. gates: [rows][4 hidden] in the order i, f, g, o.
+ * Forward: replaces the sums in `gates` by i, f, tanh g and o, and writes c and h ([rows][hidden]; c contiguous, h with
+ * ld_h). c_prev NULL: zeros. Backward: reads the gates that forward wrote and dh (ld_h). dc (contiguous) contains the
+ * gradient of c from later steps and is overwritten with the gradient of c_prev. Writes dgates [rows][4 hidden], the
+ * gradient of the sums. */
 struct lstm_call {
     int rows, hidden;
     real *gates;
@@ -255,9 +250,9 @@ struct lstm_call {
     real *dc, *dgates;
 };
 
-/* Softmax cross-entropy: for row r with target t_r >= 0, loss[r] = -log softmax(logits[r])[t_r] and
- * dlogits[r] = scale * (softmax - onehot); rows with t_r < 0 get 0 in both. dlogits may be NULL or
- * `logits`. best: NULL or index of the largest logit, first on a tie. */
+/* Softmax cross-entropy: for a row r with target t_r >= 0, loss[r] = -log softmax(logits[r])[t_r] and
+ * dlogits[r] = scale * (softmax - onehot). Rows with t_r < 0 get 0 in both. dlogits may be NULL or `logits`. best:
+ * [rows], the index of the largest logit (the first on a tie), or NULL. */
 struct cross_entropy_call {
     int rows, classes;
     real scale;
@@ -268,18 +263,19 @@ struct cross_entropy_call {
     int32_t *best;
 };
 
-/* Sums of shifted rows of a table, for BANDED_PAIRS pairs of outputs at a time. A term adds its row to both outputs of
- * a pair, or to the second with the other sign; terms are listed by which it is, bit q of a pattern standing for pair
- * q:
+/* Sums of shifted rows of a table, for BANDED_PAIRS pairs of outputs at a time. This is the product of a banded matrix
+ * with vectors that differ in signs, if only few columns of the matrix count. A term adds its row to the first output
+ * of a pair, and adds it to or subtracts it from the second. Terms are grouped by pattern; bit q of a pattern is set if
+ * the term is subtracted for pair q:
  *
  *     out[2 q][c]     += sum over terms of f t                        f = factor[q], t = table[offset + shift + c]
  *     out[2 q + 1][c] += sum over terms of (bit q of its pattern ? -f t : f t)       c in [0, BANDED_WIDTH)
  *
- * A pair's two sums of terms alike and unalike are kept apart until the end, so each term costs one operation a pair.
- * What a product of a banded matrix with vectors that differ in signs is, where few of its columns count. */
+ * The sums of terms with equal and with opposite signs are kept apart until the end, so a term costs one operation per
+ * pair. */
 enum { BANDED_WIDTH = 64, BANDED_PAIRS = 4, BANDED_ROWS = 2 * BANDED_PAIRS, BANDED_PATTERNS = 1 << BANDED_PAIRS };
 struct banded_term {
-    ptrdiff_t offset, first; /* first: the caller's */
+    ptrdiff_t offset, first; /* first: for the caller's use */
     real factor[BANDED_PAIRS];
 };
 struct banded_call {
@@ -290,23 +286,23 @@ struct banded_call {
     real *out; /* [BANDED_ROWS][BANDED_WIDTH] */
 };
 
-/* Rows of a layer that is linear in two numbers of each row, and a head on each: with x = bias + s[0] p[0] + s[1] p[1],
- *     values[r] = v . max(0, x), v the head of the row's feature.
- * Backward, with g = values[r] and d = g v where x > 0, else 0:
- *     pulls[r] = {d . p[0], d . p[1]}; added: dheads[feature] += g max(0, x), dbias += d, dp[t] += s[t] d. */
+/* Rows of a ReLU layer that is linear in two numbers s of each row, and a linear head v for the row's feature:
+ *     x = bias + s[0] p[0] + s[1] p[1],   values[r] = v . max(0, x).
+ * Backward, with g = values[r], and d = g v where x > 0, else 0:
+ *     pulls[r] = {d . p[0], d . p[1]} (written); dheads[feature] += g max(0, x), dbias += d, dp[t] += s[t] d. */
 struct arc_row {
     real s[2];
-    int32_t sample, feature; /* sample: the caller's */
+    int32_t sample, feature; /* sample: for the caller's use */
 };
 struct arc_call {
-    int count, width; /* of rows; of p, bias and heads */
+    int count, width; /* count: of rows; width: of p, bias and heads */
     const struct arc_row *rows;
     const real *p[2], *bias, *heads;      /* heads: [features][width] */
     real *values;                         /* [count] */
-    real *pulls, *dheads, *dbias, *dp[2]; /* pulls: [count][2], written; dheads may be NULL */
+    real *pulls, *dheads, *dbias, *dp[2]; /* pulls: [count][2]; dheads may be NULL */
 };
 
-/* Adam as in Kingma & Ba, in the arrangement of torch.optim.Adam: with g = gradient_scale * gradient,
+/* Adam (Kingma and Ba, ICLR 2015), computed in the order of torch.optim.Adam: with g = gradient_scale * gradient,
  * m += (1 - beta1)(g - m), v = beta2 v + (1 - beta2) g^2,
  * w -= rate / (1 - beta1^t) * m / (sqrt(v) / sqrt(1 - beta2^t) + epsilon). t counts from 1. */
 struct adam_call {
@@ -327,7 +323,7 @@ struct kernels {
     void (*planar_forward)(const struct planar_call *call);
     void (*planar_gradient)(const struct planar_call *call);
 
-    /* moments [2][16 blocks] of a strip, overwritten; see conv_call. */
+    /* Overwrites moments [2][16 blocks] with those of a strip (see conv_call). */
     void (*map_moments)(int blocks, int rows, int width, struct map_strip x, double *moments);
     void (*map_affine)(const struct affine_call *call);
     void (*norm_sums)(const struct norm_call *call);
@@ -338,32 +334,33 @@ struct kernels {
     void (*map_threshold)(const struct threshold_call *call);
     void (*map_mask)(int blocks, int rows, int width, struct map_strip y, struct map_strip dy, struct map_strip dx);
 
-    /* out[c], c in [0, channels) of block `block` (16 values, fewer in the last): the k-th smallest
-     * (1-based) value of that channel. Exact for any data without NaN. */
+    /* Writes the k-th smallest (1-based) value of each channel of block `block` to out (16 values, fewer in the last
+     * block). Exact for data without NaN. scratch: KTH_SCRATCH_BYTES. */
     void (*kth_block)(const struct kth_set *set, int block, int64_t k, real *out, void *scratch);
-    /* The same over all channels together. */
+    /* The k-th smallest value of all channels together. */
     real (*kth_all)(const struct kth_set *set, int64_t k, void *scratch);
     void (*collect_above)(const struct above_call *call);
 
     void (*max_pool_forward)(const struct max_pool_call *call);
-    /* `out` holds the gradient of the pooled map, `in` is written with that of the input. */
+    /* Reads the gradient of the result from `out` and writes the gradient of the input to `in`. */
     void (*max_pool_backward)(const struct max_pool_call *call);
     void (*embed_max_pool_forward)(const struct embed_call *call);
     void (*embed_max_pool_backward)(const struct embed_call *call);
 
     void (*gemm)(const struct gemm_call *call);
-    /* The same of numbers rounded to bf16, to nearest even: 8 bits of precision, products and sums as floats. */
+    /* The same product with A and B rounded to bf16 (8 bits of precision, to nearest even); products and sums are
+     * floats. */
     void (*gemm_bf16)(const struct gemm_call *call);
     void (*sparse_gemm)(const struct sparse_call *call);
-    /* Where x is not zero: index (ascending, counted from `first`) and value, `count` of room each. Returns how many.
-     */
+    /* Lists the non-zero values of x: index (ascending, x[0] has index `first`) and value, each with room for `count`
+     * entries. Returns their number. */
     int (*nonzeros)(int count, const real *x, int32_t first, int32_t *index, real *value);
-    /* x[r][j] += bias[j]; bias_relu then takes max(0, .). ReLU anywhere here lets NaN pass. */
+    /* x[r][j] += bias[j]; bias_relu then computes max(0, x). All ReLU kernels pass NaN on. */
     void (*bias_add)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
     void (*bias_relu)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
     /* dx[i] = y[i] > 0 ? dy[i] : 0 over count values; dx may be dy. */
     void (*relu_backward)(size_t count, const real *y, const real *dy, real *dx);
-    /* sums[j] += sum over rows of x[r][j], rows in order. */
+    /* sums[j] += sum over rows of x[r][j], in row order. */
     void (*column_sums)(int rows, int columns, const real *x, ptrdiff_t ld_x, real *sums);
     void (*add)(size_t count, const real *x, real *y);               /* y += x */
     void (*scale)(size_t count, real factor, real *x);               /* x *= factor */
@@ -374,7 +371,7 @@ struct kernels {
     void (*banded_sum)(const struct banded_call *call);
     /* peaks[r] = max(peaks[r], |x[r][c]|) over c in [0, columns). */
     void (*row_peaks)(int rows, int columns, const real *x, ptrdiff_t ld_x, real *peaks);
-    /* y[r] = x[r] + table[((first + r) / divisor) % period]: positional encodings. y may be x. */
+    /* y[r] = x[r] + table[((first + r) / divisor) % period], for positional encodings. y may be x. */
     void (*add_periodic)(int rows, int columns, int first, int divisor, int period, const real *table, const real *x,
                          real *y);
 
@@ -386,17 +383,20 @@ struct kernels {
     void (*lstm_forward)(const struct lstm_call *call);
     void (*lstm_backward)(const struct lstm_call *call);
     void (*cross_entropy)(const struct cross_entropy_call *call);
-    /* y[r] = table[index[r]] ; dtable[index[r]] += dy[r], r ascending. index < 0: zeros, no gradient. */
+    /* gather: y[r] = table[index[r]]. scatter_add: dtable[index[r]] += dy[r], in row order. index < 0: zeros, no
+     * gradient. */
     void (*gather)(int rows, int columns, const int32_t *index, const real *table, real *y, ptrdiff_t ld_y);
     void (*scatter_add)(int rows, int columns, const int32_t *index, const real *dy, ptrdiff_t ld_dy, real *dtable);
 
-    void (*vector_exp)(size_t count, const real *x, real *y); /* y may be x in these three */
+    /* Element-wise exp, tanh and logistic function; y may be x. */
+    void (*vector_exp)(size_t count, const real *x, real *y);
     void (*vector_tanh)(size_t count, const real *x, real *y);
     void (*vector_sigmoid)(size_t count, const real *x, real *y);
 
     void (*multiply)(size_t count, const real *x, real *y); /* y *= x */
-    /* Walsh-Hadamard transforms in Sylvester's order, not scaled: y_i = sum_j (-1)^popcount(i AND j) x_j, in place, n a
-     * power of two. Of `rows` vectors of n reals, ld apart; and down the columns of x [n][columns]. */
+    /* Unscaled Walsh-Hadamard transforms in Sylvester's order, in place: y_i = sum_j (-1)^popcount(i AND j) x_j, n a
+     * power of two. hadamard_rows: of `rows` vectors of n reals, ld apart. hadamard_columns: of each column of x
+     * [n][columns]. */
     void (*hadamard_rows)(int rows, int n, real *x, ptrdiff_t ld);
     void (*hadamard_columns)(int n, int columns, real *x, ptrdiff_t ld);
 
@@ -405,37 +405,39 @@ struct kernels {
     bool (*all_finite)(size_t count, const real *x);
 };
 
-/* The fastest table that this processor runs; never NULL. */
+/* The fastest table that this processor supports; never NULL. */
 const struct kernels *kernels_best(void);
-/* By name; NULL when unknown or not to be run here. */
+/* The table with this name; NULL if it is unknown or this processor does not support it. */
 const struct kernels *kernels_named(const char *name);
 
-/* ---- helpers that are the same for all tables -------------------------------------------------- */
+/* ---- helpers for all tables -------------------------------------------------------------------- */
 
-/* Packed weights: [out block][in block][kernel_h][kernel_w][16 in][16 out], zero in the padding. */
+/* The number of reals of packed weights: [out block][in block][kernel_h][kernel_w][16 in][16 out], zero in the padding.
+ */
 size_t conv_packed_size(int out_channels, int in_channels, int kernel_h, int kernel_w);
-/* From [out][in][kernel_h][kernel_w]. */
+/* Packs weights [out][in][kernel_h][kernel_w]. */
 void conv_pack(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w, real *packed);
-/* For the gradient of the input: roles of in and out exchanged, taps turned round. The packed size is
+/* Packs weights for the gradient of the input: in and out exchanged, taps reversed. The packed size is
  * conv_packed_size(in_channels, out_channels, ...). */
 void conv_pack_transposed(const real *weights, int out_channels, int in_channels, int kernel_h, int kernel_w,
                           real *packed);
-/* weights[out][in][kh][kw] += sum of `count` packed partials that lie `stride` reals apart, in order. */
+/* weights[out][in][kh][kw] += sum of `count` packed partials, `stride` reals apart, in order. */
 void conv_unpack_add(const real *partials, int count, size_t stride, int out_channels, int in_channels, int kernel_h,
                      int kernel_w, real *weights);
 
-/* Packed weights of embed_max_pool: [16 blocks][features] and then [features][16 blocks]. */
+/* The number of reals of packed weights for embed_max_pool: [16 blocks][features], then [features][16 blocks]. */
 size_t embed_packed_size(int features, int channels);
-/* From [features][channels]. */
+/* Packs weights [features][channels]. */
 void embed_pack(const real *weights, int features, int channels, real *packed);
 
-/* [rows][columns] to [rows'][columns'] with zeros in what is new; pads vectors (rows 1) and planar weights. */
+/* Copies [rows][columns] to [to_rows][to_columns] and fills the rest with zeros; for vectors (rows 1) and planar
+ * weights. */
 void pad_rows(const real *from, int rows, int columns, real *to, int to_rows, int to_columns);
-/* The other way round: to[rows][columns] += from[from_rows][from_columns]'s upper left part. */
+/* Adds the upper left [rows][columns] part of `from`, which has from_columns columns, to `to`. */
 void unpad_rows_add(const real *from, int from_columns, real *to, int rows, int columns);
 
-/* `into` (of `count_into` values a channel) takes up `from` (of `count_from`): means and sums of
- * squared deviations as by Chan, Golub and LeVeque. Arrays are [2][channels]. */
+/* Merges the moments `from` (of count_from values per channel) into `into` (of count_into values), by the formula of
+ * Chan, Golub and LeVeque (1979). Both are [2][channels]: means, then sums of squared deviations. */
 void moments_merge(double *into, int64_t count_into, const double *from, int64_t count_from, int channels);
 
 #endif

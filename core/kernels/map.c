@@ -1,3 +1,4 @@
+/* Clears the halo of a map, and copies images between the blocked layout and planes or rows. */
 #include "core/kernels/map.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ void map_clear_halo(const struct map_shape *s, real *data, int image)
     }
 }
 
-/* What one pixel of channel c is, in either foreign layout. */
+/* Strides in reals of a planar layout or of rows. */
 struct foreign {
     ptrdiff_t channel, row, pixel;
 };

@@ -1,10 +1,11 @@
-/* The one layout of image and sequence maps, from g's first convolution to the motif map.
+/* The layout of image and sequence maps in the motif network, from its first convolution to the motif map.
  *
  *     [image][channel block of 16][halo_h + height + halo_h][halo_w + width + halo_w][16]
  *
- * Channels are padded to a multiple of 16, so that a pixel of a block is one AVX-512 register.
- * Padding channels are zero, and so is the halo; every operation keeps both zero, and thus a 3x3
- * convolution needs no edge cases. Images have halo 1 and 1, sequences (height 1) halo 0 and 1. */
+ * Channels are padded to a multiple of 16, so that a pixel of a block is one AVX-512 register. Padding channels and the
+ * halo are zero, and every operation keeps them zero; a 3x3 convolution therefore needs no special case at the edges.
+ * Images have halo_h = halo_w = 1. Sequences have height 1, halo_h 0 and halo_w 1. All functions are pure; any thread
+ * may call them. */
 #ifndef MOTIF_CORE_KERNELS_MAP_H
 #define MOTIF_CORE_KERNELS_MAP_H
 
@@ -19,10 +20,10 @@ struct map_shape {
     int halo_h, halo_w;
 };
 
-/* Part of one image: some rows of all its channel blocks. `at` points to the first pixel inside the
- * halo of the first row of block 0; strides are in reals; pixels lie MAP_LANES apart. Kernels take
- * strips, so that scratch rows and whole maps look alike; they write only through output strips.
- * Where a strip is optional, `at == NULL` says it is not there. */
+/* Part of one image: some rows of all its channel blocks. `at` points at the first pixel inside the halo of the first
+ * row of block 0. The strides `block` and `row` are in reals; neighbouring pixels are MAP_LANES reals apart. Kernels
+ * take strips, so that they work on scratch rows and on whole maps alike. They write only through output strips. An
+ * optional strip is absent if `at` is NULL. */
 struct map_strip {
     real *at;
     ptrdiff_t block, row;
@@ -52,13 +53,13 @@ static inline ptrdiff_t map_image_stride(const struct map_shape *s)
     return (ptrdiff_t)map_blocks(s->channels) * map_block_stride(s);
 }
 
-/* Reals in the whole map. */
+/* The number of reals in the whole map, halo and padding included. */
 static inline size_t map_size(const struct map_shape *s)
 {
     return (size_t)s->images * (size_t)map_image_stride(s);
 }
 
-/* Offset of lane 0 of a pixel. */
+/* Offset in reals of lane 0 of a pixel; row y and column x are counted inside the halo. */
 static inline ptrdiff_t map_offset(const struct map_shape *s, int image, int block, int y, int x)
 {
     return image * map_image_stride(s) + block * map_block_stride(s) + (y + s->halo_h) * map_row_stride(s) +
@@ -72,14 +73,15 @@ static inline struct map_strip map_strip_at(const struct map_shape *s, const rea
     return strip;
 }
 
-/* Writes zeros to the halo of one image (arena memory is not clean). */
+/* Writes zeros to the halo of one image, because arena memory is uninitialised. */
 void map_clear_halo(const struct map_shape *shape, real *data, int image);
 
-/* Between a blocked image and planar [channel][height][width]; reading back drops the padding. */
+/* Copy an image between the blocked layout and planes [channel][height][width]. map_from_planar() zeroes the padding
+ * channels; neither touches the halo. */
 void map_from_planar(const struct map_shape *shape, const real *planar, real *data, int image);
 void map_to_planar(const struct map_shape *shape, const real *data, real *planar, int image);
 
-/* Between a blocked image and rows [height * width][channels] with `stride` reals from row to row. */
+/* Copy an image between the blocked layout and rows [height * width][channels], `stride` reals from row to row. */
 void map_from_rows(const struct map_shape *shape, const real *rows, ptrdiff_t stride, real *data, int image);
 void map_to_rows(const struct map_shape *shape, const real *data, real *rows, ptrdiff_t stride, int image);
 

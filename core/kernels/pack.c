@@ -1,5 +1,5 @@
-/* Weights between the shapes that PyTorch gives them and those the kernels want, and the merging of
- * moments. None of this is hot: weights are packed once a step. */
+/* Copies weights between PyTorch's shapes and the packed order that the kernels read, and merges moments. Weights are
+ * packed once per step, so this code is not optimised. */
 #include <string.h>
 
 #include "core/kernels/kernels.h"
@@ -9,7 +9,7 @@ size_t conv_packed_size(int out_channels, int in_channels, int kernel_h, int ker
     return (size_t)map_padded(out_channels) * (size_t)map_padded(in_channels) * (size_t)(kernel_h * kernel_w);
 }
 
-/* Where weight (o, i, tap) lies in the packed order. */
+/* Index of weight (o, i, tap) in the packed order. */
 static size_t packed_at(int o, int i, int tap, int in_blocks, int taps)
 {
     size_t block = (size_t)(o / MAP_LANES) * (size_t)in_blocks + (size_t)(i / MAP_LANES);

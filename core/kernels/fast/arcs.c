@@ -1,4 +1,5 @@
-/* Heads on rows that are linear in two numbers: a few rows go through what they share together. */
+/* Vector kernels for rows on arcs (arc_call). Several rows are processed together, because they read the same p and
+ * bias. */
 #include "core/kernels/fast/fast.h"
 
 enum { TOGETHER = 4 };
@@ -36,7 +37,7 @@ void FAST(arc_forward)(const struct arc_call *call)
         forward_rows(1, call, r);
 }
 
-/* Rows of the same feature add to the same head, one after the other. */
+/* Rows of the same feature add to the same head in row order. */
 INLINE void backward_rows(const int rows, const struct arc_call *c, int first)
 {
     const struct arc_row *row = c->rows + first;

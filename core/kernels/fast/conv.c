@@ -1,14 +1,13 @@
-/* Direct convolutions on blocked maps: 1x1, 1 by any number of taps, and what winograd.c and winograd4.c do not take.
+/* Direct convolutions on blocked maps: kernels of 1x1 and 1 x n, and 3x3 where winograd.c and winograd4.c do not apply.
  *
- * Forward: a tile of N neighbouring output pixels by one or two blocks of output channels stays in
- * registers while all input channels and taps pass: a register of weights (16 outputs) is loaded and
- * meets N broadcast inputs. AVX-512 has room for 2 blocks x 14 pixels or 1 block x 28; AVX2 for
- * 1 block (2 registers) x 6 pixels. A row is cut into equal tiles rather than full ones and a rest.
- * Moments are taken from the finished row while it is in the first cache.
+ * Forward: the accumulators of N neighbouring output pixels times one or two blocks of output channels stay in
+ * registers. For each input channel and tap, a register of weights (16 outputs) is loaded and multiplied by N broadcast
+ * inputs. AVX-512 has registers for 2 blocks x 14 pixels or 1 block x 28, AVX2 for 1 block (2 registers) x 6 pixels. A
+ * row is cut into tiles of equal size. Moments are computed from a finished row while it is in the first-level cache.
  *
- * The gradient of the weights turns this round: 8 input channels x 3 horizontal taps x 16 outputs
- * are 24 accumulators; each input pixel is broadcast once for all three taps, against the output
- * gradients of three neighbouring pixels that slide through registers. */
+ * Gradient of the weights: 8 input channels x 3 horizontal taps x 16 outputs are 24 accumulators. Each input pixel is
+ * broadcast once for all three taps and multiplied by the output gradients of three neighbouring pixels, which stay in
+ * registers and shift by one from pixel to pixel. */
 #include <stddef.h>
 #include <string.h>
 
@@ -18,8 +17,8 @@
 enum {
     L = MAP_LANES,
     TILE = L * L,
-    NARROW = V_TILE(V_WIDE ? 28 : 6), /* pixels of a tile of one output block */
-    PAIRED = V_TILE(V_WIDE ? 14 : 0)  /* of two; 0: never paired */
+    NARROW = V_TILE(V_WIDE ? 28 : 6), /* pixels of a tile with one output block */
+    PAIRED = V_TILE(V_WIDE ? 14 : 0)  /* pixels of a tile with two output blocks; 0: not used */
 };
 
 INLINE ptrdiff_t tap_step(int dilation)
@@ -27,8 +26,8 @@ INLINE ptrdiff_t tap_step(int dilation)
     return (dilation > 1 ? dilation : 1) * L;
 }
 
-/* One tile. `n` pixels, `groups` registers of output channels across `groups / PV` blocks; constants
- * after inlining. `in`, `out`, `add` stand at the tile's first pixel. */
+/* One tile of n pixels and `groups` registers of output channels (groups / PV blocks); both are constants after
+ * inlining. `in`, `out` and `add` point at the tile's first pixel. */
 INLINE void tile(const int n, const int groups, const struct conv_call *c, const float *in, const float *weights,
                  ptrdiff_t weight_block, const float *bias, const float *add, float *out)
 {
@@ -188,8 +187,8 @@ void FAST(conv_forward)(const struct conv_call *c)
     }
 }
 
-/* dweights of `taps` neighbouring horizontal taps x `inputs` input channels x one output block over one row
- * after another. `in` stands under tap 0 of output pixel 0. Constants after inlining: taps, inputs. */
+/* dweights of `taps` neighbouring horizontal taps, `inputs` input channels and one output block, summed over all rows.
+ * `in` points at the pixel under tap 0 of output pixel 0. taps and inputs are constants after inlining. */
 INLINE void gradient_tile(const int taps, const int inputs, const struct conv_gradient_call *c, int rows,
                           const float *in, const float *dout, float *dweights)
 {
@@ -198,7 +197,7 @@ INLINE void gradient_tile(const int taps, const int inputs, const struct conv_gr
         v_load(dweights + a / (inputs * PV) * TILE + a / PV % inputs * L + a % PV * V);
     for (int y = 0; y < rows; y++) {
         const float *x = in + y * c->in.row, *d = dout + y * c->dout.row;
-        vf slide[3 * PV]; /* dout of the pixels that taps 0, 1, 2 pair with the input pixel at hand */
+        vf slide[3 * PV]; /* dout of the pixels that taps 0, 1, 2 combine with the current input pixel */
         UNROLL for (int s = 0; s < taps * PV; s++) slide[s] = v_zero();
         for (int q = 0; q < c->width + taps - 1; q++, x += L) {
             UNROLL for (int s = taps * PV - 1; s >= PV; s--) slide[s] = slide[s - PV];
@@ -248,7 +247,7 @@ void FAST(conv_gradient)(const struct conv_gradient_call *c)
         (c->norm.scale || (c->rows > 3 && c->width > 3) ? fast_winograd4_gradient : fast_winograd_gradient)(c);
         return;
     }
-    enum { ROWS = 8 }; /* rows of two blocks that stay in the second cache while the taps pass */
+    enum { ROWS = 8 }; /* so many rows of two blocks stay in the second-level cache for all taps */
     ptrdiff_t per_row = (ptrdiff_t)c->kernel_w * TILE;
     for (int y = 0; y < c->rows; y += ROWS) {
         int rows = c->rows - y < ROWS ? c->rows - y : ROWS;

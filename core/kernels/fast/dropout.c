@@ -1,12 +1,12 @@
-/* Dropout with the Philox words of core/base/philox.h, a register of blocks at a time.
+/* Dropout with the Philox words of core/base/philox.h, for a register of blocks at a time.
  *
- * A 64-bit lane holds one word of one block in its lower half; what lands in the upper half is
- * never read: the multiplication takes the lower halves, its product brings the two words that the
- * next round wants. So a round is 2 products, 2 shifts and 4 exclusive-ors for V / 2 blocks. */
+ * The lower half of a 64-bit lane contains one word of one block; the upper half is never read. The multiplication
+ * reads the lower halves, and its 64-bit product contains the two words for the next round. A round therefore takes 2
+ * products, 2 shifts and 4 exclusive-ors for V / 2 blocks. */
 #include "core/base/philox.h"
 #include "core/kernels/fast/fast.h"
 
-enum { B = V / 2 }; /* blocks in a register: 4 B = 2 V elements */
+enum { B = V / 2 }; /* blocks per register; they give 4 B = 2 V elements */
 
 #if V_WIDE
 typedef __m512i vl;
@@ -30,7 +30,7 @@ INLINE vl l_count(uint64_t from)
 {
     return _mm512_add_epi64(_mm512_set1_epi64((int64_t)from), _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7));
 }
-/* Bit b: word of block b is at least `bound`. */
+/* Bit b is set if the word of block b is at least `bound`. */
 INLINE unsigned l_kept(vl word, uint32_t bound)
 {
     __mmask16 at_least = _mm512_cmpge_epu32_mask(word, _mm512_set1_epi32((int)bound));
@@ -69,9 +69,11 @@ INLINE unsigned l_kept(vl word, uint32_t bound)
 }
 #endif
 
-enum { SIDE = 2 }; /* registers of blocks drawn side by side: one chain of rounds alone leaves the multiplier idle */
+enum {
+    SIDE = 2
+}; /* registers of blocks computed side by side: a single chain of rounds would leave the multiplier idle */
 
-/* bits[s]: bit i is set if element i of 2 V elements is kept, those from block `first` + s B on. */
+/* Bit i of bits[s] is set if element i, counted from block first + s B, is kept (2 V elements each). */
 INLINE void kept_bits(const struct philox *stream, uint64_t first, uint32_t bound, uint32_t bits[SIDE])
 {
     vl c0[SIDE], c1[SIDE], c2[SIDE], c3[SIDE], m0 = l_all(0xD2511F53u), m1 = l_all(0xCD9E8D57u);

@@ -1,4 +1,4 @@
-/* The functions of one vector table, by the name of its instruction set; table.c binds them. */
+/* The kernels of one vector table. Their names begin with the instruction set; table.c lists them in a table. */
 #ifndef MOTIF_CORE_KERNELS_FAST_FAST_H
 #define MOTIF_CORE_KERNELS_FAST_FAST_H
 
@@ -29,8 +29,8 @@ void FAST(embed_max_pool_backward)(const struct embed_call *call);
 
 void FAST(gemm)(const struct gemm_call *call);
 void FAST(gemm_bf16)(const struct gemm_call *call);
-void FAST(gemm_bf16_apart)(const struct gemm_call *call); /* without vdpbf16ps */
-void avx512bf16_product(const struct gemm_call *call);    /* with it */
+void FAST(gemm_bf16_apart)(const struct gemm_call *call); /* for processors without vdpbf16ps */
+void avx512bf16_product(const struct gemm_call *call);    /* with vdpbf16ps */
 void FAST(bias_add)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
 void FAST(bias_relu)(int rows, int columns, const real *bias, real *x, ptrdiff_t ld_x);
 void FAST(relu_backward)(size_t count, const real *y, const real *dy, real *dx);
@@ -70,21 +70,21 @@ void FAST(adam)(const struct adam_call *call);
 double FAST(sum_squares)(size_t count, const real *x);
 bool FAST(all_finite)(size_t count, const real *x);
 
-/* Parts that the files share. Moments [2][16 blocks] of a strip take up its row number `y` (0 starts
- * them); sums[16] += what `rows` rows of one block hold. */
+/* Functions that several files use. The first adds row `y` of a strip to its moments [2][16 blocks] (y = 0 starts
+ * them). The second adds the sum over `rows` rows of one block to sums[16]. */
 #define fast_row_moments FAST(row_moments)
 void fast_row_moments(int blocks, int width, const float *row, ptrdiff_t block, double *moments, int y);
 #define fast_row_sums FAST(row_sums)
 void fast_row_sums(int rows, int width, const float *at, ptrdiff_t row, float *sums);
 
-/* 3x3 convolutions with fewer products (winograd.c, tiles of 2x2): forward for at most WINOGRAD_BLOCKS blocks on either
- * side, the gradient of the weights (without bias) for any number. */
+/* 3x3 convolutions by Winograd's algorithm in tiles of 2x2 (winograd.c): forward for at most WINOGRAD_BLOCKS blocks of
+ * inputs and of outputs; the gradient of the weights (without bias) for any number. */
 enum { WINOGRAD_BLOCKS = CONV_NORM_BLOCKS };
 #define fast_winograd_forward FAST(winograd_forward)
 void fast_winograd_forward(const struct conv_call *call);
 #define fast_winograd_gradient FAST(winograd_gradient)
 void fast_winograd_gradient(const struct conv_gradient_call *call);
-/* The same in larger tiles (winograd4.c). */
+/* The same in tiles of 4x4 (winograd4.c). */
 #define fast_winograd4_forward FAST(winograd4_forward)
 void fast_winograd4_forward(const struct conv_call *call);
 #define fast_winograd4_gradient FAST(winograd4_gradient)

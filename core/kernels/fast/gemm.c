@@ -1,4 +1,4 @@
-/* The product of floats. What is too thin for panels to pay goes to OpenBLAS. */
+/* Matrix product of floats. Products that are too thin for packed panels go to OpenBLAS. */
 #include <stddef.h>
 
 #include "core/kernels/blas.h"

@@ -1,5 +1,5 @@
-/* Walsh-Hadamard transforms: butterflies of four rows at a time, so that two levels cost one trip through the cache.
- * Within a register a level is a permutation and one multiply-add. */
+/* Walsh-Hadamard transforms. Butterflies of four rows compute two levels in one pass over the cache. Within a register,
+ * a level is a permutation and one multiply-add. */
 #include "core/kernels/fast/fast.h"
 
 void FAST(multiply)(size_t count, const real *x, real *y)
@@ -7,7 +7,7 @@ void FAST(multiply)(size_t count, const real *x, real *y)
     FOR_VECTORS(i, part, count) STORE(y + i, v_mul(LOAD(y + i), LOAD(x + i)));
 }
 
-/* Two levels, distances 1 and 2 rows of four. */
+/* Two levels on four rows: distances 1 and 2. */
 #define FOUR(a, b, c, d)                                                                                               \
     do {                                                                                                               \
         vf ab = v_add(a, b), a_b = v_sub(a, b), cd = v_add(c, d), c_d = v_sub(c, d);                                   \
@@ -40,7 +40,7 @@ INLINE void two_rows(int columns, float *p0, float *p1)
     }
 }
 
-/* The levels from distance `h` up. */
+/* All levels from distance `h` up. */
 INLINE void levels(int h, int n, int columns, float *x, ptrdiff_t ld)
 {
     for (; 4 * h <= n; h *= 4)
@@ -82,7 +82,8 @@ INLINE vf within(vf x)
     return x;
 }
 
-/* A vector of n >= 4 V: [n / V] rows of one register each. The lowest levels are done on the way of the first. */
+/* A vector of n >= 4 V numbers as [n / V] rows of one register. The first pass also computes the levels within
+ * registers. */
 static void long_row(int n, float *x)
 {
     for (int i = 0; i < n; i += 4 * V) {

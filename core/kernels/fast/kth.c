@@ -1,10 +1,10 @@
 /* The k-th smallest value in one pass over the data.
  *
- * A sample of a few thousand values gives a bracket that holds the k-th smallest almost surely (four
- * standard deviations of its rank on either side). One pass counts what lies below the bracket and at its ends, and
- * collects what lies inside; the answer is then a selection among the collected. The counts prove that the bracket was
- * right; when it was not, or too much was collected, the plain histogram kernel answers instead.
- * Either way the result is the exact k-th smallest. */
+ * A sample of a few thousand values gives a bracket that contains the k-th smallest value almost certainly (four
+ * standard deviations of its rank on either side). One pass counts the values below the bracket and at its ends and
+ * collects the values inside; the k-th is then selected among them. The counts prove whether the bracket was right. If
+ * it was not, or if too many values were inside, the reference kernel computes the answer. The result is exact in both
+ * cases. */
 #include <math.h>
 #include <string.h>
 
@@ -13,19 +13,19 @@
 
 enum {
     L = MAP_LANES,
-    SAMPLE = 2048,     /* pixels a channel */
-    CAPACITY = 49152,  /* collected values a channel */
-    SMALL = 4 * SAMPLE /* below this the histogram is as good */
+    SAMPLE = 2048,     /* sampled pixels per channel */
+    CAPACITY = 49152,  /* maximum number of collected values per channel */
+    SMALL = 4 * SAMPLE /* for fewer values the histogram is as fast */
 };
 
-/* One quantile for each of 16 lanes; `together`: one for all of them. */
+/* The state of the search: one quantile for each of 16 lanes, or with `together` one for all lanes. */
 struct search {
     const struct kth_set *set;
     bool together;
-    int lanes; /* in use in a block */
+    int lanes; /* channels in use in a block */
     float low[L], high[L];
     int64_t below[L], low_or_below[L], high_or_below[L];
-    int collected[L];  /* between the ends, both excluded: so many equal values cost nothing */
+    int collected[L];  /* strictly between the ends, so that many equal values need no memory */
     uint32_t *list[L]; /* keys, CAPACITY each (L * CAPACITY when together) */
 };
 
@@ -44,7 +44,7 @@ static float key_value(uint32_t k)
     return x;
 }
 
-/* Value of 0-based rank; reorders `a`. Quickselect, pivot from the middle of three. */
+/* The value of 0-based rank; reorders `a`. Quickselect with the median of three as pivot. */
 static uint32_t select_key(uint32_t *a, int n, int rank)
 {
     int first = 0, last = n - 1;
@@ -84,7 +84,7 @@ static const float *pixel_at(const struct kth_set *s, int block, int64_t index)
     return s->at + index / per_image * s->image + block * s->block + rest / s->width * s->row + rest % s->width * L;
 }
 
-/* Bracket of rank k among `total` values from a sample of n keys. */
+/* Computes the bracket for rank k of `total` values from a sample of n keys. */
 static void bracket(uint32_t *sample, int n, int64_t k, int64_t total, float *low, float *high)
 {
     double q = (double)k / (double)total;
@@ -93,7 +93,7 @@ static void bracket(uint32_t *sample, int n, int64_t k, int64_t total, float *lo
     *high = rank + margin < n ? key_value(select_key(sample, n, rank + margin)) : INFINITY;
 }
 
-/* Lanes of one image: below the low end, up to it, up to the high end. */
+/* Per-lane counts of one image: values below the low end, up to the low end, up to the high end. */
 struct counts {
     vi below[PV], low[PV], high[PV];
 };
@@ -148,7 +148,7 @@ static void search_block(struct search *s, int block)
     }
 }
 
-/* The value of 1-based rank k from what was found; false when the bracket does not hold it. */
+/* Selects the value of 1-based rank k among the collected ones; false if the bracket does not contain it. */
 static bool found(struct search *s, int slot, float low, float high, int64_t k, float *value)
 {
     int64_t rank = k - 1, inside = rank - s->low_or_below[slot];
@@ -166,7 +166,7 @@ static bool found(struct search *s, int slot, float low, float high, int64_t k, 
     return true;
 }
 
-/* Lanes past `lanes` get a bracket that holds nothing and has nothing below it. */
+/* Unused lanes get an empty bracket with no values below it. */
 static void close_lanes(struct search *s, int lanes)
 {
     for (int l = lanes; l < L; l++) {
@@ -233,7 +233,7 @@ real FAST(kth_all)(const struct kth_set *set, int64_t k, void *scratch)
         close_lanes(&s, set->channels - b * L < L ? set->channels - b * L : L);
         search_block(&s, b);
     }
-    /* closed lanes were counted as nothing: every value is above minus infinity */
+    /* unused lanes contributed nothing to the counts: every value is above minus infinity */
     float value;
     return found(&s, 0, low, high, k, &value) ? value : ref_kth_all(set, k, scratch);
 }

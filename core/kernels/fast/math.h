@@ -1,4 +1,4 @@
-/* exp, tanh and the logistic function of a register, within about 2 units in the last place.
+/* exp, tanh and the logistic function of a register, accurate to about 2 units in the last place.
  *
  * exp: x = n ln 2 + r with ln 2 in two parts, |r| <= 0.35, a polynomial of degree 6 in r (Taylor's
  * coefficients; the truncation is below 1e-8), times 2^n. tanh: an odd polynomial near 0, where
@@ -12,7 +12,7 @@ INLINE vf v_exp(vf x)
 {
     vf top = v_all(88.7228391f), bottom = v_all(-87.3365447f);
     vm over = v_gt(x, top), under = v_lt(x, bottom);
-    vf in = v_max(bottom, v_min(top, x)); /* NaN passes: min and max give their second operand */
+    vf in = v_max(bottom, v_min(top, x)); /* NaN passes, because min and max return their second operand */
     vf n = v_round(v_mul(in, v_all(1.44269504f)));
     vf r = v_fnma(n, v_all(0.693359375f), in);
     r = v_fnma(n, v_all(-2.12194440e-4f), r);
@@ -37,7 +37,7 @@ INLINE vf v_tanh(vf x)
 {
     vf magnitude = v_abs(x), square = v_mul(x, x);
     vf large = v_sub(v_all(1.0f), v_div(v_all(2.0f), v_add(v_exp(v_add(magnitude, magnitude)), v_all(1.0f))));
-    /* tanh x = x + x^3 q(x^2) on |x| < 0.625: Chebyshev fit of the odd series */
+    /* tanh x = x + x^3 q(x^2) for |x| < 0.625; q is a Chebyshev fit */
     vf q = v_all(-5.70498872745e-3f);
     q = v_fma(q, square, v_all(2.06390887954e-2f));
     q = v_fma(q, square, v_all(-5.37397155531e-2f));

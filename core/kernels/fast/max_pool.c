@@ -1,9 +1,9 @@
-/* Max-pooling, and the 1x1 convolution to many features that is pooled as it is computed.
+/* Max pooling, and a 1x1 convolution to many features combined with max pooling.
  *
- * The latter first lists what is not zero in a window, pixel by pixel, then runs the list against one
- * tile of features after another, the running maximum in registers. Of the pixels that are all zero only
- * the first is listed: the others have the same value (the bias) and come later in scan order. So a window
- * costs as many multiplications as it has active channels, and the result is the same as without the list. */
+ * The combined kernel first lists the non-zero values of a window, pixel by pixel. It then processes the list for one
+ * tile of features after another, with the running maximum in registers. Of the pixels that are zero in all channels it
+ * lists only the first, because the others have the same value (the bias) and lose the tie. A window therefore costs as
+ * many multiplications as it has active channels, and the result equals that of the full computation. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"
@@ -39,21 +39,21 @@ void FAST(max_pool_forward)(const struct max_pool_call *c)
     }
 }
 
-/* What is active in (part of) a window. */
+/* The non-zero values of (part of) a window. */
 struct list {
     struct {
         float value;
         int32_t channel;
     } entry[ENTRIES];
     struct {
-        int32_t end, position; /* entries up to `end`; place in the window */
+        int32_t end, position; /* the pixel's entries end at `end`; its position in the window */
     } pixel[PIXELS];
     int entries, pixels;
-    bool has_zero; /* an all-zero pixel of this window was listed */
-    bool started;  /* tokens hold the maximum over earlier parts of this window */
+    bool has_zero; /* a pixel that is zero in all channels was listed */
+    bool started;  /* `tokens` contains the maximum over earlier parts of this window */
 };
 
-/* T registers of features from d on, `part` lanes of each valid. */
+/* T registers of features from feature d on, with `part` valid lanes each. */
 INLINE void run_tile(const int T, const struct embed_call *c, const struct list *list, int d, int part, float *token,
                      uint16_t *arg)
 {
@@ -103,7 +103,7 @@ static void run_list(const struct embed_call *c, struct list *list, float *token
     list->started = true;
 }
 
-/* Lists one pixel; false when it is a further all-zero one. */
+/* Lists one pixel; false if it is zero in all channels and not the first such pixel. */
 static bool list_pixel(struct list *list, const float *at, ptrdiff_t block, int blocks, int position)
 {
     int before = list->entries;
@@ -151,7 +151,7 @@ void FAST(embed_max_pool_forward)(const struct embed_call *c)
     }
 }
 
-/* One window: every feature sends its gradient to the pixel that won it. */
+/* One window: the gradient of every feature goes to the pixel that had its maximum. */
 static void embed_window(const struct embed_call *c, int window, const float *by_feature)
 {
     const float *dtoken = c->dtokens + window * c->ld_tokens;

@@ -1,13 +1,13 @@
-/* Batch norm, threshold and sums over maps. A sum runs in float along one row of a strip and in double
- * from row to row, so that ten thousand pixels do not wear it out. */
+/* Batch norm, threshold and sums over maps. Sums run in float along one row and in double from row to row, so that ten
+ * thousand pixels lose no precision. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"
 
 enum { L = MAP_LANES };
 
-/* Mean and sum of squared deviations of one register column along a row, in two looks at the row, which
- * is in the first cache. */
+/* Mean and sum of squared deviations of one register column along a row, in two passes over the row, which is in the
+ * first-level cache. */
 static void column_moments(const float *at, int width, vf *mean, vf *squares)
 {
     vf a = v_zero(), b = v_zero();
@@ -122,7 +122,7 @@ static struct norm_lanes norm_lanes(const struct norm_call *c, int at)
     return n;
 }
 
-/* The same product and sum as map_affine takes, so that the gate is open exactly where y > 0. */
+/* Computes x * scale + shift exactly as map_affine does, so that the gradient passes exactly where y > 0. */
 INLINE vf gated(const struct norm_lanes *n, bool relu, vf x, vf dy)
 {
     return relu ? v_keep(v_gt(v_fma(x, n->scale, n->shift), v_zero()), dy) : dy;

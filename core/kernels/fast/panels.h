@@ -1,17 +1,15 @@
-/* Matrix product in the manner of Goto and van de Geijn (and BLIS): blocks of B and A are copied into panels that
- * the innermost loop reads in order, and a tile of C stays in registers while the inner dimension passes.
+/* Matrix product as by Goto and van de Geijn (ACM TOMS 2008) and BLIS: blocks of B and A are copied into panels that
+ * the innermost loop reads in order, and a tile of C stays in registers during the loop over the inner dimension.
  *
  * The tile is 14 rows x 2 registers of columns with AVX-512 (28 accumulators), 6 x 2 with AVX2. Rows are cut into
- * equal panels rather than full ones and a rest. A panel that runs across the stored rows is transposed through
- * registers. The copies live on the stack, PANEL_BYTES below.
+ * panels of equal size. A panel across the stored rows is transposed in registers. The panels are on the stack
+ * (PANEL_BYTES).
  *
- * What a 32-bit lane of a panel holds is the includer's affair (gemm.c: a float, gemm_bf16.c: two of half its size). It
- * defines, before it includes this,
- *   DEEP                                   how many steps of the inner dimension a lane holds
- *   vf lanes_across(from, part)            V lanes from `part` (<= DEEP V) floats in order, zero behind them
- *   vf lanes_along(from, ld, lines, deep)  `lines` (<= V) lanes from `deep` (<= DEEP) stored rows
- *   vf lanes_fma(a, b, c)                  c plus the products of the lanes
- * and gets product(call). */
+ * The including file decides what a 32-bit lane of a panel contains: one float (gemm.c) or two bf16 (gemm_bf16.c).
+ * Before the include it defines DEEP                                   steps of the inner dimension in a lane vf
+ * lanes_across(from, part)            V lanes from `part` (<= DEEP V) floats in order, zero behind them vf
+ * lanes_along(from, ld, lines, deep)  `lines` (<= V) lanes from `deep` (<= DEEP) stored rows vf lanes_fma(a, b, c) c
+ * plus the products of the lanes and this file then defines product(call). */
 #ifndef MOTIF_CORE_KERNELS_FAST_PANELS_H
 #define MOTIF_CORE_KERNELS_FAST_PANELS_H
 
@@ -20,14 +18,14 @@
 
 enum {
     MR = V_TILE(V_WIDE ? 14 : 6), /* rows of a tile */
-    NR = 2 * V,                   /* columns */
-    DEPTH = 256,                  /* lanes of the inner dimension at a time */
-    ROWS = 18 * MR,               /* of A at a time: 256 KiB with AVX-512, in the second cache */
-    COLUMNS = 512,                /* of B at a time: 512 KiB */
+    NR = 2 * V,                   /* columns of a tile */
+    DEPTH = 256,                  /* lanes of the inner dimension in a panel */
+    ROWS = 18 * MR,               /* rows of A in a block: 256 KiB with AVX-512, fits the second-level cache */
+    COLUMNS = 512,                /* columns of B in a block: 512 KiB */
     PANEL_BYTES = (ROWS + V + COLUMNS + NR) * DEPTH * 4
 };
 
-/* Rows become columns. */
+/* Transposes a square of V registers. */
 #if V_WIDE
 INLINE void transpose(vf r[16])
 {
@@ -84,8 +82,8 @@ INLINE void transpose(vf r[8])
 }
 #endif
 
-/* to[depth][step] lanes from `lines` (<= V) stored rows of `from`, `count` numbers long; each store writes V lanes, the
- * next overwrites what is too much. */
+/* Packs `lines` (<= V) stored rows of `from`, `count` numbers long, into to[depth][step] lanes. Each store writes V
+ * lanes; the next store overwrites the excess. */
 static void pack_across(const float *from, ptrdiff_t ld, int lines, int count, float *to, ptrdiff_t step)
 {
     for (int p = 0; p < count; p += DEEP * V) {
@@ -103,14 +101,14 @@ static void pack_across(const float *from, ptrdiff_t ld, int lines, int count, f
     }
 }
 
-/* to[depth][step] lanes from `count` stored rows, `lines` (<= V) numbers of each. */
+/* Packs `lines` (<= V) numbers of each of `count` stored rows into to[depth][step] lanes. */
 static void pack_along(const float *from, ptrdiff_t ld, int lines, int count, float *to, ptrdiff_t step)
 {
     for (int p = 0; p < count; p += DEEP, to += step)
         v_store(to, lanes_along(from + p * ld, ld, lines, count - p));
 }
 
-/* One tile: c[mr][columns] = alpha a b + beta c; mr, nv constants. */
+/* One tile: c[mr][columns] = alpha a b + beta c. mr and nv are constants after inlining. */
 INLINE void tile(const int mr, const int nv, const struct gemm_call *call, int depth, const float *a, const float *b,
                  float *c, int columns, float beta)
 {
@@ -182,7 +180,7 @@ static void any_tile(int mr, int nv, const struct gemm_call *call, int depth, co
     }
 }
 
-/* Panels of B: each [depth][NR], the last [depth][V] when V columns are enough. */
+/* Packs panels of B: each [depth][NR], the last one [depth][V] if V columns are enough. */
 static void pack_b(const struct gemm_call *call, int p, int count, int j, int columns, float *to)
 {
     int depth = (count + DEEP - 1) / DEEP;
@@ -199,7 +197,7 @@ static void pack_b(const struct gemm_call *call, int p, int count, int j, int co
     }
 }
 
-/* Panels of A: each [depth][its rows]. */
+/* Packs panels of A: each [depth][rows of the panel]. */
 static void pack_a(const struct gemm_call *call, int i, int rows, int panels, int p, int count, float *to)
 {
     int depth = (count + DEEP - 1) / DEEP;
@@ -214,7 +212,7 @@ static void pack_a(const struct gemm_call *call, int i, int rows, int panels, in
     }
 }
 
-/* Stored lines that will be packed next; asked for a few at a time while tiles are computed. */
+/* The stored lines that will be packed next. They are prefetched, a few at a time, while tiles are computed. */
 struct ahead {
     const float *at;
     ptrdiff_t ld;
@@ -237,7 +235,7 @@ static void look_ahead(struct ahead *next, int lines)
 static void block(const struct gemm_call *call, int i, int rows, int panels, int j, int columns, int depth,
                   const float *a, const float *b, float beta, struct ahead *next)
 {
-    enum { LINES = 16 }; /* about what a block of A has for each tile */
+    enum { LINES = 16 }; /* about the number of lines in a block of A per tile */
 
     for (int at = 0; at < columns; at += NR) {
         int nv = columns - at > V ? 2 : 1, wide = columns - at < NR ? columns - at : NR, row = i;

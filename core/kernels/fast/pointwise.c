@@ -1,4 +1,4 @@
-/* Nonlinearities, the LSTM cell, the loss and the optimiser. */
+/* Vector kernels that work element by element: nonlinearities, the LSTM cell, cross-entropy and Adam. */
 #include <math.h>
 #include <string.h>
 
@@ -66,7 +66,7 @@ void FAST(lstm_backward)(const struct lstm_call *c)
     }
 }
 
-/* Largest value, and the sum of exponentials of what each lies below it. */
+/* The largest value, and the sum of exp(value - largest). */
 static float row_most(const float *x, int n)
 {
     vf most = v_all(-__builtin_inff());
@@ -134,7 +134,7 @@ void FAST(adam)(const struct adam_call *c)
     }
 }
 
-/* Float sums of 64 registers at most, then double. */
+/* Sums at most 64 registers in float, then adds to a double. */
 double FAST(sum_squares)(size_t count, const real *x)
 {
     double lanes[V] = {0}, total = 0;
@@ -153,7 +153,7 @@ double FAST(sum_squares)(size_t count, const real *x)
     return total;
 }
 
-/* x - x is 0 for what is finite and NaN for the rest. */
+/* x - x is 0 for a finite x and NaN otherwise. */
 bool FAST(all_finite)(size_t count, const real *x)
 {
     unsigned bad = 0;

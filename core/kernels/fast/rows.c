@@ -1,4 +1,4 @@
-/* Tables of rows: element-wise maps, sums, softmax, layer norm. */
+/* Vector kernels on tables of rows: element-wise functions, sums, softmax, layer norm. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"
@@ -23,7 +23,7 @@ void FAST(relu_backward)(size_t count, const real *y, const real *dy, real *dx)
     FOR_VECTORS(i, part, count) STORE(dx + i, v_keep(v_gt(LOAD(y + i), v_zero()), LOAD(dy + i)));
 }
 
-/* Four registers of columns at a time go down all rows. */
+/* Processes all rows for four registers of columns at a time. */
 void FAST(column_sums)(int rows, int columns, const real *x, ptrdiff_t ld_x, real *sums)
 {
     int j = 0;
@@ -75,7 +75,7 @@ real FAST(dot)(size_t count, const real *x, const real *y)
 
 enum { BANDED_STRIP = V_WIDE ? 2 : 1 };
 
-/* Terms of one pattern, which says for each pair whether the sum of those alike or the other takes them. */
+/* Adds the terms of one pattern. For each pair, its bit selects the sum of equal or of opposite signs. */
 INLINE void banded_terms(const struct banded_call *c, int pattern, int at, vf sum[BANDED_PAIRS][2][BANDED_STRIP])
 {
     for (int i = c->begin[pattern]; i < c->end[pattern]; i++) {
@@ -90,7 +90,7 @@ INLINE void banded_terms(const struct banded_call *c, int pattern, int at, vf su
     }
 }
 
-/* All sums of a strip of one or two registers stay in registers through all patterns. */
+/* One or two registers of columns; all sums stay in registers for all patterns. */
 void FAST(banded_sum)(const struct banded_call *c)
 {
     for (int at = 0; at < BANDED_WIDTH; at += BANDED_STRIP * V) {

@@ -1,12 +1,12 @@
-/* One vector vocabulary for AVX-512 and AVX2 with FMA.
+/* One set of vector types and functions for AVX-512 and for AVX2 with FMA.
  *
- * The files of this folder are compiled once for each instruction set (core/meson.build gives the
- * flags), and every function gets the set's name in front: FAST(conv_forward) is
- * avx512_conv_forward or avx2_conv_forward. What differs between the two is here and in the few
- * places that ask for V_WIDE: the number of floats in a register (V) and the number of registers.
+ * The files of this folder are compiled once for each instruction set (flags in core/meson.build), and the name of
+ * every function begins with the set: FAST(conv_forward) is avx512_conv_forward or avx2_conv_forward. This header and
+ * the few uses of V_WIDE contain all differences: the number of floats in a register (V) and the number of registers.
  *
- * Nothing of these files may be reached unless the processor has the set (cpu.c), and they include
- * no header with inline functions that a linker might pick for the rest of the program. */
+ * The program may call these functions only if the processor has the instruction set (cpu.c). The files must not
+ * include headers with inline functions, because the linker might use their vector version in the rest of the program.
+ */
 #ifndef MOTIF_CORE_KERNELS_FAST_SIMD_H
 #define MOTIF_CORE_KERNELS_FAST_SIMD_H
 
@@ -95,7 +95,7 @@ INLINE vf v_sqrt(vf a)
 INLINE vf v_max(vf a, vf b)
 {
     return _mm512_max_ps(a, b);
-} /* b when one is NaN */
+} /* returns b if one operand is NaN */
 INLINE vf v_min(vf a, vf b)
 {
     return _mm512_min_ps(a, b);
@@ -135,7 +135,7 @@ INLINE vf v_select(vm m, vf yes, vf no)
 INLINE vf v_keep(vm m, vf v)
 {
     return _mm512_maskz_mov_ps(m, v);
-} /* v where m, else 0 */
+} /* v where m is set, else 0 */
 INLINE unsigned v_bits(vm m)
 {
     return m;
@@ -186,7 +186,7 @@ INLINE void vi_store_u16(uint16_t *p, int n, vi v)
     _mm256_mask_storeu_epi16(p, v_first(n), _mm512_cvtepi32_epi16(v));
 }
 
-/* Sums in a fixed tree. */
+/* Sums the lanes in a fixed order. */
 INLINE float v_sum(vf v)
 {
     __m256 h = _mm256_add_ps(_mm512_castps512_ps256(v), _mm512_extractf32x8_ps(v, 1));
@@ -274,8 +274,7 @@ INLINE vf v_min(vf a, vf b)
 {
     return _mm256_min_ps(a, b);
 }
-#ifdef MOTIF_NO_FMA /* rounded twice, for valgrind: it calculates fused products one by one, a thousand times slower   \
-                     */
+#ifdef MOTIF_NO_FMA /* for valgrind, which emulates fused products a thousand times slower; rounds twice */
 INLINE vf v_fma(vf a, vf b, vf c)
 {
     return _mm256_add_ps(_mm256_mul_ps(a, b), c);
@@ -340,7 +339,7 @@ INLINE vf v_copysign(vf magnitude, vf sign)
     __m256 bit = _mm256_set1_ps(-0.0f);
     return _mm256_or_ps(_mm256_andnot_ps(bit, magnitude), _mm256_and_ps(bit, sign));
 }
-/* a 2^n for n in [-252, 252], in two steps so that results near the ends of the range come out right. */
+/* a 2^n for n in [-252, 252], in two steps so that results near the ends of the float range are correct. */
 INLINE vf v_scale2(vf a, vf n)
 {
     __m256i whole = _mm256_cvtps_epi32(n), half = _mm256_srai_epi32(whole, 1), rest = _mm256_sub_epi32(whole, half);
@@ -412,8 +411,8 @@ INLINE vf v_relu(vf a)
     return v_max(v_zero(), a);
 } /* NaN passes */
 
-/* Runs BODY for at = 0, V, 2V, ... with `part` lanes of each register valid: LOAD and STORE below use
- * masks only in the last round. NOLINTBEGIN(bugprone-macro-parentheses): two arguments are names of variables */
+/* Runs BODY for at = 0, V, 2V, ... with `part` valid lanes; LOAD and STORE use masks in the last round only.
+ * NOLINTBEGIN(bugprone-macro-parentheses): two arguments are names of variables */
 #define FOR_VECTORS(at, part, count)                                                                                   \
     for (ptrdiff_t at = 0, part = V;                                                                                   \
          at < (ptrdiff_t)(count) && (part = (ptrdiff_t)(count)-at < V ? (ptrdiff_t)(count)-at : V);                    \

@@ -1,11 +1,11 @@
-/* Products with a sparse left factor. Up to SLAB registers of a row of C stay where they are while the rows of T that
- * belong to it pass by; all rows of C are done for one slab of columns before the next, so that this slab of T stays
- * in the second-level cache. */
+/* Products with a sparse left factor. Up to SLAB registers of a row of C stay in registers while the rows of T that its
+ * indices select are added. All rows of C are computed for one slab of columns before the next, so that this slab of T
+ * stays in the second-level cache. */
 #include "core/kernels/fast/fast.h"
 
 enum { SLAB = V_WIDE ? 8 : 6 };
 
-/* One slab of `wide` registers, of which the last holds `part` columns. */
+/* One slab of `wide` registers; the last has `part` valid columns. */
 INLINE void slab(const struct sparse_call *call, int column, int wide, int part)
 {
     const float *t = call->t + column;

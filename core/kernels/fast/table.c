@@ -1,3 +1,5 @@
+/* The table of the vector kernels of one instruction set. Operations without a vector variant use the reference kernel.
+ */
 #include "core/kernels/fast/fast.h"
 #include "core/kernels/ref/ref.h"
 

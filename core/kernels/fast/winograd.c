@@ -1,18 +1,17 @@
-/* 3x3 convolutions by Winograd's minimal filtering F(2x2, 3x3) (Lavin and Gray, CVPR 2016): 16 products
- * where the sum itself takes 36, for every 2x2 tile of outputs and pair of channels.
+/* 3x3 convolutions by Winograd's minimal filtering F(2x2, 3x3) (Lavin and Gray, CVPR 2016): 16 products instead of 36
+ * for every 2x2 tile of outputs and pair of channels.
  *
  *     Y = A' [ (G g G') . (B' d B) ] A        d: 4x4 inputs, g: 3x3 weights, Y: 2x2 outputs
  *
- * Transforming inputs and outputs takes additions only; they are shared by all channels on the other side, and
- * run beside the multiply-adds on processors that add elsewhere. For each of the 16 positions the middle is a
- * product of matrices, [tiles][in] x [in][16 out], with the accumulators of a dozen tiles in registers.
- * F(2x2) has coefficients 0, 1 and 1/2: its rounding is that of the plain sum within a factor of two or so.
- * Larger tiles multiply less still, at ten times the rounding.
+ * The transforms of inputs and outputs need additions only. A transformed input serves all output channels, and a
+ * transformed output sums over all input channels. For each of the 16 positions of a tile, the product in the middle is
+ * a matrix product [tiles][in] x [in][16 out], with the accumulators of a dozen tiles in registers. The coefficients of
+ * F(2x2) are 0, 1 and 1/2, so its rounding error is within about a factor of two of the plain sum's.
  *
- * The gradient of the weights is the same algebra, F(3x3, 2x2): g' = G' [ sum over tiles (A dY A') . (B' d B) ] G.
+ * The gradient of the weights uses the same algebra, F(3x3, 2x2): g' = G' [ sum over tiles (A dY A') . (B' d B) ] G.
  *
- * Everything of a call lives on the stack (below 600 KiB); the weights are transformed anew in each call, which is
- * nothing beside an image. Pixels that a tile has and the strip has not are read as zeros and not written. */
+ * All scratch memory is on the stack (below 600 KiB). Each call transforms the weights again, which costs little
+ * compared with an image. Pixels of a tile outside the strip are read as zeros and not written. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"
@@ -22,13 +21,13 @@
 enum {
     L = MAP_LANES,
     TILE = L * L,
-    SPOTS = 16, /* positions of a transformed tile */
+    SPOTS = 16, /* positions in a transformed tile */
     MOST = WINOGRAD_TILES,
     GROUP = WINOGRAD_BLOCKS, /* channel blocks of one side */
     ROW = 28                 /* tiles of the gradient that are transformed together */
 };
 
-/* Four values of a line to four: the rows of B'. */
+/* Multiplies a line of four values by B'. */
 INLINE void input_line(vf d0, vf d1, vf d2, vf d3, vf out[4])
 {
     out[0] = v_sub(d0, d2);
@@ -37,7 +36,7 @@ INLINE void input_line(vf d0, vf d1, vf d2, vf d3, vf out[4])
     out[3] = v_sub(d1, d3);
 }
 
-/* One column of four pixels, transformed downwards; zeros where a row or the column is not there. */
+/* Multiplies one column of four pixels by B'; pixels outside the strip count as zero. */
 INLINE void input_column(const float *const row[4], ptrdiff_t at, bool there, vf out[4])
 {
     vf d[4];
@@ -45,8 +44,8 @@ INLINE void input_column(const float *const row[4], ptrdiff_t at, bool there, vf
     input_line(d[0], d[1], d[2], d[3], out);
 }
 
-/* B' d B of `tiles` neighbouring tiles of one register column; to: [16][stride] pixels. `row`: the four rows, at the
- * column left of the first tile; `columns`: how many columns from there on may be read. */
+/* B' d B of `tiles` neighbouring tiles of one register column. to: [16][stride] pixels. row: the four rows, at the
+ * column left of the first tile. columns: the number of columns that may be read from there. */
 static void transform_input(const float *const row[4], int columns, int tiles, float *to, ptrdiff_t stride)
 {
     vf c[4][4];
@@ -66,7 +65,7 @@ static void transform_input(const float *const row[4], int columns, int tiles, f
     }
 }
 
-/* The four rows of inputs under the tile row at output row y, from column `x` - 1 on. */
+/* The four input rows of the tile row at output row y, from column x - 1 on. */
 static void input_rows(const float *row[4], const float *in, ptrdiff_t stride, int y, int rows, int x)
 {
     for (int r = 0; r < 4; r++)
@@ -98,7 +97,7 @@ static void transform_weights(const float *from, float *to, ptrdiff_t stride)
     }
 }
 
-/* A' M A of `tiles` tiles, + bias + add, to the two output rows; `across` and `down`: pixels that exist. */
+/* Writes A' M A + bias + add of `tiles` tiles to two output rows. across, down: pixels inside the strip. */
 static void transform_output(const float *from, int tiles, int across, int down, const float *bias, const float *add,
                              ptrdiff_t add_row, float *out, ptrdiff_t out_row)
 {
@@ -171,7 +170,7 @@ void fast_winograd_forward(const struct conv_call *c)
     }
 }
 
-/* A dY A' of `tiles` tiles of one register column; `at`: the first pixel of two rows. */
+/* A dY A' of `tiles` tiles of one register column. at: the first pixel of two rows. */
 static void transform_dout(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to, ptrdiff_t stride)
 {
     for (int t = 0; t < tiles; t++) {
@@ -226,7 +225,7 @@ struct gradient_scratch {
     _Alignas(64) float douts[GROUP * SPOTS * ROW * L];
 };
 
-/* One group of tiles, all pairs of the group of blocks that begins at (ob, ib). */
+/* One group of tiles, for all pairs of blocks in the group that begins at output block ob and input block ib. */
 static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x,
                            int tiles, struct gradient_scratch *s)
 {

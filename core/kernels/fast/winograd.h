@@ -1,12 +1,12 @@
-/* The products in the middle of Winograd's convolutions, for any size of tile. A transformed tile has `spots`
- * positions; each is a matrix product by itself. */
+/* The matrix products in the middle of Winograd's convolutions, for any tile size. A transformed tile has `spots`
+ * positions; each position is a separate matrix product. */
 #ifndef MOTIF_CORE_KERNELS_FAST_WINOGRAD_H
 #define MOTIF_CORE_KERNELS_FAST_WINOGRAD_H
 
 #include "core/kernels/fast/simd.h"
 #include "core/kernels/map.h"
 
-/* Tiles that go through the product together, their results in registers. */
+/* The number of tiles whose accumulators are in registers together. */
 enum { WINOGRAD_TILES = V_TILE(V_WIDE ? 14 : 6) };
 
 /* to[n tiles][16 out] = from[blocks][n tiles][16 in] x weights[blocks][16 in][16 out]; n a constant. */
@@ -36,8 +36,8 @@ INLINE void winograd_product(const int n, int blocks, const float *from, ptrdiff
                              to + s * WINOGRAD_TILES * MAP_LANES);                                                     \
         break;
 
-/* from: [spots] `spot` apart, each [blocks] `block` apart of [n tiles][16]; weights: [spots][blocks][16][16]; to:
- * [spots][WINOGRAD_TILES][16]. */
+/* from: [spots], `spot` reals apart, each of [blocks], `block` reals apart, of [n tiles][16].
+ * weights: [spots][blocks][16][16]. to: [spots][WINOGRAD_TILES][16]. */
 INLINE void winograd_products(int spots, int n, int blocks, const float *from, ptrdiff_t spot, ptrdiff_t block,
                               const float *weights, float *to)
 {
@@ -63,7 +63,7 @@ INLINE void winograd_products(int spots, int n, int blocks, const float *from, p
     }
 }
 
-/* sums[16 in][16 out] += inputs[tiles][16 in] ' x douts[tiles][16 out], `n` inputs at a time (a constant). */
+/* sums[16 in][16 out] += inputs[tiles][16 in]' x douts[tiles][16 out], n inputs at a time (a constant). */
 INLINE void winograd_outer_of(const int n, int tiles, const float *inputs, const float *douts, float *sums)
 {
     vf acc[16];

@@ -1,19 +1,19 @@
-/* 3x3 convolutions by F(4x4, 3x3): 36 products for 16 outputs, where F(2x2) (winograd.c) takes 64 and the sum 144.
+/* 3x3 convolutions by F(4x4, 3x3): 36 products for 16 outputs. F(2x2) (winograd.c) takes 64, the plain sum 144.
  *
- * The points of interpolation are 0, 1, -1, 1/2, -2 and infinity. They round about three times better than the
- * customary 0, 1, -1, 2, -2 (largest error at 64 channels 2e-6 of the largest output, the plain sum 7e-7; found
- * by experiment), and since 1/2 and -2 have the product -1, the rows of B' share most of their terms:
+ * The interpolation points are 0, 1, -1, 1/2, -2 and infinity. They round about three times better than the usual
+ * 0, 1, -1, 2, -2: measured at 64 channels, the largest error is 2e-6 of the largest output (plain sum: 7e-7). Because
+ * the product of 1/2 and -2 is -1, the rows of B' share most of their terms:
  *
  *     with e = d4 - d2, o = d3 - d1
  *     0:  e + 3/2 o - (d2 - d0)        infinity:  (d5 - d3) + 3/2 e - o
  *     1:  e + o + 3/2 (d2 + d3)        -1:  e - o + 3/2 (d3 - d2)
  *     1/2:  e + 2 o                    -2:  e - 1/2 o
  *
- * All coefficients of A and B are exact in binary; G divides by 3, 15/16 and 15. Pixels that a tile has and the
- * strip has not are read as zeros and not written. Everything lives on the stack (below 900 KiB).
+ * All coefficients of A and B are exact in binary; G divides by 3, 15/16 and 15. Pixels of a tile outside the strip are
+ * read as zeros and not written. All scratch memory is on the stack (below 900 KiB).
  *
- * A row of a map is longer than a page, so the processor does not see where a tile row goes on: the next one's inputs
- * and outputs are asked for while this one is computed. */
+ * A row of a map can be longer than a memory page, so the hardware does not prefetch the next tile row. The code
+ * prefetches its inputs and outputs while it computes the current row. */
 #include <string.h>
 
 #include "core/kernels/fast/fast.h"
@@ -30,7 +30,7 @@ enum {
     ROW = 25 /* tiles of the gradient that are transformed together */
 };
 
-/* G: rows of a point p are (1, p, p^2) over the product of its distances to the other points. */
+/* G: the row of a point p is (1, p, p^2), divided by the product of its distances to the other points. */
 static const float g_rows[SIDE][3] = {
     {1, 0, 0},
     {1 / 3.0f, 1 / 3.0f, 1 / 3.0f},
@@ -40,7 +40,7 @@ static const float g_rows[SIDE][3] = {
     {0, 0, 1},
 };
 
-/* B' of a line. */
+/* Multiplies a line of six values by B'. */
 INLINE void input_line(const vf d[6], vf out[6])
 {
     vf e = v_sub(d[4], d[2]), o = v_sub(d[3], d[1]), half3 = v_all(1.5f);
@@ -52,7 +52,7 @@ INLINE void input_line(const vf d[6], vf out[6])
     out[5] = v_sub(v_fma(half3, e, v_sub(d[5], d[3])), o);
 }
 
-/* A' of a line. */
+/* Multiplies a line of six values by A'. */
 INLINE void output_line(const vf m[6], vf out[4])
 {
     vf s = v_add(m[1], m[2]), t = v_sub(m[1], m[2]);
@@ -62,7 +62,7 @@ INLINE void output_line(const vf m[6], vf out[4])
     out[3] = v_add(v_fma(v_all(0.125f), m[3], v_fma(v_all(-8.0f), m[4], t)), m[5]);
 }
 
-/* A of a line. */
+/* Multiplies a line of four values by A. */
 INLINE void dout_line(const vf y[4], vf out[6])
 {
     vf even = v_add(y[0], y[2]), odd = v_add(y[1], y[3]);
@@ -74,12 +74,11 @@ INLINE void dout_line(const vf y[4], vf out[6])
     out[5] = y[3];
 }
 
-/* Where the inputs of a group of tiles come from: one register column of six rows, at the column left of the first
- * tile. */
+/* The inputs of a group of tiles: one register column of six rows, at the column left of the first tile. */
 struct inlet {
-    const float *row[SIDE]; /* NULL: not there */
-    int first, end;         /* columns that are there */
-    ptrdiff_t ahead;        /* to the tile row below */
+    const float *row[SIDE]; /* NULL: outside the strip */
+    int first, end;         /* columns inside the strip: [first, end) */
+    ptrdiff_t ahead;        /* distance to the tile row below, for the prefetch */
     const float *scale, *shift;
 };
 
@@ -103,7 +102,7 @@ static struct inlet inlet(const struct conv_norm *n, const struct map_strip *in,
     return i;
 }
 
-/* One column of tiles downwards, 6 registers. */
+/* Multiplies one column of six pixels by B'. */
 INLINE void input_column(const bool normed, const struct inlet *in, vf scale, vf shift, int x, float *down)
 {
     vf d[SIDE], z[SIDE];
@@ -123,8 +122,8 @@ INLINE void input_column(const bool normed, const struct inlet *in, vf scale, vf
     UNROLL for (int r = 0; r < SIDE; r++) v_store(down + r * V, z[r]);
 }
 
-/* B' d B of `tiles` neighbouring tiles of one register column: columns of the tile row are transformed downwards into
- * a buffer first, where neighbouring tiles share two of six. to: [36] `stride` apart of [tiles][16]. */
+/* B' d B of `tiles` neighbouring tiles of one register column. Columns are multiplied by B' into a buffer first,
+ * because neighbouring tiles share two of their six columns. to: [36], `stride` apart, of [tiles][16]. */
 static void transform_input(const struct inlet *in, int tiles, float *to, ptrdiff_t stride)
 {
     _Alignas(64) float down[4 * ROW + 2][SIDE * V];
@@ -167,7 +166,7 @@ static void transform_weights(const float *from, float *to, ptrdiff_t stride)
     }
 }
 
-/* Where the outputs of a group of tiles go. `across` and `down`: pixels that exist. */
+/* The outputs of a group of tiles. across, down: pixels inside the strip. */
 struct outlet {
     int across, down;
     const float *bias, *add;
@@ -176,7 +175,7 @@ struct outlet {
     ptrdiff_t out_row;
 };
 
-/* A' M A of `tiles` tiles, + bias + add. */
+/* Writes A' M A + bias + add of `tiles` tiles. */
 static void transform_output(const float *from, int tiles, const struct outlet *o)
 {
     for (int g = 0; g < PV; g++) {
@@ -252,7 +251,7 @@ void fast_winograd4_forward(const struct conv_call *c)
     }
 }
 
-/* A dY A' of `tiles` tiles of one register column; `at`: the first pixel of four rows. */
+/* A dY A' of `tiles` tiles of one register column. at: the first pixel of four rows. */
 static void transform_dout(const float *at, ptrdiff_t row, int across, int down, int tiles, float *to, ptrdiff_t stride)
 {
     for (int t = 0; t < tiles; t++) {
@@ -304,7 +303,7 @@ struct gradient_scratch {
     _Alignas(64) float douts[SPOTS * ROW * L];             /* one block at a time */
 };
 
-/* One group of tiles, all pairs of the group of blocks that begins at (ob, ib). */
+/* One group of tiles, for all pairs of blocks in the group that begins at output block ob and input block ib. */
 static void gradient_group(const struct conv_gradient_call *c, int ob, int ib, int outs, int ins, int y, int x,
                            int tiles, struct gradient_scratch *s)
 {

@@ -1,4 +1,5 @@
-/* Convolutions, written as the sums they are. Taps run from -kernel/2 to kernel/2, times the dilation in a row. */
+/* Reference convolutions, written as plain sums. Taps run from -kernel/2 to kernel/2, times the dilation along a row.
+ */
 #include <string.h>
 
 #include "core/kernels/ref/ref.h"
@@ -10,7 +11,7 @@ static int step_of(int dilation)
     return dilation > 1 ? dilation : 1;
 }
 
-/* Pixel (y, x) of one block of the input as the convolution sees it, in `room` if it is not there as such. */
+/* Pixel (y, x) of one block of the input. With a batch norm, the normalised pixel is computed into `room`. */
 static const real *input_pixel(const struct conv_norm *n, const struct map_strip *in, int rows, int width, int ib,
                                int y, int x, real room[L])
 {

@@ -1,3 +1,4 @@
+/* Reference Walsh-Hadamard transform in Sylvester's order, and the element-wise product. */
 #include "core/kernels/ref/ref.h"
 
 void ref_multiply(size_t count, const real *x, real *y)

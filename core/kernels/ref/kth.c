@@ -1,5 +1,5 @@
-/* The k-th smallest value without a sort: three histograms over the bits of order-preserving keys,
- * each narrowing the place of the k-th by 2^11. Exact for any data. -0 sorts before +0, NaN to the ends. */
+/* Reference selection of the k-th smallest value: three histograms over the bits of order-preserving keys; each narrows
+ * the range by a factor of 2^11. Exact for any data. -0 sorts before +0, NaN sorts to the ends. */
 #include <string.h>
 
 #include "core/kernels/ref/ref.h"
@@ -28,7 +28,7 @@ static real key_value(key k)
     return x;
 }
 
-/* Adds to the histogram of bits [shift, shift + bits) the keys of one channel that agree with `prefix` above. */
+/* Adds the keys of one channel whose upper bits equal `prefix` to the histogram of bits [shift, shift + bits). */
 static void histogram(const struct kth_set *set, int channel, key prefix, int shift, int bits, int64_t *bins)
 {
     key mask = ((key)1 << bits) - 1;

@@ -1,3 +1,4 @@
+/* Reference kernels of max pooling, and of the 1x1 convolution combined with max pooling. */
 #include <string.h>
 
 #include "core/kernels/ref/ref.h"

@@ -1,4 +1,4 @@
-/* Batch norm, the sparse layer's threshold, and plain sums over maps. */
+/* Reference kernels of batch norm, of the sparse layer's threshold, and of sums over maps. */
 #include <string.h>
 
 #include "core/kernels/ref/ref.h"
@@ -55,7 +55,7 @@ void ref_map_affine(const struct affine_call *c)
     }
 }
 
-/* dy where ReLU let the value through. */
+/* dy where ReLU passed the value, else 0. */
 static real gated(const struct norm_call *c, int channel, real x, real dy)
 {
     return c->relu && !(x * c->scale[channel] + c->shift[channel] > 0) ? 0 : dy;

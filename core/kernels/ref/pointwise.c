@@ -1,4 +1,4 @@
-/* Nonlinearities, the LSTM cell, dropout, the loss and the optimiser. */
+/* Reference kernels that work element by element: nonlinearities, the LSTM cell, dropout, cross-entropy and Adam. */
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* The table of the reference kernels. */
 #include "core/kernels/ref/ref.h"
 
 const struct kernels kernels_ref = {

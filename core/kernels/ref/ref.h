@@ -1,4 +1,5 @@
-/* The plain kernels, by folder-private name; ref.c binds them. They define what the others compute. */
+/* The reference kernels in plain C; ref.c lists them in a table. They define what the vector kernels must compute.
+ * Private to this folder. */
 #ifndef MOTIF_CORE_KERNELS_REF_REF_H
 #define MOTIF_CORE_KERNELS_REF_REF_H
 

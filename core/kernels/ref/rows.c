@@ -1,4 +1,4 @@
-/* Tables of rows: products, sums, element-wise maps, softmax, layer norm. */
+/* Reference kernels on tables of rows: matrix products, sums, element-wise functions, softmax, layer norm. */
 #include <math.h>
 #include <string.h>
 

@@ -1,3 +1,4 @@
+/* Reference product of a sparse and a dense matrix, and the list of non-zero values. */
 #include "core/kernels/ref/ref.h"
 
 void ref_sparse_gemm(const struct sparse_call *call)

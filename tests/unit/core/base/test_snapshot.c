@@ -300,7 +300,7 @@ static void unaccounted_bytes(void **state)
     memcpy(out.data + 16, &data_bytes, 8);
     error_clear(&err);
     assert_int_equal(read_into(out.data, out.size, ALL_ROLES, &t, &err), STATUS_CORRUPT);
-    assert_non_null(strstr(err.message, "account"));
+    assert_non_null(strstr(err.message, "cover"));
 
     struct memory memory = {out.data, out.size, -1};
     struct snapshot_reader from = {&memory, (HEADER + UINT64_C(65537) * ENTRY + 63) / 64 * 64, fetch};
