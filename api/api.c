@@ -1,5 +1,7 @@
 /* The path of a request: match, admit (scope, media type, size), check the query, hand to the handler, add what every
  * response carries, count. */
+#include "api/api.h"
+
 #include <sodium/randombytes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,10 +9,16 @@
 #include <strings.h>
 #include <time.h>
 
-#include "api/api_int.h"
-#include "api/queries/model_cache.h"
-#include "api/trainers/trainers.h"
+#include "api/audit.h"
+#include "api/datasets/datasets.h"
 #include "api/datasets/uploads.h"
+#include "api/documents/documents.h"
+#include "api/documents/prometheus.h"
+#include "api/http/exchange.h"
+#include "api/json/faults.h"
+#include "api/models/model_cache.h"
+#include "api/routes.h"
+#include "api/trainers/trainers.h"
 #include "core/base/hash.h"
 #include "storage/files/dataset.h"
 
@@ -28,6 +36,7 @@ enum status api_create(const struct api_options *options, struct api **out, stru
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the api");
     }
     api->options = *options;
+    api->routes = (struct route_table){api_routes, api_route_count};
     if (api->options.model_cache_bytes == 0) {
         api->options.model_cache_bytes = MODEL_CACHE_BYTES;
     }
@@ -51,7 +60,7 @@ enum status api_create(const struct api_options *options, struct api **out, stru
     }
     dataset_sweep(api->options.data);
     buf_init(&api->openapi, 8u << 20);
-    enum status status = counters_create(&api->counters, err);
+    enum status status = counters_create(&api->routes, &api->counters, err);
     if (status == STATUS_OK) {
         status = model_cache_create(api->options.storage, api->options.kernels, api->options.data,
                                     api->options.model_cache_bytes, &api->models, err);
@@ -82,36 +91,6 @@ void api_destroy(struct api *api)
     free(api);
 }
 
-void api_facts(const struct api *api, struct api_system *system)
-{
-    *system = (struct api_system){.version = "",
-                                  .build = "",
-                                  .compiler = "",
-                                  .cpu = "",
-                                  .cpu_features = "",
-                                  .kernels = "",
-                                  .blas = "",
-                                  .blas_core = ""};
-    if (api->options.host.system != NULL) {
-        api->options.host.system(api->options.host.context, system);
-    }
-}
-
-bool api_draining(const struct api *api)
-{
-    return api->options.host.draining != NULL && api->options.host.draining(api->options.host.context);
-}
-
-const struct method *api_method(const struct api *api, const char *kind)
-{
-    for (size_t i = 0; i < api->options.method_count; i++) {
-        if (strcmp(api->options.methods[i]->kind, kind) == 0) {
-            return api->options.methods[i];
-        }
-    }
-    return NULL;
-}
-
 static double seconds_since(const struct timespec *start)
 {
     struct timespec now;
@@ -136,8 +115,8 @@ static void begin(struct exchange *x, struct api *api, const struct api_request 
     arena_init(&x->arena, REQUEST_ARENA_BYTES, REQUEST_ARENA_LIMIT);
     json_sink_init(&x->json, &response->body);
     x->out = &x->json.sink;
-    route_match(request->method != NULL ? request->method : "", request->target != NULL ? request->target : "/",
-                &x->match);
+    route_match(&api->routes, request->method != NULL ? request->method : "",
+                request->target != NULL ? request->target : "/", &x->match);
     response->route = x->match.route != NULL ? x->match.route->pattern : "";
 }
 
@@ -235,7 +214,7 @@ static bool admit_body(struct exchange *x)
         respond_problem(x, PROBLEM_MEDIA_TYPE, "Content-Encoding is not taken; send the bytes as they are.");
         return false;
     }
-    if (!api_route_takes(route, type)) {
+    if (!route_takes(route, type)) {
         char taken[256] = "";
         for (const char *const *each = route->media_types; each != NULL && *each != NULL; each++) {
             size_t used = strlen(taken);
@@ -346,7 +325,7 @@ bool api_admit(struct api *api, const struct api_request *request, struct api_re
         return false;
     }
     *body_limit = x.match.route->body_limit;
-    if (api_route_streams(x.match.route) && *body_limit > (size_t)api->options.upload_bytes) {
+    if (route_streams(x.match.route) && *body_limit > (size_t)api->options.upload_bytes) {
         *body_limit = (size_t)api->options.upload_bytes;
     }
     arena_close(&x.arena);
@@ -378,10 +357,7 @@ void api_upload_add(struct api_upload *upload, const void *bytes, size_t count)
 
 void api_upload_close(struct api *api, struct api_upload *upload)
 {
-    if (upload != NULL) {
-        upload_close(upload);
-        atomic_fetch_sub(&api->uploads, 1);
-    }
+    datasets_end(api, upload);
 }
 
 void api_handle(struct api *api, const struct api_request *request, struct api_response *response)
@@ -421,4 +397,34 @@ void api_refuse(struct api *api, const struct api_request *request, int status, 
         response_header(response, "Retry-After", "%d", retry_after);
     }
     finish(&x, &start);
+}
+
+const struct api_route *api_route_find(const struct api *api, const char *method, const char *target)
+{
+    return route_find(&api->routes, method, target);
+}
+
+size_t api_route_body_limit(const struct api_route *route)
+{
+    return route->body_limit;
+}
+
+enum api_scope api_route_scope(const struct api_route *route)
+{
+    return route->scope;
+}
+
+bool api_route_streams(const struct api_route *route)
+{
+    return route_streams(route);
+}
+
+bool api_route_takes(const struct api_route *route, const char *content_type)
+{
+    return route_takes(route, content_type);
+}
+
+void api_trainer_gone(struct api *api, const char *job)
+{
+    trainers_drop_upload(api->trainers, job);
 }

@@ -1,11 +1,14 @@
 /* Changes and who asked for them: noted around the handlers of all routes that can change something, and listed. */
+#include "api/audit.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
 #include "api/http/cursor.h"
+#include "api/http/exchange.h"
+#include "storage/storage.h"
 
 #define FILTER "audit"
 

@@ -1,6 +1,17 @@
 /* Every route there is. */
-#include "api/api_int.h"
+#include "api/audit.h"
+#include "api/datasets/datasets.h"
+#include "api/documents/documents.h"
+#include "api/http/message.h"
+#include "api/http/problem.h"
 #include "api/http/route.h"
+#include "api/http/service.h"
+#include "api/http/uri.h"
+#include "api/jobs/jobs.h"
+#include "api/queries/queries.h"
+#include "api/trainers/trainers.h"
+#include "api/transfer/transfer.h"
+#include "storage/storage.h"
 
 #define JSON "application/json"
 #define COUNT_LIMIT 1000

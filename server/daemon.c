@@ -181,7 +181,7 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .upload_bytes = settings->upload_bytes,
         .datasets_bytes = settings->datasets_bytes,
         .log = {.context = daemon->journal, .line = log_lower_rooms},
-        .host = api_daemon_table(daemon),
+        .daemon = api_daemon_table(daemon),
         .threads_max = THREADS_MAX,
         .executors = daemon->executors,
         /* The other half of the crew stays free for what is quick. */

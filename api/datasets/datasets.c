@@ -1,16 +1,20 @@
 /* Data sets of a user's own: taken in, listed, shown, deleted. A data set is immutable and known by the SHA-256 of the
  * bytes that were sent; its document is written once, with it. */
+#include "api/datasets/datasets.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/jobs/quota.h"
 #include "api/datasets/uploads.h"
-#include "core/data/uploads/collection_show.h"
+#include "api/http/exchange.h"
+#include "api/jobs/quota.h"
+#include "api/json/faults.h"
 #include "core/data/dataset.h"
+#include "core/data/uploads/collection_show.h"
 #include "core/draw/png.h"
 #include "storage/files/dataset.h"
+#include "storage/storage.h"
 
 #define PREVIEW_BYTES (8u << 20)
 
@@ -125,6 +129,14 @@ bool datasets_begin(struct exchange *x, struct api_upload **upload)
         respond_error(x, &err);
     }
     return false;
+}
+
+void datasets_end(struct api *api, struct api_upload *upload)
+{
+    if (upload != NULL) {
+        upload_close(upload);
+        atomic_fetch_sub(&api->uploads, 1);
+    }
 }
 
 /* ---- with them --------------------------------------------------------------------------------------------- */
@@ -360,7 +372,7 @@ void datasets_put(struct exchange *x)
         return;
     upload_add(upload, x->request->body, x->request->body_bytes);
     take_in(x, upload);
-    api_upload_close(x->api, upload);
+    datasets_end(x->api, upload);
 }
 
 /* ---- reading and deleting ---------------------------------------------------------------------------------- */

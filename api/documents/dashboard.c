@@ -4,10 +4,11 @@
 
 #include <stdio.h>
 #include <string.h>
+
+#include "api/documents/documents.h"
+#include "api/http/exchange.h"
 #define ZLIB_CONST /* next_in may point to constants */
 #include <zlib.h>
-
-#include "api/api_int.h"
 
 /* The page's own script, the first requests and the style that stand in it (by their hashes), pictures it has fetched,
  * and this daemon: nothing else. */

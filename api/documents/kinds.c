@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/json/config_json_int.h"
+#include "api/documents/documents.h"
+#include "api/http/exchange.h"
+#include "api/json/config_json.h"
 
 static const char *type_name(enum field_type type)
 {

@@ -5,9 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/json/config_json_int.h"
+#include "api/documents/documents.h"
 #include "api/documents/openapi_schemas.h"
+#include "api/http/problem.h"
+#include "api/http/route.h"
+#include "api/http/service.h"
+#include "api/http/uri.h"
+#include "api/json/config_json.h"
+#include "api/json/json_sink.h"
 
 static void reference(const struct sink *out, const char *key, const char *schema)
 {
@@ -201,21 +206,22 @@ static void write_operation(const struct sink *out, const struct api_route *rout
     sink_end_object(out);
 }
 
-static void write_paths(const struct sink *out)
+static void write_paths(const struct route_table *table, const struct sink *out)
 {
+    const struct api_route *routes = table->routes;
     sink_begin_object(out, "paths");
-    for (size_t i = 0; i < api_route_count; i++) {
+    for (size_t i = 0; i < table->count; i++) {
         bool first = true;
         for (size_t before = 0; before < i; before++) {
-            first = first && strcmp(api_routes[before].pattern, api_routes[i].pattern) != 0;
+            first = first && strcmp(routes[before].pattern, routes[i].pattern) != 0;
         }
         if (!first) {
             continue;
         }
-        sink_begin_object(out, api_routes[i].pattern);
-        for (size_t j = i; j < api_route_count; j++) {
-            if (strcmp(api_routes[j].pattern, api_routes[i].pattern) == 0) {
-                write_operation(out, &api_routes[j]);
+        sink_begin_object(out, routes[i].pattern);
+        for (size_t j = i; j < table->count; j++) {
+            if (strcmp(routes[j].pattern, routes[i].pattern) == 0) {
+                write_operation(out, &routes[j]);
             }
         }
         sink_end_object(out);
@@ -379,7 +385,7 @@ enum status openapi_build(const struct api *api, struct buf *text, struct error 
     sink_text(out, "url", "/");
     sink_end_object(out);
     sink_end_list(out);
-    write_paths(out);
+    write_paths(&api->routes, out);
     enum status status = write_components(api, &json, err);
     sink_end_object(out);
     if (status == STATUS_OK && !json_sink_done(&json)) {

@@ -16,17 +16,19 @@ struct row {
 };
 
 struct counters {
+    const struct route_table *routes;
     size_t rows; /* one for each route and one for what matched none */
     struct row row[];
 };
 
-enum status counters_create(struct counters **counters, struct error *err)
+enum status counters_create(const struct route_table *routes, struct counters **counters, struct error *err)
 {
-    *counters = calloc(1, sizeof **counters + (api_route_count + 1) * sizeof(struct row));
+    *counters = calloc(1, sizeof **counters + (routes->count + 1) * sizeof(struct row));
     if (*counters == NULL) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for counters");
     }
-    (*counters)->rows = api_route_count + 1;
+    (*counters)->routes = routes;
+    (*counters)->rows = routes->count + 1;
     return STATUS_OK;
 }
 
@@ -47,7 +49,7 @@ static uint64_t get(const _Atomic uint64_t *from)
 
 void counters_add(struct counters *counters, const struct api_route *route, bool head, int status, double seconds)
 {
-    struct row *row = &counters->row[route != NULL ? (size_t)(route - api_routes) : counters->rows - 1];
+    struct row *row = &counters->row[route != NULL ? (size_t)(route - counters->routes->routes) : counters->rows - 1];
     size_t s = 0;
     while (s + 1 < STATUSES && statuses[s] != status) {
         s++;
@@ -99,16 +101,17 @@ static void write_requests(const struct counters *counters, struct buf *out)
     const char *name = "motifd_http_requests_total";
     prometheus_family(out, name, "counter", "Requests answered, by route, method and status.");
     for (size_t i = 0; i < counters->rows; i++) {
-        bool known = i < api_route_count;
+        bool known = i < counters->routes->count;
         for (int head = 0; head < 2; head++) {
             for (size_t s = 0; s < STATUSES; s++) {
                 uint64_t count = get(&counters->row[i].by_status[head][s]);
                 if (count == 0) {
                     continue;
                 }
-                buf_format(out, "%s{route=\"%s\",method=\"%s\",status=\"", name, known ? api_routes[i].pattern : "none",
+                buf_format(out, "%s{route=\"%s\",method=\"%s\",status=\"", name,
+                           known ? counters->routes->routes[i].pattern : "none",
                            head    ? "HEAD"
-                           : known ? api_routes[i].method
+                           : known ? counters->routes->routes[i].method
                                    : "any");
                 if (statuses[s] != 0) {
                     buf_format(out, "%d", statuses[s]);
@@ -126,11 +129,12 @@ static void write_durations(const struct counters *counters, struct buf *out)
     const char *name = "motifd_http_request_duration_seconds";
     prometheus_family(out, name, "histogram", "Time from a complete request to its response, by route and method.");
     for (size_t i = 0; i < counters->rows; i++) {
-        bool known = i < api_route_count;
+        bool known = i < counters->routes->count;
         struct histogram_counts counts;
         char labels[200];
-        (void)snprintf(labels, sizeof labels, "route=\"%s\",method=\"%s\"", known ? api_routes[i].pattern : "none",
-                       known ? api_routes[i].method : "any");
+        (void)snprintf(labels, sizeof labels, "route=\"%s\",method=\"%s\"",
+                       known ? counters->routes->routes[i].pattern : "none",
+                       known ? counters->routes->routes[i].method : "any");
         histogram_read(&counters->row[i].times, &counts);
         if (counts.count > 0) {
             prometheus_histogram(out, name, labels, &counts);

@@ -13,8 +13,10 @@
 
 struct api_route;
 struct counters;
+struct route_table;
 
-enum status counters_create(struct counters **counters, struct error *err);
+/* A counter for each route of the table, which must outlive the counters, and one for requests that match none. */
+enum status counters_create(const struct route_table *routes, struct counters **counters, struct error *err);
 void counters_destroy(struct counters *counters); /* NULL is fine */
 /* route NULL: none matched. */
 void counters_add(struct counters *counters, const struct api_route *route, bool head, int status, double seconds);

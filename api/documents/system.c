@@ -2,8 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/queries/model_cache.h"
+#include "api/documents/documents.h"
+#include "api/documents/prometheus.h"
+#include "api/http/exchange.h"
+#include "api/models/model_cache.h"
+#include "storage/storage.h"
 
 /* "avx2 fma": a list. */
 static void write_words(const struct sink *out, const char *key, const char *words)
@@ -213,8 +216,8 @@ void health_metrics(struct exchange *x)
     write_storage(out, &stats);
     write_process_metrics(x, out, &system);
     counters_write(x->api->counters, out);
-    if (x->api->options.host.metrics != NULL) {
-        x->api->options.host.metrics(x->api->options.host.context, out);
+    if (x->api->options.daemon.metrics != NULL) {
+        x->api->options.daemon.metrics(x->api->options.daemon.context, out);
     }
     response_header(x->response, "Cache-Control", "no-store");
     respond_body(x, 200, "text/plain; version=0.0.4; charset=utf-8");

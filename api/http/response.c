@@ -7,7 +7,8 @@
 #include <strings.h>
 #include <time.h>
 
-#include "api/api_int.h"
+#include "api/http/exchange.h"
+#include "api/json/faults.h"
 
 void response_init(struct api_response *response, const struct api_request *request)
 {
@@ -234,13 +235,6 @@ bool respond_not_modified(struct exchange *x, const char *etag)
     }
     respond_empty(x, 304);
     return true;
-}
-
-int64_t now_ms(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 void sink_time(const struct sink *out, const char *key, int64_t ms)

@@ -123,7 +123,7 @@ static void add_method(char *allow, size_t size, const char *method)
                    strcmp(method, "GET") == 0 ? ", HEAD" : "");
 }
 
-void route_match(const char *method, const char *target, struct route_match *match)
+void route_match(const struct route_table *table, const char *method, const char *target, struct route_match *match)
 {
     *match = (struct route_match){.status = 404};
     size_t length = strlen(target), path = strcspn(target, "?");
@@ -143,8 +143,8 @@ void route_match(const char *method, const char *target, struct route_match *mat
         return;
     }
     bool head = strcmp(method, "HEAD") == 0;
-    for (size_t i = 0; i < api_route_count && !segments.overflow; i++) {
-        const struct api_route *route = &api_routes[i];
+    for (size_t i = 0; i < table->count && !segments.overflow; i++) {
+        const struct api_route *route = &table->routes[i];
         if (!matches(route->pattern, &segments, match)) {
             continue;
         }
@@ -158,30 +158,19 @@ void route_match(const char *method, const char *target, struct route_match *mat
     }
 }
 
-const struct api_route *api_route_find(const struct api *api, const char *method, const char *target)
+const struct api_route *route_find(const struct route_table *table, const char *method, const char *target)
 {
-    (void)api;
     struct route_match match;
-    route_match(method, target, &match);
+    route_match(table, method, target, &match);
     return match.route;
 }
 
-size_t api_route_body_limit(const struct api_route *route)
-{
-    return route->body_limit;
-}
-
-enum api_scope api_route_scope(const struct api_route *route)
-{
-    return route->scope;
-}
-
-bool api_route_streams(const struct api_route *route)
+bool route_streams(const struct api_route *route)
 {
     return route->body_limit == API_UPLOAD_MAX;
 }
 
-bool api_route_takes(const struct api_route *route, const char *content_type)
+bool route_takes(const struct api_route *route, const char *content_type)
 {
     for (const char *const *type = route->media_types; type != NULL && *type != NULL; type++) {
         if (content_type != NULL && media_is(content_type, *type)) {

@@ -6,7 +6,12 @@
 #ifndef MOTIF_API_HTTP_ROUTE_H
 #define MOTIF_API_HTTP_ROUTE_H
 
-#include "api/api.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/http/message.h"
+#include "core/base/error.h"
 
 struct exchange;
 
@@ -45,8 +50,10 @@ struct api_route {
     void (*handle)(struct exchange *x);
 };
 
-extern const struct api_route api_routes[];
-extern const size_t api_route_count;
+struct route_table { /* borrowed */
+    const struct api_route *routes;
+    size_t count;
+};
 
 struct route_match {
     const struct api_route *route; /* NULL: see `status` */
@@ -58,7 +65,13 @@ struct route_match {
     const char *query; /* behind '?', or NULL */
     struct error err;  /* 400: why */
 };
-void route_match(const char *method, const char *target, struct route_match *match);
+void route_match(const struct route_table *table, const char *method, const char *target, struct route_match *match);
+/* The route of a method and a target, or NULL when the table has none. */
+const struct api_route *route_find(const struct route_table *table, const char *method, const char *target);
+/* True when the route takes a body of this Content-Type; NULL is the type of a request without that header. */
+bool route_takes(const struct api_route *route, const char *content_type);
+/* True when the route takes its body as a stream (an upload). */
+bool route_streams(const struct api_route *route);
 
 /* The next "{name}" of a pattern from *at on: its length, or 0; *at is moved behind it. For generators. */
 size_t route_pattern_param(const char *pattern, size_t *at, const char **name);

@@ -1,8 +1,11 @@
 /* What a method made beside its result: pictures and tables. */
 #include <stdio.h>
 
-#include "api/api_int.h"
+#include "api/http/exchange.h"
+#include "api/jobs/job_document.h"
+#include "api/jobs/jobs.h"
 #include "core/base/hash.h"
+#include "storage/storage.h"
 
 void artifacts_list(struct exchange *x)
 {

@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/transfer/safetensors.h"
+#include "api/formats/safetensors.h"
+#include "api/http/exchange.h"
+#include "api/jobs/checkpoint_pick.h"
+#include "api/jobs/job_document.h"
+#include "api/jobs/jobs.h"
 #include "core/base/hash.h"
+#include "storage/storage.h"
 
 void checkpoints_list(struct exchange *x)
 {

@@ -3,8 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/json/config_json_int.h"
+#include "api/http/exchange.h"
+#include "api/jobs/checkpoint_pick.h"
+#include "api/jobs/job_document.h"
+#include "api/jobs/job_spec.h"
+#include "api/jobs/jobs.h"
+#include "api/json/faults.h"
+#include "storage/storage.h"
 
 #define SAMPLES_DEFAULT 1000
 #define SAMPLES_MAX 100000000

@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
+#include "api/http/exchange.h"
+#include "api/jobs/job_document.h"
+#include "api/jobs/jobs.h"
+#include "storage/storage.h"
 
 #define RETRY_MS 1000 /* what clients wait before they connect again */
 

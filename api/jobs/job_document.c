@@ -1,9 +1,13 @@
 /* The document of a job, as every route that gives one writes it. */
+#include "api/jobs/job_document.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
+#include "api/http/exchange.h"
+#include "api/jobs/checkpoint_pick.h"
+#include "storage/storage.h"
 
 void stored_json(struct json_sink *json, const char *key, const char *text)
 {
@@ -74,7 +78,7 @@ static void links(struct exchange *x, const struct storage_job *job)
         char path[64], target[128];
         (void)snprintf(path, sizeof path, "/%s", method->queries[i].name);
         (void)snprintf(target, sizeof target, "/v1/jobs/%s%s", job->id, path);
-        if (api_route_find(x->api, "POST", target) != NULL) {
+        if (route_find(&x->api->routes, "POST", target) != NULL) {
             link(out, method->queries[i].name, job->id, path);
         }
     }
@@ -198,39 +202,4 @@ void checkpoint_brief(const struct sink *out, const struct storage_checkpoint *c
     sink_integer(out, "step", checkpoint->step);
     sink_number(out, "density", checkpoint->density);
     sink_end_object(out);
-}
-
-bool checkpoint_pick_text(const char *text, struct storage_checkpoint_pick *pick)
-{
-    if (strcmp(text, "latest") == 0) {
-        *pick = (struct storage_checkpoint_pick){.by = STORAGE_LATEST};
-        return true;
-    }
-    if (strcmp(text, "best") == 0) {
-        *pick = (struct storage_checkpoint_pick){.by = STORAGE_BEST};
-        return true;
-    }
-    if (strncmp(text, "density:", 8) == 0) {
-        char *end;
-        double density = strtod(text + 8, &end);
-        bool plain = text[8 + strspn(text + 8, "0123456789.eE+-")] == '\0';
-        *pick = (struct storage_checkpoint_pick){.by = STORAGE_DENSITY, .density = density};
-        return plain && end != text + 8 && *end == '\0' && density > 0 && density <= 1;
-    }
-    int64_t seq = 0;
-    bool number = text_integer(text, &seq) && seq > 0;
-    *pick = (struct storage_checkpoint_pick){.by = STORAGE_SEQ, .seq = seq};
-    return number;
-}
-
-bool checkpoint_pick_json(const cJSON *value, struct storage_checkpoint_pick *pick)
-{
-    if (cJSON_IsString(value)) {
-        return checkpoint_pick_text(value->valuestring, pick);
-    }
-    if (!cJSON_IsNumber(value) || value->valuedouble < 1 || value->valuedouble != (double)(int64_t)value->valuedouble) {
-        return false;
-    }
-    *pick = (struct storage_checkpoint_pick){.by = STORAGE_SEQ, .seq = (int64_t)value->valuedouble};
-    return true;
 }

@@ -1,11 +1,16 @@
 /* The body of POST /v1/jobs. Its members are rows of a table: name, reader, meaning; unknown ones are faults. */
+#include "api/jobs/job_spec.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/json/config_json_int.h"
+#include "api/jobs/checkpoint_pick.h"
+#include "api/json/config_json.h"
+#include "api/json/faults.h"
+#include "api/json/json.h"
+#include "storage/storage.h"
 
 struct reading {
     const struct api_job_rules *rules;

@@ -1,14 +1,20 @@
 /* Submitting jobs and reading them. */
+#include "api/jobs/jobs.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/json/config_json_int.h"
 #include "api/http/cursor.h"
+#include "api/http/exchange.h"
+#include "api/jobs/job_document.h"
+#include "api/jobs/job_spec.h"
 #include "api/jobs/quota.h"
+#include "api/json/config_json.h"
+#include "api/json/faults.h"
 #include "core/base/hash.h"
+#include "storage/storage.h"
 
 /* When nothing has been measured yet: what one core of a current server does on these networks. */
 #define ASSUMED_GFLOPS 30.0
@@ -83,8 +89,8 @@ void submit_and_respond(struct exchange *x, struct storage_submit *submit, const
                         id);
         return;
     }
-    if (outcome == STORAGE_CREATED && x->api->options.host.jobs_waiting != NULL) {
-        x->api->options.host.jobs_waiting(x->api->options.host.context);
+    if (outcome == STORAGE_CREATED && x->api->options.daemon.jobs_waiting != NULL) {
+        x->api->options.daemon.jobs_waiting(x->api->options.daemon.context);
     }
     respond_job(x, 201, id);
     if (x->response->status == 201) {

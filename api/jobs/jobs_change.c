@@ -3,9 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/json/config_json_int.h"
-#include "api/queries/model_cache.h"
+#include "api/http/exchange.h"
+#include "api/jobs/job_document.h"
+#include "api/jobs/job_spec.h"
+#include "api/jobs/jobs.h"
+#include "api/json/faults.h"
+#include "api/models/model_cache.h"
+#include "storage/storage.h"
 
 /* If-Match names a version of the job, with or without the progress behind its dot ("7.31" or "7").
  * *version 0: no condition. False after a 412. */
@@ -105,8 +109,8 @@ void jobs_patch(struct exchange *x)
     } else if (status != STATUS_OK) {
         respond_error(x, &err);
     } else {
-        if (patch.priority != NULL && x->api->options.host.jobs_waiting != NULL) {
-            x->api->options.host.jobs_waiting(x->api->options.host.context);
+        if (patch.priority != NULL && x->api->options.daemon.jobs_waiting != NULL) {
+            x->api->options.daemon.jobs_waiting(x->api->options.daemon.context);
         }
         respond_job(x, 200, job.id);
     }
@@ -117,7 +121,7 @@ static void request(struct exchange *x, enum job_event event, const char *partic
     struct error err;
     error_clear(&err);
     const char *id = exchange_param(x, "id");
-    const struct api_daemon *host = &x->api->options.host;
+    const struct api_daemon *daemon = &x->api->options.daemon;
     enum job_state state = JOB_QUEUED;
     enum requested_state requested = REQUESTED_NONE;
     enum status status = storage_job_request(x->api->options.storage, id, event, &state, &requested, &err);
@@ -134,11 +138,11 @@ static void request(struct exchange *x, enum job_event event, const char *partic
         respond_error(x, &err);
         return;
     }
-    if (state == JOB_RUNNING && host->job_requested != NULL) {
-        host->job_requested(host->context, id);
+    if (state == JOB_RUNNING && daemon->job_requested != NULL) {
+        daemon->job_requested(daemon->context, id);
     }
-    if (state == JOB_QUEUED && host->jobs_waiting != NULL) {
-        host->jobs_waiting(host->context);
+    if (state == JOB_QUEUED && daemon->jobs_waiting != NULL) {
+        daemon->jobs_waiting(daemon->context);
     }
     respond_job(x, 202, id);
 }

@@ -1,7 +1,10 @@
 /* GET /v1/jobs/{id}/metrics. */
 #include <string.h>
 
-#include "api/api_int.h"
+#include "api/http/exchange.h"
+#include "api/jobs/job_document.h"
+#include "api/jobs/jobs.h"
+#include "storage/storage.h"
 
 #define NAMES_MAX 64
 #define POINTS_DEFAULT 1500 /* about as many as a chart has columns */

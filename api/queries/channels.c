@@ -3,11 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/queries/model_cache.h"
+#include "api/http/exchange.h"
+#include "api/jobs/job_document.h"
+#include "api/models/model_cache.h"
+#include "api/queries/queries.h"
 #include "core/base/hash.h"
 #include "core/draw/picture.h"
 #include "core/draw/png.h"
+#include "storage/storage.h"
 
 #define SAMPLES_DEFAULT 100
 #define TOP_DEFAULT 16

@@ -1,10 +1,14 @@
 /* POST /v1/jobs/{id}/compare: which motifs of two jobs are the same. */
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/json/config_json_int.h"
-#include "api/queries/model_cache.h"
+#include "api/http/exchange.h"
+#include "api/jobs/job_document.h"
+#include "api/jobs/job_spec.h"
+#include "api/json/faults.h"
+#include "api/models/model_cache.h"
+#include "api/queries/queries.h"
 #include "core/base/hash.h"
+#include "storage/storage.h"
 
 #define SAMPLES_DEFAULT 100
 #define SAMPLES_MAX 1000

@@ -6,12 +6,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/json/config_json_int.h"
+#include "api/http/message.h"
+#include "api/http/uri.h"
+#include "api/jobs/checkpoint_pick.h"
+#include "api/json/faults.h"
+#include "api/json/json.h"
+#include "core/data/splicing/splicing_genes.h"
+#include "core/draw/png.h"
 #include "core/formats/audio_wave.h"
 #include "core/formats/npy.h"
-#include "core/draw/png.h"
-#include "core/data/splicing/splicing_genes.h"
+#include "storage/storage.h"
 
 const char *const input_media_types[] = {"image/png", "audio/wav", "application/x-npy", "text/x-fasta", NULL};
 

@@ -1,15 +1,21 @@
 /* Asking a trained model: motifs and predict. A query reads an immutable model through the cache and never touches a
  * run; how many compute at the same time is bounded, so that reads of other kinds always find a thread. */
+#include "api/queries/queries.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
+#include "api/http/exchange.h"
+#include "api/jobs/checkpoint_pick.h"
+#include "api/jobs/job_document.h"
+#include "api/json/faults.h"
+#include "api/models/model_cache.h"
 #include "api/queries/inputs.h"
-#include "api/queries/model_cache.h"
 #include "core/base/hash.h"
 #include "core/draw/picture.h"
 #include "core/draw/png.h"
+#include "storage/storage.h"
 
 struct asking {
     struct storage_job job;

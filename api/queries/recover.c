@@ -5,10 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/json/config_json_int.h"
+#include "api/http/exchange.h"
+#include "api/jobs/checkpoint_pick.h"
+#include "api/json/config_json.h"
+#include "api/json/faults.h"
+#include "api/models/model_cache.h"
 #include "api/queries/inputs.h"
-#include "api/queries/model_cache.h"
+#include "api/queries/queries.h"
+#include "storage/storage.h"
 
 enum { LAYERS_MAX = 64, CODE_MAX = 65536 };
 

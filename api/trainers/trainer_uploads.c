@@ -1,13 +1,14 @@
 /* Checkpoints that a trainer reads and writes. One that is written is announced with its length and SHA-256, arrives
  * in pieces, and exists once all of it is there and has that hash. Announced again, it goes on where it stopped, or
  * is answered with its number if it is stored: whoever lost an answer asks again. */
-#include "api/trainers/trainers.h"
-
 #include <math.h>
+#include <sodium/utils.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <sodium/utils.h>
+#include "api/jobs/checkpoint_pick.h"
+#include "api/jobs/job_document.h"
+#include "api/trainers/trainers_int.h"
 
 #define BYTES_MAX ((double)((int64_t)1 << 36))
 
@@ -121,35 +122,6 @@ void trainer_checkpoint(struct exchange *x)
 
 /* ---- writing ------------------------------------------------------------------------------------------- */
 
-static struct trainer_upload *find_upload(const struct trainer_stripe *stripe, const char *job)
-{
-    struct trainer_upload *upload = stripe->uploads;
-    while (upload != NULL && strcmp(upload->job, job) != 0) {
-        upload = upload->next;
-    }
-    return upload;
-}
-
-static void forget(struct trainer_stripe *stripe, struct trainer_upload *upload)
-{
-    for (struct trainer_upload **at = &stripe->uploads; *at != NULL; at = &(*at)->next) {
-        if (*at == upload) {
-            *at = upload->next;
-            free(upload);
-            return;
-        }
-    }
-}
-
-void trainer_upload_drop(struct trainer_stripe *stripe, const char *job)
-{
-    struct trainer_upload *upload = find_upload(stripe, job);
-    if (upload != NULL) {
-        storage_checkpoint_abandon(upload->writer);
-        forget(stripe, upload);
-    }
-}
-
 static void respond_received(struct exchange *x, int64_t received, int64_t seq)
 {
     sink_begin_object(x->out, NULL);
@@ -208,7 +180,7 @@ static enum status stored_already(struct exchange *x, const char *job, const str
 static enum status begin_upload(struct exchange *x, struct trainer_stripe *stripe, const struct storage_lease *lease,
                                 const struct trainer_upload *announced, int64_t *received, struct error *err)
 {
-    struct trainer_upload *upload = find_upload(stripe, lease->job);
+    struct trainer_upload *upload = trainer_upload_find(stripe, lease->job);
     if (upload != NULL && upload->epoch == lease->epoch && upload->what.step == announced->what.step &&
         memcmp(upload->sha256, announced->sha256, sizeof upload->sha256) == 0) {
         *received = upload->received;
@@ -283,10 +255,10 @@ static enum status finish_upload(struct exchange *x, struct trainer_stripe *stri
         return error_set(err, STATUS_INVALID, "", "what arrived is not what was announced: its SHA-256 is another");
     }
     enum status status = storage_checkpoint_commit(upload->writer, seq, err);
-    forget(stripe, upload);
-    const struct api_daemon *host = &x->api->options.host;
-    if (status == STATUS_OK && host->saved != NULL) {
-        host->saved(host->context);
+    trainer_upload_forget(stripe, upload);
+    const struct api_daemon *daemon = &x->api->options.daemon;
+    if (status == STATUS_OK && daemon->saved != NULL) {
+        daemon->saved(daemon->context);
     }
     return status;
 }
@@ -318,7 +290,7 @@ void trainer_piece(struct exchange *x)
     if (stripe == NULL) {
         return;
     }
-    struct trainer_upload *upload = find_upload(stripe, lease.job);
+    struct trainer_upload *upload = trainer_upload_find(stripe, lease.job);
     enum status status = STATUS_OK;
     if (upload == NULL || upload->epoch != lease.epoch || lease.state != LEASE_HELD) {
         status = error_set(&err, STATUS_NOT_FOUND, NULL, "no checkpoint is announced: announce it again");

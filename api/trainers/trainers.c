@@ -4,7 +4,7 @@
  * the executor granted and which ends with the run. Every word but the first names the epoch that the first one
  * was answered with; one of an earlier epoch is refused with 409, and whoever is refused so must stop. A report
  * carries a sequence number: one that is stored already is answered again and changes nothing. */
-#include "api/trainers/trainers.h"
+#include "api/trainers/trainers_int.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/jobs/job_document.h"
 #include "api/trainers/lease_token.h"
 
 #define LINES_MAX 32
@@ -20,32 +21,6 @@
 #define DOCUMENT_MAX (8u << 20)
 
 /* ---- who may speak ------------------------------------------------------------------------------------ */
-
-enum status trainers_create(struct trainers **out, struct error *err)
-{
-    struct trainers *trainers = *out = calloc(1, sizeof *trainers);
-    if (trainers == NULL) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for trainers");
-    }
-    for (int i = 0; i < TRAINER_STRIPES; i++) {
-        (void)pthread_mutex_init(&trainers->stripes[i].lock, NULL);
-    }
-    return STATUS_OK;
-}
-
-void trainers_destroy(struct trainers *trainers)
-{
-    if (trainers == NULL) {
-        return;
-    }
-    for (int i = 0; i < TRAINER_STRIPES; i++) {
-        while (trainers->stripes[i].uploads != NULL) {
-            trainer_upload_drop(&trainers->stripes[i], trainers->stripes[i].uploads->job);
-        }
-        (void)pthread_mutex_destroy(&trainers->stripes[i].lock);
-    }
-    free(trainers);
-}
 
 static const char *bearer(const char *authorization)
 {
@@ -83,44 +58,6 @@ bool trainer_admit(struct exchange *x)
                     "This is for the trainer of this job, with the token that it was started with.");
     response_header(x->response, "WWW-Authenticate", "Bearer realm=\"motifd trainer\"");
     return false;
-}
-
-struct trainer_stripe *trainer_stripe_of(struct trainers *trainers, const char *job)
-{
-    unsigned sum = 0; /* ids end in chance */
-    for (const char *c = job; *c != '\0'; c++) {
-        sum = sum * 31u + (unsigned char)*c;
-    }
-    return &trainers->stripes[sum % TRAINER_STRIPES];
-}
-
-struct trainer_stripe *trainer_enter(struct exchange *x, struct storage_lease *lease)
-{
-    const char *job = exchange_param(x, "id");
-    struct trainer_stripe *stripe = trainer_stripe_of(x->api->trainers, job);
-    struct error err;
-    error_clear(&err);
-    (void)pthread_mutex_lock(&stripe->lock);
-    enum status status = storage_lease_get(x->api->options.storage, job, &x->arena, lease, &err);
-    if (status == STATUS_OK && (lease->state == LEASE_HELD || lease->state == LEASE_ENDED) &&
-        lease->epoch == exchange_query_integer(x, "epoch", 0)) {
-        return stripe;
-    }
-    (void)pthread_mutex_unlock(&stripe->lock);
-    if (status != STATUS_OK && status != STATUS_NOT_FOUND) {
-        respond_error(x, &err);
-    } else {
-        respond_problem(x, PROBLEM_CONFLICT, "Another trainer has taken over, or the run has ended.");
-    }
-    return NULL;
-}
-
-void api_trainer_gone(struct api *api, const char *job)
-{
-    struct trainer_stripe *stripe = trainer_stripe_of(api->trainers, job);
-    (void)pthread_mutex_lock(&stripe->lock);
-    trainer_upload_drop(stripe, job);
-    (void)pthread_mutex_unlock(&stripe->lock);
 }
 
 /* ---- the first word ------------------------------------------------------------------------------------- */
@@ -302,10 +239,10 @@ static double number_of(const cJSON *root, const char *name)
 
 static void pass_counts(const struct exchange *x, const cJSON *root)
 {
-    const struct api_daemon *host = &x->api->options.host;
-    if (host->trained != NULL) {
-        host->trained(host->context, (uint64_t)number_of(root, "steps"), (uint64_t)number_of(root, "samples"),
-                      number_of(root, "step_seconds"), number_of(root, "gflops"));
+    const struct api_daemon *daemon = &x->api->options.daemon;
+    if (daemon->trained != NULL) {
+        daemon->trained(daemon->context, (uint64_t)number_of(root, "steps"), (uint64_t)number_of(root, "samples"),
+                        number_of(root, "step_seconds"), number_of(root, "gflops"));
     }
 }
 

@@ -1,10 +1,13 @@
 /* What a job's checkpoints come from: configuration, machine, and the chain of their hashes (chain.h). */
+#include "api/transfer/attestation_int.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/transfer/attestation_int.h"
+#include "api/jobs/job_document.h"
 #include "api/transfer/chain.h"
+#include "api/transfer/transfer.h"
 
 static void write_machine(struct exchange *x)
 {

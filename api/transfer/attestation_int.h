@@ -1,8 +1,9 @@
 /* The attestation of a job, as a document of its own and as a part of its bundle. */
+
+#include "api/http/exchange.h"
+#include "storage/storage.h"
 #ifndef MOTIF_API_TRANSFER_ATTESTATION_INT_H
 #define MOTIF_API_TRANSFER_ATTESTATION_INT_H
-
-#include "api/api_int.h"
 
 #define ATTESTATION_FORMAT "motifd-attestation-1"
 

@@ -5,7 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/jobs/checkpoint_pick.h"
+#include "api/jobs/job_document.h"
 #include "api/transfer/attestation_int.h"
+#include "api/transfer/transfer.h"
 #include "core/base/hash.h"
 
 #define PIECE (1u << 20)

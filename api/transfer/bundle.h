@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "api/transfer/safetensors.h"
+#include "api/formats/safetensors.h"
 
 #define BUNDLE_FORMAT "motifd-bundle-1"
 

@@ -1,9 +1,9 @@
 #include "api/transfer/chain.h"
 
-#include "api/json/json.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include "api/json/json.h"
 
 static void digest(const char *text, size_t bytes, char link[HASH_TEXT])
 {

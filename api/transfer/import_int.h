@@ -1,8 +1,9 @@
 /* What the readers of foreign files share (imports.c, bundle_import.c). */
+
+#include "api/http/exchange.h"
+#include "storage/storage.h"
 #ifndef MOTIF_API_TRANSFER_IMPORT_INT_H
 #define MOTIF_API_TRANSFER_IMPORT_INT_H
-
-#include "api/api_int.h"
 
 struct import_bytes { /* borrowed */
     const void *at;

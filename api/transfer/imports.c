@@ -5,112 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/api_int.h"
+#include "api/formats/safetensors.h"
+#include "api/http/exchange.h"
 #include "api/transfer/bundle.h"
 #include "api/transfer/import_int.h"
-#include "api/transfer/safetensors.h"
+#include "api/transfer/transfer.h"
 #include "core/base/hash.h"
-
-enum status import_read_memory(void *context, uint64_t offset, void *to, size_t count, struct error *err)
-{
-    const struct import_bytes *bytes = context;
-    if (offset > bytes->count || count > bytes->count - offset) {
-        return error_set(err, STATUS_CORRUPT, NULL, "the stream ends too early");
-    }
-    memcpy(to, (const unsigned char *)bytes->at + offset, count);
-    return STATUS_OK;
-}
-
-const char *import_preset(const struct method *method, const char *preset)
-{
-    for (size_t i = 0; preset != NULL && i < method->preset_count; i++) {
-        if (strcmp(method->presets[i].name, preset) == 0) {
-            return method->presets[i].name;
-        }
-    }
-    return "";
-}
-
-/* The first fault of a configuration as one error at `pointer`. */
-static enum status config_error(const struct api_faults *faults, const char *pointer, struct error *err)
-{
-    return error_set(err, STATUS_INVALID, pointer, "is no configuration of this build: %s %s", faults->items[0].pointer,
-                     faults->items[0].detail);
-}
-
-enum status import_model_open(struct exchange *x, struct import_model *model, const char *kind, const char *config,
-                              const char *pointer, struct error *err)
-{
-    struct api_faults *faults = arena_zalloc(&x->arena, 1, sizeof *faults);
-    model->method = kind != NULL ? api_method(x->api, kind) : NULL;
-    if (faults == NULL) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for faults");
-    }
-    if (model->method == NULL) {
-        return error_set(err, STATUS_INVALID, pointer, "must name a kind that this daemon knows");
-    }
-    if (config == NULL) {
-        return error_set(err, STATUS_INVALID, pointer, "must have the configuration of the job");
-    }
-    enum status status = api_config_parse(model->method, NULL, config, strlen(config), "", &model->config, faults, err);
-    if (status == STATUS_NO_MEMORY) {
-        return status;
-    }
-    if (status != STATUS_OK) {
-        error_clear(err);
-        return config_error(faults, pointer, err);
-    }
-    model->config_text = api_config_write(&model->method->config, model->config);
-    return model->config_text != NULL ? STATUS_OK
-                                      : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration");
-}
-
-enum status import_model_check(struct exchange *x, const struct import_model *model, const void *bytes, size_t count,
-                               const char *pointer, struct error *err)
-{
-    struct import_bytes memory = {bytes, count};
-    struct snapshot_reader from = {&memory, count, import_read_memory};
-    struct method_model *opened = NULL;
-    struct error inner;
-    error_clear(&inner);
-    if (model->method->open == NULL) {
-        return error_set(err, STATUS_INVALID, pointer, "jobs of kind %s have no model", model->method->kind);
-    }
-    enum status status =
-        model->method->open(model->config, x->api->options.kernels, x->api->options.data, &from, &opened, &inner);
-    if (status == STATUS_OK) {
-        model->method->close(opened);
-        return STATUS_OK;
-    }
-    if (status != STATUS_CORRUPT && status != STATUS_INVALID && status != STATUS_NUMERIC) {
-        return error_set(err, status, NULL, "%s", inner.message);
-    }
-    return error_set(err, STATUS_INVALID, pointer, "does not fit its configuration: %s", inner.message);
-}
-
-void import_model_close(struct import_model *model)
-{
-    free(model->config);
-    free(model->config_text);
-    *model = (struct import_model){.method = NULL};
-}
-
-void import_respond(struct exchange *x, struct storage_import *import)
-{
-    struct error err;
-    char id[STORAGE_ID];
-    error_clear(&err);
-    const char *name = exchange_query(x, "name");
-    import->name = name != NULL ? name : import->name;
-    if (api_draining(x->api)) {
-        respond_problem(x, PROBLEM_UNAVAILABLE, "The daemon is shutting down and takes no more jobs.");
-    } else if (storage_job_import(x->api->options.storage, import, id, &err) != STATUS_OK) {
-        respond_error(x, &err);
-    } else {
-        respond_job(x, 201, id);
-        response_header(x->response, "Location", "/v1/jobs/%s", id);
-    }
-}
+#include "storage/storage.h"
 
 /* ---- one file of weights ---- */
 
@@ -178,19 +79,6 @@ static void write_result(struct exchange *x, const struct safetensors_content *c
     sink_text(out, "job", safetensors_note(content, "job"));
     sink_text(out, "sha256", hex);
     sink_end_object(out);
-    sink_end_object(out);
-}
-
-void import_write_progress(const struct storage_import_checkpoint *last, struct json_sink *json)
-{
-    const struct sink *out = &json->sink;
-    sink_begin_object(out, NULL);
-    sink_integer(out, "step", last->what.step);
-    sink_integer(out, "samples", last->what.samples);
-    sink_number(out, "fraction", 1);
-    sink_number(out, "density", last->what.density);
-    sink_number(out, "accuracy", last->what.accuracy);
-    sink_text(out, "stage", "imported");
     sink_end_object(out);
 }
 

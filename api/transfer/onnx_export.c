@@ -2,10 +2,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api/api_int.h"
-#include "api/queries/model_cache.h"
-#include "api/transfer/onnx.h"
+#include "api/formats/onnx.h"
+#include "api/http/exchange.h"
+#include "api/jobs/job_document.h"
+#include "api/models/model_cache.h"
+#include "api/transfer/transfer.h"
 #include "core/base/hash.h"
+#include "storage/storage.h"
 
 static enum status encode(struct exchange *x, const struct storage_job *job,
                           const struct storage_checkpoint *checkpoint, const struct method *method, struct error *err)

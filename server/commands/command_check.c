@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/json/config_json.h"
+#include "api/jobs/job_spec.h"
 #include "api/json/json.h"
 #include "server/daemon.h"
 #include "server/process/files.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "api/transfer/safetensors.h"
+#include "api/formats/safetensors.h"
 
 #define ONE "{\"a\":{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[0,8]}}"
 #define TWO                                                                                                            \

@@ -244,12 +244,12 @@ int api_setup(void **state)
                                       .method_count = 1,
                                       .log = {f, log_text},
                                       .threads_max = 64,
-                                      .host = {.context = f,
-                                               .jobs_waiting = jobs_waiting,
-                                               .job_requested = job_wish,
-                                               .draining = draining,
-                                               .system = system_facts,
-                                               .metrics = host_metrics}};
+                                      .daemon = {.context = f,
+                                                 .jobs_waiting = jobs_waiting,
+                                                 .job_requested = job_wish,
+                                                 .draining = draining,
+                                                 .system = system_facts,
+                                                 .metrics = host_metrics}};
     f->scope = API_SCOPE_ADMIN;
     if (api_create(&f->options, &f->api, &f->err) != STATUS_OK) {
         fail_msg("api: %s", f->err.message);

@@ -16,7 +16,7 @@ static void test_silent_host(void **state)
 {
     struct api_fixture *f = *state;
     char id[STORAGE_ID], other[STORAGE_ID];
-    f->options.host = (struct api_daemon){.context = NULL};
+    f->options.daemon = (struct api_daemon){.context = NULL};
     f->options.threads_max = 0;
     remake(f);
     submit_job(f, "{\"kind\":\"echo\",\"threads\":256}", id);

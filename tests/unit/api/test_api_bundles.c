@@ -3,7 +3,7 @@
 #include "tests/unit/api/api_fixture.h"
 
 #include "api/transfer/chain.h"
-#include "api/transfer/safetensors.h"
+#include "api/formats/safetensors.h"
 #include "core/base/hash.h"
 
 enum { MEMBERS = 8 };

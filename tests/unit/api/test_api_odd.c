@@ -6,11 +6,12 @@
 #include <math.h>
 #include <strings.h>
 
-#include "api/api_int.h"
+#include "api/http/exchange.h"
+#include "api/jobs/job_spec.h"
 #include "api/json/config_json.h"
 #include "api/transfer/import_int.h"
 #include "api/queries/inputs.h"
-#include "api/transfer/safetensors.h"
+#include "api/formats/safetensors.h"
 #include "core/draw/picture.h"
 
 /* ---- methods ------------------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 /* Models that leave and come back. */
 #include "tests/unit/api/api_fixture.h"
 
-#include "api/transfer/safetensors.h"
+#include "api/formats/safetensors.h"
 
 struct file {
     char *bytes;

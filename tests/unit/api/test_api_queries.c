@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <sodium/utils.h>
 
-#include "api/queries/model_cache.h"
+#include "api/models/model_cache.h"
 #include "core/draw/picture.h"
 #include "core/draw/png.h"
 

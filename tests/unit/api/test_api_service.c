@@ -6,7 +6,7 @@
 #include <ctype.h>
 #include <unistd.h>
 
-#include "api/http/route.h"
+#include "api/routes.h"
 
 static const char *validator;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api/transfer/safetensors.h"
+#include "api/formats/safetensors.h"
 
 #define HEAD_MAX (16u << 20)
 #define DATA_MAX ((uint64_t)1 << 40)

@@ -1,7 +1,7 @@
 /* A graph (core/base/graph.h) as an ONNX model: protobuf by protobuf-c, from the description in Debian's libonnx-dev.
  */
-#ifndef MOTIF_API_TRANSFER_ONNX_H
-#define MOTIF_API_TRANSFER_ONNX_H
+#ifndef MOTIF_API_FORMATS_ONNX_H
+#define MOTIF_API_FORMATS_ONNX_H
 
 #include "core/base/buf.h"
 #include "core/base/error.h"

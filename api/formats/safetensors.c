@@ -1,4 +1,4 @@
-#include "api/transfer/safetensors.h"
+#include "api/formats/safetensors.h"
 
 #include <stdlib.h>
 #include <string.h>

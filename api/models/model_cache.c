@@ -1,10 +1,11 @@
-#include "api/queries/model_cache.h"
+#include "api/models/model_cache.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "api/json/config_json.h"
+#include "api/json/faults.h"
 
 enum entry_state { ENTRY_OPENING, ENTRY_READY, ENTRY_FAILED };
 

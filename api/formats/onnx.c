@@ -1,11 +1,11 @@
 /* Everything lives in one arena, as the structs of protobuf-c point at each other. */
-#include "api/transfer/onnx.h"
+#include "api/formats/onnx.h"
 
+#include <onnx.pb-c.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/base/arena.h"
-#include <onnx.pb-c.h>
 
 #define IR_VERSION 7
 #define LIST_MAX 4096 /* nodes, constants, notes: each */

@@ -6,8 +6,8 @@
  * it comes from. Tensors follow each other without gaps, as readers of the format demand; in the stored stream
  * they lie at 64-byte boundaries, so a table maps one to the other. The same checkpoint always gives the same
  * bytes. One thread at a time. */
-#ifndef MOTIF_API_TRANSFER_SAFETENSORS_H
-#define MOTIF_API_TRANSFER_SAFETENSORS_H
+#ifndef MOTIF_API_FORMATS_SAFETENSORS_H
+#define MOTIF_API_FORMATS_SAFETENSORS_H
 
 #include <stddef.h>
 #include <stdint.h>

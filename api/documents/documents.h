@@ -1,0 +1,26 @@
+/* Handlers of documents about the daemon itself: kinds, system, health, metrics, OpenAPI, the page; one for each row of
+ * routes.c. Each responds. */
+#ifndef MOTIF_API_DOCUMENTS_DOCUMENTS_H
+#define MOTIF_API_DOCUMENTS_DOCUMENTS_H
+
+#include "core/base/buf.h"
+#include "core/base/error.h"
+
+struct api;
+struct exchange;
+
+void kinds_list(struct exchange *x);
+void kinds_show(struct exchange *x);
+void system_show(struct exchange *x);
+void health_live(struct exchange *x);
+void health_ready(struct exchange *x);
+void health_metrics(struct exchange *x);
+void openapi_show(struct exchange *x);
+void root_show(struct exchange *x);
+void asset_show(struct exchange *x);
+
+/* Appends the OpenAPI document of api->routes and the methods' tables to `out`. STATUS_INTERNAL when a table is wrong.
+ */
+enum status openapi_build(const struct api *api, struct buf *out, struct error *err);
+
+#endif

@@ -1,0 +1,80 @@
+/* One request while a handler answers it.
+ *
+ * A handler reads the request with exchange_*(), writes a document to x->out (or bytes to x->response->body) and ends
+ * with exactly one respond_*(). It never fails: every error becomes a response. The thread that calls api_handle() runs
+ * the handler; an exchange is used by that thread alone. */
+#ifndef MOTIF_API_HTTP_EXCHANGE_H
+#define MOTIF_API_HTTP_EXCHANGE_H
+
+#include "api/http/message.h"
+#include "api/http/problem.h"
+#include "api/http/route.h"
+#include "api/http/service.h"
+#include "api/http/uri.h"
+#include "api/json/json.h"
+#include "api/json/json_sink.h"
+#include "core/base/arena.h"
+
+#define API_DOCUMENT_MAX (256u << 20) /* bytes of a response that is built in memory */
+#define RETRY_SECONDS 2               /* Retry-After of 429 and 503 */
+
+struct api_faults;
+
+struct exchange {
+    struct api *api;
+    const struct api_request *request;
+    struct api_response *response;
+    struct route_match match;
+    struct query query;     /* of the target, parsed and checked against the route's parameters */
+    struct arena arena;     /* memory until the response is complete */
+    struct json_sink json;  /* writes to response->body */
+    const struct sink *out; /* the same sink, for sink_*() */
+};
+
+/* ---- reading the request ---- */
+
+/* A path parameter of the route, decoded; "" when the pattern has none of this name. */
+const char *exchange_param(const struct exchange *x, const char *name);
+/* A query parameter, decoded, or NULL when the target has none. */
+const char *exchange_query(const struct exchange *x, const char *name);
+/* A query parameter as an integer, or `otherwise` when it is missing. */
+int64_t exchange_query_integer(const struct exchange *x, const char *name, int64_t otherwise);
+/* True when a query parameter is 1 or true. */
+bool exchange_query_flag(const struct exchange *x, const char *name);
+/* A request header, or NULL. */
+const char *exchange_header(const struct exchange *x, const char *name);
+/* Parses the body as a JSON object, which the caller deletes. After a failure it returns NULL and has responded. */
+cJSON *exchange_object(struct exchange *x);
+
+/* ---- responding ---- */
+
+/* Sends the JSON document that was written to x->out; a 500 when the document is incomplete. */
+void respond_json(struct exchange *x, int status);
+/* Sends the bytes of response->body. media_type: static. */
+void respond_body(struct exchange *x, int status, const char *media_type);
+/* Sends no body. */
+void respond_empty(struct exchange *x, int status);
+/* Drops what was written and sends a problem document; `format` gives its detail, a sentence for the client. */
+void respond_problem(struct exchange *x, enum problem problem, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same with a list of faults. member: "pointer" for faults of a body, "parameter" for faults of a query. */
+void respond_faults(struct exchange *x, enum problem problem, const char *member, const struct api_faults *faults);
+/* Sends an error of core or storage with the status that fits its code. Messages about the machine (paths, SQL) go to
+ * the log instead of the client. */
+void respond_error(struct exchange *x, const struct error *err);
+/* Sets ETag. When If-None-Match names this tag, it also responds 304 and returns true; the handler then returns. */
+bool respond_not_modified(struct exchange *x, const char *etag);
+
+/* ---- the response itself ---- */
+
+/* Sets a header, or replaces one of the same name. Control characters become spaces. name: static. */
+void response_header(struct api_response *response, const char *name, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* An empty response with the id of the request. */
+void response_init(struct api_response *response, const struct api_request *request);
+/* Drops status, headers and body; the id stays. */
+void response_reset(struct api_response *response);
+/* Writes milliseconds since 1970 as RFC 3339 text in UTC with milliseconds; null for 0. */
+void sink_time(const struct sink *out, const char *key, int64_t ms);
+
+#endif

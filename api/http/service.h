@@ -1,0 +1,39 @@
+/* The api object: the options and everything that handlers of all requests share.
+ *
+ * api.c creates it. The parts that change (counters, models, trainers) lock for themselves; the rest is constant after
+ * api_create(). Any thread may call these functions. */
+#ifndef MOTIF_API_HTTP_SERVICE_H
+#define MOTIF_API_HTTP_SERVICE_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "api/http/options.h"
+#include "api/http/route.h"
+#include "core/base/buf.h"
+
+struct counters;
+struct model_cache;
+struct trainers;
+
+struct api {
+    struct api_options options;
+    struct route_table routes;
+    struct counters *counters;
+    struct model_cache *models;
+    struct trainers *trainers;
+    struct buf openapi; /* the OpenAPI document, written once */
+    atomic_int queries; /* queries that compute at the moment */
+    atomic_int uploads; /* uploads of data sets in progress */
+};
+
+/* Facts about the process, from options.daemon.system(); all zero and "" when the process offers none. */
+void api_facts(const struct api *api, struct api_system *system);
+/* True while the daemon shuts down. */
+bool api_draining(const struct api *api);
+/* The method of a kind, or NULL when this build has none of that name. */
+const struct method *api_method(const struct api *api, const char *kind);
+/* Milliseconds since 1970, by the clock of the machine. */
+int64_t now_ms(void);
+
+#endif

@@ -1,0 +1,53 @@
+/* A submitted job: the body of POST /v1/jobs, which `motifd check-config` reads from a file too.
+ *
+ * Pure functions apart from the method's look at its data sets; any thread. */
+#ifndef MOTIF_API_JOBS_JOB_SPEC_H
+#define MOTIF_API_JOBS_JOB_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "api/json/faults.h"
+#include "api/json/json.h"
+#include "core/base/error.h"
+#include "core/methods/method.h"
+#include "storage/storage.h"
+
+#define JOB_PRIORITY_MAX 100
+
+struct api_job_rules { /* what this daemon allows; all borrowed */
+    const struct method *const *methods;
+    size_t method_count;
+    int threads_max;              /* most threads of a job; 0: 256 */
+    const char *data;             /* folder of data sets; NULL: data sets are not looked up */
+    const char *const *executors; /* that a job may request, ends with NULL; NULL: every executor */
+};
+struct api_job_spec {
+    const struct method *method;
+    char preset[64]; /* "": none */
+    char name[128];
+    int priority;                                   /* -JOB_PRIORITY_MAX to JOB_PRIORITY_MAX; higher runs first */
+    int threads;                                    /* 0: the daemon chooses */
+    char executor[16];                              /* "": the daemon chooses */
+    int ranks;                                      /* 0: the daemon chooses */
+    void *config;                                   /* resolved; owned: api_job_spec_close() frees it */
+    char from_job[STORAGE_ID];                      /* the job whose checkpoint this one starts from; "": none */
+    struct storage_checkpoint_pick from_checkpoint; /* of from_job; undefined without from_job */
+};
+
+/* Parses and checks a job. STATUS_INVALID: `faults` lists what is wrong. STATUS_CORRUPT: the text is not JSON. Close
+ * the spec after a success. */
+enum status api_job_parse(const struct api_job_rules *rules, const char *text, size_t bytes, struct api_job_spec *spec,
+                          struct api_faults *faults, struct error *err);
+/* The same for a body that is parsed already. */
+enum status job_spec_read(const struct api_job_rules *rules, const cJSON *root, struct api_job_spec *spec,
+                          struct api_faults *faults, struct error *err);
+void api_job_spec_close(struct api_job_spec *spec);
+
+/* Readers of single members, for other bodies that have them too. Each returns false after it added a fault. */
+bool job_name_read(const cJSON *value, char name[STORAGE_NAME], struct api_faults *faults);
+bool job_integer_read(const cJSON *value, const char *pointer, int64_t min, int64_t max, int64_t *out,
+                      struct api_faults *faults);
+
+#endif

@@ -1,0 +1,30 @@
+/* Handlers of /v1/jobs, /v1/events and what belongs to a job; one for each row of routes.c. Each responds. */
+#ifndef MOTIF_API_JOBS_JOBS_H
+#define MOTIF_API_JOBS_JOBS_H
+
+#include "api/http/exchange.h"
+#include "storage/storage.h"
+
+void jobs_submit(struct exchange *x);
+void jobs_list(struct exchange *x);
+void jobs_show(struct exchange *x);
+void jobs_patch(struct exchange *x);
+void jobs_cancel(struct exchange *x);
+void jobs_pause(struct exchange *x);
+void jobs_resume(struct exchange *x);
+void jobs_delete(struct exchange *x);
+void metrics_read(struct exchange *x);
+void events_all(struct exchange *x);
+void events_job(struct exchange *x);
+void checkpoints_list(struct exchange *x);
+void checkpoints_get(struct exchange *x);
+void evaluation_read(struct exchange *x);
+void evaluation_submit(struct exchange *x);
+void artifacts_list(struct exchange *x);
+void artifacts_get(struct exchange *x);
+
+/* Stores a job and responds 201, or repeats the first response when the Idempotency-Key was used for the same request.
+ * `body` is the request's, over which the fingerprint of the key is taken. Fills key, owner and limits of `submit`. */
+void submit_and_respond(struct exchange *x, struct storage_submit *submit, const cJSON *body);
+
+#endif

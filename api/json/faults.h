@@ -1,0 +1,38 @@
+/* Faults that a check found in a client's document or query. A check collects all faults instead of stopping at the
+ * first, so that a client can repair them in one pass.
+ *
+ * Pure functions; any thread. */
+#ifndef MOTIF_API_JSON_FAULTS_H
+#define MOTIF_API_JSON_FAULTS_H
+
+#include <stddef.h>
+
+#define API_FAULTS_MAX 64 /* further faults are counted but not stored */
+
+struct api_fault {
+    char pointer[128]; /* JSON pointer (RFC 6901): "/config/density_start"; of a query the parameter's name */
+    char detail[256];  /* "must be in (0, 1]; got 3" */
+};
+struct api_faults {
+    struct api_fault items[API_FAULTS_MAX];
+    size_t count; /* stored in items */
+    size_t more;  /* not stored */
+};
+
+/* Adds a fault; `format` gives its detail. */
+void api_faults_add(struct api_faults *faults, const char *pointer, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* Writes the pointer prefix + "/" + name, with the name escaped. */
+void fault_pointer(char out[128], const char *prefix, const char *name);
+
+/* Finds the candidate that the client probably meant by a wrong name. Start with {.given = name}, offer every
+ * candidate; `best` is then the nearest one, or NULL when none is near. Candidates are borrowed. */
+struct name_guess {
+    const char *given, *best;
+    size_t distance;
+};
+void name_guess_offer(struct name_guess *guess, const char *candidate);
+/* Adds the fault "is not WHAT; did you mean 'BEST'?", or its first half without a best candidate. */
+void name_guess_fault(const struct name_guess *guess, const char *what, const char *pointer, struct api_faults *faults);
+
+#endif
