@@ -327,13 +327,14 @@ static const struct api_answer audit_answers[] = {
 #define RUN_PROBLEMS                                                                                                   \
     PROBLEM(401, "The token is not that of the job's trainer, or its run has ended."),                                 \
         PROBLEM(409, "Another trainer has taken over, or the run has ended."), END
-static const struct api_answer hello_answers[] = {
-    {200, JSON, "RunHello", "The job. The epoch goes with every later word."},
+static const struct api_answer register_answers[] = {
+    {200, JSON, "RunRegistration", "The job. The trainer repeats the epoch in every later message."},
     PROBLEM(503, "The job does not run at the moment: try again."),
     RUN_PROBLEMS};
 static const struct api_answer report_answers[] = {
-    {200, JSON, "RunWish",
-     "It is on disk; a sequence number that is there already changes nothing. What is wished of the job."},
+    {200, JSON, "RunReportAnswer",
+     "The report is on disk. A report whose sequence number was stored before changes nothing. The answer contains the "
+     "requested state."},
     PROBLEM(422, "It is no report."),
     RUN_PROBLEMS};
 static const struct api_answer run_artifact_answers[] = {
@@ -450,8 +451,8 @@ const struct api_route api_routes[] = {
     GET("/v1/system", "showSystem", API_SCOPE_READ, NULL, system_answers, system_show, "Version, machine, load, sizes"),
     GET("/v1/audit", "listAudit", API_SCOPE_ADMIN, audit_query, audit_answers, audit_list,
         "What was asked to be changed, and by whom"),
-    {"POST", "/v1/jobs/{id}/run", "beginRun", "A trainer asks what there is to do", API_SCOPE_TRAINER, 0, false, NULL,
-     NULL, NULL, hello_answers, trainer_register},
+    {"POST", "/v1/jobs/{id}/run", "beginRun", "A trainer registers for the job and receives its description",
+     API_SCOPE_TRAINER, 0, false, NULL, NULL, NULL, register_answers, trainer_register},
     {"POST", "/v1/jobs/{id}/run/reports", "reportRun",
      "Points of series and progress, and the question whether to go on", API_SCOPE_TRAINER, API_JSON_MAX, false,
      json_types, "RunReport", epoch_query, report_answers, trainer_report},

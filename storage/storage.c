@@ -153,7 +153,7 @@ static enum status open_writer(struct storage *storage, struct error *err)
     sqlite3_busy_timeout(db->handle, storage->options.busy_ms);
     /* Until it is known to be ours, the file is not touched. */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
-    status = schema_check(db, &version, err);
+    status = schema_check(&storage_schema, db, &version, err);
     if (status != STATUS_OK)
         return status;
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, (int *)NULL);
@@ -162,7 +162,7 @@ static enum status open_writer(struct storage *storage, struct error *err)
     if (status == STATUS_OK)
         status = set_pragmas(db, err);
     if (status == STATUS_OK)
-        status = schema_migrate(db, version, err);
+        status = schema_migrate(&storage_schema, db, version, err);
     if (status == STATUS_OK)
         status = db_stamp_resume(db, err);
     if (status == STATUS_OK)

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "storage/database/db.h"
+#include "storage/database/migrate.h"
 #include "storage/storage.h"
 
 /* ---- commands (writer.c) ------------------------------------------------------------------------- */
@@ -18,7 +19,7 @@ enum manner { MANNER_URGENT, MANNER_LAZY, MANNER_BULK };
 struct command;
 
 /* How lazy commands wait for room (kept.c); such may be run again. */
-struct keeping {
+struct retry_rule {
     bool (*same)(const struct command *earlier,
                  const struct command *later); /* belong together, and must come in this order */
     bool (*join)(struct command *earlier,
@@ -30,7 +31,7 @@ struct command {
     void (*destroy)(struct command *command); /* lazy ones: frees it */
     size_t bytes;                             /* lazy ones: held in memory */
     bool adds_events;                         /* may be set by run() */
-    const struct keeping *keeping; /* lazy ones that wait for room where the disk is full; NULL: they are lost */
+    const struct retry_rule *retry; /* lazy ones that wait for room where the disk is full; NULL: they are lost */
     /* the rest belongs to writer.c */
     struct command *next;
     enum manner manner;
@@ -60,11 +61,11 @@ struct writer {
     double commit_seconds, commit_seconds_max;
     struct histogram commit_times;
     /* the writing thread's alone */
-    int wal_frames, wal_next; /* in the log now; at how many to copy them back */
-    int synchronous;          /* what the connection is set to; -1: unknown */
-    struct command *kept;     /* wait for room, in the order they came (kept.c) */
-    size_t kept_bytes;
-    int64_t kept_due; /* monotonic ms of the next try */
+    int wal_frames, wal_next;    /* in the log now; at how many to copy them back */
+    int synchronous;             /* what the connection is set to; -1: unknown */
+    struct command *retry_queue; /* wait for room, in the order they came (kept.c) */
+    size_t retry_bytes;
+    int64_t retry_due; /* monotonic ms of the next try */
     /* everybody's */
     atomic_bool failed;
     atomic_llong points_dropped;
@@ -87,9 +88,9 @@ enum status writer_bulk(struct storage *storage, struct command *command, struct
 enum status writer_wait(struct storage *storage, struct command *command, struct error *err);
 /* In kept.c, for the writing thread. Those of the list that may wait leave it: `full` ones, or all of them. Beyond the
  * bound they are lost. */
-void kept_take(struct storage *storage, struct command **list, bool full);
+void retry_take(struct storage *storage, struct command **list, bool full);
 /* All that waits leaves, as a list. */
-struct command *kept_give(struct storage *storage);
+struct command *retry_give(struct storage *storage);
 
 /* Something was doomed or a hold released. */
 void writer_want_sweep(struct storage *storage);
@@ -132,7 +133,7 @@ struct holds {
 };
 
 enum status hold_add(struct storage *storage, int64_t checkpoint, struct error *err);
-void hold_release(struct storage *storage, int64_t checkpoint);
+bool hold_release(struct storage *storage, int64_t checkpoint);
 /* One bounded step; *more: call again. */
 enum status sweep_step(struct storage *storage, struct db *db, bool *more, struct error *err);
 /* Dooms everything of a job that has no foreign key, and its checkpoints. In a transaction. */
@@ -197,16 +198,17 @@ double clock_seconds(void); /* monotonic */
 int64_t db_stamp(struct db *db);
 enum status db_stamp_resume(struct db *db, struct error *err); /* after the newest event */
 
-/* schema.c: refuses what is not ours or newer (reads only); brings the rest to the newest version. */
-enum status schema_check(struct db *db, int64_t *version, struct error *err);
-enum status schema_migrate(struct db *db, int64_t version, struct error *err);
-
 /* id.c */
 enum status id_resume(struct id_source *ids, struct db *db, struct error *err);
 enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], struct error *err);
 
-/* job.c: the number of a job, STATUS_NOT_FOUND without it. */
+/* job_row.c */
+/* The internal number of a job. NOT_FOUND: no job has this id. */
 enum status job_number(struct db *db, const char *id, int64_t *number, struct error *err);
+/* Adds a job with this id and returns its number. job->id and the versions are ignored: a new job has version 1. NULL
+ * texts that the table does not allow become "". `last_seq` is the number of its last checkpoint. */
+enum status job_insert(struct db *db, const char *id, const struct storage_job *job, int64_t last_seq, int64_t *number,
+                       struct error *err);
 enum status event_add(struct db *db, int64_t job, const char *type, const char *data, struct error *err);
 /* event.c: the same for "progress", of which a job keeps the newest PROGRESS_EVENTS. */
 enum status event_add_progress(struct db *db, int64_t job, const char *data, struct error *err);

@@ -94,7 +94,6 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
     struct storage_checkpoint info = {0};
     struct error none = {0};
     bool evaluate = run->job->task == JOB_EVALUATE;
-    run->seconds_before = report_seconds_before(run->job->progress);
     if (evaluate) {
         return load_from(run, RUN_OF_SOURCE, source_pick(run), run->method->load, &info, err);
     }

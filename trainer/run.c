@@ -1,32 +1,12 @@
 #include "trainer/run_int.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "api/json/config_json.h"
 #include "api/json/json.h"
 
 enum outcome { OUTCOME_DONE, OUTCOME_YIELD, OUTCOME_FAILED };
-
-double run_now(void)
-{
-    struct timespec now;
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
-void run_line(const struct job_run *run, enum log_level level, const char *format, ...)
-{
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    (void)vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    run->coordinator->line(run->coordinator->context, level, text);
-}
 
 static void log_core(void *context, enum log_level level, const char *text)
 {
@@ -127,6 +107,7 @@ static enum status open_run(struct job_run *run, struct error *err)
         .artifact = report_artifact,
         .checkpoints = checkpoint_table(run),
     };
+    run->seconds_before = report_seconds_before(run->job->progress);
     status = run->method->create(run->config, &run->env, &run->run, err);
     if (status == STATUS_OK) {
         status = checkpoint_restore(run, err);

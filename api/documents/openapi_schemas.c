@@ -21,7 +21,7 @@ const struct openapi_schema openapi_schemas[] = {
     {"AuditEntry", "time time, who text, peer text, request text, method text, target text, status integer?, job text?",
      NULL, false},
     {"AuditList", "changes [AuditEntry], next_cursor text?", NULL, false},
-    {"RunHello",
+    {"RunRegistration",
      "epoch integer, id text, kind text, task Task, threads integer, ranks integer, config text, params text?, "
      "progress text?, source_job text, source_checkpoint integer",
      NULL, false},
@@ -29,7 +29,7 @@ const struct openapi_schema openapi_schemas[] = {
      "sequence integer, *series {[Point]}, *progress text, *steps integer, *samples integer, *step_seconds number, "
      "*gflops number, *lines [[text]]",
      NULL, true},
-    {"RunWish", "wish text, draining flag", NULL, false},
+    {"RunReportAnswer", "requested_state text?, draining flag", NULL, false},
     {"RunCheckpoint",
      "seq integer, step integer, samples integer, density number?, accuracy number?, bytes integer, sha256 text, "
      "stage_end flag",

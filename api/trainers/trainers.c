@@ -77,7 +77,7 @@ static enum status rewind_points(struct storage *storage, const struct storage_j
     return storage_job_rewind(storage, job->id, status == STATUS_OK ? info.samples : -1, err);
 }
 
-static void write_hello(const struct sink *out, const struct storage_job *job, int64_t epoch)
+static void write_registration(const struct sink *out, const struct storage_job *job, int64_t epoch)
 {
     sink_begin_object(out, NULL);
     sink_integer(out, "epoch", epoch);
@@ -121,7 +121,7 @@ void trainer_register(struct exchange *x)
         respond_error(x, &err);
         return;
     }
-    write_hello(x->out, &job, epoch);
+    write_registration(x->out, &job, epoch);
     respond_json(x, 200);
 }
 
@@ -278,9 +278,11 @@ static enum status store_report(struct exchange *x, const struct storage_lease *
     return status == STATUS_OK ? storage_lease_message(storage, lease->job, lease->epoch, sequence, err) : status;
 }
 
-/* What its trainer is to do. A job that a daemon left running while a requested was on its way has become what was
- * wished at the next start, and a trainer elsewhere lives. */
-static enum status wish_of(const struct exchange *x, const char *id, enum requested_state *requested, struct error *err)
+/* Reads the state that was requested of a job, for the answer to its trainer. A trainer on another machine outlives a
+ * daemon. If the daemon stops between the request and the report, the next daemon sets the job to the requested state
+ * when it starts; so the job's state counts as well. */
+static enum status read_requested(const struct exchange *x, const char *id, enum requested_state *requested,
+                                  struct error *err)
 {
     struct storage_job job;
     struct arena arena;
@@ -297,7 +299,7 @@ static enum status wish_of(const struct exchange *x, const char *id, enum reques
 
 void trainer_report(struct exchange *x)
 {
-    static const char *const wishes[REQUESTED_STATES] = {"none", "pause", "cancel"};
+    static const char *const requested_states[REQUESTED_STATES] = {NULL, "paused", "cancelled"};
     struct storage_lease lease;
     struct error err;
     enum requested_state requested = REQUESTED_NONE;
@@ -315,14 +317,14 @@ void trainer_report(struct exchange *x)
     (void)pthread_mutex_unlock(&stripe->lock);
     cJSON_Delete(root);
     if (status == STATUS_OK) {
-        status = wish_of(x, lease.job, &requested, &err);
+        status = read_requested(x, lease.job, &requested, &err);
     }
     if (status != STATUS_OK) {
         respond_error(x, &err);
         return;
     }
     sink_begin_object(x->out, NULL);
-    sink_text(x->out, "wish", wishes[requested]);
+    sink_text(x->out, "requested_state", requested_states[requested]);
     /* What runs in a cluster outlives a daemon. */
     sink_boolean(x->out, "draining", api_draining(x->api) && strcmp(lease.executor, "slurm") != 0);
     sink_end_object(x->out);

@@ -109,7 +109,7 @@ static enum status open_from(struct copying *c, struct error *err)
     sqlite3_db_config(c->from.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     status = db_exec(&c->from, "BEGIN", err);
     if (status == STATUS_OK)
-        status = schema_check(&c->from, &version, err); /* its reads begin the snapshot */
+        status = schema_check(&storage_schema, &c->from, &version, err); /* its reads begin the snapshot */
     if (status == STATUS_OK && version == 0)
         status = error_set(err, STATUS_CORRUPT, NULL, "the database is empty: there is nothing to copy");
     return status;

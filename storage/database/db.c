@@ -196,6 +196,36 @@ enum status db_run(struct db *db, struct error *err, const char *sql, const char
     return status;
 }
 
+/* "INSERT INTO table(a, b) VALUES (?, ?)", to be freed with sqlite3_free(); NULL: not enough memory. */
+static char *insert_sql(struct db *db, const char *table, const struct db_value *values, size_t count)
+{
+    sqlite3_str *sql = sqlite3_str_new(db->handle);
+    sqlite3_str_appendf(sql, "INSERT INTO %s(", table);
+    for (size_t i = 0; i < count; i++)
+        sqlite3_str_appendf(sql, "%s%s", i > 0 ? ", " : "", values[i].column);
+    sqlite3_str_appendall(sql, ") VALUES (");
+    for (size_t i = 0; i < count; i++)
+        sqlite3_str_appendall(sql, i > 0 ? ", ?" : "?");
+    sqlite3_str_appendall(sql, ")");
+    return sqlite3_str_finish(sql);
+}
+
+enum status db_insert(struct db *db, const char *table, const struct db_value *values, size_t count, struct error *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    char *sql = insert_sql(db, table, values, count);
+    int code = sql != NULL ? sqlite3_prepare_v2(db->handle, sql, -1, &stmt, NULL) : SQLITE_NOMEM;
+    for (size_t i = 0; i < count && code == SQLITE_OK; i++)
+        code = values[i].is_text ? sqlite3_bind_text(stmt, (int)i + 1, values[i].text, -1, SQLITE_STATIC)
+                                 : sqlite3_bind_int64(stmt, (int)i + 1, values[i].integer);
+    if (code == SQLITE_OK)
+        code = sqlite3_step(stmt);
+    enum status status = code == SQLITE_DONE ? STATUS_OK : db_fail(db, code, err);
+    sqlite3_finalize(stmt);
+    sqlite3_free(sql);
+    return status;
+}
+
 enum status db_integer(struct db *db, int64_t *value, int64_t absent, struct error *err, const char *sql,
                        const char *format, ...)
 {

@@ -57,6 +57,25 @@ enum status db_keep(struct db *db, const char *sql, struct error *err);
 /* A statement whose rows, if any, do not matter. */
 enum status db_run(struct db *db, struct error *err, const char *sql, const char *format, ...);
 
+/* A column with its value, for db_insert(). */
+struct db_value {
+    const char *column;
+    const char *text; /* used if is_text; NULL is SQL NULL */
+    int64_t integer;
+    bool is_text;
+};
+#define DB_TEXT(name, value)                                                                                           \
+    {                                                                                                                  \
+        .column = (name), .text = (value), .is_text = true                                                             \
+    }
+#define DB_INTEGER(name, value)                                                                                        \
+    {                                                                                                                  \
+        .column = (name), .integer = (int64_t)(value)                                                                  \
+    }
+
+/* Adds one row to a table. Columns that are not listed get their default. The statement is not kept. */
+enum status db_insert(struct db *db, const char *table, const struct db_value *values, size_t count, struct error *err);
+
 /* The first column of the first row as an integer; `absent` when there is no row or it is NULL. */
 enum status db_integer(struct db *db, int64_t *value, int64_t absent, struct error *err, const char *sql,
                        const char *format, ...);

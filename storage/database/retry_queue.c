@@ -1,30 +1,30 @@
-/* Deferred writes that find the disk full and would be missed: points of metrics. They stay in memory, KEPT_BYTES_MAX
+/* Deferred writes that find the disk full and would be missed: points of metrics. They stay in memory, RETRY_BYTES_MAX
  * at most, and are tried again before anything of their kind that came later, each second and whenever somebody waits
  * for what is deferred. Urgent commands go on without them: what is small, or gives room, may still fit. */
 #include "storage/storage_int.h"
 
-#define KEPT_BYTES_MAX ((size_t)8 << 20)
-#define KEPT_AGAIN_MS 1000
+#define RETRY_BYTES_MAX ((size_t)8 << 20)
+#define RETRY_MS 1000
 
 /* Only the last of those that it belongs with may take it over. */
 static bool join(struct writer *w, struct command *later)
 {
     struct command *last = NULL;
-    for (struct command *c = w->kept; c != NULL; c = c->next)
-        if (c->keeping == later->keeping && c->keeping->same(c, later))
+    for (struct command *c = w->retry_queue; c != NULL; c = c->next)
+        if (c->retry == later->retry && c->retry->same(c, later))
             last = c;
     size_t before = last != NULL ? last->bytes : 0;
-    if (last == NULL || !last->keeping->join(last, later))
+    if (last == NULL || !last->retry->join(last, later))
         return false;
-    w->kept_bytes += last->bytes - before;
+    w->retry_bytes += last->bytes - before;
     return true;
 }
 
-static void keep(struct storage *storage, struct command *command)
+static void retry_add(struct storage *storage, struct command *command)
 {
     struct writer *w = &storage->writer;
-    struct command **end = &w->kept;
-    if (w->kept == NULL)
+    struct command **end = &w->retry_queue;
+    if (w->retry_queue == NULL)
         log_line(&storage->log, LOG_LEVEL_WARN, "the disk is full: points of metrics wait for room");
     command->status = STATUS_OK;
     command->full = false;
@@ -37,38 +37,38 @@ static void keep(struct storage *storage, struct command *command)
         end = &(*end)->next;
     command->next = NULL;
     *end = command;
-    w->kept_bytes += command->bytes;
+    w->retry_bytes += command->bytes;
 }
 
-void kept_take(struct storage *storage, struct command **list, bool full)
+void retry_take(struct storage *storage, struct command **list, bool full)
 {
     struct writer *w = &storage->writer;
     int lost = 0;
     for (struct command **at = list; *at != NULL;) {
         struct command *c = *at;
-        if (c->keeping == NULL || (full && !c->full)) {
+        if (c->retry == NULL || (full && !c->full)) {
             at = &c->next;
             continue;
         }
         *at = c->next;
-        if (w->kept_bytes + c->bytes > KEPT_BYTES_MAX) {
+        if (w->retry_bytes + c->bytes > RETRY_BYTES_MAX) {
             lost++;
             c->destroy(c);
         } else {
-            keep(storage, c);
+            retry_add(storage, c);
         }
     }
     if (lost > 0)
         log_line(&storage->log, LOG_LEVEL_ERROR,
-                 "the disk is full: %d deferred writes lost, because %zu bytes wait already", lost, w->kept_bytes);
-    w->kept_due = clock_monotonic_ms() + KEPT_AGAIN_MS;
+                 "the disk is full: %d deferred writes lost, because %zu bytes wait already", lost, w->retry_bytes);
+    w->retry_due = clock_monotonic_ms() + RETRY_MS;
 }
 
-struct command *kept_give(struct storage *storage)
+struct command *retry_give(struct storage *storage)
 {
     struct writer *w = &storage->writer;
-    struct command *list = w->kept;
-    w->kept = NULL;
-    w->kept_bytes = 0;
+    struct command *list = w->retry_queue;
+    w->retry_queue = NULL;
+    w->retry_bytes = 0;
     return list;
 }

@@ -31,7 +31,7 @@ enum status hold_add(struct storage *storage, int64_t checkpoint, struct error *
     return STATUS_OK;
 }
 
-void hold_release(struct storage *storage, int64_t checkpoint)
+bool hold_release(struct storage *storage, int64_t checkpoint)
 {
     struct holds *holds = &storage->holds;
     struct hold *gone = NULL;
@@ -45,9 +45,8 @@ void hold_release(struct storage *storage, int64_t checkpoint)
             break;
         }
     pthread_mutex_unlock(&holds->lock);
-    if (gone != NULL)
-        writer_want_sweep(storage);
     free(gone);
+    return gone != NULL;
 }
 
 static bool is_held(struct storage *storage, int64_t checkpoint)

@@ -16,7 +16,6 @@
 #include "storage/storage_int.h"
 
 #include <string.h>
-#include <time.h>
 
 #define GROUP_MAX 256                    /* commands in one commit */
 #define DEPTH_MAX 4096                   /* commands that may wait */
@@ -27,27 +26,6 @@
 #define PAGE_BYTES 8192                  /* of a frame, about */
 #define QUIET_MS 2000                    /* without commands: time to truncate the log */
 #define RESTART_WAIT_MS 20
-
-int64_t clock_now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-int64_t clock_monotonic_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-double clock_seconds(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- the callers' side ----------------------------------------------------------------------------- */
 
@@ -279,13 +257,13 @@ static void run_group(struct storage *storage, struct command *list, int synchro
         status = db_run(db, &err, begin_sql, "");
     bool waiting = false; /* one of those that may wait will, so others do not overtake it */
     for (struct command *c = list; c != NULL && status == STATUS_OK; c = c->next) {
-        if (waiting && c->keeping != NULL) {
+        if (waiting && c->retry != NULL) {
             c->full = true;
             c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
             continue;
         }
         run_one(storage, c);
-        waiting |= c->full && c->keeping != NULL;
+        waiting |= c->full && c->retry != NULL;
         if (sqlite3_get_autocommit(db->handle) || db_code_is_fatal(db->last_code)) {
             status = c->status != STATUS_OK ? c->status : STATUS_IO;
             (void)error_set(&err, status, c->error.pointer, "%s",
@@ -306,7 +284,7 @@ static void run_group(struct storage *storage, struct command *list, int synchro
         c->error = err;
         c->full = full;
         c->adds_events = false;
-        lost += c->manner == MANNER_LAZY && !(full && c->keeping != NULL);
+        lost += c->manner == MANNER_LAZY && !(full && c->retry != NULL);
     }
     log_line(&storage->log, LOG_LEVEL_ERROR, "a commit failed (%s); %d deferred writes lost", status_name(status),
              lost);
@@ -467,7 +445,7 @@ static enum task choose(struct writer *w, bool slow_turn, int64_t quiet_at)
         return TASK_MAIN;
     if (w->closing)
         return TASK_END;
-    if (w->kept != NULL && clock_monotonic_ms() >= w->kept_due)
+    if (w->retry_queue != NULL && clock_monotonic_ms() >= w->retry_due)
         return TASK_KEPT;
     if (w->sweep && !atomic_load(&w->failed))
         return TASK_SWEEP;
@@ -484,8 +462,8 @@ static void sleep_until_work(struct writer *w, int64_t quiet_at)
         until = w->lazy_due;
     if (w->tidy && quiet_at < until)
         until = quiet_at;
-    if (w->kept != NULL && w->kept_due < until)
-        until = w->kept_due;
+    if (w->retry_queue != NULL && w->retry_due < until)
+        until = w->retry_due;
     if (until == INT64_MAX) {
         pthread_cond_wait(&w->work, &w->lock);
         return;
@@ -507,10 +485,10 @@ static void commit_list(struct storage *storage, struct command *list, int synch
 }
 
 /* What waits for room, once more. */
-static void commit_kept(struct storage *storage)
+static void commit_retries(struct storage *storage)
 {
     double start = clock_seconds();
-    struct command *list = kept_give(storage);
+    struct command *list = retry_give(storage);
     if (list == NULL)
         return;
     if (atomic_load(&storage->writer.failed)) {
@@ -518,8 +496,8 @@ static void commit_kept(struct storage *storage)
             c->status = refuse(&storage->writer, &c->error);
     } else {
         run_group(storage, list, 2);
-        kept_take(storage, &list, true);
-        if (storage->writer.kept == NULL)
+        retry_take(storage, &list, true);
+        if (storage->writer.retry_queue == NULL)
             log_line(&storage->log, LOG_LEVEL_INFO, "there is room again: the points that waited are stored");
     }
     finish_group(storage, list, true, clock_seconds() - start);
@@ -534,13 +512,13 @@ static void commit_main(struct storage *storage, struct command *list)
     bool asked = false;
     for (const struct command *c = list; c != NULL; c = c->next)
         asked |= c->run == NULL;
-    if (w->kept != NULL && (asked || clock_monotonic_ms() >= w->kept_due))
-        commit_kept(storage);
-    if (w->kept != NULL)
-        kept_take(storage, &list, false);
+    if (w->retry_queue != NULL && (asked || clock_monotonic_ms() >= w->retry_due))
+        commit_retries(storage);
+    if (w->retry_queue != NULL)
+        retry_take(storage, &list, false);
     run_group(storage, list, 2);
-    kept_take(storage, &list, true);
-    for (struct command *c = list; c != NULL && w->kept != NULL; c = c->next)
+    retry_take(storage, &list, true);
+    for (struct command *c = list; c != NULL && w->retry_queue != NULL; c = c->next)
         if (c->run == NULL && c->status == STATUS_OK)
             c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
     finish_group(storage, list, true, clock_seconds() - start);
@@ -553,7 +531,7 @@ static void run_task(struct storage *storage, enum task task, struct command *li
     else if (task == TASK_TIDY)
         truncate_log(storage);
     else if (task == TASK_KEPT)
-        commit_kept(storage);
+        commit_retries(storage);
     else if (task == TASK_MAIN && !atomic_load(&storage->writer.failed))
         commit_main(storage, list);
     else
@@ -591,8 +569,8 @@ static void *writer_main(void *argument)
         }
     }
     pthread_mutex_unlock(&w->lock);
-    commit_kept(storage);
-    struct command *lost = kept_give(storage);
+    commit_retries(storage);
+    struct command *lost = retry_give(storage);
     if (lost != NULL)
         log_line(&storage->log, LOG_LEVEL_ERROR, "the disk is full: the points of metrics that waited are lost");
     for (struct command *next; lost != NULL; lost = next) {

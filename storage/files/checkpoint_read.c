@@ -127,6 +127,13 @@ struct storage_checkpoint_reader {
     uint8_t sha256[HASH_BYTES];
 };
 
+/* Ends the hold; once the last hold of a deleted checkpoint has ended, the writer removes its chunks. */
+static void release(struct storage *storage, int64_t checkpoint)
+{
+    if (hold_release(storage, checkpoint))
+        writer_want_sweep(storage);
+}
+
 /* Finds and holds. The hold comes after the look, so the row is looked for once more: if it is still
  * there, whoever dooms it later will see the hold. */
 static enum status find_and_hold(struct storage *storage, const char *job, struct storage_checkpoint_pick pick,
@@ -149,7 +156,7 @@ static enum status find_and_hold(struct storage *storage, const char *job, struc
         reader_give(storage, db);
         if (status == STATUS_OK && still == *id)
             return STATUS_OK;
-        hold_release(storage, *id);
+        release(storage, *id);
         if (status != STATUS_OK)
             return status;
     }
@@ -241,6 +248,6 @@ enum status storage_checkpoint_verify(struct storage_checkpoint_reader *reader, 
 void storage_checkpoint_close(struct storage_checkpoint_reader *reader)
 {
     if (reader != NULL)
-        hold_release(reader->storage, reader->id);
+        release(reader->storage, reader->id);
     free(reader);
 }

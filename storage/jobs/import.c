@@ -54,17 +54,21 @@ static enum status put_job(struct storage *storage, struct db *db, const struct 
     const struct storage_import *in = import->in;
     int64_t last = in->count > 0 ? in->checkpoints[in->count - 1].seq : 0;
     enum status status = id_next(&storage->ids, now, import->id, err);
-    if (status == STATUS_OK)
-        status =
-            db_run(db, err,
-                   "INSERT INTO job(id, kind, preset, name, task, state, wish, priority, threads, config, params,"
-                   " progress, result, source_job, source_checkpoint, created_at, started_at, finished_at, version,"
-                   " progress_version, last_seq)"
-                   " VALUES (?, ?, ?, ?, 0, 'succeeded', 0, 0, 0, ?, NULL, ?, ?, '', 0, ?, ?, ?, 1, 0, ?)",
-                   "tttttttiiii", import->id, in->kind, in->preset, in->name, in->config, in->progress, in->result, now,
-                   now, now, last);
-    *job = sqlite3_last_insert_rowid(db->handle);
-    return status;
+    const struct storage_job row = {
+        .kind = in->kind,
+        .preset = in->preset,
+        .name = in->name,
+        .task = JOB_TRAIN,
+        .state = JOB_SUCCEEDED,
+        .ranks = 1,
+        .config = in->config,
+        .progress = in->progress,
+        .result = in->result,
+        .created_at = now,
+        .started_at = now,
+        .finished_at = now,
+    };
+    return status == STATUS_OK ? job_insert(db, import->id, &row, last, job, err) : status;
 }
 
 static enum status import_run(struct storage *storage, struct db *db, struct command *command, struct error *err)

@@ -8,17 +8,6 @@
 
 #define KEY_LIFE_MS ((int64_t)7 * 24 * 3600 * 1000)
 
-enum status job_number(struct db *db, const char *id, int64_t *number, struct error *err)
-{
-    *number = 0;
-    if (id == NULL)
-        return error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
-    enum status status = db_integer(db, number, 0, err, "SELECT num FROM job WHERE id = ?", "t", id);
-    if (status == STATUS_OK && *number == 0)
-        status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
-    return status;
-}
-
 /* ---- the life of a job --------------------------------------------------------------------------------- */
 
 /* state and requested are filled whenever the job exists, also when the event is refused. */
@@ -27,7 +16,7 @@ static enum status apply_event(struct db *db, int64_t job, enum job_event event,
 {
     sqlite3_stmt *stmt;
     bool known = false; /* callers have found the job in this transaction */
-    enum status status = db_query(db, &stmt, err, "SELECT state, wish FROM job WHERE num = ?", "i", job);
+    enum status status = db_query(db, &stmt, err, "SELECT state, requested_state FROM job WHERE num = ?", "i", job);
     if (status != STATUS_OK)
         return status;
     if (db_row(db, stmt, &status, err)) {
@@ -52,7 +41,7 @@ static enum status apply_event(struct db *db, int64_t job, enum job_event event,
     int64_t now = db_stamp(db);
     status =
         db_run(db, err,
-               "UPDATE job SET state = ?1, wish = ?2, version = version + 1,"
+               "UPDATE job SET state = ?1, requested_state = ?2, version = version + 1,"
                " started_at = CASE WHEN ?1 = 'running' AND started_at = 0 THEN ?3 ELSE started_at END,"
                " finished_at = CASE WHEN ?4 THEN ?3 ELSE finished_at END WHERE num = ?5",
                "tnini", job_state_name(next_state), (int)next_requested, now, (int)job_state_final(next_state), job);
@@ -138,15 +127,10 @@ static enum status check_source(struct db *db, const struct storage_submit *in, 
     return status;
 }
 
-static const char *or_empty(const char *text)
-{
-    return text != NULL ? text : "";
-}
-
 static enum status owner_is_full(struct db *db, const struct storage_submit *in, bool *full, struct error *err)
 {
     int64_t jobs;
-    if (in->owner_limit <= 0 || or_empty(in->owner)[0] == '\0')
+    if (in->owner_limit <= 0 || in->owner == NULL || in->owner[0] == '\0')
         return STATUS_OK;
     enum status status = db_integer(
         db, &jobs, 0, err,
@@ -182,17 +166,26 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
     int64_t now = db_stamp(db);
     if (status == STATUS_OK)
         status = id_next(&storage->ids, now, s->id, err);
+    const struct storage_job row = {
+        .kind = in->kind,
+        .preset = in->preset,
+        .name = in->name,
+        .owner = in->owner,
+        .task = in->task,
+        .state = JOB_QUEUED,
+        .priority = in->priority,
+        .threads = in->threads,
+        .executor = in->executor,
+        .ranks = in->ranks > 0 ? in->ranks : 1,
+        .config = in->config,
+        .params = in->params,
+        .source_job = in->source_job,
+        .source_checkpoint = sourced ? in->source_checkpoint : 0,
+        .created_at = now,
+    };
+    int64_t job = 0;
     if (status == STATUS_OK)
-        status = db_run(db, err,
-                        "INSERT INTO job(id, kind, preset, name, task, state, wish, priority, threads, config, params,"
-                        " source_job, source_checkpoint, created_at, started_at, finished_at, version,"
-                        " progress_version, last_seq, owner, executor, ranks)"
-                        " VALUES (?, ?, ?, ?, ?, 'queued', 0, ?, ?, ?, ?, ?, ?, ?, 0, 0, 1, 0, 0, ?, ?, ?)",
-                        "ttttnnntttiittn", s->id, in->kind, or_empty(in->preset), or_empty(in->name), (int)in->task,
-                        in->priority, in->threads, in->config, in->params, or_empty(in->source_job),
-                        sourced ? in->source_checkpoint : (int64_t)0, now, or_empty(in->owner), or_empty(in->executor),
-                        in->ranks > 0 ? in->ranks : 1);
-    int64_t job = sqlite3_last_insert_rowid(db->handle);
+        status = job_insert(db, s->id, &row, 0, &job, err);
     if (status == STATUS_OK && in->key != NULL)
         status = keep_key(db, in, job, clock_now_ms(), err);
     if (status == STATUS_OK)

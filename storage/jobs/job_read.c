@@ -5,7 +5,8 @@
 
 #define LIST_MAX 1000
 #define COLUMNS                                                                                                        \
-    "id, kind, preset, name, task, state, wish, priority, threads, config, params, progress, result, error,"           \
+    "id, kind, preset, name, task, state, requested_state, priority, threads, config, params, progress, result, "      \
+    "error,"                                                                                                           \
     " source_job, source_checkpoint, created_at, started_at, finished_at, version, progress_version,"                  \
     " owner, executor, ranks"
 
@@ -65,7 +66,7 @@ enum status storage_job_requested(struct storage *storage, const char *id, enum 
 {
     int64_t value;
     struct db *db = reader_take(storage);
-    enum status status = db_integer(db, &value, -1, err, "SELECT wish FROM job WHERE id = ?", "t", id);
+    enum status status = db_integer(db, &value, -1, err, "SELECT requested_state FROM job WHERE id = ?", "t", id);
     reader_give(storage, db);
     if (status == STATUS_OK && value < 0)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");

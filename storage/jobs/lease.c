@@ -9,7 +9,7 @@ struct change {
     struct command base;
     const char *id;
     enum lease_event event;
-    bool any_epoch;      /* of the executor, or a hello */
+    bool any_epoch;      /* of the executor, or a registration */
     int64_t epoch;       /* in: the caller's; out: the lease's */
     const uint8_t *hash; /* of a grant */
     const char *executor, *foreign_id;
@@ -71,12 +71,12 @@ static enum status write_change(struct db *db, int64_t job, struct change *c, st
     switch (c->event) {
     case LEASE_GRANT:
         return grant(db, job, c, err);
-    case LEASE_HELLO:
+    case LEASE_REGISTER:
         c->epoch++;
         return db_run(db, err,
                       "UPDATE lease SET state = 'held', epoch = epoch + 1, sequence = 0, seen = ? WHERE job = ?", "ii",
                       now, job);
-    case LEASE_WORD:
+    case LEASE_MESSAGE:
         return db_run(db, err, "UPDATE lease SET sequence = max(sequence, ?), seen = ? WHERE job = ?", "iii",
                       c->sequence, now, job);
     case LEASE_END: /* what was said first counts */
@@ -157,7 +157,7 @@ enum status storage_lease_foreign(struct storage *storage, const char *id, const
 
 enum status storage_lease_register(struct storage *storage, const char *id, int64_t *epoch, struct error *err)
 {
-    struct change c = {.base = {.run = change_run}, .id = id, .event = LEASE_HELLO, .any_epoch = true};
+    struct change c = {.base = {.run = change_run}, .id = id, .event = LEASE_REGISTER, .any_epoch = true};
     enum status status = writer_call(storage, &c.base, err);
     *epoch = c.epoch;
     return status;
@@ -167,7 +167,7 @@ enum status storage_lease_message(struct storage *storage, const char *id, int64
                                   struct error *err)
 {
     struct change c = {
-        .base = {.run = change_run}, .id = id, .event = LEASE_WORD, .epoch = epoch, .sequence = sequence};
+        .base = {.run = change_run}, .id = id, .event = LEASE_MESSAGE, .epoch = epoch, .sequence = sequence};
     return writer_call(storage, &c.base, err);
 }
 

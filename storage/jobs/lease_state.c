@@ -11,18 +11,18 @@ struct rule {
 
 /* What is not here is not allowed. */
 static const struct rule rules[] = {
-    {LEASE_NONE, LEASE_GRANT, LEASE_OFFERED}, {LEASE_NONE, LEASE_CLOSE, LEASE_NONE},
+    {LEASE_NONE, LEASE_GRANT, LEASE_OFFERED},    {LEASE_NONE, LEASE_CLOSE, LEASE_NONE},
 
-    {LEASE_OFFERED, LEASE_HELLO, LEASE_HELD}, {LEASE_OFFERED, LEASE_CLOSE, LEASE_NONE},
+    {LEASE_OFFERED, LEASE_REGISTER, LEASE_HELD}, {LEASE_OFFERED, LEASE_CLOSE, LEASE_NONE},
 
-    {LEASE_HELD, LEASE_HELLO, LEASE_HELD},    {LEASE_HELD, LEASE_WORD, LEASE_HELD},
-    {LEASE_HELD, LEASE_END, LEASE_ENDED},     {LEASE_HELD, LEASE_CLOSE, LEASE_NONE},
+    {LEASE_HELD, LEASE_REGISTER, LEASE_HELD},    {LEASE_HELD, LEASE_MESSAGE, LEASE_HELD},
+    {LEASE_HELD, LEASE_END, LEASE_ENDED},        {LEASE_HELD, LEASE_CLOSE, LEASE_NONE},
 
-    {LEASE_ENDED, LEASE_END, LEASE_ENDED},    {LEASE_ENDED, LEASE_CLOSE, LEASE_NONE},
+    {LEASE_ENDED, LEASE_END, LEASE_ENDED},       {LEASE_ENDED, LEASE_CLOSE, LEASE_NONE},
 };
 
 static const char *const state_names[LEASE_STATES] = {"none", "offered", "held", "ended"};
-static const char *const event_names[LEASE_EVENTS] = {"grant", "hello", "word", "end", "close"};
+static const char *const event_names[LEASE_EVENTS] = {"grant", "register", "message", "end", "close"};
 
 bool lease_state_next(enum lease_state state, enum lease_event event, enum lease_state *next)
 {

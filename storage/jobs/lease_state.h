@@ -19,11 +19,11 @@ enum lease_state { LEASE_NONE, LEASE_OFFERED, LEASE_HELD, LEASE_ENDED };
 #define LEASE_STATE_NAME 16 /* bytes: more than any name with its NUL */
 
 enum lease_event {
-    LEASE_GRANT, /* from the executor, before it starts a trainer */
-    LEASE_HELLO, /* from the trainer: what is there to do? */
-    LEASE_WORD,  /* series, progress, files, checkpoints */
-    LEASE_END,   /* succeeded, failed or yielded; may be said again */
-    LEASE_CLOSE  /* from the executor: the trainer is gone */
+    LEASE_GRANT,    /* from the executor, before it starts a trainer */
+    LEASE_REGISTER, /* from the trainer: what is there to do? */
+    LEASE_MESSAGE,  /* series, progress, files, checkpoints */
+    LEASE_END,      /* succeeded, failed or yielded; may be said again */
+    LEASE_CLOSE     /* from the executor: the trainer is gone */
 };
 #define LEASE_EVENTS 5
 

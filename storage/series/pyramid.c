@@ -140,27 +140,6 @@ enum status pyramid_cut(struct db *db, int64_t series, int64_t sealed, struct er
     return status;
 }
 
-enum status pyramid_build(struct db *db, struct error *err)
-{
-    sqlite3_stmt *stmt;
-    struct block block = {0}, before = {0};
-    int64_t last = -1; /* id of the block before, that is sealed if this one is of the same series */
-    enum status status = db_query(db, &stmt, err, "SELECT id, points FROM block ORDER BY id", "");
-    while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
-        int64_t id = sqlite3_column_int64(stmt, 0);
-        status = block_decode(stmt, 1, &block, err);
-        if (status == STATUS_OK && last >= 0 && last >> BLOCK_BITS == id >> BLOCK_BITS)
-            status = pyramid_seal(db, last >> BLOCK_BITS, last & (((int64_t)1 << BLOCK_BITS) - 1), &before, err);
-        if (status != STATUS_OK) {
-            db_done(stmt);
-            break;
-        }
-        before = block;
-        last = id;
-    }
-    return status;
-}
-
 /* ---- reading ------------------------------------------------------------------------------------------- */
 
 void pyramid_reader_init(struct pyramid_reader *reader, struct db *db, int64_t series)

@@ -9,7 +9,7 @@
 #ifndef MOTIF_STORAGE_SERIES_PYRAMID_H
 #define MOTIF_STORAGE_SERIES_PYRAMID_H
 
-#include "storage/series/metric_int.h"
+#include "storage/series/block.h"
 
 #define PYRAMID_FAN 64
 #define PYRAMID_LEVELS 4 /* 64^4 blocks are all that BLOCK_BITS allow */
@@ -29,8 +29,6 @@ size_t summary_points(const struct summary *summary, struct storage_point out[3]
 enum status pyramid_seal(struct db *db, int64_t series, int64_t number, const struct block *block, struct error *err);
 /* Forgets all but what is about the first `sealed` blocks. In a transaction. */
 enum status pyramid_cut(struct db *db, int64_t series, int64_t sealed, struct error *err);
-/* For the migration: makes those of every series. */
-enum status pyramid_build(struct db *db, struct error *err);
 
 struct pyramid_row { /* as it lies in the table */
     int64_t number;  /* -1: none was read */

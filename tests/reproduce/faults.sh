@@ -10,5 +10,5 @@ status=0
 "$build/tests/unit/test_api_memory" || status=1
 "$build/tests/unit/test_api_models" || status=1
 "$build/tests/unit/test_method_memory" || status=1
-"$build/tests/unit/test_storage_migrate" tests/fixtures/schema || status=1
+"$build/tests/unit/test_storage_migrate" || status=1
 exit "$status"

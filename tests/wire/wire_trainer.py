@@ -52,18 +52,18 @@ class Played:
         query = dict(urllib.parse.parse_qsl(parts.query))
         assert parts.path.startswith(f"/v1/jobs/{JOB}/run"), path
         rest = parts.path[len(f"/v1/jobs/{JOB}/run"):].split("/")
-        route = {"": "hello"}.get(rest[-1] if len(rest) == 1 else rest[1], rest[1] if len(rest) > 1 else "")
+        route = {"": "register"}.get(rest[-1] if len(rest) == 1 else rest[1], rest[1] if len(rest) > 1 else "")
         route = {("checkpoints", "POST"): "announce", ("checkpoints", "GET"): "fetch" if len(rest) > 2 else "list"}.get((route, method), route)
         with self.lock:
             self.tokens.add(headers.get("Authorization"))
-            assert route == "hello" or query.get("epoch") == "3", path
+            assert route == "register" or query.get("epoch") == "3", path
             self.counts[route] = self.counts.get(route, 0) + 1
             other = self.instead(route, self.counts[route], query)
             if other == "hang up":
                 return None
             return other if other is not None else getattr(self, "on_" + route)(rest, query, body)
 
-    def on_hello(self, rest, query, body):
+    def on_register(self, rest, query, body):
         return said(200, self.job)
 
     def on_list(self, rest, query, body):
@@ -90,7 +90,7 @@ class Played:
 
     def on_reports(self, rest, query, body):
         self.reports.append(json.loads(body))
-        return said(200, {"wish": "none", "draining": False})
+        return said(200, {"requested_state": None, "draining": False})
 
     def on_artifacts(self, rest, query, body):
         self.files[rest[2]] = body
@@ -175,7 +175,7 @@ def tokens():
     assert got.returncode == 0 and player.tokens == {"Bearer of-the-environment"}, got
 
 
-def hellos():
+def registrations():
     for answer, words in ((said(401, {"detail": "no"}), "another trainer has taken over"), (said(409, {}), "another trainer has taken over"),
                           (said(404, {"detail": "no such job"}), "refuses (404): no such job"), (said(422, {"detail": 7}), "refuses (422): no reason given"),
                           (said(403, body=b""), "refuses (403): no reason given"), (said(200, body=b"{"), "not understood"),
@@ -196,8 +196,8 @@ def hellos():
 def what_passes():
     """A daemon that is busy, away or started anew while it trains."""
     def stumbles(route, count, query):
-        if route in ("hello", "list", "end", "reports", "artifacts", "announce", "upload") and count == 1:
-            return {"hello": said(503, {}), "list": said(500, {}), "reports": "hang up", "announce": said(429, {}), "upload": said(404, {})}.get(route, "hang up")
+        if route in ("register", "list", "end", "reports", "artifacts", "announce", "upload") and count == 1:
+            return {"register": said(503, {}), "list": said(500, {}), "reports": "hang up", "announce": said(429, {}), "upload": said(404, {})}.get(route, "hang up")
         return None
     wanted, _ = a_run()
     run = expect(Run(Played(stumbles)), 0, "succeeded")
@@ -229,12 +229,12 @@ def what_is_refused():
     assert run.code == 75 and run.end is None, run
 
 
-def wishes():
-    for answer in ({"wish": "pause"}, {"wish": "cancel"}, {"wish": "none", "draining": True}):
+def requested_states():
+    for answer in ({"requested_state": "paused"}, {"requested_state": "cancelled"}, {"requested_state": None, "draining": True}):
         player = Played(lambda at, count, query, answer=answer: said(200, answer) if at == "reports" and count > 2 else None, config={"total_samples": LONG})
         expect(Run(player), 0, "yielded")
         assert player.stored, "what it had is stored before it goes"
-    for body in (b"", b"{", b"[]", b'{"wish":7}'):
+    for body in (b"", b"{", b"[]", b'{"requested_state":7}'):
         expect(Run(Played(lambda at, count, query, body=body: said(200, body=body) if at == "reports" else None)), 0, "succeeded")
 
 
@@ -253,7 +253,7 @@ def signals():
     player = Played(config={"total_samples": LONG})  # what is queued again says nothing: the next one goes on
     expect(Run(player, "--requeued", before=send(signal.SIGTERM, player)), 75)
     assert player.stored
-    player = Played(config={"total_samples": LONG})  # two words of one wish
+    player = Played(config={"total_samples": LONG})  # two signals make one request
     expect(Run(player, before=lambda process: (send(signal.SIGTERM, player)(process), process.send_signal(signal.SIGTERM))), 0, "yielded")
 
 
@@ -332,7 +332,7 @@ def main():
 
     a_run()
     with concurrent.futures.ThreadPoolExecutor(max_workers=3) as pool:  # they wait more than they compute
-        list(pool.map(one, (what_is_refused, faults, wishes, checkpoints, hellos, command_lines, tokens, what_passes, signals, small_memory)))
+        list(pool.map(one, (what_is_refused, faults, requested_states, checkpoints, registrations, command_lines, tokens, what_passes, signals, small_memory)))
 
 
 if __name__ == "__main__":

@@ -207,7 +207,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     (void)snprintf(path, sizeof path, "/v1/jobs/%s/run/checkpoints?epoch=%lld&of=%s", remote->options.job,
                    (long long)remote->epoch, of_name(of));
     status = remote_call(remote, remote->http, &(struct http_request){.method = "GET", .path = path}, &answer, err);
-    cJSON *root = status == STATUS_OK ? words_json(&answer) : NULL;
+    cJSON *root = status == STATUS_OK ? message_json(&answer) : NULL;
     const cJSON *items = cJSON_GetObjectItemCaseSensitive(root, "checkpoints"), *item;
     if (status == STATUS_OK && !cJSON_IsArray(items)) {
         status = error_set(err, STATUS_CORRUPT, NULL, "the daemon's list of checkpoints is not understood");
@@ -420,7 +420,7 @@ struct coordinator remote_coordinator(struct remote *remote)
     };
 }
 
-/* ---- hello
+/* ---- registration
  * --------------------------------------------------------------------------------------------------------- */
 
 static const char *copy_text(const cJSON *root, const char *name, struct arena *arena, bool *ok)
@@ -467,7 +467,8 @@ static enum status read_job(struct remote *remote, const cJSON *root, struct are
     return STATUS_OK;
 }
 
-static enum status hello(struct remote *remote, struct arena *arena, struct storage_job *job, struct error *err)
+static enum status register_trainer(struct remote *remote, struct arena *arena, struct storage_job *job,
+                                    struct error *err)
 {
     struct http_answer answer;
     char path[96];
@@ -475,7 +476,7 @@ static enum status hello(struct remote *remote, struct arena *arena, struct stor
     enum status status =
         remote_call(remote, remote->http, &(struct http_request){.method = "POST", .path = path}, &answer, err);
     if (status == STATUS_OK) {
-        cJSON *root = words_json(&answer);
+        cJSON *root = message_json(&answer);
         status = read_job(remote, root, arena, job, err);
         cJSON_Delete(root);
     }
@@ -507,7 +508,7 @@ enum status remote_open(const struct remote_options *options, struct arena *aren
         status = http_create(options->server, options->token, &remote->sender_http, err);
     }
     if (status == STATUS_OK) {
-        status = hello(remote, arena, job, err);
+        status = register_trainer(remote, arena, job, err);
     }
     return status == STATUS_OK ? remote_start(remote, err) : status;
 }

@@ -73,13 +73,13 @@ enum status remote_turn(struct remote *remote, struct error *err);
 enum status remote_settle(struct remote *remote, struct error *err);
 void message_free(struct message *message); /* NULL is fine */
 
-/* ---- remote_words.c: one exchange with the daemon ---- */
+/* ---- remote_messages.c: one exchange with the daemon ---- */
 /* Sends until there is an answer, the lease is lost or patience ends. What is refused otherwise is an error with the
  * daemon's words. `http` is the calling thread's. */
 enum status remote_call(struct remote *remote, struct http *http, const struct http_request *request,
                         struct http_answer *answer, struct error *err);
-enum status words_send(struct remote *remote, const struct message *message, struct error *err);
+enum status message_send(struct remote *remote, const struct message *message, struct error *err);
 /* Empties a body that was only needed for its JSON. */
-cJSON *words_json(const struct http_answer *answer);
+cJSON *message_json(const struct http_answer *answer);
 
 #endif

@@ -20,7 +20,7 @@ static void pause_ms(int ms)
     (void)nanosleep(&(struct timespec){.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000}, NULL);
 }
 
-cJSON *words_json(const struct http_answer *answer)
+cJSON *message_json(const struct http_answer *answer)
 {
     cJSON *root = NULL;
     if (answer->body.data == NULL || json_parse(answer->body.data, answer->body.size, &root, NULL) != STATUS_OK) {
@@ -31,7 +31,7 @@ cJSON *words_json(const struct http_answer *answer)
 
 static enum status refused(const struct http_answer *answer, struct error *err)
 {
-    cJSON *root = words_json(answer);
+    cJSON *root = message_json(answer);
     const cJSON *detail = cJSON_GetObjectItemCaseSensitive(root, "detail");
     enum status status = error_set(err, answer->status == 404 ? STATUS_NOT_FOUND : STATUS_INVALID, NULL,
                                    "the daemon refuses (%ld): %.200s", answer->status,
@@ -149,13 +149,12 @@ static void write_report(struct buf *out, const struct message *message)
     buf_text(out, "}");
 }
 
-/* The answer says what is wished of the job. */
-static void heed(struct remote *remote, const struct http_answer *answer)
+/* Reads the requested state from the answer to a report; null means that the run continues. */
+static void read_request(struct remote *remote, const struct http_answer *answer)
 {
-    cJSON *root = words_json(answer);
-    const cJSON *requested = cJSON_GetObjectItemCaseSensitive(root, "wish");
-    if ((cJSON_IsString(requested) && strcmp(requested->valuestring, "none") != 0) ||
-        cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "draining"))) {
+    cJSON *root = message_json(answer);
+    const cJSON *requested = cJSON_GetObjectItemCaseSensitive(root, "requested_state");
+    if (cJSON_IsString(requested) || cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(root, "draining"))) {
         atomic_store(&remote->yield, true);
     }
     cJSON_Delete(root);
@@ -179,7 +178,7 @@ static enum status send_report(struct remote *remote, const struct message *mess
     struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
     enum status status = remote_call(remote, remote->sender_http, &request, &answer, err);
     if (status == STATUS_OK) {
-        heed(remote, &answer);
+        read_request(remote, &answer);
     }
     http_answer_close(&answer);
     buf_close(&body);
@@ -219,7 +218,7 @@ struct upload {
 /* Not all of `most` bytes have been received before they are stored, or it is no answer to what was sent. */
 static bool read_received(const struct http_answer *answer, size_t most, struct upload *upload)
 {
-    cJSON *root = words_json(answer);
+    cJSON *root = message_json(answer);
     const cJSON *got = cJSON_GetObjectItemCaseSensitive(root, "received"),
                 *number = cJSON_GetObjectItemCaseSensitive(root, "seq");
     bool ok = cJSON_IsNumber(got) && cJSON_IsNumber(number) && got->valuedouble >= 0 && number->valuedouble >= 0 &&
@@ -246,9 +245,9 @@ static void write_announcement(struct buf *out, const struct message *message)
     buf_text(out, "}");
 }
 
-/* One word of an upload: its announcement, or a piece of it. */
-static enum status say(struct remote *remote, const struct http_request *request, size_t most, struct upload *upload,
-                       struct error *err)
+/* Sends one message of an upload: the announcement, or a piece of the bytes. */
+static enum status send_part(struct remote *remote, const struct http_request *request, size_t most,
+                             struct upload *upload, struct error *err)
 {
     struct http_answer answer;
     int64_t before = upload->received;
@@ -290,7 +289,7 @@ static enum status send_pieces(struct remote *remote, const struct message *mess
                                        .body_bytes = left < REMOTE_PIECE ? left : REMOTE_PIECE,
                                        .type = "application/octet-stream"};
         struct error failure = {0};
-        enum status status = say(remote, &request, message->body.size, upload, &failure);
+        enum status status = send_part(remote, &request, message->body.size, upload, &failure);
         if (status == STATUS_NOT_FOUND) { /* a daemon that was started anew has nothing of it */
             return wait_to_move(remote, upload, err);
         }
@@ -317,7 +316,7 @@ static enum status send_checkpoint(struct remote *remote, const struct message *
     enum status status =
         body.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory to announce a checkpoint") : STATUS_OK;
     while (status == STATUS_OK && upload.seq == 0) {
-        status = say(remote, &request, message->body.size, &upload, err);
+        status = send_part(remote, &request, message->body.size, &upload, err);
         if (status == STATUS_OK) {
             status = send_pieces(remote, message, &upload, err);
         }
@@ -326,7 +325,7 @@ static enum status send_checkpoint(struct remote *remote, const struct message *
     return status;
 }
 
-enum status words_send(struct remote *remote, const struct message *message, struct error *err)
+enum status message_send(struct remote *remote, const struct message *message, struct error *err)
 {
     switch (message->kind) {
     case MESSAGE_REPORT:

@@ -111,7 +111,7 @@ static void send_head(struct remote *remote)
     struct message *message = remote->head;
     struct error err = {0};
     (void)pthread_mutex_unlock(&remote->lock);
-    enum status status = words_send(remote, message, &err);
+    enum status status = message_send(remote, message, &err);
     (void)pthread_mutex_lock(&remote->lock);
     if (status != STATUS_OK && !atomic_load(&remote->lost) && remote->failure.code == STATUS_OK) {
         remote->failure = err;

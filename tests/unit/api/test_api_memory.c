@@ -156,7 +156,7 @@ struct bench {
 };
 
 static const char look_sql[] =
-    "SELECT (SELECT state || ' ' || wish || ' ' || priority || ' ' || name FROM job WHERE id = ?1),"
+    "SELECT (SELECT state || ' ' || requested_state || ' ' || priority || ' ' || name FROM job WHERE id = ?1),"
     " (SELECT count(*) FROM job), (SELECT count(*) FROM idempotency), (SELECT count(*) FROM checkpoint WHERE complete),"
     " (SELECT count(*) FROM chain), (SELECT count(*) FROM artifact), (SELECT count(*) FROM series WHERE job > 0),"
     " (SELECT count(*) FROM pragma_foreign_key_check)";

@@ -42,7 +42,7 @@ static int tell(struct trainee *t, const char *method, const char *format, const
     return say(t, method, rest, body);
 }
 
-static void hello(struct trainee *t)
+static void register_trainer(struct trainee *t)
 {
     assert_int_equal(say(t, "POST", "/run", NULL), 200);
     t->epoch = (int64_t)number_at(t->f, "/epoch");
@@ -141,7 +141,7 @@ static void whose_token(void **state)
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         assert_int_equal(say(t, others[i][0], others[i][1], NULL), 401);
     }
-    hello(t);
+    register_trainer(t);
     assert_int_equal(storage_job_leave(t->f->storage, t->id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &t->f->err),
                      STATUS_OK);
     assert_int_equal(say(t, "POST", "/run", NULL), 401); /* the run is over */
@@ -153,11 +153,11 @@ static void words_twice(void **state)
     struct trainee *t = *state;
     const char *report = "{\"sequence\":1,\"series\":{\"loss\":[[110,0.5],[120,null],[130,\"inf\"]]},\"progress\":\"{"
                          "\\\"step\\\":7}\",\"steps\":3}";
-    hello(t);
+    register_trainer(t);
     assert_string_equal(text_at(t->f, "/kind"), "echo");
     for (int i = 0; i < 3; i++) {
         assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", report), 200);
-        assert_string_equal(text_at(t->f, "/wish"), "none");
+        assert_true(null_at(t->f, "/requested_state"));
         assert_int_equal(points_of(t, "loss"), 3);
     }
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":2,\"series\":{\"loss\":[[140,0.25]]}}"),
@@ -210,11 +210,11 @@ static void words_twice(void **state)
     free(long_one);
     assert_int_equal(ask(t->f, "POST", path_of(t->id, "/pause"), NULL), 202);
     assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", "{\"sequence\":4}"), 200);
-    assert_string_equal(text_at(t->f, "/wish"), "pause");
+    assert_string_equal(text_at(t->f, "/requested_state"), "paused");
 
     /* The same token once more: who came first is locked out. The points behind its last checkpoint go. */
     struct trainee before = *t;
-    hello(t);
+    register_trainer(t);
     assert_true(t->epoch > before.epoch);
     assert_int_equal(tell(&before, "POST", "/run/reports?epoch=@", "{\"sequence\":5}"), 409);
     assert_int_equal(tell(&before, "POST", "/run/end?epoch=@", "{\"end\":\"yielded\"}"), 409);
@@ -243,7 +243,7 @@ static void pieces(void **state)
     struct trainee *t = *state;
     char meta[300], other[300];
     size_t before = stored_checkpoints(t);
-    hello(t);
+    register_trainer(t);
     static const char sum[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
     static const char *const odd[] = {"{}",
                                       "{\"step\":1}",
@@ -329,15 +329,15 @@ static void remake_store(struct trainee *t)
 static void of_a_daemon_that_was_gone(void **state)
 {
     static const enum job_event asked[] = {JOB_EVENT_PAUSE, JOB_EVENT_CANCEL};
-    static const char *const wishes[] = {"pause", "cancel"};
+    static const char *const requested[] = {"paused", "cancelled"};
     struct trainee *t = *state;
     for (int i = 0; i < 2; i++) {
-        hello(t);
+        register_trainer(t);
         assert_int_equal(storage_job_request(t->f->storage, t->id, asked[i], NULL, NULL, &t->f->err), STATUS_OK);
         remake_store(t);
         assert_int_equal(tell(t, "POST", "/run/reports?epoch=@", i == 0 ? "{\"sequence\":1}" : "{\"sequence\":2}"),
                          200);
-        assert_string_equal(text_at(t->f, "/wish"), wishes[i]);
+        assert_string_equal(text_at(t->f, "/requested_state"), requested[i]);
         assert_int_equal(say(t, "POST", "/run", NULL), 503);
         assert_problem(t->f, 503, "unavailable");
         assert_string_equal(answer_header(t->f, "Retry-After"), "1");
@@ -358,7 +358,7 @@ static void of_an_evaluation(void **state)
     (void)snprintf(evaluation.id, sizeof evaluation.id, "%s", text_at(t->f, "/id"));
     claim_job(t->f, evaluation.id);
     grant(&evaluation);
-    hello(&evaluation);
+    register_trainer(&evaluation);
     assert_string_equal(text_at(t->f, "/task"), "evaluate");
     assert_string_equal(text_at(t->f, "/source_job"), t->id);
     assert_int_equal(tell(&evaluation, "GET", "/run/checkpoints?epoch=@", NULL), 200);
@@ -384,7 +384,7 @@ static void of_another_epoch(void **state)
     };
     struct trainee *t = *state;
     char meta[300];
-    hello(t);
+    register_trainer(t);
     t->epoch++;
     announcement(meta, 50, "bytes");
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta), 409);
@@ -420,8 +420,8 @@ static void side_by_side(void **state)
         trained_job(t->f, other.id);
     } while (trainer_stripe_of(t->f->api->trainers, other.id) != trainer_stripe_of(t->f->api->trainers, t->id));
     grant(&other);
-    hello(t);
-    hello(&other);
+    register_trainer(t);
+    register_trainer(&other);
     announcement(meta[0], 50, "twelve bytes");
     announcement(meta[1], 50, "twelve notes"); /* of the same step */
     assert_int_equal(tell(t, "POST", "/run/checkpoints?epoch=@", meta[0]), 200);
@@ -448,7 +448,7 @@ static void too_much(void **state)
     struct trainee *t = *state;
     char *body = malloc(DOCUMENT + 100);
     assert_non_null(body);
-    hello(t);
+    register_trainer(t);
     int head = snprintf(body, 100, "{\"end\":\"succeeded\",\"document\":\"[");
     memset(body + head, ' ', DOCUMENT);
     (void)snprintf(body + head + DOCUMENT, 10, "]\"}");
@@ -588,7 +588,7 @@ static void every_fault(void **state)
     t->f->storage_options.log = (struct log_hook){&lost, count_lost};
     remake_store(t);
     claim_job(t->f, t->id);
-    hello(t);
+    register_trainer(t);
     int told =
         sweep(t, "POST", "/run/reports?epoch=@",
               "{\"sequence\":@,\"series\":{\"loss\":[[@,0.5]]},\"progress\":\"{}\",\"lines\":[[\"info\",\"a\"]]}", 200);
@@ -605,7 +605,7 @@ static void every_fault(void **state)
     assert_int_equal(number_at(t->f, "/checkpoints/1/step"), last);
     sweep(t, "POST", "/run?epoch=@", NULL, 400); /* a parameter that it has not */
     sweep(t, "POST", "/run", NULL, 200);
-    hello(t);
+    register_trainer(t);
     sweep(t, "POST", "/run/end?epoch=@", "{\"end\":\"yielded\"}", 204);
     t->f->storage_options.log = (struct log_hook){NULL, NULL};
     remake_store(t);

@@ -54,7 +54,8 @@ static struct fixture *copied(const struct sweep_kind *kind)
 }
 
 static const char *const tables[] = {
-    "SELECT name, state, wish, priority, coalesce(progress, ''), coalesce(result, ''), coalesce(error, ''), version, "
+    "SELECT name, state, requested_state, priority, coalesce(progress, ''), coalesce(result, ''), coalesce(error, ''), "
+    "version, "
     "owner, "
     "source_checkpoint FROM job ORDER BY num",
     "SELECT what, number, bytes FROM tally ORDER BY what",

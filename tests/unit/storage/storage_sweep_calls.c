@@ -368,7 +368,7 @@ static enum status name_foreign(struct fixture *f)
 {
     return storage_lease_foreign(f->storage, made.queued, "pid 1", &f->err);
 }
-static enum status hello(struct fixture *f)
+static enum status register_trainer(struct fixture *f)
 {
     int64_t epoch;
     return storage_lease_register(f->storage, made.queued, &epoch, &f->err);
@@ -497,7 +497,7 @@ const struct sweep_call sweep_writes[] = {
     {"revoke", revoke_token, AS_IT_IS, false},
     {"grant", grant, RUNNING, false},
     {"foreign", name_foreign, OFFERED, false},
-    {"hello", hello, OFFERED, false},
+    {"register", register_trainer, OFFERED, false},
     {"word", word, HELD, false},
     {"end", end_lease, HELD, false},
     {"close", close_lease, HELD, false},
@@ -517,5 +517,5 @@ void sweep_advance(struct fixture *f, enum state_before to)
     if (to >= OFFERED)
         OK(grant(f));
     if (to >= HELD)
-        OK(hello(f));
+        OK(register_trainer(f));
 }

@@ -5,7 +5,7 @@
 static void the_table(void **state)
 {
     static const char *const expected[LEASE_STATES] = {
-        /* grant hello word end close */
+        /* grant register message end close */
         "o---n",
         "-h--n",
         "-hhen",

@@ -1,0 +1,53 @@
+/* The row of a job: finds it by the public id, and adds it. Submission, import, events and metrics need both. */
+#include "storage/storage_int.h"
+
+enum status job_number(struct db *db, const char *id, int64_t *number, struct error *err)
+{
+    *number = 0;
+    if (id == NULL)
+        return error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
+    enum status status = db_integer(db, number, 0, err, "SELECT num FROM job WHERE id = ?", "t", id);
+    if (status == STATUS_OK && *number == 0)
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "no such job");
+    return status;
+}
+
+static const char *or_empty(const char *text)
+{
+    return text != NULL ? text : "";
+}
+
+enum status job_insert(struct db *db, const char *id, const struct storage_job *job, int64_t last_seq, int64_t *number,
+                       struct error *err)
+{
+    const struct db_value values[] = {
+        DB_TEXT("id", id),
+        DB_TEXT("kind", job->kind),
+        DB_TEXT("preset", or_empty(job->preset)),
+        DB_TEXT("name", or_empty(job->name)),
+        DB_TEXT("owner", or_empty(job->owner)),
+        DB_INTEGER("task", job->task),
+        DB_TEXT("state", job_state_name(job->state)),
+        DB_INTEGER("requested_state", job->requested),
+        DB_INTEGER("priority", job->priority),
+        DB_INTEGER("threads", job->threads),
+        DB_TEXT("executor", or_empty(job->executor)),
+        DB_INTEGER("ranks", job->ranks),
+        DB_TEXT("config", job->config),
+        DB_TEXT("params", job->params),
+        DB_TEXT("progress", job->progress),
+        DB_TEXT("result", job->result),
+        DB_TEXT("error", job->error),
+        DB_TEXT("source_job", or_empty(job->source_job)),
+        DB_INTEGER("source_checkpoint", job->source_checkpoint),
+        DB_INTEGER("created_at", job->created_at),
+        DB_INTEGER("started_at", job->started_at),
+        DB_INTEGER("finished_at", job->finished_at),
+        DB_INTEGER("version", 1),
+        DB_INTEGER("progress_version", 0),
+        DB_INTEGER("last_seq", last_seq),
+    };
+    enum status status = db_insert(db, "job", values, sizeof values / sizeof values[0], err);
+    *number = sqlite3_last_insert_rowid(db->handle);
+    return status;
+}
