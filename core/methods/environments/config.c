@@ -228,9 +228,9 @@ static void check_sweep(const struct environments_config *c, const struct method
     double values[ENVIRONMENTS_LIST];
     int count = numbers_in(c->values, values);
     if (c->sweep == SWEEP_NONE && c->values[0])
-        faults->add(faults->context, "values", "has no meaning without a sweep");
+        faults->add(faults->context, "values", "must be empty without a sweep");
     if (c->sweep != SWEEP_NONE && count < 1)
-        faults->add(faults->context, "values", "must be numbers with commas between");
+        faults->add(faults->context, "values", "must be numbers, separated by commas");
     for (int i = 0; c->sweep != SWEEP_NONE && i < count; i++) {
         struct environments_config own = *c;
         struct error wrong = {0};
@@ -255,7 +255,8 @@ static double tree_leaves_of(const struct environments_config *c)
 static void check_tree(const struct environments_config *c, const struct method_faults *faults)
 {
     if (tree_nodes(c) > TREE_NODES_MOST)
-        method_fault(faults, "depth", "makes a tree of %.0f nodes; at most %d", tree_nodes(c), TREE_NODES_MOST);
+        method_fault(faults, "depth", "makes a tree of %.0f nodes; at most %d are allowed", tree_nodes(c),
+                     TREE_NODES_MOST);
     if ((double)c->unseen > tree_leaves_of(c) - 2)
         method_fault(faults, "unseen", "must leave two of the %.0f environments; got %.0f", tree_leaves_of(c),
                      (double)c->unseen);
@@ -275,13 +276,13 @@ void environments_check(const void *config, const struct method_faults *faults)
     int indices[ENVIRONMENTS_LIST];
     bool table = c->data == DATA_TABLE;
     if (baselines_in(c->baselines, indices) < 0)
-        faults->add(faults->context, "baselines", "must be names of baselines with commas between, or all");
+        faults->add(faults->context, "baselines", "must be names of baselines, separated by commas, or all");
     check_sweep(c, faults);
     if (table && !dataset_name_good(c->source))
         faults->add(faults->context, "source",
                     "must be the name of a data set: small letters, digits, '.', '-' and '_'");
     if (table && (c->sweep == SWEEP_DEPTH || c->sweep == SWEEP_SAMPLES))
-        faults->add(faults->context, "sweep", "must be of something that a table leaves open");
+        faults->add(faults->context, "sweep", "must not be depth or samples, which a table fixes");
     if (!table)
         check_tree(c, faults);
     if (environments_cases(c, NULL) > ENVIRONMENTS_CASES)
@@ -335,7 +336,7 @@ enum status environments_estimate(const void *config, struct method_estimate *ou
     }
     free(cases);
     if (count < 1)
-        return error_set(err, STATUS_INVALID, NULL, "no list of cases");
+        return error_set(err, STATUS_INVALID, NULL, "the configuration describes no cases");
     *out = (struct method_estimate){
         .parameters = (int64_t)weights,
         .flops_per_sample = flops / samples,

@@ -48,15 +48,18 @@ static const struct config_setting resistance[] = {
     TABLE("resistance"), {"updates", "4000"}, {"latent", "4"}, {"unseen", "60"}, {NULL, NULL}};
 
 const struct method_preset environments_presets[ENVIRONMENTS_PRESETS] = {
-    {"tree-linear", "32 environments, one weight changes on an arc, a linear encoder; with and without the penalty",
+    {"tree-linear",
+     "32 environments, one changed weight for each edge and a linear encoder, with and without the penalty.",
      tree_linear},
-    {"tree-mlp", "the same behind a nonlinear function of the inputs", tree_mlp},
-    {"tree-dense-changes", "more and more weights change on an arc", tree_dense},
-    {"tree-baselines", "all baselines on the linear simulation", tree_all},
-    {"tree-penalty", "from no penalty to too much", tree_penalty},
-    {"tree-corrupted", "environments that stand in the wrong place of the tree", tree_corrupted},
-    {"tissues", "gene expression of tissues, planted outcomes; reads the data set tissues", tissues},
-    {"cells", "gene expression of cells by type, planted outcomes; reads the data set cells", cells},
-    {"cord-blood", "the same of cord blood; reads the data set cord-blood", cord_blood},
-    {"resistance", "resistance of bacteria along their phylogeny; reads the data set resistance", resistance},
+    {"tree-mlp", "tree-linear with latent variables that are a nonlinear function of the inputs.", tree_mlp},
+    {"tree-dense-changes", "tree-linear with more and more changed weights for each edge.", tree_dense},
+    {"tree-baselines", "All baselines on the simulation of tree-linear.", tree_all},
+    {"tree-penalty", "tree-linear with penalties from none to far too large.", tree_penalty},
+    {"tree-corrupted", "tree-linear with more and more environments at wrong places of the tree.", tree_corrupted},
+    {"tissues", "Gene expression of tissues with planted outcomes; reads the data set tissues.", tissues},
+    {"cells", "Gene expression of cells by type with planted outcomes; reads the data set cells.", cells},
+    {"cord-blood", "Gene expression of cord blood cells with planted outcomes; reads the data set cord-blood.",
+     cord_blood},
+    {"resistance", "Antibiotic resistance of bacteria along their phylogeny; reads the data set resistance.",
+     resistance},
 };

@@ -87,8 +87,8 @@ static enum status take_input(const struct method_model *m, const struct method_
         return STATUS_OK;
     }
     if (run->own.data != DATA_SIMULATED)
-        return error_set(err, STATUS_INVALID, "/sample", "rows of a table are not drawn: give an array of %d features",
-                         d);
+        return error_set(err, STATUS_INVALID, "/sample",
+                         "the rows of a table cannot be drawn by a seed; send an array of %d features", d);
     if (input->seed < 0 || input->seed > 1000000000)
         return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, 1000000000]; got %lld",
                          (long long)input->seed);
@@ -151,7 +151,7 @@ enum status environments_query(const struct method_model *model, const char *que
     const struct tree_model *m = case_fit(model->run)->model;
     size_t d = (size_t)model->run->train->features, k = (size_t)m->setup.latent;
     if (m->setup.encoder == ENCODER_GIVEN)
-        return error_set(err, STATUS_INVALID, "", "the oracle has no encoder to ask");
+        return error_set(err, STATUS_INVALID, "", "the oracle has no encoder, so it cannot answer queries");
     float *x = malloc((d + k) * sizeof *x);
     enum status status =
         x ? take_input(model, input, x, err) : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a row");

@@ -353,7 +353,8 @@ enum status tree_case_open(struct method_run *run, int at, struct error *err)
     move(run, run->train);
     move(run, run->test);
     if (run->own.baseline == BASELINE_ORACLE && run->train->latent == 0)
-        return error_set(err, STATUS_INVALID, "/config/baselines", "the table's latent variables are not known");
+        return error_set(err, STATUS_INVALID, "/config/baselines",
+                         "the oracle needs known latent variables, which this table lacks");
     status = open_edges(run, err);
     run->features = run->train->features;
     run->multi_start.table = &fits;

@@ -255,13 +255,13 @@ void factors_check(const void *config, const struct method_faults *faults)
     int names[FACTORS_LIST];
     double values[FACTORS_LIST];
     if (names_in(c->models, model_names, names) < 0)
-        faults->add(faults->context, "models", "must be names of models with commas between");
+        faults->add(faults->context, "models", "must be names of models, separated by commas");
     if (numbers_in(c->rhos, -1, 1, values) < 0)
-        faults->add(faults->context, "rhos", "must be numbers in (-1, 1) with commas between");
+        faults->add(faults->context, "rhos", "must be numbers in (-1, 1), separated by commas");
     if (c->prior == PRIOR_SPIKE_SLAB && c->lambda0 < c->lambda1)
         method_fault(faults, "lambda0", "must be at least lambda1 (%g); got %g", c->lambda1, c->lambda0);
     if (c->zeros != ZEROS_THRESHOLD && (c->prior == PRIOR_HORSESHOE || c->prior == PRIOR_NONE))
-        faults->add(faults->context, "zeros", "must be threshold for a prior that has no absolute value in it");
+        faults->add(faults->context, "zeros", "must be threshold for the priors horseshoe and none");
     bool table = c->data != DATA_SYNTHETIC;
     if (!table && c->likelihood != LIKELIHOOD_GAUSSIAN)
         faults->add(faults->context, "likelihood", "must be gaussian for the synthetic data");
@@ -298,7 +298,7 @@ enum status factors_estimate(const void *config, struct method_estimate *out, st
     }
     struct fit_setup setup = factors_setup(c, &cases[most], g, rows, 0);
     enum status status = count > 0 ? latent_create(&setup.shape, "", false, &model, err)
-                                   : error_set(err, STATUS_INVALID, NULL, "no list of cases");
+                                   : error_set(err, STATUS_INVALID, NULL, "the configuration describes no cases");
     if (!status) {
         int64_t parameters = params_count(model->params);
         double activations = fmin(latent_row_bytes(model) * (double)c->batch, c->zeros == ZEROS_SKIP ? 64e6 : 8e6) +

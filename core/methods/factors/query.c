@@ -37,7 +37,7 @@ static enum status read_case(struct method_model *m, const struct snapshot_reade
     if (!status && (width < 1 || width > QUERY_FEATURES))
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's features cannot be counted");
     if (!status && (at < 0 || at >= count || count > FACTORS_CASES))
-        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another list of cases");
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
     if (!status)
         m->c = cases[at];
     m->features = (int)width;
@@ -141,7 +141,7 @@ static enum status take_input(const struct method_model *m, const struct method_
     }
     if (m->config.data != DATA_SYNTHETIC)
         return error_set(err, STATUS_INVALID, "/sample",
-                         "rows of a table are not drawn: give an array of %lld features", (long long)g);
+                         "the rows of a table cannot be drawn by a seed; send an array of %lld features", (long long)g);
     if (input->seed < 0 || input->seed >= QUERY_SETS)
         return error_set(err, STATUS_INVALID, "/sample/seed", "must be in [0, %d); got %lld", QUERY_SETS,
                          (long long)input->seed);

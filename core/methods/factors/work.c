@@ -43,7 +43,9 @@ static enum status split_shifted(struct method_run *run, struct error *err)
     if (!run->rows)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split of %d rows", f->rows);
     run->data = (struct fit_data){f, run->rows, run->rows + count[0], count[0], count[1]};
-    return count[0] > 0 && count[1] > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
+    return count[0] > 0 && count[1] > 0
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL, "the table has too few rows for a training and a test part");
 }
 
 /* The rows of the test fold are the test set, the others train. */
@@ -65,7 +67,9 @@ static enum status split(struct method_run *run, int folds, int test_fold, struc
             run->rows[train + test++] = i;
     free(fold);
     run->data = (struct fit_data){run->features, run->rows, run->rows + train, train, test};
-    return train > 0 && test > 0 ? STATUS_OK : error_set(err, STATUS_INVALID, NULL, "too few rows for a split");
+    return train > 0 && test > 0
+               ? STATUS_OK
+               : error_set(err, STATUS_INVALID, NULL, "the table has too few rows for a training and a test part");
 }
 
 /* ---- what a fit is (core/methods/shared/multi_start.h)

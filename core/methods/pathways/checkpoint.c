@@ -88,7 +88,7 @@ enum status pathways_load(struct method_run *run, const struct snapshot_reader *
 {
     enum status status = read_back(run, from, SNAPSHOT_ALL, err);
     if (!status && !sound(run))
-        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
     return status;
 }
 

@@ -164,7 +164,7 @@ static void check_model(const struct pathways_config *c, const struct method_fau
     if (!hadamard && c->support == SUPPORT_SPIKES)
         method_fault(faults, "support", "must be any or worst: only dirac-hadamard has spikes");
     if (hadamard && c->support == SUPPORT_WORST)
-        method_fault(faults, "support", "must be any or spikes: all columns of dirac-hadamard meet alike");
+        method_fault(faults, "support", "must be any or spikes: all columns of dirac-hadamard correlate equally");
     if (!hadamard && c->filter_length > c->length)
         method_fault(faults, "filter_length", "must not exceed length (%.0f); got %.0f", (double)c->length,
                      (double)c->filter_length);
@@ -181,7 +181,7 @@ static void check_model(const struct pathways_config *c, const struct method_fau
     if (c->sweep == SWEEP_REFERENCE && c->depth > 1)
         method_fault(faults, "depth", "must be 1 for the reference table; got %.0f", (double)c->depth);
     if (c->sweep == SWEEP_REFERENCE && hadamard)
-        method_fault(faults, "dictionary", "must be convolutional for the reference table");
+        method_fault(faults, "dictionary", "must be gauss, signs or sparse for the reference table");
     bool sized = c->sweep == SWEEP_SIZES || c->sweep == SWEEP_SIGNS;
     if (sized && c->sizes * c->dictionaries * pathways_ways(c) > PATHWAYS_CASES)
         method_fault(faults, "sizes", "sizes x dictionaries must be at most %d; got %.0f",

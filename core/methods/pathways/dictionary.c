@@ -217,7 +217,7 @@ enum status dictionary_draw(const struct dictionary_shape *shape, enum dictionar
 enum status dictionary_hadamard(int m, const struct kernels *kernels, struct dictionary *out, struct error *err)
 {
     if (m < 1 || (m & (m - 1)) != 0)
-        return error_set(err, STATUS_INVALID, NULL, "a Hadamard matrix of side %d is not made here", m);
+        return error_set(err, STATUS_INVALID, NULL, "a Hadamard matrix of side %d is not supported", m);
     *out = (struct dictionary){
         .shape = {.height = 1, .width = 1, .inputs = m, .filters = 2 * m, .extent_h = 1, .extent_w = 1},
         .hadamard = true,

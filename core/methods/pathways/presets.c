@@ -69,17 +69,19 @@ static const struct config_setting decoders[] = {
     {"trials", "400"},       {"threshold", "0.5"},  {NULL, NULL}};
 
 const struct method_preset pathways_presets[PATHWAYS_PRESETS] = {
-    {"single-layer", "design A: random filters of seven sizes, random signs; recovery grows with mu^-2", single_layer},
-    {"two-layer", "design C: sparse filters over dense ones; the first layer is the bottleneck", two_layer},
-    {"dirac-hadamard", "design B: spikes and Hadamard rows, m = 4096 and 1024; bound (5) overtakes bound (3)",
+    {"single-layer", "Design A: random filters of seven sizes with random signs; recovery scales with mu^-2.",
+     single_layer},
+    {"two-layer", "Design C: sparse filters above dense ones; the first layer limits recovery.", two_layer},
+    {"dirac-hadamard", "Design B: spikes and Hadamard rows, m = 4096 and 1024; bound (5) exceeds bound (3).",
      dirac_hadamard},
-    {"hadamard-scaling", "design B over sizes: the slopes of random and of equal signs without filters' chance",
+    {"hadamard-scaling",
+     "Design B over sizes: the slopes for random and for equal signs, without the chance of random filters.",
      hadamard_scaling},
-    {"signs", "random, all-plus and adversarial signs of the same codes, and worst codes; mu^-2 against mu^-1", signs},
-    {"reference", "design A at the five sizes of the reference table", reference},
-    {"noise", "design D: noise of patch norm 0, 0.1, 0.3 and 0.5 x_min", noise},
-    {"magnitudes", "design D: magnitudes within a factor of 1, 2 and 5", magnitudes},
-    {"decoders", "design D: top-k against hard, soft and ReLU thresholds and basis pursuit", decoders},
+    {"signs", "Random, all-plus and adversarial signs of the same codes, and worst codes: mu^-2 against mu^-1.", signs},
+    {"reference", "Design A at the five sizes of the reference table.", reference},
+    {"noise", "Design D: noise of patch norm 0, 0.1, 0.3 and 0.5 x_min.", noise},
+    {"magnitudes", "Design D: magnitudes within a factor of 1, 2 and 5.", magnitudes},
+    {"decoders", "Design D: top-k against hard, soft and ReLU thresholds and basis pursuit.", decoders},
 };
 
 /* ---- cases --------------------------------------------------------------------------------------- */

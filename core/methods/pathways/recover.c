@@ -226,7 +226,7 @@ static enum status place_code(struct recovery *r, struct error *err)
         size_t at = ((size_t)spike->row * (size_t)s->width + (size_t)spike->column) * (size_t)s->filters +
                     (size_t)spike->filter;
         if (code[at] != 0)
-            return error_set(err, STATUS_INVALID, pointer, "stands at the place of another");
+            return error_set(err, STATUS_INVALID, pointer, "has the position of another entry");
         code[at] = (float)spike->value;
     }
     encode(r, r->signal);
@@ -474,7 +474,8 @@ static enum status check_signal(const struct method_recovery *q, const struct re
     if (!q->signal && q->code_count == 0)
         return error_set(err, STATUS_INVALID, "/code", "must have at least one non-zero");
     if (q->signal && !q->nonzeros && options->decoder == DECODER_TOP_K)
-        return error_set(err, STATUS_INVALID, "/nonzeros", "must say how many each layer has, for decoder top-k");
+        return error_set(err, STATUS_INVALID, "/nonzeros",
+                         "must give each layer's number of non-zeros for decoder top-k");
     return STATUS_OK;
 }
 

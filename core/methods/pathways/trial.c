@@ -216,7 +216,7 @@ static enum status mark_worst(const struct drawing *w, const struct philox *rand
     t->code[target] = 0;
     decode_threshold(DECODER_TOP_K, t->code, atoms, (int64_t)count, 0, &t->found, t->scratch);
     if ((size_t)t->found.count < count)
-        return error_set(err, STATUS_INVALID, NULL, "only %d columns meet column %d; %zu were asked for",
+        return error_set(err, STATUS_INVALID, NULL, "only %d columns correlate with column %d; %zu are needed",
                          t->found.count, target, count);
     for (size_t i = 0; i < count; i++)
         mark(t->taken, (size_t)t->found.at[i]);

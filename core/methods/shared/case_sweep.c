@@ -53,7 +53,7 @@ enum status case_sweep_plan(struct method_run *run, int count, int most, size_t 
 {
     struct case_sweep *w = case_sweep_of(run);
     if (count < 1 || count > most)
-        return error_set(err, STATUS_INVALID, NULL, "no list of cases");
+        return error_set(err, STATUS_INVALID, NULL, "the configuration describes no cases");
     w->count = count;
     w->columns = columns;
     w->cases = calloc((size_t)count, case_bytes);
@@ -285,7 +285,7 @@ static enum status read_position(struct method_run *run, const struct snapshot_r
         return status;
     bool sound = w->at >= 0 && w->at < w->count && w->phase >= CASE_SWEEP_TRAIN && w->phase <= CASE_SWEEP_DONE &&
                  w->table->position_sound(run);
-    return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another list of cases");
+    return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
 }
 
 static enum status ready(struct method_run *run, int64_t unit, const struct snapshot_reader *from, struct error *err)
@@ -294,7 +294,7 @@ static enum status ready(struct method_run *run, int64_t unit, const struct snap
     enum status status = read_position(run, from, err);
     w->opened = -1;
     if (!status && unit >= 0 && w->at != unit)
-        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another case");
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another case");
     return status ? status : w->table->open(run, err);
 }
 
@@ -310,7 +310,7 @@ static enum status loaded(struct method_run *run, struct error *err)
         return status;
     return sound && w->seen >= 0 && w->work >= 0
                ? STATUS_OK
-               : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
+               : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
 }
 
 enum status case_sweep_load(struct method_run *run, const struct snapshot_reader *from, struct error *err)
@@ -328,7 +328,8 @@ enum status case_sweep_warm_start(struct method_run *run, const struct snapshot_
 {
     const struct case_sweep *w = case_sweep_of(run);
     if (w->count > 1 || !w->table->single(run))
-        return error_set(err, STATUS_CONFLICT, NULL, "only a single fit can start from another's weights");
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "only a job with a single fit can start from another job's weights");
     enum status status = w->table->open(run, err);
     return status ? status : snapshot_load(declare, run, from, 1u << SNAPSHOT_WEIGHT, err);
 }

@@ -23,7 +23,7 @@ enum status source_folder(const char *source, const char *hash, const char *data
         return status;
     status = dataset_hash(folder, now, err);
     if (!status && strcmp(now, hash) != 0)
-        status =
-            error_set(err, STATUS_CONFLICT, "/config/dataset_hash", "is of another data set than %s is now", source);
+        status = error_set(err, STATUS_CONFLICT, "/config/dataset_hash",
+                           "belongs to other data than data set %s holds now", source);
     return status;
 }

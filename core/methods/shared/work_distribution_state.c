@@ -237,7 +237,7 @@ enum status distribution_resume(struct work_distribution *d, struct method_run *
     if (!status)
         status = d->table->loaded(run, err);
     if (!status && !sound_points(d, &d->points[item]))
-        status = error_set(err, STATUS_CORRUPT, NULL, "what a %s has measured makes no sense", d->table->noun);
+        status = error_set(err, STATUS_CORRUPT, NULL, "the measurements of a %s are inconsistent", d->table->noun);
     snapshot_destroy(snapshot);
     free(contents.list);
     return status;
@@ -372,7 +372,7 @@ static enum status read_whole(struct work_distribution *d, struct method_run *ru
         status = d->table->loaded(run, err);
     return status || (sound(d, d->table->done(run)) && sound_points(d, points))
                ? status
-               : error_set(err, STATUS_CORRUPT, NULL, "what the checkpoint says of each %s makes no sense",
+               : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's entry for each %s is inconsistent",
                            d->table->noun);
 }
 
@@ -389,7 +389,7 @@ enum status distribution_load(struct work_distribution *d, struct method_run *ru
         d->now = d->shown;
         d->loaded = true;
         if (!d->table->show(run, d->now))
-            status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another %s", d->table->noun);
+            status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another %s", d->table->noun);
     }
     if (!status) {
         points_close(&d->points[d->now]);

@@ -204,7 +204,7 @@ static enum status check_loaded(const struct method_run *run, struct error *err)
     if (sound && run->phase == PHASE_DONE)
         sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
     sound = sound && sound_census(run);
-    return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state makes no sense");
+    return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
 }
 
 enum status run_loaded(struct method_run *run, struct error *err)

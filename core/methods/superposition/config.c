@@ -239,16 +239,16 @@ static void check_lists(const struct superposition_config *c, const struct metho
     double values[SUPERPOSITION_LIST];
     int indices[8];
     if (names_in(c->models, model_names, indices) < 0)
-        faults->add(faults->context, "models", "must be names among trained, rug and linear with commas between");
+        faults->add(faults->context, "models", "must be names out of trained, rug and linear, separated by commas");
     if (names_in(c->activations, activation_names, indices) < 0)
         faults->add(faults->context, "activations",
-                    "must be names among relu, threshold, k-sparse and gated with commas between");
+                    "must be names out of relu, threshold, k-sparse and gated, separated by commas");
     if (superposition_list(c->sizes, 16777216, values) < 0)
-        faults->add(faults->context, "sizes", "must be numbers in [2, 16777216] with commas between");
+        faults->add(faults->context, "sizes", "must be numbers in [2, 16777216], separated by commas");
     if (superposition_list(c->ps, 1, values) < 0)
-        faults->add(faults->context, "ps", "must be numbers in (0, 1] with commas between, or from:to:count");
+        faults->add(faults->context, "ps", "must be numbers in (0, 1], separated by commas, or from:to:count");
     if (superposition_list(c->ratios, 1, values) < 0)
-        faults->add(faults->context, "ratios", "must be numbers in (0, 1] with commas between, or from:to:count");
+        faults->add(faults->context, "ratios", "must be numbers in (0, 1], separated by commas, or from:to:count");
 }
 
 static void check_case(const struct superposition_config *c, const struct superposition_case *one,

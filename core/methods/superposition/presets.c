@@ -55,14 +55,17 @@ static const struct config_setting activations[] = {{"experiment", "activations"
                                                     {NULL, NULL}};
 
 const struct method_preset superposition_presets[SUPERPOSITION_PRESETS] = {
-    {"fig3", "the paper's Fig. 3 network, 512 features in 130 dimensions, at a higher learning rate", fig3},
-    {"fig3-paper", "the same with the published learning rate and stop rule", fig3_paper},
-    {"rug", "Fig. 1: an artificial rug of 256 features in 40 dimensions", rug},
-    {"rug-large", "a rug of 2^20 features, whose matrix would take 4 TiB", rug_large},
-    {"loss-curve", "loss against n_d/n_s: trained and artificial weights of three sizes, closed form, linear, bounds",
+    {"fig3", "Fig. 3: 512 features in 130 dimensions, at a higher learning rate than the paper's.", fig3},
+    {"fig3-paper", "Fig. 3 with the published learning rate and stop rule.", fig3_paper},
+    {"rug", "Fig. 1: an artificial rug of 256 features in 40 dimensions.", rug},
+    {"rug-large", "An artificial rug of 2^20 features, whose matrix would take 4 TiB.", rug_large},
+    {"loss-curve",
+     "Loss against n_d/n_s: trained and artificial weights of three sizes, closed form, best linear map, bounds.",
      loss_curve},
-    {"loss-p", "loss against p at four ratios: rugs of two sizes and the closed form", loss_p},
-    {"symmetry", "how symmetric trained weights are over a grid of p and n_d/n_s, for three sizes", symmetry},
-    {"scaling", "p -> 0 and r -> 0: rugs of 65536 features against the limits and their printed constants", scaling},
-    {"activations", "ReLU, thresholded, k-sparse and gated activations against the bound for all of them", activations},
+    {"loss-p", "Loss against p at four ratios: rugs of two sizes and the closed form.", loss_p},
+    {"symmetry", "Symmetry of trained weights over a grid of p and n_d/n_s, for three sizes.", symmetry},
+    {"scaling", "Limits p -> 0 and r -> 0: rugs of 65536 features against the theory and its printed constants.",
+     scaling},
+    {"activations", "ReLU, thresholded, k-sparse and gated activations against the bound that covers all of them.",
+     activations},
 };

@@ -33,7 +33,7 @@ static enum status read_case(const struct superposition_config *config, const st
     if (!status)
         status = snapshot_read(snapshot, from, 1u << SNAPSHOT_STATE, err);
     if (!status && (at < 0 || at >= count || count > SUPERPOSITION_CASES))
-        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint is of another list of cases");
+        status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
     if (!status)
         *out = cases[at];
     snapshot_destroy(snapshot);
@@ -123,7 +123,7 @@ static enum status take_input(const struct method_model *m, const struct method_
         return error_set(err, STATUS_INVALID, "/array", "must be a list of %lld features", (long long)n);
     for (int64_t i = 0; i < n; i++)
         if (!(input->values[i] >= 0 && input->values[i] <= 1))
-            return error_set(err, STATUS_INVALID, "/array", "features are in [0, 1]; element %lld is %g", (long long)i,
+            return error_set(err, STATUS_INVALID, "/array", "element %lld must be in [0, 1]; got %g", (long long)i,
                              (double)input->values[i]);
     memcpy(x, input->values, (size_t)n * sizeof *x);
     return STATUS_OK;
@@ -175,7 +175,7 @@ enum status superposition_query(const struct method_model *model, const char *qu
     if (n > LISTED_FEATURES || !x) {
         free(x);
         return error_set(err, x ? STATUS_LIMIT : STATUS_NO_MEMORY, NULL,
-                         "a model of %d features is too large to be asked", model->c.n_s);
+                         "a model of %d features is too large for queries", model->c.n_s);
     }
     float *y = x + n, *scratch = y + n;
     double sum = 0;

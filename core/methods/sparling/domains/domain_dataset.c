@@ -379,8 +379,8 @@ static enum status agree(const struct domain_state *s, const struct sparling_con
         return error_set(err, STATUS_INVALID, "/config/dataset_hash",
                          "is not known: the data set has not been looked up");
     if (strcmp(d->hash, hash) != 0)
-        return error_set(err, STATUS_CONFLICT, "/config/dataset_hash", "is of another data set than %s is now",
-                         d->name);
+        return error_set(err, STATUS_CONFLICT, "/config/dataset_hash",
+                         "belongs to other data than data set %s holds now", d->name);
     int64_t cols = c->kind == COLLECTION_RECORDINGS ? 1 + c->cols / hop_of(d->mels) : c->cols;
     bool same = d->rows == c->rows && d->cols == cols && d->tokens == c->vocabulary.count &&
                 d->boxes >= most_boxes(c) &&
