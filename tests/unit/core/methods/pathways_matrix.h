@@ -1,5 +1,5 @@
-/* What tests of pathways compare with: a dictionary's whole matrix, and numbers that are the same each time. Where
- * cmocka.h is included. */
+/* References for tests of pathways: a dictionary's explicit matrix, and reproducible numbers. Include cmocka.h first.
+ */
 #ifndef MOTIF_TESTS_UNIT_CORE_METHODS_PATHWAYS_MATRIX_H
 #define MOTIF_TESTS_UNIT_CORE_METHODS_PATHWAYS_MATRIX_H
 
@@ -23,7 +23,7 @@ static inline float noise_value(uint32_t stream, size_t at)
     return (float)philox_normal(&random, at);
 }
 
-/* The whole matrix, [signal][code]. */
+/* The explicit matrix, [signal][code]. */
 static inline double *explicit_matrix(const struct dictionary *d)
 {
     const struct dictionary_shape *s = &d->shape;

@@ -1,4 +1,4 @@
-/* Runs: exact resume for any case and phase, threads, what training finds, results, artifacts, queries, faults. */
+/* Runs of environments: exact resume for any case and phase, threads, recovery, results, artifacts, queries, faults. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static const struct config_setting table[] = {
     {"batch", "16"},   {"baselines", "pooled,none"}, {"unseen", "1"},  {"fit_samples", "2"}, {NULL, NULL}};
 static char data_root[64];
 
-/* The tree is in the groups' names; the outcome of an uploaded table is a column or the label. */
+/* The groups' names describe the tree; the outcome of an uploaded table is a column or the label. */
 static const char uploaded_text[] = "id,group,tall,wide,y\n"
                                     "a,woods/oak,1,0.5,3\nb,woods/oak,2,1.5,1\nc,woods/elm,3,-1,2\nd,woods/elm,-1,0,4\n"
                                     "e,moss,0.5,2,1\nf,moss,2,1,0\ng,woods/oak,0,0.1,2\nh,woods/elm,1,1,1\n";
@@ -136,7 +136,7 @@ static void run_through(const struct config_setting *settings, int threads, int 
     w->steps = run_test_through(&test, settings, threads, often, w, &w->same);
 }
 
-static void threads_and_pauses_do_not_change_a_bit(void **state)
+static void threads_and_pauses_change_no_bit(void **state)
 {
     const struct config_setting *const runs[] = {every, deep, line, table, uploaded};
     run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
@@ -152,7 +152,7 @@ static void every_baseline_is_measured(void **state)
         assert_true(o->mcc > 0 && o->mcc <= 1 + 1e-9 && o->mse > 0 && o->mse_unseen > 0 && o->mse_unseen_fit > 0);
         assert_true(isnan(o->accuracy) && o->updates == 12);
     }
-    assert_true(w.outcomes[5].mcc > 1 - 1e-6); /* the oracle is given them */
+    assert_true(w.outcomes[5].mcc > 1 - 1e-6); /* the oracle knows the true variables */
     run_through(deep, 1, 0, &w);
     for (int i = 0; i < w.count; i++)
         assert_true(w.outcomes[i].objective < w.outcomes[i].worst_objective && w.outcomes[i].restart < 3);
@@ -160,9 +160,9 @@ static void every_baseline_is_measured(void **state)
     assert_true(w.outcomes[0].mse > 0 && w.outcomes[1].mse_unseen > 0 && w.outcomes[1].mcc > 0);
 }
 
-/* With sparse changes the penalty finds the latent variables, without it their span alone; unseen leaves are nearer.
- */
-static void the_penalty_finds_the_variables(void **state)
+/* With sparse changes, the penalty finds the latent variables and its absence only their span; unseen leaves are
+ * predicted better. */
+static void the_penalty_separates_the_latent_variables(void **state)
 {
     static const struct config_setting settings[] = {{"baselines", "no-penalty,pooled,none"},
                                                      {"factors", "3"},
@@ -197,7 +197,7 @@ static enum status read_stored(const char *text, bool plant, struct tree **tree,
     return status;
 }
 
-static void an_uploaded_table_has_its_tree_in_its_groups(void **state)
+static void group_names_of_an_uploaded_table_give_its_tree(void **state)
 {
     struct tree *tree;
     struct environments *e;
@@ -221,7 +221,7 @@ static void an_uploaded_table_has_its_tree_in_its_groups(void **state)
     tree_destroy(tree);
 }
 
-static void odd_uploads_are_refused(void **state)
+static void uploads_without_a_tree_or_outcome_are_refused(void **state)
 {
     static const char *const texts[][2] = {
         {"u,v,label\n1,2,no\n2,1,yes\n", "no groups"},
@@ -249,8 +249,8 @@ static void write_hash(const char *text)
     assert_true(file && fputs(text, file) >= 0 && fclose(file) == 0);
 }
 
-/* What is submitted is bound to the file that was uploaded; a checkpoint to the numbers that were read. */
-static void another_upload_is_not_the_same_data(void **state)
+/* A submitted job is bound to the uploaded file; a checkpoint is bound to the numbers that were read. */
+static void a_checkpoint_refuses_other_data(void **state)
 {
     struct environments_config config;
     struct run_env host;
@@ -300,7 +300,7 @@ static void another_upload_is_not_the_same_data(void **state)
 
 /* ---- configuration ------------------------------------------------------------------------------------ */
 
-static void faults_are_named(void **state)
+static void each_fault_names_its_field(void **state)
 {
     static const struct run_test_wrong wrong[] = {{{{"baselines", "none,tree"}}, "baselines"},
                                                   {{{"values", "1"}}, "values"},
@@ -319,7 +319,7 @@ static void faults_are_named(void **state)
     run_test_presets(method);
 }
 
-static void a_missing_data_set_is_said(void **state)
+static void a_missing_data_set_is_reported(void **state)
 {
     struct environments_config config;
     struct run_env host;
@@ -365,7 +365,7 @@ static void text(void *context, const char *key, const char *value)
 }
 static void null(void *context, const char *key) {}
 
-static void a_checkpoint_answers(void **state)
+static void a_checkpoint_answers_queries(void **state)
 {
     struct environments_config config;
     struct run_env host;
@@ -391,7 +391,7 @@ static void a_checkpoint_answers(void **state)
     struct method_input input = {.kind = METHOD_INPUT_ARRAY, .rank = 1, .dim = {5}, .values = values};
     assert_ok(method->query(model, "predict", &input, &sink, err));
     assert_int_equal(heard.count, 3 + 8);
-    for (int leaf = 0; leaf < 8; leaf++) { /* unseen ones too */
+    for (int leaf = 0; leaf < 8; leaf++) { /* unseen ones included */
         double y = 0;
         for (int c = 0; c < 3; c++)
             y += (double)w[(7 + leaf) * 3 + c] * (double)z[c];
@@ -419,7 +419,7 @@ static void a_checkpoint_answers(void **state)
     run_env_close(&host);
 }
 
-static void changes_name_columns(void **state)
+static void changes_name_the_columns_of_a_table(void **state)
 {
     struct environments_config config;
     struct run_env host;
@@ -440,7 +440,7 @@ static void changes_name_columns(void **state)
     run_env_close(&host);
 }
 
-static void odd_checkpoints_are_refused(void **state)
+static void inconsistent_checkpoints_are_refused(void **state)
 {
     struct environments_config config, other;
     struct run_env host;
@@ -475,17 +475,17 @@ static void odd_checkpoints_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
+        cmocka_unit_test(threads_and_pauses_change_no_bit),
         cmocka_unit_test(every_baseline_is_measured),
-        cmocka_unit_test(the_penalty_finds_the_variables),
-        cmocka_unit_test(an_uploaded_table_has_its_tree_in_its_groups),
-        cmocka_unit_test(odd_uploads_are_refused),
-        cmocka_unit_test(another_upload_is_not_the_same_data),
-        cmocka_unit_test(faults_are_named),
-        cmocka_unit_test(a_missing_data_set_is_said),
-        cmocka_unit_test(a_checkpoint_answers),
-        cmocka_unit_test(changes_name_columns),
-        cmocka_unit_test(odd_checkpoints_are_refused),
+        cmocka_unit_test(the_penalty_separates_the_latent_variables),
+        cmocka_unit_test(group_names_of_an_uploaded_table_give_its_tree),
+        cmocka_unit_test(uploads_without_a_tree_or_outcome_are_refused),
+        cmocka_unit_test(a_checkpoint_refuses_other_data),
+        cmocka_unit_test(each_fault_names_its_field),
+        cmocka_unit_test(a_missing_data_set_is_reported),
+        cmocka_unit_test(a_checkpoint_answers_queries),
+        cmocka_unit_test(changes_name_the_columns_of_a_table),
+        cmocka_unit_test(inconsistent_checkpoints_are_refused),
     };
     return cmocka_run_group_tests(tests, make_data, remove_data);
 }

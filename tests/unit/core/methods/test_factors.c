@@ -17,7 +17,7 @@
 
 /* ---- data ------------------------------------------------------------------------------------------- */
 
-static void synthetic_data_are_what_they_say(void **state)
+static void synthetic_data_follow_their_definition(void **state)
 {
     enum { N = 20000 };
     for (int r = 0; r < 5; r++) {
@@ -26,7 +26,7 @@ static void synthetic_data_are_what_they_say(void **state)
         assert_ok(synthetic_features(3, 7, rho, 0.5, N, &f, err));
         assert_ok(synthetic_features(3, 7, rho, 0.5, 10, &again, err));
         assert_memory_equal(f->x, again->x,
-                            10 * SYNTHETIC_FEATURES * sizeof(float)); /* rows do not depend on how many */
+                            10 * SYNTHETIC_FEATURES * sizeof(float)); /* a row does not depend on the number of rows */
         for (int i = 0; i < N; i++) {
             double z[2] = {(double)f->truth[2 * i], (double)f->truth[2 * i + 1]}, mean[SYNTHETIC_FEATURES];
             synthetic_means(z, mean);
@@ -53,7 +53,7 @@ static void synthetic_data_are_what_they_say(void **state)
 }
 
 /* numpy.random.seed(42); numpy.random.randint(0, 2, 10), and 5. */
-static void folds_are_numpys(void **state)
+static void folds_equal_those_of_numpy(void **state)
 {
     static const int two[] = {0, 1, 0, 0, 0, 1, 0, 0, 0, 1}, five[] = {3, 4, 2, 4, 4, 1, 2, 2, 2, 4};
     int fold[10];
@@ -63,7 +63,7 @@ static void folds_are_numpys(void **state)
     assert_memory_equal(fold, five, sizeof five);
 }
 
-static void variances_are_calibrated(void **state)
+static void the_variance_prior_is_calibrated(void **state)
 {
     const double deviation[] = {3, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11}, none[] = {0, 0, 1};
     assert_near(fit_calibrate(deviation, 11), 1.5 * 1.5 * 0.584374374155183 / 3, 1e-12);
@@ -84,7 +84,7 @@ static struct latent_model *small_model(int features)
     return m;
 }
 
-static void the_e_step_has_both_forms(void **state)
+static void the_e_step_has_the_form_of_code_and_paper(void **state)
 {
     struct prior code = {PRIOR_SPIKE_SLAB, 1, 10, false}, paper = {PRIOR_SPIKE_SLAB, 1, 10, true};
     const double w = 0.3, rate = 0.2, slab = exp(-w), spike = exp(-10 * w);
@@ -108,7 +108,7 @@ static void the_e_step_has_both_forms(void **state)
     m->odds->value[6] = 0.4f;
     prior_mask(&code, m, mask);
     assert_true(mask[3] == 0 && mask[6] == 0 && mask[2] == m->mask->value[2]);
-    /* A small weight before a long column of the decoder reaches far. */
+    /* A small weight reaches far if its column of the decoder is long. */
     for (int h = 0; h < m->shape.hidden; h++)
         m->first->value[h * 4 + 1] = h < 2 ? (h ? 400 : 300) : 0;
     m->mask->value[5] = 0.001f;
@@ -119,7 +119,7 @@ static void the_e_step_has_both_forms(void **state)
     struct prior horseshoe = {PRIOR_HORSESHOE, 1, 10, false};
     struct latent_model *h = small_model(7);
     double v = (double)h->rate->value[1], square = pow((double)h->mask->value[5], 2);
-    prior_update(&horseshoe, h); /* global scales were 1 */
+    prior_update(&horseshoe, h); /* the global scales were 1 */
     assert_near(h->odds->value[5], 0.5 * (square / (2 * v) + 1), 1e-5);
     assert_int_equal(prior_coefficients(&horseshoe, h, coefficients), 2);
     assert_near(coefficients[5] * 2 * h->odds->value[5] * h->rate->value[1], 1, 1e-5);
@@ -168,8 +168,8 @@ static struct fit *fit_open(const struct bench *b, const struct fit_setup *setup
     return f;
 }
 
-/* Pieces of a batch add up to the batch, but for rounding. */
-static void pieces_add_up(void **state)
+/* Pieces of a batch add up to the batch up to rounding. */
+static void pieces_of_a_batch_add_up_to_the_batch(void **state)
 {
     static const struct config_setting runs[2][2] = {{{"model", "sparse-vae"}}, {{"model", "vae"}}};
     for (int r = 0; r < 2; r++) {
@@ -190,8 +190,8 @@ static void pieces_add_up(void **state)
     }
 }
 
-/* The objective in both forms, from its definition, with the factors' means in place of a sample. */
-static void objectives_are_those_of_the_table(void **state)
+/* Compares the objective in both forms with its definition, with the factors' means in place of a sample. */
+static void objectives_equal_their_definition(void **state)
 {
     struct bench b;
     bench_open(&b, 1);
@@ -205,7 +205,7 @@ static void objectives_are_those_of_the_table(void **state)
         for (size_t i = 0; i < m->log_variance.w->count; i++)
             m->log_variance.w->value[i] = 0;
         for (int k = 0; k < 5; k++)
-            m->log_variance.b->value[k] = -40; /* no noise to speak of */
+            m->log_variance.b->value[k] = -40; /* negligible noise */
         int n = 400, g = SYNTHETIC_FEATURES, k = 5;
         double squares = 0, divergence = 0, penalty = 0, logs = 0, inverse = 0;
         float coefficients[35];
@@ -231,7 +231,7 @@ static void objectives_are_those_of_the_table(void **state)
         for (int i = 0; i < 4; i++) {
             assert_ok(fit_update(f, err));
             for (int e = 0; e < g * k; e++)
-                m->odds->value[e] = 0.5f; /* as at the start */
+                m->odds->value[e] = 0.5f; /* the initial value */
         }
         assert_near(f->loss / want, 1, 2e-3);
         fit_destroy(f);
@@ -239,8 +239,8 @@ static void objectives_are_those_of_the_table(void **state)
     bench_close(&b);
 }
 
-/* A decoder that skips says what the whole one says, and its updates differ by rounding. */
-static void skipping_changes_nothing_but_time(void **state)
+/* A skipping decoder gives the output of the full one, and its updates differ by rounding. */
+static void a_skipping_decoder_gives_the_same_output(void **state)
 {
     static const struct config_setting settings[] = {
         {"zeros", "skip"}, {"zeros_after", "0"}, {"prior", "spike-slab"}, {NULL, NULL}};
@@ -251,7 +251,7 @@ static void skipping_changes_nothing_but_time(void **state)
     setup.zeros = ZEROS_PROXIMAL;
     struct fit *whole = fit_open(&b, &setup);
     struct fit *both[] = {skipping, whole};
-    for (int w = 0; w < 2; w++) /* rows of none, one, two and all factors */
+    for (int w = 0; w < 2; w++) /* rows without, with one, with two and with all factors */
         for (int j = 0; j < SYNTHETIC_FEATURES; j++)
             for (int k = 0; k < 5; k++)
                 if (j < 6 && (j == 0 || k != j % 5) && !(j == 4 && k == 1))
@@ -285,8 +285,8 @@ static int zeros_of(const struct fit *f)
     return zeros;
 }
 
-/* Every prior, objective and way with zeros lowers the loss; proximal steps make exact zeros, others do not. */
-static void fits_go_down(void **state)
+/* Every prior, objective and treatment of zeros lowers the loss; only proximal steps make exact zeros. */
+static void every_variant_lowers_its_loss(void **state)
 {
     static const struct config_setting runs[][4] = {
         {{NULL, NULL}},           {{"objective", "paper"}},
@@ -325,9 +325,8 @@ static void fits_go_down(void **state)
     bench_close(&b);
 }
 
-/* The slabs of variational sparse coding are normal ones at first, and the encoder's own after the epochs that are set.
- */
-static void slabs_warm_up(void **state)
+/* The slabs of variational sparse coding start as standard normal and become the encoder's own after the set epochs. */
+static void slabs_change_from_normal_to_the_encoders_own(void **state)
 {
     struct bench b;
     bench_open(&b, 2);
@@ -350,8 +349,8 @@ static void slabs_warm_up(void **state)
     bench_close(&b);
 }
 
-/* Rounded products: nearly the same loss, and not the same bits. */
-static void products_are_rounded(void **state)
+/* Rounded products give nearly the same loss and other bits. */
+static void bf16_products_change_the_loss_little(void **state)
 {
     struct bench b;
     bench_open(&b, 2);
@@ -368,8 +367,8 @@ static void products_are_rounded(void **state)
     bench_close(&b);
 }
 
-/* Likelihoods of counts: better than the frequencies alone on data that have factors. */
-static void counts_are_fitted(void **state)
+/* Models of counts beat the frequencies alone on data that have factors. */
+static void models_of_counts_beat_plain_frequencies(void **state)
 {
     static const enum factors_likelihood likelihoods[] = {LIKELIHOOD_MULTINOMIAL, LIKELIHOOD_BERNOULLI};
     struct bench b;
@@ -396,8 +395,8 @@ static void counts_are_fitted(void **state)
 
 /* ---- factorisation ------------------------------------------------------------------------------------ */
 
-/* An exact product of rank two is found again; the penalty's optimum has no slope; negative data are lowered. */
-static void factorisations_converge(void **state)
+/* Recovers an exact product of rank two, checks that the penalty's optimum has no slope, and shifts negative data. */
+static void factorisations_reach_their_optimum(void **state)
 {
     enum { N = 60, G = 9, K = 2 };
     struct features *f;
@@ -437,7 +436,7 @@ static void factorisations_converge(void **state)
         assert_true(nmf_objective(penalised) <= last * (1 + 1e-6));
         last = nmf_objective(penalised);
     }
-    for (int at = 0; at < G * K; at += 5) { /* moving any entry either way, or up from 0, costs */
+    for (int at = 0; at < G * K; at += 5) { /* moving any entry either way, or up from 0, raises the objective */
         float *w = &penalised->parts[at], value = *w;
         for (int sign = -1; sign <= 1; sign += 2) {
             *w = value + 0.05f * (float)sign;
@@ -464,18 +463,18 @@ static void factorisations_converge(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(synthetic_data_are_what_they_say),
-        cmocka_unit_test(folds_are_numpys),
-        cmocka_unit_test(variances_are_calibrated),
-        cmocka_unit_test(the_e_step_has_both_forms),
-        cmocka_unit_test(pieces_add_up),
-        cmocka_unit_test(objectives_are_those_of_the_table),
-        cmocka_unit_test(skipping_changes_nothing_but_time),
-        cmocka_unit_test(fits_go_down),
-        cmocka_unit_test(slabs_warm_up),
-        cmocka_unit_test(products_are_rounded),
-        cmocka_unit_test(counts_are_fitted),
-        cmocka_unit_test(factorisations_converge),
+        cmocka_unit_test(synthetic_data_follow_their_definition),
+        cmocka_unit_test(folds_equal_those_of_numpy),
+        cmocka_unit_test(the_variance_prior_is_calibrated),
+        cmocka_unit_test(the_e_step_has_the_form_of_code_and_paper),
+        cmocka_unit_test(pieces_of_a_batch_add_up_to_the_batch),
+        cmocka_unit_test(objectives_equal_their_definition),
+        cmocka_unit_test(a_skipping_decoder_gives_the_same_output),
+        cmocka_unit_test(every_variant_lowers_its_loss),
+        cmocka_unit_test(slabs_change_from_normal_to_the_encoders_own),
+        cmocka_unit_test(bf16_products_change_the_loss_little),
+        cmocka_unit_test(models_of_counts_beat_plain_frequencies),
+        cmocka_unit_test(factorisations_reach_their_optimum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Runs: exact resume for any case and phase, threads, restarts, results, artifacts, queries, faults. */
+/* Runs of factors: exact resume for any case and phase, threads, restarts, results, artifacts, queries, faults. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 static const struct method *const method = &factors_method;
 
-/* Several models, restarts that are chosen between early, changes of case, within a hundred steps. */
+/* Several models, early choice between restarts, and changes of case within a hundred steps. */
 static const struct config_setting many[] = {{"experiment", "rho"},
                                              {"models", "sparse-vae,vsc"},
                                              {"rhos", "0,0.5"},
@@ -51,7 +51,7 @@ static struct method_run *start(struct run_env *host, const struct factors_confi
     return run_test_start(method, host, config);
 }
 
-/* All models over the folds of a table that is read. */
+/* All models over the folds of a table. */
 static const struct config_setting table[] = {{"experiment", "folds"},
                                               {"models", "vae,vsc,oi-vae,nmf,sparse-vae"},
                                               {"data", "ratings"},
@@ -83,7 +83,7 @@ static const struct config_setting shifted[] = {{"data", "shifted"},
                                                 {NULL, NULL}};
 static char data_root[64];
 
-/* Sixty papers of eight words; those of one kind have two words of every kind more often. */
+/* Sixty papers of eight words; papers of one kind use two words of that kind more often. */
 static int make_papers(void)
 {
     char path[128];
@@ -103,7 +103,7 @@ static int make_papers(void)
     return fclose(words) || fclose(file);
 }
 
-/* Forty abstracts with titles: of two kinds, with three words each. */
+/* Forty abstracts with titles, of two kinds with three words each. */
 static int make_news(void)
 {
     char path[128];
@@ -180,7 +180,7 @@ static void run_through(const struct config_setting *settings, int threads, int 
     w->steps = run_test_through(&test, settings, threads, every, w, &w->same);
 }
 
-static void threads_and_pauses_do_not_change_a_bit(void **state)
+static void threads_and_pauses_change_no_bit(void **state)
 {
     const struct config_setting *const runs[] = {many, skip, horseshoe, groups, table, shifted};
     run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
@@ -201,7 +201,7 @@ static void every_case_is_measured(void **state)
     }
 }
 
-static void tables_are_measured(void **state)
+static void all_models_are_measured_on_the_folds_of_a_table(void **state)
 {
     struct witness w;
     run_through(table, 2, 0, &w);
@@ -210,7 +210,7 @@ static void tables_are_measured(void **state)
         const struct outcome *o = &w.outcomes[i];
         assert_true(isnan(o->mse) && isnan(o->dci) && isnan(o->accuracy));
         assert_true(o->nll > 0 && o->nll < 100 && o->recall >= 0 && o->recall <= 1 && o->ndcg >= 0 && o->ndcg <= 1);
-        if (i / 2 == 3) /* nmf: two kinds of films are easy */
+        if (i / 2 == 3) /* nmf: two kinds of films are easy to separate */
             assert_true(o->recall > 0.8);
     }
     struct factors_config config;
@@ -227,20 +227,20 @@ static void tables_are_measured(void **state)
     run_env_close(&host);
 }
 
-static void shifted_documents_are_measured(void **state)
+static void shifted_documents_differ_between_repetitions(void **state)
 {
     struct witness w;
     run_through(shifted, 2, 0, &w);
     assert_int_equal(w.count, 2 * 3);
     for (int i = 0; i < w.count; i++)
         assert_true(w.outcomes[i].nll > 0 && w.outcomes[i].nll < 200 && isnan(w.outcomes[i].dci));
-    assert_true(fabs(w.outcomes[0].nll - w.outcomes[1].nll) > 1e-6); /* drawn anew */
+    assert_true(fabs(w.outcomes[0].nll - w.outcomes[1].nll) > 1e-6); /* other documents were drawn */
 }
 
-/* What a result says of topics, as text: lists of `features` and `rows` by their names. */
+/* The topics of a result as text: lists of `features` and `rows` by their names. */
 struct topics {
     char text[8192];
-    bool listed; /* inside of one of the two */
+    bool listed; /* inside one of the two lists */
     int count;
 };
 
@@ -294,7 +294,7 @@ static struct topics topics_of(const struct config_setting *settings)
     return topics;
 }
 
-static void topics_name_words_and_titles(void **state)
+static void a_result_names_words_and_titles_of_topics(void **state)
 {
 #define NEWS                                                                                                           \
     {"data", "abstracts"}, {"source", "news"}, {"likelihood", "softmax"},                                              \
@@ -302,7 +302,7 @@ static void topics_name_words_and_titles(void **state)
         "latent", "2"                                                                                                  \
     }
     static const struct config_setting parts[] = {NEWS, {"model", "nmf"}, {"nmf_penalty", "0"}, {NULL, NULL}};
-    /* So dear that nothing counts as other than zero: the weights themselves, which start among -4 and 4. */
+    /* A penalty so large that every weight counts as zero; the weights themselves start between -4 and 4. */
     static const struct config_setting dear[] = {
         NEWS, {"lambda0", "1000"}, {"lambda1", "100"}, {"epochs", "1"}, {"hidden", "4"}, {NULL, NULL}};
 #undef NEWS
@@ -310,7 +310,7 @@ static void topics_name_words_and_titles(void **state)
     bool last = false;
     assert_int_equal(t.count, 2);
     for (char *line = strtok(t.text, "\n"); line; line = strtok(NULL, "\n")) {
-        bool rows = strncmp(line, "rows:", 5) == 0; /* the first of them: the one it is largest in */
+        bool rows = strncmp(line, "rows:", 5) == 0; /* the first row: the one with the largest value */
         bool ice = strncmp(line, rows ? "rows: ice " : "features: frost", rows ? 10 : 15) == 0;
         bool sun = strncmp(line, rows ? "rows: sun " : "features: heat", rows ? 10 : 14) == 0;
         if (ice == sun || (rows && ice != last))
@@ -322,8 +322,8 @@ static void topics_name_words_and_titles(void **state)
     assert_non_null(strstr(t.text, "rows: "));
 }
 
-/* Learns the synthetic data: low error, factors found, few columns. */
-static void training_gets_where_it_should(void **state)
+/* Training on the synthetic data reaches a low error, finds the factors and uses few columns. */
+static void training_finds_the_synthetic_factors(void **state)
 {
     struct witness w;
     static const struct config_setting settings[] = {
@@ -331,7 +331,7 @@ static void training_gets_where_it_should(void **state)
     static const struct config_setting exact[] = {
         {"restarts", "6"}, {"screen_epochs", "50"}, {"epochs", "150"}, {"zeros", "skip"}, {NULL, NULL}};
     run_through(exact, 2, 0, &w);
-    if (!(w.outcomes[0].mse < 1 && w.outcomes[0].dci > 0.8)) /* zeros that come too early take everything */
+    if (!(w.outcomes[0].mse < 1 && w.outcomes[0].dci > 0.8)) /* exact zeros that come too early remove all weights */
         fail_msg("exact zeros: mse %g, dci %g", w.outcomes[0].mse, w.outcomes[0].dci);
     run_through(settings, 2, 0, &w);
     const struct outcome *o = &w.outcomes[0];
@@ -341,7 +341,7 @@ static void training_gets_where_it_should(void **state)
     assert_true(o->anchors_found > 0.5 && o->anchors_found <= 1 && o->factors_apart > 0 && o->factors_apart <= 1);
 }
 
-static void summaries_are_medians(void **state)
+static void summaries_hold_quartiles_over_data_sets(void **state)
 {
     struct factors_case cases[] = {{MODEL_VAE, 0, 0}, {MODEL_VAE, 0, 1}, {MODEL_VAE, 0, 2}, {MODEL_VAE, 0.5, 0}};
     struct outcome outcomes[4] = {
@@ -356,7 +356,7 @@ static void summaries_are_medians(void **state)
 
 /* ---- configuration ------------------------------------------------------------------------------------ */
 
-static void faults_are_named(void **state)
+static void each_fault_names_its_field(void **state)
 {
     static const struct run_test_wrong wrong[] = {
         {{{"experiment", "rho"}, {"models", "vae,gan"}}, "models"},
@@ -396,7 +396,7 @@ static void boolean(void *context, const char *key, bool value) {}
 static void text(void *context, const char *key, const char *value) {}
 static void null(void *context, const char *key) {}
 
-static void a_checkpoint_answers(void **state)
+static void a_checkpoint_answers_queries(void **state)
 {
     static const struct config_setting settings[] = {{"epochs", "60"}, {NULL, NULL}};
     struct factors_config config;
@@ -448,8 +448,8 @@ static void a_checkpoint_answers(void **state)
     run_env_close(&host);
 }
 
-/* A checkpoint whose numbers make no sense, or of another configuration, is refused. */
-static void odd_checkpoints_are_refused(void **state)
+/* A checkpoint with inconsistent numbers, or of another configuration, is refused. */
+static void inconsistent_checkpoints_are_refused(void **state)
 {
     struct factors_config config, other;
     struct run_env host;
@@ -484,16 +484,16 @@ static void odd_checkpoints_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
+        cmocka_unit_test(threads_and_pauses_change_no_bit),
         cmocka_unit_test(every_case_is_measured),
-        cmocka_unit_test(tables_are_measured),
-        cmocka_unit_test(shifted_documents_are_measured),
-        cmocka_unit_test(topics_name_words_and_titles),
-        cmocka_unit_test(training_gets_where_it_should),
-        cmocka_unit_test(summaries_are_medians),
-        cmocka_unit_test(faults_are_named),
-        cmocka_unit_test(a_checkpoint_answers),
-        cmocka_unit_test(odd_checkpoints_are_refused),
+        cmocka_unit_test(all_models_are_measured_on_the_folds_of_a_table),
+        cmocka_unit_test(shifted_documents_differ_between_repetitions),
+        cmocka_unit_test(a_result_names_words_and_titles_of_topics),
+        cmocka_unit_test(training_finds_the_synthetic_factors),
+        cmocka_unit_test(summaries_hold_quartiles_over_data_sets),
+        cmocka_unit_test(each_fault_names_its_field),
+        cmocka_unit_test(a_checkpoint_answers_queries),
+        cmocka_unit_test(inconsistent_checkpoints_are_refused),
     };
     return cmocka_run_group_tests(tests, make_data, remove_data);
 }

@@ -1,9 +1,9 @@
-/* Every allocation of every method fails once, then from it on all of them: in create, the steps, save, load,
- * evaluation and result of a run, and in opening, asking, drawing, comparing, surveying and exporting a model. Each
- * call gives what it gives otherwise, or says STATUS_NO_MEMORY; a run whose calls all went well has saved the same
- * bytes; nothing leaks (the sanitizer build sees that).
+/* Fails each allocation of every method once, and then every allocation from it on: in create, step, save, load,
+ * evaluation and result of a run, and in opening, querying, drawing, comparing and exporting a model. Each call either
+ * gives its usual result or reports STATUS_NO_MEMORY. A run without a failed call saves the usual bytes. The sanitizer
+ * build finds leaks.
  *
- * Places are walked with a stride unless MOTIF_FAULT_STRIDE=1. An argument names one method alone. */
+ * The test skips places with a stride unless MOTIF_FAULT_STRIDE=1. An argument names a single method. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,14 +81,14 @@ static const struct subject subjects[] = {{"superposition", superposition},
                                           {"environments", environments},
                                           {"sparling", sparling}};
 
-/* What a sequence of calls gave, in order. */
+/* The results of a sequence of calls, in order. */
 struct trace {
     int count;
     const char *call[CALLS];
     enum status status[CALLS];
     struct error said[CALLS];
-    struct buf answers;   /* of calls that went well, one after the other */
-    size_t answer[CALLS]; /* where each begins */
+    struct buf answers;   /* answers of successful calls, one after another */
+    size_t answer[CALLS]; /* start of each answer */
     struct run_env_bytes saved;
 };
 
@@ -108,7 +108,7 @@ static void trace_close(struct trace *t)
     run_env_bytes_close(&t->saved);
 }
 
-/* Its text goes to the answers; a sink that found no memory is a failure of the sink's owner. */
+/* Appends its text to the answers; when a sink had no memory, its owner reports the failure. */
 struct written {
     struct json_sink json;
     struct buf text;
@@ -151,7 +151,7 @@ static enum status conclude(const struct method *m, struct method_run *run, stru
     return note(t, "result", written_close(&w, t, status, err), err);
 }
 
-/* Half of a run, saved; the other half of another run that was loaded; an evaluation. */
+/* Half of a run, saved; the other half in a second run that loads it; an evaluation. */
 static void plan(const struct method *m, const void *config, struct run_env *host, struct trace *t)
 {
     struct method_run *run = NULL;
@@ -303,10 +303,10 @@ static void model_calls(const struct method *m, const void *config, struct run_e
 
 /* ---- the sweep -------------------------------------------------------------------------------------------------- */
 
-static const char *only; /* this method; NULL: all */
+static const char *only; /* the only method to test; NULL: all */
 static int complaints;
 
-/* Of two sequences of calls; a faulted run ends at its first failure. */
+/* Compares two sequences of calls; a run with a fault ends at its first failure. */
 static void hold_against(const char *kind, int place, bool forever, const struct trace *right, const struct trace *t,
                          bool run)
 {
@@ -362,7 +362,8 @@ static int sweep(const struct method *m, const void *config, struct run_env_byte
     struct trace t;
     (void)pass(m, config, saved, -1, false, NULL, right);
     for (int forever = 0; forever < 2; forever++) {
-        /* Places at the beginning lie densely: creation differs from place to place, later steps repeat themselves. */
+        /* The first places are dense, because creation differs from place to place and later steps repeat themselves.
+         */
         for (int place = 0, failed = 1; failed; place += place < 20 ? 1 : stride + place / 40 * (stride > 1)) {
             failed = pass(m, config, saved, place, forever, right, &t);
             walked += failed;
@@ -372,7 +373,7 @@ static int sweep(const struct method *m, const void *config, struct run_env_byte
     return walked;
 }
 
-static void every_call_of_every_method(void **state)
+static void each_call_survives_each_failed_allocation(void **state)
 {
     int stride = fault_stride(23);
     for (size_t i = 0; i < sizeof subjects / sizeof subjects[0]; i++) {
@@ -389,7 +390,8 @@ static void every_call_of_every_method(void **state)
                 fail_msg("%s: %s: %s", m->kind, right.call[c], right.said[c].message);
         int models = sweep(m, config, &right.saved, stride, &asked);
         for (int c = 0; c < asked.count; c++)
-            if (asked.status[c] != STATUS_OK && strcmp(asked.call[c], "array") != 0) /* not every query has one */
+            if (asked.status[c] != STATUS_OK &&
+                strcmp(asked.call[c], "array") != 0) /* not every query returns an array */
                 fail_msg("%s: %s: %s", m->kind, asked.call[c], asked.said[c].message);
         print_message("%-14s %d calls, %d places of a run; %d calls, %d places of a model\n", m->kind, right.count,
                       runs, asked.count, models);
@@ -403,7 +405,7 @@ static void every_call_of_every_method(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_call_of_every_method)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_call_survives_each_failed_allocation)};
     only = argc > 1 ? argv[1] : NULL;
     fault_libraries();
     return cmocka_run_group_tests(tests, NULL, NULL);

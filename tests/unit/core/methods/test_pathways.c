@@ -1,4 +1,4 @@
-/* Dictionaries against explicit matrices, local norms and pursuit against plain definitions, bounds against their
+/* Compares dictionaries with explicit matrices, local norms and pursuit with plain definitions, and bounds with
  * published values. */
 #include <math.h>
 #include <setjmp.h>
@@ -42,7 +42,7 @@ static void products_equal_those_of_the_matrix(const struct dictionary_shape *sh
     assert_near(d.coherence, fmin(1, mu), 2e-6);
 
     for (size_t i = 0; i < rows; i++)
-        signal[i] = 9; /* is overwritten */
+        signal[i] = 9; /* analysis overwrites it */
     dictionary_synthesise(&d, &x, signal);
     for (size_t r = 0; r < rows; r++) {
         double sum = 0;
@@ -95,7 +95,7 @@ static void products_equal_those_of_the_matrix(const struct dictionary_shape *sh
     dictionary_close(&d);
 }
 
-static void dictionaries(void **state)
+static void products_equal_those_of_the_explicit_matrix(void **state)
 {
     static const struct dictionary_shape shapes[] = {
         {1, 20, 1, 3, 1, 4}, {1, 12, 1, 2, 1, 12}, {1, 9, 1, 2, 1, 6}, {1, 10, 3, 4, 1, 3}, {1, 1, 5, 7, 1, 1},
@@ -120,8 +120,8 @@ static void compare_tile(void *context, size_t first, size_t entries, float *til
     t->seen += entries;
 }
 
-/* Random supports, so that rows go over both ends of the circle, and every pattern of signs. */
-static void draws_together_equal_draws_alone(void **state)
+/* Random supports, so that rows cross both ends of the circle, and every pattern of signs. */
+static void draws_side_by_side_equal_single_draws(void **state)
 {
     enum { MOST = 40 };
     static const struct dictionary_shape shapes[] = {{1, 200, 1, 2, 1, 30}, {1, 512, 1, 4, 1, 49}, {1, 97, 3, 5, 1, 7}};
@@ -163,7 +163,7 @@ static void draws_together_equal_draws_alone(void **state)
     }
 }
 
-static void hadamard_is_a_hadamard_matrix(void **state)
+static void hadamard_dictionary_equals_its_definition(void **state)
 {
     enum { M = 16 };
     struct dictionary d;
@@ -190,7 +190,7 @@ static void hadamard_is_a_hadamard_matrix(void **state)
     assert_int_equal(dictionary_hadamard(12, kernels_best(), &d, &err), STATUS_INVALID);
 }
 
-static void sparse_filters_have_their_non_zeros(void **state)
+static void sparse_filters_have_the_configured_number_of_non_zeros(void **state)
 {
     struct dictionary d;
     const struct dictionary_shape shape = {1, 64, 2, 5, 1, 16};
@@ -214,7 +214,7 @@ static void sparse_filters_have_their_non_zeros(void **state)
     assert_int_equal(dictionary_create(&two, filters, kernels_best(), &d, &err), STATUS_INVALID);
 }
 
-static void floors_and_bounds_have_their_values(void **state)
+static void bounds_equal_published_values(void **state)
 {
     assert_near(coherence_floor_convolutional(98, 49), 0.101021, 5e-7);
     assert_near(coherence_floor_convolutional(2, 64), 0.062869, 5e-7);
@@ -225,11 +225,12 @@ static void floors_and_bounds_have_their_values(void **state)
     assert_near(bound_uniform(mu1024, 1, 1, 0), 16.5, 1e-12);
     assert_near(bound_probabilistic(mu4096, 8192, 1, 1, 0, 0.01), 35.781, 5e-4);
     assert_near(bound_probabilistic(mu1024, 2048, 1, 1, 0, 0.01), 9.905, 5e-4);
-    /* m = 49, n = 98, M = 256: the floor allows 5.4, a random bank with mu = .561 allows 1.39 and .026 */
+    /* m = 49, n = 98, M = 256: the smallest possible coherence allows 5.4, a random bank with mu = .561 allows 1.39 and
+     * .026 */
     assert_near(bound_uniform(0.561, 1, 1, 0), 1.39, 5e-3);
     assert_near(bound_uniform(coherence_floor_convolutional(98, 49), 1, 1, 0), 5.45, 5e-3);
     assert_near(bound_probabilistic(0.561, 98 * 256, 1, 1, 0, 0.01), 0.026, 5e-4);
-    /* (5) is where gamma = delta */
+    /* (5) is the solution of gamma = delta */
     double limit = bound_probabilistic(0.02, 5000, 0.7, 1.3, 0.05, 0.01);
     assert_near(bound_failure(0.02, limit, 5000, 0.7, 1.3, 0.05), 0.01, 1e-12);
     assert_near(bound_uniqueness(0.1), 5.5, 1e-12);
@@ -273,7 +274,7 @@ static void local_norms_equal_their_definition(void **state)
             struct local_window entries = {1, (int)count, 1, 1, w->window_w * w->channels};
             double literal = local_norm_literal(map, count, (size_t)(w->window_w * w->channels), alpha);
             assert_near(literal, plain_norm(&entries, map, alpha), 1e-6);
-            if (w->height == 1) /* windows that start anywhere see at least as much */
+            if (w->height == 1) /* windows that start at any entry contain at least as much */
                 assert_true(literal >= local_norm(w, map, alpha, scratch) - 1e-6);
         }
     }
@@ -285,7 +286,7 @@ static int falling(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-static void thresholds_keep_what_they_say(void **state)
+static void thresholds_keep_the_entries_of_their_definition(void **state)
 {
     enum { N = 200 };
     float code[N], sorted[N], scratch[N], value[N];
@@ -332,8 +333,8 @@ static void thresholds_keep_what_they_say(void **state)
     }
 }
 
-/* The conditions of a minimum: |a_k . r| <= lambda, with equality and the right sign where x_k is not zero. */
-static void pursuit_finds_the_minimum(void **state)
+/* Checks the conditions of a minimum: |a_k . r| <= lambda, with equality and the right sign where x_k is not zero. */
+static void pursuit_reaches_the_minimum_of_its_objective(void **state)
 {
     struct dictionary d;
     const struct dictionary_shape shape = {1, 40, 1, 3, 1, 8};
@@ -371,14 +372,14 @@ static void pursuit_finds_the_minimum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dictionaries),
-        cmocka_unit_test(draws_together_equal_draws_alone),
-        cmocka_unit_test(hadamard_is_a_hadamard_matrix),
-        cmocka_unit_test(sparse_filters_have_their_non_zeros),
-        cmocka_unit_test(floors_and_bounds_have_their_values),
+        cmocka_unit_test(products_equal_those_of_the_explicit_matrix),
+        cmocka_unit_test(draws_side_by_side_equal_single_draws),
+        cmocka_unit_test(hadamard_dictionary_equals_its_definition),
+        cmocka_unit_test(sparse_filters_have_the_configured_number_of_non_zeros),
+        cmocka_unit_test(bounds_equal_published_values),
         cmocka_unit_test(local_norms_equal_their_definition),
-        cmocka_unit_test(thresholds_keep_what_they_say),
-        cmocka_unit_test(pursuit_finds_the_minimum),
+        cmocka_unit_test(thresholds_keep_the_entries_of_their_definition),
+        cmocka_unit_test(pursuit_reaches_the_minimum_of_its_objective),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,5 @@
-/* Runs: the same bits for any number of threads and across save and load, results, presets, faults, estimates. */
+/* Runs of pathways: equal bits for any number of threads and across save and load, results, presets, faults, estimates.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +65,7 @@ static void run_through(const struct config_setting *settings, int threads, int 
     out->steps = run_test_through(&test, settings, threads, every, out, &out->same);
 }
 
-static void threads_and_resuming_do_not_change_a_bit(void **state)
+static void threads_and_resume_change_no_bit(void **state)
 {
     static const struct config_setting *const settings[] = {small, deep};
     run_test_bits(&test, settings, 2, 4);
@@ -76,7 +77,7 @@ static void threads_and_resuming_do_not_change_a_bit(void **state)
     }
 }
 
-static void curves_fall_and_scale(void **state)
+static void recovery_falls_with_non_zeros_and_scales_with_coherence(void **state)
 {
     static const struct config_setting settings[] = {{"filters", "2"},   {"filter_length", "512"}, {"length", "4096"},
                                                      {"points", "6"},    {"trials", "300"},        {"draws", "10"},
@@ -99,7 +100,7 @@ static void curves_fall_and_scale(void **state)
     assert_true(out.fit[0].low < out.fit[0].slope && out.fit[0].slope < out.fit[0].high);
 }
 
-static void evaluation_and_warm_start_keep_the_filters(void **state)
+static void evaluation_and_warm_start_use_the_same_filters(void **state)
 {
     struct run_env host;
     struct pathways_config config;
@@ -110,7 +111,7 @@ static void evaluation_and_warm_start_keep_the_filters(void **state)
     configure(&config, settings);
     assert_ok(run_env_open(&host, 1, NULL, err));
     assert_ok(method->create(&config, &host.env, &a, err));
-    config.seed = 99; /* other filters, if it were to draw them */
+    config.seed = 99; /* the run would draw other filters from this seed */
     assert_ok(method->create(&config, &host.env, &b, err));
     struct run_env_bytes bytes = {0};
     assert_ok(run_env_save(method, a, &bytes, err));
@@ -152,7 +153,7 @@ static int check(const struct pathways_config *config)
     return faults_found;
 }
 
-static void presets_are_sound(void **state)
+static void every_preset_passes_the_checks(void **state)
 {
     static const char *const promised[] = {"single-layer", "two-layer", "dirac-hadamard", "signs"};
     int found = 0;
@@ -170,7 +171,7 @@ static void presets_are_sound(void **state)
     assert_int_equal(found, 4);
 }
 
-static void faults_are_named(void **state)
+static void each_fault_names_its_field(void **state)
 {
     static const struct {
         const char *field, *value, *blamed;
@@ -185,7 +186,7 @@ static void faults_are_named(void **state)
         {"sweep", "deep-length", "depth"},
         {"trials", "3", "draws"},
     };
-    static const struct config_setting met[] = {/* 2 * (2 * 8 - 1) - 1 = 29 columns meet another */
+    static const struct config_setting met[] = {/* 2 * (2 * 8 - 1) - 1 = 29 columns correlate with another */
                                                 {"filter_length", "8"},
                                                 {"length", "512"},
                                                 {"support", "worst"},
@@ -211,7 +212,7 @@ static void faults_are_named(void **state)
     assert_int_equal(check(&config), 0);
 }
 
-static void estimates_count_trials(void **state)
+static void estimates_grow_with_trials(void **state)
 {
     struct pathways_config config;
     struct method_estimate estimate;
@@ -223,7 +224,7 @@ static void estimates_count_trials(void **state)
     assert_true(estimate.checkpoint_bytes > out.same.bytes / 2 && estimate.checkpoint_bytes < 4 * out.same.bytes);
 }
 
-static void hostile_checkpoints_are_refused(void **state)
+static void inconsistent_checkpoints_are_refused(void **state)
 {
     struct run_env host;
     struct pathways_config config;
@@ -253,13 +254,13 @@ static void hostile_checkpoints_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_resuming_do_not_change_a_bit),
-        cmocka_unit_test(curves_fall_and_scale),
-        cmocka_unit_test(evaluation_and_warm_start_keep_the_filters),
-        cmocka_unit_test(presets_are_sound),
-        cmocka_unit_test(faults_are_named),
-        cmocka_unit_test(estimates_count_trials),
-        cmocka_unit_test(hostile_checkpoints_are_refused),
+        cmocka_unit_test(threads_and_resume_change_no_bit),
+        cmocka_unit_test(recovery_falls_with_non_zeros_and_scales_with_coherence),
+        cmocka_unit_test(evaluation_and_warm_start_use_the_same_filters),
+        cmocka_unit_test(every_preset_passes_the_checks),
+        cmocka_unit_test(each_fault_names_its_field),
+        cmocka_unit_test(estimates_grow_with_trials),
+        cmocka_unit_test(inconsistent_checkpoints_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Single trials against a decoder that sees the whole matrix, guarantees, adversaries, other decoders, and bounds
- * against their sums. */
+/* Compares single trials with a decoder that has the whole matrix, and checks guarantees, adversarial signs, other
+ * decoders, and the sums in the bounds. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,8 +48,8 @@ static void close_whole(struct whole *w)
     free(w->a[1]);
 }
 
-/* Decodes the drawn signal with the explicit matrices. 1: the whole pathway was found; -1: too close to a tie to tell.
- */
+/* Decodes the drawn signal with the explicit matrices. 1: the whole pathway was recovered; -1: a tie is too close to
+ * decide. */
 static int plain_recovery(const struct whole *w, const struct trial_picture *picture)
 {
     double input[512];
@@ -81,7 +81,7 @@ static int plain_recovery(const struct whole *w, const struct trial_picture *pic
     return 1;
 }
 
-static void trials_equal_a_decoder_that_sees_the_matrix(void **state)
+static void trials_equal_a_decoder_with_the_explicit_matrix(void **state)
 {
     int found = 0, missed = 0;
     for (int variant = 0; variant < 4; variant++) {
@@ -105,7 +105,7 @@ static void trials_equal_a_decoder_that_sees_the_matrix(void **state)
                 nonzeros += picture.codes[plan.layers - 1][k] != 0;
             assert_int_equal(nonzeros, request.nonzeros);
             assert_int_equal(outcome.draws, 1);
-            for (int l = 0; l < plan.layers; l++) { /* counted from the spikes, here from the map */
+            for (int l = 0; l < plan.layers; l++) { /* the trial counts from the spikes, this test from the map */
                 const struct dictionary_shape *s = &w.scenario.dictionary[l].shape;
                 struct local_window stripe = {1, s->width, s->filters, 1, 2 * s->extent_w - 1};
                 double scratch[2 * 96];
@@ -125,8 +125,9 @@ static void trials_equal_a_decoder_that_sees_the_matrix(void **state)
     assert_true(found > 40 && missed > 40);
 }
 
-/* What the theory promises holds: (3) for every sign pattern, the probabilities on average; and signs draw fresh D. */
-static void guarantees_hold(void **state)
+/* Checks the theory's promises: (3) for every sign pattern, the probabilities on average; and that each draw has its
+ * own D. */
+static void recovery_is_as_likely_as_guaranteed(void **state)
 {
     struct pathways_case plan = small_case(1);
     struct whole w;
@@ -145,7 +146,7 @@ static void guarantees_hold(void **state)
             assert_int_equal(o.draws, signs == SIGNS_RANDOM ? 40 : 1);
             assert_true(o.stripe[0] >= 1 && o.stripe[0] <= (double)request.nonzeros);
             assert_true(o.stripe_literal[0] >= o.stripe[0]);
-            assert_true(o.instance >= o.theorem - 1e-9); /* the same proof with one step less */
+            assert_true(o.instance >= o.theorem - 1e-9); /* the same proof without its last step */
             assert_true(o.uniform == (o.stripe[0] < o.uniform_limit));
             if (o.uniform) {
                 assert_int_equal(o.recovered, o.draws);
@@ -159,8 +160,8 @@ static void guarantees_hold(void **state)
     assert_true(covered > 50);
 }
 
-/* Worst signs cannot be recovered more often than random ones of the same codes. */
-static void adversarial_signs_are_worse(void **state)
+/* Worst signs cannot be recovered more often than random signs of the same codes. */
+static void adversarial_signs_recover_less_than_random_ones(void **state)
 {
     int recovered[3] = {0, 0, 0}, draws[3] = {0, 0, 0};
     for (int signs = SIGNS_RANDOM; signs <= SIGNS_ADVERSARIAL; signs++) {
@@ -185,8 +186,8 @@ static void adversarial_signs_are_worse(void **state)
     assert_true((double)recovered[2] / draws[2] < 0.5 * (double)recovered[0] / draws[0]);
 }
 
-/* A worst support is that of some column: no column outside meets it more than one inside. */
-static void worst_supports_meet_one_column_most(void **state)
+/* A worst support belongs to some column: no column outside correlates with it more than one inside. */
+static void worst_supports_correlate_most_with_one_column(void **state)
 {
     struct pathways_case plan = small_case(1);
     struct whole w;
@@ -220,14 +221,14 @@ static void worst_supports_meet_one_column_most(void **state)
         first = number == 0 ? target : first;
     }
     struct trial_request request = {
-        .seed = 4, .nonzeros = 3 * 47, .number = 1, .draws = 1}; /* one more than there are */
+        .seed = 4, .nonzeros = 3 * 47, .number = 1, .draws = 1}; /* one more than the columns that exist */
     struct trial_outcome outcome;
     assert_int_equal(trial_run(&w.scenario, w.space, &request, &outcome, NULL), STATUS_INVALID);
     close_whole(&w);
 }
 
-/* Dirac-Hadamard: all plus fails exactly from K = sqrt m on. */
-static void plus_signs_fail_at_the_square_root(void **state)
+/* Dirac-Hadamard with all signs plus fails exactly from K = sqrt m on. */
+static void all_plus_signs_fail_from_the_square_root_on(void **state)
 {
     struct pathways_case plan = {.family = PATHWAYS_HADAMARD,
                                  .layers = 1,
@@ -251,7 +252,7 @@ static void plus_signs_fail_at_the_square_root(void **state)
     scenario_close(&scenario);
 }
 
-static void other_decoders_work(void **state)
+static void each_decoder_recovers_easy_codes(void **state)
 {
     static const enum decoder kinds[] = {DECODER_TOP_K, DECODER_HARD, DECODER_SOFT, DECODER_RELU, DECODER_PURSUIT};
     for (int layers = 1; layers <= 2; layers++)
@@ -275,7 +276,7 @@ static void other_decoders_work(void **state)
                 for (int l = 0; l < layers; l++)
                     assert_true(o.layer_recovered[l] >= o.recovered);
             }
-            /* soft thresholds shrink what the next layer sees, and ReLU loses the inner code's negative entries */
+            /* soft thresholds shrink the input of the next layer, and ReLU loses the inner code's negative entries */
             int least = layers == 1 || kind < 2 || kind == 4 ? draws / 2 : kind == 2 ? 0 : -1;
             if (!(recovered > least))
                 fail_msg("%d layers, decoder %d: %d of %d", layers, kind, recovered, draws);
@@ -284,7 +285,7 @@ static void other_decoders_work(void **state)
         }
 }
 
-static void the_recursion_is_that_of_the_theorem(void **state)
+static void the_error_recursion_equals_the_theorem(void **state)
 {
     struct pathways_case plan = small_case(2);
     struct whole w;
@@ -299,7 +300,7 @@ static void the_recursion_is_that_of_the_theorem(void **state)
     assert_near(g[1].zeta_in, g[0].zeta_out, 0);
     assert_near(g[0].zeta_out, sqrt(g[0].patch) * (g[0].coherence * (g[0].stripe - 1) * g[0].x_max + 0.02), 1e-12);
     assert_true(g[0].patch <= g[0].stripe && g[1].nonzeros == 2 && g[0].nonzeros >= 4);
-    /* the measured error obeys it, when supports were found */
+    /* the measured error is below the bound where supports were recovered */
     double sum = 0;
     for (int l = 0; l < 2; l++) {
         sum += g[l].failure;
@@ -313,7 +314,7 @@ static void the_recursion_is_that_of_the_theorem(void **state)
     close_whole(&w);
 }
 
-static void the_instance_bound_is_its_sum(void **state)
+static void the_instance_bound_equals_its_sum(void **state)
 {
     struct pathways_case plan = small_case(1);
     struct whole w;
@@ -353,14 +354,14 @@ static void the_instance_bound_is_its_sum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(trials_equal_a_decoder_that_sees_the_matrix),
-        cmocka_unit_test(guarantees_hold),
-        cmocka_unit_test(adversarial_signs_are_worse),
-        cmocka_unit_test(worst_supports_meet_one_column_most),
-        cmocka_unit_test(plus_signs_fail_at_the_square_root),
-        cmocka_unit_test(other_decoders_work),
-        cmocka_unit_test(the_recursion_is_that_of_the_theorem),
-        cmocka_unit_test(the_instance_bound_is_its_sum),
+        cmocka_unit_test(trials_equal_a_decoder_with_the_explicit_matrix),
+        cmocka_unit_test(recovery_is_as_likely_as_guaranteed),
+        cmocka_unit_test(adversarial_signs_recover_less_than_random_ones),
+        cmocka_unit_test(worst_supports_correlate_most_with_one_column),
+        cmocka_unit_test(all_plus_signs_fail_from_the_square_root_on),
+        cmocka_unit_test(each_decoder_recovers_easy_codes),
+        cmocka_unit_test(the_error_recursion_equals_the_theorem),
+        cmocka_unit_test(the_instance_bound_equals_its_sum),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* The trained model: gradients against central differences of a plain loss, sparse against dense products, threads.
- */
+/* The trained model: gradients against central differences of a plain loss, sparse products against dense ones,
+ * threads. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,7 +36,7 @@ static int by_size(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* Loss with one weight nudged. With `gate_loss`: the gate's own. */
+/* Loss after one weight was moved. With `gate_loss`: the gate's own. */
 static double plain_loss(const struct plain *t, const struct weight *nudged, ptrdiff_t at, double by, bool gate_loss)
 {
     const struct autoencoder *m = t->model;
@@ -104,13 +104,13 @@ static struct autoencoder *make(const struct autoencoder_shape *shape)
     assert_int_equal(autoencoder_create(shape, true, &m, NULL), STATUS_OK);
     params_init(m->params, 11);
     for (size_t i = 0; i < m->decoder->count; i++)
-        m->decoder->value[i] *= 2; /* more of a spread */
+        m->decoder->value[i] *= 2; /* widens the spread */
     for (int i = 0; m->gate && i < shape->n_s; i++)
-        m->gate->value[i] = m->bias->value[i] - 0.1f - 0.01f * (float)i; /* the gate cuts above 0 */
+        m->gate->value[i] = m->bias->value[i] - 0.1f - 0.01f * (float)i; /* the gate's threshold is above 0 */
     return m;
 }
 
-static void gradients_are_right(void **state)
+static void gradients_equal_central_differences(void **state)
 {
     float importance[N];
     struct thread_pool *pool;
@@ -141,7 +141,7 @@ static void gradients_are_right(void **state)
     thread_pool_destroy(pool);
 }
 
-/* What a batch makes of the weights, as bytes. */
+/* Runs a batch and copies its results as bytes. */
 static void run(int n_s, int n_d, double p, int threads, bool dense, const char *kernels, float *gradients,
                 double *loss)
 {
@@ -163,7 +163,7 @@ static void run(int n_s, int n_d, double p, int threads, bool dense, const char 
     thread_pool_destroy(pool);
 }
 
-static void products_and_threads_agree(void **state)
+static void sparse_dense_and_threaded_products_agree(void **state)
 {
     static const int sizes[][2] = {{33, 1}, {600, 130}, {1100, 40}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -192,7 +192,7 @@ static void products_and_threads_agree(void **state)
         }
 }
 
-static void samples_are_what_they_should_be(void **state)
+static void samples_have_their_distribution(void **state)
 {
     enum { MANY = 200000 };
     float *x = malloc(MANY * sizeof *x), again[100];
@@ -218,7 +218,7 @@ static void samples_are_what_they_should_be(void **state)
     free(x);
 }
 
-static void a_cut_keeps_the_largest(void **state)
+static void a_cut_keeps_the_largest_values(void **state)
 {
     float z[101], scratch[101];
     struct philox from = philox_stream(5, 0, 0);
@@ -237,7 +237,7 @@ static void a_cut_keeps_the_largest(void **state)
         }
 }
 
-static void one_sample_is_as_in_a_batch(void **state)
+static void a_single_sample_equals_its_row_of_a_batch(void **state)
 {
     for (int activation = 0; activation < ACTIVATIONS; activation++) {
         struct autoencoder_shape shape = {N, D, false, false, (enum activation)activation, 0.15f, 6};
@@ -266,11 +266,11 @@ static void one_sample_is_as_in_a_batch(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(gradients_are_right),
-        cmocka_unit_test(products_and_threads_agree),
-        cmocka_unit_test(samples_are_what_they_should_be),
-        cmocka_unit_test(a_cut_keeps_the_largest),
-        cmocka_unit_test(one_sample_is_as_in_a_batch),
+        cmocka_unit_test(gradients_equal_central_differences),
+        cmocka_unit_test(sparse_dense_and_threaded_products_agree),
+        cmocka_unit_test(samples_have_their_distribution),
+        cmocka_unit_test(a_cut_keeps_the_largest_values),
+        cmocka_unit_test(a_single_sample_equals_its_row_of_a_batch),
     };
     blas_init();
     return cmocka_run_group_tests(tests, NULL, NULL);

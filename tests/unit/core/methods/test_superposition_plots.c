@@ -1,5 +1,5 @@
-/* Pictures of experiments, by the numbers beside them: theory's lines are theory's, points are what was measured,
- * what does not belong to an experiment is not there; memory that runs out is said and leaves nothing half. */
+/* Checks the pictures of experiments by the tables beside them: lines of theory, measured points, nothing that does not
+ * belong to the experiment, and failed allocations. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,7 +33,7 @@ static void forget(struct drawn *d)
     d->files = 0;
 }
 
-/* Pictures are pictures; what is kept ends with a NUL. */
+/* Checks that pictures are PNG files; stored tables end with a NUL. */
 static void keep(void *watcher, const char *name, const char *media_type, const void *bytes, size_t count)
 {
     struct drawn *d = watcher;
@@ -70,7 +70,7 @@ static void end(struct drawn *d)
     forget(d);
 }
 
-/* The table of that name, beside a picture of it. */
+/* The table of that name, beside its picture. */
 static const char *table_of(const struct drawn *d, const char *name)
 {
     char png[40], csv[40];
@@ -100,7 +100,7 @@ struct row {
     double x, y, low, high, value;
 };
 
-/* Rows of a panel and a series (both as they stand in the table), at most `room`; how many there are. */
+/* Rows of a panel and a series (both as named in the table), at most `room`. Returns their number. */
 static int rows_of(const char *table, const char *panel, const char *series, struct row *rows, int room)
 {
     char begin_with[160];
@@ -129,7 +129,7 @@ static void assert_close(double a, double b)
         fail_msg("%.9g, not %.9g", a, b);
 }
 
-static void losses_against_the_ratio(void **state)
+static void chart_of_losses_against_the_ratio_has_theory_and_points(void **state)
 {
     struct drawn d;
     struct row rows[FINE], gaps[FINE];
@@ -149,8 +149,7 @@ static void losses_against_the_ratio(void **state)
     }
     assert_int_equal(rows_of(table, "p = 0.1", "best linear", rows, FINE), FINE);
     assert_close(rows[0].y, theory_linear(0.1, 0.25));
-    assert_int_equal(rows_of(table, "p = 0.1", "antipodal pairs", rows, FINE),
-                     FINE); /* above a half: nothing below it */
+    assert_int_equal(rows_of(table, "p = 0.1", "antipodal pairs", rows, FINE), FINE); /* defined from one half on */
     assert_true(isnan(rows[0].y) && fabs(rows[FINE - 1].y - theory_pairs(0.1, 0.75)) < 1e-9);
     assert_int_equal(rows_of(table, "p = 0.1", "\"closed form, line above a cut\"", rows, FINE), 0);
     int points = 0;
@@ -163,7 +162,7 @@ static void losses_against_the_ratio(void **state)
         snprintf(series, sizeof series, "\"%s, n_s = %d\"", rug ? "rug" : "linear", c->n_s);
         int count = rows_of(table, panel, series, rows, FINE), same = 0;
         assert_int_equal(count, 3);
-        /* The second half is what each is above its prediction, in the same order. */
+        /* The second half holds each value relative to its prediction, in the same order. */
         assert_int_equal(rows_of(table, "measured over predicted", series, gaps, FINE), 6);
         for (int k = 0; k < count; k++)
             if (fabs(rows[k].x - c->ratio) < 1e-9) {
@@ -182,7 +181,7 @@ static void losses_against_the_ratio(void **state)
     end(&d);
 }
 
-static void losses_against_p(void **state)
+static void chart_of_losses_against_p_has_theory_and_points(void **state)
 {
     struct drawn d;
     struct row rows[FINE];
@@ -200,14 +199,14 @@ static void losses_against_p(void **state)
             assert_true(fabs(rows[i].x / (0.01 * pow(10, i / (FINE - 1.0))) - 1) < 1e-7);
         assert_close(rows[0].y, theory_bayes(0.01, theory_sigma(0.01, 0.25)));
         assert_int_equal(rows_of(table, "n_d / n_s = 0.25", "antipodal pairs", rows, FINE),
-                         large ? FINE : 0); /* nowhere below a half */
+                         large ? FINE : 0); /* undefined below one half */
         assert_int_equal(rows_of(table, "n_d / n_s = 0.25", "\"rug, n_s = 32\"", rows, FINE), 2);
         assert_close(rows[0].y, d.run->outcomes[0].loss);
         end(&d);
     }
 }
 
-static void activations_have_their_bounds(void **state)
+static void chart_of_activations_has_their_bounds(void **state)
 {
     static const char *const names[] = {"\"trained, n_s = 16\"", "\"trained threshold, n_s = 16\"",
                                         "\"trained k-sparse, n_s = 16\"", "\"trained gated, n_s = 16\""};
@@ -224,14 +223,14 @@ static void activations_have_their_bounds(void **state)
         assert_int_equal(rows_of(table, "p = 0.05", names[i], rows, FINE), 2);
     assert_int_equal(rows_of(table, "p = 0.05", "\"closed form, line above a cut\"", rows, FINE), FINE);
     assert_close(rows[0].y, theory_cut(0.05, theory_sigma(0.05, 0.5)).loss);
-    assert_true(isnan(rows[FINE - 1].y)); /* with all dimensions nothing is in the way */
+    assert_true(isnan(rows[FINE - 1].y)); /* with all dimensions, features do not interfere */
     assert_int_equal(rows_of(table, "p = 0.05", "the latter as the paper bounds it", rows, FINE), FINE);
     assert_close(rows[0].y, theory_oracle_printed(0.05, theory_sigma(0.05, 0.5)));
     end(&d);
 }
 
-/* A panel for each value, eight at most, and twelve lines of what was measured. */
-static void more_than_fits(void **state)
+/* One panel for each value, at most eight, and at most twelve lines of measurements. */
+static void charts_hold_at_most_eight_panels_and_twelve_lines(void **state)
 {
     struct drawn d;
     struct row rows[FINE];
@@ -250,8 +249,8 @@ static void more_than_fits(void **state)
     end(&d);
 }
 
-/* Of trained models alone, a chart for each size. */
-static void maps_are_of_what_was_trained(void **state)
+/* One chart for each size, of trained models only. */
+static void maps_show_trained_models_only(void **state)
 {
     struct drawn d;
     struct row rows[FINE];
@@ -294,7 +293,7 @@ static void maps_are_of_what_was_trained(void **state)
     end(&d);
 }
 
-static void scaling_needs_two_places(void **state)
+static void scaling_lines_need_two_points(void **state)
 {
     struct drawn d;
     struct row rows[FINE];
@@ -325,14 +324,14 @@ static void scaling_needs_two_places(void **state)
     }
     assert_int_equal(rows_of(table, "r → 0", "p = 0.1", rows, FINE), FINE);
     assert_true(fabs(rows[0].x - 1e-6) < 1e-12 &&
-                fabs(rows[0].y - 1) < 0.01); /* nothing is known of a feature: its variance */
+                fabs(rows[0].y - 1) < 0.01); /* without dimensions the loss is the variance */
     assert_int_equal(rows_of(table, "r → 0", "limit Var x", rows, FINE), 1);
     assert_int_equal(rows_of(table, "r → 0", "\"limit as printed, p = 0.1\"", rows, FINE), 1);
     assert_close(rows[0].y, theory_blind_printed(0.1) / theory_variance(0.1));
     end(&d);
 }
 
-static void one_model(void **state)
+static void a_single_model_gets_its_three_pictures(void **state)
 {
     static const char *const models[] = {"trained", "rug", "linear"};
     for (int i = 0; i < 3; i++) {
@@ -356,8 +355,8 @@ static void one_model(void **state)
     }
 }
 
-/* Nobody who takes files, or a case that is evaluated alone: nothing is drawn. */
-static void nothing_is_asked_for(void **state)
+/* Without a receiver for files, and in the evaluation of a single case, the run draws nothing. */
+static void no_pictures_without_a_receiver(void **state)
 {
     struct drawn d;
     begin(&d, (const struct config_setting[]){
@@ -372,9 +371,8 @@ static void nothing_is_asked_for(void **state)
     end(&d);
 }
 
-/* Allocations in turn (every one with MOTIF_FAULT_STRIDE=1): the refusal says so and names no file that is not whole.
- */
-static void memory_runs_out(void **state)
+/* Fails allocations in turn (every one with MOTIF_FAULT_STRIDE=1): the run reports it and publishes no partial file. */
+static void failed_allocations_leave_no_partial_file(void **state)
 {
     static const char *const experiments[] = {"loss-ratio", "loss-p", "maps", "scaling"};
     for (size_t i = 0; i < sizeof experiments / sizeof experiments[0]; i++) {
@@ -412,14 +410,14 @@ static void memory_runs_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(losses_against_the_ratio),
-                                       cmocka_unit_test(losses_against_p),
-                                       cmocka_unit_test(activations_have_their_bounds),
-                                       cmocka_unit_test(more_than_fits),
-                                       cmocka_unit_test(maps_are_of_what_was_trained),
-                                       cmocka_unit_test(scaling_needs_two_places),
-                                       cmocka_unit_test(one_model),
-                                       cmocka_unit_test(nothing_is_asked_for),
-                                       cmocka_unit_test(memory_runs_out)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(chart_of_losses_against_the_ratio_has_theory_and_points),
+                                       cmocka_unit_test(chart_of_losses_against_p_has_theory_and_points),
+                                       cmocka_unit_test(chart_of_activations_has_their_bounds),
+                                       cmocka_unit_test(charts_hold_at_most_eight_panels_and_twelve_lines),
+                                       cmocka_unit_test(maps_show_trained_models_only),
+                                       cmocka_unit_test(scaling_lines_need_two_points),
+                                       cmocka_unit_test(a_single_model_gets_its_three_pictures),
+                                       cmocka_unit_test(no_pictures_without_a_receiver),
+                                       cmocka_unit_test(failed_allocations_leave_no_partial_file)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Rugs: their algebra, their application, their loss against the closed form. */
+/* Rugs: their algebra, their application, and their loss against the closed form. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include "core/methods/superposition/rug.h"
 #include "core/methods/superposition/theory.h"
 
-static void a_row_has_the_sums_it_must(void **state)
+static void a_row_has_the_sums_of_the_theory(void **state)
 {
     int with_zero = 0;
     for (int draw = 0; draw < 24; draw++) {
@@ -43,8 +43,8 @@ static void a_row_has_the_sums_it_must(void **state)
     assert_true(with_zero > 0 && with_zero < 24);
 }
 
-/* W formed by the definition, and all sets equally likely. */
-static void it_is_the_matrix_of_the_definition(void **state)
+/* Forms W by its definition, and checks that all sets are equally likely. */
+static void a_rug_equals_the_matrix_of_its_definition(void **state)
 {
     enum { N = 32, D = 11 };
     struct rug rug;
@@ -105,7 +105,7 @@ static double measured(const struct rug *rug, double p, double scale, double off
     return sum / samples / rug->n_s;
 }
 
-static void large_ones_lose_what_the_closed_form_says(void **state)
+static void large_rugs_reach_the_loss_of_the_closed_form(void **state)
 {
     static const struct {
         double p, r;
@@ -131,7 +131,7 @@ static void the_projector_is_the_best_linear_model(void **state)
     rug_close(&rug);
 }
 
-static void nonsense_is_refused(void **state)
+static void impossible_shapes_are_refused(void **state)
 {
     struct rug rug;
     assert_int_equal(rug_create(100, 10, 1, 0, &rug, NULL), STATUS_INVALID);
@@ -148,11 +148,11 @@ static void nonsense_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_has_the_sums_it_must),
-        cmocka_unit_test(it_is_the_matrix_of_the_definition),
-        cmocka_unit_test(large_ones_lose_what_the_closed_form_says),
+        cmocka_unit_test(a_row_has_the_sums_of_the_theory),
+        cmocka_unit_test(a_rug_equals_the_matrix_of_its_definition),
+        cmocka_unit_test(large_rugs_reach_the_loss_of_the_closed_form),
         cmocka_unit_test(the_projector_is_the_best_linear_model),
-        cmocka_unit_test(nonsense_is_refused),
+        cmocka_unit_test(impossible_shapes_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

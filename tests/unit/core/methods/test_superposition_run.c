@@ -1,4 +1,5 @@
-/* Runs: exact resume for any case and phase, threads, stop rules, results, artifacts, queries, lists. */
+/* Runs of superposition: exact resume for any case and phase, threads, stop rules, results, artifacts, queries, lists.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +18,7 @@
 
 static const struct method *const method = &superposition_method;
 
-/* All three models, two sizes, every draw: training, evaluation and changes of case within a few hundred steps. */
+/* All three models, two sizes and every draw: training, evaluation and changes of case within a few hundred steps. */
 static const struct config_setting many[] = {{"experiment", "loss-ratio"},
                                              {"models", "rug,trained,linear"},
                                              {"sizes", "32,64"},
@@ -81,7 +82,7 @@ static void run_through(const struct config_setting *settings, int threads, int 
     w->steps = run_test_through(&test, settings, threads, every, w, &w->same);
 }
 
-static void threads_and_pauses_do_not_change_a_bit(void **state)
+static void threads_and_pauses_change_no_bit(void **state)
 {
     const struct config_setting *const runs[] = {many, gated, sparse};
     run_test_bits(&test, runs, sizeof runs / sizeof runs[0], 2);
@@ -101,7 +102,7 @@ static void every_case_is_measured(void **state)
     }
 }
 
-static void the_stop_rules_stop(void **state)
+static void each_stop_rule_ends_training_when_it_should(void **state)
 {
     struct superposition_config config;
     struct run_env host;
@@ -116,7 +117,7 @@ static void the_stop_rules_stop(void **state)
             run->samples = 4096;
             for (int n = 0; n <= 7; n++) {
                 run->updates = n;
-                /* blocks: more than two windows; windows: at whole windows, two at least. */
+                /* blocks: needs more than two windows; windows: at whole windows, at least two */
                 bool asked = stop == STOP_BLOCKS ? n > 6 : stop == STOP_WINDOWS ? n == 6 : false;
                 assert_int_equal(work_trained(run), asked && kind == 1);
                 if (n < 7)
@@ -124,7 +125,7 @@ static void the_stop_rules_stop(void **state)
             }
         }
     run->config.stop = STOP_BLOCKS;
-    run->samples = 4097; /* within a block nothing is asked */
+    run->samples = 4097; /* no comparison within a block */
     assert_false(work_trained(run));
     run->samples = run->config.total_samples;
     assert_true(work_trained(run));
@@ -133,7 +134,7 @@ static void the_stop_rules_stop(void **state)
 }
 
 /* A small model with half as many dimensions as features finds the antipodal pairs, below the closed form. */
-static void training_gets_where_it_should(void **state)
+static void a_small_model_finds_antipodal_pairs(void **state)
 {
     struct superposition_config config;
     struct run_env host;
@@ -161,7 +162,7 @@ static void training_gets_where_it_should(void **state)
     run_env_close(&host);
 }
 
-static void statistics_are_those_of_the_matrix(void **state)
+static void statistics_equal_those_of_the_explicit_matrix(void **state)
 {
     enum { N = 20, D = 7 };
     const struct autoencoder_shape shape = {N, D, false, false, ACTIVATION_RELU, 0, 0};
@@ -204,7 +205,7 @@ static void statistics_are_those_of_the_matrix(void **state)
     assert_true(fabs(s.lyapunov - lyapunov) < 1e-5 && fabs(s.lyapunov_code - code) < 1e-5);
     assert_true(s.dropped > 0.9 / N && s.saturation >= 1);
     assert_true(s.kolmogorov > 0 && s.kolmogorov < 1);
-    struct rug rug; /* a rug's one row tells what all of them would */
+    struct rug rug; /* one row of a rug gives the statistics of all rows */
     assert_ok(rug_create(64, 24, 1, 0, &rug, err));
     assert_ok(statistics_rug(&rug, pool, kernels_best(), 0.2, 1.5, -0.2, 1, &s, err));
     assert_true(fabs(s.diagonal_mean - 1.5) < 1e-6 && s.diagonal_sd < 1e-7 && s.antisymmetric == 0 && s.dropped == 0);
@@ -217,7 +218,7 @@ static void statistics_are_those_of_the_matrix(void **state)
 
 /* ---- configuration ------------------------------------------------------------------------------------ */
 
-static void faults_are_named(void **state)
+static void each_fault_names_its_field(void **state)
 {
     static const struct run_test_wrong wrong[] = {
         {{{"n_d", "600"}}, "n_d"},
@@ -234,7 +235,7 @@ static void faults_are_named(void **state)
     run_test_presets(method);
 }
 
-static void lists_are_read(void **state)
+static void lists_of_values_are_parsed(void **state)
 {
     double values[SUPERPOSITION_LIST];
     assert_int_equal(superposition_list("", 1, values), 0);
@@ -282,7 +283,7 @@ static void boolean(void *context, const char *key, bool value) {}
 static void text(void *context, const char *key, const char *value) {}
 static void null(void *context, const char *key) {}
 
-static void a_checkpoint_answers(void **state)
+static void a_checkpoint_answers_queries(void **state)
 {
     static const char *const models[] = {"trained", "rug", "linear"};
     for (int kind = 0; kind < 3; kind++) {
@@ -312,7 +313,7 @@ static void a_checkpoint_answers(void **state)
             assert_int_equal(heard.n_s, 64);
             sum += heard.loss;
         }
-        assert_true(fabs(sum / 1000 / run->outcomes[0].loss - 1) < 1e-4); /* the same samples as the evaluation's */
+        assert_true(fabs(sum / 1000 / run->outcomes[0].loss - 1) < 1e-4); /* the evaluation's samples */
         struct heard heard = {0};
         const struct sink sink = {&heard, open_it, close_it, open_it, close_it, number, integer, boolean, text, null};
         float values[64] = {0}, odd[64] = {2};
@@ -342,14 +343,14 @@ static void a_checkpoint_answers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(threads_and_pauses_do_not_change_a_bit),
+        cmocka_unit_test(threads_and_pauses_change_no_bit),
         cmocka_unit_test(every_case_is_measured),
-        cmocka_unit_test(the_stop_rules_stop),
-        cmocka_unit_test(training_gets_where_it_should),
-        cmocka_unit_test(statistics_are_those_of_the_matrix),
-        cmocka_unit_test(faults_are_named),
-        cmocka_unit_test(lists_are_read),
-        cmocka_unit_test(a_checkpoint_answers),
+        cmocka_unit_test(each_stop_rule_ends_training_when_it_should),
+        cmocka_unit_test(a_small_model_finds_antipodal_pairs),
+        cmocka_unit_test(statistics_equal_those_of_the_explicit_matrix),
+        cmocka_unit_test(each_fault_names_its_field),
+        cmocka_unit_test(lists_of_values_are_parsed),
+        cmocka_unit_test(a_checkpoint_answers_queries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The closed forms against published and independently computed values. */
+/* Compares the closed forms with published and independently computed values. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,15 +17,15 @@
             fail_msg("%s is %.12g, not %.12g", #value, value_, wanted_);                                               \
     } while (0)
 
-static void the_loss_has_its_check_values(void **state)
+static void the_loss_equals_its_check_values(void **state)
 {
     assert_within(theory_loss(1.2, -0.15, 0.24, 0.1), 0.013238464662947, 1e-14);
     assert_within(theory_loss(1, -0.3, 0.2, 0.05), 0.005261755916737, 1e-14);
     assert_within(theory_loss(1, 0, 0.1, 0.5), 0.007234038479732, 1e-14);
 }
 
-/* Drawn instead of integrated. */
-static void the_loss_is_that_of_samples(void **state)
+/* Draws samples instead of integrating. */
+static void the_loss_equals_that_of_drawn_samples(void **state)
 {
     enum { N = 400000 };
     const double a = 1.2, m = -0.15, s = 0.24, p = 0.1;
@@ -61,7 +61,7 @@ static const struct row table[] = {
     {0.6, 0.5, 0.331662, 0.157305, 0.595180, 0.093624, 5.220998e-02, 5.500000e-02},
 };
 
-static void the_optimum_has_its_sixteen_rows(void **state)
+static void the_optimum_equals_its_sixteen_check_rows(void **state)
 {
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
         const struct row *t = &table[i];
@@ -76,8 +76,8 @@ static void the_optimum_has_its_sixteen_rows(void **state)
     }
 }
 
-/* No neighbour in scale or offset is better. */
-static void the_optimum_is_one(void **state)
+/* Moving scale or offset makes the loss no smaller. */
+static void no_neighbour_of_the_optimum_is_better(void **state)
 {
     for (int i = 1; i <= 9; i++)
         for (int j = 1; j <= 9; j++) {
@@ -91,7 +91,7 @@ static void the_optimum_is_one(void **state)
         }
 }
 
-static void bounds_have_their_check_values(void **state)
+static void bounds_equal_their_check_values(void **state)
 {
     static const struct {
         double p, r, optimum, bayes, oracle;
@@ -115,7 +115,7 @@ static void bounds_have_their_check_values(void **state)
     assert_true(isnan(theory_oracle_printed(.1, .26)));
 }
 
-static void losses_are_in_order(void **state)
+static void losses_and_bounds_are_in_order(void **state)
 {
     for (int i = 1; i <= 9; i++)
         for (int j = 1; j <= 9; j++) {
@@ -129,8 +129,8 @@ static void losses_are_in_order(void **state)
         }
 }
 
-/* Two features and one dimension, drawn. */
-static void pairs_lose_the_lesser_when_both_are_on(void **state)
+/* Draws two features in one dimension. */
+static void a_pair_with_both_features_on_loses_the_smaller(void **state)
 {
     enum { N = 400000 };
     struct philox uniform = philox_stream(3, 1, 0);
@@ -144,22 +144,22 @@ static void pairs_lose_the_lesser_when_both_are_on(void **state)
     assert_within(theory_pairs(.3, 1), 0, 0);
     assert_true(isnan(theory_pairs(.3, .49)));
     assert_true(theory_pairs(.044, .5) <
-                theory_bayes(.044, theory_sigma(.044, .5))); /* which is for Gaussian interference */
+                theory_bayes(.044, theory_sigma(.044, .5))); /* the bound holds for Gaussian interference only */
 }
 
 /* L r / p^2 at r = .1, and divided by ln(1/p): the paper's scaling for p -> 0. */
-static void the_loss_scales_as_said(void **state)
+static void the_loss_scales_as_the_paper_states(void **state)
 {
     static const double p[] = {1e-2, 3e-3, 1e-3, 3e-4, 1e-4}, scaled[] = {.996, 1.091, 1.155, 1.248, 1.352};
     for (int i = 0; i < 5; i++)
         assert_within(theory_optimum(p[i], theory_sigma(p[i], .1)).loss * .1 / (p[i] * p[i]), scaled[i], 1e-3);
 }
 
-static void a_cut_is_the_best_line_above_it(void **state)
+static void a_cut_is_the_best_line_above_a_threshold(void **state)
 {
     const double p = 0.044, sigma = theory_sigma(0.044, 0.254);
     struct theory_cut best = theory_cut(p, sigma);
-    assert_true(best.loss < theory_optimum(p, sigma).loss); /* here a jump pays */
+    assert_true(best.loss < theory_optimum(p, sigma).loss); /* a threshold is better than plain ReLU here */
     for (int i = -5; i <= 5; i++) {
         struct theory_cut other = theory_cut_share(p, sigma, best.share * (1 + 0.1 * i));
         assert_true(other.loss >= best.loss - 1e-15);
@@ -179,7 +179,7 @@ static void a_cut_is_the_best_line_above_it(void **state)
     assert_within(above / N, best.share, 1e-3);
 }
 
-static void kolmogorov_has_its_table(void **state)
+static void kolmogorov_p_values_equal_the_table(void **state)
 {
     assert_within(theory_kolmogorov(1.3581 / sqrt(1e6), 1000000), 0.05, 1e-4);
     assert_within(theory_kolmogorov(1.6276 / sqrt(1e6), 1000000), 0.01, 1e-4);
@@ -189,11 +189,16 @@ static void kolmogorov_has_its_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_loss_has_its_check_values),          cmocka_unit_test(the_loss_is_that_of_samples),
-        cmocka_unit_test(the_optimum_has_its_sixteen_rows),       cmocka_unit_test(the_optimum_is_one),
-        cmocka_unit_test(bounds_have_their_check_values),         cmocka_unit_test(losses_are_in_order),
-        cmocka_unit_test(pairs_lose_the_lesser_when_both_are_on), cmocka_unit_test(the_loss_scales_as_said),
-        cmocka_unit_test(a_cut_is_the_best_line_above_it),        cmocka_unit_test(kolmogorov_has_its_table),
+        cmocka_unit_test(the_loss_equals_its_check_values),
+        cmocka_unit_test(the_loss_equals_that_of_drawn_samples),
+        cmocka_unit_test(the_optimum_equals_its_sixteen_check_rows),
+        cmocka_unit_test(no_neighbour_of_the_optimum_is_better),
+        cmocka_unit_test(bounds_equal_their_check_values),
+        cmocka_unit_test(losses_and_bounds_are_in_order),
+        cmocka_unit_test(a_pair_with_both_features_on_loses_the_smaller),
+        cmocka_unit_test(the_loss_scales_as_the_paper_states),
+        cmocka_unit_test(a_cut_is_the_best_line_above_a_threshold),
+        cmocka_unit_test(kolmogorov_p_values_equal_the_table),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
