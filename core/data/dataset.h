@@ -1,5 +1,5 @@
-/* Data sets are folders under one folder that the operator names; a job says only which by name. A name is never a
- * path: small letters, digits, '.', '-' and '_', beginning with a letter or a digit. */
+/* Data sets are folders inside one folder that the operator chooses; a job selects one by name. A name is never a path:
+ * it consists of small letters, digits, '.', '-' and '_' and begins with a letter or a digit. */
 #ifndef MOTIF_CORE_DATA_DATASET_H
 #define MOTIF_CORE_DATA_DATASET_H
 
@@ -10,15 +10,17 @@
 
 #define DATASET_PATH 4096
 
+/* Whether a text may be the name of a data set. */
 bool dataset_name_good(const char *name);
 
-/* The folder of a data set that is there. root: of all data sets, NULL when there is none. STATUS_INVALID for a name
- * that is none, STATUS_NOT_FOUND when there is no such data set, STATUS_IO when that cannot be seen; `err->pointer` is
- * left to the caller. */
+/* Writes the path of an existing data set to `folder`. root: the folder of all data sets; NULL: the operator chose
+ * none. STATUS_INVALID: not a name. STATUS_NOT_FOUND: no such data set. STATUS_IO: the folder cannot be examined. The
+ * caller sets err->pointer. */
 enum status dataset_folder(const char *root, const char *name, char folder[DATASET_PATH], struct error *err);
 
-/* The beginning of the SHA-256 of the file that was uploaded into it: what jobs are bound to. "" for another folder.
- * STATUS_IO. */
+/* The first DATASET_HASH_KEPT digits of the SHA-256 of the uploaded file; a job stores them to notice a changed data
+ * set.
+ * "" for a folder that was not uploaded. STATUS_IO: the record of the upload cannot be read. */
 enum { DATASET_HASH_KEPT = 40 };
 enum status dataset_hash(const char *folder, char hash[DATASET_HASH_KEPT + 1], struct error *err);
 

@@ -1,23 +1,23 @@
-/* Shared by the files of the chart. Private to core/data. */
+/* What the files of the chart share: scales of axes. Private to core/draw. */
 #ifndef MOTIF_CORE_DRAW_CHART_INT_H
 #define MOTIF_CORE_DRAW_CHART_INT_H
 
 #include "core/draw/chart.h"
 
-/* An axis with its ends settled, and the pixels they lie at. */
+/* An axis whose ends are known, and the pixels of its ends. */
 struct chart_scale {
     double min, max; /* ends; logarithms to base 10 with `log` */
     bool log;
     double from, to; /* pixels of min and max */
 };
 
-/* False when there is nothing to draw at `value`. */
+/* Writes the pixel of a value; false: the value cannot be drawn on this scale. */
 bool chart_place(const struct chart_scale *scale, double value, double *pixel);
-/* Ends of a panel's axes, from the data where they are not given. */
+/* Finds the ends of both axes of a panel; ends that the description leaves open come from the data. */
 void chart_scales(const struct chart_panel *panel, struct chart_scale *x, struct chart_scale *y);
-/* Half the distance of neighbouring centres, for the outer edges of a heat map. */
+/* Half the distance between neighbouring centres: a heat map reaches this far beyond its outer centres. */
 double chart_half_step(const double *centres, int count);
-/* Ends of the colour bar. */
+/* The scale of a heat map's colour bar. */
 struct chart_scale chart_heat_scale(const struct chart_heat *heat);
 
 #endif

@@ -1,4 +1,5 @@
-/* A small RGB raster for pictures of results. Drawing outside it is clipped. One thread at a time. */
+/* A small RGB raster for pictures of results. Drawing outside it has no effect. One thread at a time for each picture.
+ */
 #ifndef MOTIF_CORE_DRAW_PICTURE_H
 #define MOTIF_CORE_DRAW_PICTURE_H
 
@@ -7,7 +8,7 @@
 #include "core/base/error.h"
 
 #define PICTURE_MAX_SIDE 16384
-#define PICTURE_GLYPH_ROWS 7 /* of one character at scale 1; advance is PICTURE_ADVANCE */
+#define PICTURE_GLYPH_ROWS 7 /* rows of a character at scale 1; characters are PICTURE_ADVANCE columns apart */
 #define PICTURE_GLYPH_COLS 5
 #define PICTURE_ADVANCE 6
 
@@ -20,37 +21,40 @@ struct picture {
     uint8_t *pixels; /* [rows][cols][3] */
 };
 
-/* Filled with `ground`. Sides in [1, PICTURE_MAX_SIDE], at most 64 Mi pixels (STATUS_LIMIT). */
+/* Creates a picture filled with `ground`; the caller destroys it. STATUS_LIMIT: a side outside [1, PICTURE_MAX_SIDE],
+ * or more than 64 Mi pixels. */
 enum status picture_create(int rows, int cols, struct colour ground, struct picture **picture, struct error *err);
-void picture_destroy(struct picture *picture); /* NULL is fine */
+void picture_destroy(struct picture *picture); /* NULL is allowed */
 
+/* One pixel. Reading outside the picture returns black. */
 void picture_set(struct picture *picture, int row, int col, struct colour colour);
-struct colour picture_get(const struct picture *picture, int row, int col); /* black outside */
+struct colour picture_get(const struct picture *picture, int row, int col);
 
+/* Fills a rectangle of rows x cols pixels whose upper left corner is (row, col). */
 void picture_fill(struct picture *picture, int row, int col, int rows, int cols, struct colour colour);
-/* A frame of `thickness` pixels just inside the rectangle. */
+/* Draws a frame of `thickness` pixels just inside the rectangle. */
 void picture_outline(struct picture *picture, int row, int col, int rows, int cols, int thickness,
                      struct colour colour);
-/* Values 0 (low) to 1 (high) of a [rows][cols] array, each drawn as a scale x scale square. */
+/* Draws values: [rows][cols] from 0 (colour `low`) to 1 (`high`), each as a square of scale x scale pixels. */
 void picture_grey(struct picture *picture, int row, int col, const float *values, int rows, int cols, int scale,
                   struct colour low, struct colour high);
-/* Another picture, each pixel scale x scale. */
+/* Draws another picture with each pixel as a square of scale x scale pixels. */
 void picture_blit(struct picture *picture, int row, int col, const struct picture *from, int scale);
 
 void picture_line(struct picture *picture, int row0, int col0, int row1, int col1, struct colour colour);
-/* Marks of odd diameter 2 * radius + 1 around (row, col). */
+/* Marks around (row, col) of the odd diameter 2 * radius + 1. */
 void picture_disc(struct picture *picture, int row, int col, int radius, struct colour colour);
 void picture_ring(struct picture *picture, int row, int col, int radius, struct colour colour);
 void picture_cross(struct picture *picture, int row, int col, int radius, struct colour colour);
 
-/* Printable ASCII in a 5 x 7 font, (row, col) the upper left corner; other bytes are drawn as a box.
- * A newline starts a new line PICTURE_GLYPH_ROWS + 2 rows below. Returns the column after the text. */
+/* Draws printable ASCII in a 5 x 7 font with the upper left corner at (row, col); other bytes become a box. A newline
+ * begins a new line PICTURE_GLYPH_ROWS + 2 rows below (times `scale`). Returns the column after the text. */
 int picture_text(struct picture *picture, int row, int col, const char *text, int scale, struct colour colour);
-int picture_text_width(const char *text, int scale); /* of the longest line */
+int picture_text_width(const char *text, int scale); /* columns of the longest line */
 
-/* Colours that are easy to tell apart, also with colour-blind eyes for the first eight; any index. */
+/* A colour for each index. Colour-blind readers can distinguish the first eight; indices wrap around. */
 struct colour picture_palette(int index);
-/* Black or white, whichever reads better on `ground`. */
+/* Black or white: the one with more contrast to `ground`. */
 struct colour picture_contrast(struct colour ground);
 
 #endif

@@ -1,4 +1,4 @@
-/* Private to pictures: the font. */
+/* The font of pictures, shared by picture.c and font.c. */
 #ifndef MOTIF_CORE_DRAW_PICTURE_INT_H
 #define MOTIF_CORE_DRAW_PICTURE_INT_H
 

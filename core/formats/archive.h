@@ -1,10 +1,10 @@
-/* Members of a zip or tar file one after another, from a source (libarchive, in its streaming way; no other format and
- * no filter is reachable). No name of a member ever becomes the name of a file.
+/* Reads the members of a zip or tar file one after another from a byte source, with libarchive in streaming mode. No
+ * other archive format and no filter is enabled. A member's name is never used as the name of a file.
  *
- * Foreign bytes. STATUS_INVALID names the member: a name that is absolute, climbs ("..") or has control characters, an
- * entry that is no plain file (folders are skipped), a name that comes twice. STATUS_LIMIT: more members, or more bytes
- * unpacked, than allowed; what a header says is never believed. STATUS_CORRUPT: what libarchive cannot decode. One
- * thread at a time. */
+ * The bytes are untrusted. STATUS_INVALID, naming the member: its name is absolute, contains ".." or a control
+ * character, or occurred before; the entry is neither a plain file nor a folder (folders are skipped). STATUS_LIMIT:
+ * the archive has more members or more unpacked bytes than allowed; bytes are counted as they are unpacked, whatever
+ * the headers claim. STATUS_CORRUPT: libarchive cannot decode the bytes. One thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_ARCHIVE_H
 #define MOTIF_CORE_FORMATS_ARCHIVE_H
 
@@ -17,18 +17,19 @@ enum { ARCHIVE_NAME = 200 }; /* bytes of a member's name with its NUL */
 
 enum archive_kind { ARCHIVE_ZIP, ARCHIVE_TAR };
 struct archive_limits {
-    int64_t members; /* folders count as well */
-    int64_t bytes;   /* unpacked, of all members together */
+    int64_t members; /* most members; folders count */
+    int64_t bytes;   /* most unpacked bytes of all members together */
 };
 
 struct archive_reader;
+/* Begins to read an archive. `from` is borrowed and must outlive the reader, which the caller destroys. */
 enum status archive_reader_create(enum archive_kind kind, const struct source *from,
                                   const struct archive_limits *limits, struct archive_reader **reader,
                                   struct error *err);
-void archive_reader_destroy(struct archive_reader *reader); /* NULL is fine */
+void archive_reader_destroy(struct archive_reader *reader); /* NULL is allowed */
 
-/* The next member: its name without "./" (valid until the next call) and its bytes. What is not read of it is passed
- * over. */
+/* Goes to the next member; *more is false at the end. `name` (without a leading "./") and `bytes` are valid until the
+ * next call. The caller need not read all bytes of a member: the next call skips the rest. */
 enum status archive_reader_next(struct archive_reader *reader, const char **name, struct source *bytes, bool *more,
                                 struct error *err);
 

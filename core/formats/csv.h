@@ -1,10 +1,11 @@
-/* Comma- or tab-separated records from a source (RFC 4180): a field in double quotes may hold separators, ends of lines
- * and, doubled, quotes. The first record is the header; every other has as many fields. Tab where the header has one,
- * else comma.
+/* Comma- or tab-separated records from a byte source (RFC 4180). A field in double quotes may contain separators, ends
+ * of lines and doubled quotes. The first record is the header, and every other record has as many fields. The separator
+ * is a tab if the header contains one, otherwise a comma. A byte order mark before the header and empty lines are
+ * skipped.
  *
- * Foreign bytes: STATUS_INVALID names the row (the header is row 1) for a wrong number of fields, a stray or open
- * quote, a NUL or what is not UTF-8; STATUS_LIMIT for a record of more than CSV_RECORD bytes or CSV_FIELDS fields. A
- * byte order mark before the header is dropped, empty lines are skipped. One thread at a time. */
+ * The bytes are untrusted. STATUS_INVALID, naming the row (the header is row 1): a wrong number of fields, a misplaced
+ * or open quote, a NUL, bytes that are not UTF-8. STATUS_LIMIT: a record of more than CSV_RECORD bytes or CSV_FIELDS
+ * fields. One thread at a time. */
 #ifndef MOTIF_CORE_FORMATS_CSV_H
 #define MOTIF_CORE_FORMATS_CSV_H
 
@@ -18,9 +19,9 @@ enum { CSV_RECORD = 16 << 20, CSV_FIELDS = 100000 };
 struct csv {
     struct source from;
     char separator;
-    int64_t row;        /* of the present record, from 1; lines inside quotes are not counted */
-    char **field;       /* [count], terminated */
-    int count, columns; /* columns: of the header */
+    int64_t row;        /* number of the present record, from 1; line ends inside quotes do not count */
+    char **field;       /* [count] NUL-terminated; valid until the next record */
+    int count, columns; /* fields of the present record; fields of the header */
     /* private */
     char *record;
     size_t used, room, *start;
@@ -30,13 +31,15 @@ struct csv {
     bool ended;
 };
 
-/* Reads the header: its names are the fields until csv_next(). Names are neither empty nor twice there. */
+/* Reads the header; csv->field holds its names until csv_next(). STATUS_INVALID also for an empty or repeated name.
+ * The caller calls csv_close(), after an error too. */
 enum status csv_open(struct csv *csv, const struct source *from, struct error *err);
-void csv_close(struct csv *csv); /* zeroed is fine */
+void csv_close(struct csv *csv); /* a zeroed struct is allowed */
+/* Reads the next record; *more is false at the end. */
 enum status csv_next(struct csv *csv, bool *more, struct error *err);
-/* Which column is called so; -1: none. Only before csv_next(). */
+/* The number of the column of this name, from 0; -1: there is none. Only between csv_open() and csv_next(). */
 int csv_find(const struct csv *csv, const char *name);
-/* A field as a finite float; false: it is none. */
+/* Parses a field as a finite float; false: it is not a number. */
 bool csv_number(const char *field, float *value);
 
 #endif

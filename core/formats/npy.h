@@ -1,10 +1,11 @@
-/* Arrays in NumPy's format (.npy versions 1 to 3): in either order, of either byte order, at most four dimensions.
+/* Arrays in NumPy's .npy format, versions 1 to 3, in either memory order and byte order, of at most four dimensions.
  *
- * Taken are bool, the integers of 1 to 8 bytes, floats of 2, 4 and 8, and text (S and U, at most NPY_TEXT bytes an
- * element). Refused by name are complex numbers, dates, objects (pickles), records and floats of 16 bytes.
+ * Element types that can be read: bool, integers of 1 to 8 bytes, floats of 2, 4 and 8 bytes, and text (S and U, at
+ * most NPY_TEXT bytes an element). Complex numbers, dates, objects (pickles), records and floats of 16 bytes are
+ * refused, and the message names the type.
  *
- * The bytes are foreign: memory grows with what has arrived, never with what a header says. Pure functions; any thread.
- */
+ * The bytes are untrusted: memory grows with the bytes that have arrived, never with the size that a header claims.
+ * Functions keep no state; any thread. */
 #ifndef MOTIF_CORE_FORMATS_NPY_H
 #define MOTIF_CORE_FORMATS_NPY_H
 
@@ -16,36 +17,37 @@
 #include "core/formats/byte_source.h"
 
 #define NPY_RANK 4
-#define NPY_TEXT 256 /* bytes of a text with its NUL */
+#define NPY_TEXT 256 /* bytes of a text element with its NUL */
 
 enum npy_class { NPY_BOOL, NPY_UNSIGNED, NPY_SIGNED, NPY_FLOAT, NPY_BYTES, NPY_UNICODE };
 
 struct npy_header {
     enum npy_class element;
-    size_t item; /* bytes of an element */
-    bool big, fortran;
-    int rank; /* 0 (one element) to NPY_RANK */
+    size_t item;       /* bytes of an element in the file */
+    bool big, fortran; /* big-endian; column-major */
+    int rank;          /* 0 (a single element) to NPY_RANK */
     int64_t dim[NPY_RANK];
 };
-/* STATUS_CORRUPT: not such a file, or cut off; STATUS_INVALID: an element type or rank that is not taken. */
+/* Reads the header only. STATUS_CORRUPT: the bytes are no .npy file or end early. STATUS_INVALID: an element type or
+ * rank that cannot be read. */
 enum status npy_header_read(const struct source *from, struct npy_header *header, struct error *err);
 
 struct npy {
     int rank;
     int64_t dim[NPY_RANK];
     size_t count;            /* product of the dimensions; 1 for rank 0 */
-    float *values;           /* row-major; NULL where elements are text. npy_close() frees it */
-    char (*texts)[NPY_TEXT]; /* the same for text: UTF-8, terminated */
-    enum npy_class element;  /* as in the file */
+    float *values;           /* [count] row-major; NULL where elements are text */
+    char (*texts)[NPY_TEXT]; /* [count] UTF-8, NUL-terminated; NULL where elements are numbers */
+    enum npy_class element;  /* type of the elements in the file */
 };
-void npy_close(struct npy *array); /* zeroed is fine */
+void npy_close(struct npy *array); /* frees values and texts; a zeroed struct is allowed */
 
-/* A whole array and the end of the source. Values are taken as they are (bytes give 0..255, false and true 0 and 1).
- * Besides the header's errors: STATUS_CORRUPT where there are fewer bytes than the shape needs, or more; STATUS_INVALID
- * for a value that is not finite as float, or is no text; STATUS_LIMIT for more than max_count numbers, or a 64th as
- * many texts. */
+/* Reads a whole array up to the end of the source; the caller closes it. Bytes become 0 to 255, false and true 0 and 1;
+ * no value is scaled. Errors beyond those of npy_header_read(): STATUS_CORRUPT: fewer or more bytes than the shape
+ * needs. STATUS_INVALID: a value that is not finite as a float, or text that is not valid. STATUS_LIMIT: more than
+ * max_count numbers, or more than max_count / 64 texts. */
 enum status npy_read_from(const struct source *from, size_t max_count, struct npy *out, struct error *err);
-/* The same of bytes in memory, and of numbers only. */
+/* The same from bytes in memory; text is refused. */
 enum status npy_read(const void *bytes, size_t size, size_t max_count, struct npy *out, struct error *err);
 
 #endif

@@ -1,7 +1,5 @@
-/* The characters of LaTeX-OCR as coverage rasters, drawn once from the outlines of Latin Modern
- * (Debian's package fonts-lmodern) by FreeType.
- *
- * Immutable after latex_font_create(): any number of threads may read. */
+/* The characters of LaTeX-OCR as coverage rasters, drawn once with FreeType from the outlines of Latin Modern (Debian's
+ * package fonts-lmodern). Read-only after latex_font_create(): any number of threads may read. */
 #ifndef MOTIF_CORE_DATA_LATEX_LATEX_FONT_H
 #define MOTIF_CORE_DATA_LATEX_LATEX_FONT_H
 
@@ -12,8 +10,8 @@
 
 enum { LATEX_FRACTIONS = 4 }; /* a character begins at quarters of a pixel along its line */
 
-/* coverage: [rows][cols], 0 to 255. Its upper left pixel lies `up` rows above the one under the baseline
- * and `left` columns right of the origin's. */
+/* coverage: [rows][cols], 0 to 255. Its upper left pixel is `up` rows above the pixel under the baseline and `left`
+ * columns right of the pixel of the origin. */
 struct latex_raster {
     int rows, cols, up, left;
     const uint8_t *coverage;
@@ -21,12 +19,12 @@ struct latex_raster {
 
 struct latex_font;
 
-/* For pictures of `dpi` pixels an inch, in (0, 1200]. `folder` holds the font files; NULL: where Debian puts
- * them. STATUS_NOT_FOUND names the package when they are not there. */
+/* Creates the font for pictures of `dpi` pixels an inch, in (0, 1200]; the caller destroys it. `folder` contains the
+ * font files; NULL: Debian's folder. STATUS_NOT_FOUND: they are not there; the message names the package. */
 enum status latex_font_create(double dpi, const char *folder, struct latex_font **font, struct error *err);
-void latex_font_destroy(struct latex_font *font); /* NULL is fine */
+void latex_font_destroy(struct latex_font *font); /* NULL is allowed */
 
-/* The raster of a mark that is no bar, `fraction` quarters of a pixel to the right of its column. */
+/* The raster of a mark other than a bar, moved right by `fraction` quarters of a pixel. The font owns it. */
 const struct latex_raster *latex_font_raster(const struct latex_font *font, const struct latex_mark *mark,
                                              int fraction);
 

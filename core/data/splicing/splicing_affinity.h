@@ -1,15 +1,15 @@
-/* What proteins bind: position-specific affinity matrices, several a protein, as RNA Bind-n-Seq gives them.
+/* Protein binding: position-specific affinity matrices, several for each protein, as RNA Bind-n-Seq measures them.
  *
  * The affinity of a protein for the bases around a position is
  *
  *     sum over its matrices m of (A0[m] / max A0) * product over columns of the entry of the base there / 0.2
  *
- * All matrices of a protein have the same number of columns (ones on both sides make up for it, the odd one on the
- * right). A window of w columns stands around its base (w - 1) / 2, rounded down. An unknown base, or none beyond the
- * ends of the sequence, counts as 1; where the base in the middle itself is unknown the affinity is 0.
+ * All matrices of a protein have the same number of columns: shorter ones are padded with ones on both sides, the odd
+ * column on the right. A window of w columns begins (w - 1) / 2 (rounded down) before its base. An unknown base, and a
+ * position beyond the ends of the sequence, counts as 1; if the base in the middle is unknown, the affinity is 0.
  *
- * A protein binds where its affinity exceeds its threshold: one that is given, or a quantile of what it has on some
- * sequence (splicing_calibrate()). Read-only after that; any number of threads. */
+ * A protein binds where its affinity exceeds its threshold, which is given or is a quantile of its affinities on some
+ * sequences (affinity_calibrate()). Read-only after that; any number of threads. */
 #ifndef MOTIF_CORE_DATA_SPLICING_SPLICING_AFFINITY_H
 #define MOTIF_CORE_DATA_SPLICING_SPLICING_AFFINITY_H
 
@@ -21,47 +21,48 @@ enum { AFFINITY_FILE_BYTES = 1 << 20 };
 
 struct affinity_matrix {
     double weight;                                  /* A0 / max A0 of its protein */
-    double entry[AFFINITY_COLUMNS][SPLICING_BASES]; /* best base of a column about 1 */
+    double entry[AFFINITY_COLUMNS][SPLICING_BASES]; /* [column][base]; the best base of a column has about 1 */
 };
 struct affinity_protein {
     char name[AFFINITY_NAME];
     int columns, matrices;
     struct affinity_matrix *matrix; /* owned by the set */
-    double threshold;               /* binds above this */
+    double threshold;               /* the protein binds where its affinity exceeds this */
 };
 struct affinity_set {
     int proteins;
-    struct affinity_protein *protein; /* in alphabetical order where they come from a folder */
+    struct affinity_protein *protein; /* [proteins]; in alphabetical order if they come from a folder */
 };
 
-void affinity_close(struct affinity_set *set); /* a zeroed set is fine */
-/* Drops all but the first `proteins`. */
+void affinity_close(struct affinity_set *set); /* a zeroed set is allowed */
+/* Removes all proteins but the first `proteins`. */
 void affinity_keep(struct affinity_set *set, int proteins);
 
 /* Adds a protein from the text of an RBNS file:
  *
  *     # comment                                (any number, anywhere)
- *     PSAM  A0=0.06 n=11 acc_k=11 ...          (n columns follow; names other than A0 and n are passed over)
- *     1.00000 0.82999 0.64232 0.75472 a        (A C G U and a letter that is passed over)
+ *     PSAM  A0=0.06 n=11 acc_k=11 ...          (n columns follow; names other than A0 and n are ignored)
+ *     1.00000 0.82999 0.64232 0.75472 a        (A C G U and a letter, which is ignored)
  *
- * The text is foreign: STATUS_INVALID names the line at fault, STATUS_LIMIT where there are too many columns, matrices
- * or proteins; the set is as before then. The threshold is 1, the affinity 0.2 before it is divided. */
+ * The text is untrusted. STATUS_INVALID: the message names the line. STATUS_LIMIT: too many columns, matrices or
+ * proteins. After an error the set is unchanged. The new protein's threshold is 1. */
 enum status affinity_add_text(struct affinity_set *set, const char *name, const char *text, size_t size,
                               struct error *err);
-/* All files NAME.txt of a folder, in alphabetical order. Messages name the file, never the folder. */
+/* Adds all files NAME.txt of a folder, in alphabetical order. Messages name the file, never the folder. */
 enum status affinity_add_folder(struct affinity_set *set, const char *folder, struct error *err);
 
-/* A protein from consensus words: upper case is specific (the base's partner, A-G or C-T, has 0.1 and the others
- * 0.02), lower case soft (0.6 and 0.1). words: alike in length, weight 1, 0.6, 0.36, ... */
+/* Adds a protein from `count` consensus words of equal length with weights 1, 0.6, 0.36, ... An upper-case letter is
+ * specific: its base has 1, the base's partner (A-G, C-T) 0.1, the others 0.02. A lower-case letter is soft: 1, 0.6 and
+ * 0.1. */
 enum status affinity_add_words(struct affinity_set *set, const char *name, const char *const *words, int count,
                                double threshold, struct error *err);
 
-/* out[i], i in [0, count): the affinity at position first + i of a sequence. */
+/* out: [count]; out[i] is the affinity at position first + i of bases: [length]. */
 void affinity_score(const struct affinity_protein *protein, const uint8_t *bases, int length, int first, int count,
                     double *out);
 
-/* Positions of bases[] where proteins bind, by position and then by protein; at most `room` are written, all are
- * counted. */
+/* Finds the positions in [first, first + count) where proteins bind, ordered by position and then by protein. Writes at
+ * most `room` of them to `out` and returns the number of all. */
 struct affinity_hit {
     int position, protein;
     double affinity;
@@ -69,9 +70,8 @@ struct affinity_hit {
 int affinity_scan(const struct affinity_set *set, const uint8_t *bases, int length, int first, int count,
                   struct affinity_hit *out, int room);
 
-/* Sets the threshold of every protein to the quantile (linear interpolation) that leaves `share` of the positions of
- * `sequences` above it. Each sequence counts from `flank` to `flank` before its end. STATUS_INVALID without positions.
- */
+/* Sets every protein's threshold to the quantile (linear interpolation) that leaves `share` of the positions above it.
+ * Positions closer than `flank` to an end of their sequence do not count. STATUS_INVALID: there are no positions. */
 struct splicing_sequence {
     const uint8_t *bases;
     int length;
