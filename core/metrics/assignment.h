@@ -1,12 +1,12 @@
-/* Rectangular linear assignment: the best one-to-one matching of rows to columns. */
+/* Rectangular linear assignment: the one-to-one matching of rows to columns with the largest sum. */
 #ifndef MOTIF_CORE_METRICS_ASSIGNMENT_H
 #define MOTIF_CORE_METRICS_ASSIGNMENT_H
 
 #include "core/base/error.h"
 
-/* Chooses min(rows, cols) cells of `score` [rows][cols], no two in a row or column, with the
- * largest sum. column_of: [rows], the column of each row or -1. `total` may be NULL. Scores are
- * finite (STATUS_NUMERIC). O(min^2 max) time; STATUS_NO_MEMORY. */
+/* Chooses min(rows, cols) entries of score: [rows][cols], no two in one row or column, with the largest sum. column_of:
+ * [rows], the column of each row or -1. `total` may be NULL. STATUS_NUMERIC: a score is not finite. Time O(min^2 max).
+ */
 enum status assignment_best(const double *score, int rows, int cols, int *column_of, double *total, struct error *err);
 
 #endif

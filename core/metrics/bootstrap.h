@@ -1,5 +1,5 @@
-/* Mean with a 95 % bootstrap interval, as the paper's figures have it: 1000 resamples with numpy's
- * legacy generator at seed 0, percentiles 2.5 and 97.5 with linear interpolation. */
+/* Means with 95 % bootstrap intervals as in SPARLING's figures: 1000 resamples with numpy's legacy generator at seed 0,
+ * percentiles 2.5 and 97.5 with linear interpolation. */
 #ifndef MOTIF_CORE_METRICS_BOOTSTRAP_H
 #define MOTIF_CORE_METRICS_BOOTSTRAP_H
 
@@ -8,14 +8,14 @@
 #define BOOTSTRAP_RESAMPLES 1000
 
 struct bootstrap {
-    int count;              /* values used: NaN are left out */
+    int count;              /* values used; NaN are left out */
     double mean, low, high; /* NaN when count is 0 */
 };
 
-/* STATUS_NO_MEMORY only. */
+/* values: [count]. Fails with STATUS_NO_MEMORY only. */
 enum status bootstrap_mean(const double *values, int count, struct bootstrap *out, struct error *err);
 
-/* The value at `fraction` (0..1) of `count` >= 1 sorted values, linearly interpolated. */
+/* The value at `fraction` (0 to 1) of sorted: [count], count >= 1, linearly interpolated. */
 double bootstrap_percentile(const double *sorted, int count, double fraction);
 
 #endif

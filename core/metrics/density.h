@@ -1,21 +1,22 @@
-/* The ladder of densities and the least density that could do (SPARLING, sections 4.2 and 5.1). */
+/* The sequence of densities of an annealed training, and the least density that can represent the symbols (SPARLING,
+ * sections 4.2 and 5.1). */
 #ifndef MOTIF_CORE_METRICS_DENSITY_H
 #define MOTIF_CORE_METRICS_DENSITY_H
 
 #define DENSITY_START 0.5
 #define DENSITY_FACTOR 0.75
 
-/* start * factor^stage. */
+/* The density of a stage: start * factor^stage. */
 double density_at(double start, double factor, int stage);
 
-/* One element for each symbol: mean symbols over positions * channels. */
+/* The density at which every symbol has one active element: mean_symbols / (positions * channels). */
 double density_minimum(double mean_symbols, double positions, int channels);
 
-/* The last stage whose density is not below `minimum`; 0 if even the start is. */
+/* The last stage whose density is at least `minimum`; 0 if already the start is below it. */
 int density_last_stage(double start, double factor, double minimum);
 
-/* Bits that a map with `elements` elements carries at most: elements * (H(density) + density *
- * bits), H the binary entropy, `bits` those of one activation (Appendix H). */
+/* Most bits that a map of `elements` elements carries: elements * (H(density) + density * bits) with the binary entropy
+ * H and `bits` bits of one activation (Appendix H). */
 double density_information(double elements, double density, double bits);
 
 #endif

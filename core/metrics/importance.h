@@ -1,14 +1,13 @@
 /* The constants of SPARLING's Motif Identifiability Theorem (section 3, Appendices B.3 and D) for motifs on a line.
  *
- * The theorem: with the density of the true motifs, an end-to-end error below epsilon makes E_m (motif_errors.h) less
- * than k epsilon. alpha says how much of the data a wrong motif must spoil: motif patterns are paired with patterns
- * that read differently, m2 with m1 by a random process, such that no m2 is met more often than it occurs by itself;
- * alpha is the share of the data for which a partner is left. Two kinds of pairs are asked for: one motif deleted, and
- * one motif made another.
+ * The theorem: given the density of the true motifs, an end-to-end error below epsilon makes E_m (motif_errors.h) less
+ * than k epsilon. alpha is the share of the data that a wrong motif must spoil. A random process pairs motif patterns
+ * m1 with patterns m2 that have another label, so that no m2 is used more often than it occurs; alpha is the share of
+ * the data that gets a partner. There are two kinds of pairs: one motif is deleted, or one motif becomes another.
  *
- * The line (footnote 5, in the authors' computation): `slots` places, motifs at least `spacing` apart, every set of n
- * places equally likely, and so every way of naming them with symbols. The process picks one of the motifs that it may
- * change, all alike, and gives up where the result would be met too often. Pure functions; any thread. */
+ * The line (footnote 5, as the authors compute it): `slots` places; motifs are at least `spacing` apart; all sets of n
+ * places are equally likely, and so are all assignments of symbols to them. The process picks one of the motifs that it
+ * may change with equal probability, and gives up where the result would be used too often. Functions keep no state. */
 #ifndef MOTIF_CORE_METRICS_IMPORTANCE_H
 #define MOTIF_CORE_METRICS_IMPORTANCE_H
 
@@ -20,25 +19,25 @@ enum { IMPORTANCE_MOST = 64 };
 
 struct importance_line {
     int slots, spacing;  /* [1, 256], [1, slots] */
-    int most;            /* motifs of a pattern, [1, IMPORTANCE_MOST] */
-    const double *share; /* [most + 1] of the patterns that have n motifs; they sum to 1 */
+    int most;            /* most motifs of a pattern, [1, IMPORTANCE_MOST] */
+    const double *share; /* [most + 1] share of the patterns with n motifs; they sum to 1 */
     int symbols;         /* at least 1 */
-    bool distinct;       /* no symbol twice in a pattern; else each motif's symbol is drawn by itself */
-    int picks; /* deletion: one of so many is picked, as the authors have it (5); 0: of those that are there */
+    bool distinct;       /* no symbol occurs twice in a pattern; otherwise symbols are drawn independently */
+    int picks;           /* deletion: the process picks one of this many (the authors: 5); 0: one of those present */
 };
 
 struct importance {
-    double deletion; /* alpha where any motif may be deleted: one kind of motif only (section 3.3) */
-    double symbol;   /* where it must be one of a given symbol; all symbols are alike (Appendix B.3) */
-    double exchange; /* where a given symbol becomes another given one */
+    double deletion; /* alpha if any motif may be deleted: there is only one kind of motif (section 3.3) */
+    double symbol;   /* alpha if the deleted motif must have a given symbol; equal for all symbols (Appendix B.3) */
+    double exchange; /* alpha if a given symbol becomes another given symbol */
 };
 
-/* STATUS_INVALID for a line that is none, or patterns with more motifs than fit on it. */
+/* Computes alpha. STATUS_INVALID: a value is out of its range, or patterns have more motifs than fit on the line. */
 enum status importance_of(const struct importance_line *line, struct importance *out, struct error *err);
 
-/* k = 16 most^2 cell n (n - 1) / (mean alpha^2) (Appendix D.3; of a single kind of motif n (n - 1) is left out). most,
- * mean: motifs of a sample; cell: positions of the map within a motif's cell, |Delta|; symbols: n. Infinite where alpha
- * is 0. */
+/* k = 16 most^2 cell n (n - 1) / (mean alpha^2) (Appendix D.3; without n (n - 1) for a single kind of motif). most,
+ * mean: motifs of a sample; cell: positions of the map within a motif's cell, |Delta|; symbols: n. Infinite if alpha is
+ * 0. */
 double importance_constant(double most, double mean, double cell, int symbols, double alpha);
 
 #endif

@@ -1,6 +1,6 @@
-/* Multinomial logistic regression with a ridge on all but the intercepts: the least of
+/* Multinomial logistic regression with a ridge penalty on all weights but the intercepts: minimises
  *     sum over rows of -log softmax(B x + b)[label] + 1 / (2 c) ||B||^2
- * by L-BFGS; scikit-learn's LogisticRegression with its defaults at c = 1. */
+ * with L-BFGS; at c = 1 this is scikit-learn's LogisticRegression with its defaults. */
 #ifndef MOTIF_CORE_METRICS_LOGISTIC_H
 #define MOTIF_CORE_METRICS_LOGISTIC_H
 
@@ -8,18 +8,19 @@
 
 struct logistic {
     int columns, classes;
-    double *weights; /* [classes][columns + 1]: the intercept last */
+    double *weights; /* [classes][columns + 1]; the last column is the intercept */
     double objective;
     int iterations;
 };
 
-/* x: [rows][columns], rows chosen by `which` (NULL: the first `count`); label of each row in [0, classes). */
+/* Fits the rows which[0 ... count) of x: [rows][columns]; NULL: the first `count` rows. label: [rows], in [0, classes).
+ * The caller closes `out`. */
 enum status logistic_fit(const float *x, const int *label, const int *which, int count, int columns, int classes,
                          double c, struct logistic *out, struct error *err);
-void logistic_close(struct logistic *logistic); /* zeroed is fine */
+void logistic_close(struct logistic *logistic); /* a zeroed struct is allowed */
 
-/* Accuracy over all rows, each predicted by a fit to the other folds (row i is in fold (i mod folds) of a permutation
- * by numpy's legacy generator at seed 42). */
+/* Cross-validated accuracy: each row is predicted by a fit to the other folds. Row i is in fold (i mod folds) of a
+ * permutation by numpy's legacy generator at seed 42. */
 enum status logistic_accuracy(const float *x, const int *label, int rows, int columns, int classes, int folds,
                               double *accuracy, struct error *err);
 

@@ -1,12 +1,12 @@
-/* How well scores rank what was liked. */
+/* How well scores rank the items that a user liked. */
 #ifndef MOTIF_CORE_METRICS_RANKING_H
 #define MOTIF_CORE_METRICS_RANKING_H
 
 #include "core/base/error.h"
 
-/* Of one row: scores and likes (> 0) of `count` items; ties in the order of items. NaN when nothing is liked.
- * recall: the share of min(r, liked) that is among the first r. ndcg: sum of 1 / log2(rank + 1) over likes among the
- * first k, over the best possible. */
+/* Scores one row. scores, likes: [count]; an item is liked if its entry is > 0. Ties are ranked in the order of items.
+ * recall: the share of min(r, liked) that is among the first r items. ndcg: sum of 1 / log2(rank + 1) over the likes
+ * among the first k items, divided by the largest possible sum. Both are NaN if no item is liked. */
 struct ranking {
     double recall, ndcg;
 };

@@ -1,8 +1,8 @@
-/* Motif errors of chance: what is predicted stays what it is, channel by channel and value by value, but not where.
+/* Motif errors of chance: predictions keep their channels and values but get random positions.
  *
- * Each channel's active elements are put at positions drawn without replacement from all positions of all
- * sequences, independently of the other channels; the errors of the result are counted against the true boxes,
- * `shuffles` times over (SPARLING, Appendix L: ten). Shuffle number i draws from the legacy generator of seed i. */
+ * The active elements of each channel are put at positions drawn without replacement from all positions of all
+ * sequences, independently of the other channels. The errors of the result are counted against the true boxes, and this
+ * is repeated `shuffles` times (SPARLING, Appendix L: ten). Shuffle i draws from the legacy generator of seed i. */
 #ifndef MOTIF_CORE_METRICS_SHUFFLED_H
 #define MOTIF_CORE_METRICS_SHUFFLED_H
 
@@ -10,7 +10,7 @@
 #include "core/metrics/motif_errors.h"
 
 struct shuffled_sequence {
-    const struct motif *motifs; /* col in [first, first + length) of the call, row 0 */
+    const struct motif *motifs; /* [motif_count]; row 0, col in [first, first + length) of the call */
     int motif_count;
     const struct box *boxes;
     int box_count;
@@ -20,9 +20,8 @@ struct shuffled_errors {
     struct bootstrap fpe, fne, ce, ce_majority; /* means over the shuffles, with 95 % intervals */
 };
 
-/* Symbols from `folded` on are folded into none (motif_errors_fold()); `symbols` folds none. shuffles >= 1.
- * STATUS_INVALID: a motif outside; STATUS_NO_MEMORY. Time grows with motifs times boxes of a sequence, memory with the
- * positions. */
+/* Symbols from `folded` on count as "none" (motif_errors_fold()); folded == symbols folds none. shuffles >= 1.
+ * STATUS_INVALID: a motif is outside. Time is proportional to motifs times boxes of a sequence, memory to positions. */
 enum status shuffled_motif_errors(const struct shuffled_sequence *sequences, int count, int first, int length,
                                   int symbols, int folded, int channels, int shuffles, struct shuffled_errors *out,
                                   struct error *err);

@@ -1,4 +1,4 @@
-/* Whether a learned pattern of zeros is the true one. */
+/* Whether a learned pattern of nonzero entries is the true one. */
 #ifndef MOTIF_CORE_METRICS_SUPPORT_H
 #define MOTIF_CORE_METRICS_SUPPORT_H
 
@@ -7,12 +7,12 @@
 struct support_score {
     double f1;      /* 2 TP / (2 TP + FP + FN) over features and columns */
     double hamming; /* share of entries that differ */
-    int used;       /* columns with any entry */
+    int used;       /* columns with at least one nonzero entry */
 };
 
-/* Columns of `mask` [features][columns] (zero or not) are matched one to one with those of `truth`
- * [features][factors] so that the sum of |correlation| of their codes is largest: codes [rows][columns], factor
- * values [rows][factors]. Unmatched columns count as wrong wherever they are not zero. columns >= factors. */
+/* Matches the columns of mask: [features][columns] one to one with those of truth: [features][factors], so that the sum
+ * of |correlation| of codes: [rows][columns] with values: [rows][factors] is largest. Nonzero entries of unmatched
+ * columns count as wrong. columns >= factors. */
 enum status support_compare(const float *mask, const unsigned char *truth, int features, int columns, int factors,
                             const float *codes, const float *values, int rows, struct support_score *out,
                             struct error *err);

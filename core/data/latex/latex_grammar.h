@@ -44,6 +44,7 @@ enum latex_token {
 /* The name of a token: "+", "7", "FRAC(", "FRACMID" ...; "?" for any other number. */
 const char *latex_token_name(int token);
 /* A token in LaTeX: "+", "7", "\\frac{", "}{" ...; "" for START and END; "?" for any other number. */
+const char *latex_token_source(int token);
 
 /* Draws formula `index` of the set `seed`: first a length from [low, high], then formulas until one has this length.
  * 0 <= low <= high <= LATEX_MAX_TOKENS; length 0 is the empty formula. Only the first `symbols` symbols in the order

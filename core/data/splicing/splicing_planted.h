@@ -39,35 +39,33 @@ struct splicing_planted {
 enum status splicing_planted_small(struct splicing_planted *domain, int proteins, struct error *err);
 /* Creates a domain with the first `proteins` models of a folder of RBNS files, calibrated to bind at a share of
  * `background` of random bases. A fixed seed draws the effects. STATUS_NOT_FOUND: the folder has fewer models. */
+enum status splicing_planted_folder(struct splicing_planted *domain, const char *folder, int proteins,
                                     double background, struct error *err);
-                                    /* Removes the cores. The domain then serves only for the boxes of
-                                     * splicing_planted_read(). */
-                                    void splicing_planted_proteins_only(struct splicing_planted *domain);
-                                    void splicing_planted_close(struct splicing_planted *domain);
+/* Removes the cores. The domain then serves only for the boxes of
+ * splicing_planted_read(). */
+void splicing_planted_proteins_only(struct splicing_planted *domain);
+void splicing_planted_close(struct splicing_planted *domain);
 
-                                    /* Number of proteins without the two cores. */
-                                    static inline int splicing_planted_proteins(const struct splicing_planted *domain)
-                                    {
-                                        return domain->motifs.proteins - domain->cores;
-                                    }
+/* Number of proteins without the two cores. */
+static inline int splicing_planted_proteins(const struct splicing_planted *domain)
+{
+    return domain->motifs.proteins - domain->cores;
+}
 
-                                    struct splicing_truth {
-                                        int count;         /* boxes found, also those that did not fit */
-                                        int room;          /* capacity of `boxes` */
-                                        struct box *boxes; /* [room], the caller's; ordered by position, then model: row
-                                                              0, columns within the sequence */
-                                    };
+struct splicing_truth {
+    int count;         /* boxes found, also those that did not fit */
+    int room;          /* capacity of `boxes` */
+    struct box *boxes; /* [room], the caller's; ordered by position, then model: row
+                          0, columns within the sequence */
+};
 
-                                    /* Draws a sample. bases: [length]. classes: [length], SITE_NONE in the flanks; may
-                                     * be NULL. truth may be NULL; boxes beyond its room are counted but not written.
-                                     * Fails with STATUS_NO_MEMORY only. */
-                                    enum status splicing_planted_sample(const struct splicing_planted *domain,
-                                                                        int64_t seed, int64_t index, uint8_t *bases,
-                                                                        uint8_t *classes, struct splicing_truth *truth,
-                                                                        struct error *err);
-                                    /* Computes the labels and boxes of a given sequence; arguments as above. */
-                                    enum status splicing_planted_read(const struct splicing_planted *domain,
-                                                                      const uint8_t *bases, uint8_t *classes,
-                                                                      struct splicing_truth *truth, struct error *err);
+/* Draws a sample. bases: [length]. classes: [length], SITE_NONE in the flanks; may
+ * be NULL. truth may be NULL; boxes beyond its room are counted but not written.
+ * Fails with STATUS_NO_MEMORY only. */
+enum status splicing_planted_sample(const struct splicing_planted *domain, int64_t seed, int64_t index, uint8_t *bases,
+                                    uint8_t *classes, struct splicing_truth *truth, struct error *err);
+/* Computes the labels and boxes of a given sequence; arguments as above. */
+enum status splicing_planted_read(const struct splicing_planted *domain, const uint8_t *bases, uint8_t *classes,
+                                  struct splicing_truth *truth, struct error *err);
 
 #endif

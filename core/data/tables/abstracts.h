@@ -1,30 +1,35 @@
-/* Documents as counts of words: abstracts.jsonl (an object a line with a text under "abstract") or abstracts.csv (a
- * column abstract or abstract_text), with titles where they have a "title"; or ready counts: docword.txt (D, W, NNZ,
- * then "doc word count" from 1) beside vocab.txt.
+/* Documents as counts of words, read from text or from ready counts:
  *
- * Of text: tokens between white space, without the punctuation at their ends, lower case, letters a to z only; no
- * English stop words; nouns in the plural become singular by the rules of WordNet's morphy, where the singular occurs
- * in the data too. Words in more than `most` or less than `least` of the documents go, of the others the `words` most
- * frequent stay (ties: by letters); columns in that order. Documents of one token or none go. */
+ *   abstracts.jsonl  one object a line with a text "abstract" and possibly a "title"
+ *   abstracts.csv    a column abstract or abstract_text and possibly a column title
+ *   docword.txt      D, W, NNZ, then lines "doc word count" numbered from 1; vocab.txt beside it
+ *
+ * Text is split at white space; each token loses the punctuation at its ends, becomes lower case and keeps only the
+ * letters a to z. English stop words are removed. Plural nouns become singular by the rules of WordNet's morphy if the
+ * singular occurs in the data too. Words in more than `most` or less than `least` of the documents are removed, and the
+ * `words` most frequent of the others stay (ties: alphabetical), as columns in this order. Documents with fewer than
+ * two tokens are removed. */
 #ifndef MOTIF_CORE_DATA_TABLES_ABSTRACTS_H
 #define MOTIF_CORE_DATA_TABLES_ABSTRACTS_H
 
 #include "core/data/tables/features.h"
 
 struct abstracts_filter {
-    double most, least; /* 0.9, 0.0007 */
-    int words;          /* 500 */
+    double most, least; /* shares of the documents: 0.9, 0.0007 */
+    int words;          /* most words that stay: 500 */
 };
 #define ABSTRACTS_FILTER ((struct abstracts_filter){0.9, 0.0007, 500})
 
+/* Loads a data set's folder; the caller destroys *features. STATUS_NOT_FOUND: none of the files is there.
+ * STATUS_INVALID: a fault of a file; the message names file and line. */
 enum status abstracts_load(const char *folder, const struct abstracts_filter *filter, struct features **features,
                            struct error *err);
 
-/* The singular that the rules propose, without a look at any data: up to two, "" where none. word: lower case. */
+/* The singulars that the rules propose for a lower-case word, whether they occur or not: up to two, "" where none. */
 enum { WORD_BYTES = 48 };
 void abstracts_singular(const char *word, char first[WORD_BYTES], char second[WORD_BYTES]);
-/* The text under `key` in a JSON object on one line, unescaped into `out` (as long as the line at most, in UTF-8).
- * -1: the line is no object or has no such text; else its length. */
+/* Unescapes the text under `key` in a JSON object on one line into `out`, UTF-8, which needs as many bytes as the line.
+ * Returns its length; -1: the line is no object or has no such text. */
 int64_t abstracts_json_text(const char *line, const char *key, char *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* A table of features: what methods for tabular data train on. One allocation each; plain values otherwise. */
+/* A table of features, which methods for tabular data train on. */
 #ifndef MOTIF_CORE_DATA_TABLES_FEATURES_H
 #define MOTIF_CORE_DATA_TABLES_FEATURES_H
 
@@ -9,30 +9,33 @@
 struct features {
     int rows, columns;
     float *x;      /* [rows][columns] */
-    char **names;  /* [columns] what a feature is called; NULL: nothing */
-    char **titles; /* [rows] what a row is called, NULL where it is nothing; NULL: none is */
+    char **names;  /* [columns] names of the features; NULL: they have none */
+    char **titles; /* [rows] names of the rows, each may be NULL; NULL: no row has one */
 
-    /* Data that were made: the factors behind each row, and which of them feed which feature. Else 0 and NULL. */
+    /* Only of generated data: the factors behind each row, and which factors each feature depends on. Else 0 and NULL.
+     */
     int factors;
     float *truth;           /* [rows][factors] */
     unsigned char *support; /* [columns][factors] */
 
-    /* Classes of rows, where they are known. Else 0 and NULL. */
+    /* Only where the rows have classes. Else 0 and NULL. */
     int classes;
     int *label;         /* [rows], in [0, classes) */
     char **class_names; /* [classes] */
 };
 
-/* Zeroed; with factors > 0 also truth and support. */
+/* Creates a zeroed table; with factors > 0 also truth and support. The caller destroys it, with all that it points to.
+ */
 enum status features_create(int rows, int columns, int factors, struct features **features, struct error *err);
-void features_destroy(struct features *features); /* NULL is fine; names and class_names are freed with it */
+void features_destroy(struct features *features); /* NULL is allowed */
 
-/* Copies of `names` [columns]; NULL leaves it without. */
+/* Sets the names of the features to copies of names: [columns]; NULL: no names. */
 enum status features_name(struct features *features, char *const *names, struct error *err);
 
-/* The fold of each row: integers in [0, folds) of numpy's legacy generator at seed 42, as the published splits. */
+/* The fold of each row, in [0, folds), from numpy's legacy generator at seed 42, as in the published splits. fold:
+ * [rows] */
 void features_folds(int rows, int folds, int *fold);
-/* Mean and deviation (of all, not of a sample) of each column, [columns] each; either may be NULL. */
+/* Mean and population standard deviation of each column. mean, deviation: [columns]; either may be NULL. */
 void features_moments(const struct features *features, double *mean, double *deviation);
 
 #endif

@@ -1,9 +1,9 @@
-/* MovieLens ratings as 0/1 rows: ratings.csv (userId, movieId, rating, ...) and, for names, movies.csv (movieId,
+/* MovieLens ratings as rows of 0 and 1: ratings.csv (userId, movieId, rating, ...) and, for names, movies.csv (movieId,
  * title).
  *
- * The published filter: ratings of at least 4 are ones; users with at least 20 of these; the 300 movies with the most
- * of these users' ones (ties: whichever appeared first); users left with none go; rows by user, columns by movieId.
- */
+ * The published filter: ratings of at least 4 become ones; users with at least 20 ones stay; of the movies, the 300
+ * with the most ones of these users stay (ties: the movie that appeared first); users without a one left are removed.
+ * Rows are ordered by user, columns by movieId. */
 #ifndef MOTIF_CORE_DATA_TABLES_RATINGS_H
 #define MOTIF_CORE_DATA_TABLES_RATINGS_H
 
@@ -13,11 +13,12 @@ struct ratings_filter {
     double least_rating; /* 4 */
     int least_count;     /* 20 */
     int movies;          /* 300 */
-    int users;           /* at most, drawn by numpy's legacy generator at seed 42; 100,000 */
+    int users;           /* most users, drawn with numpy's legacy generator at seed 42: 100,000 */
 };
 #define RATINGS_FILTER ((struct ratings_filter){4, 20, 300, 100000})
 
-/* STATUS_INVALID naming file and line where a file is none of these, or nothing is left. */
+/* Loads a data set's folder; the caller destroys *features. STATUS_NOT_FOUND: there is no ratings.csv. STATUS_INVALID:
+ * a fault of a file (the message names file and line), or no rating passes the filter. */
 enum status ratings_load(const char *folder, const struct ratings_filter *filter, struct features **features,
                          struct error *err);
 

@@ -7,11 +7,12 @@
 
 enum { SYNTHETIC_FEATURES = 7, SYNTHETIC_FACTORS = 2 };
 
-/* A function of (seed, set): data sets of one number at different rho share their normal draws. `deviation` of the
- * noise: 0.5 in the published code, sqrt(0.5) in the paper. |rho| < 1. */
+/* Draws a table as a function of (seed, set): data sets of one seed and set with different rho share their normal
+ * draws. `deviation` of the noise: 0.5 in the published code, sqrt(0.5) in the paper. |rho| < 1. The caller destroys
+ * *features. */
 enum status synthetic_features(uint64_t seed, uint32_t set, double rho, double deviation, int rows,
                                struct features **features, struct error *err);
-/* Mean functions at z. */
+/* The means of the features at the factors z. */
 void synthetic_means(const double z[SYNTHETIC_FACTORS], double mean[SYNTHETIC_FEATURES]);
 
 #endif

@@ -1,5 +1,5 @@
-/* Inputs, outcomes and environments: rows that each belong to a node of a tree, where the outcome is a linear
- * function of latent variables of the input, and that function changes sparsely along the arcs.
+/* Inputs, outcomes and environments: each row belongs to a node of a tree. The outcome is a linear function of latent
+ * variables of the input, and the function's weights change sparsely along the tree's edges.
  *
  *   z = psi(x), the same everywhere, each of variance 1;  y = w_node . z + noise;  w_child = w_parent + change */
 #ifndef MOTIF_CORE_DATA_TREES_ENVIRONMENTS_H
@@ -8,57 +8,62 @@
 #include "core/data/trees/tree.h"
 
 struct environments {
-    int rows, features, latent; /* latent 0: nothing is known of z and the weights */
+    int rows, features, latent; /* latent 0: z and the weights are unknown */
     float *x;                   /* [rows][features] */
     float *y;                   /* [rows] */
     int *node;                  /* [rows] */
     float *z;                   /* [rows][latent] */
-    double *weights, *changes;  /* [nodes][latent] of each node, and of the arc above it */
-    char **names;               /* [features]; NULL: nothing */
-    int labels;                 /* y was read, not made, and is 0 or 1 */
+    double *weights, *changes;  /* [nodes][latent] weights of each node; their changes on the edge above it */
+    char **names;               /* [features]; NULL: no names */
+    int labels;                 /* 1: y was read from a file and is 0 or 1 everywhere */
 };
-void environments_free(struct environments *table); /* NULL is fine */
+void environments_free(struct environments *table); /* NULL is allowed */
 
-/* How weights change along arcs, and the noise. */
+/* How the weights change along edges, and the noise of the outcome. */
 struct environments_outcome {
     uint64_t seed;
     int latent;
-    int changes;    /* coordinates that change on an arc, drawn without replacement; each by N(0, 1) */
-    double density; /* above 0: each coordinate changes with this probability instead */
-    double noise;   /* deviation */
+    int changes;    /* coordinates that change on an edge, drawn without replacement, each by N(0, 1) */
+    double density; /* above 0: instead, each coordinate changes with this probability */
+    double noise;   /* standard deviation */
 };
 
-enum environments_psi { PSI_LINEAR, PSI_TANH }; /* unit rows; 32 tanh units between normal matrices */
+/* psi is linear with rows of norm 1, or a layer of 32 tanh units between two matrices of normal numbers. */
+enum environments_psi { PSI_LINEAR, PSI_TANH };
 
-/* x ~ N(0, I). A function of (seed, set): the tree's weights and psi depend on the seed alone, rows on both, and row
- * i of a node on (seed, set, node, i). `nodes`: [node_count] those that get `per_node` rows each. */
+/* Simulates rows with x ~ N(0, I) as a function of (seed, set). Weights and psi depend on the seed alone; row i of a
+ * node depends on (seed, set, node, i). nodes: [node_count], the nodes that get `per_node` rows each. The caller frees
+ * *environments. */
 enum status environments_simulate(const struct tree *tree, const struct environments_outcome *outcome,
                                   enum environments_psi psi, int features, const int *nodes, int node_count,
                                   int per_node, uint32_t set, struct environments **environments, struct error *err);
 
-/* A data set's folder: tree_edges.tsv or tree.nwk, and a table.
+/* Reads a data set's folder: tree_edges.tsv or tree.nwk, and one of
  *
- * Either samples.tsv or cells.tsv, whose first column is an id, beside expression.tsv or counts.tsv with a line a
- * feature (the header begins with an empty field and names the ids in the same order); or one table, samples.tsv or
- * counts.tsv, with a column a feature. Of the columns that are text the one that names the most nodes of the tree says
- * where a row belongs (of two levels the lower), rows of other places are left out. A column called y, outcome, label
- * or resistant is the outcome; without it (or when `plant` is asked for) latent variables and outcomes are planted: z_k
- * the tanh of the mean of the k-th of `latent` disjoint groups of features, drawn at random.
+ *   two tables   samples.tsv or cells.tsv, whose first column is an id; and expression.tsv or counts.tsv with one line
+ * a feature, whose header begins with an empty field and then names the ids in the same order one table    samples.tsv
+ * or counts.tsv with one column a feature an upload    set.pack; its groups are the environments; names of groups that
+ * contain '/' are paths from the root
  *
- * Or a table that was uploaded (set.snapshot): its groups are the environments, and where their names hold '/' these
- * are paths from the root. The outcome is a column as above or else the label, a number or one of two names.
+ * A row belongs to the node that a text column names. If several columns name nodes, the column that names the most
+ * different nodes counts (of two levels, the lower). Rows that name no node are left out. A column called y, outcome,
+ * label or resistant is the outcome; in an upload also the label, if it is a number or one of two names. Without an
+ * outcome, or with `plant`, latent variables and an outcome are planted: z_k is the tanh of the mean of the k-th of
+ * `latent` disjoint groups of features, which are drawn at random.
  *
- * Features: log(1 + x) where `counts` (all are whole numbers, some above 30), the `features` of the largest variance,
- * standardised. */
+ * Features become log(1 + x) if they are counts (all are whole numbers, some above 30). The `features` of the largest
+ * variance stay and are standardised. */
 struct environments_reading {
-    int features; /* at most */
+    int features; /* most features that stay */
     bool plant;
     struct environments_outcome outcome;
 };
+/* The caller destroys *tree and frees *environments; after an error both are NULL. STATUS_NOT_FOUND: the folder has no
+ * tree. STATUS_INVALID: a fault of a file; the message names file and line. */
 enum status environments_read(const char *folder, const struct environments_reading *reading, struct tree **tree,
                               struct environments **environments, struct error *err);
 
-/* Rows of some nodes, copied: keep[node]. */
+/* Copies the rows i with keep_row[i]; keep_row: [from->rows], nodes: of the tree. The caller frees *environments. */
 enum status environments_filter(const struct environments *from, int nodes, const bool *keep_row,
                                 struct environments **environments, struct error *err);
 

@@ -1,4 +1,4 @@
-/* A tree with marks on its arcs: the root at the left, a row a leaf. Drawn with cairo; any thread. */
+/* Draws a tree with marks on its edges with cairo: the root at the left, one row for each leaf. Any thread. */
 #ifndef MOTIF_CORE_DATA_TREES_TREE_PLOT_H
 #define MOTIF_CORE_DATA_TREES_TREE_PLOT_H
 
@@ -8,23 +8,23 @@
 enum { TREE_PLOT_LEAVES = 300 };
 
 struct tree_mark {
-    int node;    /* on the arc above it */
-    int colour;  /* 0..7 of chart_colour(), which repeats */
-    double size; /* of a change: its area in the picture */
+    int node;    /* the mark is on the edge above this node */
+    int colour;  /* index of chart_colour() */
+    double size; /* size of a change; the area of the mark grows with it */
     bool open;   /* a ring instead of a disc */
 };
 
 struct tree_plot {
     const struct tree *tree;
-    const bool *pale; /* [nodes] leaves whose names are grey; NULL: none */
+    const bool *pale; /* [nodes] leaves whose names are drawn in grey; NULL: none */
     const struct tree_mark *marks;
     int mark_count;
-    const char *title, *note; /* the note below may have several lines */
-    const char **legend;      /* [legend_count] names of colours */
+    const char *title, *note; /* note: text below the tree; may contain newlines */
+    const char **legend;      /* [legend_count] names of the colours 0, 1, ... */
     int legend_count;
 };
 
-/* Appends a PNG. STATUS_LIMIT for more than TREE_PLOT_LEAVES leaves. */
+/* Appends a PNG to `out`. STATUS_LIMIT: the tree has more than TREE_PLOT_LEAVES leaves. */
 enum status tree_plot_png(const struct tree_plot *plot, struct buf *out, struct error *err);
 
 #endif

@@ -1,15 +1,15 @@
-/* Data of a user's own: samples with their labels, whatever file they came in (collection_read()), and the one form in
- * which they are kept and trained on (collection_write(), collection_open()).
+/* A user's own data: samples with labels, read from a file of any supported format (collection_read()), and stored in
+ * one form that jobs train on (collection_write(), collection_open()).
  *
- * A sample is planes [channels][rows][length]. Images have one size (their length is cols); recordings and sequences
- * have one row and a length each, at most cols; a table's row is [1][1][columns]. Recordings are mono at AUDIO_RATE,
- * sequences of bases one-hot (A, C, G, T).
+ * A sample is an array [channels][rows][length]. Images all have the same size, and their length is cols. Recordings
+ * and sequences have one row and lengths of their own, at most cols. A table's row is [1][1][columns]. Recordings are
+ * mono at AUDIO_RATE; sequences of bases are one-hot (A, C, G, T).
  *
- * Targets: one class a sample; a sequence of tokens; a set of labels (kept in ascending order); or a class at every
- * position. All are numbers into `vocabulary`, which is in the order of plain numbers where all names are such, else of
+ * The target of a sample is one class, a sequence of tokens, a set of labels (in ascending order), or a class at every
+ * position. Labels are indices into `vocabulary`, which is sorted by value if all names are numbers, otherwise by
  * bytes.
  *
- * A collection is read-only once made: any number of threads. */
+ * Read-only once made: any number of threads. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_H
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_H
 
@@ -25,48 +25,51 @@ enum collection_target { TARGET_NONE, TARGET_CLASS, TARGET_SEQUENCE, TARGET_LABE
 extern const char *const collection_kinds[];   /* "table", "images", ...; NULL-terminated */
 extern const char *const collection_targets[]; /* "none", "class", "sequence", "labels", "positions" */
 
+/* Names: [count], all different. */
 struct collection_names {
     int count;
-    char **name; /* [count], unique */
+    char **name;
 };
 
 struct collection {
     enum collection_kind kind;
     enum collection_target target;
-    int64_t count;
+    int64_t count; /* samples */
     int channels, rows, cols;
-    int longest;          /* most tokens of a label */
-    float *values;        /* sample i begins at start[i] * channels * rows */
-    int64_t *start;       /* [count + 1] in columns */
-    int32_t *label;       /* of sample i: label[label_start[i]] ...; TARGET_POSITIONS: -1 unknown */
-    int64_t *label_start; /* [count + 1] */
-    struct collection_names vocabulary, columns, groups; /* columns: of a table; groups: of `group`, for splits */
-    int32_t *group;                                      /* [count], or NULL */
-    int64_t boxes, *box_start;                           /* [count + 1]; NULL: where the symbols are is not known */
-    int32_t (*box)[5];                                   /* symbol, row0, row1, col0, col1 */
+    int longest;    /* length of the longest label, in tokens */
+    float *values;  /* sample i begins at start[i] * channels * rows */
+    int64_t *start; /* [count + 1] first column of each sample */
+    int32_t *label; /* sample i has label[label_start[i] ... label_start[i + 1]); TARGET_POSITIONS: -1 is unknown */
+    int64_t *label_start;                                /* [count + 1] */
+    struct collection_names vocabulary, columns, groups; /* columns: names of a table's features; groups: see group */
+    int32_t *group;                                      /* [count] index into groups, for splits; NULL: no groups */
+    int64_t boxes, *box_start;                           /* box_start: [count + 1]; NULL: places of symbols unknown */
+    int32_t (*box)[5];                                   /* [boxes] symbol, row0, row1, col0, col1 */
     /* private */
     void *mapping;
     size_t mapped;
 };
-void collection_close(struct collection *c); /* zeroed is fine */
+void collection_close(struct collection *c); /* a zeroed struct is allowed */
 
-int64_t collection_length(const struct collection *c, int64_t sample); /* columns */
+/* Columns of a sample; its values [channels][rows][length]; the number of its labels, of which *label is the first. */
+int64_t collection_length(const struct collection *c, int64_t sample);
 const float *collection_sample(const struct collection *c, int64_t sample);
-int collection_labels(const struct collection *c, int64_t sample, const int32_t **label); /* how many */
+int collection_labels(const struct collection *c, int64_t sample, const int32_t **label);
 
+/* Upper limits of what a file may contain. */
 struct collection_limits {
-    int64_t numbers; /* of all samples */
+    int64_t numbers; /* values of all samples together */
     int64_t samples, labels, members;
 };
 #define COLLECTION_LIMITS ((struct collection_limits){(int64_t)1 << 27, 1 << 22, 1 << 26, 1 << 20})
 
-/* What a file does not say by itself. Texts are borrowed; "" leaves it to the rules of each format. */
+/* What the user states beside the file. Texts are borrowed; "" leaves the choice to the format's rules. */
 struct collection_options {
-    const char *label, *group; /* columns of a table */
-    bool channels_first;       /* arrays of four dimensions: [n][channels][rows][cols], not [n][rows][cols][channels] */
+    const char *label, *group; /* names of a table's columns */
+    bool channels_first; /* arrays of four dimensions are [n][channels][rows][cols], not [n][rows][cols][channels] */
 };
 
-/* A format: one file and a line in collection_formats.c. */
+/* A format. A new one needs one file and one line in collection_formats.c. */
 struct collection_format {
     const char *name; /* "npz" */
     const char *media_type;
@@ -74,20 +77,21 @@ struct collection_format {
                         const struct collection_limits *limits, struct collection *c, struct error *err);
 };
 const struct collection_format *const *collection_formats(size_t *count);
-const struct collection_format *collection_format_named(const char *name); /* NULL: none */
+const struct collection_format *collection_format_named(const char *name); /* NULL: there is none */
 
-/* Reads a whole file. Its errors name the row, column or member; nothing is left behind by a failure. STATUS_INVALID,
- * STATUS_CORRUPT: the file's fault; STATUS_LIMIT: too large; STATUS_NO_MEMORY; what the source returns. */
+/* Reads a whole file; the caller closes `c`. Messages name the row, column or member. STATUS_INVALID, STATUS_CORRUPT: a
+ * fault of the file. STATUS_LIMIT: the file exceeds `limits`. STATUS_NO_MEMORY, and any error of the source. After an
+ * error `c` is zeroed. */
 enum status collection_read(const struct collection_format *format, const struct source *from,
                             const struct collection_options *options, const struct collection_limits *limits,
                             struct collection *c, struct error *err);
 
-#define COLLECTION_FILE "set.pack" /* in the folder of a data set */
+#define COLLECTION_FILE "set.pack" /* name of the stored form in a data set's folder */
 
-/* As a stream of core/base/snapshot.h, beside what else describes it (core/data/uploads/collection_file.c). */
+/* Writes the stored form, a stream of core/base/snapshot.h; collection_file.c describes its entries. */
 enum status collection_write(const struct collection *c, const struct snapshot_writer *to, struct error *err);
-/* Maps the file that holds such a stream, and does not need it any more. STATUS_NOT_FOUND, STATUS_CORRUPT, STATUS_IO.
- */
+/* Maps the stored form into memory, from an open file, which the caller may close at once, or from a path. The caller
+ * closes `c`. STATUS_NOT_FOUND: no such file. STATUS_CORRUPT: it is damaged. STATUS_IO: it cannot be read. */
 enum status collection_map(int file, struct collection *c, struct error *err);
 enum status collection_open(const char *path, struct collection *c, struct error *err);
 

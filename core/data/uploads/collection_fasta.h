@@ -1,4 +1,4 @@
-/* Sequences of bases, shared by the formats that hold them. */
+/* Adds sequences of bases to a collection, for the formats that contain FASTA files. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_FASTA_H
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_FASTA_H
 
@@ -8,7 +8,8 @@
 
 #define FASTA_BYTES ((size_t)256 << 20)
 
-/* Every record as a sample; with `sites`, in windows with a class at each of their own bases. */
+/* Adds every record as a sample. With `sites`, the samples are windows of the records, and each labelled base has a
+ * class (collection_fasta.c). */
 enum status fasta_add(struct builder *b, const struct genes *genes, bool sites, struct error *err);
 
 #endif

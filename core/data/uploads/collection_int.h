@@ -1,50 +1,52 @@
-/* Private to collection*.c: how readers put a collection together, a sample at a time. */
+/* How the readers of upload formats build a collection, one sample after another. Private to collection*.c. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_INT_H
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_INT_H
 
 #include "core/data/uploads/collection.h"
 
-/* Names in the order in which they come, found by hash. */
+/* Different names in the order in which they were added, with a hash table over them. */
 struct name_list {
     struct collection_names names;
-    int room, bits;
-    int32_t *table; /* [1 << bits], -1: free */
+    int room, bits; /* capacity of names; log2 of the size of `table` */
+    int32_t *table; /* [1 << bits] indices into names; -1: free */
 };
 enum { NAME_BYTES = 256, NAMES = 1 << 20 };
 void name_list_close(struct name_list *list);
-/* The number of a name, added if it is new. STATUS_LIMIT beyond NAMES, STATUS_INVALID beyond NAME_BYTES. */
+/* Finds a name or adds it; *number is its index. STATUS_LIMIT: more than NAMES names. STATUS_INVALID: a name of
+ * NAME_BYTES bytes or more. */
 enum status name_list_add(struct name_list *list, const char *name, size_t bytes, int32_t *number, struct error *err);
-int32_t name_list_find(const struct name_list *list, const char *name, size_t bytes); /* -1: not there */
+int32_t name_list_find(const struct name_list *list, const char *name, size_t bytes); /* -1: there is none */
 
-/* A collection that grows. Sizes are set before the first sample. */
+/* A collection that grows. The caller sets c->channels and c->rows before it adds the first sample. */
 struct builder {
     struct collection *c;
     struct collection_limits limits;
-    int64_t samples_room, values_room, labels_room, boxes_room, values, labels;
-    int64_t at; /* labels and groups are of the sample before this one */
+    int64_t samples_room, values_room, labels_room, boxes_room, values, labels; /* capacities; used */
+    int64_t at; /* labels and groups are added to the sample at - 1 */
     struct name_list vocabulary, groups;
-    int64_t *box_sample; /* [c->boxes] */
+    int64_t *box_sample; /* [c->boxes] the sample of each box */
     int64_t box_samples_room;
 };
 void builder_init(struct builder *b, struct collection *c, const struct collection_limits *limits);
-void builder_close(struct builder *b); /* the collection stays the caller's */
-/* A sample of `columns` columns: where its numbers are to be written. */
+void builder_close(struct builder *b); /* releases the builder; the collection stays with the caller */
+/* Adds a sample of `columns` columns; the caller writes its values to *values: [channels][rows][columns]. */
 enum status builder_sample(struct builder *b, int64_t columns, float **values, struct error *err);
-/* Labels and groups that follow are of this sample, not of the one just begun; in ascending order, and of every sample.
- */
+/* Makes `sample` the one that gets the labels and the group added next. Without a call it is the last sample added.
+ * Must be called for every sample in ascending order, or not at all. */
 void builder_turn_to(struct builder *b, int64_t sample);
-/* The label of a sample: tokens, each added to the vocabulary. Call any number of times. */
+/* Appends one token to the present sample's label, by name or as an index into the vocabulary. */
 enum status builder_token(struct builder *b, const char *token, size_t bytes, struct error *err);
-enum status builder_number(struct builder *b, int32_t token, struct error *err); /* already a number */
-/* Words of a text, with spaces between. */
+enum status builder_number(struct builder *b, int32_t token, struct error *err);
+/* Appends the words of a text, which are separated by spaces, as tokens. */
 enum status builder_words(struct builder *b, const char *text, struct error *err);
+/* Sets the group of the present sample. */
 enum status builder_group(struct builder *b, const char *name, struct error *err);
-/* Boxes as they come, of any sample, in the order in which metrics are to visit them; `symbol` must be among the tokens
- * so far. */
+/* Adds a box of any sample. place: row0, row1, col0, col1. Metrics visit the boxes of a sample in the order in which
+ * they were added. STATUS_INVALID: `symbol` is not among the tokens added so far. */
 enum status builder_box(struct builder *b, int64_t sample, const int32_t place[4], const char *symbol,
                         struct error *err);
-/* Orders the vocabulary, sorts sets, finds the target (TARGET_NONE if there is no label; else CLASS when each sample
- * has exactly one token; `set`: LABELS; SEQUENCE) unless c->target says it, and checks what every format must keep. */
+/* Sorts the vocabulary and the label sets, determines the target unless c->target is set (no label: NONE; `set`:
+ * LABELS; one token in every sample: CLASS; otherwise SEQUENCE), sorts the boxes by sample, and checks them. */
 enum status builder_finish(struct builder *b, bool set, struct error *err);
 
 extern const struct collection_format npz_format, npy_format, csv_format, tar_format, fasta_format;

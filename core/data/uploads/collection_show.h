@@ -1,4 +1,4 @@
-/* What a collection holds, for people: figures, and a picture. */
+/* Describes a collection to people: figures as JSON members, and a preview picture. */
 #ifndef MOTIF_CORE_DATA_UPLOADS_COLLECTION_SHOW_H
 #define MOTIF_CORE_DATA_UPLOADS_COLLECTION_SHOW_H
 
@@ -6,11 +6,11 @@
 #include "core/data/uploads/collection.h"
 #include "core/draw/picture.h"
 
-/* Members of an object the caller has opened: kind, target, samples, shape, lengths, values, vocabulary, columns,
- * groups, boxes. */
+/* Writes the members kind, target, samples, shape, lengths, values, vocabulary, columns, groups and boxes into an
+ * object that the caller has opened. */
 void collection_describe(const struct collection *c, const struct sink *out);
-/* The first samples: pictures side by side, sequences and recordings below each other, of a table standardised columns
- * as a map. */
+/* Draws the first samples: images side by side, sequences and recordings below each other, a table as a map of its
+ * standardised columns. The caller destroys *picture. */
 enum status collection_preview(const struct collection *c, struct picture **picture, struct error *err);
 
 #endif
