@@ -208,7 +208,7 @@ await report.test("jobs of the other kinds", others);
 const places = () => ({
   jobs: ["#/", "Jobs"], new: ["#/new", "Estimate"], system: ["#/system", "Machine"], data: ["#/data", "mine"], compare: [`#/compare?jobs=${jobs[2]},${jobs[7]}`, "Matched with"],
   training: [`#/jobs/${jobs[2]}`, "Motif errors"], motifs: [`#/jobs/${jobs[2]}/motifs?channel=1`, "Activations"], result: [`#/jobs/${jobs[2]}/result`, "Confusion matrix"],
-  config: [`#/jobs/${jobs[2]}/config`, "seed of training data"], files: [`#/jobs/${jobs[2]}/files`, "Checkpoints"], rug: [`#/jobs/${jobs.rug}/rug`, "Bayes bound"],
+  config: [`#/jobs/${jobs[2]}/config`, "Seed of the training samples"], files: [`#/jobs/${jobs[2]}/files`, "Checkpoints"], rug: [`#/jobs/${jobs.rug}/rug`, "Bayes bound"],
   factors: [`#/jobs/${jobs.factors}/factors`, "factor 0"], tree: [`#/jobs/${jobs.tree}/tree`, "latent 0"], pathways: [`#/jobs/${jobs.pathways}/pathways`, "stripe sparsity"],
 });
 

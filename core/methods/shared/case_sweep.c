@@ -1,3 +1,7 @@
+/* The steps, the progress and the checkpoints of a run over a list of cases (case_sweep.h).
+ *
+ * With several cases the run hands its steps to the work distribution, and the table `cases` at the end of this file
+ * tells the distribution what a case is. */
 #include "core/methods/shared/case_sweep.h"
 
 #include <math.h>
@@ -6,7 +10,7 @@
 
 #include "core/methods/shared/timed_loop.h"
 
-static const struct distribution_table cases; /* below */
+static const struct distribution_table cases; /* defined at the end */
 
 /* ---- beginning and end ---------------------------------------------------------------------------------- */
 
@@ -21,7 +25,7 @@ enum status case_sweep_create(struct method_run *run, const struct case_sweep_ta
                               struct error *err)
 {
     if (!run)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a run");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a run");
     struct case_sweep *w = case_sweep_of(run);
     w->table = table;
     w->env = *env;
@@ -59,7 +63,7 @@ enum status case_sweep_plan(struct method_run *run, int count, int most, size_t 
     w->cases = calloc((size_t)count, case_bytes);
     w->outcomes = calloc((size_t)count, (size_t)columns * sizeof(double));
     return w->cases && w->outcomes ? STATUS_OK
-                                   : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d cases", count);
+                                   : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d cases", count);
 }
 
 void case_sweep_read(struct method_run *run, struct hash *hash)
@@ -82,8 +86,8 @@ void case_sweep_destroy(struct method_run *run)
 
 /* ---- steps ---------------------------------------------------------------------------------------------- */
 
-/* Whether the case at hand is one of several that are dealt; an evaluation of a model is not. */
-static bool dealt(const struct case_sweep *w)
+/* Whether cases are distributed over ranks. An evaluation job handles one case and distributes nothing. */
+static bool distributed(const struct case_sweep *w)
 {
     return w->distribution.count > 0 && !w->alone;
 }
@@ -93,7 +97,7 @@ void case_sweep_metric(struct method_run *run, const char *name, double value)
     struct case_sweep *w = case_sweep_of(run);
     if (!isfinite(value))
         return;
-    if (dealt(w))
+    if (distributed(w))
         distribution_metric(&w->distribution, name, w->seen, value);
     else if (w->env.metric)
         w->env.metric(w->env.context, name, w->seen, value);
@@ -115,14 +119,14 @@ static enum status evaluate(struct method_run *run, struct error *err)
     const double *row = (const double *)w->outcomes + w->at * w->columns;
     for (const struct case_sweep_metric *m = w->table->metrics; m->name; m++)
         case_sweep_metric(run, m->name, row[m->column]);
-    if (dealt(w)) {
+    if (distributed(w)) {
         w->distribution.item_done = true;
         return STATUS_OK;
     }
     return finish(run, err);
 }
 
-/* One update, or one piece of an evaluation. */
+/* Does one update, or one piece of an evaluation. */
 static enum status work(struct method_run *run, struct error *err)
 {
     struct case_sweep *w = case_sweep_of(run);
@@ -132,13 +136,13 @@ static enum status work(struct method_run *run, struct error *err)
     if (w->phase == CASE_SWEEP_TRAIN && w->table->trained(run))
         w->phase = CASE_SWEEP_EVALUATE;
     w->distribution.item_waits =
-        w->phase == CASE_SWEEP_EVALUATE && dealt(w) && distribution_must_wait(&w->distribution);
+        w->phase == CASE_SWEEP_EVALUATE && distributed(w) && distribution_must_wait(&w->distribution);
     if (w->distribution.item_waits)
         return STATUS_OK;
     return w->phase == CASE_SWEEP_TRAIN ? w->table->update(run, err) : evaluate(run, err);
 }
 
-static bool rests(const struct method_run *run)
+static bool pauses(const struct method_run *run)
 {
     return case_sweep_in(run)->distribution.item_done || case_sweep_in(run)->distribution.item_waits;
 }
@@ -146,14 +150,14 @@ static bool rests(const struct method_run *run)
 static enum status advance(struct method_run *run, enum method_request *request, struct error *err)
 {
     const struct case_sweep *w = case_sweep_of(run);
-    const struct timed_loop loop = {work, &w->env, &w->seen, w->checkpoint_every, &w->phase, CASE_SWEEP_DONE, rests};
+    const struct timed_loop loop = {work, &w->env, &w->seen, w->checkpoint_every, &w->phase, CASE_SWEEP_DONE, pauses};
     return timed_loop_step(&loop, run, request, err);
 }
 
 enum status case_sweep_step(struct method_run *run, enum method_request *request, struct error *err)
 {
     struct case_sweep *w = case_sweep_of(run);
-    return dealt(w) ? distribution_step(&w->distribution, run, request, err) : advance(run, request, err);
+    return distributed(w) ? distribution_step(&w->distribution, run, request, err) : advance(run, request, err);
 }
 
 enum status case_sweep_begin_evaluation(struct method_run *run, const struct method_evaluation *what, struct error *err)
@@ -186,7 +190,7 @@ static double part_of(const struct method_run *run)
 void case_sweep_progress(const struct method_run *run, struct method_progress *out)
 {
     const struct case_sweep *w = case_sweep_in(run);
-    if (dealt(w))
+    if (distributed(w))
         distribution_progress(&w->distribution, run, out);
     else
         timed_loop_progress(w->phase == CASE_SWEEP_DONE ? 1 : part_of(run), w->work, w->seen, stage_of(w->phase), out);
@@ -276,7 +280,7 @@ enum status case_sweep_save(struct method_run *run, const struct snapshot_writer
     return status ? status : snapshot_save(declare_all, run, to, bytes, err);
 }
 
-/* What is opened is checked first: what comes from a stream is not trusted where it selects memory or work. */
+/* Reads the numbers that decide which case is opened. A stream may be damaged, so they are checked before that. */
 static enum status read_position(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
     const struct case_sweep *w = case_sweep_of(run);
@@ -288,12 +292,12 @@ static enum status read_position(struct method_run *run, const struct snapshot_r
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another list of cases");
 }
 
-static enum status ready(struct method_run *run, int64_t unit, const struct snapshot_reader *from, struct error *err)
+static enum status ready(struct method_run *run, int64_t item, const struct snapshot_reader *from, struct error *err)
 {
     struct case_sweep *w = case_sweep_of(run);
     enum status status = read_position(run, from, err);
     w->opened = -1;
-    if (!status && unit >= 0 && w->at != unit)
+    if (!status && item >= 0 && w->at != item)
         status = error_set(err, STATUS_CORRUPT, NULL, "the checkpoint belongs to another case");
     return status ? status : w->table->open(run, err);
 }
@@ -304,7 +308,9 @@ static enum status loaded(struct method_run *run, struct error *err)
     bool sound = true;
     enum status status =
         w->reads && memcmp(w->trained_on, w->data, sizeof w->data) != 0
-            ? error_set(err, STATUS_CONFLICT, NULL, "the data set is not the one that the checkpoint was trained on")
+            ? error_set(
+                  err, STATUS_CONFLICT, NULL,
+                  "the data set has changed since the checkpoint was saved; put the same data back or start a new job")
             : w->table->loaded(run, &sound, err);
     if (status)
         return status;
@@ -334,7 +340,7 @@ enum status case_sweep_warm_start(struct method_run *run, const struct snapshot_
     return status ? status : snapshot_load(declare, run, from, 1u << SNAPSHOT_WEIGHT, err);
 }
 
-/* ---- cases as units that are dealt to ranks --------------------------------------------------------------- */
+/* ---- cases as work items --------------------------------------------------------------- */
 
 static void pending(const struct method_run *run, int64_t at, struct work_item *out)
 {
@@ -358,7 +364,7 @@ static void describe(const struct method_run *run, struct work_item *out)
     out->left = out->density = out->target = out->accuracy = NAN;
 }
 
-static enum status begin_unit(struct method_run *run, int64_t at, struct error *err)
+static enum status begin_item(struct method_run *run, int64_t at, struct error *err)
 {
     struct case_sweep *w = case_sweep_of(run);
     (void)err;
@@ -390,7 +396,7 @@ static bool show(struct method_run *run, int64_t at)
     return case_sweep_of(run)->at == at;
 }
 
-static enum status declare_unit(struct method_run *run, struct snapshot *snapshot, struct error *err)
+static enum status declare_item(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     return declare(run, snapshot, err);
 }
@@ -400,14 +406,14 @@ static const struct distribution_table cases = {
     .stage = stage_of,
     .pending = pending,
     .describe = describe,
-    .begin = begin_unit,
+    .begin = begin_item,
     .advance = advance,
     .outcome = outcome,
     .in_step = in_step,
     .finish = finish,
     .done = done,
     .check = check,
-    .declare = declare_unit,
+    .declare = declare_item,
     .share = declare_outcomes,
     .ready = ready,
     .loaded = loaded,

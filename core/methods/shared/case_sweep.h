@@ -1,12 +1,11 @@
-/* The loop of a run that walks over a list of cases: each is opened (data, model), trained, evaluated into a row of
- * figures; then comes the next. What these are a method says in a table; where the run stands, how it is driven,
- * saved and loaded is here.
+/* A run that handles a list of cases: it opens each case (data, model), trains it and evaluates it into a row of
+ * figures. A method describes its cases in a table; the position in the list, the steps, saving and loading are here.
  *
  *   for each case:  TRAIN --> EVALUATE --> next case
- *   after the last: DONE, with the last case's model still there
+ *   after the last: DONE; the model of the last case is still open
  *
- * Ranks share a single case as the method likes. Of several, each takes whole ones
- * (core/methods/shared/work_distribution.h): a case sees no ranks.
+ * With a single case, the method decides how ranks share the work. With several, each rank takes whole cases
+ * (work_distribution.h), and a case does not depend on the number of ranks.
  *
  * A `struct method_run` of such a method begins with a `struct case_sweep`. */
 #ifndef MOTIF_CORE_METHODS_SHARED_CASE_SWEEP_H
@@ -18,86 +17,87 @@
 
 enum case_sweep_phase { CASE_SWEEP_TRAIN, CASE_SWEEP_EVALUATE, CASE_SWEEP_DONE };
 
-/* A number of the run that is saved: an int64_t or a double of its structure. */
+/* A number of the run that checkpoints contain: an int64_t or a double in its struct. */
 struct case_sweep_number {
-    const char *name; /* in checkpoints */
+    const char *name; /* of the entry in a checkpoint */
     enum case_sweep_kind {
         CASE_SWEEP_INTEGER,
         CASE_SWEEP_REAL,
-        CASE_SWEEP_POSITION /* an integer that says, with the number of the case, what is opened: read before the others
-                             */
+        CASE_SWEEP_POSITION /* an integer that, with the number of the case, decides what is opened: read first */
     } kind;
     size_t offset; /* in struct method_run */
 };
 
-/* A figure of every case that is also a time series. */
+/* A figure of a case that is also published as a point of a time series. */
 struct case_sweep_metric {
     const char *name;
-    size_t column; /* of an outcome */
+    size_t column; /* index into the row of figures */
 };
 
 struct case_sweep_table {
     const struct method_metric *series; /* the method's metrics */
     size_t series_count;
-    const struct case_sweep_number *numbers; /* beside those of struct case_sweep; ends with a name NULL */
-    const struct case_sweep_metric *metrics; /* likewise */
-    int64_t least_samples, most_samples;     /* that an evaluation may ask for */
+    const struct case_sweep_number *numbers; /* saved beside those of struct case_sweep; ends with a name NULL */
+    const struct case_sweep_metric *metrics; /* ends with a name NULL */
+    int64_t least_samples, most_samples;     /* limits of an evaluation job */
 
-    /* Calls case_sweep_plan(), once the configuration is there. */
+    /* Calls case_sweep_plan() and fills in the cases. The configuration is already in the run. */
     enum status (*plan)(struct method_run *run, struct error *err);
-    void (*begin)(struct method_run *run); /* nothing of the case at hand is done yet; may choose another phase */
-    /* Makes the case at hand ready if it is not; weights as at the start. Sets `opened`. */
+    /* Clears the progress of the current case. May choose another phase. */
+    void (*begin)(struct method_run *run);
+    /* Opens the current case with initial weights, unless it is open. Sets `opened`. */
     enum status (*open)(struct method_run *run, struct error *err);
     bool (*trained)(const struct method_run *run);
     enum status (*update)(struct method_run *run, struct error *err); /* one update */
-    /* The case's row of figures, or a piece of the work for it: *done, which is true before, becomes false. */
+    /* Computes the case's row of figures, or a piece of the work for it, and then sets *done (true before) to false. */
     enum status (*evaluate)(struct method_run *run, bool *done, struct error *err);
-    enum status (*finish)(struct method_run *run, struct error *err); /* after the last case: artifacts */
-    void (*begin_evaluation)(struct method_run *run);                 /* NULL: nothing more to do */
+    enum status (*finish)(struct method_run *run, struct error *err); /* writes artifacts after the last case */
+    void (*begin_evaluation)(struct method_run *run);                 /* NULL: nothing to do */
     double (*part)(const struct method_run *run);                     /* share of the open case that is done */
-    double (*weight)(const struct method_run *run,
-                     int at); /* a case's share of the work, in any measure. NULL: all have the same */
+    /* Share of a case in all the work, in any unit. NULL: all cases take the same. */
+    double (*weight)(const struct method_run *run, int at);
 
     enum status (*arrays)(struct method_run *run, enum snapshot_role role, struct snapshot *snapshot,
                           struct error *err);
-    enum status (*check)(const struct method_run *run, struct error *err); /* before weights are saved */
-    bool (*position_sound)(const struct method_run *run);                  /* what comes from a stream is not trusted */
+    enum status (*check)(const struct method_run *run, struct error *err); /* refuses weights that are not finite */
+    bool (*position_sound)(const struct method_run *run); /* whether the numbers read from a checkpoint are possible */
     enum status (*loaded)(struct method_run *run, bool *sound, struct error *err);
-    bool (*single)(const struct method_run *run); /* of fits: it may start from another's weights */
-    void (*close)(struct method_run *run);        /* frees what the method allocated, half made or whole */
+    bool (*single)(const struct method_run *run); /* whether it is a single fit, which a warm start can use */
+    void (*close)(struct method_run *run);        /* frees what the method allocated, also after a failure */
 };
 
 struct case_sweep {
     const struct case_sweep_table *table;
-    struct method_env env;                 /* its comm: NULL where cases are dealt to ranks */
-    struct work_distribution distribution; /* of several cases */
+    struct method_env env;                 /* comm is NULL when whole cases are distributed over ranks */
+    struct work_distribution distribution; /* used with several cases */
     int64_t checkpoint_every;              /* samples */
-    void *cases, *outcomes;                /* [count], as the method knows them; outcomes are rows of doubles */
+    void *cases, *outcomes;                /* [count] structs of the method; an outcome is a row of `columns` doubles */
     int count, columns;
-    int opened; /* case; -1: none */
+    int opened; /* the open case; -1: none */
     /* Saved. */
     int64_t phase, at;
-    int64_t seen, work;                                 /* of the case: samples; updates */
-    int64_t alone, evaluation_seed, evaluation_samples; /* alone: evaluate the open case and end */
-    double loss_sum;                                    /* since the last metric */
-    /* Of a data set that is read: as it is, and as checkpoints have it (what they were trained on). */
+    int64_t seen, work;                                 /* of the current case: samples; updates */
+    int64_t alone, evaluation_seed, evaluation_samples; /* alone: 1 for an evaluation job */
+    double loss_sum;                                    /* since the last point of the series "loss" */
+    /* Hash of the data set that the run reads: now, and when the model was trained. */
     bool reads;
     unsigned char data[HASH_BYTES], trained_on[HASH_BYTES];
 };
 
-/* For create(): `run` is zeroed but for its configuration, or NULL where there was no memory for it. */
+/* For create(). `run` contains its configuration and is zero otherwise; NULL gives STATUS_NO_MEMORY. The run is freed
+ * on failure. */
 enum status case_sweep_create(struct method_run *run, const struct case_sweep_table *table,
                               const struct method_env *env, int64_t checkpoint_every, struct method_run **out,
                               struct error *err);
-/* The list's room: `count` cases, `most` at most. The caller fills them in. */
+/* Allocates the list of cases, which the caller fills in. STATUS_INVALID unless 1 <= count <= most. */
 enum status case_sweep_plan(struct method_run *run, int count, int most, size_t case_bytes, int columns,
                             struct error *err);
 
-/* In open(), of the data that were read: the same for every case. A checkpoint that was trained on others is refused.
- */
+/* For open(): stores the hash of the data that were read, which must be the same for every case. Loading a checkpoint
+ * that was trained on other data then gives STATUS_CONFLICT. */
 void case_sweep_read(struct method_run *run, struct hash *hash);
 
-/* These are a method's functions (method.h). */
+/* These are members of struct method (method.h). */
 void case_sweep_destroy(struct method_run *run);
 enum status case_sweep_step(struct method_run *run, enum method_request *request, struct error *err);
 enum status case_sweep_save(struct method_run *run, const struct snapshot_writer *to, uint64_t *bytes,
@@ -108,7 +108,7 @@ enum status case_sweep_begin_evaluation(struct method_run *run, const struct met
                                         struct error *err);
 void case_sweep_progress(const struct method_run *run, struct method_progress *out);
 
-/* A value that is not finite is left out. */
+/* Publishes a point of a time series, unless the value is not finite. */
 void case_sweep_metric(struct method_run *run, const char *name, double value);
 
 static inline struct case_sweep *case_sweep_of(struct method_run *run)

@@ -1,3 +1,4 @@
+/* Encodes charts and pictures and passes them to the environment as artifacts. */
 #include "core/methods/shared/publish.h"
 
 #include <stdio.h>

@@ -6,7 +6,8 @@
 #include "core/draw/picture.h"
 #include "core/methods/method.h"
 
-/* The chart as the artifact NAME.png and its numbers as NAME.csv. env->artifact must be there. */
+/* Publishes a chart as the artifact NAME.png and its numbers as NAME.csv. env->artifact must be set. STATUS_NO_MEMORY.
+ */
 enum status publish_chart(const struct method_env *env, const char *name, const struct chart *chart, struct error *err);
 
 /* Publishes a picture as the artifact NAME.png. env->artifact must be set. STATUS_NO_MEMORY. */

@@ -1,3 +1,4 @@
+/* Finds the data set of a table and checks that it is still the one that the job is bound to (table_source.h). */
 #include "core/methods/shared/table_source.h"
 
 #include <stdio.h>

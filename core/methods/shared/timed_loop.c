@@ -1,9 +1,10 @@
+/* Repeats the pieces of a run until a step is over (timed_loop.h). */
 #include "core/methods/shared/timed_loop.h"
 
 #include <math.h>
 #include <time.h>
 
-/* Prompt to pause, yet long against the overhead of a step. */
+/* Short enough that a pause takes effect at once, long against the overhead of a step. */
 static const double STEP_SECONDS = 0.15;
 
 static double now_seconds(void)
@@ -17,7 +18,7 @@ enum status timed_loop_step(const struct timed_loop *loop, struct method_run *ru
                             struct error *err)
 {
     double end = now_seconds() + (loop->env->step_seconds > 0 ? loop->env->step_seconds : STEP_SECONDS);
-    bool ranks = comm_size(loop->env->comm) > 1; /* they end a step together: not by their clocks */
+    bool ranks = comm_size(loop->env->comm) > 1; /* they must end a step together */
     int64_t every = loop->checkpoint_every;
     enum status status = STATUS_OK;
     *request = METHOD_CONTINUE;
@@ -28,7 +29,7 @@ enum status timed_loop_step(const struct timed_loop *loop, struct method_run *ru
             break;
         if (seen / every != *loop->seen / every)
             *request = METHOD_CHECKPOINT;
-        if (*request != METHOD_CONTINUE || ranks || (loop->rests && loop->rests(run)) || now_seconds() >= end)
+        if (*request != METHOD_CONTINUE || ranks || (loop->pauses && loop->pauses(run)) || now_seconds() >= end)
             return status;
     }
     if (!status)

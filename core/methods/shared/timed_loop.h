@@ -1,25 +1,27 @@
-/* The loop of a run that goes on in small pieces: a step is as many of them as fit into its time. */
+/* The loop of a run that works in small pieces: a step does as many pieces as fit into its time. */
 #ifndef MOTIF_CORE_METHODS_SHARED_TIMED_LOOP_H
 #define MOTIF_CORE_METHODS_SHARED_TIMED_LOOP_H
 
 #include "core/methods/method.h"
 
 struct timed_loop {
-    enum status (*work)(struct method_run *run, struct error *err); /* one piece */
+    enum status (*work)(struct method_run *run, struct error *err); /* one piece; may change *phase */
     const struct method_env *env;
-    const int64_t *seen; /* samples; what checkpoint_every counts */
-    int64_t checkpoint_every;
-    const int64_t *phase; /* which work() may change */
-    int64_t done;         /* the phase in which nothing is left */
-    bool (*rests)(
-        const struct method_run *run); /* whether work() has come to where the step ends; NULL: it never does */
+    const int64_t *seen;      /* samples so far */
+    int64_t checkpoint_every; /* samples */
+    const int64_t *phase;
+    int64_t done; /* the phase in which nothing is left to do */
+    /* Whether the step must end after this piece. NULL: never. */
+    bool (*pauses)(const struct method_run *run);
 };
 
-/* For a method's step(): works until the run is done, a checkpoint is due or the time is over. */
+/* For a method's step(): works until the run is done, a checkpoint is due or the step's time is over. With several
+ * ranks a step is one piece, so that ranks do not end their steps by their own clocks. Errors are those of work(). */
 enum status timed_loop_step(const struct timed_loop *loop, struct method_run *run, enum method_request *request,
                             struct error *err);
 
-/* For a method's progress(): of a run that knows its share of the work alone. stage: static text. */
+/* For the progress() of a method without densities or accuracy targets. fraction: of all the work, 0..1. stage: static
+ * text. */
 void timed_loop_progress(double fraction, int64_t updates, int64_t seen, const char *stage,
                          struct method_progress *out);
 

@@ -1,5 +1,5 @@
-/* Who has which item, what ranks tell each other after a step, where the whole stands (deal.h). One rank is a special
- * case of none of this. */
+/* Assigns work items to ranks, exchanges their states after each step, and publishes their series in order
+ * (work_distribution.h). A single rank runs the same code, without any exchange. */
 #include "core/methods/shared/work_distribution.h"
 
 #include <math.h>
@@ -8,9 +8,9 @@
 
 const double DISTRIBUTION_SECONDS = 0.5;
 
-/* What a rank tells the others. */
+/* What a rank reports to the others after a step. */
 struct distribution_turn {
-    int64_t item; /* -1: it has none */
+    int64_t item; /* -1: the rank has none */
     int64_t over, waits, points;
     struct work_item row;
     enum method_request request;
@@ -34,14 +34,14 @@ enum status distribution_open(struct work_distribution *d, const struct distribu
     d->points = calloc(n, sizeof *d->points);
     d->suspended = calloc(n, sizeof *d->suspended);
     if (!d->item || !d->points || !d->suspended)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %lld units of work", (long long)count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %lld work items", (long long)count);
     for (int64_t i = 0; i < count; i++)
         table->pending(run, i, &d->item[i]);
     distribution_update(d, run);
     return STATUS_OK;
 }
 
-/* ---- where units stand -------------------------------------------------------------------------------- */
+/* ---- states of items -------------------------------------------------------------------------------- */
 
 static int64_t last_item(const struct work_distribution *d)
 {
@@ -111,7 +111,7 @@ void distribution_progress(const struct work_distribution *d, const struct metho
         .density = shown->density,
         .target_accuracy = shown->target,
         .accuracy = shown->accuracy,
-        .eta_samples = at_once > 0 ? left / (double)at_once : 0, /* samples are those of one unit at a time */
+        .eta_samples = at_once > 0 ? left / (double)at_once : 0, /* samples of items that run one at a time */
         .stage = d->table->stage((int64_t)shown->stage),
     };
 }
@@ -125,9 +125,9 @@ void distribution_metric(struct work_distribution *d, const char *name, int64_t 
     while (number < d->series_count && strcmp(d->series[number].name, name) != 0)
         number++;
     if (number == d->series_count)
-        error_set(&d->trouble, STATUS_INTERNAL, NULL, "no such series: %s", name);
+        error_set(&d->trouble, STATUS_INTERNAL, NULL, "the method has no series %s", name);
     else if (!distribution_reserve(points, points->count + 1))
-        error_set(&d->trouble, STATUS_NO_MEMORY, NULL, "no memory for what a %s measures", d->table->noun);
+        error_set(&d->trouble, STATUS_NO_MEMORY, NULL, "not enough memory for the series of a %s", d->table->noun);
     else
         points->list[points->count++] = (struct distribution_point){(double)number, (double)seen, value};
 }
@@ -142,7 +142,7 @@ static enum status broadcast_points(struct work_distribution *d, int root, int64
     enum status status =
         distribution_reserve(points, (size_t)count)
             ? STATUS_OK
-            : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for what a %s has measured", d->table->noun);
+            : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the series of a %s", d->table->noun);
     status = comm_agree(comm, status, err);
     if (!status)
         status = comm_broadcast(comm, points->list, (size_t)count * sizeof *points->list, root, err);
@@ -160,7 +160,7 @@ static void publish(struct work_distribution *d, int64_t item)
     points->count = 0;
 }
 
-/* The rank that has a unit, -1: none. */
+/* The rank that has an item, -1: none. */
 static int rank_of(const struct work_distribution *d, int64_t item)
 {
     for (int r = 0; r < comm_size(distribution_apart(d)); r++)
@@ -169,7 +169,7 @@ static int rank_of(const struct work_distribution *d, int64_t item)
     return -1;
 }
 
-/* Units that are over, up to one that is not, and what that has measured. */
+/* Publishes the series of all items up to the first that is not done, and the points of that one so far. */
 static enum status publish_in_order(struct work_distribution *d, struct error *err)
 {
     for (; d->at < d->count && is(d, d->at, DISTRIBUTION_DONE); d->at++) {
@@ -185,9 +185,9 @@ static enum status publish_in_order(struct work_distribution *d, struct error *e
     return status;
 }
 
-/* ---- who has which -------------------------------------------------------------------------------------- */
+/* ---- assignment -------------------------------------------------------------------------------------- */
 
-/* What a rank that is free takes: a unit that was under way, else the next. */
+/* The item for a free rank: a suspended one, else the next pending one; -1: none. */
 static int64_t next_item(const struct work_distribution *d)
 {
     for (int64_t i = 0; i < d->count; i++)
@@ -223,7 +223,7 @@ static enum status start_item(struct work_distribution *d, struct method_run *ru
     return d->table->begin(run, item, err);
 }
 
-/* Every rank that has no unit takes one, as long as there are any. */
+/* Assigns an item to every rank that has none, as long as there are any. */
 static enum status assign_items(struct work_distribution *d, struct method_run *run, struct error *err)
 {
     struct comm *comm = distribution_apart(d);
@@ -256,7 +256,7 @@ static void share_last_item(struct work_distribution *d, struct method_run *run)
     d->table->in_step(run);
 }
 
-/* The last unit, which waits on one rank, goes to all. */
+/* Copies the last item, which waits on one rank, to all ranks. */
 static enum status join_last_item(struct work_distribution *d, struct method_run *run, struct error *err)
 {
     struct comm *comm = distribution_apart(d);
@@ -282,7 +282,7 @@ static enum status join_last_item(struct work_distribution *d, struct method_run
     return STATUS_OK;
 }
 
-/* The first step. What the run holds, from a checkpoint or as it was made, is on all ranks. */
+/* Decides in the first step whether the item that the run contains stays on all ranks, or items are assigned anew. */
 static enum status begin_first_step(struct work_distribution *d, struct method_run *run, struct error *err)
 {
     struct comm *comm = comm_others(d->comm);
@@ -290,14 +290,14 @@ static enum status begin_first_step(struct work_distribution *d, struct method_r
     bool first = is(d, d->now, DISTRIBUTION_RUNNING);
     for (int64_t i = 0; i < d->now; i++)
         first = first && !is(d, i, DISTRIBUTION_RUNNING);
-    /* The last one is behind its training: it was in step, or need not wait any more. */
+    /* The last item has finished training and the others are done, so all ranks continue it together. */
     bool in_step = d->now == last_item(d) && d->item[d->now].training == 0 && others_done(d, d->now);
     bool stay = in_step || (!comm && first);
     enum status status = STATUS_OK;
     int64_t *has = malloc((size_t)ranks * sizeof *has);
     d->turns = calloc((size_t)ranks, sizeof *d->turns);
     if (!d->turns || !has)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for %d ranks", ranks);
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for %d ranks", ranks);
     else if (!stay && d->loaded)
         status = distribution_suspend(d, run, &d->suspended[d->now], err);
     status = comm_agree(comm, status, err);
@@ -320,7 +320,7 @@ static enum status begin_first_step(struct work_distribution *d, struct method_r
 
 /* ---- a step ------------------------------------------------------------------------------------------------ */
 
-/* A unit is over on rank r: what is kept of it, and what is still to be told. */
+/* Sends the outcome and the points of an item that rank r has finished to all ranks. */
 static enum status broadcast_item(struct work_distribution *d, struct method_run *run, int r, struct error *err)
 {
     struct comm *comm = distribution_apart(d);
@@ -355,8 +355,8 @@ static enum status merge_turns(struct work_distribution *d, struct method_run *r
     return status;
 }
 
-/* The item that drives asks for all. A stage that ends is one only of the newest unit: its model is what the checkpoint
- * shows. */
+/* The request of the driving item becomes that of all ranks. A stage end is passed on only from the newest item, since
+ * the checkpoint shows the model of that item; other stage ends become regular checkpoints. */
 static enum method_request request_of_all(struct work_distribution *d)
 {
     enum method_request request = METHOD_CONTINUE;
@@ -413,10 +413,10 @@ enum status distribution_step(struct work_distribution *d, struct method_run *ru
     int last = rank_of(d, last_item(d));
     if (distribution_apart(d) && last >= 0 && d->turns[last].waits && others_done(d, last_item(d)))
         return join_last_item(d, run, err);
-    if (d->item_done) { /* what it was is known to all */
+    if (d->item_done) { /* all ranks have its outcome */
         d->item_done = false;
         d->now = -1;
     }
-    /* A checkpoint at the end of a stage shows the unit that ended it. */
+    /* A checkpoint at the end of a stage must show the item that ended it, so new items wait for the next step. */
     return *request == METHOD_STAGE_END ? STATUS_OK : assign_items(d, run, err);
 }

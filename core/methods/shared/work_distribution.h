@@ -1,46 +1,46 @@
-/* Independent units of a run - seeds of a study, cases of a list - dealt to ranks whole.
+/* Distribution of independent work items over ranks: seeds of a study, or cases of a list.
  *
- * Each rank (core/base/comm.h) works on a item as if it were alone, so a item has the same bits whatever the number of
- * ranks, and one rank takes units one after another. After each step all ranks learn where the others stand; all hold
- * the same table of units and draw the same conclusions from it, so nobody commands.
+ * Each rank (core/base/comm.h) works on a whole item without the others, so an item gives the same bits for any number
+ * of ranks, and a single rank works on one item after another. After each step the ranks exchange the state of their
+ * items. All ranks then hold the same table of items and decide from it, so no rank has to coordinate.
  *
- *   a unit: ahead --(dealt to a rank)--> under way --> over
+ *   an item: pending --(assigned to a rank)--> running --> done
  *
- * Series are told in the order of units: samples count on from one to the next, so what a item measures while an
- * earlier one is under way is kept until that is over.
+ * Time series are published in the order of the items, and the sample count continues from one item to the next. Points
+ * of an item that runs while an earlier one is unfinished wait in memory until the earlier one is done.
  *
- * The last item, once a method says that it must, waits for the others, goes to all ranks, and is finished by all of
- * them in step: what they hold then is what one rank would.
+ * A method may have to finish the last item on all ranks together. That item then waits for the others, is copied to
+ * all ranks, and they finish it in the same steps, so the result is that of one rank.
  *
- * A checkpoint holds the highest item that a rank has as the run itself (its model is what queries see), and the other
- * units under way as snapshots within it (distribution_snapshot.c). Any number of ranks goes on with it.
+ * A checkpoint contains the item with the highest number that a rank has as the run itself (queries see its model), and
+ * the other running items as snapshots inside it (work_distribution_state.c). Any number of ranks can continue from it.
  *
- * A method with such units says in a table what they are, and keeps a `struct work_distribution` in its run. */
+ * A method describes its items in a `struct distribution_table` and has a `struct work_distribution` in its run. */
 #ifndef MOTIF_CORE_METHODS_SHARED_WORK_DISTRIBUTION_H
 #define MOTIF_CORE_METHODS_SHARED_WORK_DISTRIBUTION_H
 
 #include "core/base/buf.h"
 #include "core/methods/method.h"
 
-extern const double
-    DISTRIBUTION_SECONDS; /* a step of ranks with units of their own: the quickest waits for the slowest after each */
+/* Default length of a step of ranks with items of their own. Long, because the ranks wait for each other after it. */
+extern const double DISTRIBUTION_SECONDS;
 
-/* Where a unit stands, as all ranks know it. Doubles only: it is saved as a table. */
+/* State of an item, the same on all ranks. Only doubles, because checkpoints save it as a table. */
 enum distribution_state { DISTRIBUTION_PENDING, DISTRIBUTION_RUNNING, DISTRIBUTION_DONE };
 struct work_item {
     double state;
-    double stage, training; /* number of the method's text for it; 1: its checkpoints are wanted */
+    double stage, training; /* number of its stage (distribution_table.stage); 1: it may request checkpoints */
     double work, seen;      /* updates; samples */
-    double fraction, left;  /* of the unit's own work; samples still to be seen, NaN where nobody knows */
-    double weight;          /* its share of all the work, in any measure */
+    double fraction, left;  /* share of its work that is done; samples still to be seen, NaN if unknown */
+    double weight;          /* its share of all the work, in any unit */
     double density, target, accuracy;
 };
 enum { DISTRIBUTION_COLUMNS = 11 };
 _Static_assert(sizeof(struct work_item) == DISTRIBUTION_COLUMNS * sizeof(double), "a item is a row of doubles");
 
-/* What a unit has measured and nobody has been told yet. */
+/* A measurement of an item that is not published yet. */
 struct distribution_point {
-    double metric; /* number in the method's table */
+    double metric; /* index into work_distribution.series */
     double seen, value;
 };
 enum { DISTRIBUTION_POINT_COLUMNS = 3 };
@@ -51,37 +51,38 @@ struct distribution_points {
     size_t count, room;
 };
 
+/* What a method does with its items. All functions run on the stepping thread. */
 struct distribution_table {
-    const char *noun; /* "seed" */
+    const char *noun; /* name of an item in messages: "seed" */
     const char *(*stage)(int64_t stage);
 
-    /* A unit that nobody has begun: weight, left, and where it will begin. */
+    /* Describes an item that has not started: its weight, samples left and initial values. */
     void (*pending)(const struct method_run *run, int64_t item, struct work_item *out);
-    /* The unit that this rank has; `state` is set by others. */
+    /* Describes the item that this rank has. The caller sets `state`. */
     void (*describe)(const struct method_run *run, struct work_item *out);
-    /* All ranks together, before units begin; NULL: nothing to do. */
+    /* Called on all ranks together before new items begin. NULL: nothing to do. */
     void (*prepare)(struct method_run *run);
     enum status (*begin)(struct method_run *run, int64_t item, struct error *err);
-    /* Works for a step's time on the unit, up to a request, or to where the unit is over or waits. */
+    /* Works on the item for one step: up to a request, or until the item is done or waits. */
     enum status (*advance)(struct method_run *run, enum method_request *request, struct error *err);
-    /* What all are to know of a unit that is over: the part's bytes and place, 0 bytes: there are no more. */
+    /* Part number `part` of the outcome of an item that is done, which every rank needs. Returns its bytes and sets
+     * *at; 0: there are no more parts. */
     size_t (*outcome)(struct method_run *run, int64_t item, int part, void **at);
-    /* From now on ranks take the same steps: not by their clocks. */
+    /* From now on all ranks take the same steps, so the run must not watch its clock. */
     void (*in_step)(struct method_run *run);
-    enum status (*finish)(struct method_run *run, struct error *err); /* all is over: the artifacts */
-    bool (*done)(const struct method_run *run);                       /* after that */
+    enum status (*finish)(struct method_run *run, struct error *err); /* all items are done: write the artifacts */
+    bool (*done)(const struct method_run *run);                       /* whether finish() has run */
 
-    /* Saving: whether the weights may be; the unit's entries; those that all share (old: as checkpoints of before units
-     * were dealt had them). What kept() names is among those that all share, and added to a item that is saved by
-     * itself. */
+    /* Saving. check() refuses weights that are not finite, declare() adds the entries of one item, share() those of all
+     * items. What outcome() returns is among the shared entries, and in the snapshot of an item by itself. */
     enum status (*check)(struct method_run *run, struct error *err);
     enum status (*declare)(struct method_run *run, struct snapshot *snapshot, struct error *err);
     enum status (*share)(struct method_run *run, struct snapshot *snapshot, struct error *err);
-    /* Loading: what a item (-1: the one shown, whichever it is) needs before its entries are declared, and after they
-     * are read. */
+    /* Loading. ready() prepares an item (-1: the one that the checkpoint shows) before its entries are declared,
+     * loaded() checks what was read. */
     enum status (*ready)(struct method_run *run, int64_t item, const struct snapshot_reader *from, struct error *err);
     enum status (*loaded)(struct method_run *run, struct error *err);
-    /* The number of the unit that a whole checkpoint shows, once it is known. False: what was read is of another. */
+    /* Tells the run which item a whole checkpoint shows. Returns false when what was read belongs to another item. */
     bool (*show)(struct method_run *run, int64_t item);
 };
 
@@ -89,38 +90,41 @@ struct work_distribution {
     const struct distribution_table *table;
     const struct method_metric *series; /* time series that work items write; points refer to them by number */
     size_t series_count;
-    const struct method_env *env; /* the run's */
+    const struct method_env *env; /* of the run */
     struct comm *comm;            /* all ranks */
-    int64_t count;                /* units; 0: nothing is dealt */
+    int64_t count;                /* items; 0: nothing is distributed */
 
     /* The same on all ranks. */
     struct work_item *item;             /* [count] */
-    int64_t at;                         /* units over, up to the first that is not; its series are being told */
-    int64_t seen_before;                /* samples of them */
-    int64_t shown;                      /* the highest unit that a rank has; after the last, the last */
-    int64_t driver;                     /* the highest of those in training: it asks for checkpoints; -1: none */
-    struct distribution_points *points; /* [count] of units over; of the one that this rank has */
-    struct buf *suspended;              /* [count] saved units under way that no rank has */
-    int64_t *item_of;                   /* [ranks] the unit of each, -1: none; NULL: not dealt yet */
-    struct distribution_turn *turns;    /* [ranks] what each has told last */
-    bool joined;                        /* all ranks have the last unit, the others are over */
+    int64_t at;                         /* first item that is not done; its series are being published */
+    int64_t seen_before;                /* samples of the items before `at` */
+    int64_t shown;                      /* highest item that a rank has; after the last, the last */
+    int64_t driver;                     /* highest item in training, which requests checkpoints; -1: none */
+    struct distribution_points *points; /* [count] of items that are done, and of the one that this rank has */
+    struct buf *suspended;              /* [count] snapshots of running items that no rank has */
+    int64_t *item_of;                   /* [ranks] the item of each rank, -1: none; NULL before the first step */
+    struct distribution_turn *turns;    /* [ranks] what each rank reported last */
+    bool joined;                        /* all ranks share the last item, and the others are done */
     bool loaded;                        /* from a checkpoint */
 
-    /* Of the unit that this rank has. */
+    /* Of the item that this rank has. */
     int64_t now;                /* its number, -1: none */
-    int64_t stage_work;         /* distribution_work() at the last checkpoint that ended a stage of it, -1: none */
-    bool item_done, item_waits; /* finished just now; the last one, which must be finished by all */
-    struct error trouble;       /* a point could not be taken down */
+    int64_t stage_work;         /* distribution_work() at its last checkpoint that ended a stage, -1: none */
+    bool item_done, item_waits; /* done in this step; it is the last and waits for all ranks */
+    struct error trouble;       /* why a point could not be stored */
 };
 
-/* In create(), when the configuration is there: the run has item 0. env stays valid; its comm is used here alone, so
- * that a unit's computation must not see it. */
+/* Call at the end of create(): the run then has item 0. series: the method's metrics, which must stay valid, like
+ * `env`. The caller gives the run's computations no communicator, so that an item does not depend on the ranks.
+ * STATUS_NO_MEMORY; distribution_close() frees a partial one. */
 enum status distribution_open(struct work_distribution *distribution, const struct distribution_table *table,
                               const struct method_metric *series, size_t series_count, const struct method_env *env,
                               struct comm *comm, int64_t count, struct method_run *run, struct error *err);
-void distribution_close(struct work_distribution *distribution); /* also of zeros */
+/* Frees everything; a distribution of zeros is fine. */
+void distribution_close(struct work_distribution *distribution);
 
-/* These are for a method's functions of the same names. */
+/* A method calls these from its functions of the same names (core/methods/method.h), on all ranks together. A failure
+ * on one rank is returned on all. */
 enum status distribution_step(struct work_distribution *distribution, struct method_run *run,
                               enum method_request *request, struct error *err);
 void distribution_progress(const struct work_distribution *distribution, const struct method_run *run,
@@ -130,33 +134,33 @@ enum status distribution_save(struct work_distribution *distribution, struct met
 enum status distribution_load(struct work_distribution *distribution, struct method_run *run,
                               const struct snapshot_reader *from, struct error *err);
 
-/* A point of the unit that this rank has, at so many of its own samples. */
+/* Stores a point of this rank's item. seen: samples of this item. Errors come back from the next step. */
 void distribution_metric(struct work_distribution *distribution, const char *name, int64_t seen, double value);
-/* Whether a unit that is finished must wait to be so: asked before what all ranks do together. */
+/* Whether this rank's item must wait for the others before the part that all ranks do together. */
 bool distribution_must_wait(const struct work_distribution *distribution);
-/* Whether a checkpoint that this rank's unit asks for is made: those of one unit are, and hold all. */
+/* Whether this rank's item may request checkpoints. One item at a time may; a checkpoint contains all items. */
 static inline bool distribution_drives(const struct work_distribution *distribution)
 {
     return distribution->now == distribution->driver;
 }
-int64_t distribution_work(const struct work_distribution *distribution); /* updates of all units */
-/* Brings this rank's row of the table up to date. */
+int64_t distribution_work(const struct work_distribution *distribution); /* updates of all items */
+/* Updates the row of this rank's item in the table. */
 void distribution_update(struct work_distribution *distribution, const struct method_run *run);
-/* The ranks that have units of their own; NULL: there is one rank, or they are in step. */
+/* The communicator of ranks that have items of their own. NULL: there is one rank, or all share the last item. */
 struct comm *distribution_apart(const struct work_distribution *distribution);
 
-/* ---- between deal.c and distribution_snapshot.c --------------------------------------------------------------------
- */
+/* ---- between work_distribution.c and work_distribution_state.c ---------------------------------------------- */
 
+/* Makes room for that many points; false without memory. */
 bool distribution_reserve(struct distribution_points *points, size_t room);
-enum status distribution_append(void *buf, const void *bytes, size_t count,
-                                struct error *err); /* a snapshot_writer's write */
-/* The unit that this rank has as a snapshot; and from one. */
+/* The write() of a snapshot_writer whose context is a struct buf. */
+enum status distribution_append(void *buf, const void *bytes, size_t count, struct error *err);
+/* Saves the item that this rank has as a snapshot of its own; loads an item from one. */
 enum status distribution_suspend(struct work_distribution *distribution, struct method_run *run, struct buf *to,
                                  struct error *err);
 enum status distribution_resume(struct work_distribution *distribution, struct method_run *run, int64_t item,
                                 const struct buf *from, struct error *err);
-/* What rank `root` has in `from` is written by every rank that gives a `to`. */
+/* Sends the bytes in `from` on rank `root` to all ranks. Each rank writes them to `to`, if it has one. */
 enum status distribution_broadcast(struct comm *comm, int root, const struct buf *from,
                                    const struct snapshot_writer *to, struct error *err);
 

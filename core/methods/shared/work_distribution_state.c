@@ -1,5 +1,8 @@
-/* Units in a checkpoint: the table of them, what is not told yet, and those under way that another rank has or none, as
- * snapshots within the snapshot (deal.h). */
+/* Work items in a checkpoint (work_distribution.h).
+ *
+ * A checkpoint of a distributed run contains the item with the highest number as the run itself, the table of all
+ * items, the points that are not published yet, and each other running item as a snapshot inside the snapshot. Before a
+ * rank saves, the other ranks send it their items. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +10,7 @@
 
 #include "core/methods/shared/work_distribution.h"
 
-#define BLOCK ((size_t)4 << 20) /* of what ranks pass on */
+#define BLOCK ((size_t)4 << 20) /* bytes that ranks send at a time */
 
 struct comm *distribution_apart(const struct work_distribution *d)
 {
@@ -52,7 +55,7 @@ void distribution_close(struct work_distribution *d)
 
 /* ---- entries ------------------------------------------------------------------------------------------- */
 
-/* The table of contents of a stream that is read. */
+/* The table of contents of a stream that is being read. */
 struct contents {
     struct snapshot_entry *list;
     size_t count;
@@ -66,7 +69,7 @@ static const struct snapshot_entry *find(const struct contents *contents, const 
     return NULL;
 }
 
-/* A list of points that is not empty. Read (contents): as long as the snapshot's. */
+/* Declares a list of points, unless it is empty. When reading (contents), the list gets the length in the stream. */
 static enum status declare_points(struct snapshot *snapshot, const char *name, struct distribution_points *points,
                                   const struct contents *contents, struct error *err)
 {
@@ -75,7 +78,7 @@ static enum status declare_points(struct snapshot *snapshot, const char *name, s
         points->count = entry ? (size_t)(entry->bytes / sizeof *points->list) : 0;
         if (!distribution_reserve(points, points->count)) {
             points->count = 0;
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for what was measured");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the series of a work item");
         }
     }
     const uint64_t shape[2] = {points->count, DISTRIBUTION_POINT_COLUMNS};
@@ -92,7 +95,7 @@ static enum status declare_suspended(struct snapshot *snapshot, const char *name
         buf_init(suspended, SIZE_MAX);
         size_t bytes = entry ? (size_t)entry->bytes : 0;
         if (bytes > 0 && !(suspended->data = calloc(1, bytes + 1)))
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a work item");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a work item");
         suspended->size = bytes;
         suspended->capacity = bytes > 0 ? bytes + 1 : 0;
     }
@@ -124,7 +127,7 @@ static enum status declare_table(struct work_distribution *d, struct snapshot *s
     return status;
 }
 
-/* Of the unit that this rank has, in a snapshot of its own or in that of all. */
+/* Declares the item that this rank has. suspended: in a snapshot of its own, which also holds the item's outcome. */
 static enum status declare_own(struct work_distribution *d, struct method_run *run, bool suspended,
                                struct snapshot *snapshot, struct error *err)
 {
@@ -158,7 +161,7 @@ static bool sound_item(const struct work_item *u)
            u->seen <= CONFIG_INT_MAX && u->weight >= 0;
 }
 
-/* What comes from a stream is not trusted where it selects memory or work. */
+/* A stream may be damaged, so values that select memory or work are checked. */
 static bool sound(const struct work_distribution *d, bool done)
 {
     int64_t over = 0;
@@ -174,7 +177,7 @@ static bool sound(const struct work_distribution *d, bool done)
     return d->at == over && done == (over == d->count) && (done || d->item[d->shown].state == DISTRIBUTION_RUNNING);
 }
 
-/* ---- a unit by itself ------------------------------------------------------------------------------------ */
+/* ---- one item ------------------------------------------------------------------------------------ */
 
 enum status distribution_append(void *context, const void *bytes, size_t count, struct error *err)
 {
@@ -191,7 +194,7 @@ static enum status read_suspended(void *context, uint64_t offset, void *bytes, s
     return STATUS_OK;
 }
 
-/* The stream of the unit at hand; contents: of one that is to be read. */
+/* The snapshot of this rank's item. contents: of the stream to read it from, NULL to write. */
 static enum status open_own(struct work_distribution *d, struct method_run *run, const struct contents *contents,
                             struct snapshot **snapshot, struct error *err)
 {
@@ -243,7 +246,8 @@ enum status distribution_resume(struct work_distribution *d, struct method_run *
     return status;
 }
 
-/* ---- all of it ------------------------------------------------------------------------------------------- */
+/* ---- the whole checkpoint -------------------------------------------------------------------------------------------
+ */
 
 enum status distribution_broadcast(struct comm *comm, int root, const struct buf *from,
                                    const struct snapshot_writer *to, struct error *err)
@@ -255,8 +259,8 @@ enum status distribution_broadcast(struct comm *comm, int root, const struct buf
     if (status)
         return status;
     char *block = malloc(BLOCK);
-    status =
-        comm_agree(comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a work item"), err);
+    status = comm_agree(
+        comm, block ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a work item"), err);
     for (uint64_t at = 0; !status && block && at < size; at += BLOCK) {
         size_t count = size - at < BLOCK ? (size_t)(size - at) : BLOCK;
         if (mine)
@@ -273,7 +277,7 @@ enum status distribution_broadcast(struct comm *comm, int root, const struct buf
     return comm_agree(comm, written, err);
 }
 
-/* The units of other ranks come to the one whose unit is shown. */
+/* Sends the items of the other ranks to the rank `shown`, whose item the checkpoint shows. */
 static enum status collect(struct work_distribution *d, struct method_run *run, struct comm *comm, int shown,
                            struct error *err)
 {
@@ -380,7 +384,7 @@ enum status distribution_load(struct work_distribution *d, struct method_run *ru
                               struct error *err)
 {
     struct contents contents = {0};
-    struct distribution_points points = {0}; /* of the unit that is shown: which one is known once it is read */
+    struct distribution_points points = {0}; /* of the item that is shown; its number is known after reading */
     enum status status = snapshot_contents(from, &contents.list, &contents.count, err);
     d->now = -1;
     if (!status)

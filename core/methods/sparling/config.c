@@ -1,4 +1,6 @@
-/* The field table: the one place that knows names, ranges, defaults and meanings. */
+/* The configuration table of SPARLING, what follows from a configuration, and the checks that concern several fields.
+ *
+ * fields.inc declares each field once. Validation, OpenAPI, the form and the documents read the table. */
 #include "core/methods/sparling/config.h"
 
 #include <math.h>
@@ -22,22 +24,25 @@ static const char *const schedule_names[] = {"constant", "cosine", "linear", NUL
 #define DOMAIN_NAME(name, NAME) #name,
 static const char *const domain_names[] = {SPARLING_DOMAINS(DOMAIN_NAME) NULL};
 static const char *const precision_names[] = {"float", "bf16", NULL};
-static const char *const initialisation_names[] = {"uniform", "he", NULL};
 
+/* clang-format off */
 #define AT(member) offsetof(struct sparling_config, member)
-#define INTEGER(name, preset, low, high, unit, meaning) NAMED_INTEGER(#name, name, preset, low, high, unit, meaning)
-#define NAMED_INTEGER(name, member, preset, low, high, unit, meaning)                                                  \
-    {name,  FIELD_INT, AT(member), preset,  low,        high,           false,                                         \
-     false, NULL,      unit,       meaning, GROUP_DATA, LEVEL_ADVANCED, NULL},
-#define REAL_IN(name, preset, low, high, low_open, high_open, unit, meaning)                                           \
-    {#name,     FIELD_REAL, AT(name), preset,  low,        high,           low_open,                                   \
-     high_open, NULL,       unit,     meaning, GROUP_DATA, LEVEL_ADVANCED, NULL},
-#define CLOSED(name, preset, low, high, unit, meaning) REAL_IN(name, preset, low, high, false, false, unit, meaning)
-#define FLAG(name, preset, meaning)                                                                                    \
-    {#name, FIELD_BOOL, AT(name), preset, 0, 1, false, false, NULL, "", meaning, GROUP_DATA, LEVEL_ADVANCED, NULL},
-#define CHOICE(name, preset, meaning)                                                                                  \
-    {#name, FIELD_CHOICE, AT(name),   preset,         0,   0, false, false, name##_names,                              \
-     "",    meaning,      GROUP_DATA, LEVEL_ADVANCED, NULL},
+#define INTEGER(name, preset, low, high, unit, group, level, applies, meaning)                                         \
+    NAMED_INTEGER(#name, name, preset, low, high, unit, group, level, applies, meaning)
+#define NAMED_INTEGER(name, member, preset, low, high, unit, group, level, applies, meaning)                           \
+    {name, FIELD_INT, AT(member), preset, low, high, false, false, NULL, unit, meaning,                                \
+     GROUP_##group, LEVEL_##level, applies},
+#define REAL_IN(name, preset, low, high, low_open, high_open, unit, group, level, applies, meaning)                    \
+    {#name, FIELD_REAL, AT(name), preset, low, high, low_open, high_open, NULL, unit, meaning,                         \
+     GROUP_##group, LEVEL_##level, applies},
+#define CLOSED(name, preset, low, high, unit, group, level, applies, meaning)                                          \
+    REAL_IN(name, preset, low, high, false, false, unit, group, level, applies, meaning)
+#define FLAG(name, preset, group, level, applies, meaning)                                                             \
+    {#name, FIELD_BOOL, AT(name), preset, 0, 1, false, false, NULL, "", meaning, GROUP_##group, LEVEL_##level, applies},
+#define CHOICE(name, preset, group, level, applies, meaning)                                                           \
+    {#name, FIELD_CHOICE, AT(name), preset, 0, 0, false, false, name##_names, "", meaning,                             \
+     GROUP_##group, LEVEL_##level, applies},
+/* clang-format on */
 #define DOMAIN_FIELDS(name, NAME) NAME##_FIELDS,
 #define DOMAINS SPARLING_DOMAINS(DOMAIN_FIELDS)
 

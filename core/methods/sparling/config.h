@@ -36,7 +36,6 @@ enum sparling_embed_order { EMBED_THEN_POOL, POOL_THEN_EMBED };
 enum sparling_motif_scale { MOTIF_SCALE_NONE, MOTIF_SCALE_RMS };
 enum sparling_schedule { SCHEDULE_CONSTANT, SCHEDULE_COSINE, SCHEDULE_LINEAR };
 enum sparling_precision { PRECISION_FLOAT, PRECISION_BF16 };
-enum sparling_initialisation { INITIALISATION_UNIFORM, INITIALISATION_HE };
 
 struct sparling_config {
     int64_t seed, seeds, threads;
@@ -50,7 +49,6 @@ struct sparling_config {
 
     /* Motif model g. */
     int64_t width, units, narrow_units, channels_motif;
-    int initialisation;
 
     /* Sparse layer. */
     int sparsity, batch_norm, quantile, backward, freeze;
@@ -65,7 +63,7 @@ struct sparling_config {
     double plateau_gain, plateau_density;
 
     /* Channels that begin anew. */
-    double reinitialise_below, reinitialise_density;
+    double reinitialise_below;
     int64_t reinitialise_samples;
 
     /* Head h. */
@@ -73,16 +71,16 @@ struct sparling_config {
     int head_norm, positions, embed_order, attend, motif_scale;
     int precision;
     bool lstm, identical_layers;
-    double dropout, position_scale;
+    double dropout;
 
     /* Optimiser. */
     int64_t batch, warm_up;
-    double learning_rate, learning_rate_final, schedule_start, beta1, beta2, epsilon, clip_norm;
+    double learning_rate, learning_rate_final, schedule_start, clip_norm;
     int schedule;
 
     /* Run. */
     int64_t total_samples, checkpoint_every, validation_every, validation_samples;
-    int64_t test_samples, motif_samples, stage_samples, stage_count, decode_extra;
+    int64_t test_samples, motif_samples, stage_samples, decode_extra;
     int64_t single_samples, binning_samples, perturb_samples;
     int64_t chance_shuffles, chance_samples;
 };

@@ -14,7 +14,8 @@
 enum status run_begin(struct method_run *r, struct error *err)
 {
     const struct sparling_config *c = &r->config;
-    struct adam_config adam = {c->beta1, c->beta2, c->epsilon, c->clip_norm};
+    struct adam_config adam = ADAM_DEFAULT;
+    adam.clip_norm = c->clip_norm;
     adam_destroy(r->adam);
     network_destroy(r->network);
     r->adam = NULL;

@@ -177,33 +177,24 @@ enum status domain_planes(const struct domain_shape *shape, const struct method_
 /* The tokens' names one after another, cut where `room` ends. */
 void domain_label(const struct open_domain *domain, const int32_t *label, int length, char *out, size_t room);
 
-/* Lines of a domain's part of the table: FIELDs of the member that carries the domain's name. */
+/* Rows of a domain's part of the table. `member` is a member of the struct that carries the domain's name, LEVEL is
+ * written without its prefix. Every row belongs to the group "data" and applies to its domain only. */
+/* clang-format off */
 #define DOMAIN_AT(domain, member)                                                                                      \
     offsetof(struct sparling_config, domain.member) /* NOLINT(bugprone-macro-parentheses): names */
-#define DOMAIN_INTEGER(domain, member, name, preset, low, high, unit, meaning)                                         \
-    {                                                                                                                  \
-        name, FIELD_INT, DOMAIN_AT(domain, member), preset, low, high, false, false, NULL, unit, meaning, GROUP_DATA,  \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define DOMAIN_REAL(domain, member, name, preset, low, high, unit, meaning)                                            \
-    {                                                                                                                  \
-        name, FIELD_REAL, DOMAIN_AT(domain, member), preset, low, high, false, false, NULL, unit, meaning, GROUP_DATA, \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define DOMAIN_FLAG(domain, member, name, preset, meaning)                                                             \
-    {                                                                                                                  \
-        name, FIELD_BOOL, DOMAIN_AT(domain, member), preset, 0, 1, false, false, NULL, "", meaning, GROUP_DATA,        \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define DOMAIN_CHOICE(domain, member, name, preset, names, meaning)                                                    \
-    {                                                                                                                  \
-        name, FIELD_CHOICE, DOMAIN_AT(domain, member), preset, 0, 0, false, false, names, "", meaning, GROUP_DATA,     \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
-#define DOMAIN_TEXT(domain, member, name, preset, meaning)                                                             \
-    {                                                                                                                  \
-        name, FIELD_TEXT, DOMAIN_AT(domain, member), preset, 0, 0, false, false, NULL, "", meaning, GROUP_DATA,        \
-            LEVEL_ADVANCED, NULL                                                                                       \
-    }
+#define DOMAIN_FIELD(domain, member, name, type, preset, low, high, names, unit, level, meaning)                       \
+    {name, type, DOMAIN_AT(domain, member), preset, low, high, false, false, names, unit, meaning,                     \
+     GROUP_DATA, LEVEL_##level, "domain=" #domain}
+#define DOMAIN_INTEGER(domain, member, name, preset, low, high, unit, level, meaning)                                  \
+    DOMAIN_FIELD(domain, member, name, FIELD_INT, preset, low, high, NULL, unit, level, meaning)
+#define DOMAIN_REAL(domain, member, name, preset, low, high, unit, level, meaning)                                     \
+    DOMAIN_FIELD(domain, member, name, FIELD_REAL, preset, low, high, NULL, unit, level, meaning)
+#define DOMAIN_FLAG(domain, member, name, preset, level, meaning)                                                      \
+    DOMAIN_FIELD(domain, member, name, FIELD_BOOL, preset, 0, 1, NULL, "", level, meaning)
+#define DOMAIN_CHOICE(domain, member, name, preset, names, level, meaning)                                             \
+    DOMAIN_FIELD(domain, member, name, FIELD_CHOICE, preset, 0, 0, names, "", level, meaning)
+#define DOMAIN_TEXT(domain, member, name, preset, level, meaning)                                                      \
+    DOMAIN_FIELD(domain, member, name, FIELD_TEXT, preset, 0, 0, NULL, "", level, meaning)
+/* clang-format on */
 
 #endif

@@ -18,22 +18,23 @@ struct audio_config {
     int scale;
 };
 
+/* clang-format off */
 #define AUDIO_FIELDS                                                                                                   \
-    DOMAIN_TEXT(                                                                                                       \
-        audio, dataset, "audio_dataset", "spoken-digits",                                                              \
-        "data set of recordings, by its name in the daemon's folder; motifd dataset audio makes spoken-digits"),       \
-        DOMAIN_INTEGER(audio, classes, "audio_classes", "10", 2, 32, "words", "different words in the data set"),      \
-        DOMAIN_INTEGER(audio, min_symbols, "audio_min_symbols", "5", 0, 32, "words", "fewest words of a clip"),        \
-        DOMAIN_INTEGER(audio, max_symbols, "audio_max_symbols", "10", 1, 32, "words", "most words of a clip"),         \
-        DOMAIN_REAL(audio, seconds, "audio_seconds", "15", 0.5, 60, "s", "length of a clip"),                          \
-        DOMAIN_REAL(audio, noise, "audio_noise", "0.0009765625", 0, 1, "",                                             \
-                    "noise added to a clip, against full scale 1"),                                                    \
-        DOMAIN_INTEGER(                                                                                                \
-            audio, mels, "audio_mels", "64", 16, 128, "bands",                                                         \
-            "bands of the spectrogram; its windows are 24000/bands samples of 8 kHz, a frame every half window"),      \
-        DOMAIN_CHOICE(audio, scale, "audio_scale", "decibels", audio_scale_names,                                      \
-                      "spectrogram in decibels (the paper), or in units of 20 dB above -40 dB"),                       \
-        DOMAIN_INTEGER(audio, tokens, "audio_tokens", "0", 0, 64, "words",                                             \
-                       "words the head can say; 0: as many as there are")
+    DOMAIN_TEXT(audio, dataset, "audio_dataset", "spoken-digits", BASIC,                                               \
+                "Name of a data set of recordings; the command 'motifd dataset audio' makes spoken-digits."),          \
+    DOMAIN_INTEGER(audio, classes, "audio_classes", "10", 2, 32, "words", ADVANCED,                                    \
+                   "Number of different words in the data set."),                                                      \
+    DOMAIN_INTEGER(audio, min_symbols, "audio_min_symbols", "5", 0, 32, "words", ADVANCED, "Fewest words of a clip."), \
+    DOMAIN_INTEGER(audio, max_symbols, "audio_max_symbols", "10", 1, 32, "words", ADVANCED, "Most words of a clip."),  \
+    DOMAIN_REAL(audio, seconds, "audio_seconds", "15", 0.5, 60, "s", ADVANCED, "Length of a clip."),                   \
+    DOMAIN_REAL(audio, noise, "audio_noise", "0.0009765625", 0, 1, "", RESEARCH,                                       \
+                "Amplitude of the noise that is added to a clip, where full scale is 1."),                             \
+    DOMAIN_INTEGER(audio, mels, "audio_mels", "64", 16, 128, "bands", RESEARCH,                                        \
+                   "Mel bands of the spectrogram; more bands shorten its windows of 24000/audio_mels samples."),       \
+    DOMAIN_CHOICE(audio, scale, "audio_scale", "decibels", audio_scale_names, RESEARCH,                                \
+                  "Unit of the spectrogram: decibels (the paper), or 20 dB above -40 dB."),                            \
+    DOMAIN_INTEGER(audio, tokens, "audio_tokens", "0", 0, 64, "words", RESEARCH,                                       \
+                   "Words in the vocabulary of the head; 0 means audio_classes.")
+/* clang-format on */
 
 #endif

@@ -28,31 +28,37 @@ struct dataset_config {
 
 extern const char *const dataset_split_names[];
 
+/* clang-format off */
 #define DATASET_SIZE(member, high, unit, meaning)                                                                      \
-    DOMAIN_INTEGER(dataset, member, "dataset_" #member, "0", 0, high, unit, meaning "; filled in from the data set")
+    DOMAIN_INTEGER(dataset, member, "dataset_" #member, "0", 0, high, unit, RESEARCH,                                  \
+                   meaning ", filled in from the data set.")
 
 #define DATASET_FIELDS                                                                                                 \
-    DOMAIN_TEXT(dataset, name, "dataset_name", "", "which data set (GET /v1/datasets)"),                               \
-        DOMAIN_TEXT(dataset, hash, "dataset_hash", "",                                                                 \
-                    "first 40 digits of its SHA-256, to which the job is bound; filled in from the data set"),         \
-        DOMAIN_CHOICE(dataset, split, "dataset_split", "samples", dataset_split_names,                                 \
-                      "what is dealt out to training, validation and test: single samples, or whole groups"),          \
-        DOMAIN_REAL(dataset, test, "dataset_test", "0.15", 0, 0.9, "", "share that is held out for the test"),         \
-        DOMAIN_REAL(dataset, validation, "dataset_validation", "0.1", 0, 0.9, "", "share that validates"),             \
-        DOMAIN_TEXT(dataset, test_group, "dataset_test_group", "",                                                     \
-                    "the group that is the test, whatever dataset_test says; empty: none"),                            \
-        DOMAIN_INTEGER(dataset, split_seed, "dataset_split_seed", "0", 0, CONFIG_INT_MAX, "", "seed of the split"),    \
-        DOMAIN_INTEGER(dataset, mels, "dataset_mels", "64", 8, 256, "bands",                                           \
-                       "recordings: mel bands of the spectrogram"),                                                    \
-        DOMAIN_FLAG(dataset, fit, "dataset_fit", "false",                                                              \
-                    "motifs and densities follow from the data: a channel a name of the vocabulary, in the end one "   \
-                    "motif a token"),                                                                                  \
-        DATASET_SIZE(channels, 8192, "channels", "channels of an input"),                                              \
-        DATASET_SIZE(rows, 8192, "px", "its rows; 1: a sequence"), DATASET_SIZE(cols, 1048576, "px", "its columns"),   \
-        DATASET_SIZE(tokens, 4096, "tokens", "names of the vocabulary"),                                               \
-        DATASET_SIZE(longest, 1048576, "tokens", "most tokens of a label"),                                            \
-        DATASET_SIZE(boxes, 100000, "boxes", "most boxes of a sample"),                                                \
-        DOMAIN_FLAG(dataset, positions, "dataset_positions", "false",                                                  \
-                    "a class at every column; filled in from the data set")
+    DOMAIN_TEXT(dataset, name, "dataset_name", "", BASIC, "Name of the data set (GET /v1/datasets lists them)."),      \
+    DOMAIN_TEXT(dataset, hash, "dataset_hash", "", RESEARCH,                                                           \
+                "First 40 digits of the data set's SHA-256, to which the job is bound, filled in from the data set."), \
+    DOMAIN_CHOICE(dataset, split, "dataset_split", "samples", dataset_split_names, ADVANCED,                           \
+                  "What is divided into training, validation and test parts: single samples, or whole groups."),       \
+    DOMAIN_REAL(dataset, test, "dataset_test", "0.15", 0, 0.9, "", ADVANCED, "Share held out for the test."),          \
+    DOMAIN_REAL(dataset, validation, "dataset_validation", "0.1", 0, 0.9, "", ADVANCED,                                \
+                "Share held out for validations."),                                                                    \
+    DOMAIN_TEXT(dataset, test_group, "dataset_test_group", "", ADVANCED,                                               \
+                "Group that is the test part, in place of dataset_test; empty means none."),                           \
+    DOMAIN_INTEGER(dataset, split_seed, "dataset_split_seed", "0", 0, CONFIG_INT_MAX, "", ADVANCED,                    \
+                   "Seed of the split into training, validation and test parts."),                                     \
+    DOMAIN_INTEGER(dataset, mels, "dataset_mels", "64", 8, 256, "bands", ADVANCED,                                     \
+                   "Mel bands of the spectrogram of a recording."),                                                    \
+    DOMAIN_FLAG(dataset, fit, "dataset_fit", "false", BASIC,                                                           \
+                "Whether motifs and densities follow from the data: a channel for each name of the vocabulary and, "   \
+                "at the last density, one motif for each token."),                                                     \
+    DATASET_SIZE(channels, 8192, "channels", "Channels of an input"),                                                  \
+    DATASET_SIZE(rows, 8192, "px", "Rows of an input, 1 for a sequence"),                                              \
+    DATASET_SIZE(cols, 1048576, "px", "Columns of an input"),                                                          \
+    DATASET_SIZE(tokens, 4096, "tokens", "Names in the vocabulary"),                                                   \
+    DATASET_SIZE(longest, 1048576, "tokens", "Most tokens of a label"),                                                \
+    DATASET_SIZE(boxes, 100000, "boxes", "Most boxes of a sample"),                                                    \
+    DOMAIN_FLAG(dataset, positions, "dataset_positions", "false", RESEARCH,                                            \
+                "Whether every column has a class, filled in from the data set.")
+/* clang-format on */
 
 #endif

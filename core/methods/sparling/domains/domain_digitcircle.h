@@ -11,27 +11,29 @@ struct digitcircle_config {
     double pre_noise, post_noise;
 };
 
-#define DIGITCIRCLE_INTEGER(member, preset, low, high, unit, meaning)                                                  \
-    DOMAIN_INTEGER(digitcircle, member, #member, preset, low, high, unit, meaning)
-#define DIGITCIRCLE_REAL(member, preset, low, high, meaning)                                                           \
-    DOMAIN_REAL(digitcircle, member, #member, preset, low, high, "", meaning)
+/* clang-format off */
+#define DIGITCIRCLE_INTEGER(member, preset, low, high, unit, level, meaning)                                           \
+    DOMAIN_INTEGER(digitcircle, member, #member, preset, low, high, unit, level, meaning)
+#define DIGITCIRCLE_REAL(member, preset, low, high, level, meaning)                                                    \
+    DOMAIN_REAL(digitcircle, member, #member, preset, low, high, "", level, meaning)
 
 #define DIGITCIRCLE_FIELDS                                                                                             \
-    DIGITCIRCLE_INTEGER(image_size, "100", 24, 400, "px", "rows and columns of the picture"),                          \
-        DIGITCIRCLE_INTEGER(classes, "10", 1, 10, "digits",                                                            \
-                            "how many different digits occur: 0 up to this number less one"),                          \
-        DIGITCIRCLE_INTEGER(min_symbols, "3", 1, 10, "digits", "fewest digits around a circle"),                       \
-        DIGITCIRCLE_INTEGER(max_symbols, "6", 1, 10, "digits",                                                         \
-                            "most digits around a circle; all in a picture differ"),                                   \
-        DIGITCIRCLE_INTEGER(shift, "3", 0, 50, "px", "each digit is moved off the circle by up to this much"),         \
-        DIGITCIRCLE_INTEGER(margin, "12", 0, 100, "px",                                                                \
-                            "the circle stays this much and the shift away from the border"),                          \
-        DIGITCIRCLE_INTEGER(min_radius, "20", 1, 200, "px", "smallest radius of the circle"),                          \
-        DIGITCIRCLE_INTEGER(max_radius, "0", 0, 200, "px",                                                             \
-                            "radii stay below this; 0: image_size/2 - shift - margin, what fits"),                     \
-        DIGITCIRCLE_REAL(pre_noise, "0.5", 0, 1,                                                                       \
-                         "noise before the digits are placed, as a share of a digit's ink density"),                   \
-        DIGITCIRCLE_REAL(post_noise, "0.05", 0, 1, "share of all pixels flipped after the digits are placed")
+    DIGITCIRCLE_INTEGER(image_size, "100", 24, 400, "px", ADVANCED, "Rows and columns of the image."),                 \
+    DIGITCIRCLE_INTEGER(classes, "10", 1, 10, "digits", ADVANCED, "Number of different digits: 0 up to classes - 1."), \
+    DIGITCIRCLE_INTEGER(min_symbols, "3", 1, 10, "digits", ADVANCED, "Fewest digits on a circle."),                    \
+    DIGITCIRCLE_INTEGER(max_symbols, "6", 1, 10, "digits", ADVANCED,                                                   \
+                        "Most digits on a circle, which all differ."),                                                 \
+    DIGITCIRCLE_INTEGER(shift, "3", 0, 50, "px", RESEARCH,                                                             \
+                        "Largest random distance of a digit from its place on the circle, along each axis."),          \
+    DIGITCIRCLE_INTEGER(margin, "12", 0, 100, "px", RESEARCH,                                                          \
+                        "Smallest distance between the border of the image and the circle, beyond shift."),            \
+    DIGITCIRCLE_INTEGER(min_radius, "20", 1, 200, "px", ADVANCED, "Smallest radius of the circle."),                   \
+    DIGITCIRCLE_INTEGER(max_radius, "0", 0, 200, "px", RESEARCH,                                                       \
+                        "Exclusive upper limit of the radius; 0 means image_size/2 - shift - margin."),                \
+    DIGITCIRCLE_REAL(pre_noise, "0.5", 0, 1, RESEARCH,                                                                 \
+                     "Density of the noise under the digits, as a share of a digit's ink density."),                   \
+    DIGITCIRCLE_REAL(post_noise, "0.05", 0, 1, RESEARCH, "Share of all pixels that are flipped over the digits.")
+/* clang-format on */
 
 /* The generator that a configuration describes. */
 struct digitcircle digitcircle_of(const struct digitcircle_config *config);

@@ -11,21 +11,25 @@ struct latex_config {
     double dpi, noise;
 };
 
-#define LATEX_INTEGER(member, preset, low, high, unit, meaning)                                                        \
-    DOMAIN_INTEGER(latex, member, "latex_" #member, preset, low, high, unit, meaning)
-#define LATEX_REAL(member, preset, low, high, unit, meaning)                                                           \
-    DOMAIN_REAL(latex, member, "latex_" #member, preset, low, high, unit, meaning)
+/* clang-format off */
+#define LATEX_INTEGER(member, preset, low, high, unit, level, meaning)                                                 \
+    DOMAIN_INTEGER(latex, member, "latex_" #member, preset, low, high, unit, level, meaning)
+#define LATEX_REAL(member, preset, low, high, unit, level, meaning)                                                    \
+    DOMAIN_REAL(latex, member, "latex_" #member, preset, low, high, unit, level, meaning)
 
 #define LATEX_FIELDS                                                                                                   \
-    LATEX_INTEGER(rows, "120", 8, 1024, "px", "rows of a formula's picture"),                                          \
-        LATEX_INTEGER(cols, "360", 8, 1024, "px", "columns of a formula's picture; a larger page is cut"),             \
-        LATEX_REAL(dpi, "200", 20, 1200, "1/inch", "resolution at which formulas are drawn"),                          \
-        LATEX_INTEGER(min_tokens, "1", 1, 64, "tokens", "shortest formula"),                                           \
-        LATEX_INTEGER(max_tokens, "30", 1, 64, "tokens", "longest formula; all lengths are equally likely"),           \
-        LATEX_INTEGER(symbols, "16", 1, 16, "symbols", "how many of 0-9 x y z a b c occur, in this order"),            \
-        LATEX_REAL(noise, "0.25", 0, 1, "", "share of all pixels of a formula's picture made black"),                  \
-        LATEX_INTEGER(margin, "2", 0, 100, "px",                                                                       \
-                      "a character's box is larger than its ink by this much on every side")
+    LATEX_INTEGER(rows, "120", 8, 1024, "px", ADVANCED, "Rows of a formula's image."),                                 \
+    LATEX_INTEGER(cols, "360", 8, 1024, "px", ADVANCED, "Columns of a formula's image, which cut longer formulas."),   \
+    LATEX_REAL(dpi, "200", 20, 1200, "1/inch", ADVANCED, "Resolution of the formulas; more makes characters larger."), \
+    LATEX_INTEGER(min_tokens, "1", 1, 64, "tokens", ADVANCED, "Fewest tokens of a formula."),                          \
+    LATEX_INTEGER(max_tokens, "30", 1, 64, "tokens", ADVANCED,                                                         \
+                  "Most tokens of a formula; all lengths are equally likely."),                                        \
+    LATEX_INTEGER(symbols, "16", 1, 16, "symbols", RESEARCH,                                                           \
+                  "Number of different symbols, in the order 0-9 x y z a b c."),                                       \
+    LATEX_REAL(noise, "0.25", 0, 1, "", ADVANCED, "Share of all pixels that are made black."),                         \
+    LATEX_INTEGER(margin, "2", 0, 100, "px", RESEARCH,                                                                 \
+                  "Pixels by which a character's true box exceeds its ink on every side.")
+/* clang-format on */
 
 /* The pictures that a configuration describes. */
 struct latex latex_of(const struct latex_config *config);

@@ -16,28 +16,27 @@ struct splicing_config {
     char dataset[CONFIG_TEXT], source[CONFIG_TEXT], motifs[CONFIG_TEXT];
 };
 
-#define SPLICING_INTEGER(member, preset, low, high, unit, meaning)                                                     \
-    DOMAIN_INTEGER(splicing, member, "splicing_" #member, preset, low, high, unit, meaning)
+/* clang-format off */
+#define SPLICING_INTEGER(member, preset, low, high, unit, level, meaning)                                              \
+    DOMAIN_INTEGER(splicing, member, "splicing_" #member, preset, low, high, unit, level, meaning)
 
 #define SPLICING_FIELDS                                                                                                \
-    SPLICING_INTEGER(length, "1000", 100, 20000, "nt", "bases of a sequence that have a label"),                       \
-        SPLICING_INTEGER(flank, "0", 0, 10000, "nt", "bases before and behind them that have none"),                   \
-        DOMAIN_TEXT(                                                                                                   \
-            splicing, dataset, "splicing_dataset", "planted",                                                          \
-            "sequences: planted, or a data set with a .fa and a .gff3 file (or SpliceAI's .h5 files), by its name"),   \
-        DOMAIN_TEXT(splicing, source, "splicing_source", "any",                                                        \
-                    "source of the GFF3 features whose introns count (second field of a line); any: all of them"),     \
-        DOMAIN_TEXT(                                                                                                   \
-            splicing, motifs, "splicing_motifs", "small",                                                              \
-            "affinity models: small ones that come with the program, or a data set of RBNS files, by its name"),       \
-        SPLICING_INTEGER(                                                                                              \
-            proteins, "6", 2, 512, "proteins",                                                                         \
-            "how many of the models; with planted motifs the cores of the two kinds of site come on top"),             \
-        DOMAIN_REAL(splicing, share, "splicing_share", "0.0018", 1e-6, 0.1, "",                                        \
-                    "share of positions at which a protein of a data set binds: of test sequences, or of random ones " \
-                    "to plant in"),                                                                                    \
-        SPLICING_INTEGER(reach, "60", 1, 5000, "nt", "a protein decides about sites at most this far away"),           \
-        DOMAIN_REAL(splicing, spacing, "splicing_spacing", "40", 5, 10000, "nt",                                       \
-                    "one motif is planted in this many bases")
+    SPLICING_INTEGER(length, "1000", 100, 20000, "nt", ADVANCED, "Bases of a sequence that have a label."),            \
+    SPLICING_INTEGER(flank, "0", 0, 10000, "nt", ADVANCED, "Bases on either side of them that have no label."),        \
+    DOMAIN_TEXT(splicing, dataset, "splicing_dataset", "planted", BASIC,                                               \
+                "Sequences: planted, or the name of a data set with .fa and .gff3 files or SpliceAI's .h5 files."),     \
+    DOMAIN_TEXT(splicing, source, "splicing_source", "any", ADVANCED,                                                  \
+                "Source (second column) of the GFF3 features whose introns count; any accepts all."),                  \
+    DOMAIN_TEXT(splicing, motifs, "splicing_motifs", "small", ADVANCED,                                                \
+                "Affinity models of the proteins: the small built-in ones, or the name of a data set of RBNS files."), \
+    SPLICING_INTEGER(proteins, "6", 2, 512, "proteins", ADVANCED,                                                      \
+                     "Affinity models in use; planted sequences add two motifs for the cores of the sites."),          \
+    DOMAIN_REAL(splicing, share, "splicing_share", "0.0018", 1e-6, 0.1, "", RESEARCH,                                  \
+                "Share of all positions at which a protein of a data set binds."),                                     \
+    SPLICING_INTEGER(reach, "60", 1, 5000, "nt", RESEARCH,                                                             \
+                     "Largest distance between a planted site and a protein that affects it."),                        \
+    DOMAIN_REAL(splicing, spacing, "splicing_spacing", "40", 5, 10000, "nt", ADVANCED,                                 \
+                "Mean distance between planted motifs; a larger distance plants fewer.")
+/* clang-format on */
 
 #endif

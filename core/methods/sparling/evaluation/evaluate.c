@@ -9,6 +9,9 @@
 
 #include "core/methods/sparling/run_int.h"
 
+/* Densities before the last one that an evaluation includes: the lowest ones. */
+enum { EARLIER_DENSITIES = 10 };
+
 static struct evaluation_row new_row(double density, double checkpoint, int64_t motif_samples, int64_t test_samples)
 {
     return (struct evaluation_row){.density = density,
@@ -93,10 +96,7 @@ static void list_stage(struct method_run *run, const struct method_checkpoint *s
             e->row[i].checkpoint = (double)stage->seq;
             return;
         }
-    int64_t keep = run->config.stage_count - 1;
-    if (keep == 0)
-        return;
-    if (e->rows == keep)
+    if (e->rows == EARLIER_DENSITIES)
         memmove(&e->row[0], &e->row[1], (size_t)--e->rows * sizeof e->row[0]);
     e->row[e->rows++] =
         new_row(stage->density, (double)stage->seq, run->config.stage_samples, run->config.stage_samples);

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const double POSITION_DEVIATION = 0.25; /* of learned positions at the start */
+
 static void build_g(struct network *n)
 {
     const struct sparling_config *c = &n->config;
@@ -34,8 +36,8 @@ static void build_positions(struct network *n)
         return;
     int rows[2] = {n->map.grid_rows, (int)c->channels}, cols[2] = {n->map.grid_cols, (int)c->channels};
     if (n->map.grid_rows > 1)
-        n->row_positions = params_add(n->params, "h.positions.rows", 2, rows, init_normal(c->position_scale));
-    n->column_positions = params_add(n->params, "h.positions.columns", 2, cols, init_normal(c->position_scale));
+        n->row_positions = params_add(n->params, "h.positions.rows", 2, rows, init_normal(POSITION_DEVIATION));
+    n->column_positions = params_add(n->params, "h.positions.columns", 2, cols, init_normal(POSITION_DEVIATION));
 }
 
 static void build_h(struct network *n)
@@ -125,17 +127,6 @@ static enum status make_tables(struct network *n, struct error *err)
     return STATUS_OK;
 }
 
-/* The default is U(+-1/sqrt(fan in)); He's uniform rule is wider by sqrt(6). */
-static void widen_convolutions(struct network *n)
-{
-    for (int i = 0; i < (int)n->config.units; i++) {
-        struct weight *pair[2] = {n->unit[i].conv1.w, n->unit[i].conv2.w};
-        for (int j = 0; j < 2; j++)
-            for (size_t k = 0; k < pair[j]->count; k++)
-                pair[j]->value[k] *= (real)sqrt(6.0);
-    }
-}
-
 enum status network_create(const struct sparling_config *config, bool trained, struct network **network,
                            struct error *err)
 {
@@ -161,8 +152,6 @@ enum status network_create(const struct sparling_config *config, bool trained, s
         goto fail;
     params_init(n->params, (uint64_t)config->seed);
     params_freeze(n->params, "g.", config->freeze == FREEZE_MOTIFS);
-    if (config->initialisation == INITIALISATION_HE)
-        widen_convolutions(n);
     *network = n;
     return STATUS_OK;
 fail:

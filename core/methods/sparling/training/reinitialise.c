@@ -16,6 +16,7 @@
 
 enum { PROBES = 16, STREAM = 0x7265 }; /* batches; of the random numbers */
 static const double WORTHLESS = 0.1;
+static const double DENSITY_FACTOR = 8; /* of a reinitialised channel at first, against the others */
 
 /* Takes the channel's motifs out of the map into `kept`, or puts them back. */
 static void exchange(struct tensor *motifs, int channel, real *kept, bool back)
@@ -74,7 +75,7 @@ static void begin_anew(struct method_run *run, int channel)
     for (size_t i = 0; i < outputs; i++)
         n->embed.w->value[i * motifs + (size_t)channel] =
             (real)(h * (2 * (double)philox_uniform(&from, inputs + i) - 1));
-    sparse_reinitialise(n->sparse, channel, c->reinitialise_density, c->reinitialise_samples / c->batch);
+    sparse_reinitialise(n->sparse, channel, DENSITY_FACTOR, c->reinitialise_samples / c->batch);
 }
 
 enum status run_reinitialise(struct method_run *run, struct error *err)

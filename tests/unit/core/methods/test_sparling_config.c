@@ -255,9 +255,69 @@ static void fields_are_unique_and_explained(void **state)
         assert_non_null(config_find(table, fixed[i]));
 }
 
+/* Finds the value between `from` and `to` among the names of a choice or the two values of a flag. */
+static bool has_value(const struct config_field *field, const char *from, const char *to)
+{
+    static const char *const flags[] = {"true", "false", NULL};
+    const char *const *names = field->type == FIELD_BOOL ? flags : field->choices;
+    for (; names && *names; names++)
+        if (strlen(*names) == (size_t)(to - from) && memcmp(*names, from, (size_t)(to - from)) == 0)
+            return true;
+    return false;
+}
+
+/* Fails on a clause "FIELD=VALUE|VALUE" that names no field of the table, or no value of that field. */
+static void check_applies(const struct config_field *field)
+{
+    const char *at = field->applies;
+    while (at && *at) {
+        const char *equals = strchr(at, '='), *end = at + strcspn(at, " ");
+        char name[CONFIG_TEXT] = "";
+        if (!equals || equals > end || (size_t)(equals - at) >= sizeof name)
+            fail_msg("%s applies where \"%s\"", field->name, at);
+        memcpy(name, at, (size_t)(equals - at));
+        const struct config_field *other = config_find(&sparling_config_table, name);
+        if (!other || (other->type != FIELD_CHOICE && other->type != FIELD_BOOL))
+            fail_msg("%s applies where %s has a value, which is no choice or flag", field->name, name);
+        for (const char *value = equals + 1; value < end; value += strcspn(value, "| ") + 1)
+            if (!has_value(other, value, value + strcspn(value, "| ")))
+                fail_msg("%s applies where %s is \"%s\", which it cannot be", field->name, name, value);
+        at = *end ? end + 1 : end;
+    }
+}
+
+static void every_field_has_a_sentence_and_a_place(void **state)
+{
+    enum { BASIC_MOST = 12 };
+    int basic = 0;
+    for (size_t i = 0; i < sparling_config_table.count; i++) {
+        const struct config_field *field = &sparling_config_table.fields[i];
+        size_t length = strlen(field->meaning);
+        if (length < 2 || field->meaning[0] < 'A' || field->meaning[0] > 'Z' || field->meaning[length - 1] != '.')
+            fail_msg("%s: \"%s\" is no sentence", field->name, field->meaning);
+        assert_true(field->group < FIELD_GROUPS && field->level < FIELD_LEVELS);
+        check_applies(field);
+        basic += field->level == LEVEL_BASIC;
+    }
+    assert_in_range(basic, 1, BASIC_MOST);
+}
+
+static void fields_of_other_domains_do_not_apply(void **state)
+{
+    static const struct config_setting settings[] = {{"domain", "latex"}, {NULL, NULL}};
+    struct sparling_config config;
+    make(&config, settings);
+    assert_true(config_applies(&sparling_config_table, config_find(&sparling_config_table, "latex_rows"), &config));
+    assert_false(config_applies(&sparling_config_table, config_find(&sparling_config_table, "image_size"), &config));
+    assert_true(config_applies(&sparling_config_table, config_find(&sparling_config_table, "heads"), &config));
+    assert_false(config_applies(&sparling_config_table, config_find(&sparling_config_table, "kl_rate"), &config));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_field_has_a_sentence_and_a_place),
+        cmocka_unit_test(fields_of_other_domains_do_not_apply),
         cmocka_unit_test(presets_are_sound),
         cmocka_unit_test(paper_network_has_its_size),
         cmocka_unit_test(paper_audio_network_has_its_size),
