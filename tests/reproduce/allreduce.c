@@ -1,8 +1,8 @@
-/* How long MPI's all-reduce of floats takes, by size: what docs/lab/scaling.md fits its network to. Built and run by
- * allreduce.sh; not part of the build, because nothing of the daemon links MPI.
+/* Measures MPI's all-reduce of floats by size; docs/lab/scaling.md fits its network model to the result. allreduce.sh
+ * builds and runs it. It is not part of the build, because no program of the build needs it.
  *
- * One line a size: bytes, shortest and median seconds. The shortest is the network's; the median also has what else the
- * machine did. */
+ * Prints one line for each size: bytes, shortest and median seconds. The shortest time is the network's; the median
+ * includes other work of the machine. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
-/* A sheet of AudioMNISTSequence clips from a folder of recordings: the spectrogram that the network sees, low tones at
- * the bottom, the true boxes, and above each the word and who says it.
+/* Draws AudioMNISTSequence clips from a folder of recordings: the spectrogram that the network sees (low tones at the
+ * bottom), the true boxes, and above each box its word and speaker.
  *
- *     audio_sheet FOLDER FILE.png [--seed -2] [--first 0] [--count 4] [--seconds 15] [--min 5] [--max 10] [--mels 64]
- *                 [--scale 2] [--training]
+ *      audio_sheet FOLDER FILE.png [--seed -2] [--first 0] [--count 4] [--seconds 15] [--min 5] [--max 10] [--mels 64]
+ *                  [--scale 2] [--training]
  *
- * New speakers are heard, with --training the training speakers. --bench draws 300 clips instead and says how long a
- * clip takes of one thread's time. */
+ * Clips use the test speakers, with --training the training speakers. --bench instead creates 300 clips and prints the
+ * time of one clip on one thread. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
-/* Linked into what coverage.sh builds: writes the counters down where a process ends, or becomes another program,
- * without going through exit(): _exit(), exec*(), a signal that it raises itself (server/process/crash.c), and a signal
- * that it does not catch (motifctl at ^C). gcc has such calls of its own for fork() and exec*(), but not under
- * -std=c11. What SIGKILL ends is lost. A program that catches the signal itself is as it was. */
+/* Linked into the programs that coverage.sh builds: writes the coverage counters where a process ends, or becomes
+ * another program, without exit(): _exit(), exec*(), a signal that it raises itself (server/process/crash.c), and a
+ * signal that it does not catch (motifctl at ^C). gcc inserts such calls for fork() and exec*(), but not under
+ * -std=c11. Counters of a process that SIGKILL ends are lost. Programs that catch the signal themselves are unchanged.
+ */
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -10,7 +11,8 @@
 
 void __gcov_dump(void);
 void __gcov_reset(void);
-/* Of tests/support/fault.h and fault_calls.h, in a program that has them: a fault is not for who counts. */
+/* These are in tests/support/fault.h and fault_calls.h, in programs that have them. Writing counters must not trigger a
+ * fault. */
 bool fault_happened(void) __attribute__((weak));
 const char *fault_call_happened(void) __attribute__((weak));
 
@@ -25,7 +27,7 @@ pid_t __real_fork(void);
 int __wrap_raise(int number);
 int __real_raise(int number);
 
-static atomic_flag written = ATOMIC_FLAG_INIT; /* a second end, within the first, would wait for a lock for ever */
+static atomic_flag written = ATOMIC_FLAG_INIT; /* a second end within the first would wait for a lock forever */
 
 static void dump(void)
 {
@@ -51,7 +53,7 @@ void __wrap__exit(int status)
     __real__exit(status);
 }
 
-/* If it comes back, what was written is not to be written again. A test may have one of its own. */
+/* If the call returns, the counters must not be written twice. A test may wrap the function itself. */
 int __attribute__((weak)) __wrap_execv(const char *path, char *const argv[])
 {
     dump();
@@ -67,7 +69,7 @@ int __wrap_execvp(const char *file, char *const argv[])
     return code;
 }
 
-/* A child counts from nothing. */
+/* A child starts with counters of zero. */
 pid_t __wrap_fork(void)
 {
     pid_t pid = __real_fork();
@@ -77,7 +79,7 @@ pid_t __wrap_fork(void)
     return pid;
 }
 
-/* A test may have a raise() of its own. */
+/* A test may wrap raise() itself. */
 int __attribute__((weak)) __wrap_raise(int number)
 {
     write_down();

@@ -1,10 +1,10 @@
-/* Numbers of the factors method's own learners, for factors_sklearn.py: reads a table "rows columns" and then rows of
- * x and, last, y from standard input.
+/* Prints results of the factors method's own learners for factors_sklearn.py. Reads a table from standard input: "rows
+ * columns", then rows of x and, last, y.
  *
- *     factors_probe boosting            importances of the columns for y
- *     factors_probe logistic            objective of the regression of y, a class, on x
- *     factors_probe nmf LATENT PENALTY  objective of the factorisation of x
- *     factors_probe lda TOPICS          bound of topics, for counts x */
+ *      factors_probe boosting            importances of the columns for y
+ *      factors_probe logistic            objective of the regression of y, a class, on x
+ *      factors_probe nmf LATENT PENALTY  objective of the factorisation of x
+ *      factors_probe lda TOPICS          bound of topics, for counts x */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

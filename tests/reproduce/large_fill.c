@@ -1,14 +1,14 @@
-/* Fills a database as years of use would, through storage's own functions and as fast as they go.
+/* Fills a database with years of use, through storage's own functions and as fast as they allow.
  *
- *   large_fill DATABASE JOBS POINTS CONFIG RESULT
- *   large_fill DATABASE write MB SECONDS
+ *    large_fill DATABASE JOBS POINTS CONFIG RESULT
+ *    large_fill DATABASE write MB SECONDS
  *
- * CONFIG and RESULT are files with the texts that every job carries. Half of the points are spread evenly over all
- * jobs, two series each, with 30 events of progress and two small checkpoints a job; the other half lies in 50
- * long series of jobs of their own. Of a hundred jobs 95 succeeded, 3 failed, 1 was cancelled and 1 is paused.
+ * CONFIG and RESULT are files with the texts that every job stores. Half of the points are spread evenly over all jobs,
+ * in two series each, with 30 progress events and two small checkpoints for each job. The other half is in 50 long
+ * series of separate jobs. Of a hundred jobs, 95 succeeded, 3 failed, 1 was cancelled and 1 is paused.
  *
- * write: a database that was not closed is opened, and checkpoints of MB megabytes are written as fast as they go
- * until its check has ended: how large the write-ahead log became. */
+ * write: opens a database that was not closed, and writes checkpoints of MB megabytes until the check of the database
+ * has ended. Prints how large the write-ahead log became. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -99,7 +99,7 @@ static void *worker(void *unused)
         (void)snprintf(name, sizeof name, "run %ld", i);
         struct storage_submit in = {.kind = kinds[i % 5], .preset = "digitcircle", .name = name, .config = config};
         need(storage_job_submit(store, &in, id, &outcome, &err), &err);
-        need(storage_job_claim(store, id, &err), &err); /* perhaps another thread's: all are alike */
+        need(storage_job_claim(store, id, &err), &err); /* may claim another thread's job: all jobs are alike */
         append_points(id, points / 4 / jobs);
         for (int p = 1; p <= PROGRESS; p++) {
             char progress[256];
@@ -153,7 +153,7 @@ static void fill_long(void)
     printf("long %s\n", id);
 }
 
-/* A checkpoint after the other, of which a job keeps the latest. */
+/* Writes a checkpoint; a job keeps its latest. */
 static long write_one(const char *id, const char *bytes, size_t count, long step)
 {
     struct error err = {0};

@@ -1,13 +1,13 @@
-/* A sheet of LaTeX-OCR samples: what the network sees, the true boxes, the source beneath.
+/* Draws LaTeX-OCR samples: what the network sees, the true boxes, and the source below.
  *
- *     latex_sheet FILE.png [--seed -2] [--first 0] [--count 8] [--columns 2] [--scale 1] [--pairs]
- *                 [--rows 120] [--cols 360] [--dpi 200] [--tokens 30] [--noise 0.25] [--margin 2]
+ *      latex_sheet FILE.png [--seed -2] [--first 0] [--count 8] [--columns 2] [--scale 1] [--pairs]
+ *                  [--rows 120] [--cols 360] [--dpi 200] [--tokens 30] [--noise 0.25] [--margin 2]
  *
- *     latex_sheet FILE --pages [--seed -2] [--first 0] [--count 8]      grey pages as bytes, and their sources on
- *                                                                       standard output: for latex_reference.py
+ *      latex_sheet FILE --pages [--seed -2] [--first 0] [--count 8]      grey pages as bytes, and their sources on
+ *                                                                        standard output: for latex_reference.py
  *
- * --pairs shows each page without noise, and with its boxes, beside what the network is given. --bench draws 2000
- * samples and says how many a second of one thread's time allows. */
+ * --pairs shows each page without noise and with its boxes beside the network's input. --bench draws 2000 samples and
+ * prints how many samples one thread draws in a second. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

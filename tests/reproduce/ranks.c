@@ -1,12 +1,13 @@
 /* Runs a method on the ranks of mpirun, without a daemon:
  *
- *     mpirun --allow-run-as-root --oversubscribe -np 2 ranks --kind sparling --preset digitcircle --updates 200
- *            [--set FIELD=VALUE]... [--threads 1] [--data DIR] [--stretch 10] [--time]
+ *      mpirun --allow-run-as-root --oversubscribe -np 2 ranks --kind sparling --preset digitcircle --updates 200
+ *             [--set FIELD=VALUE]... [--threads 1] [--data DIR] [--stretch 10] [--time]
  *
- * Rank 0 prints every loss and the hash of the weights; ends with 1 when ranks disagree by a bit. --stretch N: one
- * rank goes on from its own checkpoints, and all ranks take every N updates again from the same place; prints how far
- * apart they are. --time: what share of the time was spent in the communicator, in waiting for others (a barrier
- * before each call) and in moving numbers. */
+ * Rank 0 prints every loss and the hash of the weights. Exit status 1: ranks differ by a bit. --stretch N: one rank
+ * continues from its own checkpoints, and all ranks repeat every N updates from the same checkpoints; prints how far
+ * the results are apart.
+ * --time: prints the share of the time in the communicator, divided into waiting for other ranks (a barrier before each
+ * call) and moving numbers. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,11 +43,12 @@ struct each {
 struct timed {
     struct comm comm;
     struct comm *inner;
-    double waited, moved, called; /* seconds: before the others came; since then; thread time in the calls */
+    double waited, moved, called; /* seconds until the others came; seconds after that; thread time in the calls */
     int64_t bytes;
-    struct each *each[CALLS]; /* [EACH] the first of them */
+    struct each *each[CALLS]; /* [EACH] the first calls of each size */
     int64_t count[CALLS];
-    double update[UPDATES], begun; /* that thread time of each update, which ends with the sums that are waited for */
+    double update[UPDATES],
+        begun; /* that thread time for each update; an update ends with the sums that ranks wait for */
     int updates;
 };
 
@@ -61,14 +63,14 @@ struct moment {
     double wall, thread;
 };
 
-/* Everybody is here, and on a core: what comes now is neither waiting for somebody who still computes, nor for one
- * whose core another program has. Meets until that takes no longer than a message there and back does. */
+/* Waits until all ranks have arrived and are scheduled, so that the following call measures neither computation of
+ * another rank nor a busy core. Repeats barriers until one takes no longer than a message there and back. */
 static struct moment arrive(struct timed *t)
 {
     const double prompt = 10e-6;
     double began = clock_of(CLOCK_MONOTONIC), last = began, took = 1;
     for (int i = 0; i < 20; i++) {
-        comm_most(t->inner, &took, 1, NULL); /* what the last took whoever was slowest: all see the same */
+        comm_most(t->inner, &took, 1, NULL); /* maximum over ranks: all ranks get the same value */
         double now = clock_of(CLOCK_MONOTONIC), most = took;
         took = now - last;
         last = now;
@@ -175,7 +177,7 @@ static enum status read_options(int argc, char **argv, struct options *o, struct
     return STATUS_OK;
 }
 
-/* Whether all ranks have seen and saved the same. */
+/* Whether all ranks saw and saved the same. */
 static enum status agree(struct comm *comm, const struct rank_witness *w, bool *same, struct error *err)
 {
     char *all = malloc((size_t)comm_size(comm) * sizeof w->state);
@@ -201,7 +203,7 @@ static enum status whole(const struct rank_plan *plan, struct comm *comm, struct
     return status;
 }
 
-/* Every rank also plays the one rank alone: a run is the same bits wherever it runs. */
+/* Every rank also runs the one-rank computation: a run has the same bits on every rank. */
 static enum status by_stretches(struct rank_plan *plan, const struct options *o, struct comm *comm,
                                 struct rank_witness *w, bool *same, struct error *err)
 {
@@ -240,8 +242,8 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Calls of one kind, those of one size together: what is exchanged, and what it takes where nobody is in the way. */
-static void tell_calls(struct timed *t, enum call call, double steps)
+/* Prints calls of one kind, grouped by size: the amount exchanged, and the time without waiting. */
+static void print_calls(struct timed *t, enum call call, double steps)
 {
     struct each *each = t->each[call];
     int64_t n = t->count[call] < EACH ? t->count[call] : EACH;
@@ -282,7 +284,7 @@ static void tell_time(struct timed *t, const struct rank_witness *w)
            1e3 * t->update[t->updates / 2]);
     for (enum call call = 0; call < CALLS; call++)
         if (t->count[call] > 0)
-            tell_calls(t, call, steps);
+            print_calls(t, call, steps);
 }
 
 static enum status run(int argc, char **argv, struct comm *comm, bool *same, struct error *err)

@@ -1,9 +1,10 @@
-/* What a training step costs against the size of the batch, the area of the picture, the width of g and the density:
+/* Measures the cost of a training step against the size of the batch, the area of the picture, the width of g and the
+ * density:
  *
- *     scaling [--threads N] [--seconds S] [--clock wall|processor] [--out DIR]
+ *      scaling [--threads N] [--seconds S] [--clock wall|processor] [--out DIR]
  *
- * Steps of `motifd bench sparling-step --preset small`, each sweep with one field changed. Prints a table and the
- * fitted exponents (least squares of the logarithms, with standard errors); with --out, draws DIR/scaling.png and
+ * Runs steps of `motifd bench sparling-step --preset small` and changes one field in each sweep. Prints a table and the
+ * fitted exponents (least squares of the logarithms, with standard errors). With --out, draws DIR/scaling.png and
  * writes DIR/scaling.csv. */
 #include <getopt.h>
 #include <math.h>
@@ -19,9 +20,9 @@ enum { POINTS = 8, SWEEPS = 5, VALUE_BYTES = 24 };
 
 struct sweep {
     const char *name, *label, *backward;
-    const char *field; /* of the configuration; NULL: the option named by `label` */
+    const char *field; /* field of the configuration; NULL: the option named by `label` */
     int panel, count;
-    double at[POINTS], x[POINTS]; /* the field's value; what the time is drawn against */
+    double at[POINTS], x[POINTS]; /* value of the field; the chart's x value */
 };
 
 struct measured {

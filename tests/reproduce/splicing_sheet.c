@@ -1,7 +1,7 @@
-/* A sequence of the planted splicing domain with what is in it: its letters, the motifs that bind (a bar each, named),
- * and under the cores which of them the proteins around make a splice site.
+/* Draws a sequence of the planted splicing domain: its letters, the motifs that bind (a named bar each), and below each
+ * core the surrounding proteins that make it a splice site.
  *
- *     splicing_sheet FILE.png [--index 0] [--length 480] [--proteins 6] [--spacing 40] [--reach 60] */
+ *      splicing_sheet FILE.png [--index 0] [--length 480] [--proteins 6] [--spacing 40] [--reach 60] */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int col_of(int position)
     return LEFT + position % LINE * ADVANCE;
 }
 
-/* Letters stand at row + 24. Of two bars that overlap the second is drawn higher. */
+/* Letters are at row + 24. Of two bars that overlap, the second is drawn higher. */
 static void draw_motif(struct picture *sheet, const struct splicing_planted *d, const struct box *box, int level)
 {
     const struct affinity_protein *p = &d->motifs.protein[box->symbol];

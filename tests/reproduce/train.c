@@ -1,13 +1,12 @@
 /* Runs a method in the foreground, without a daemon:
  *
- *     train --preset digitcircle-quick --set width=8 --set batch=32 --threads 2 [--data DIR] [--out DIR] [--seconds S]
- *           [--resume N] [--evaluate SEED] [--follow METRIC]
+ *      train --preset digitcircle-quick --set width=8 --set batch=32 --threads 2 [--data DIR] [--out DIR] [--seconds S]
+ *            [--resume N] [--evaluate SEED] [--follow METRIC]
  *
- * One line a validation, the result at the end, artifacts into DIR. Ends with 1 when the run fails. With --resume the
- * run is saved, destroyed and loaded anew after every N steps, and says so. With --evaluate the result follows on
- * another set of samples (-1: the validation's). With --follow every value of a metric is a line, and the run is
- * measured on the validation's set at each of its checkpoints besides (checkpoint_every). The last lines are hashes of
- * what was trained. */
+ * Prints one line for each validation, the result at the end, and hashes of the trained weights last; writes artifacts
+ * into DIR. Exit status 1: the run failed. --resume N: saves, destroys and reloads the run after every N steps.
+ * --evaluate: prints the result on another set of samples as well (-1: the validation set). --follow: prints every
+ * value of a metric, and evaluates the run on the validation set at each of its checkpoints (checkpoint_every). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ struct options {
     const char *kind, *preset, *kernels, *data, *out, *follow;
     int threads;
     long resume;
-    int64_t seed; /* of a further evaluation; 0: none */
+    int64_t seed; /* seed of a second evaluation; 0: none */
     double seconds;
 };
 
@@ -177,7 +176,7 @@ static enum status configure(const struct method *method, const char *preset, in
     return count ? error_set(err, STATUS_INVALID, NULL, "%d faults in the configuration", count) : STATUS_OK;
 }
 
-/* A run made anew from what the one before had saved. */
+/* Creates the run again and loads what the previous one saved. */
 static enum status resume(const struct method *method, const void *config, struct run_env *host, double began,
                           struct method_run **run, struct error *err)
 {
@@ -203,7 +202,7 @@ static enum status resume(const struct method *method, const void *config, struc
     return status;
 }
 
-/* What the run holds, measured on another set by a run of its own. */
+/* Evaluates the run's weights on another set, in a run of its own. */
 static enum status measure(const struct method *method, const void *config, struct run_env *host,
                            struct method_run *trained, const struct method_evaluation *what, struct method_run **run,
                            struct error *err)
@@ -237,7 +236,7 @@ static enum status evaluate(const struct method *method, const void *config, str
     return status;
 }
 
-/* Its metrics are printed as they come. */
+/* Prints the metrics of a run as they arrive. */
 static enum status follow(const struct method *method, const void *config, struct run_env *host,
                           struct method_run *trained, struct error *err)
 {
@@ -248,7 +247,7 @@ static enum status follow(const struct method *method, const void *config, struc
     return status;
 }
 
-/* Of two runs that are the same, both are. */
+/* Equal runs print equal hashes. */
 static enum status print_hashes(const struct method *method, struct method_run *run, struct error *err)
 {
     struct run_env_bytes bytes = {0};
