@@ -24,7 +24,7 @@ struct splicing_config {
     SPLICING_INTEGER(length, "1000", 100, 20000, "nt", ADVANCED, "Bases of a sequence that have a label."),            \
     SPLICING_INTEGER(flank, "0", 0, 10000, "nt", ADVANCED, "Bases on either side of them that have no label."),        \
     DOMAIN_TEXT(splicing, dataset, "splicing_dataset", "planted", BASIC,                                               \
-                "Sequences: planted, or the name of a data set with .fa and .gff3 files or SpliceAI's .h5 files."),     \
+                "Sequences: planted, or the name of a data set of .fa and .gff3 files or SpliceAI's .h5 files."),      \
     DOMAIN_TEXT(splicing, source, "splicing_source", "any", ADVANCED,                                                  \
                 "Source (second column) of the GFF3 features whose introns count; any accepts all."),                  \
     DOMAIN_TEXT(splicing, motifs, "splicing_motifs", "small", ADVANCED,                                                \
