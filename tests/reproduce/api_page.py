@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/reference/api.md from a real run: a request and its answer for each route that /openapi.json lists.
+"""Writes docs/reference/api.md from a real run: a request and its answer for each route that /openapi.json lists.
 
 usage: api_page.py MOTIFD > docs/reference/api.md       writes the page
        api_page.py MOTIFD --check docs/reference/api.md  runs every example and compares routes, requests and statuses with the page"""
@@ -27,29 +27,64 @@ PATHWAYS = {"filters": 2, "filter_length": 32, "length": 128, "nonzeros": "1,2,4
 WORDS_MAX, ITEMS_MAX, LINES_MAX = 100, 2, 45
 MEMBERS_MAX = (30, 6, 4, 3)  # of an object, by how deep it lies
 
-INTRO = """# The API
+INTRO = """# HTTP API
 
-A request and its answer for each route. Made by `tests/reproduce/api_page.py build/motifd > docs/reference/api.md` from a run of the daemon; a test
-runs every example again. Answers are shortened (`...`); numbers, ids and times are those of the run. `/openapi.json` of a daemon
-says the same with every field, for programs. Each error is `application/problem+json`; those that a route can give are listed with it.
+This page shows a request and its answer for each route. `tests/reproduce/api_page.py build/motifd > docs/reference/api.md` made it from a run of the daemon, and a
+test runs every example again. Answers are shortened (`...`). Numbers, ids and times are those of the run. The daemon describes the same interface for programs, with every field, in
+`GET /openapi.json`.
 
     url=http://127.0.0.1:8080
     id=$(curl -s $url/v1/jobs?limit=1 | jq -r .jobs[0].id)
+
+## Conventions
+
+- **Authentication.** `Authorization: Bearer TOKEN`, where the daemon requires tokens ([deploy](../how-to/deploy.md#tokens)).
+- **Errors** are `application/problem+json`. A 422 lists every fault with a JSON pointer to its field:
+
+      {"title": "Some fields are invalid", "status": 422, ...,
+       "errors": [{"pointer": "/config/width", "detail": "must be an integer in [1, 1024]; got 0"}]}
+
+  Each route below lists its own errors. [Limits](limits.md) lists those that any route can give.
+- **Safe repetition.** `POST /v1/jobs` with an `Idempotency-Key` can be repeated; the same key returns the same job.
+- **Configuration.** `config` contains the fields of the job's kind ([fields](fields.md)), as flat names or as objects by group (`{"model": {"width": 32}}`).
+- **Pages.** A list returns `next_cursor`; pass it as `cursor` to get the next page.
+- **Conditional requests.** Answers that a client may poll have an `ETag`; with `If-None-Match` an unchanged answer costs a 304.
+- **Request ids.** Each answer has an `X-Request-Id`; the daemon's log contains it.
+"""
+
+JOB = """## The job document
+
+Many routes return a job document. Below they show `id`, `kind`, `state` and `requested_state` only. The complete document of a finished job:
+"""
+
+MEMBERS = """
+| member | meaning |
+| --- | --- |
+| `state` | `queued`, `running`, `paused`, `succeeded`, `failed` or `cancelled` |
+| `requested_state` | the state that a client requested (`paused`, `cancelled`) until the job reaches it; else null |
+| `task` | `train`, or `evaluate` for an evaluation on request |
+| `owner` | the name of the token that submitted the job; null without a token |
+| `config` | the configuration with every value that the daemon filled in |
+| `from` | the job and checkpoint that the training started from; null for a fresh start |
+| `evaluation` | what an evaluation job measures; null for a training |
+| `progress` | the position of the training, and the remaining time in seconds |
+| `result` | null until the job has succeeded |
+| `error` | why the job failed; null otherwise |
+| `links` | the paths of everything that belongs to the job |
 """
 
 EVENTS = """
-A stream stays open. Its events are rows of the database: `id` grows over all jobs and outlives the daemon, so a client that names the last
-one it saw, in the header `Last-Event-ID` (as a browser's `EventSource` does by itself) or in `after`, goes on behind it, over a restart
-of the daemon too, without a gap and without a double. The first block has no event; it says where the stream begins. `state`,
-`progress`, `metric` (points that are new) and `checkpoint` have a `job` and a `time`. A stream of one job begins with the job's first
-event and ends with its last; when there is nothing more to come the answer is 204. A stream of all jobs begins now. A job keeps its newest
-600 `progress` events. A quiet stream gets a comment every 15 s; one whose reader takes nothing for 60 s is cut; of more than 64 the
-next gets 503. (`--event-heartbeat-ms`, `--event-stall-ms`)
+A stream stays open. Its events are rows of the database. Their `id` grows over all jobs and survives restarts of the daemon. A client that names the last event it received, in the header `Last-Event-ID` (as a
+browser's `EventSource` does by itself) or in `after`, receives every later event once, also over a restart of the daemon. The first block has no event; it contains the position at which the stream begins.
+
+`state`, `progress`, `metric` (new points) and `checkpoint` events have a `job` and a `time`. The stream of one job begins with the job's first event and ends with its last; when no more events can come, the
+answer is 204. The stream of all jobs begins at the present. A job keeps its newest 600 `progress` events. The daemon sends a comment every 15 s (`--event-heartbeat-ms`), closes a stream whose reader accepts nothing for
+60 s (`--event-stall-ms`), and answers 503 when 64 streams are open.
 """
 
 
 def shorten(value, depth=0):
-    """The value with long texts, lists and objects cut; what was cut off is said."""
+    """The value with long texts, lists and objects cut; how much was cut is stated."""
     if isinstance(value, dict):
         most = MEMBERS_MAX[min(depth, len(MEMBERS_MAX) - 1)]
         kept = {name: shorten(item, depth + 1) for name, item in list(value.items())[:most]}
@@ -75,7 +110,13 @@ def layout(value, indent=0, width=120):
     return f"{ends[0]}\n{inner}" + f",\n{inner}".join(items) + f"\n{' ' * indent}{ends[1]}"
 
 
+def is_job(content):
+    return isinstance(content, dict) and {"id", "kind", "state", "config", "links"} <= content.keys()
+
+
 def show(headers, content):
+    if is_job(content):
+        return json.dumps({**{name: content.get(name) for name in ("id", "kind", "state", "requested_state")}, "...": "a job document"})
     if isinstance(content, (dict, list)):
         lines = layout(shorten(content)).splitlines()
         return "\n".join(lines[:LINES_MAX] + ["..."] * (len(lines) > LINES_MAX))
@@ -90,22 +131,24 @@ class Run:
     """The examples in an order in which they work; `examples` gets (method, pattern) → (command, status, answer)."""
 
     def __init__(self, daemon, database):
-        self.daemon, self.database, self.examples = daemon, database, {}
+        self.daemon, self.database, self.examples, self.job = daemon, database, {}, ""
         self.document = daemon.ask("GET", "/openapi.json")[2]
 
     def example(self, method, pattern, query="", body=None, headers=None, names=None, raw=None, record=True):
         names = names or {}
         path = re.sub(r"{(\w+)}", lambda m: str(names[m.group(1)]), pattern)
-        told = re.sub(r"{(\w+)}", lambda m: f"${m.group(1)}" if m.group(1) in ("id", "sha256") else str(names[m.group(1)]), pattern)
+        shown = re.sub(r"{(\w+)}", lambda m: f"${m.group(1)}" if m.group(1) in ("id", "sha256") else str(names[m.group(1)]), pattern)
         headers = dict(headers or {})
         status, answered, content = self.daemon.ask(method, path + query, raw if body is None else body, headers=headers)
         words = ["curl -s"] + ([f"-X {method}"] if method not in ("GET", "POST") or (method == "POST" and body is None and raw is None) else [])
-        words.append(f'"$url{told}{query}"' if query else f"$url{told}")
+        words.append(f'"$url{shown}{query}"' if query else f"$url{shown}")
         words += [f"-H {shlex.quote(f'{name}: {value}')}" for name, value in headers.items()]
         if body is not None:
             words += ["-H 'Content-Type: application/json'", f"-d '{json.dumps(body)}'"]
         if raw is not None:
             words.append("--data-binary @file")
+        if (method, pattern) == ("GET", "/v1/jobs/{id}"):
+            self.job = layout(shorten(content))
         if record:
             self.examples[method, pattern] = (" ".join(words), status, show(answered, content))
         return status, answered, content
@@ -131,7 +174,7 @@ class Run:
         self.examples["GET", pattern] = (command, stream.status, "\n\n".join(blocks) + "\n\n...")
 
     def broken_upload(self, data):
-        """Half of an upload that says its hash: the rest can follow."""
+        """Sends half of an upload with its hash; the rest can follow."""
         digest = hashlib.sha256(data).hexdigest()
         half = socket.create_connection(("127.0.0.1", self.daemon.port))
         half.sendall((f"PUT /v1/datasets/again?sha256={digest} HTTP/1.1\r\nHost: 127.0.0.1:{self.daemon.port}\r\n"
@@ -146,7 +189,7 @@ class Run:
         return digest
 
     def trainer(self, job):
-        """What motif-train says. Its token is never shown, so this one is put into the database by hand."""
+        """The messages of motif-train. Its token is never shown, so this one is put into the database by hand."""
         token, at, names = "motifrun_" + "A" * 43, "/v1/jobs/{id}/run", {"id": job}
         self.await_state(job, "running")
         with sqlite3.connect(self.database, timeout=30) as database:
@@ -245,7 +288,8 @@ def describe(operation):
 
 
 def page(run):
-    out = [INTRO]
+    job = "\n".join(f"    {line}" for line in run.job.splitlines())
+    out = [INTRO, JOB, job, MEMBERS]
     for pattern, methods in run.document["paths"].items():
         for method, operation in methods.items():
             if method == "parameters":
@@ -260,7 +304,7 @@ def page(run):
             shown = "".join(f"\n    {line}".rstrip() for line in answer.splitlines())
             out.append(f"    $ {command}\n    {status}{shown}\n")
             if problems:
-                out.append("Problems: " + "; ".join(problems) + ".\n")
+                out.append("Errors: " + "; ".join(problems) + ".\n")
     return "\n".join(out)
 
 
