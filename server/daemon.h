@@ -1,9 +1,10 @@
-/* `motifd serve`: puts the rooms together, runs until a signal, takes them apart.
+/* `motifd serve`: starts the parts of the service in order, runs until a signal, stops them in reverse order.
  *
- *   storage → auth → executor → api → scheduler → http        (started in this order, ended in reverse)
+ *   storage → auth → executor → api → scheduler → http
  *
- * SIGTERM or SIGINT: /readyz says 503 at once; running jobs finish their step, save a checkpoint and go
- * back to the queue on disk; requests in progress are answered; exit 0. A second signal ends at once. */
+ * SIGTERM or SIGINT: /readyz answers 503 at once. Running jobs finish their step, save a checkpoint and return to the
+ * queue on disk. Requests in progress are answered. Then the process exits with 0. A second signal ends the process at
+ * once. */
 #ifndef MOTIF_SERVER_DAEMON_H
 #define MOTIF_SERVER_DAEMON_H
 
@@ -11,7 +12,7 @@
 
 enum { EXIT_OK = 0, EXIT_FAULT = 1, EXIT_USAGE = 2 };
 
-/* The process's exit code. Says the address on standard output, everything else in the log. */
+/* Returns the exit code of the process. Prints the address on standard output, everything else in the log. */
 int daemon_serve(const struct settings *settings);
 
 #endif

@@ -1,4 +1,4 @@
-/* Private to daemon.c and host.c. */
+/* Private to daemon.c and api_daemon.c. */
 #ifndef MOTIF_SERVER_DAEMON_INT_H
 #define MOTIF_SERVER_DAEMON_INT_H
 
@@ -16,7 +16,7 @@
 #include "server/http/streams.h"
 #include "storage/storage.h"
 
-#define COMMAND_WORDS 40 /* of a setting that is a command */
+#define COMMAND_WORDS 40 /* most words of a setting that is a command */
 
 struct daemon {
     const struct settings *settings;
@@ -29,24 +29,25 @@ struct daemon {
     const struct kernels *kernels;
     struct executor executor;
     struct api *api;
-    struct console *console; /* NULL: there is none */
+    struct console *console; /* NULL: the socket for `motifd token` could not be opened */
     struct scheduler *scheduler;
-    struct http *_Atomic http; /* handlers look at it; NULL until the listener is up */
+    struct http *_Atomic http; /* handlers read it; NULL until the listener is up */
     char host[128];
     uint16_t port;
     bool loopback;
     bool tls;
     int threads_per_job;
-    char executors_text[SETTINGS_TEXT]; /* cut at its commas */
-    char mpirun_text[SETTINGS_TEXT], srun_text[SETTINGS_TEXT], slurm_options_text[SETTINGS_TEXT]; /* at their spaces */
-    const char *mpirun[COMMAND_WORDS], *srun[COMMAND_WORDS], *slurm_options[COMMAND_WORDS]; /* NULL behind the last */
+    char executors_text[SETTINGS_TEXT]; /* split at the commas */
+    char mpirun_text[SETTINGS_TEXT], srun_text[SETTINGS_TEXT],
+        slurm_options_text[SETTINGS_TEXT];                                                  /* split at the spaces */
+    const char *mpirun[COMMAND_WORDS], *srun[COMMAND_WORDS], *slurm_options[COMMAND_WORDS]; /* end with NULL */
     char trainer[512], trainer_mpi[512]; /* paths of motif-train, motif-train-mpi */
     char slurm_bin[SETTINGS_TEXT];       /* folder, "" without Slurm */
-    const char *executors[6];            /* NULL behind the last */
+    const char *executors[6];            /* end with NULL */
     atomic_bool draining;
 };
 
-/* host.c: what the api may call. `daemon` must outlive the api. */
+/* The calls that the api makes into the process (api_daemon.c). `daemon` must outlive the api. */
 struct api_daemon api_daemon_table(struct daemon *daemon);
 
 #endif

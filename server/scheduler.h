@@ -1,11 +1,10 @@
-/* Which job runs when: N workers, each of which takes the queued job with the highest priority (the
- * oldest among equals) and runs it until it ends, yields or is told to. Further workers take evaluations
- * alone: who asks how good a model is need not wait until every training has ended.
+/* Decides which job runs when. Each of N workers claims the queued job with the highest priority, the oldest among
+ * equals, and runs it until the job ends, yields or must stop. Further workers run only evaluations, so that an
+ * evaluation need not wait for a training to end.
  *
- * The queue itself is in the database (storage_job_claim), so there is nothing here that a crash
- * could lose. A worker sleeps until it is woken; it also looks by itself every few seconds, so a
- * lost wake-up costs time and nothing else. What a worker does with a job is a function it is given:
- * the executor (executor.h), or a test's own. */
+ * The queue is in the database (storage_job_claim), so a crash loses nothing here. A worker sleeps until it is woken.
+ * It also looks at the queue every few seconds, so a lost wake-up delays a job and has no other effect. The function
+ * that runs a job is an option: the executor (executor.h), or a function of a test. */
 #ifndef MOTIF_SERVER_SCHEDULER_H
 #define MOTIF_SERVER_SCHEDULER_H
 
@@ -18,37 +17,39 @@
 
 struct scheduler;
 
-/* What the outside says to a job that runs. Both are looked at after every step. */
+/* Signals to a running job. The job reads both after every step. */
 struct job_control {
-    atomic_bool look;  /* a requested was recorded in storage: read it. Set at the start as well */
-    atomic_bool drain; /* the process wants to end: save and yield */
+    atomic_bool look;  /* storage contains a requested state: read it. Also set at the start of a run */
+    atomic_bool drain; /* the process is about to end: save a checkpoint and yield */
 };
 
 struct scheduler_options {
     struct storage *storage;
     struct journal *journal;
     int workers;
-    int evaluators; /* workers for evaluations alone, beside the others */
-    int nice;       /* added to the nice value of the workers and of the threads they start; 0: left alone */
-    /* Runs a claimed job; when it returns the job no longer runs (or storage would not say so, which
-     * a restart mends). On a worker's thread. */
+    int evaluators; /* workers that run only evaluations, in addition to the others */
+    int nice;       /* added to the nice value of the workers and of the threads that they start; 0: no change */
+    /* Runs a claimed job on a worker's thread. When it returns, the job no longer runs, or storage could not record
+     * that; a restart repairs the record. */
     void (*run)(void *context, const char *job, struct job_control *control);
     void *context;
 };
 
+/* Starts the workers. Copies the options. STATUS_NO_MEMORY, or STATUS_UNAVAILABLE when no thread could be started. */
 enum status scheduler_start(const struct scheduler_options *options, struct scheduler **scheduler, struct error *err);
 
-/* There may be something to claim. Any thread; never blocks on work. */
+/* Wakes a worker because the queue may have a new job. Any thread; returns at once. */
 void scheduler_wake(struct scheduler *scheduler);
-/* The job, if it runs here, looks at its requested after its present step. Any thread. */
+/* Makes a running job read its requested state after the current step. Has no effect when the job does not run here.
+ * Any thread. */
 void scheduler_poke(struct scheduler *scheduler, const char *job);
-int scheduler_busy(struct scheduler *scheduler); /* workers that have a job, evaluators left out */
+int scheduler_busy(struct scheduler *scheduler); /* workers that run a job, without those for evaluations */
 
-/* No job is claimed from now on, and those that run are told to save and yield. */
+/* Stops claiming jobs. Running jobs save a checkpoint and yield. */
 void scheduler_drain(struct scheduler *scheduler);
-/* After a drain: waits until no job runs, at most `wait_ms`. False: one still does. */
+/* After a drain: waits at most `wait_ms` until no job runs. Returns false when a job still runs. */
 bool scheduler_drained(struct scheduler *scheduler, int wait_ms);
-/* Drains, waits however long it takes, ends the threads. NULL is fine. */
+/* Drains, waits until every job has stopped, ends the threads and frees the scheduler. NULL is allowed. */
 void scheduler_stop(struct scheduler *scheduler);
 
 #endif

@@ -1,5 +1,5 @@
-/* What `motifd token` does: for itself on a store that it has opened, or in the daemon that has it open (console.h).
- */
+/* The actions of `motifd token`. The command calls them on a database that it opened itself, or the daemon calls them
+ * for the command (console.h). */
 #ifndef MOTIF_SERVER_TOKENS_H
 #define MOTIF_SERVER_TOKENS_H
 
@@ -13,9 +13,9 @@
 #define TOKEN_DAYS_MAX 36500
 enum { TOKEN_VERB, TOKEN_NAME, TOKEN_SCOPE, TOKEN_DAYS, TOKEN_WORDS };
 
-/* create NAME SCOPE DAYS | list | revoke NAME; what is not needed is "". Days "": for ever. INVALID for anything
- * else. What changes is written down (audit) before and after it is tried. The secret of a new token, or the list, is
- * appended to `out`. */
+/* Words: create NAME SCOPE DAYS, list, or revoke NAME; a word that an action does not use is "". Days "" means that the
+ * token never expires. Anything else is STATUS_INVALID. Changes are recorded in the audit log before and after they are
+ * tried. Appends the secret of a new token, or the list, to `out`. */
 enum status tokens_do(struct storage *storage, const char *const *words, size_t count, struct buf *out,
                       struct error *err);
 

@@ -1,9 +1,9 @@
-/* A socket beside the database (DATABASE-console, 0600), by which `motifd token` speaks to the daemon that has the
- * database open: exactly one process writes to it, so what changes tokens must happen there. Only the daemon's own
- * user and root are answered.
+/* A unix socket beside the database (DATABASE-console, mode 0600). `motifd token` sends its requests there when a
+ * daemon has the database open, because exactly one process may write to a database. The daemon answers only its own
+ * user and root.
  *
- * A request is words with a NUL behind each, to the end of what the client sends; the answer is "ok" or the name of a
- * status, a newline, and text to the end. One connection at a time, each with a deadline. */
+ * A request is words, each ended with NUL, up to the end of what the client sends. The answer is "ok" or the name of a
+ * status, a newline, and text. The daemon serves one connection at a time; each has a deadline. */
 #ifndef MOTIF_SERVER_COMMANDS_CONSOLE_H
 #define MOTIF_SERVER_COMMANDS_CONSOLE_H
 
@@ -22,16 +22,17 @@ struct console;
 struct console_options {
     const char *db;
     void *context;
-    /* On the console's thread. Appends the answer to `out`. */
+    /* Called on the console's thread. Appends the answer to `out`. */
     enum status (*answer)(void *context, const char *const *words, size_t count, struct buf *out, struct error *err);
 };
 
+/* Opens the socket and starts the thread that answers. Copies `db`; `context` is borrowed until console_stop(). */
 enum status console_start(const struct console_options *options, struct console **console, struct error *err);
-/* Ends the thread and removes the socket. NULL is fine. */
+/* Ends the thread and removes the socket. NULL is allowed. */
 void console_stop(struct console *console);
 
-/* The other end: what the daemon said, `err` in its words. *open: somebody listens there; else no daemon has the
- * database open, or one just starts or ends. */
+/* Sends a request to the daemon. Its answer goes to `out`, its error to `err`. *open: a daemon has the database open
+ * and answered. When false, no daemon has it open, or one is starting or stopping. */
 enum status console_ask(const char *db, const char *const *words, size_t count, bool *open, struct buf *out,
                         struct error *err);
 

@@ -1,12 +1,12 @@
-/* Takes a job that a worker claimed to its end, in the way that the job asks for.
+/* Runs a claimed job to its end. The job chooses how:
  *
- * The run itself (trainer/run.h) is the same in all of them:
  *   thread    on the worker's own thread, in this process (executor_thread.c)
- *   process   in a child, motif-train, so that what goes wrong there goes wrong there alone (executor_process.c)
- *   mpirun    in the ranks that mpirun starts, motif-train-mpi: this process never calls MPI (executor_process.c)
+ *   process   in a child process, motif-train, so that a crash ends only this job (executor_process.c)
+ *   mpirun    in the ranks of motif-train-mpi that mpirun starts; this process never calls MPI (executor_process.c)
  *   slurm     in a job of Slurm (executor_slurm.c)
- * executor_run() is called on a worker's thread and returns when the job has left; any number may run at the same
- * time. */
+ *
+ * The run itself (trainer/run.h) is the same in all four. executor_run() is called on a worker's thread and returns
+ * when the job has left the running state. Any number of calls may run at the same time. */
 #ifndef MOTIF_SERVER_EXECUTORS_EXECUTOR_H
 #define MOTIF_SERVER_EXECUTORS_EXECUTOR_H
 
@@ -21,7 +21,7 @@
 #include "server/scheduler.h"
 #include "storage/storage.h"
 
-struct executor_options { /* all borrowed */
+struct executor_options { /* all pointers are borrowed */
     struct storage *storage;
     struct journal *journal;
     const struct method *const *methods;
@@ -29,32 +29,33 @@ struct executor_options { /* all borrowed */
     const struct kernels *kernels;
     const char *data; /* folder of data sets */
     int threads_default, threads_max;
-    const char *build, *cpu, *blas_core; /* said in every result */
-    const char *executor;                /* of a job that names none; NULL: "thread" */
+    const char *build, *cpu, *blas_core; /* recorded in every result */
+    const char *executor;                /* for a job that names none; NULL: "thread" */
     const char *trainer, *trainer_mpi;   /* paths of motif-train and motif-train-mpi */
-    const char *const *mpirun;           /* mpirun and its options, NULL behind the last; NULL: none */
-    const char *slurm_bin;               /* folder of sbatch and its like; NULL: no Slurm */
-    const char *const *slurm_options;    /* of sbatch, NULL behind the last */
-    const char *const *srun;             /* srun and its options, the same */
-    const char *kernels_name;            /* as --kernels takes it */
-    int64_t job_memory;                  /* most bytes of a job in a process of its own; 0: not limited */
+    const char *const *mpirun;           /* mpirun and its options, ends with NULL; NULL: no mpirun */
+    const char *slurm_bin;               /* folder of sbatch, squeue, scancel and scontrol; NULL: no Slurm */
+    const char *const *slurm_options;    /* options of sbatch, ends with NULL */
+    const char *const *srun;             /* srun and its options, ends with NULL */
+    const char *kernels_name;            /* value of --kernels for trainers */
+    int64_t job_memory;                  /* most bytes of memory of a job in a process of its own; 0: no limit */
 };
 
 struct executor {
     struct executor_options options;
-    struct api *api; /* since executor_serve() */
-    char url[160];   /* where trainers speak to */
+    struct api *api; /* set by executor_serve() */
+    char url[160];   /* address of the daemon for trainers */
     atomic_bool serving;
-    /* Of this process, for the service's own metrics. */
+    /* Counters of this process, for /metrics. */
     _Atomic uint64_t steps, samples, checkpoints;
     _Atomic uint64_t jobs_succeeded, jobs_failed, jobs_yielded;
     _Atomic double step_seconds_max, gflops_per_thread;
     struct histogram step_times;
 };
 
+/* Copies the options. Jobs for trainers in other processes wait until executor_serve(). */
 void executor_init(struct executor *executor, const struct executor_options *options);
 
-/* The daemon answers at this address: trainers can be started. Before that jobs for them wait. */
+/* Sets the address of the daemon. From now on trainers can be started. */
 void executor_serve(struct executor *executor, struct api *api, const char *url);
 
 /* Adds finished steps to the counters. `gflops`: per thread, 0 when it was not measured. Any thread. */

@@ -1,4 +1,4 @@
-/* A program as a child of the daemon, for the executors that start one. A child belongs to one worker's thread. */
+/* A child process of the daemon, for the executors that start programs. Only one worker's thread uses a child. */
 #ifndef MOTIF_SERVER_EXECUTORS_EXECUTOR_CHILD_H
 #define MOTIF_SERVER_EXECUTORS_EXECUTOR_CHILD_H
 
@@ -12,37 +12,41 @@
 
 struct child {
     pid_t pid;
-    int fd;                /* of the process */
-    int words;             /* what it says on its outputs, -1: that goes where the daemon's goes */
-    char line[CHILD_LINE]; /* that is not complete */
+    int fd;                /* pidfd of the process, -1: not available */
+    int words;             /* read end of its standard output and error; -1: both go to the daemon's */
+    char line[CHILD_LINE]; /* the line that is not complete yet */
     size_t line_size;
-    char said[160];              /* the last line with a reason in it */
+    char said[160];              /* the last line that contains a reason */
     char death[400], signal[24]; /* how it ended, when it ended badly */
     int code;                    /* its exit code, -1 after a signal */
 };
 
 struct child_how {
-    const char *const *arguments; /* NULL behind the last; [0] is a path */
-    const char *variable;         /* NAME=VALUE beside our own environment, NULL: none */
-    const char *input;            /* what its standard input has, NULL: nothing */
-    bool listen;                  /* take what it says */
+    const char *const *arguments; /* ends with NULL; [0] is a path */
+    const char *variable;         /* NAME=VALUE, added to a copy of our environment; NULL: none */
+    const char *input;            /* contents of its standard input; NULL: empty */
+    bool listen;                  /* read its output, line by line */
 };
 
-/* Heard: one line, without its end. */
+/* Receives one line of output, without its end. */
 typedef void child_line(void *context, const char *line);
 
-/* Its environment is ours without tokens. A few KiB of input at most. */
+/* Starts a program. Its environment is the daemon's, without tokens. The input may have a few KiB at most, because it
+ * must fit into the pipe. STATUS_UNAVAILABLE when the program cannot be started. */
 enum status child_spawn(const struct child_how *how, struct child *child, struct error *err);
-/* Waits until there is an end or `ms` have passed; true when it has ended. Every line that came is handed on. */
+/* Waits until the process has ended, or for `ms`. Returns true when it has ended. Passes every line that arrived to
+ * `heard`. */
 bool child_wait(struct child *child, int ms, child_line *heard, void *context);
-/* How it ended, in words; waits for it. Exit codes above 128 are signals of what it started. */
+/* Waits for the end and fills `code`, `signal` and `death`. An exit code above 128 means that a signal ended a program
+ * that the child had started. */
 void child_reap(struct child *child, child_line *heard, void *context);
 
-void child_kill(const struct child *child); /* one that has not been reaped */
+void child_kill(const struct child *child); /* only before child_reap() */
 
-/* When the process began, in ticks since the machine did: with its number a name that is never used twice. 0: there
- * is none. */
+/* Start time of a process in clock ticks since boot, or 0 when no such process exists. A pid and its start time
+ * together identify a process, because pids are reused. */
 unsigned long long child_begun(pid_t pid);
+/* Sleeps for `ms` milliseconds, or less when a signal arrives. */
 void child_sleep(int ms);
 
 #endif

@@ -21,7 +21,7 @@
 #define TRIES 30 /* while ranks are still on their way out */
 #define LOOK_MS 100
 
-struct litter {
+struct leftovers {
     char host[256];
     unsigned user;
     struct timespec since;
@@ -72,7 +72,7 @@ static bool in_use(const char *path)
 }
 
 /* How many are left that somebody still uses. */
-static int sweep_shared(const struct litter *l)
+static int sweep_shared(const struct leftovers *l)
 {
     char prefix[320], path[640];
     int left = 0;
@@ -103,7 +103,7 @@ static int sweep_shared(const struct litter *l)
 void executor_clear_mpirun(pid_t pid)
 {
     static const char *const variables[] = {"TMPDIR", "TEMP", "TMP"}; /* in Open MPI's order */
-    struct litter l = {.user = (unsigned)geteuid()};
+    struct leftovers l = {.user = (unsigned)geteuid()};
     struct stat about;
     char parent[700], folder[760];
     const char *base = NULL;

@@ -1,4 +1,4 @@
-/* Private to executor*.c. */
+/* Private to the files of this folder. */
 #ifndef MOTIF_SERVER_EXECUTORS_EXECUTOR_INT_H
 #define MOTIF_SERVER_EXECUTORS_EXECUTOR_INT_H
 
@@ -7,32 +7,37 @@
 #include "server/executors/executor.h"
 #include "trainer/run.h"
 
-#define EXECUTOR_WORDS 96 /* of a command, and its end */
+#define EXECUTOR_WORDS 96 /* most words of a command line, with the final NULL */
 
-/* executor_thread.c: the run, here. */
+/* executor_thread.c: runs the job on this thread. */
 void executor_run_thread(struct executor *executor, const struct storage_job *job, struct job_control *control);
 
-/* executor_process.c: the run in a process of its own, or (`ranks`) in several of mpirun. */
+/* executor_process.c: runs the job in a child process, or with `ranks` in the processes of mpirun. */
 void executor_run_process(struct executor *executor, const struct storage_job *job, bool ranks,
                           struct job_control *control);
-/* executor_cleanup.c: takes away what an mpirun that SIGKILL ended has left. Its ranks may be about to end. */
+/* executor_cleanup.c: removes the files that mpirun left behind because SIGKILL ended it. Its ranks may still be
+ * ending. */
 void executor_clear_mpirun(pid_t pid);
-/* executor_slurm.c: the run in a job of Slurm. */
+/* executor_slurm.c: runs the job in a job of Slurm. */
 void executor_run_slurm(struct executor *executor, const struct storage_job *job, struct job_control *control);
-/* A trainer is gone: what it was about to save is dropped. */
+/* Drops uploads of a trainer that no longer runs. */
 void executor_trainer_gone(struct executor *executor, const char *job);
 
-/* True when somebody wants the job to stop. A store that does not answer now is asked again. */
+/* True when the job must stop: the daemon drains, or a pause or a cancellation was requested. When storage cannot
+ * answer, the next call asks again. */
 bool executor_must_yield(struct executor *executor, const char *job, struct job_control *control);
-/* Records that the job left, counts it and says it in the log. */
+/* Records that the job left the running state, counts it and logs it. `result` or `error` is a JSON document, NULL:
+ * none. */
 void executor_leave(struct executor *executor, const char *job, enum job_event event, const char *result,
                     const char *error, double seconds);
 
-/* True when the trainer had said how the run ended, and that is recorded. */
+/* True when the trainer reported how the run ended; records that end. */
 bool executor_ended(struct executor *executor, const char *job, double since);
-/* The job fails with a document of these. signal: "" for none; tries: 0 for none. */
+/* Fails the job. The error document gets `code`, `detail`, `signal` ("" leaves it out) and `tries` (0 leaves it
+ * out). */
 void executor_fail(struct executor *executor, const char *job, const char *code, const char *detail, const char *signal,
                    int tries, double since);
+/* Writes a line about the job to the log. */
 void executor_say(const struct executor *executor, enum log_level level, const char *job, const char *text);
 
 #endif

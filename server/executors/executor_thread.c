@@ -5,35 +5,35 @@
 #include "server/process/crash.h"
 #include "server/executors/executor_int.h"
 
-struct desk { /* of one run */
+struct local_run { /* of one run */
     struct executor *executor;
     struct job_control *control;
     const struct storage_job *job;
     struct storage_checkpoint_writer *writer;
 };
 
-static struct storage *store_of(const struct desk *desk)
+static struct storage *store_of(const struct local_run *local)
 {
-    return desk->executor->options.storage;
+    return local->executor->options.storage;
 }
 
 static enum status take_metrics(void *context, const struct storage_metric *points, size_t count, struct error *err)
 {
-    struct desk *desk = context;
-    return storage_metric_append(store_of(desk), desk->job->id, points, count, err);
+    struct local_run *local = context;
+    return storage_metric_append(store_of(local), local->job->id, points, count, err);
 }
 
 static enum status take_progress(void *context, const char *document, struct error *err)
 {
-    struct desk *desk = context;
-    return storage_job_progress(store_of(desk), desk->job->id, document, err);
+    struct local_run *local = context;
+    return storage_job_progress(store_of(local), local->job->id, document, err);
 }
 
 static enum status take_artifact(void *context, const char *name, const char *media_type, const void *bytes,
                                  size_t count, struct error *err)
 {
-    struct desk *desk = context;
-    return storage_artifact_put(store_of(desk), desk->job->id, name, media_type, bytes, count, err);
+    struct local_run *local = context;
+    return storage_artifact_put(store_of(local), local->job->id, name, media_type, bytes, count, err);
 }
 
 /* ---- checkpoints ---------------------------------------------------------------------------------------- */
@@ -41,47 +41,47 @@ static enum status take_artifact(void *context, const char *name, const char *me
 static enum status save_begin(void *context, const struct storage_checkpoint_new *what, struct snapshot_writer *to,
                               struct error *err)
 {
-    struct desk *desk = context;
-    enum status status = storage_checkpoint_begin(store_of(desk), desk->job->id, what, &desk->writer, err);
-    *to = (struct snapshot_writer){.context = desk->writer, .write = storage_checkpoint_write};
+    struct local_run *local = context;
+    enum status status = storage_checkpoint_begin(store_of(local), local->job->id, what, &local->writer, err);
+    *to = (struct snapshot_writer){.context = local->writer, .write = storage_checkpoint_write};
     return status;
 }
 
 static enum status save_commit(void *context, int64_t *seq, struct error *err)
 {
-    struct desk *desk = context;
-    enum status status = storage_checkpoint_commit(desk->writer, seq, err);
-    desk->writer = NULL;
-    desk->executor->checkpoints += status == STATUS_OK;
+    struct local_run *local = context;
+    enum status status = storage_checkpoint_commit(local->writer, seq, err);
+    local->writer = NULL;
+    local->executor->checkpoints += status == STATUS_OK;
     return status;
 }
 
 static void save_abandon(void *context, const struct error *why)
 {
-    struct desk *desk = context;
-    storage_checkpoint_abandon(desk->writer);
-    desk->writer = NULL;
+    struct local_run *local = context;
+    storage_checkpoint_abandon(local->writer);
+    local->writer = NULL;
 }
 
-static const char *id_of(const struct desk *desk, enum run_of of)
+static const char *id_of(const struct local_run *local, enum run_of of)
 {
-    return of == RUN_OF_SOURCE ? desk->job->source_job : desk->job->id;
+    return of == RUN_OF_SOURCE ? local->job->source_job : local->job->id;
 }
 
 static enum status list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **out,
                         size_t *count, struct error *err)
 {
-    struct desk *desk = context;
-    return storage_checkpoint_list(store_of(desk), id_of(desk, of), arena, out, count, err);
+    struct local_run *local = context;
+    return storage_checkpoint_list(store_of(local), id_of(local, of), arena, out, count, err);
 }
 
 static enum status open_checkpoint(void *context, enum run_of of, struct storage_checkpoint_pick pick, void **reader,
                                    struct snapshot_reader *from, struct storage_checkpoint *info, struct error *err)
 {
-    struct desk *desk = context;
+    struct local_run *local = context;
     struct storage_checkpoint_reader *opened = NULL;
     struct storage_checkpoint found = {0};
-    enum status status = storage_checkpoint_open(store_of(desk), id_of(desk, of), pick, &opened, &found, err);
+    enum status status = storage_checkpoint_open(store_of(local), id_of(local, of), pick, &opened, &found, err);
     *reader = opened;
     *from = (struct snapshot_reader){
         .context = opened, .total_bytes = (uint64_t)found.bytes, .read = storage_checkpoint_read};
@@ -98,46 +98,46 @@ static void close_checkpoint(void *context, void *reader)
 
 static enum status rewind_points(void *context, int64_t last_samples, struct error *err)
 {
-    struct desk *desk = context;
-    return storage_job_rewind(store_of(desk), desk->job->id, last_samples, err);
+    struct local_run *local = context;
+    return storage_job_rewind(store_of(local), local->job->id, last_samples, err);
 }
 
 /* ---- control and end ------------------------------------------------------------------------------------ */
 
 static bool must_yield(void *context)
 {
-    struct desk *desk = context;
-    return executor_must_yield(desk->executor, desk->job->id, desk->control);
+    struct local_run *local = context;
+    return executor_must_yield(local->executor, local->job->id, local->control);
 }
 
 static bool draining(void *context)
 {
-    struct desk *desk = context;
-    return atomic_load(&desk->control->drain);
+    struct local_run *local = context;
+    return atomic_load(&local->control->drain);
 }
 
 static void stepped(void *context, int64_t samples, double seconds, double gflops)
 {
-    struct desk *desk = context;
-    executor_count(desk->executor, 1, (uint64_t)samples, seconds, gflops);
+    struct local_run *local = context;
+    executor_count(local->executor, 1, (uint64_t)samples, seconds, gflops);
 }
 
 static void line(void *context, enum log_level level, const char *text)
 {
-    struct desk *desk = context;
-    journal_line(desk->executor->options.journal, level, JOURNAL_EXECUTOR, NULL, desk->job->id, "%s", text);
+    struct local_run *local = context;
+    journal_line(local->executor->options.journal, level, JOURNAL_EXECUTOR, NULL, local->job->id, "%s", text);
 }
 
 static void leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
 {
-    struct desk *desk = context;
-    executor_leave(desk->executor, desk->job->id, event, result, error, seconds);
+    struct local_run *local = context;
+    executor_leave(local->executor, local->job->id, event, result, error, seconds);
 }
 
 void executor_run_thread(struct executor *executor, const struct storage_job *job, struct job_control *control)
 {
     const struct executor_options *options = &executor->options;
-    struct desk desk = {.executor = executor, .control = control, .job = job};
+    struct local_run local = {.executor = executor, .control = control, .job = job};
     struct run_setup setup = {
         .methods = options->methods,
         .method_count = options->method_count,
@@ -149,8 +149,8 @@ void executor_run_thread(struct executor *executor, const struct storage_job *jo
         .cpu = options->cpu,
         .blas_core = options->blas_core,
     };
-    struct coordinator host = {
-        .context = &desk,
+    struct coordinator coordinator = {
+        .context = &local,
         .metrics = take_metrics,
         .progress = take_progress,
         .artifact = take_artifact,
@@ -169,6 +169,6 @@ void executor_run_thread(struct executor *executor, const struct storage_job *jo
     };
     crash_thread();
     crash_job(job->id);
-    (void)run_job(&setup, &host, job);
+    (void)run_job(&setup, &coordinator, job);
     crash_job("");
 }

@@ -1,15 +1,17 @@
-/* Programs that the daemon starts: where they lie, and their words. */
+/* Paths and command lines of the programs that the daemon starts. */
 #ifndef MOTIF_SERVER_EXECUTORS_PROGRAMS_H
 #define MOTIF_SERVER_EXECUTORS_PROGRAMS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The path of a program beside this one; false where there is none. */
+/* Writes the path of a program in the folder of this executable to `path` (`room` bytes). Returns false when it cannot
+ * be run. */
 bool program_beside(const char *name, char *path, size_t room);
-/* The path of a name (in PATH), or a path as it is; false when it cannot be run. */
+/* Finds a program in PATH; a name with a slash is a path already. Returns false when it cannot be run. */
 bool program_find(const char *name, char *path, size_t room);
-/* Cuts `text` at its spaces. NULL stands behind the last word; false when there are none, or more than room - 1. */
+/* Splits `text` in place at its spaces into `words`, which ends with NULL. Returns false when there is no word, or more
+ * than `room` - 1. */
 bool program_words(char *text, const char **words, size_t room);
 
 #endif

@@ -1,10 +1,10 @@
-/* Who may do what: bearer tokens (RFC 6750) with one of three scopes.
+/* Authentication by bearer tokens (RFC 6750); each token has one of three scopes.
  *
- * A token is "motif_" and 32 random bytes in URL-safe base64. Only its BLAKE2b hash is kept, so a stolen
- * database grants nothing, and looking a token up by its hash compares no secret byte by byte.
- * Tokens are asked for when the daemon listens beyond loopback, when one was given on the command line
- * or in MOTIFD_TOKEN, or when the database holds any that is not revoked: one that expires must not open the
- * daemon. Any thread. */
+ * A token is "motif_" and 32 random bytes in URL-safe base64. The database stores only its BLAKE2b hash: a stolen
+ * database grants nothing, and a lookup by hash compares no secret byte by byte. The daemon requires tokens when it
+ * listens beyond loopback, when --token or MOTIFD_TOKEN gives a token, or when the database contains a token that is
+ * not revoked. An expired token still counts, because its expiry must not open the daemon. All functions may be called
+ * on any thread. */
 #ifndef MOTIF_SERVER_HTTP_AUTH_H
 #define MOTIF_SERVER_HTTP_AUTH_H
 
@@ -27,22 +27,25 @@ struct auth {
     uint8_t static_hash[AUTH_HASH];
 };
 
-/* `static_token`: "" for none. STATUS_INVALID when tokens are required and there is not one. */
+/* Decides whether tokens are required. `static_token`: the token of --token or MOTIFD_TOKEN, "" for none.
+ * STATUS_INVALID when tokens are required and none exists. */
 enum status auth_init(struct auth *auth, struct storage *storage, bool loopback, const char *static_token,
                       struct error *err);
 
-/* From now on a token is needed: the first one has been made. */
+/* Requires a token from now on. Called after the first token has been created. */
 void auth_demand(struct auth *auth);
 
-/* What the value of an Authorization header grants (NULL: there was none), and the name of its token: "" where none is
- * needed or it grants nothing, "MOTIFD_TOKEN" for that one. */
+/* Returns the scope that an Authorization header grants; `authorization` is the header's value, NULL when it is
+ * missing. `name` receives the name of the token: "" when tokens are not required or the header grants nothing,
+ * "MOTIFD_TOKEN" for the static token. */
 enum api_scope auth_scope(const struct auth *auth, const char *authorization, char name[AUTH_NAME]);
 
-/* "read", "submit", "admin"; API_SCOPE_NONE when it is none of them. */
+/* Converts "read", "submit" or "admin" to a scope; any other name is API_SCOPE_NONE. */
 enum api_scope auth_scope_parse(const char *name);
 const char *auth_scope_name(enum api_scope scope);
 
-/* A new token under `name`; `secret` is shown once and stored nowhere. expires_at: ms, 0: never. */
+/* Creates a token `name`. `secret` receives its text, which is stored nowhere. expires_at: milliseconds since 1970, 0:
+ * never. */
 enum status auth_create(struct storage *storage, const char *name, enum api_scope scope, int64_t expires_at,
                         char secret[AUTH_SECRET], struct error *err);
 

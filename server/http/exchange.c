@@ -294,7 +294,7 @@ static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, s
     return exchange->discarded <= DISCARD_MAX ? MHD_YES : MHD_NO;
 }
 
-static void park_connection(void *context)
+static void suspend_connection(void *context)
 {
     MHD_suspend_connection(context);
 }
@@ -321,7 +321,7 @@ static void open_stream(struct exchange *exchange)
     struct stream_line line = {
         .context = exchange->connection,
         .fd = descriptor_of(exchange->connection),
-        .park = park_connection,
+        .suspend = suspend_connection,
         .wake = wake_connection,
         .cut = cut_connection,
     };

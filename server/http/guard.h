@@ -1,13 +1,13 @@
-/* What a request's head must look like before anything else looks at it.
+/* Checks the head of a request before any other code uses it.
  *
- * The parser in front (libmicrohttpd 0.9.75) is lenient where RFC 9112 is strict: it accepts two
- * different Content-Length, Content-Length beside Transfer-Encoding, unknown transfer codings, names
- * with spaces and NUL in values. Each of them makes two parsers see two different requests, so each
- * is refused, and the connection closed, because where the next request would begin is in doubt.
+ * The parser before it (libmicrohttpd 0.9.75) is lenient where RFC 9112 is strict: it accepts two different
+ * Content-Length headers, Content-Length together with Transfer-Encoding, unknown transfer codings, names with spaces
+ * and NUL in values. With each of them two parsers can see two different requests. The guard therefore refuses such a
+ * request and closes the connection, because the start of the next request is in doubt.
  *
- * Host is checked against DNS rebinding (a page of another site whose name was pointed at
- * 127.0.0.1): a daemon on loopback answers to loopback names and to those it was told. Origin is
- * checked against forged writes from pages of other sites. Pure functions; any thread. */
+ * The guard checks Host against DNS rebinding, where a page of another site points its name at 127.0.0.1: a daemon on
+ * loopback accepts loopback names and the names of --allow-host. It checks Origin against forged writes from pages of
+ * other sites. Pure functions; any thread. */
 #ifndef MOTIF_SERVER_HTTP_GUARD_H
 #define MOTIF_SERVER_HTTP_GUARD_H
 
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 struct guard_header {
-    const char *name, *value; /* NUL-terminated as well */
+    const char *name, *value; /* both end with NUL */
     size_t name_bytes, value_bytes;
 };
 
@@ -28,25 +28,25 @@ struct guard_request {
 
 struct guard_rules {
     bool loopback;          /* bound to a loopback address */
-    const char *allow_host; /* further names, comma separated; "" for none */
+    const char *allow_host; /* further accepted names, separated by commas; "" for none */
     size_t target_max;      /* bytes of the request target */
     size_t headers_max;     /* bytes of all names and values together */
 };
 
 struct guard_verdict {
-    int status; /* of the refusal */
+    int status; /* HTTP status of the refusal */
     const char *title, *detail;
-    bool close; /* the framing is in doubt */
+    bool close; /* the framing is in doubt: close the connection */
 };
 
-/* False: refuse as the verdict says. */
+/* Returns false when the request must be refused with the verdict's status. */
 bool guard_check(const struct guard_rules *rules, const struct guard_request *request, struct guard_verdict *verdict);
 
-/* Value of a header or NULL; `name` in any case. */
+/* Value of a header, or NULL. The case of `name` does not matter. */
 const char *guard_header(const struct guard_request *request, const char *name);
 
-/* True when a body will follow; *bytes is its length, or UINT64_MAX when chunked. Only after
- * guard_check() has passed. */
+/* Returns whether a body follows; *bytes is its length, or UINT64_MAX when chunked. Only after guard_check() has
+ * returned true. */
 bool guard_body(const struct guard_request *request, uint64_t *bytes);
 
 #endif

@@ -1,5 +1,5 @@
-/* Threads that answer requests, so that those which move bytes never wait for the disk or for a
- * model. A bounded queue stands before them: when it is full the request is refused, not parked. */
+/* Threads that answer requests, so that the network threads never wait for the disk or for a model. The queue before
+ * them is bounded: when it is full, the request is refused and does not wait. */
 #ifndef MOTIF_SERVER_HTTP_HANDLER_THREADS_H
 #define MOTIF_SERVER_HTTP_HANDLER_THREADS_H
 
@@ -10,14 +10,15 @@
 
 struct handler_threads;
 
+/* Starts `threads` threads that call `work` for each submitted item. `queue_limit`: most items that wait. */
 enum status handler_threads_create(int threads, size_t queue_limit, void (*work)(void *item),
                                    struct handler_threads **handlers, struct error *err);
-/* Everything queued is worked off, then the threads end; handler_threads_submit() answers false from then on. */
+/* Works off the queue, then ends the threads. handler_threads_submit() returns false from the start of this call on. */
 void handler_threads_stop(struct handler_threads *handlers);
-/* Stops if it was not stopped. No other call may be in progress. NULL is fine. */
+/* Stops the threads if they still run and frees the object. No other call may be in progress. NULL is allowed. */
 void handler_threads_destroy(struct handler_threads *handlers);
 
-/* False when the queue is full. Any thread. */
+/* Queues an item; returns false when the queue is full or stopped. Any thread. */
 bool handler_threads_submit(struct handler_threads *handlers, void *item);
 
 #endif

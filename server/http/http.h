@@ -1,11 +1,12 @@
-/* HTTP/1.1 on libmicrohttpd, and nothing of its own: what a request means is api/'s business.
+/* The adapter between libmicrohttpd (HTTP/1.1) and the api. The meaning of a request is decided in api/. A request
+ * passes these steps:
  *
- *   target seen → head complete: guard (guard.h), scope (auth.h), api_admit() → body into a bounded buffer
- *   → suspended, a handlers thread calls api_handle() → resumed, the answer goes out
+ *   target received → head complete: guard (guard.h), scope (auth.h), api_admit() → body into a bounded buffer
+ *   → connection suspended, a handler thread calls api_handle() → connection resumed, the answer is sent
  *
- * An event stream (streams.h) stays suspended between its events and holds no thread.
- * A refusal is sent before the body is read. Health answers come straight from the network thread, so
- * that they never queue behind a slow query. Deadlines are the reaper's. */
+ * An event stream (streams.h) stays suspended between its events and occupies no thread. A refusal is sent before the
+ * body is read. Network threads answer health checks themselves, so that these never wait behind a slow query. The
+ * reaper (reaper.h) enforces deadlines. */
 #ifndef MOTIF_SERVER_HTTP_HTTP_H
 #define MOTIF_SERVER_HTTP_HTTP_H
 
@@ -22,32 +23,34 @@
 struct http;
 
 struct http_options {
-    const char *host; /* numeric */
-    uint16_t port;    /* 0: a free one */
+    const char *host; /* numeric address */
+    uint16_t port;    /* 0: any free port */
     bool loopback;
     const char *allow_host;
-    bool tls; /* with the certificate of certificate.h */
+    bool tls; /* use the certificate of certificate.h */
     int threads, handlers;
     int connections, connections_per_address;
-    int64_t rate_limit; /* requests a second of one caller; 0: no limit */
+    int64_t rate_limit; /* requests per second of one caller; 0: no limit */
     struct reaper_limits deadlines;
-    struct api *api; /* borrowed, outlive the server */
+    struct api *api; /* borrowed, must outlive the server */
     struct auth *auth;
     struct journal *journal;
-    struct streams *streams; /* http_stop() ends them */
+    struct streams *streams; /* http_stop() ends the streams */
 };
 
+/* Starts listening. STATUS_INVALID for a bad address, STATUS_IO when the port cannot be used. */
 enum status http_start(const struct http_options *options, struct http **http, struct error *err);
+/* The port of the listener, also when it was chosen by the system. */
 uint16_t http_port(const struct http *http);
 
-/* Waits until the requests in progress are answered, at most `wait_ms`, then closes every
- * connection. NULL is fine. */
+/* Waits at most `wait_ms` until the requests in progress are answered, then closes every connection and frees the
+ * server. NULL is allowed. */
 void http_stop(struct http *http, int wait_ms);
 
 struct http_stats {
     struct reaper_stats connections;
-    uint64_t refused_often; /* requests answered 429 because their caller asks too often */
-    uint64_t refused_full;  /* requests answered 429 because the handlers's queue was full */
+    uint64_t refused_often; /* requests answered 429 because of the rate limit */
+    uint64_t refused_full;  /* requests answered 429 because the queue of the handler threads was full */
 };
 void http_stats_read(struct http *http, struct http_stats *out);
 

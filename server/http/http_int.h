@@ -1,4 +1,4 @@
-/* Private to http.c and exchange.c: the server that exchanges belong to. */
+/* Private to http.c and exchange.c: the server that an exchange (one request and its answer) belongs to. */
 #ifndef MOTIF_SERVER_HTTP_HTTP_INT_H
 #define MOTIF_SERVER_HTTP_HTTP_INT_H
 
@@ -18,12 +18,12 @@ struct http {
     int listener;
     bool quiesced, old_parser;
     uint16_t port;
-    uint64_t salt;     /* of request ids */
+    uint64_t salt;     /* makes request ids differ between starts */
     struct rate *rate; /* NULL: no limit */
     _Atomic uint64_t requests, in_progress, refused_full, refused_often;
 };
 
-/* exchange.c: libmicrohttpd's callbacks; `context` is the struct http. */
+/* exchange.c: the callbacks of libmicrohttpd; `context` is the struct http. */
 void *exchange_on_target(void *context, const char *target, struct MHD_Connection *connection);
 enum MHD_Result exchange_on_request(void *context, struct MHD_Connection *connection, const char *url,
                                     const char *method, const char *version, const char *upload, size_t *upload_bytes,
@@ -33,7 +33,7 @@ void exchange_on_completed(void *context, struct MHD_Connection *connection, voi
 void exchange_on_connection(void *context, struct MHD_Connection *connection, void **state,
                             enum MHD_ConnectionNotificationCode code);
 
-/* The handlers's function: answers an exchange that is complete, and wakes its connection. */
+/* The work of a handler thread: answers a complete exchange and resumes its connection. */
 void exchange_work(void *item);
 
 #endif

@@ -1,6 +1,6 @@
 /* One pass of the thread, at most every PACE_MS:
  *
- *   poll (notice, or a parked peer that hung up) → feed each stream that may have more and has room
+ *   poll (notice, or a suspended peer that hung up) → feed each stream that may have more and has room
  *   → heartbeats, stuck readers → wake those that sleep and have something
  *
  * The lock guards the list and every stream in it; it is not held while the database is read. A stream that is
@@ -39,7 +39,7 @@ struct stream {
     bool more;    /* there may be events beyond `after` */
     bool ended;   /* nothing comes behind what is queued */
     bool gone;    /* the peer hung up, or was cut */
-    bool parked, held;
+    bool suspended, held;
     bool fed;            /* in this pass */
     int64_t heard, told; /* monotonic ms: bytes last taken, bytes last queued */
 };
@@ -215,17 +215,17 @@ static bool peer_is_gone(int fd)
     return fd >= 0 && poll(&peer, 1, 0) == 1;
 }
 
-static void wake_parked(struct stream *stream)
+static void wake_suspended(struct stream *stream)
 {
-    if (stream->parked && (waiting(stream) > 0 || stream->ended || stream->gone || stream->owner->ending)) {
-        stream->parked = false;
+    if (stream->suspended && (waiting(stream) > 0 || stream->ended || stream->gone || stream->owner->ending)) {
+        stream->suspended = false;
         stream->line.wake(stream->line.context);
     }
 }
 
 static void look_after(struct streams *streams, struct stream *stream, int64_t now)
 {
-    if (stream->parked && !stream->gone && peer_is_gone(stream->line.fd)) {
+    if (stream->suspended && !stream->gone && peer_is_gone(stream->line.fd)) {
         stream->gone = true;
     } else if (waiting(stream) == 0 && !stream->ended && now - stream->told >= streams->options.heartbeat_ms) {
         queue_bytes(stream, ":\n\n", 3, now);
@@ -234,10 +234,11 @@ static void look_after(struct streams *streams, struct stream *stream, int64_t n
         streams->stats.cut++;
         stream->line.cut(stream->line.context);
     }
-    wake_parked(stream);
+    wake_suspended(stream);
 }
 
-/* Sleeps until there is news, a parked peer hangs up or a deadline comes near. Not at all while a stream is hungry. */
+/* Sleeps until there is news, a suspended peer hangs up or a deadline comes near. Not at all while a stream is hungry.
+ */
 static void sleep_until_work(struct streams *streams)
 {
     struct pollfd set[1 + STREAMS_MAX] = {{.fd = streams->notice, .events = POLLIN}};
@@ -248,7 +249,7 @@ static void sleep_until_work(struct streams *streams)
     int timeout = streams->count == 0 ? -1 : tick < 1000 ? (int)tick : 1000;
     for (struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
         hungry = hungry || is_hungry(stream);
-        if (stream->parked && !stream->gone && stream->line.fd >= 0) {
+        if (stream->suspended && !stream->gone && stream->line.fd >= 0) {
             set[count++] = (struct pollfd){.fd = stream->line.fd, .events = POLLRDHUP};
         }
     }
@@ -422,9 +423,9 @@ ptrdiff_t streams_take(struct stream *stream, void *to, size_t count)
         want = stream->more && !had_room && has_room(stream);
     } else if (!stream->ended && !stream->gone) {
         got = 0;
-        stream->parked = true;
+        stream->suspended = true;
         want = stream->line.fd >= 0; /* it is looked at from now on */
-        stream->line.park(stream->line.context);
+        stream->line.suspend(stream->line.context);
     }
     (void)pthread_mutex_unlock(&streams->lock);
     if (want) {

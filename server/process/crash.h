@@ -1,25 +1,26 @@
-/* What is left behind when the process ends by a fault of its own (SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT).
+/* The report of a crash: SIGSEGV, SIGBUS, SIGFPE, SIGILL or SIGABRT.
  *
- * crash_prepare() opens everything that the handler needs, so that the handler, on a stack of its own, calls nothing
- * but write(2), raise(2) and the like. The report says the build, the signal and its address, the job of the thread,
- * where each frame of the stack returns to, the loaded files (so that addresses can be looked up) and the last lines of
- * the log; it goes to the log's descriptor and to PATH.crash beside the database, which begins empty and is removed at
- * a good end. Nothing of memory is dumped: no configuration, no token, no body. Then the signal does what it does
- * without us. */
+ * crash_prepare() opens everything that the handler needs. The handler runs on a stack of its own and calls only
+ * async-signal-safe functions such as write(2) and raise(2). The report contains the build, the signal and its address,
+ * the job of the thread, the return address of each stack frame, the loaded files (to look up the addresses) and the
+ * last lines of the log. It is written to the log's descriptor and to PATH.crash beside the database; that file is
+ * created empty and removed at a normal end. The report contains no memory: no configuration, no token, no body. After
+ * the report the signal takes its default action. */
 #ifndef MOTIF_SERVER_PROCESS_CRASH_H
 #define MOTIF_SERVER_PROCESS_CRASH_H
 
 #include "core/base/error.h"
 
-/* Once, in main(). beside: the database's path; build: copied. */
+/* Installs the handler. Call once, in main(). beside: path of the database; build: copied. */
 enum status crash_prepare(const char *beside, const char *build, struct error *err);
-/* The calling thread gets a stack for the handler; every thread that runs our code for long. Freed with the thread. */
+/* Gives the calling thread a stack for the handler. Every long-lived thread of ours must call it. The stack is freed
+ * with the thread. */
 void crash_thread(void);
-/* What the thread works on; "" for nothing. Kept as a copy. */
+/* Sets the job of the calling thread for the report, "" for none. Copies the id. */
 void crash_job(const char *job);
-/* A line of the log, to be remembered among the last ones. Lock-free; any thread. */
+/* Adds a line of the log to those that the report repeats. Lock-free; any thread. */
 void crash_note(const char *line, unsigned long count);
-/* A good end: the empty file goes. */
+/* Removes the empty report file at a normal end. */
 void crash_finish(void);
 
 #endif

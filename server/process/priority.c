@@ -20,10 +20,10 @@ struct attributes {
 
 static void ask_for_slice(uint64_t ns)
 {
-    struct attributes wish = {
-        .size = sizeof wish, .policy = SCHED_OTHER, .nice = getpriority(PRIO_PROCESS, 0), .runtime = ns};
-    if (sched_getscheduler(0) == SCHED_OTHER) {        /* whoever started us may have meant another policy */
-        (void)syscall(SYS_sched_setattr, 0, &wish, 0); /* without it answers are later, and right */
+    struct attributes wanted = {
+        .size = sizeof wanted, .policy = SCHED_OTHER, .nice = getpriority(PRIO_PROCESS, 0), .runtime = ns};
+    if (sched_getscheduler(0) == SCHED_OTHER) {          /* whoever started us may have meant another policy */
+        (void)syscall(SYS_sched_setattr, 0, &wanted, 0); /* without it answers are later, and right */
     }
 }
 

@@ -1,16 +1,18 @@
-/* Who goes first on a processor: threads that answer requests before threads that compute.
+/* Scheduling: threads that answer requests run before threads that compute.
  *
- * Both are ordinary threads. Those that compute are nicer by `--job-nice`; those that answer ask the scheduler for
- * short slices, so that one that wakes up need not wait until a computing thread's slice has ended (Linux 6.12 and
- * later; earlier ones take no notice). Both hold for the calling thread and those that it starts. */
+ * Both are ordinary threads. `--job-nice` raises the nice value of threads that compute. Threads that answer ask the
+ * kernel for short time slices, so that a thread that wakes up need not wait until the slice of a computing thread ends
+ * (Linux 6.12 and later; earlier kernels ignore the request). Both settings apply to the calling thread and to the
+ * threads that it starts. */
 #ifndef MOTIF_SERVER_PROCESS_PRIORITY_H
 #define MOTIF_SERVER_PROCESS_PRIORITY_H
 
 #include <stdbool.h>
 
+/* Gives the calling thread short slices. */
 void priority_answer(void);
-/* Slices as the system has them, and a nice value that is higher by `nice`, which 0 leaves alone. False: the system
- * does not let it. */
+/* Gives the calling thread default slices and raises its nice value by `nice`; 0 leaves it. Returns false when the
+ * system refuses. */
 bool priority_compute(int nice);
 
 #endif

@@ -199,7 +199,7 @@ void settings_defaults(struct settings *settings)
 }
 
 /* MOTIFD_THREADS_PER_JOB and threads_per_job from threads-per-job. */
-void settings_twin(const struct setting *setting, bool environment, char *out, size_t out_bytes)
+void settings_name_in(const struct setting *setting, bool environment, char *out, size_t out_bytes)
 {
     int used = snprintf(out, out_bytes, "%s%s", environment ? "MOTIFD_" : "", setting->name);
     for (int i = 0; i < used && (size_t)i < out_bytes; i++) {
@@ -215,10 +215,10 @@ void settings_help(FILE *to)
 {
     for (size_t i = 0; i < settings_count; i++) {
         const struct setting *setting = &settings_table[i];
-        char flag[64], twin[64];
+        char flag[64], name[64];
         (void)snprintf(flag, sizeof flag, "--%s %s", setting->name, setting->placeholder);
-        settings_twin(setting, true, twin, sizeof twin);
-        (void)fprintf(to, "  %-32s %s\n  %-32s [%s%s%s]\n", flag, setting->meaning, "", twin,
+        settings_name_in(setting, true, name, sizeof name);
+        (void)fprintf(to, "  %-32s %s\n  %-32s [%s%s%s]\n", flag, setting->meaning, "", name,
                       setting->preset[0] != '\0' ? ", default " : "", setting->preset);
     }
 }

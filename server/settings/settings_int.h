@@ -1,4 +1,4 @@
-/* Private to settings*.c. */
+/* Private to settings.c and settings_read.c. */
 #ifndef MOTIF_SERVER_SETTINGS_SETTINGS_INT_H
 #define MOTIF_SERVER_SETTINGS_SETTINGS_INT_H
 
@@ -21,6 +21,6 @@ extern const size_t settings_count;
 
 bool settings_set(const struct setting *setting, struct settings *settings, const char *value, char *detail,
                   size_t detail_bytes);
-void settings_twin(const struct setting *setting, bool environment, char *out, size_t out_bytes);
+void settings_name_in(const struct setting *setting, bool environment, char *out, size_t out_bytes);
 
 #endif

@@ -96,7 +96,7 @@ static size_t read_environment(struct settings *settings, bool *taken, const str
     char name[64], detail[160];
     size_t count = 0;
     for (size_t i = 0; i < settings_count; i++) {
-        settings_twin(&settings_table[i], true, name, sizeof name);
+        settings_name_in(&settings_table[i], true, name, sizeof name);
         const char *value = getenv(name);
         if (value == NULL || value[0] == '\0') {
             continue;
@@ -113,10 +113,10 @@ static size_t read_environment(struct settings *settings, bool *taken, const str
 
 static const struct setting *find_key(const char *key, size_t *index)
 {
-    char twin[64];
+    char key_name[64];
     for (size_t i = 0; i < settings_count; i++) {
-        settings_twin(&settings_table[i], false, twin, sizeof twin);
-        if (strcmp(twin, key) == 0 && strcmp(key, "config") != 0) {
+        settings_name_in(&settings_table[i], false, key_name, sizeof key_name);
+        if (strcmp(key_name, key) == 0 && strcmp(key, "config") != 0) {
             *index = i;
             return &settings_table[i];
         }

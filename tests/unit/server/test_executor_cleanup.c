@@ -19,7 +19,7 @@
 
 #include "server/executors/executor_int.h"
 
-static char root[] = "/tmp/motifd-litter-XXXXXX", host[64];
+static char root[] = "/tmp/motifd-cleanup-XXXXXX", host[64];
 
 /* A name that no other program's memory has. */
 int __wrap_gethostname(char *name, size_t bytes);

@@ -13,19 +13,19 @@ struct reader {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t woken;
-    bool parked, cut;
+    bool suspended, cut;
     size_t piece; /* bytes taken at a time */
     int pause_ms; /* between two pieces */
     char *text;
     size_t bytes, room;
 };
 
-static void park(void *context)
+static void suspend(void *context)
 {
     struct reader *reader = context;
     (void)pthread_mutex_lock(&reader->lock);
-    assert_false(reader->parked); /* never twice */
-    reader->parked = true;
+    assert_false(reader->suspended); /* never twice */
+    reader->suspended = true;
     (void)pthread_mutex_unlock(&reader->lock);
 }
 
@@ -33,8 +33,8 @@ static void wake(void *context)
 {
     struct reader *reader = context;
     (void)pthread_mutex_lock(&reader->lock);
-    assert_true(reader->parked); /* only who sleeps */
-    reader->parked = false;
+    assert_true(reader->suspended); /* only who sleeps */
+    reader->suspended = false;
     (void)pthread_cond_signal(&reader->woken);
     (void)pthread_mutex_unlock(&reader->lock);
 }
@@ -47,7 +47,7 @@ static void cut(void *context)
     (void)pthread_mutex_unlock(&reader->lock);
 }
 
-/* As a connection does: takes, sleeps when it is parked, closes at the end. */
+/* As a connection does: takes, sleeps when it is suspended, closes at the end. */
 static void *read_to_the_end(void *context)
 {
     struct reader *reader = context;
@@ -69,7 +69,7 @@ static void *read_to_the_end(void *context)
             continue;
         }
         (void)pthread_mutex_lock(&reader->lock);
-        while (reader->parked)
+        while (reader->suspended)
             (void)pthread_cond_wait(&reader->woken, &reader->lock);
         (void)pthread_mutex_unlock(&reader->lock);
     }
@@ -79,7 +79,7 @@ static void *read_to_the_end(void *context)
 
 static struct stream *open_for(struct streams *streams, struct reader *reader, const char *job, int64_t after)
 {
-    struct stream_line line = {.context = reader, .fd = -1, .park = park, .wake = wake, .cut = cut};
+    struct stream_line line = {.context = reader, .fd = -1, .suspend = suspend, .wake = wake, .cut = cut};
     (void)pthread_mutex_init(&reader->lock, NULL);
     (void)pthread_cond_init(&reader->woken, NULL);
     reader->stream = streams_open(streams, &line, job, after, "retry: 1\n\n", 10);
