@@ -1,3 +1,6 @@
+/* `motifd serve`. Starts the parts of the service in order, keeps /readyz, the service manager and the certificate up
+ * to date while the service runs, and stops the parts in reverse order. Every fault of the start is returned before
+ * anything listens. */
 #include "server/daemon_int.h"
 
 #include <malloc.h>
@@ -20,9 +23,9 @@
 #include "server/tokens.h"
 
 #define LAST_REQUESTS_MS 1000
-#define THREADS_MAX 256 /* of one job: what thread_pool_create() takes */
+#define THREADS_MAX 256 /* of one job; also the limit of thread_pool_create() */
 #define HEAPS 4
-#define HEAP_KEEPS (256 << 10) /* bytes */
+#define HEAP_KEEPS (256 << 10) /* bytes of free memory that a heap keeps */
 
 static void log_lower_rooms(void *context, enum log_level level, const char *text)
 {
@@ -36,13 +39,14 @@ static const struct kernels *choose_kernels(const char *name)
     return strcmp(name, "best") == 0 ? kernels_best() : kernels_named(name);
 }
 
-/* What computes here, and what every checkpoint says of it. */
+/* Chooses the kernels and describes the build; every checkpoint records both. */
 static enum status start_kernels(struct daemon *daemon, struct error *err)
 {
     const struct facts *facts = &daemon->facts;
     daemon->kernels = choose_kernels(daemon->settings->kernels);
     if (daemon->kernels == NULL) {
-        return error_set(err, STATUS_INVALID, NULL, "--kernels %.40s: not known or not for this processor",
+        return error_set(err, STATUS_INVALID, NULL,
+                         "--kernels %.40s: use best, ref, avx2 or avx512, as far as this processor has them",
                          daemon->settings->kernels);
     }
     blas_init();
@@ -59,7 +63,8 @@ static enum status deal_threads(struct daemon *daemon, struct error *err)
     daemon->threads_per_job = settings->threads_per_job > 0 ? (int)settings->threads_per_job : cores > 0 ? cores : 1;
     if (settings->threads_per_token > 0 && settings->threads_per_token < daemon->threads_per_job) {
         return error_set(err, STATUS_INVALID, NULL,
-                         "--threads-per-token %d is fewer than a job has that does not ask (--threads-per-job: %d)",
+                         "--threads-per-token %d is below the threads of a job by default (--threads-per-job: %d); "
+                         "raise it or set it to 0",
                          (int)settings->threads_per_token, daemon->threads_per_job);
     }
     return STATUS_OK;
@@ -70,15 +75,16 @@ static const char *find_mpirun(struct daemon *daemon)
     char path[SETTINGS_TEXT];
     (void)snprintf(daemon->mpirun_text, sizeof daemon->mpirun_text, "%s", daemon->settings->mpirun);
     if (!program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi)) {
-        return "motif-train-mpi is not beside this program";
+        return "motif-train-mpi is not in the folder of this program";
     }
     if (!program_words(daemon->mpirun_text, daemon->mpirun, COMMAND_WORDS)) {
         return "--mpirun has no word, or too many";
     }
-    return program_find(daemon->mpirun[0], path, sizeof path) ? NULL : "there is no such --mpirun";
+    return program_find(daemon->mpirun[0], path, sizeof path) ? NULL : "there is no such --mpirun program";
 }
 
-/* Jobs of several ranks need motif-train-mpi and srun too, which are looked for when there is one. */
+/* Finds the programs of Slurm. Jobs with several ranks also need motif-train-mpi and srun; both are needed only when
+ * motif-train-mpi is installed. */
 static const char *find_slurm(struct daemon *daemon)
 {
     char path[SETTINGS_TEXT];
@@ -89,14 +95,15 @@ static const char *find_slurm(struct daemon *daemon)
     (void)snprintf(daemon->srun_text, sizeof daemon->srun_text, "%s", settings->srun);
     (void)program_beside("motif-train-mpi", daemon->trainer_mpi, sizeof daemon->trainer_mpi);
     if (size < 0 || (size_t)size >= sizeof path || !program_find(path, daemon->slurm_bin, sizeof daemon->slurm_bin)) {
-        return "there is no sbatch in --slurm-bin, or in PATH";
+        return "there is no sbatch in the folder of --slurm-bin, or in PATH";
     }
     *strrchr(daemon->slurm_bin, '/') = '\0';
     (void)program_words(daemon->slurm_options_text, daemon->slurm_options, COMMAND_WORDS);
     return program_words(daemon->srun_text, daemon->srun, COMMAND_WORDS) ? NULL : "--srun has no word, or too many";
 }
 
-/* What a name of --executors needs; false where motif-train is not installed, which goes unsaid when others are. */
+/* Checks what one name of --executors needs. Returns false when motif-train is not installed. That is an error only
+ * when no other executor is left. */
 static bool find_executor(struct daemon *daemon, const char *name, struct error *err)
 {
     const char *fault = NULL;
@@ -117,7 +124,7 @@ static bool find_executor(struct daemon *daemon, const char *name, struct error 
     return fault == NULL;
 }
 
-/* The names of --executors, those that are here. */
+/* Keeps the executors of --executors that this machine can run. */
 static enum status find_executors(struct daemon *daemon, struct error *err)
 {
     size_t count = 0;
@@ -129,7 +136,8 @@ static enum status find_executors(struct daemon *daemon, struct error *err)
         }
     }
     if (count == 0) {
-        (void)error_set(err, STATUS_INVALID, NULL, "--executors %.40s: motif-train is not beside this program",
+        (void)error_set(err, STATUS_INVALID, NULL,
+                        "--executors %.40s: motif-train is not in the folder of this program",
                         daemon->settings->executors);
     }
     return err->code;
@@ -184,7 +192,7 @@ static enum status start_core(struct daemon *daemon, struct error *err)
         .daemon = api_daemon_table(daemon),
         .threads_max = THREADS_MAX,
         .executors = daemon->executors,
-        /* The other half of the crew stays free for what is quick. */
+        /* The other handler threads stay free for quick requests. */
         .queries_at_once = settings->handler_threads > 1 ? (int)settings->handler_threads / 2 : 1,
     };
     return api_create(&api, &daemon->api, err);
@@ -221,14 +229,14 @@ static enum status start_storage(struct daemon *daemon, struct error *err)
                : auth_init(&daemon->auth, daemon->storage, daemon->loopback, daemon->settings->token, err);
 }
 
-/* Both files or neither, at the start and again at SIGHUP. The key is for the daemon alone. */
+/* Reads the certificate at the start and at SIGHUP. The key must not be readable by other users: that is a warning. */
 static enum status read_certificate(struct daemon *daemon, struct error *err)
 {
     const struct settings *settings = daemon->settings;
     struct stat facts;
     int64_t expires;
     if ((settings->tls_cert[0] == '\0') != (settings->tls_key[0] == '\0')) {
-        return error_set(err, STATUS_INVALID, NULL, "--tls-cert and --tls-key go together");
+        return error_set(err, STATUS_INVALID, NULL, "--tls-cert and --tls-key go together; set both or neither");
     }
     if (settings->tls_cert[0] == '\0') {
         return STATUS_OK;
@@ -243,10 +251,10 @@ static enum status read_certificate(struct daemon *daemon, struct error *err)
     (void)gmtime_r(&(time_t){(time_t)expires}, &utc);
     (void)strftime(until, sizeof until, "%Y-%m-%d", &utc);
     journal_line(daemon->journal, expires > (int64_t)time(NULL) ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, JOURNAL_SERVER, NULL,
-                 NULL, "the TLS certificate is good until %s", until);
+                 NULL, "the TLS certificate is valid until %s", until);
     if (stat(settings->tls_key, &facts) == 0 && (facts.st_mode & S_IROTH) != 0) {
         journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
-                     "every user of this machine can read the TLS key");
+                     "every user of this machine can read the TLS key; remove the permission");
     }
     return STATUS_OK;
 }
@@ -284,7 +292,7 @@ static enum status start_http(struct daemon *daemon, struct error *err)
     return status;
 }
 
-/* On the console's thread. The first token closes what was open to everybody, at once. */
+/* Called on the console's thread. When the first token is created, the daemon requires tokens at once. */
 static enum status answer_console(void *context, const char *const *words, size_t count, struct buf *out,
                                   struct error *err)
 {
@@ -296,19 +304,19 @@ static enum status answer_console(void *context, const char *const *words, size_
     return status;
 }
 
-/* Without one the daemon serves all the same; tokens are then made while it is stopped. */
+/* Without the socket the daemon still serves; tokens can then be created only while it is stopped. */
 static void start_console(struct daemon *daemon)
 {
     struct error err = {0};
     struct console_options options = {.db = daemon->settings->db, .context = daemon, .answer = answer_console};
     if (console_start(&options, &daemon->console, &err) != STATUS_OK) {
         journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
-                     "`motifd token` cannot speak to this daemon: %s", err.message);
+                     "`motifd token` cannot reach this daemon: %s", err.message);
     }
 }
 
-/* glibc would give every thread a heap that keeps the room of its largest answer, and more for good once a large array
- * has been freed. So: few heaps, large arrays straight from the system, and back to it what is free. */
+/* By default glibc gives every thread a heap that keeps the memory of its largest answer, and more after a large array
+ * was freed. Few heaps, large arrays from mmap and a low trim threshold return that memory to the system. */
 static void bound_heaps(void)
 {
     (void)mallopt(M_ARENA_MAX, HEAPS);
@@ -335,7 +343,7 @@ static enum status start(struct daemon *daemon, struct error *err)
     if (status == STATUS_OK) {
         status = start_storage(daemon, err);
     }
-    if (status == STATUS_OK) { /* not before the database is ours, since the report lies beside it */
+    if (status == STATUS_OK) { /* after the database is open, because the report is a file beside it */
         status = crash_prepare(daemon->settings->db, daemon->facts.build, err);
     }
     if (status == STATUS_OK) {
@@ -362,7 +370,7 @@ static enum status start(struct daemon *daemon, struct error *err)
     return status;
 }
 
-/* From any address this one is reached at the loopback. */
+/* The address of this daemon for trainers on this machine: loopback reaches a daemon that listens on any address. */
 static void serve_trainers(struct daemon *daemon)
 {
     char url[160];
@@ -391,8 +399,8 @@ static void say_listening(const struct daemon *daemon)
 
 /* ---- run and end ------------------------------------------------------------------------------------------ */
 
-/* False when the store refuses writes for good (a failed fsync: nobody knows what reached the disk). A full
- * disk is not that: it may pass. Says every change in the log. */
+/* Returns false when storage will refuse writes until a restart: after a failed fsync it is not known what is on disk.
+ * A full disk does not count, because it may pass. Logs every change. */
 static bool store_lives(struct daemon *daemon, bool *writable)
 {
     struct error err = {0};
@@ -405,17 +413,17 @@ static bool store_lives(struct daemon *daemon, bool *writable)
     return now || err.code != STATUS_IO;
 }
 
-/* The files are there anew; jobs and connections go on, whatever becomes of it. */
+/* Reads the certificate files again. A failure keeps the old certificate; jobs and connections continue. */
 static void renew_certificate(struct daemon *daemon)
 {
     struct error err = {0};
     if (read_certificate(daemon, &err) != STATUS_OK) {
         journal_line(daemon->journal, LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
-                     "the TLS certificate stays what it was: %s", err.message);
+                     "the new TLS certificate cannot be used and the old one stays: %s", err.message);
     }
 }
 
-/* Returns what the process will exit with. */
+/* Returns the exit code of the process. */
 static int serve_until_signal(struct daemon *daemon)
 {
     int watchdog_ms = notify_watchdog_ms(), tick = watchdog_ms > 0 && watchdog_ms < 1000 ? watchdog_ms : 1000;
@@ -431,7 +439,7 @@ static int serve_until_signal(struct daemon *daemon)
         }
         if (!store_lives(daemon, &writable)) {
             journal_line(daemon->journal, LOG_LEVEL_ERROR, JOURNAL_SERVER, NULL, NULL,
-                         "ending: only a new start can tell what is on disk");
+                         "the daemon ends, because only a restart can find out what is on disk");
             return EXIT_FAULT;
         }
         if (watchdog_ms > 0) {
@@ -440,8 +448,7 @@ static int serve_until_signal(struct daemon *daemon)
     }
 }
 
-/* Everything acknowledged is on disk whatever happens here; what is at stake is work since the last
- * checkpoint. */
+/* Everything that a request was told is on disk already. Only the work since the last checkpoint can be lost here. */
 static void drain(struct daemon *daemon)
 {
     atomic_store(&daemon->draining, true);
@@ -450,13 +457,14 @@ static void drain(struct daemon *daemon)
     for (int64_t waited = 0; !scheduler_drained(daemon->scheduler, 20); waited += 20) {
         int signal = signals_wait(0);
         if (signal != 0 && signal != SIGHUP) {
-            journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL, "second signal: ending at once");
+            journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
+                         "the daemon ends at once because of a second signal");
             _exit(EXIT_FAULT);
         }
         if (waited > daemon->settings->drain_ms) {
             struct error err = {0};
             journal_line(daemon->journal, LOG_LEVEL_WARN, JOURNAL_SERVER, NULL, NULL,
-                         "a step did not end in time: its job goes on from its last checkpoint");
+                         "a step did not end in time; its job continues from its last checkpoint");
             (void)storage_flush(daemon->storage, &err);
             _exit(EXIT_OK);
         }
@@ -472,7 +480,7 @@ static void stop(struct daemon *daemon)
     daemon->scheduler = NULL;
     api_destroy(daemon->api);
     if (daemon->streams != NULL) {
-        streams_end(daemon->streams); /* when there was no server to do it */
+        streams_end(daemon->streams); /* when no HTTP server was started that would do it */
     }
     storage_close(daemon->storage);
     streams_destroy(daemon->streams);
@@ -485,7 +493,7 @@ int daemon_serve(const struct settings *settings)
     struct daemon daemon = {.settings = settings};
     struct error err = {0};
     enum status status = signals_catch(&err);
-    priority_answer(); /* every thread from now on, but for the workers */
+    priority_answer(); /* holds for every thread from now on, except the workers */
     if (status == STATUS_OK) {
         status = start(&daemon, &err);
     }

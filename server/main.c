@@ -1,4 +1,5 @@
-/* motifd: the commands. Everything else is a library. */
+/* motifd: finds the command of the first argument and runs it. Everything else is a library, so that tests can link
+ * it. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,23 +12,19 @@
 static void help(FILE *to)
 {
     (void)fputs(
-        "motifd trains models that explain themselves, and answers questions about them over HTTP.\n"
-        "\n"
-        "  motifd serve [settings]            the daemon; try: motifd serve --listen 127.0.0.1:8080 --db motifd.db\n"
-        "  motifd bench NAME | --list         a benchmark on this machine\n"
-        "  motifd check-config FILE           every fault of a job or of settings\n"
-        "  motifd dataset audio               a data set of spoken digits, made here by espeak-ng\n"
-        "  motifd token create|list|revoke    who may do what\n"
-        "  motifd backup COPY                 a checked copy of the database, while the daemon runs\n"
-        "  motifd restore COPY                a database made of such a copy\n"
-        "  motifd verify BUNDLE               runs a job's checkpoints once more and compares the bits\n"
-        "  motifd version\n"
-        "\n"
-        "Settings, each also an environment variable and a key of the --config file (listen, db, ...);\n"
-        "a flag beats the environment, which beats the file:\n",
+        "motifd trains models that explain themselves, and answers questions about them over HTTP.\n\n  motifd serve "
+        "[settings]            run the daemon; try: motifd serve --listen 127.0.0.1:8080 --db motifd.db\n  motifd "
+        "bench NAME | --list         measure this machine\n  motifd check-config FILE           validate a job or the "
+        "settings of a daemon\n  motifd dataset audio               make a data set of spoken digits with espeak-ng\n  "
+        "motifd token create|list|revoke    decide who may use the daemon\n  motifd backup COPY                 copy "
+        "the database and check the copy, while the daemon runs\n  motifd restore COPY                make a database "
+        "from such a copy\n  motifd verify BUNDLE               repeat a job's training and compare the bits\n  motifd "
+        "version                     print version and build\n\n`motifd COMMAND --help` explains a command with an "
+        "example.\n\nSettings of motifd serve. Each is also an environment variable and a key of the --config file "
+        "(listen, db, ...).\nA flag overrides the environment, and the environment overrides the file:\n",
         to);
     settings_help(to);
-    (void)fputs("\nExit codes: 0 good, 1 a fault, 2 wrong usage or settings.\n", to);
+    (void)fputs("\nExit codes: 0 success, 1 a fault, 2 wrong usage or settings.\n", to);
 }
 
 static void say_fault(void *context, const char *setting, const char *source, const char *detail)
@@ -38,11 +35,11 @@ static void say_fault(void *context, const char *setting, const char *source, co
 
 static int serve(int argc, char **argv)
 {
-    static struct settings settings; /* large; lives as long as the process */
+    static struct settings settings; /* large, so it is static; used until the process ends */
     struct settings_faults faults = {.add = say_fault};
     bool wants_help = false;
     if (settings_read(&settings, argc, argv, &faults, &wants_help) != STATUS_OK) {
-        (void)fputs("motifd serve --help shows what there is\n", stderr);
+        (void)fputs("motifd serve --help lists the settings\n", stderr);
         return EXIT_USAGE;
     }
     if (wants_help) {

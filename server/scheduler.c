@@ -1,3 +1,5 @@
+/* The workers: each thread claims a job, runs it and claims the next. One lock guards the table of workers; it is not
+ * held while a job is claimed or runs. */
 #include "server/scheduler.h"
 
 #include <pthread.h>
@@ -7,13 +9,13 @@
 
 #include "server/process/priority.h"
 
-#define LOOK_SECONDS 5  /* an idle worker looks at the queue this often without being woken */
-#define PAUSE_SECONDS 1 /* after the store failed */
+#define LOOK_SECONDS 5  /* an idle worker checks the queue this often without being woken */
+#define PAUSE_SECONDS 1 /* before the next claim after storage failed */
 
 struct worker {
     struct scheduler *scheduler;
     pthread_t thread;
-    bool started, evaluates; /* evaluates: nothing else */
+    bool started, evaluates; /* evaluates: the worker claims only evaluations */
     char job[STORAGE_ID];    /* "" when idle; guarded by the scheduler's lock */
     struct job_control control;
 };
@@ -21,12 +23,12 @@ struct worker {
 struct scheduler {
     struct scheduler_options options;
     pthread_mutex_t lock;
-    pthread_cond_t woken; /* work, or the end */
-    pthread_cond_t left;  /* a worker has put its job down */
-    uint64_t wakes;       /* counts wake-ups: one that comes during a claim is not lost */
+    pthread_cond_t woken; /* there may be work, or the scheduler stops */
+    pthread_cond_t left;  /* a worker has finished a job */
+    uint64_t wakes;       /* counts wake-ups, so that one during a claim is not lost */
     bool draining;
-    int count, busy;         /* evaluators too */
-    struct worker workers[]; /* those that take any job first */
+    int count, busy;         /* evaluators included */
+    struct worker workers[]; /* the workers for any job come first */
 };
 
 static struct timespec after_ms(int64_t ms)
@@ -39,12 +41,12 @@ static struct timespec after_ms(int64_t ms)
     return until;
 }
 
-/* Called and returns with the lock held. */
+/* Called with the lock held; returns with it held. */
 static void run_job(struct worker *worker, const char *job)
 {
     struct scheduler *scheduler = worker->scheduler;
     memcpy(worker->job, job, STORAGE_ID);
-    /* A requested may have been recorded between the claim and this line: let the job look at once. */
+    /* A request may have been recorded between the claim and this line, so the job checks storage at once. */
     atomic_store(&worker->control.look, true);
     atomic_store(&worker->control.drain, scheduler->draining);
     scheduler->busy++;
@@ -60,7 +62,7 @@ static void give_way(const struct scheduler *scheduler)
 {
     if (!priority_compute(scheduler->options.nice)) {
         journal_line(scheduler->options.journal, LOG_LEVEL_WARN, JOURNAL_SCHEDULER, NULL, NULL,
-                     "the system does not let a worker be nicer by %d", scheduler->options.nice);
+                     "the system does not allow a worker a nice value that is higher by %d", scheduler->options.nice);
     }
 }
 
@@ -85,7 +87,7 @@ static void *work(void *context)
         enum status status = claim(worker, job, &err);
         (void)pthread_mutex_lock(&scheduler->lock);
         if (status == STATUS_OK) {
-            run_job(worker, job); /* also when a drain began meanwhile: it yields before its first step */
+            run_job(worker, job); /* also when a drain began meanwhile: the job yields before its first step */
             continue;
         }
         if (status != STATUS_NOT_FOUND) {

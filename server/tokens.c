@@ -1,3 +1,5 @@
+/* Creates, lists and revokes tokens in a database. The caller is `motifd token` itself or, through the console, the
+ * daemon. */
 #include "server/tokens.h"
 
 #include <sodium.h>
@@ -9,7 +11,7 @@
 #include "core/base/arena.h"
 #include "server/http/auth.h"
 
-/* What the command line changes is written down as well, before and after it is tried. */
+/* The audit log records a change before and after it is tried, as for changes over HTTP. */
 static enum status begin_note(struct storage *storage, struct storage_audit *entry, const char *method,
                               const char *name, struct error *err)
 {
@@ -32,7 +34,7 @@ static enum status end_note(struct storage *storage, const struct storage_audit 
     return status;
 }
 
-/* 0: for ever; -1: not a number of days. */
+/* Returns the expiry time, 0 for a token that never expires, or -1 when `days` is not a number of days. */
 static int64_t expiry(const char *days)
 {
     char *end;
@@ -51,8 +53,8 @@ static enum status create(struct storage *storage, const char *const *words, str
     int64_t expires = expiry(words[TOKEN_DAYS]);
     struct storage_audit entry;
     if (scope == API_SCOPE_NONE || expires < 0) {
-        return error_set(err, STATUS_INVALID, NULL, "a token has the scope read, submit or admin, and 1 to %d days",
-                         TOKEN_DAYS_MAX);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "the scope must be read, submit or admin, and days an integer in [1, %d]", TOKEN_DAYS_MAX);
     }
     enum status status = begin_note(storage, &entry, "token+", words[TOKEN_NAME], err);
     if (status == STATUS_OK) {
@@ -112,6 +114,7 @@ enum status tokens_do(struct storage *storage, const char *const *words, size_t 
     if (strcmp(verb, "revoke") == 0) {
         return revoke(storage, words[TOKEN_NAME], err);
     }
-    return strcmp(verb, "list") == 0 ? list(storage, out, err)
-                                     : error_set(err, STATUS_INVALID, NULL, "not a request about tokens");
+    return strcmp(verb, "list") == 0
+               ? list(storage, out, err)
+               : error_set(err, STATUS_INVALID, NULL, "unknown request; use create, list or revoke");
 }

@@ -49,7 +49,7 @@ static const struct command_usage usage = {
 struct bench_command {
     struct bench_options options;
     const char *name;
-    struct config_setting set[SETTINGS_MAX + 1]; /* of options.set */
+    struct config_setting set[SETTINGS_MAX + 1]; /* the array behind options.set */
     int settings;
     bool json, list;
 };
@@ -69,7 +69,7 @@ static void cell(const cJSON *value, char *out, size_t out_bytes)
     }
 }
 
-/* A list of objects with the same members, as a table. */
+/* Prints a list of objects with the same members as a table. */
 static void print_table(const cJSON *list)
 {
     int width[COLUMNS_MAX] = {0};
@@ -199,7 +199,7 @@ static int run(const struct bench_command *command)
     blas_init();
     enum status status = bench_run(command->name, &command->options, &sink.sink, &err);
     if (status == STATUS_OK && !json_sink_done(&sink)) {
-        status = error_set(&err, STATUS_INTERNAL, NULL, "the result is not one object");
+        status = error_set(&err, STATUS_INTERNAL, NULL, "the benchmark did not return one object");
     }
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "motifd bench: %s%s%s\n", err.pointer, err.pointer[0] != '\0' ? ": " : "", err.message);

@@ -39,7 +39,7 @@ static int check_job(const char *text, size_t size)
         (void)printf("and %zu more\n", faults->more);
     }
     if (status == STATUS_OK) {
-        (void)printf("a job of kind %s: no fault\n", spec.method->kind);
+        (void)printf("a job of kind %s: no faults\n", spec.method->kind);
         api_job_spec_close(&spec);
     } else if (faults->count == 0) {
         (void)printf("%s: %s\n", err.pointer, err.message);
@@ -56,7 +56,7 @@ static int check_settings(const char *text, size_t size)
     if (settings_read_json(&settings, text, size, NULL, &faults) != STATUS_OK) {
         return EXIT_FAULT;
     }
-    (void)printf("settings of the daemon: no fault\n");
+    (void)printf("settings of the daemon: no faults\n");
     return EXIT_OK;
 }
 

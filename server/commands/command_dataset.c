@@ -53,7 +53,7 @@ static const struct command_usage usage = {
 static const char *const words[] = {"zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"};
 enum { DIGITS = sizeof words / sizeof words[0] };
 
-/* Accent and variant of espeak-ng; '+' is written '-' in names of files. */
+/* Accent and variant of espeak-ng; file names have '-' for '+'. */
 static const char *const voices[] = {
     "en-us+m1",
     "en-us+m2",
@@ -89,7 +89,7 @@ static const char *const voices[] = {
 enum { VOICES = sizeof voices / sizeof voices[0] };
 
 static const struct {
-    const char *pitch, *speed; /* as espeak-ng takes them: 0..99, words a minute */
+    const char *pitch, *speed; /* values for espeak-ng: 0 to 99, words per minute */
 } takes[] = {{"50", "160"}, {"40", "140"}, {"60", "180"}, {"45", "170"},
              {"55", "150"}, {"35", "190"}, {"65", "130"}, {"52", "200"}};
 enum { TAKES = sizeof takes / sizeof takes[0] };
@@ -109,11 +109,12 @@ static enum status speak(const char *voice, size_t take, const char *word, const
     pid_t child;
     int how = 0;
     if (posix_spawnp(&child, argv[0], NULL, NULL, (char *const *)(void *)argv, environ) != 0) {
-        return error_set(err, STATUS_NOT_FOUND, NULL, "espeak-ng does not start: install Debian's package espeak-ng");
+        return error_set(err, STATUS_NOT_FOUND, NULL,
+                         "espeak-ng cannot be started: install Debian's package espeak-ng");
     }
     while (waitpid(child, &how, 0) < 0) {
         if (errno != EINTR) {
-            return error_set(err, STATUS_IO, NULL, "espeak-ng was lost");
+            return error_set(err, STATUS_IO, NULL, "the process of espeak-ng was lost");
         }
     }
     if (!WIFEXITED(how) || WEXITSTATUS(how) != 0) {
@@ -122,8 +123,8 @@ static enum status speak(const char *voice, size_t take, const char *word, const
     return STATUS_OK;
 }
 
-/* What is 45 dB below the loudest 10 ms is silence, so that the softest consonants stay. On either side 40 ms of it are
- * part of a recording: a spectrogram's windows are 47 ms long, and a word is heard in all that touch it. */
+/* Silence is whatever is 45 dB below the loudest 10 ms; the softest consonants are louder. 40 ms of silence stay on
+ * either side: the windows of a spectrogram are 47 ms long, and a word is audible in every window that touches it. */
 static enum status polish(struct audio_resampler *resampler, const char *from, const char *to, struct error *err)
 {
     struct audio_wave wave;
@@ -152,7 +153,7 @@ static void file_voice(const char *voice, char *out, size_t room)
 
 /* ---- the set ---------------------------------------------------------------------------------- */
 
-/* A rate of the synthesiser is known only from what it writes. */
+/* The sampling rate of espeak-ng is known only from a file that it wrote. */
 static enum status make_resampler(const char *path, struct audio_resampler **resampler, struct error *err)
 {
     struct audio_wave wave;
@@ -195,7 +196,8 @@ static enum status fill(const struct plan *plan, const char *folder, struct erro
     return status;
 }
 
-/* espeak-ng speaks with another voice when it does not know the one it was asked for. */
+/* espeak-ng silently uses another voice when it does not have the requested one, so two equal voices mean that one is
+ * missing. */
 static enum status check(const char *folder, struct error *err)
 {
     struct audio_corpus *corpus = NULL;
@@ -210,9 +212,9 @@ static enum status check(const char *folder, struct error *err)
             (void)audio_corpus_takes(corpus, a, 0, &x);
             (void)audio_corpus_takes(corpus, b, 0, &y);
             if (x->length == y->length && memcmp(x->samples, y->samples, (size_t)x->length * sizeof(float)) == 0) {
-                status =
-                    error_set(err, STATUS_INVALID, NULL, "the voices %s and %s are the same: this espeak-ng lacks one",
-                              audio_corpus_speaker(corpus, a), audio_corpus_speaker(corpus, b));
+                status = error_set(err, STATUS_INVALID, NULL,
+                                   "the voices %s and %s are the same: this espeak-ng lacks one of them",
+                                   audio_corpus_speaker(corpus, a), audio_corpus_speaker(corpus, b));
             }
         }
     }
@@ -240,14 +242,14 @@ static enum status make_set(const struct plan *plan, struct error *err)
     char partial[SETTINGS_TEXT + 48];
     (void)snprintf(partial, sizeof partial, "%s.partial", plan->folder);
     if (mkdir(partial, 0777) != 0 && errno != EEXIST) {
-        return error_set(err, STATUS_IO, NULL, "%.80s cannot be made: %s", partial, strerror(errno));
+        return error_set(err, STATUS_IO, NULL, "cannot make the folder %.80s: %s", partial, strerror(errno));
     }
     enum status status = fill(plan, partial, err);
     if (status == STATUS_OK) {
         status = check(partial, err);
     }
     if (status == STATUS_OK && rename(partial, plan->folder) != 0) {
-        status = error_set(err, STATUS_IO, NULL, "%.80s cannot be renamed: %s", partial, strerror(errno));
+        status = error_set(err, STATUS_IO, NULL, "cannot rename %.80s: %s", partial, strerror(errno));
     }
     if (status != STATUS_OK) {
         empty(partial);

@@ -1,5 +1,5 @@
-/* motifd verify BUNDLE: goes from each checkpoint of a bundle to the next once more, on this machine, and compares the
- * bits. Needs no daemon: whoever has the file can do it. */
+/* motifd verify BUNDLE: repeats the training from each checkpoint of a bundle to the next on this machine and compares
+ * the bits. It needs the file alone, no daemon. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +25,7 @@ struct verifying {
     void *config;
     struct thread_pool *pool;
     struct method_env env;
-    size_t at; /* checkpoints that exist for the run: the first of the bundle */
+    size_t at; /* number of checkpoints that the run can see: the first `at` of the bundle */
     struct method_run *run;
 };
 
@@ -99,7 +99,7 @@ static enum status state_hash(struct verifying *v, char hex[HASH_TEXT], struct e
     return status;
 }
 
-/* A run in the state of checkpoint `from`; from NULL: as it was created. */
+/* Creates a run in the state of checkpoint `from`; NULL: at the start of the training. */
 static enum status begin_run(struct verifying *v, struct bundle_checkpoint *from, struct error *err)
 {
     enum status status = v->method->create(v->config, &v->env, &v->run, err);
@@ -110,8 +110,8 @@ static enum status begin_run(struct verifying *v, struct bundle_checkpoint *from
     return status;
 }
 
-/* Steps until the run stands where `to` was taken. A state that was saved between two updates (a pause) may lie
- * anywhere in a validation, so every boundary with the right counts is compared. *same: one of them had these bits. */
+/* Steps until the run reaches the position of checkpoint `to`. A checkpoint that a pause saved may be at any boundary
+ * within a validation, so every boundary with the same counts is compared. *same: one of them has the same bits. */
 static enum status run_until(struct verifying *v, const struct bundle_checkpoint *to, char hex[HASH_TEXT], bool *same,
                              struct error *err)
 {
@@ -166,7 +166,7 @@ static enum status verify_link(struct verifying *v, struct bundle_checkpoint *fr
 
 struct wanted {
     const char *file, *data;
-    long long from, to, threads; /* from -1: every link; 0: from the start */
+    long long from, to, threads; /* from -1: every link; 0: the start of the training */
 };
 
 static enum status open_method(struct verifying *v, const struct wanted *wanted, struct error *err)
@@ -181,7 +181,7 @@ static enum status open_method(struct verifying *v, const struct wanted *wanted,
     if (faults == NULL || text.failed) {
         status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a configuration");
     } else if (v->method == NULL) {
-        status = error_set(err, STATUS_NOT_FOUND, NULL, "this build does not know the kind of the bundle");
+        status = error_set(err, STATUS_NOT_FOUND, NULL, "this build does not have the kind of the bundle");
     } else if (api_config_parse(v->method, NULL, text.data, text.size, "/config", &v->config, faults, NULL) !=
                STATUS_OK) {
         status = error_set(err, STATUS_INVALID, NULL, "%s: %s", faults->items[0].pointer, faults->items[0].detail);
@@ -234,7 +234,7 @@ static int verify(const struct wanted *wanted)
     blas_init();
     enum status status = bundle_open(bytes, size, &v.bundle, &err);
     if (status == STATUS_OK) {
-        (void)printf("%zu checkpoints, hashes and chain are as they were; kernels %s, BLAS core %s\n", v.bundle.count,
+        (void)printf("%zu checkpoints, hashes and chain are intact; kernels %s, BLAS core %s\n", v.bundle.count,
                      kernels_best()->name, blas_core());
         status = open_method(&v, wanted, &err);
     }
@@ -244,9 +244,8 @@ static int verify(const struct wanted *wanted)
     if (status != STATUS_OK) {
         (void)fprintf(stderr, "motifd verify: %s%s%s\n", err.pointer, err.pointer[0] != '\0' ? ": " : "", err.message);
     } else if (links == 0) {
-        (void)fprintf(
-            stderr, "motifd verify: the bundle has no two checkpoints to go between; export it with --checkpoint all, "
-                    "or begin at the start with --from 0\n");
+        (void)fprintf(stderr, "motifd verify: the bundle has fewer than two checkpoints; export it with --checkpoint "
+                              "all, or start at the beginning with --from 0\n");
     } else {
         (void)printf("%d of %d links have the same bits\n", links - wrong, links);
     }

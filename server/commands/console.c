@@ -1,3 +1,4 @@
+/* Both ends of the socket for `motifd token`: the daemon's thread that answers, and the client. */
 #include "server/commands/console.h"
 
 #include <errno.h>
@@ -15,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEADLINE_SECONDS 2 /* for each read and write of either end, and for all of a request */
-#define PAUSE_MS 100       /* after a connection that could not be accepted: the reason (descriptors) stays a while */
+#define DEADLINE_SECONDS 2 /* for each read and write at either end, and for a whole request */
+#define PAUSE_MS 100       /* after a failed accept: its cause (no descriptors) lasts a while */
 
 struct console {
     struct console_options options;
@@ -26,7 +27,7 @@ struct console {
     struct sockaddr_un at;
 };
 
-/* Of DATABASE-console: an address has room for 107 bytes, so the folder is named by a descriptor of ours. */
+/* The address of DATABASE-console. An address has space for 107 bytes, so the folder is named through a descriptor. */
 static enum status address(const char *db, int *folder, struct sockaddr_un *out, struct error *err)
 {
     const char *slash = strrchr(db, '/'), *name = slash != NULL ? slash + 1 : db;
@@ -34,7 +35,7 @@ static enum status address(const char *db, int *folder, struct sockaddr_un *out,
     *folder = path != NULL ? open(path, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     free(path);
     if (*folder < 0) {
-        return error_set(err, STATUS_NOT_FOUND, NULL, "the folder of the database cannot be opened");
+        return error_set(err, STATUS_NOT_FOUND, NULL, "cannot open the folder of the database");
     }
     *out = (struct sockaddr_un){.sun_family = AF_UNIX};
     int bytes = snprintf(out->sun_path, sizeof out->sun_path, "/proc/self/fd/%d/%s-console", *folder, name);
@@ -76,8 +77,8 @@ static time_t seconds_now(void)
     return now.tv_sec;
 }
 
-/* To the end of what the other side sends; false where that does not come in time or is more than the buffer may
- * hold. */
+/* Reads to the end of what the other side sends. Returns false when that takes too long or exceeds the limit of the
+ * buffer. */
 static bool receive_all(int fd, struct buf *in)
 {
     char piece[1024];
@@ -106,7 +107,7 @@ static bool may_ask(int fd)
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) == 0 && (who.uid == geteuid() || who.uid == 0);
 }
 
-/* The words of a request; 0 where it is none. */
+/* Splits a request into words. Returns 0 when it is malformed. */
 static size_t split(const struct buf *in, const char **words)
 {
     size_t count = 0;
@@ -169,7 +170,7 @@ static void *console_main(void *argument)
     }
 }
 
-/* The database is ours, so a socket of that name is one that a killed daemon left. */
+/* This process has the database open, so an existing socket of that name was left by a killed daemon. */
 static enum status listen_there(struct console *console, struct error *err)
 {
     console->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -177,10 +178,10 @@ static enum status listen_there(struct console *console, struct error *err)
         return error_set(err, STATUS_IO, NULL, "no socket: %s", strerror(errno));
     }
     (void)unlink(console->at.sun_path);
-    if (fchmod(console->listener, 0600) != 0 || /* becomes the file's, before anybody can see it */
+    if (fchmod(console->listener, 0600) != 0 || /* sets the mode of the socket file, before any client can open it */
         bind(console->listener, (const struct sockaddr *)&console->at, sizeof console->at) != 0 ||
         listen(console->listener, 8) != 0) {
-        return error_set(err, STATUS_IO, NULL, "no socket beside the database: %s", strerror(errno));
+        return error_set(err, STATUS_IO, NULL, "cannot open a socket beside the database: %s", strerror(errno));
     }
     return STATUS_OK;
 }
@@ -237,13 +238,14 @@ void console_stop(struct console *console)
 
 /* ---- the other end -------------------------------------------------------------------------------------- */
 
-/* "ok" and text, or the name of a status and its words. */
+/* Parses "ok" and text, or the name of a status and its message. */
 static enum status take_answer(const struct buf *in, struct buf *out, struct error *err)
 {
     const char *line = in->size > 0 ? memchr(in->data, '\n', in->size) : NULL;
     if (line == NULL) {
-        return error_set(err, STATUS_UNAVAILABLE, NULL,
-                         "the daemon that has the database open did not answer: is it yours?");
+        return error_set(
+            err, STATUS_UNAVAILABLE, NULL,
+            "the daemon that has the database open did not answer; only its own user and root are answered");
     }
     size_t head = (size_t)(line - in->data);
     if (head == 2 && memcmp(in->data, "ok", 2) == 0) {
@@ -256,7 +258,7 @@ static enum status take_answer(const struct buf *in, struct buf *out, struct err
             return error_set(err, (enum status)status, NULL, "%s", line + 1);
         }
     }
-    return error_set(err, STATUS_INTERNAL, NULL, "the daemon answered in an unknown way");
+    return error_set(err, STATUS_INTERNAL, NULL, "the answer of the daemon cannot be read");
 }
 
 enum status console_ask(const char *db, const char *const *words, size_t count, bool *open, struct buf *out,
@@ -272,13 +274,13 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
     }
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     buf_init(&in, CONSOLE_ANSWER + 64);
-    if (fd < 0) { /* which says nothing of a daemon */
+    if (fd < 0) { /* this says nothing about a daemon */
         status = error_set(err, STATUS_IO, NULL, "no socket: %s", strerror(errno));
     } else if (connect(fd, (const struct sockaddr *)&at, sizeof at) != 0) {
         *open = errno == EACCES;
-        status =
-            *open ? error_set(err, STATUS_UNAVAILABLE, NULL, "the daemon that has the database open is another user's")
-                  : error_set(err, STATUS_NOT_FOUND, NULL, "no daemon has the database open");
+        status = *open ? error_set(err, STATUS_UNAVAILABLE, NULL,
+                                   "the daemon that has the database open belongs to another user")
+                       : error_set(err, STATUS_NOT_FOUND, NULL, "no daemon has the database open");
     } else {
         bool sent = true;
         *open = true;
@@ -286,7 +288,8 @@ enum status console_ask(const char *db, const char *const *words, size_t count, 
         for (size_t i = 0; i < count; i++) {
             sent = sent && send_all(fd, words[i], strlen(words[i]) + 1);
         }
-        (void)(sent && shutdown(fd, SHUT_WR) == 0 && receive_all(fd, &in)); /* what is missing shows in the answer */
+        (void)(sent && shutdown(fd, SHUT_WR) == 0 &&
+               receive_all(fd, &in)); /* a truncated answer is detected when it is parsed */
         status = take_answer(&in, out, err);
     }
     buf_close(&in);

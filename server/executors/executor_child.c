@@ -1,3 +1,5 @@
+/* Starts a program with posix_spawn and watches it through a pidfd. The output of the program is read from one pipe,
+ * line by line; the last line with a reason becomes part of the error of the job. */
 #include "server/executors/executor_child.h"
 
 #include <errno.h>
@@ -14,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define EXIT_SIGNAL 128 /* and the signal's number: what shells and mpirun say of a program that a signal ended */
+#define EXIT_SIGNAL 128 /* shells and mpirun exit with this plus the number of the signal that ended their program */
 
 void child_sleep(int ms)
 {
@@ -32,7 +34,7 @@ unsigned long long child_begun(pid_t pid)
     size_t size = fread(text, 1, sizeof text - 1, file);
     (void)fclose(file);
     text[size] = '\0';
-    const char *at = strrchr(text, ')'); /* behind the name, which may hold anything */
+    const char *at = strrchr(text, ')'); /* after the name, which may contain any character */
     for (int field = 2; at != NULL && field < 22; field++) {
         at = strchr(at + 1, ' ');
     }
@@ -41,7 +43,7 @@ unsigned long long child_begun(pid_t pid)
 
 /* ---- start ------------------------------------------------------------------------------------------------ */
 
-/* Ours without what it must not see. */
+/* Returns a copy of our environment without tokens, with `variable` added. */
 static char **environment(const char *variable)
 {
     size_t count = 0, at = 0;
@@ -55,7 +57,7 @@ static char **environment(const char *variable)
         }
     }
     if (made != NULL) {
-        made[at] = (char *)(uintptr_t)variable; /* posix_spawn takes them so and changes none */
+        made[at] = (char *)(uintptr_t)variable; /* posix_spawn does not change the strings */
     }
     return made;
 }
@@ -81,7 +83,7 @@ static enum status open_ends(const struct child_how *how, struct ends *ends, str
     *ends = (struct ends){{-1, -1}, {-1, -1}};
     if ((how->input != NULL && pipe2(ends->input, O_CLOEXEC) != 0) ||
         (how->listen && pipe2(ends->output, O_CLOEXEC) != 0)) {
-        return error_set(err, STATUS_UNAVAILABLE, NULL, "no pipe to a program: %s", strerror(errno));
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "no pipe for a program: %s", strerror(errno));
     }
     return STATUS_OK;
 }
@@ -107,7 +109,8 @@ static int spawn(const struct child_how *how, const struct ends *ends, char *con
     (void)posix_spawn_file_actions_addclosefrom_np(&actions, STDERR_FILENO + 1);
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &all);
-    (void)posix_spawnattr_setpgroup(&attributes, 0); /* a ^C at a terminal is the daemon's to pass on */
+    (void)posix_spawnattr_setpgroup(
+        &attributes, 0); /* the child must not receive a ^C from the terminal; the daemon decides when it stops */
     (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
     int code =
         posix_spawn(pid, how->arguments[0], &actions, &attributes, (char *const *)(uintptr_t)how->arguments, variables);
@@ -135,7 +138,8 @@ enum status child_spawn(const struct child_how *how, struct child *child, struct
     }
     if (status == STATUS_OK) {
         child->fd = pidfd_open(child->pid, 0);
-        if (how->input != NULL) { /* it fits into the pipe; a child that is gone already is seen later */
+        if (how->input !=
+            NULL) { /* the input fits into the pipe; child_wait() notices a child that has already ended */
             (void)!write(ends.input[1], how->input, strlen(how->input));
         }
         if (how->listen) {
@@ -155,7 +159,7 @@ static void end_line(struct child *child, child_line *heard, void *context)
 {
     child->line[child->line_size] = '\0';
     child->line_size = 0;
-    if (child->line[strspn(child->line, " -=")] == '\0') { /* empty, or drawn */
+    if (child->line[strspn(child->line, " -=")] == '\0') { /* empty, or a line of dashes */
         return;
     }
     if (strstr(child->line, "motif-train") != NULL || strstr(child->line, "noticed that") != NULL) {
@@ -172,7 +176,7 @@ static void listen_now(struct child *child, child_line *heard, void *context)
     ssize_t count;
     while (child->words >= 0 && (count = read(child->words, bytes, sizeof bytes)) != 0) {
         if (count < 0 && errno != EINTR) {
-            return; /* nothing now */
+            return; /* nothing to read now */
         }
         for (ssize_t i = 0; i < count; i++) {
             if (bytes[i] == '\n' || child->line_size + 1 == sizeof child->line) {
@@ -183,7 +187,7 @@ static void listen_now(struct child *child, child_line *heard, void *context)
             }
         }
     }
-    if (child->words >= 0) { /* the last writer is gone */
+    if (child->words >= 0) { /* end of file: no process writes to the pipe any more */
         (void)close(child->words);
         child->words = -1;
     }
@@ -234,10 +238,11 @@ void child_reap(struct child *child, child_line *heard, void *context)
     if (number > 0) {
         const char *name = sigabbrev_np(number);
         (void)snprintf(child->signal, sizeof child->signal, "SIG%s", name != NULL ? name : "?");
-        (void)snprintf(child->death, sizeof child->death, "the trainer was ended by %s (%s)%s%s", child->signal,
+        (void)snprintf(child->death, sizeof child->death, "%s (%s) ended the trainer%s%s", child->signal,
                        strsignal(number), colon, child->said);
     } else {
-        (void)snprintf(child->death, sizeof child->death, "the trainer ended with exit code %d and did not say why%s%s",
-                       WEXITSTATUS(status), colon, child->said);
+        (void)snprintf(child->death, sizeof child->death,
+                       "the trainer ended with exit code %d and without a reason%s%s", WEXITSTATUS(status), colon,
+                       child->said);
     }
 }

@@ -1,9 +1,10 @@
-/* What mpirun leaves behind when SIGKILL ends it: its folder ompi.HOST.UID/pid.PID in the folder for temporary files,
- * and the memory that its ranks shared, /dev/shm/vader_segment.HOST.UID.*, 0.2 MB each. Whatever else ends, it clears
- * away itself.
+/* Removes what mpirun leaves behind when SIGKILL ends it: its folder ompi.HOST.UID/pid.PID in the folder for temporary
+ * files, and the memory that its ranks shared, /dev/shm/vader_segment.HOST.UID.*, 0.2 MB each. After any other end
+ * mpirun removes both itself.
  *
- * The folder has the number of the process in its name. A segment has a number of Open MPI's own; one that is ours
- * has our user's in its name, is as old as the folder or younger, and nobody has it in his memory any more. */
+ * The name of the folder contains the pid of mpirun. The name of a segment contains only a number of Open MPI's own. A
+ * segment is ours when its name contains our user id, it is not older than the folder, and no process maps it any
+ * more. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 #include "server/executors/executor_int.h"
 
 #define SHARED "/dev/shm"
-#define TRIES 30 /* while ranks are still on their way out */
+#define TRIES 30 /* while ranks are still ending */
 #define LOOK_MS 100
 
 struct leftovers {
@@ -39,7 +40,7 @@ static int remove_one(const char *path, const struct stat *about, int what, stru
     return 0;
 }
 
-/* Whether a process of this user has the file in its memory. */
+/* Returns whether a process of this user maps the file. */
 static bool maps(const char *pid, const char *path)
 {
     char name[64], *line = NULL;
@@ -61,7 +62,7 @@ static bool maps(const char *pid, const char *path)
 static bool in_use(const char *path)
 {
     DIR *processes = opendir("/proc");
-    bool found = processes == NULL; /* who cannot look takes nothing away */
+    bool found = processes == NULL; /* without /proc nothing may be removed */
     for (struct dirent *entry; !found && (entry = readdir(processes)) != NULL;) {
         found = entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && maps(entry->d_name, path);
     }
@@ -71,7 +72,7 @@ static bool in_use(const char *path)
     return found;
 }
 
-/* How many are left that somebody still uses. */
+/* Returns how many segments are left because a process still uses them. */
 static int sweep_shared(const struct leftovers *l)
 {
     char prefix[320], path[640];
@@ -102,7 +103,7 @@ static int sweep_shared(const struct leftovers *l)
 
 void executor_clear_mpirun(pid_t pid)
 {
-    static const char *const variables[] = {"TMPDIR", "TEMP", "TMP"}; /* in Open MPI's order */
+    static const char *const variables[] = {"TMPDIR", "TEMP", "TMP"}; /* in the order in which Open MPI tries them */
     struct leftovers l = {.user = (unsigned)geteuid()};
     struct stat about;
     char parent[700], folder[760];
@@ -117,9 +118,9 @@ void executor_clear_mpirun(pid_t pid)
     (void)snprintf(parent, sizeof parent, "%.400s/ompi.%s.%u", base != NULL ? base : "/tmp", l.host, l.user);
     (void)snprintf(folder, sizeof folder, "%s/pid.%d", parent, (int)pid);
     if (lstat(folder, &about) != 0 || !S_ISDIR(about.st_mode) || about.st_uid != l.user || child_begun(pid) != 0) {
-        return; /* it cleared up, or another has its number now */
+        return; /* mpirun has removed it, or another process has the pid now */
     }
-    l.since = about.st_mtim; /* when the last entry was made in it: before the ranks ran */
+    l.since = about.st_mtim; /* the last change of the folder, which was before the ranks ran */
     for (int i = 0; i < TRIES && sweep_shared(&l) > 0; i++) {
         child_sleep(LOOK_MS);
     }

@@ -1,12 +1,12 @@
-/* The executors `process` and `mpirun`: motif-train as a child, or mpirun as one, which starts motif-train-mpi on its
- * ranks; watched by the worker's thread.
+/* The executors `process` and `mpirun`. The child is motif-train, or mpirun, which starts motif-train-mpi on its ranks.
+ * The worker's thread watches the child.
  *
- * A lease (storage/jobs/lease_state.h) is granted before the child starts and closed after it is gone, so a job never
- * has two. The child says through the daemon's own routes how the run ended; it is believed once it has ended. A child
- * that ends without having said so is started again and goes on from the last checkpoint, a few times in a row
- * without a new one, then the job fails. It dies with this thread (PR_SET_PDEATHSIG), and ranks with their mpirun, so
- * a killed daemon leaves no orphan; one that is found all the same by the next daemon is killed before another is
- * started. */
+ * The executor grants a lease (storage/jobs/lease_state.h) before the child starts and closes it after the child has
+ * ended, so a job never has two. The child reports the end of the run over the daemon's HTTP routes; the report counts
+ * once the child has ended. When a child ends without a report, the executor starts another one, which continues from
+ * the last checkpoint. After a few starts in a row without a new checkpoint the job fails. The child dies with this
+ * thread (PR_SET_PDEATHSIG), and ranks with their mpirun, so a killed daemon leaves no orphan. If the next daemon finds
+ * one nevertheless, it kills the orphan before it starts another child. */
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,13 +23,13 @@
 
 #define LOOK_MS 50
 #define TRIES_MOST 5
-#define PAUSE_FIRST_MS 200               /* before another try; doubled each time */
-#define CANCEL_GRACE_S 20                /* a cancelled job need not save */
-#define MPIRUN_GRACE_S 10                /* to end its ranks */
-#define MEMORY_ROOM ((int64_t)256 << 20) /* of a process, beside what its job needs */
+#define PAUSE_FIRST_MS 200               /* before another start; doubled each time */
+#define CANCEL_GRACE_S 20                /* a cancelled job need not save a checkpoint */
+#define MPIRUN_GRACE_S 10                /* for mpirun to end its ranks */
+#define MEMORY_ROOM ((int64_t)256 << 20) /* bytes that a process needs in addition to its job */
 #define TEXT 32
 
-struct course { /* of one job */
+struct course { /* the tries of one job */
     struct executor *executor;
     const struct storage_job *job;
     bool ranks;
@@ -38,7 +38,7 @@ struct course { /* of one job */
 
 /* ---- what was left behind -------------------------------------------------------------------------------- */
 
-/* mpirun was told to end when its daemon did, and is given the time to take its ranks and files with it. */
+/* An orphan mpirun was signalled when its daemon ended; it gets time to end its ranks and remove its files. */
 static void kill_stray(const struct executor *executor, const char *job, const struct storage_lease *lease)
 {
     int grace = strcmp(lease->executor, "mpirun") == 0 ? MPIRUN_GRACE_S * 1000 : 0;
@@ -51,7 +51,7 @@ static void kill_stray(const struct executor *executor, const char *job, const s
     int pid = (int)number;
     for (int waited = 0; waited < grace + 10000 && child_begun(pid) == ticks; waited += LOOK_MS) {
         if (waited == grace) {
-            executor_say(executor, LOG_LEVEL_WARN, job, "a trainer of an earlier daemon lives: killed");
+            executor_say(executor, LOG_LEVEL_WARN, job, "killed a trainer that an earlier daemon had left running");
         }
         if (waited >= grace) {
             (void)kill(pid, SIGKILL);
@@ -136,8 +136,8 @@ static void heard(void *context, const char *line)
     executor_say(course->executor, LOG_LEVEL_INFO, course->job->id, line);
 }
 
-/* Until it is gone. *wanted: somebody wished the job to stop; it has been told. mpirun ends what it started on
- * SIGTERM, and passes SIGUSR1 on. */
+/* Waits for the end of the child. *wanted: the job was asked to stop; the child has been signalled. mpirun ends its
+ * ranks on SIGTERM and passes SIGUSR1 on. */
 static void watch(struct course *course, struct job_control *control, bool *wanted)
 {
     struct executor *executor = course->executor;
@@ -162,7 +162,7 @@ static void watch(struct course *course, struct job_control *control, bool *want
         } else if (waited > (course->ranks ? MPIRUN_GRACE_S : 0.0)) {
             (void)kill(course->child.pid, SIGKILL);
         }
-        atomic_store(&control->look, true); /* a pause may become a cancel */
+        atomic_store(&control->look, true); /* a pause may be followed by a cancel */
     }
     child_reap(&course->child, heard, course);
     if (course->ranks) {
@@ -172,7 +172,8 @@ static void watch(struct course *course, struct job_control *control, bool *want
 
 /* ---- a job --------------------------------------------------------------------------------------------------- */
 
-/* What an earlier daemon left: a trainer, or the word of one about how the run ended. True: the job has left. */
+/* Handles what an earlier daemon left: a running trainer, or a report about the end of the run. Returns true when the
+ * job has left the running state. */
 static bool clear_before(struct executor *executor, const char *job, double since)
 {
     struct storage_lease lease;
@@ -186,7 +187,7 @@ static bool clear_before(struct executor *executor, const char *job, double sinc
     return executor_ended(executor, job, since);
 }
 
-/* One trainer from grant to end. True: the job has left. */
+/* Runs one trainer from grant to end. Returns true when the job has left the running state. */
 static bool one_trainer(struct course *course, struct job_control *control, double since)
 {
     struct executor *executor = course->executor;
@@ -203,7 +204,8 @@ static bool one_trainer(struct course *course, struct job_control *control, doub
     if (status == STATUS_OK && tries > TRIES_MOST) {
         char detail[512];
         (void)snprintf(detail, sizeof detail, "%s; it was started %d times without a new checkpoint",
-                       course->child.death[0] != '\0' ? course->child.death : "the trainer did not get on", tries - 1);
+                       course->child.death[0] != '\0' ? course->child.death : "the trainer made no progress",
+                       tries - 1);
         executor_fail(executor, job, "trainer-died", detail, course->child.signal, tries - 1, since);
         return true;
     }
@@ -239,7 +241,8 @@ void executor_run_process(struct executor *executor, const struct storage_job *j
     if (clear_before(executor, job->id, since)) {
         return;
     }
-    while (!atomic_load(&executor->serving)) { /* the address is known once the listener is up */
+    while (!atomic_load(
+        &executor->serving)) { /* trainers need the address of the daemon, which is known once the listener is up */
         if (atomic_load(&control->drain)) {
             executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
             return;

@@ -1,5 +1,5 @@
-/* What all executors share: when a job must stop, what is counted of it, and how its end is recorded. It is apart from
- * executor.c, which chooses the executor of a job, so that the executors call down only. */
+/* Functions that all executors share: whether a job must stop, counters, and the record of a job's end. They are apart
+ * from executor.c, which chooses the executor of a job, so that executors call down only. */
 #include "server/executors/executor_int.h"
 
 #include "api/json/json_sink.h"
@@ -22,7 +22,7 @@ bool executor_must_yield(struct executor *executor, const char *job, struct job_
         return false;
     }
     if (storage_job_requested(executor->options.storage, job, &requested, &err) != STATUS_OK) {
-        atomic_store(&control->look, true); /* look again after the next step */
+        atomic_store(&control->look, true); /* check again after the next step */
         return false;
     }
     return requested != REQUESTED_NONE;
@@ -34,7 +34,7 @@ void executor_count(struct executor *executor, uint64_t steps, uint64_t samples,
     executor->samples += samples;
     histogram_add(&executor->step_times, step_seconds);
     if (step_seconds > executor->step_seconds_max) {
-        executor->step_seconds_max = step_seconds; /* two workers may race here: it is a gauge */
+        executor->step_seconds_max = step_seconds; /* two workers may race here, which is harmless for a gauge */
     }
     if (gflops > 0.0) {
         double before = executor->gflops_per_thread;
@@ -52,9 +52,9 @@ void executor_leave(struct executor *executor, const char *job, enum job_event e
     executor->jobs_failed += event == JOB_EVENT_FAIL;
     executor->jobs_yielded += event == JOB_EVENT_YIELD;
     if (storage_job_leave(options->storage, job, event, result, error, &state, &err) != STATUS_OK) {
-        /* It stays "running" on disk; the next start puts it back into the queue. */
+        /* The job stays "running" on disk; the next start of the daemon queues it again. */
         journal_line(options->journal, LOG_LEVEL_ERROR, JOURNAL_EXECUTOR, NULL, job,
-                     "cannot record that the job left: %s", err.message);
+                     "cannot record the end of the run: %s", err.message);
         return;
     }
     journal_line(options->journal, event == JOB_EVENT_FAIL ? LOG_LEVEL_WARN : LOG_LEVEL_INFO, JOURNAL_EXECUTOR, NULL,

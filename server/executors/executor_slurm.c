@@ -1,12 +1,13 @@
-/* The executor `slurm`: motif-train as a job of Slurm, which may wait, run elsewhere, be preempted and begin again.
+/* The executor `slurm`: motif-train as a job of Slurm, which may wait, run on another node, be preempted and start
+ * again.
  *
- * The job is submitted held, its number is stored in the transaction that grants the lease, and then it is released:
- * so no trainer runs that this store does not know. Everything that varies is a word of a command line, which no
- * shell reads; the script that sbatch gets is the same for all jobs. What Slurm starts anew (a preemption, a lost
- * node) says hello again with the same token and goes on from the last checkpoint. The daemon may end meanwhile: the
- * trainer goes on, keeps what it has to say, and the next daemon takes it over.
+ * The executor submits the job held, stores its number in the transaction that grants the lease, and then releases the
+ * job. So no trainer runs that this database does not know. Everything that varies is a word of a command line, which
+ * no shell reads; the script for sbatch is the same for all jobs. A trainer that Slurm starts again (after a preemption
+ * or a lost node) registers again with the same token and continues from the last checkpoint. When the daemon ends
+ * meanwhile, the trainer keeps running and queues its messages; the next daemon adopts it.
  *
- * A trainer hears of pause and cancel in the answers to its reports; what does not run is taken down by scancel. */
+ * A trainer receives pause and cancel in the answers to its reports. scancel removes a job that does not run. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +20,8 @@
 #include "server/executors/executor_int.h"
 
 #define LOOK_MS 200
-#define ASK_S 2.0       /* between two looks at Slurm's queue */
-#define COMMAND_S 60.0  /* that one of its programs may take */
+#define ASK_S 2.0       /* between two queries of Slurm's queue */
+#define COMMAND_S 60.0  /* most time for one of Slurm's programs */
 #define TRIES_MOST 5    /* without a new checkpoint */
 #define PAUSE_FIRST_S 1 /* before another try; doubled each time */
 #define GRACE_S 30      /* for a cancelled job to end by itself */
@@ -34,8 +35,8 @@ enum slurm_state { SLURM_UNKNOWN, SLURM_GONE, SLURM_WAITS, SLURM_RUNS };
 struct errand { /* one job */
     struct executor *executor;
     const struct storage_job *job;
-    char name[NAME];          /* of it in Slurm */
-    char id[STORAGE_FOREIGN]; /* its number there */
+    char name[NAME];          /* name of the job in Slurm */
+    char id[STORAGE_FOREIGN]; /* number of the job in Slurm */
     char before[160];         /* how an earlier try ended */
     double since;
 };
@@ -49,7 +50,7 @@ static void keep_line(void *context, const char *line)
     buf_text(said, "\n");
 }
 
-/* Runs one to its end; what it said is in `said`. */
+/* Runs one of Slurm's programs to its end; `said` receives its output. */
 static enum status command(const struct errand *errand, const char *name, const char *const *words,
                            const char *variable, const char *input, struct buf *said, struct error *err)
 {
@@ -117,7 +118,8 @@ static enum slurm_state look(const struct errand *errand)
 /* ---- submission --------------------------------------------------------------------------------------------------
  */
 
-/* A number alone in a line, or before a semicolon and the cluster's name; among what else sbatch may say. */
+/* Finds the number of the job in the output of sbatch: a line with a number alone, or a number before a semicolon and
+ * the name of the cluster. */
 static bool read_id(char *said, char id[STORAGE_FOREIGN])
 {
     char *rest = said, *line;
@@ -139,7 +141,7 @@ static void add_words(const char **to, size_t *at, const char *const *words)
     to[*at] = NULL;
 }
 
-/* Held: it waits until the lease is granted. */
+/* Submits the job held: it waits until the lease is granted. */
 static enum status submit(struct errand *errand, const char *token, struct error *err)
 {
     const struct executor_options *options = &errand->executor->options;
@@ -172,13 +174,13 @@ static enum status submit(struct errand *errand, const char *token, struct error
     enum status status = command(errand, "sbatch", words, variable, script, &said, err);
     sodium_memzero(variable, sizeof variable);
     if (status == STATUS_OK && (said.data == NULL || !read_id(said.data, errand->id))) {
-        status = error_set(err, STATUS_UNAVAILABLE, NULL, "sbatch did not say the number of its job");
+        status = error_set(err, STATUS_UNAVAILABLE, NULL, "the output of sbatch contains no job number");
     }
     buf_close(&said);
     return status;
 }
 
-/* A lease, and a job of Slurm that has it. True: there is one. */
+/* Grants a lease and submits a job of Slurm that has it. Returns true when both succeeded. */
 static bool begin(struct errand *errand, int *tries, struct error *err)
 {
     struct storage *storage = errand->executor->options.storage;
@@ -186,7 +188,7 @@ static bool begin(struct errand *errand, int *tries, struct error *err)
     uint8_t hash[STORAGE_LEASE_HASH];
     struct buf said;
     lease_token_make(token, hash);
-    take_down(errand); /* what a daemon that died between two lines below has left */
+    take_down(errand); /* removes what a daemon left that died between the two steps below */
     (void)storage_lease_close(storage, errand->job->id, NULL);
     enum status status = submit(errand, token, err);
     sodium_memzero(token, sizeof token);
@@ -209,7 +211,7 @@ static bool begin(struct errand *errand, int *tries, struct error *err)
     return true;
 }
 
-/* A job of Slurm of an earlier daemon. True: it is watched from here on. */
+/* Adopts the job that an earlier daemon submitted. Returns true when there is one. */
 static bool adopt(struct errand *errand)
 {
     struct storage_lease lease;
@@ -222,7 +224,7 @@ static bool adopt(struct errand *errand)
         has = errand->id[0] != '\0';
     }
     arena_close(&arena);
-    if (has) { /* held, if the daemon died before it was released */
+    if (has) { /* held, if the daemon died before it released the job */
         struct buf said;
         buf_init(&said, 4096);
         (void)command(errand, "scontrol", (const char *const[]){"release", errand->id, NULL}, NULL, NULL, &said, NULL);
@@ -248,7 +250,7 @@ static bool is_held(const struct errand *errand)
 
 enum end { END_LEFT, END_WANTED, END_DRAINED, END_GONE };
 
-/* Until the trainer has said how the run ended, its job is gone, or the daemon ends. */
+/* Waits until the trainer has reported how the run ended, the job of Slurm is gone, or the daemon ends. */
 static enum end watch(struct errand *errand, struct job_control *control)
 {
     struct executor *executor = errand->executor;
@@ -285,7 +287,7 @@ static enum end watch(struct errand *errand, struct job_control *control)
     }
 }
 
-/* True: the job has left, or is left to the next daemon. */
+/* Returns true when the job has left the running state, or is left to the next daemon. */
 static bool one_try(struct errand *errand, bool adopted, struct job_control *control)
 {
     struct executor *executor = errand->executor;
@@ -312,7 +314,7 @@ static bool one_try(struct errand *errand, bool adopted, struct job_control *con
         executor_leave(executor, job, JOB_EVENT_YIELD, NULL, NULL, run_now() - errand->since);
         return true;
     }
-    (void)snprintf(errand->before, sizeof errand->before, "job %s of Slurm is gone, and did not say why", errand->id);
+    (void)snprintf(errand->before, sizeof errand->before, "job %s of Slurm is gone and did not report why", errand->id);
     executor_say(executor, LOG_LEVEL_WARN, job, errand->before);
     for (int waited = 0;
          waited < (PAUSE_FIRST_S << (tries > 0 ? tries - 1 : 0)) * 1000 && !atomic_load(&control->drain);
@@ -326,7 +328,7 @@ void executor_run_slurm(struct executor *executor, const struct storage_job *job
 {
     struct errand errand = {.executor = executor, .job = job, .since = run_now()};
     (void)snprintf(errand.name, sizeof errand.name, "motif-%s", job->id);
-    (void)snprintf(errand.before, sizeof errand.before, "the trainer did not get on");
+    (void)snprintf(errand.before, sizeof errand.before, "the trainer made no progress");
     if (executor_ended(executor, job->id, errand.since)) {
         return;
     }
@@ -335,7 +337,7 @@ void executor_run_slurm(struct executor *executor, const struct storage_job *job
     }
     bool adopted = adopt(&errand);
     for (bool left = false; !left; adopted = false) {
-        if (atomic_load(&control->drain)) { /* what runs is left to the next daemon */
+        if (atomic_load(&control->drain)) { /* the next daemon adopts what runs */
             if (!adopted) {
                 executor_leave(executor, job->id, JOB_EVENT_YIELD, NULL, NULL, 0.0);
             }

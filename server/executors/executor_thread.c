@@ -1,11 +1,12 @@
-/* The thread executor: a run on the worker's own thread, its host this process's store and journal. */
+/* The executor `thread`: runs the job on the worker's own thread. Metrics, checkpoints and log lines go directly to
+ * this process's storage and journal. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "server/process/crash.h"
 #include "server/executors/executor_int.h"
 
-struct local_run { /* of one run */
+struct local_run { /* the coordinator's context */
     struct executor *executor;
     struct job_control *control;
     const struct storage_job *job;

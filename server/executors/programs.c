@@ -1,3 +1,4 @@
+/* Finds the programs that the daemon starts, and splits the settings that contain their command lines. */
 #include "server/executors/programs.h"
 
 #include <stdio.h>

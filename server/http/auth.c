@@ -1,3 +1,4 @@
+/* Creates tokens and looks them up by their hash. */
 #include "server/http/auth.h"
 
 #include <sodium.h>
@@ -42,7 +43,7 @@ enum status auth_init(struct auth *auth, struct storage *storage, bool loopback,
     memset(auth, 0, sizeof *auth);
     auth->storage = storage;
     if (sodium_init() < 0) {
-        return error_set(err, STATUS_INTERNAL, NULL, "libsodium does not start");
+        return error_set(err, STATUS_INTERNAL, NULL, "libsodium cannot be initialised");
     }
     enum status status = any_live_token(storage, &stored, err);
     if (status != STATUS_OK) {
@@ -55,7 +56,7 @@ enum status auth_init(struct auth *auth, struct storage *storage, bool loopback,
     atomic_init(&auth->required, !loopback || auth->has_static || stored);
     if (!loopback && !auth->has_static && !stored) {
         return error_set(err, STATUS_INVALID, NULL,
-                         "beyond loopback a bearer token is needed: set MOTIFD_TOKEN or run `motifd token create`");
+                         "a bearer token is needed beyond loopback: set MOTIFD_TOKEN or run `motifd token create`");
     }
     return STATUS_OK;
 }
@@ -116,10 +117,11 @@ enum status auth_create(struct storage *storage, const char *name, enum api_scop
     uint8_t random[32];
     struct storage_token token = {.scope = (int)scope, .expires_at = expires_at};
     if (name[0] == '\0' || strlen(name) >= sizeof token.name) {
-        return error_set(err, STATUS_INVALID, NULL, "a token's name has 1 to %zu bytes", sizeof token.name - 1);
+        return error_set(err, STATUS_INVALID, NULL, "the name of a token must have 1 to %zu bytes",
+                         sizeof token.name - 1);
     }
     if (sodium_init() < 0) {
-        return error_set(err, STATUS_INTERNAL, NULL, "libsodium does not start");
+        return error_set(err, STATUS_INTERNAL, NULL, "libsodium cannot be initialised");
     }
     randombytes_buf(random, sizeof random);
     memcpy(secret, prefix, sizeof prefix);

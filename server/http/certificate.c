@@ -1,3 +1,4 @@
+/* Loads the TLS certificate and hands it to GnuTLS for each new connection. */
 #include "server/http/certificate.h"
 
 #include <gnutls/x509.h>
@@ -18,7 +19,7 @@ struct shown {
     gnutls_privkey_t key;
 };
 
-/* Those before the current one stay: a handshake may be using them. There is one more with every renewal. */
+/* Earlier certificates stay in memory, because a handshake may be using them. Each renewal adds one. */
 static struct shown *current;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -33,7 +34,7 @@ static void shown_free(struct shown *shown)
     free(shown);
 }
 
-/* GnuTLS compares certificate and key only where both become credentials. */
+/* GnuTLS compares certificate and key only when both are loaded into credentials. */
 static int check_pair(const gnutls_datum_t *cert, const gnutls_datum_t *key)
 {
     gnutls_certificate_credentials_t credentials;
@@ -74,11 +75,11 @@ static enum status fail(int code, struct error *err)
     if (code == GNUTLS_E_MEMORY_ERROR) {
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the TLS certificate");
     }
-    return error_set(err, STATUS_INVALID, NULL, "certificate and key are not PEM, or do not belong together: %s",
+    return error_set(err, STATUS_INVALID, NULL, "certificate and key are not PEM, or do not match: %s",
                      gnutls_strerror(code));
 }
 
-/* What went wrong with the file that the option names. */
+/* Reads the file of an option; an error names the option. */
 static char *read_pem(const char *option, const char *path, size_t *bytes, struct error *err)
 {
     struct error why = {0};

@@ -1,11 +1,11 @@
-/* The life of one request is `struct exchange`, moved through its stages by libmicrohttpd's callbacks:
+/* One request and its answer. The callbacks of libmicrohttpd move a `struct exchange` through its stages:
  *
- *   on_target (made) → on_request, head → on_request, body pieces → on_request, body complete:
- *   suspend, handlers works, resume → on_request: queue the answer → on_completed (freed)
+ *   on_target (created) → on_request, head → on_request, body pieces → on_request, body complete:
+ *   suspend, a handler thread works, resume → on_request: queue the answer → on_completed (freed)
  *
- * An exchange belongs to its network thread, except between suspend and resume, when it belongs to one
- * handlers thread; the handlers's lock and libmicrohttpd's own order the two. Header names and values are
- * borrowed from libmicrohttpd, which keeps them until on_completed. */
+ * An exchange belongs to its network thread, except between suspend and resume, when it belongs to one handler thread.
+ * The lock of the handler threads and the lock of libmicrohttpd order the two. Header names and values are borrowed
+ * from libmicrohttpd, which keeps them until on_completed. */
 #include "server/http/http_int.h"
 
 #include <arpa/inet.h>
@@ -19,9 +19,10 @@
 #define HEADERS_MAX 100
 #define READ_BLOCK (256u * 1024u)
 #define STREAM_BLOCK (16u * 1024u)
-#define STREAM_SEND_BUFFER (32 * 1024) /* of the kernel; left alone it grows to megabytes for a slow reader */
-/* A body that nobody wants is thrown away up to here, so that the client can read why: bytes left unread in
- * a closed socket make the kernel send a reset, which may overtake the answer. */
+#define STREAM_SEND_BUFFER                                                                                             \
+    (32 * 1024) /* bytes in the kernel; by default the buffer grows to megabytes for a slow reader */
+/* Most bytes of a refused body that are read and dropped so that the client can read the refusal. Unread bytes in a
+ * closed socket make the kernel send a reset, which may overtake the answer. */
 #define DISCARD_MAX (1024u * 1024u)
 
 enum stage { STAGE_HEAD, STAGE_BODY, STAGE_WORKING, STAGE_ANSWERED, STAGE_SENT };
@@ -36,17 +37,18 @@ struct exchange {
     struct guard_request head;
     bool too_many_headers, close, has_response;
     struct buf body;
-    struct api_upload *upload; /* instead of `body`, on routes that stream */
+    struct api_upload *upload; /* instead of `body`, on routes that take the body in pieces */
     size_t body_limit, discarded, taken;
-    bool overflow, refused; /* too large; has_response is a refusal that waits for the end of the body */
+    bool overflow,
+        refused; /* overflow: too large; refused: has_response is a refusal that waits for the end of the body */
     struct api_request request;
     struct api_response response;
     char who[AUTH_NAME], peer[INET6_ADDRSTRLEN];
-    struct stream *stream; /* NULL but for an event stream */
+    struct stream *stream; /* NULL unless the answer is an event stream */
     struct timespec started;
 };
 
-static const char no_value[] = ""; /* of a header that libmicrohttpd gives without one */
+static const char no_value[] = ""; /* for a header without a value */
 
 static const char *header_of(void *context, const char *name)
 {
@@ -88,7 +90,7 @@ static enum MHD_Result send_response(struct exchange *exchange)
         out = MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, STREAM_BLOCK, read_stream, exchange, NULL);
     } else if (response->read != NULL) {
         out = MHD_create_response_from_callback(response->read_bytes, READ_BLOCK, read_body, exchange, NULL);
-    } else { /* the bytes live until on_completed */
+    } else { /* the bytes are valid until on_completed */
         out = MHD_create_response_from_buffer(response->body.size, response->body.data, MHD_RESPMEM_PERSISTENT);
     }
     if (out == NULL) {
@@ -102,7 +104,7 @@ static enum MHD_Result send_response(struct exchange *exchange)
         ok = ok && MHD_add_response_header(out, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
     }
     exchange->stage = STAGE_SENT;
-    /* The readers of event streams have a deadline of their own. */
+    /* Event streams have a deadline of their own for slow readers. */
     reaper_enter(exchange->http->reaper, exchange->watch, response->events ? REAPER_ANSWERING : REAPER_SENDING);
     enum MHD_Result result = ok ? MHD_queue_response(exchange->connection, (unsigned)response->status, out) : MHD_NO;
     MHD_destroy_response(out);
@@ -128,11 +130,10 @@ static enum MHD_Result collect_header(void *context, enum MHD_ValueKind kind, co
     return MHD_YES;
 }
 
-/* libmicrohttpd 0.9.75 ends a value at its first NUL, takes a bare LF for the end of a line and glues
- * folded lines to the header's name, and tells nobody. But it works in place, in the bytes as they came:
- * behind a value stand the CR and the LF of its line, both overwritten with NUL, and a value begins
- * behind its name's colon and white space. Where that does not hold the line was not what it seemed. (The parser
- * of 1.0 refuses all of these itself and may store headers elsewhere.) */
+/* libmicrohttpd 0.9.75 ends a value at its first NUL, accepts a bare LF as the end of a line and joins folded lines to
+ * the header's name, without an error. It parses in place, though: after a value come the CR and LF of its line, both
+ * overwritten with NUL, and a value starts after the colon and white space of its name. Where that does not hold, the
+ * line was malformed. (The parser of 1.0 refuses all of these itself and may store headers elsewhere.) */
 static bool lies_as_sent(const struct guard_header *header)
 {
     const char *at = header->name + header->name_bytes + 1;
@@ -186,7 +187,7 @@ static bool answers_at_once(const struct exchange *exchange)
     return strcmp(exchange->target, "/healthz") == 0 || strcmp(exchange->target, "/readyz") == 0;
 }
 
-/* Who asks is the token's name, or else where the connection comes from. */
+/* The caller is the name of the token or, without one, the address of the connection. */
 static bool asks_too_often(struct exchange *exchange, int *wait)
 {
     uint8_t address[16];
@@ -200,7 +201,7 @@ static bool asks_too_often(struct exchange *exchange, int *wait)
     return !rate_take(exchange->http->rate, caller, bytes, now, wait);
 }
 
-/* The head is complete. False: the exchange holds a refusal. */
+/* Handles a complete head. Returns false when the exchange has a refusal. */
 static bool admit(struct exchange *exchange, const char *method, const char *version)
 {
     struct http *http = exchange->http;
@@ -223,7 +224,7 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
     }
     if (!headers_lie_as_sent(exchange)) {
         exchange->close = true;
-        refuse(exchange, 400, "Bad request", "a header line is folded, holds a NUL or does not end in CR LF", 0);
+        refuse(exchange, 400, "Bad request", "a header line is folded, contains NUL or does not end in CR LF", 0);
         return false;
     }
     if (!guard_check(&http->rules, &exchange->head, &verdict)) {
@@ -236,7 +237,8 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
         auth_scope(http->options.auth, guard_header(&exchange->head, "Authorization"), exchange->who);
     if (!answers_at_once(exchange) && asks_too_often(exchange, &wait)) {
         http->refused_often++;
-        refuse(exchange, 429, "Too many requests", "this caller asks more often than the daemon allows", wait);
+        refuse(exchange, 429, "Too many requests",
+               "the rate limit of this caller is exceeded; try again after the seconds of Retry-After", wait);
         return false;
     }
     if (!api_admit(http->options.api, &exchange->request, &exchange->response, &exchange->body_limit)) {
@@ -244,7 +246,7 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
         return false;
     }
     if (has_body && body_bytes != UINT64_MAX && body_bytes > exchange->body_limit) {
-        refuse(exchange, 413, "Content too large", "the body is larger than this route takes", 0);
+        refuse(exchange, 413, "Content too large", "the body is larger than this route allows", 0);
         return false;
     }
     if (api_route_streams(api_route_find(http->options.api, method, exchange->target))) {
@@ -259,8 +261,9 @@ static bool admit(struct exchange *exchange, const char *method, const char *ver
     return true;
 }
 
-/* Answers a refused request: at once where no body follows, where the client waits for leave to send it, and
- * where its length cannot be trusted or is more than we throw away; else when the body has been read. */
+/* Answers a refused request. The answer is sent at once when no body follows, when the client waits for permission to
+ * send the body, and when the length of the body is unreliable or too large to drop. Otherwise the answer waits until
+ * the body has been read. */
 static enum MHD_Result turn_away(struct exchange *exchange)
 {
     uint64_t body_bytes = 0;
@@ -276,7 +279,7 @@ static enum MHD_Result turn_away(struct exchange *exchange)
     return send_response(exchange);
 }
 
-/* A piece of the body. MHD_NO breaks the connection off. */
+/* Takes a piece of the body. MHD_NO closes the connection. */
 static enum MHD_Result take_body(struct exchange *exchange, const char *bytes, size_t count)
 {
     if (exchange->upload != NULL && !exchange->overflow && count <= exchange->body_limit - exchange->taken) {
@@ -312,7 +315,8 @@ static int descriptor_of(struct MHD_Connection *connection)
 
 static void cut_connection(void *context)
 {
-    (void)shutdown(descriptor_of(context), SHUT_RDWR); /* its thread sees the end and closes it */
+    (void)shutdown(descriptor_of(context),
+                   SHUT_RDWR); /* the connection's thread sees the end of the stream and closes the descriptor */
 }
 
 static void open_stream(struct exchange *exchange)
@@ -331,7 +335,8 @@ static void open_stream(struct exchange *exchange)
                                     response->events_after, response->body.data, response->body.size);
     if (exchange->stream == NULL) {
         exchange->has_response = true;
-        refuse(exchange, 503, "Service unavailable", "as many event streams as there may be are open", 5);
+        refuse(exchange, 503, "Service unavailable", "too many event streams are open; close one or try again later",
+               5);
     }
 }
 
@@ -347,7 +352,7 @@ void exchange_work(void *item)
     MHD_resume_connection(exchange->connection);
 }
 
-/* The request is complete. */
+/* Handles a complete request. */
 static enum MHD_Result answer(struct exchange *exchange)
 {
     struct http *http = exchange->http;
@@ -356,7 +361,7 @@ static enum MHD_Result answer(struct exchange *exchange)
     }
     if (exchange->overflow) {
         exchange->close = true;
-        refuse(exchange, 413, "Content too large", "the body is larger than this route takes", 0);
+        refuse(exchange, 413, "Content too large", "the body is larger than this route allows", 0);
         return send_response(exchange);
     }
     exchange->request.body = exchange->body.size > 0 ? exchange->body.data : NULL;
@@ -371,7 +376,8 @@ static enum MHD_Result answer(struct exchange *exchange)
     MHD_suspend_connection(exchange->connection);
     if (!handler_threads_submit(http->handlers, exchange)) {
         http->refused_full++;
-        refuse(exchange, 429, "Too many requests", "too many requests are waiting", 1);
+        refuse(exchange, 429, "Too many requests",
+               "too many requests are waiting; try again after the seconds of Retry-After", 1);
         exchange->stage = STAGE_ANSWERED;
         MHD_resume_connection(exchange->connection);
     }
@@ -423,7 +429,7 @@ enum MHD_Result exchange_on_request(void *context, struct MHD_Connection *connec
         return answer(exchange);
     case STAGE_ANSWERED:
         return send_response(exchange);
-    case STAGE_WORKING: /* resumed for another reason than ours: cannot be */
+    case STAGE_WORKING: /* resumed for a reason other than ours, which does not happen */
     case STAGE_SENT:
         break;
     }

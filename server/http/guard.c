@@ -1,9 +1,10 @@
+/* The checks of guard.h, in the order framing, Host, Origin. Each refusal has a status and a sentence. */
 #include "server/http/guard.h"
 
 #include <string.h>
 #include <strings.h>
 
-/* A header of which a second one, unless it says the same, cannot be obeyed. */
+/* Headers that must not occur twice with different values. */
 static const char *const single_headers[] = {
     "Host",   "Content-Length", "Content-Type", "Authorization", "Idempotency-Key", "Transfer-Encoding",
     "Expect", "Origin",         "Range",        "If-Range",
@@ -58,7 +59,7 @@ static bool check_fields(const struct guard_rules *rules, const struct guard_req
         const struct guard_header *header = &request->headers[i];
         total += header->name_bytes + header->value_bytes;
         if (!is_token(header->name, header->name_bytes)) {
-            return bad(verdict, "a header name contains a character that is not allowed there");
+            return bad(verdict, "a header name contains a character that is not allowed");
         }
         for (size_t b = 0; b < header->value_bytes; b++) {
             unsigned char c = (unsigned char)header->value[b];
@@ -85,7 +86,7 @@ static bool check_singles(const struct guard_request *request, struct guard_verd
     return true;
 }
 
-/* Decimal digits only, at most 18: no sign, no list, no overflow. */
+/* Reads decimal digits only, at most 18: no sign, no list, no overflow. */
 static bool parse_length(const char *text, uint64_t *out)
 {
     size_t digits = strspn(text, "0123456789");
@@ -112,18 +113,18 @@ static bool check_framing(const struct guard_request *request, struct guard_verd
         return bad(verdict, "Content-Length and Transfer-Encoding contradict each other");
     }
     if (coding != NULL && strcasecmp(coding, "chunked") != 0) {
-        return refuse(verdict, 501, "Not implemented", "the only transfer coding understood is chunked", true);
+        return refuse(verdict, 501, "Not implemented", "the only supported transfer coding is chunked", true);
     }
     if (coding != NULL && strcmp(request->version, "HTTP/1.0") == 0) {
         return bad(verdict, "HTTP/1.0 has no Transfer-Encoding");
     }
     if (expect != NULL && strcasecmp(expect, "100-continue") != 0) {
-        return refuse(verdict, 417, "Expectation failed", "the only expectation understood is 100-continue", true);
+        return refuse(verdict, 417, "Expectation failed", "the only supported expectation is 100-continue", true);
     }
     return true;
 }
 
-/* The host of "name", "name:port", "[v6]:port"; 0 when it is not well formed. */
+/* Finds the host in "name", "name:port" or "[v6]:port". Returns its length, 0 when the text is malformed. */
 static size_t host_length(const char *authority, const char **host)
 {
     size_t length;
@@ -152,7 +153,7 @@ static bool host_is(const char *host, size_t length, const char *name)
     return strlen(name) == length && strncasecmp(host, name, length) == 0;
 }
 
-/* 127.0.0.0/8 in its usual writing: "127." and three numbers. */
+/* 127.0.0.0/8 in its usual notation: "127." and three numbers. */
 static bool host_loopback_v4(const char *host, size_t length)
 {
     int dots = 0;
@@ -186,7 +187,7 @@ static bool check_host(const struct guard_rules *rules, const struct guard_reque
 {
     const char *authority = guard_header(request, "Host"), *host = NULL;
     if (authority == NULL) {
-        return strcmp(request->version, "HTTP/1.0") == 0 || bad(verdict, "HTTP/1.1 asks for a Host header");
+        return strcmp(request->version, "HTTP/1.0") == 0 || bad(verdict, "HTTP/1.1 requires a Host header");
     }
     size_t length = host_length(authority, &host);
     if (length == 0) {
@@ -196,10 +197,10 @@ static bool check_host(const struct guard_rules *rules, const struct guard_reque
     bool allowed =
         host_listed(host, length, rules->allow_host) || (rules->loopback ? own : own || rules->allow_host[0] == '\0');
     return allowed || refuse(verdict, 421, "Misdirected request",
-                             "this daemon does not answer to that Host; --allow-host adds names", false);
+                             "this daemon does not accept that Host; --allow-host adds names", false);
 }
 
-/* A page of another site may send simple requests here; it may not change anything. */
+/* Pages of other sites can send simple requests to this daemon; they must not change anything. */
 static bool check_origin(const struct guard_request *request, struct guard_verdict *verdict)
 {
     const char *origin = guard_header(request, "Origin"), *host = guard_header(request, "Host");
@@ -208,7 +209,7 @@ static bool check_origin(const struct guard_request *request, struct guard_verdi
     }
     const char *authority = strstr(origin, "://");
     return (authority != NULL && host != NULL && strcasecmp(authority + 3, host) == 0) ||
-           refuse(verdict, 403, "Forbidden", "requests from pages of another origin are not answered", false);
+           refuse(verdict, 403, "Forbidden", "requests from pages of another origin are refused", false);
 }
 
 bool guard_check(const struct guard_rules *rules, const struct guard_request *request, struct guard_verdict *verdict)
@@ -222,7 +223,7 @@ bool guard_check(const struct guard_rules *rules, const struct guard_request *re
         return false;
     }
     if (!known) {
-        return refuse(verdict, 501, "Not implemented", "that method is not known here", true);
+        return refuse(verdict, 501, "Not implemented", "this method is not supported", true);
     }
     return strlen(request->target) <= rules->target_max ||
            refuse(verdict, 414, "URI too long", "the request target is longer than 4096 bytes", true);

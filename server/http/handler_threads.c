@@ -1,3 +1,4 @@
+/* A ring of waiting items, guarded by one lock, and the threads that take from it. */
 #include "server/http/handler_threads.h"
 
 #include "server/process/crash.h"
@@ -9,7 +10,7 @@ struct handler_threads {
     pthread_mutex_t lock;
     pthread_cond_t filled;
     void (*work)(void *item);
-    void **ring; /* `limit` places, `count` of them in use from `first` on */
+    void **ring; /* ring buffer of `limit` items; `count` are in use, starting at `first` */
     size_t limit, first, count;
     bool stop;
     int threads;
@@ -47,7 +48,7 @@ enum status handler_threads_create(int threads, size_t queue_limit, void (*work)
     if (made == NULL || ring == NULL) {
         free(made);
         free(ring);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the threads that answer");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the handler threads");
     }
     made->work = work;
     made->ring = ring;
@@ -57,7 +58,7 @@ enum status handler_threads_create(int threads, size_t queue_limit, void (*work)
     for (int i = 0; i < threads; i++) {
         if (pthread_create(&made->thread[i], NULL, run, made) != 0) {
             handler_threads_destroy(made);
-            return error_set(err, STATUS_UNAVAILABLE, NULL, "only %d of %d answering threads could be started", i,
+            return error_set(err, STATUS_UNAVAILABLE, NULL, "only %d of %d handler threads could be started", i,
                              threads);
         }
         made->threads = i + 1;

@@ -1,5 +1,5 @@
-/* libmicrohttpd as it is started and stopped here: its own threads, epoll, our listening socket, TLS by GnuTLS. What
- * becomes of a request is exchange.c's. */
+/* Starts and stops libmicrohttpd: its own threads, epoll, our listening socket, TLS by GnuTLS. exchange.c handles the
+ * requests. */
 #include "server/http/http_int.h"
 
 #include <arpa/inet.h>
@@ -18,7 +18,7 @@
 #define CONNECTION_MEMORY (64u * 1024u)
 #define QUEUE_MAX 256
 
-/* api decodes the target itself, strictly; here nothing is touched. */
+/* The api decodes the target itself, strictly, so nothing is decoded here. */
 static size_t keep_escapes(void *context, struct MHD_Connection *connection, char *text)
 {
     return strlen(text);
@@ -60,7 +60,7 @@ static enum status open_listener(struct http *http, bool *v6, struct error *err)
     }
     bytes = sizeof address;
     if (getsockname(http->listener, (struct sockaddr *)&address, &bytes) != 0) {
-        return error_set(err, STATUS_IO, NULL, "cannot tell the port: %s", strerror(errno));
+        return error_set(err, STATUS_IO, NULL, "cannot find out the port: %s", strerror(errno));
     }
     http->port = ntohs(*v6 ? v6_address->sin6_port : v4_address->sin_port);
     return STATUS_OK;
@@ -70,7 +70,7 @@ static enum status open_listener(struct http *http, bool *v6, struct error *err)
 static const char tls_priorities[] =
     "SECURE128:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:-RSA:-CIPHER-ALL:+AES-256-GCM:+CHACHA20-POLY1305:+AES-128-GCM";
 
-/* libmicrohttpd wants text that it does not change without const, and a function as if it were data. */
+/* libmicrohttpd takes text that it does not change without const, and a function pointer as data. */
 static void *unconst(const char *text)
 {
     return (void *)(uintptr_t)text;
@@ -87,10 +87,10 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
     unsigned flags = MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC | MHD_USE_ERROR_LOG | MHD_ALLOW_SUSPEND_RESUME |
                      MHD_USE_PEDANTIC_CHECKS | (v6 ? (unsigned)MHD_USE_IPv6 : 0u) | (tls ? (unsigned)MHD_USE_TLS : 0u);
     unsigned threads = http->options.threads > 1 ? (unsigned)http->options.threads : 0;
-    /* clang-format off: an option a line */
+    /* clang-format off: one option per line */
     http->daemon =
         MHD_start_daemon(flags, http->port, NULL, NULL, exchange_on_request, http, MHD_OPTION_EXTERNAL_LOGGER,
-                         on_library_error, http, /* first: it is used while the others are read */
+                         on_library_error, http, /* must be first: it is used while the other options are read */
                          MHD_OPTION_LISTEN_SOCKET, http->listener, MHD_OPTION_THREAD_POOL_SIZE, threads,
                          MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY, MHD_OPTION_CONNECTION_LIMIT,
                          (unsigned)http->options.connections, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
@@ -100,7 +100,7 @@ static enum status start_daemon(struct http *http, bool v6, struct error *err)
                          exchange_on_connection, http, MHD_OPTION_ARRAY, tls ? secured : &secured[2], MHD_OPTION_END);
     /* clang-format on */
     if (http->daemon == NULL) {
-        return error_set(err, STATUS_IO, NULL, "the %s server does not start", tls ? "HTTPS" : "HTTP");
+        return error_set(err, STATUS_IO, NULL, "the %s server cannot be started", tls ? "HTTPS" : "HTTP");
     }
     return STATUS_OK;
 }
@@ -148,13 +148,13 @@ uint16_t http_port(const struct http *http)
     return http->port;
 }
 
-/* No new connections from now on; those that are open go on. */
+/* Refuses new connections; open ones continue. */
 static void quiesce(struct http *http)
 {
     if (http->daemon != NULL && !http->quiesced) {
         http->quiesced = true;
         (void)MHD_quiesce_daemon(http->daemon);
-        /* The descriptor is ours again: closing it makes the kernel refuse newcomers. */
+        /* The descriptor is ours again. Closing it makes the kernel refuse new connections. */
         (void)close(http->listener);
         http->listener = -1;
     }
@@ -172,7 +172,8 @@ void http_stop(struct http *http, int wait_ms)
     for (int waited = 0; waited < wait_ms && http->in_progress > 0; waited += 5) {
         (void)usleep(5000);
     }
-    /* The handlers first: it resumes what it holds, and nothing may be suspended when the daemon stops. */
+    /* Stop the handler threads first: they resume the connections that they hold, and no connection may be suspended
+     * when libmicrohttpd stops. */
     if (http->handlers != NULL) {
         handler_threads_stop(http->handlers);
     }

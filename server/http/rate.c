@@ -1,3 +1,5 @@
+/* A set-associative table of token buckets. The hash of a caller selects a set; within a set the bucket that was used
+ * longest ago is replaced. */
 #include "server/http/rate.h"
 
 #include <math.h>
@@ -11,8 +13,8 @@
 #define WAYS 4
 
 struct bucket {
-    uint64_t key;           /* keyed hash of the caller: who cannot know the key cannot choose where to fall */
-    double permits, filled; /* at this time; 0: free */
+    uint64_t key;           /* key of the hash: a caller without the key cannot choose its set */
+    double permits, filled; /* permits at the time `filled`; 0: the bucket is free */
 };
 
 struct rate {
@@ -31,7 +33,7 @@ enum status rate_create(int64_t per_second, struct rate **out, struct error *err
     struct rate *rate = calloc(1, sizeof *rate);
     if (rate == NULL || sodium_init() < 0 || pthread_mutex_init(&rate->lock, NULL) != 0) {
         free(rate);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the limits of callers");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the rate limits");
     }
     rate->per_second = (double)per_second;
     rate->most = 2 * rate->per_second;
@@ -48,7 +50,7 @@ void rate_destroy(struct rate *rate)
     }
 }
 
-/* The caller's bucket, or the one of its set that was used longest ago, full. */
+/* Returns the caller's bucket, or the bucket of its set that was used longest ago, refilled. */
 static struct bucket *find(struct rate *rate, uint64_t key, double now)
 {
     struct bucket *set = rate->buckets[key % SETS], *oldest = &set[0];

@@ -1,3 +1,4 @@
+/* One thread visits all watched connections and cuts those that are late in their phase. */
 #include "server/http/reaper.h"
 
 #include <linux/tcp.h>
@@ -13,8 +14,8 @@ struct reaper_watch {
     struct reaper_watch *next, *previous;
     int fd;
     enum reaper_phase phase;
-    int64_t since;            /* milliseconds, monotonic, when the phase began */
-    uint64_t received, acked; /* totals of the connection when the phase began */
+    int64_t since;            /* start of the phase, monotonic milliseconds */
+    uint64_t received, acked; /* totals of the connection at the start of the phase */
 };
 
 struct reaper {
@@ -34,7 +35,8 @@ static int64_t now_ms(void)
     return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Bytes that came in and bytes the peer has acknowledged; false when the kernel does not say. */
+/* Reads how many bytes were received and how many the peer has acknowledged. Returns false when the kernel does not
+ * report them. */
 static bool tcp_totals(int fd, uint64_t *received, uint64_t *acked)
 {
     struct tcp_info info = {0};
@@ -61,7 +63,7 @@ static bool too_slow(const struct reaper_limits *limits, int64_t elapsed, uint64
            (double)moved * 1000.0 < (double)(elapsed - limits->grace_ms) * (double)limits->rate;
 }
 
-/* True when the connection is late. Moves an idle one to HEAD at its next byte. */
+/* Returns whether the connection is late. Moves an idle connection to HEAD at its next byte. */
 static bool late(const struct reaper_limits *limits, struct reaper_watch *watch, int64_t now)
 {
     int64_t elapsed = now - watch->since;
@@ -101,7 +103,9 @@ static void *reap(void *context)
             if (late(&reaper->limits, watch, now)) {
                 reaper->stats.cut[watch->phase]++;
                 watch->phase = REAPER_CUT;
-                (void)shutdown(watch->fd, SHUT_RDWR); /* its thread sees the end and closes it */
+                (void)shutdown(
+                    watch->fd,
+                    SHUT_RDWR); /* the connection's thread sees the end of the stream and closes the descriptor */
             }
         }
         struct timespec until;

@@ -1,10 +1,10 @@
-/* One pass of the thread, at most every PACE_MS:
+/* The thread that feeds event streams. One pass, at most every PACE_MS:
  *
- *   poll (notice, or a suspended peer that hung up) → feed each stream that may have more and has room
- *   → heartbeats, stuck readers → wake those that sleep and have something
+ *   poll (new events, or a suspended peer that disconnected) → feed each stream that may have more and has space
+ *   → heartbeats, stuck readers → wake the suspended streams with queued bytes
  *
- * The lock guards the list and every stream in it; it is not held while the database is read. A stream that is
- * being fed is `held`: streams_close() waits until it is not. */
+ * The lock guards the list and every stream in it; it is not held while the database is read. A stream that is being
+ * fed is `held`: streams_close() waits until it is released. */
 #include "server/http/streams.h"
 
 #include <errno.h>
@@ -23,8 +23,8 @@
 #include "core/base/buf.h"
 
 #define PACE_MS 20
-#define ROWS 64   /* read for one stream at a time */
-#define CACHE 256 /* events that are kept as they were written; a power of two */
+#define ROWS 64   /* most events read for one stream at a time */
+#define CACHE 256 /* formatted events that are kept; a power of two */
 #define HEARTBEAT_MS 15000
 #define STALL_MS 60000
 
@@ -32,19 +32,19 @@ struct stream {
     struct streams *owner;
     struct stream *next, *previous;
     struct stream_line line;
-    char job[STORAGE_ID]; /* "": all */
+    char job[STORAGE_ID]; /* "": all jobs */
     int64_t after;        /* id of the last event that was queued */
     struct buf queue;
-    size_t taken; /* bytes of it that are gone */
-    bool more;    /* there may be events beyond `after` */
-    bool ended;   /* nothing comes behind what is queued */
-    bool gone;    /* the peer hung up, or was cut */
+    size_t taken; /* bytes of the queue that were taken */
+    bool more;    /* storage may have events after `after` */
+    bool ended;   /* nothing follows the queued bytes */
+    bool gone;    /* the peer disconnected, or the stream was cut */
     bool suspended, held;
-    bool fed;            /* in this pass */
-    int64_t heard, told; /* monotonic ms: bytes last taken, bytes last queued */
+    bool fed;            /* already fed in this pass */
+    int64_t heard, told; /* monotonic ms of the last take and of the last queued bytes */
 };
 
-struct written { /* an event, ready to be sent */
+struct written { /* a formatted event */
     int64_t id;
     char *text;
     size_t bytes;
@@ -76,7 +76,8 @@ static int64_t now_ms(void)
 static void stir(struct streams *streams)
 {
     uint64_t one = 1;
-    ssize_t written = write(streams->notice, &one, sizeof one); /* fails only when it is full: stirred enough */
+    ssize_t written = write(streams->notice, &one,
+                            sizeof one); /* fails only when the counter is full, and then the thread wakes anyway */
     (void)written;
 }
 
@@ -95,7 +96,7 @@ static bool has_room(const struct stream *stream)
 static void queue_bytes(struct stream *stream, const char *bytes, size_t count, int64_t now)
 {
     if (waiting(stream) == 0) {
-        stream->heard = now; /* the reader's time runs from here */
+        stream->heard = now; /* the time limit of the reader starts here */
     }
     if (stream->taken >= STREAM_BYTES / 2) {
         stream->queue.size -= stream->taken;
@@ -104,12 +105,13 @@ static void queue_bytes(struct stream *stream, const char *bytes, size_t count, 
     }
     buf_append(&stream->queue, bytes, count);
     stream->told = now;
-    if (stream->queue.failed) { /* without memory: the client comes again */
+    if (stream->queue.failed) { /* out of memory: the client reconnects */
         stream->ended = true;
     }
 }
 
-/* The event as text, written at most once while it is in the cache. NULL without memory or when it cannot be read. */
+/* Returns the formatted event; formats it at most once while it is in the cache. Returns NULL without memory or when it
+ * cannot be read. */
 static const struct written *written_of(struct streams *streams, const struct storage_event *event, struct error *err)
 {
     struct written *place = &streams->cache[(uint64_t)event->id & (CACHE - 1)];
@@ -132,7 +134,7 @@ static const struct written *written_of(struct streams *streams, const struct st
     return NULL;
 }
 
-/* Queues events that were read for a stream, as many as there is room for. */
+/* Queues events for a stream, as many as its buffer has space for. */
 static void queue_events(struct streams *streams, struct stream *stream, const struct storage_event *events,
                          size_t count, int64_t now)
 {
@@ -142,7 +144,7 @@ static void queue_events(struct streams *streams, struct stream *stream, const s
         (void)pthread_mutex_lock(&streams->lock);
         bool room = waiting(stream) < STREAM_BYTES;
         if (text == NULL) {
-            stream->ended = true; /* the client comes again behind the last one it got */
+            stream->ended = true; /* the client reconnects after the last event that it received */
         } else if (room) {
             queue_bytes(stream, text->text, text->bytes, now);
             stream->after = events[i].id;
@@ -156,7 +158,7 @@ static void queue_events(struct streams *streams, struct stream *stream, const s
     }
     if (count < ROWS) {
         (void)pthread_mutex_lock(&streams->lock);
-        stream->more = false; /* until storage tells of more */
+        stream->more = false; /* until storage reports new events */
         (void)pthread_mutex_unlock(&streams->lock);
     }
 }
@@ -172,7 +174,7 @@ static void feed(struct streams *streams, struct stream *stream, struct arena *a
         queue_events(streams, stream, events, count, now);
     } else {
         (void)pthread_mutex_lock(&streams->lock);
-        stream->ended = true; /* the job was deleted, or the database cannot be read at the moment */
+        stream->ended = true; /* the job was deleted, or the database cannot be read now */
         (void)pthread_mutex_unlock(&streams->lock);
     }
     arena_reset(arena);
@@ -183,7 +185,7 @@ static bool is_hungry(const struct stream *stream)
     return stream->more && has_room(stream) && !stream->ended && !stream->gone;
 }
 
-/* The next stream that can be fed and was not yet in this pass, held; NULL: none. */
+/* Returns the next stream to feed that was not fed in this pass, and holds it; NULL: none. */
 static struct stream *hold_next(struct streams *streams)
 {
     (void)pthread_mutex_lock(&streams->lock);
@@ -237,8 +239,8 @@ static void look_after(struct streams *streams, struct stream *stream, int64_t n
     wake_suspended(stream);
 }
 
-/* Sleeps until there is news, a suspended peer hangs up or a deadline comes near. Not at all while a stream is hungry.
- */
+/* Sleeps until events are committed, a suspended peer disconnects or a deadline is near. Does not sleep while a stream
+ * has space and may have more events. */
 static void sleep_until_work(struct streams *streams)
 {
     struct pollfd set[1 + STREAMS_MAX] = {{.fd = streams->notice, .events = POLLIN}};
@@ -261,7 +263,7 @@ static void sleep_until_work(struct streams *streams)
     uint64_t notices;
     ssize_t got = read(streams->notice, &notices, sizeof notices);
     (void)got;
-    (void)poll(NULL, 0, PACE_MS); /* many commits, one pass */
+    (void)poll(NULL, 0, PACE_MS); /* handles many commits in one pass */
 }
 
 static bool pass(struct streams *streams, struct arena *arena)
@@ -269,7 +271,7 @@ static bool pass(struct streams *streams, struct arena *arena)
     int64_t now = now_ms();
     bool news = atomic_exchange(&streams->news, false);
     (void)pthread_mutex_lock(&streams->lock);
-    bool ending = streams->ending; /* before the last look at the database */
+    bool ending = streams->ending; /* read before the last query of the database */
     for (struct stream *stream = streams->first; stream != NULL; stream = stream->next) {
         stream->more = stream->more || news || ending;
         stream->fed = false;
@@ -424,7 +426,7 @@ ptrdiff_t streams_take(struct stream *stream, void *to, size_t count)
     } else if (!stream->ended && !stream->gone) {
         got = 0;
         stream->suspended = true;
-        want = stream->line.fd >= 0; /* it is looked at from now on */
+        want = stream->line.fd >= 0; /* the thread polls this descriptor from now on */
         stream->line.suspend(stream->line.context);
     }
     (void)pthread_mutex_unlock(&streams->lock);

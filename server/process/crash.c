@@ -1,7 +1,7 @@
-/* Design. All state is static, because a handler has no context. The last lines of the log lie in a ring of slots; a
- * writer takes a ticket, marks its slot as being written (odd), copies, and marks it as whole (even): the handler shows
- * what is whole and never waits. backtrace() loads a library at its first call, so crash_prepare() calls it once; from
- * then on it only walks frames. */
+/* Writes the crash report. All state is static, because a handler has no context. The last lines of the log are in a
+ * ring of slots. A writer takes a ticket, marks its slot as being written (odd), copies the line, and marks the slot as
+ * complete (even). The handler prints the complete slots and never waits. backtrace() loads a library at its first
+ * call, so crash_prepare() calls it once; later calls only walk frames. */
 #include "server/process/crash.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 enum { LINES = 32, LINE = 512, FRAMES = 64, STACK = 64 * 1024, MAPS = 200 };
 
 struct slot {
-    atomic_ulong state; /* 2 * ticket + 1 while it is written, 2 * ticket + 2 when it is whole */
+    atomic_ulong state; /* 2 * ticket + 1 while it is written, 2 * ticket + 2 when it is complete */
     unsigned count;
     char text[LINE];
 };
@@ -64,8 +64,8 @@ static void put_number(uintptr_t value, unsigned base)
     put(at, (size_t)(digits + sizeof digits - at));
 }
 
-/* The files of code, so that addresses can be looked up in them although they lie elsewhere each time. Only such lines.
- */
+/* Prints the mappings of code only: the addresses of the files differ in each run, and the report needs them to look up
+ * frames. */
 static void put_maps(void)
 {
     static char text[4096];
@@ -135,7 +135,7 @@ static void handle(int number, siginfo_t *info, void *context)
     const char *name = "a signal";
     (void)context;
     for (int i = 0; i < SIGNALS; i++) {
-        (void)signal(signals[i], SIG_DFL); /* a fault in the report ends it */
+        (void)signal(signals[i], SIG_DFL); /* a fault within the report ends the process */
         if (signals[i] == number)
             name = names[i];
     }
@@ -161,7 +161,7 @@ enum status crash_prepare(const char *beside, const char *build, struct error *e
     if (length < 0 || (size_t)length >= sizeof crash.path || pthread_key_create(&crash.stack, free_stack) != 0)
         return error_set(err, STATUS_LIMIT, NULL, "no place for a crash report");
     (void)snprintf(crash.build, sizeof crash.build, "%s", build);
-    /* What an earlier crash left stays, until the next one. */
+    /* The report of an earlier crash stays until the next crash. */
     crash.file = open(crash.path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     crash.maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
     (void)backtrace(frame, 1);
@@ -174,7 +174,7 @@ enum status crash_prepare(const char *beside, const char *build, struct error *e
 }
 
 #if defined(__SANITIZE_ADDRESS__)
-#define HAS_STACKS 1 /* AddressSanitizer gives every thread one, and takes it away itself */
+#define HAS_STACKS 1 /* AddressSanitizer gives every thread a stack for handlers, and removes it itself */
 #else
 #define HAS_STACKS 0
 #endif
@@ -185,7 +185,7 @@ void crash_thread(void)
         return;
     stack_t stack = {.ss_sp = malloc(STACK), .ss_size = STACK};
     if (stack.ss_sp == NULL || sigaltstack(&stack, NULL) != 0 || pthread_setspecific(crash.stack, stack.ss_sp) != 0)
-        free(stack.ss_sp); /* the thread's own stack does for all but its overflow */
+        free(stack.ss_sp); /* the thread's own stack is enough, except for a stack overflow */
 }
 
 void crash_job(const char *job)

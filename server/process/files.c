@@ -1,3 +1,4 @@
+/* Reads a whole file or standard input, up to a limit. */
 #include "server/process/files.h"
 
 #include <errno.h>

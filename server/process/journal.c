@@ -1,3 +1,4 @@
+/* Formats a line of the log, applies the limit of its component and writes it with one write(2). */
 #include "server/process/journal.h"
 
 #include "server/process/crash.h"
@@ -20,7 +21,7 @@ static const char *const level_names[] = {"debug", "info", "warn", "error"};
 static const char *const component_names[] = {"server", "http", "scheduler", "executor"};
 
 struct bucket {
-    double lines; /* that may be written now */
+    double lines; /* lines that may be written now */
     double filled_at;
     uint64_t suppressed;
 };
@@ -74,8 +75,8 @@ int journal_level(const char *name)
     return -1;
 }
 
-/* Length of the UTF-8 sequence at `s`, or 0 when there is none. Overlong forms, surrogates and
- * values past U+10FFFF count as none. */
+/* Length of the UTF-8 sequence at `s`, or 0 when there is none. Overlong forms, surrogates and values above U+10FFFF
+ * are no sequence. */
 static size_t utf8_length(const unsigned char *s)
 {
     size_t length;
@@ -129,7 +130,7 @@ size_t journal_escape(char *out, size_t out_bytes, const char *text)
     return used;
 }
 
-/* Takes a line out of the component's bucket. Called with the lock held. */
+/* Takes one line from the component's bucket. Called with the lock held. */
 static bool bucket_take(struct bucket *bucket, enum log_level level)
 {
     double now = monotonic_seconds();
@@ -193,7 +194,7 @@ void journal_line(struct journal *journal, enum log_level level, enum journal_co
         used = append_member(line, used, "message", message);
         line[used++] = '}';
         line[used++] = '\n';
-        /* A log that cannot be written is not a reason to stop. */
+        /* The daemon continues when its log cannot be written. */
         crash_note(line, used);
         ssize_t written = write(journal->fd, line, used);
         (void)written;

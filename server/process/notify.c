@@ -1,3 +1,4 @@
+/* The sender of sd_notify(3), without libsystemd. */
 #include "server/process/notify.h"
 
 #include <stddef.h>

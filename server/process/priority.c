@@ -1,3 +1,4 @@
+/* Sets nice values and time slices of threads by sched_setattr(2). */
 #include "server/process/priority.h"
 
 #include <sched.h>
@@ -6,24 +7,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ANSWER_SLICE_NS 100000 /* the shortest there is */
+#define ANSWER_SLICE_NS 100000 /* the shortest slice that the kernel accepts */
 
-/* struct sched_attr of the kernel, which the C library does not have. */
+/* struct sched_attr of the kernel; the C library does not define it. */
 struct attributes {
     uint32_t size, policy;
     uint64_t flags;
     int32_t nice;
     uint32_t priority;
-    uint64_t runtime, deadline,
-        period; /* of an ordinary thread, `runtime` is its slice in ns, 0: as the system has it */
+    uint64_t runtime, deadline, period; /* for an ordinary thread `runtime` is its slice in ns, 0: the default */
 };
 
 static void ask_for_slice(uint64_t ns)
 {
     struct attributes wanted = {
         .size = sizeof wanted, .policy = SCHED_OTHER, .nice = getpriority(PRIO_PROCESS, 0), .runtime = ns};
-    if (sched_getscheduler(0) == SCHED_OTHER) {          /* whoever started us may have meant another policy */
-        (void)syscall(SYS_sched_setattr, 0, &wanted, 0); /* without it answers are later, and right */
+    if (sched_getscheduler(0) == SCHED_OTHER) {          /* another policy was chosen on purpose and stays */
+        (void)syscall(SYS_sched_setattr, 0, &wanted, 0); /* a refusal makes answers slower and has no other effect */
     }
 }
 

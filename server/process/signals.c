@@ -1,3 +1,4 @@
+/* The handler writes to a pipe (the self-pipe trick); signals_wait() polls it. */
 #include "server/process/signals.h"
 
 #include <errno.h>
@@ -8,14 +9,14 @@
 #include <stddef.h>
 #include <unistd.h>
 
-/* A handler has no context, so this is the process's one global: written once, before the first signal. */
+/* A handler has no context, so this is the process's one global. It is written once, before the first signal. */
 static int pipe_ends[2] = {-1, -1};
 
 static void keep(int number)
 {
     int before = errno;
     unsigned char byte = (unsigned char)number;
-    ssize_t written = write(pipe_ends[1], &byte, 1); /* a full pipe holds enough signals */
+    ssize_t written = write(pipe_ends[1], &byte, 1); /* when the pipe is full, it contains enough signals */
     (void)written;
     errno = before;
 }
@@ -29,7 +30,7 @@ enum status signals_catch(struct error *err)
     }
     bool caught = sigaction(SIGTERM, &action, NULL) == 0 && sigaction(SIGINT, &action, NULL) == 0 &&
                   sigaction(SIGHUP, NULL, &before) == 0;
-    if (caught && before.sa_handler != SIG_IGN) { /* not below nohup */
+    if (caught && before.sa_handler != SIG_IGN) { /* an ignored SIGHUP stays ignored, as under nohup */
         caught = sigaction(SIGHUP, &action, NULL) == 0;
     }
     if (!caught) {

@@ -1,3 +1,4 @@
+/* The table of settings, the checks of their values, and their help text. */
 #include "server/settings/settings.h"
 
 #include <arpa/inet.h>
@@ -13,88 +14,88 @@
 
 /* The order is the order of `--help`. */
 const struct setting settings_table[] = {
-    {"config", SETTING_TEXT, FIELD(config), "", 0, 0, "FILE",
-     "JSON file with any of these settings as keys (\"listen\", ...)"},
+    {"config", SETTING_TEXT, FIELD(config), "", 0, 0, "FILE", "JSON file with settings as keys (\"listen\", ...)"},
     {"listen", SETTING_TEXT, FIELD(listen), "127.0.0.1:8080", 0, 0, "ADDR:PORT",
-     "where to answer; port 0 takes a free one and prints it; off loopback, bearer tokens are required"},
+     "address to listen on; port 0 picks a free port and prints it; beyond loopback bearer tokens are required"},
     {"db", SETTING_TEXT, FIELD(db), SETTINGS_DB, 0, 0, "FILE",
-     "SQLite file with jobs, metrics and checkpoints; made if missing"},
+     "SQLite file with jobs, metrics and checkpoints; created if it is missing"},
     {"data", SETTING_TEXT, FIELD(data), SETTINGS_DATA, 0, 0, "DIR",
-     "folder of data sets: a job names one of the folders in it, never a path"},
-    {"workers", SETTING_INT, FIELD(workers), "1", 1, 64, "N", "jobs that run at the same time"},
+     "folder of data sets; a job names a folder in it, never a path"},
+    {"workers", SETTING_INT, FIELD(workers), "1", 1, 64, "N", "number of jobs that run at the same time"},
     {"evaluators", SETTING_INT, FIELD(evaluators), "1", 0, 64, "N",
-     "evaluations that run beside them, so that none waits for a training to end"},
+     "further workers that run only evaluations, so that an evaluation need not wait for a training to end"},
     {"threads-per-job", SETTING_INT, FIELD(threads_per_job), "0", 0, 256, "N",
-     "threads of a job that does not ask; 0: the cores divided by the workers"},
+     "threads of a job that does not set them; 0: the cores divided by the workers"},
     {"job-memory", SETTING_INT, FIELD(job_memory), "0", 0, (int64_t)1 << 50, "BYTES",
-     "most memory that a job may need by its dry run; 0: all that this process may have"},
+     "most memory that the dry run of a job may predict; 0: all memory of this process"},
     {"job-nice", SETTING_INT, FIELD(job_nice), "0", 0, 19, "N",
-     "how far jobs give way to requests, and to other programs: added to the nice value of their threads"},
+     "added to the nice value of training threads; a higher value leaves more processor time to requests and other "
+     "programs"},
     {"executors", SETTING_TEXT, FIELD(executors), "thread,process", 0, 0, "NAMES",
-     "who may train a job, comma separated, the default first: thread (in the daemon), process (motif-train, a "
-     "process of its own), mpirun (motif-train-mpi, as many ranks as the job asks for), slurm (either, as a job of "
+     "executors that jobs may request, separated by commas, the default first: thread (in the daemon), process "
+     "(motif-train, a process of its own), mpirun (motif-train-mpi, one process per rank), slurm (either, as a job of "
      "Slurm)"},
     {"mpirun", SETTING_TEXT, FIELD(mpirun), "mpirun --bind-to none", 0, 0, "COMMAND",
-     "how ranks are started: a program and its options with spaces between, before -np and what follows; no shell "
-     "reads it"},
+     "program that starts ranks, with options, separated by spaces; no shell reads it; -np is added"},
     {"slurm-bin", SETTING_TEXT, FIELD(slurm_bin), "", 0, 0, "DIR",
-     "folder of sbatch, squeue, scancel and scontrol, \"\" for where PATH has them"},
+     "folder of sbatch, squeue, scancel and scontrol; \"\": found in PATH"},
     {"slurm-options", SETTING_TEXT, FIELD(slurm_options), "", 0, 0, "OPTIONS",
-     "further options of sbatch with spaces between (\"--partition gpu --time 600 --signal B:TERM@60\"); no shell "
-     "reads "
-     "them"},
+     "further options of sbatch, separated by spaces (\"--partition gpu --time 600 --signal B:TERM@60\"); no shell "
+     "reads them"},
     {"srun", SETTING_TEXT, FIELD(srun), "srun --mpi=pmix", 0, 0, "COMMAND",
-     "how several ranks are started in a job of Slurm, in the same way"},
+     "program that starts several ranks within a job of Slurm, with options, separated by spaces"},
     {"trainer-url", SETTING_TEXT, FIELD(trainer_url), "", 0, 0, "URL",
-     "where such processes reach the daemon, when it is not the address of --listen, as with TLS or from other "
-     "machines"},
+     "address of the daemon for trainers, when it differs from --listen, as with TLS or on other machines"},
     {"token", SETTING_TEXT, FIELD(token), "", 0, 0, "TEXT",
-     "a bearer token with every scope; others see flags, so prefer MOTIFD_TOKEN or `motifd token create`"},
+     "bearer token with every scope; other users can see flags, so prefer MOTIFD_TOKEN or `motifd token create`"},
     {"allow-host", SETTING_TEXT, FIELD(allow_host), "", 0, 0, "NAMES",
-     "names accepted in Host, comma separated; on loopback only its own names are accepted by default"},
+     "further names accepted in the Host header, separated by commas; on loopback only loopback names are accepted by "
+     "default"},
     {"tls-cert", SETTING_TEXT, FIELD(tls_cert), "", 0, 0, "FILE",
-     "certificate, and those between it and its authority, as PEM: answers HTTPS alone, with TLS 1.2 or 1.3; needs "
-     "--tls-key"},
+     "PEM file with the certificate and its intermediate certificates; the daemon then serves only HTTPS, with TLS 1.2 "
+     "or 1.3; needs --tls-key"},
     {"tls-key", SETTING_TEXT, FIELD(tls_key), "", 0, 0, "FILE",
-     "private key of --tls-cert as PEM; read once, when the daemon starts"},
+     "PEM file with the private key of --tls-cert; read at the start and at SIGHUP"},
     {"queue-limit", SETTING_INT, FIELD(queue_limit), "1000", 1, 1000000, "N",
-     "jobs that may wait; more are answered 503"},
+     "most jobs in the queue; further submissions are answered 503"},
     {"jobs-per-token", SETTING_INT, FIELD(jobs_per_token), "0", 0, 1000000, "N",
-     "jobs of one token that are not finished; more are answered 429; 0: no limit but the queue's"},
+     "most unfinished jobs of one token; further submissions are answered 429; 0: no limit"},
     {"threads-per-token", SETTING_INT, FIELD(threads_per_token), "0", 0, 1000000, "N",
-     "threads that the running jobs of one token have together, on all ranks; its others wait; 0: no limit"},
+     "most threads of all running jobs of one token, on all ranks; its other jobs wait; 0: no limit"},
     {"job-bytes-per-token", SETTING_INT, FIELD(job_bytes_per_token), "0", 0, (int64_t)1 << 50, "BYTES",
-     "checkpoints and files that the jobs of one token may keep before more jobs of it are answered 403; 0: no limit"},
+     "most bytes of checkpoints and files of one token's jobs; further submissions are answered 403; 0: no limit"},
     {"dataset-bytes-per-token", SETTING_INT, FIELD(dataset_bytes_per_token), "0", 0, (int64_t)1 << 50, "BYTES",
-     "most bytes that the data sets of one token may take on the disk; 0: no limit but that of all"},
+     "most bytes of one token's data sets on disk; 0: no limit"},
     {"upload-bytes", SETTING_INT, FIELD(upload_bytes), "1073741824", 1024, (int64_t)1 << 36, "BYTES",
-     "most bytes of one upload of a data set"},
+     "most bytes of one uploaded data set"},
     {"datasets-bytes", SETTING_INT, FIELD(datasets_bytes), "17179869184", 0, (int64_t)1 << 50, "BYTES",
-     "most bytes that uploaded data sets may take on the disk, all together"},
-    {"kernels", SETTING_TEXT, FIELD(kernels), "best", 0, 0, "NAME", "best, ref, avx2 or avx512"},
-    {"log-level", SETTING_TEXT, FIELD(log_level), "info", 0, 0, "LEVEL", "debug, info, warn or error"},
-    {"http-threads", SETTING_INT, FIELD(http_threads), "2", 1, 64, "N", "threads that move bytes"},
-    {"handler-threads", SETTING_INT, FIELD(handler_threads), "8", 1, 256, "N", "threads that answer requests"},
-    {"connections", SETTING_INT, FIELD(connections), "512", 4, 65536, "N", "connections at the same time"},
+     "most bytes of all uploaded data sets on disk"},
+    {"kernels", SETTING_TEXT, FIELD(kernels), "best", 0, 0, "NAME", "compute kernels: best, ref, avx2 or avx512"},
+    {"log-level", SETTING_TEXT, FIELD(log_level), "info", 0, 0, "LEVEL",
+     "lowest level of log lines: debug, info, warn or error"},
+    {"http-threads", SETTING_INT, FIELD(http_threads), "2", 1, 64, "N", "threads that read and write connections"},
+    {"handler-threads", SETTING_INT, FIELD(handler_threads), "8", 1, 256, "N",
+     "threads that compute the answers to requests"},
+    {"connections", SETTING_INT, FIELD(connections), "512", 4, 65536, "N", "most open connections"},
     {"connections-per-address", SETTING_INT, FIELD(connections_per_address), "128", 1, 65536, "N",
-     "connections at the same time from one address"},
+     "most open connections of one address"},
     {"rate-limit", SETTING_INT, FIELD(rate_limit), "1000", 0, 1000000, "N",
-     "requests a second of one token, or of one address without one, twice as many at once; more are answered 429; "
-     "0: no limit"},
+     "requests per second of one token, or of one address without a token, with bursts of twice as many; further "
+     "requests are answered 429; 0: no limit"},
     {"header-timeout-ms", SETTING_INT, FIELD(header_timeout_ms), "10000", 50, 3600000, "MS",
-     "a request's headers must be complete this long after its first byte"},
+     "time from the first byte of a request to the end of its headers; later connections are cut"},
     {"idle-timeout-ms", SETTING_INT, FIELD(idle_timeout_ms), "30000", 50, 3600000, "MS",
-     "a connection without a request is closed after this"},
+     "time after which a connection without a request is closed"},
     {"body-grace-ms", SETTING_INT, FIELD(body_grace_ms), "5000", 0, 3600000, "MS",
-     "how long a body or an answer may be slower than --body-rate"},
+     "time for which a body or an answer may be slower than --body-rate"},
     {"body-rate", SETTING_INT, FIELD(body_rate), "1024", 1, 1000000000, "BYTES",
-     "bytes a second at which a body must arrive and an answer must be taken"},
+     "bytes per second at which a client must send a body and take an answer"},
     {"event-heartbeat-ms", SETTING_INT, FIELD(event_heartbeat_ms), "15000", 50, 3600000, "MS",
-     "an event stream that is quiet gets a comment this often, so that proxies keep it open"},
+     "time after which a quiet event stream gets a comment, so that proxies keep it open"},
     {"event-stall-ms", SETTING_INT, FIELD(event_stall_ms), "60000", 50, 3600000, "MS",
-     "an event stream whose reader takes nothing for this long is cut"},
+     "time after which an event stream is cut when its reader takes nothing"},
     {"drain-ms", SETTING_INT, FIELD(drain_ms), "9000", 100, 3600000, "MS",
-     "after SIGTERM: how long running jobs have to finish a step and save"},
+     "time after SIGTERM for running jobs to finish a step and save a checkpoint"},
 };
 const size_t settings_count = sizeof settings_table / sizeof settings_table[0];
 _Static_assert(sizeof settings_table / sizeof settings_table[0] <= SETTINGS_MAX, "SETTINGS_MAX is too small");
@@ -130,7 +131,7 @@ static bool executors_allowed(const char *value)
     }
 }
 
-/* What only one setting asks of its value. */
+/* Checks the rules of single settings. */
 static bool text_allowed(const struct setting *setting, const char *value, char *detail, size_t detail_bytes)
 {
     struct error err = {0};
@@ -143,9 +144,8 @@ static bool text_allowed(const struct setting *setting, const char *value, char 
         return false;
     }
     if (strcmp(setting->name, "executors") == 0 && !executors_allowed(value)) {
-        (void)snprintf(
-            detail, detail_bytes,
-            "must be names of executors with commas between them, each once: thread, process, mpirun, slurm");
+        (void)snprintf(detail, detail_bytes,
+                       "must be names of executors, separated by commas, each once: thread, process, mpirun, slurm");
         return false;
     }
     if (strcmp(setting->name, "log-level") == 0 && journal_level(value) < 0) {
@@ -157,7 +157,7 @@ static bool text_allowed(const struct setting *setting, const char *value, char 
         return false;
     }
     if (strcmp(setting->name, "db") == 0 && value[0] == '\0') {
-        (void)snprintf(detail, detail_bytes, "must name a file");
+        (void)snprintf(detail, detail_bytes, "must be the name of a file");
         return false;
     }
     return true;
@@ -198,7 +198,7 @@ void settings_defaults(struct settings *settings)
     }
 }
 
-/* MOTIFD_THREADS_PER_JOB and threads_per_job from threads-per-job. */
+/* Converts threads-per-job to MOTIFD_THREADS_PER_JOB or threads_per_job. */
 void settings_name_in(const struct setting *setting, bool environment, char *out, size_t out_bytes)
 {
     int used = snprintf(out, out_bytes, "%s%s", environment ? "MOTIFD_" : "", setting->name);
@@ -232,7 +232,7 @@ static bool split_address(const char *listen, char *host, size_t host_bytes, con
         listen++;
         length -= 2;
     } else if (memchr(listen, ':', length) != NULL) {
-        return false; /* IPv6 needs its brackets */
+        return false; /* an IPv6 address needs brackets */
     }
     if (length >= host_bytes) {
         return false;
@@ -259,7 +259,7 @@ enum status settings_address(const char *listen, char *host, size_t host_bytes, 
     char *end = NULL;
     long number = strtol(port_text, &end, 10);
     if (port_text[0] < '0' || port_text[0] > '9' || *end != '\0' || number > 65535) {
-        return error_set(err, STATUS_INVALID, NULL, "must end in a port between 0 and 65535");
+        return error_set(err, STATUS_INVALID, NULL, "must end in a port in [0, 65535]");
     }
     *port = (uint16_t)number;
     if (inet_pton(AF_INET, host, &v4) == 1) {

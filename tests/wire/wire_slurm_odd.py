@@ -59,8 +59,8 @@ def refused(daemon, slurm):
         return lambda: os.unlink(os.path.join(slurm.folder, name))
     for prepare, words in ((lambda: slurm.say("sbatch", "", "sbatch: error: Invalid account\n", 1), "sbatch: sbatch: error: Invalid account"),
                            (lambda: slurm.say("sbatch", "", "", 3), "sbatch: no reason given"),
-                           (lambda: slurm.say("sbatch", ""), "did not say the number"),
-                           (lambda: slurm.say("sbatch", "Submitted batch job 34\n34x\n" + "9" * 25 + "\n;\n"), "did not say the number"),
+                           (lambda: slurm.say("sbatch", ""), "contains no job number"),
+                           (lambda: slurm.say("sbatch", "Submitted batch job 34\n34x\n" + "9" * 25 + "\n;\n"), "contains no job number"),
                            (lambda: slurm.say("scontrol", "", "slurm_suspend error: no\n", 1), "scontrol: slurm_suspend error: no"),
                            (no_program("scontrol"), "scontrol"), (no_program("sbatch"), "sbatch")):
         slurm.as_usual()
@@ -107,7 +107,7 @@ def left_alone(daemon, slurm):
     slurm.say("squeue", "")  # it is gone: submitted again
     await_("another submission", lambda: len(slurm.calls("sbatch")) == 2)
     slurm.say("squeue", "")
-    await_("a third, or the pause before it", lambda: "is gone, and did not say why" in open(daemon.log.name).read())
+    await_("a third, or the pause before it", lambda: "is gone and did not report why" in open(daemon.log.name).read())
     assert daemon.end() == 0  # in that pause too
     daemon.start()
     assert show(daemon, job)["state"] in ("queued", "running")
