@@ -1,5 +1,5 @@
-/* Everything that a run is, as entries of a snapshot: weights with statistics and thresholds, moments of
- * Adam, then the state. The same declarations serve saving and loading. */
+/* Declares everything that a SPARLING run saves: weights with statistics and thresholds, the moments of Adam, then the
+ * state. Saving and loading use the same declarations. */
 #include <string.h>
 
 #include "core/methods/sparling/run.h"
@@ -14,7 +14,7 @@ struct named_real {
     double *at;
 };
 
-static enum status add_course(struct method_run *run, struct snapshot *snapshot, struct error *err)
+static enum status add_progress(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     const struct named_integer integers[] = {
         {"run.phase", &run->phase},
@@ -32,7 +32,7 @@ static enum status add_course(struct method_run *run, struct snapshot *snapshot,
     const struct named_real reals[] = {
         {"run.accuracy", &run->accuracy},           {"run.best_accuracy", &run->best_accuracy},
         {"run.loss_sum", &run->loss_sum},           {"run.norm_sum", &run->norm_sum},
-        {"validation.loss", &run->validation_loss}, {"revival.count", &run->revival.count},
+        {"validation.loss", &run->validation_loss}, {"reinitialisation.count", &run->reinitialisation.count},
     };
     enum status status = STATUS_OK;
     for (size_t i = 0; !status && i < sizeof integers / sizeof integers[0]; i++)
@@ -82,7 +82,7 @@ static enum status add_evaluation(struct evaluation *e, struct snapshot *snapsho
     return status;
 }
 
-/* What only some runs have. */
+/* Entries that only some configurations have. */
 static enum status add_extras(struct method_run *run, struct snapshot *snapshot, struct error *err)
 {
     struct evaluation *e = &run->evaluation;
@@ -90,7 +90,7 @@ static enum status add_extras(struct method_run *run, struct snapshot *snapshot,
     const uint64_t topk[3] = {run->domain.shape.positions ? (uint64_t)run->domain.shape.tokens - 1 : 0, 2, TOPK_STEPS};
     enum status status = STATUS_OK;
     const uint64_t digest[1] = {HASH_BYTES};
-    const uint64_t motif_counts[1] = {CENSUS_NUMBERS}, channels[2] = {(uint64_t)run->config.channels_motif, 2};
+    const uint64_t motif_counts[1] = {MOTIF_COUNTS_NUMBERS}, channels[2] = {(uint64_t)run->config.channels_motif, 2};
     status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "evaluation.motif_counts", 1, motif_counts,
                           &e->motif_counts, err);
     if (!status)
@@ -115,14 +115,14 @@ enum status run_declare(struct method_run *run, struct snapshot *snapshot, struc
     if (!status)
         status = annealer_snapshot(&run->annealer, snapshot, err);
     if (!status)
-        status = add_course(run, snapshot, err);
+        status = add_progress(run, snapshot, err);
     const uint64_t channels[1] = {(uint64_t)run->config.channels_motif};
     if (!status)
-        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "revival.worthless", 1, channels,
-                              run->revival.worthless, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "reinitialisation.worthless", 1, channels,
+                              run->reinitialisation.worthless, err);
     if (!status)
-        status =
-            snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "revival.rests", 1, channels, run->revival.rests, err);
+        status = snapshot_add(snapshot, SNAPSHOT_STATE, SNAPSHOT_F64, "reinitialisation.rests", 1, channels,
+                              run->reinitialisation.rests, err);
     if (!status)
         status = add_evaluation(&run->evaluation, snapshot, err);
     if (!status)
@@ -139,12 +139,12 @@ enum status sparling_save(struct method_run *run, const struct snapshot_writer *
 {
     if (run->config.seeds > 1)
         return distribution_save(&run->study.distribution, run, to, bytes, err);
-    /* A checkpoint is what a run goes back to, so it never holds a broken weight. */
+    /* A run continues from its checkpoints, so none may contain a weight that is not finite. */
     enum status status = params_check(run->network->params, err);
     return status ? status : snapshot_save(declare, run, to, bytes, err);
 }
 
-/* A row that is still to be evaluated counts samples up to here. */
+/* Limits the samples of a row that is not evaluated yet. */
 static bool sound_row(const struct evaluation_row *row)
 {
     const double most = 1e7;
@@ -173,25 +173,26 @@ static bool sound_counts(const double *counts, int64_t count)
     return true;
 }
 
-static bool sound_census(const struct method_run *run)
+static bool sound_motif_counts(const struct method_run *run)
 {
     const struct evaluation *e = &run->evaluation;
-    return sound_counts((const double *)&e->motif_counts, CENSUS_NUMBERS) &&
+    return sound_counts((const double *)&e->motif_counts, MOTIF_COUNTS_NUMBERS) &&
            sound_counts((const double *)e->channels, 2 * run->config.channels_motif);
 }
 
-/* Samples are functions of seed and index only as long as the data behind them stay. */
+/* A sample is a function of seed and index only while the data set stays the same. */
 static enum status check_data(const struct method_run *run, struct error *err)
 {
     return memcmp(run->trained_on, run->data, HASH_BYTES) == 0
                ? STATUS_OK
-               : error_set(err, STATUS_CONFLICT, NULL,
-                           "the %s data set has changed since the checkpoint was saved: a run goes on with the same "
-                           "data alone",
-                           run->domain.domain->name);
+               : error_set(
+                     err, STATUS_CONFLICT, NULL,
+                     "the %s data set has changed since the checkpoint was saved; put the same data back or start a "
+                     "new job",
+                     run->domain.domain->name);
 }
 
-/* What comes from a stream is not trusted where it selects memory or work. */
+/* A stream may be damaged, so values that select memory or work are checked. */
 static enum status check_loaded(const struct method_run *run, struct error *err)
 {
     bool sound = run->phase >= PHASE_TRAIN && run->phase <= PHASE_DONE && run->updates >= 0 &&
@@ -203,7 +204,7 @@ static enum status check_loaded(const struct method_run *run, struct error *err)
         sound = sound_evaluation(run);
     if (sound && run->phase == PHASE_DONE)
         sound = run->evaluation.rows >= 1 && run->evaluation.rows <= EVALUATION_MAX;
-    sound = sound && sound_census(run);
+    sound = sound && sound_motif_counts(run);
     return sound ? STATUS_OK : error_set(err, STATUS_CORRUPT, NULL, "the checkpoint's state is inconsistent");
 }
 
@@ -231,7 +232,9 @@ enum status sparling_load(struct method_run *run, const struct snapshot_reader *
 enum status sparling_warm_start(struct method_run *run, const struct snapshot_reader *from, struct error *err)
 {
     if (study_of_many(run))
-        return error_set(err, STATUS_INVALID, "/from", "a study begins each of its seeds anew; set seeds to 1");
+        return error_set(
+            err, STATUS_INVALID, "/from",
+            "is not possible with seeds above 1, because each seed starts from new weights; set seeds to 1");
     struct snapshot *snapshot = NULL;
     enum status status = snapshot_create(&snapshot, err);
     if (!status)

@@ -1,7 +1,7 @@
-/* What a configuration costs, from its shapes alone: parameters, multiply-adds, bytes.
+/* Costs of a configuration, computed from shapes alone: parameters, multiply-adds, bytes.
  *
- * The counts follow the layers of network.c one by one; the network's own parameter table is held against
- * them in the tests. Memory is dominated by the maps that the backward pass of g needs. */
+ * The counts follow the layers of model/network.c one by one, and a test compares them with the network's parameter
+ * table. The maps that the backward pass of g needs take most of the memory. */
 #include "core/methods/sparling/config.h"
 
 #include <math.h>
@@ -45,7 +45,7 @@ double sparling_dilated_macs(const struct sparling_config *c)
         dilated_unit(i, &taps, &dilation);
         total += 2 * taps * d * d;
     }
-    int mixed = units / 4; /* a layer onto the skip path after every fourth */
+    int mixed = units / 4; /* every fourth unit has a layer onto the skip path */
     return total + mixed * d * d;
 }
 
@@ -92,8 +92,8 @@ static double padded(double channels)
     return 16 * ceil(channels / 16);
 }
 
-/* Floats that one input keeps alive between forward and backward, and the gradients on the way back.
- * Four maps a residual unit; the gradient of a map gives its buffer to the next, so three are enough. */
+/* Floats that one input keeps between forward and backward, and the gradients of the backward pass. A residual unit
+ * keeps four maps. The gradient of a map reuses the buffer of the one before, so three gradient maps are enough. */
 static double activation_floats(const struct sparling_config *c)
 {
     struct sparling_geometry g = sparling_geometry(c);
@@ -103,7 +103,7 @@ static double activation_floats(const struct sparling_config *c)
     double f = (double)c->feed_forward, n = (double)g.grid_rows * g.grid_cols;
     double t = (double)domain_shape(c).longest + 1, layers = (double)c->layers, heads = (double)c->heads;
     double maps = map * (w * (1 + 4 * (double)(c->units + c->narrow_units) + 3) + 3 * m);
-    if (domain_shape(c).positions) { /* four maps a unit, the skip path, gradients; classes as map and as rows */
+    if (domain_shape(c).positions) { /* four maps for each unit, the skip path, gradients, classes as map and as rows */
         double units = dilated_units((int)c->context);
         return maps + map * (padded(d) * (4 * units + units / 4 + 5) + m + 16 + 3 * domain_shape(c).tokens);
     }
@@ -117,7 +117,7 @@ enum status sparling_estimate(const void *config, struct method_estimate *out, s
 {
     const struct sparling_config *c = config;
     int64_t parameters = sparling_parameters_g(c) + sparling_parameters_sparse(c) + sparling_parameters_h(c);
-    /* A stage that the plateau rule ends takes as many validations. */
+    /* A stage that the plateau rule ends takes plateau_validations validations. */
     double validations = sparling_stages(c) * fmax(1, (double)c->plateau_validations);
     double likely = (validations * (double)c->validation_every + (double)c->curriculum) / SPARLING_ANNEALING;
 

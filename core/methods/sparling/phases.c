@@ -24,7 +24,7 @@ enum status run_begin(struct method_run *r, struct error *err)
     r->updates = r->samples = r->checkpoint_due = r->stage_updates = r->loss_count = 0;
     r->loss_sum = r->norm_sum = r->best_accuracy = 0;
     r->accuracy = NAN;
-    r->revival = (struct revival){0};
+    r->reinitialisation = (struct reinitialisation){0};
     r->reinitialise_due = 0;
     annealer_init(&r->annealer, c->density_start, c->target_start, 0);
     exec_init(&r->exec, r->env.kernels, r->env.pool, &r->arena, (uint64_t)c->seed);
@@ -35,7 +35,7 @@ enum status run_begin(struct method_run *r, struct error *err)
     return status ? status : adam_create(r->network->params, &adam, &r->adam, err);
 }
 
-/* Whether the last update went past a multiple of `every`. */
+/* Whether the last update passed a multiple of `every` samples. */
 static bool crossed(const struct method_run *run, int64_t every)
 {
     return run->samples / every != (run->samples - run->config.batch) / every;
@@ -75,7 +75,7 @@ static enum status validate(struct method_run *run, enum method_request *request
     run_metric(run, "accuracy", run->accuracy);
     run_metric(run, "validation_loss", loss);
     run_metric(run, "density", run->annealer.density);
-    if (run->direct) { /* nothing is annealed */
+    if (run->direct) { /* this objective anneals nothing */
         *request = run->checkpoint_due ? METHOD_CHECKPOINT : METHOD_CONTINUE;
         run->checkpoint_due = 0;
         return STATUS_OK;
@@ -107,7 +107,7 @@ static enum status validate(struct method_run *run, enum method_request *request
     return STATUS_OK;
 }
 
-/* Between two updates: a stage that was saved gives way to the next, or training is over. */
+/* Between two updates: starts the next stage once the last one is saved, or ends training. */
 static enum status settle(struct method_run *run, struct error *err)
 {
     bool last = annealer_last(&run->annealer, &run->rule);
@@ -116,14 +116,14 @@ static enum status settle(struct method_run *run, struct error *err)
     if (!last)
         annealer_advance(&run->annealer, &run->rule);
     if (!last && run->samples < run->config.total_samples) {
-        bool look = run->reinitialise_due;
+        bool check = run->reinitialise_due;
         run->reinitialise_due = 0;
-        return look ? run_reinitialise(run, err) : STATUS_OK;
+        return check ? run_reinitialise(run, err) : STATUS_OK;
     }
     run->study.distribution.item_waits = study_of_many(run) && distribution_must_wait(&run->study.distribution);
     if (run->study.distribution.item_waits)
         return STATUS_OK;
-    /* Of a study's seeds but the last, denser stages are shown nowhere. */
+    /* The result shows earlier densities of a study only for its last seed. */
     bool stages = !study_of_many(run) || run->study.distribution.now == run->config.seeds - 1;
     run->phase = PHASE_EVALUATE;
     return evaluation_begin(run, TEST_SEED, run->config.motif_samples, run->config.test_samples, stages, err);
@@ -136,7 +136,7 @@ enum status run_finish(struct method_run *run, struct error *err)
     return status ? status : study_artifacts(run, err);
 }
 
-/* An evaluation is over. */
+/* Called at the end of an evaluation. */
 static enum status finish(struct method_run *run, struct error *err)
 {
     if (!study_of_many(run))
@@ -188,7 +188,7 @@ const char *run_stage(int64_t phase)
 
 void run_progress(const struct method_run *run, struct method_progress *out)
 {
-    static const double training = 0.95; /* share of the bar */
+    static const double training = 0.95; /* share of the progress bar */
     double total = (double)run->config.total_samples, samples = (double)run->samples;
     double before_last = sparling_stages(&run->config) - 1,
            ended = (double)(run->annealer.stage + run->annealer.pending);

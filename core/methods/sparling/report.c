@@ -7,22 +7,22 @@
 #include "core/methods/sparling/run_int.h"
 
 const struct method_metric sparling_metrics[SPARLING_METRICS] = {
-    {"loss", "nat", "cross-entropy a target token on training batches, mean of ten updates"},
-    {"validation_loss", "nat", "cross-entropy a target token on the validation set"},
-    {"accuracy", "", "share of validation samples whose label is read without a fault"},
-    {"target_accuracy", "", "accuracy that ends the stage"},
-    {"density", "", "target share of active motif map elements"},
-    {"achieved_density", "", "active share of the motif map of a training batch"},
-    {"fpe", "", "share of the validation set's motifs that lie in no true box"},
-    {"fne", "", "share of the validation set's true symbols without a motif"},
-    {"ce", "", "share of the covered symbols whose motif is not the one that stands for them"},
-    {"coherence", "", "mutual coherence of g's 3x3 convolutions, their mean"},
-    {"coherence_max", "", "the largest of them"},
-    {"reinitialised", "", "channels that have begun anew so far (reinitialise_below)"},
-    {"threshold_mean", "", "mean of the sparse layer's thresholds"},
-    {"learning_rate", "", "step size of the optimiser"},
-    {"gradient_norm", "", "Euclidean norm of the whole gradient, mean of ten updates"},
-    {"samples_per_second", "1/s", "training speed, validation not counted"},
+    {"loss", "nat", "Cross-entropy of a target token on training batches, mean of ten updates."},
+    {"validation_loss", "nat", "Cross-entropy of a target token on the validation set."},
+    {"accuracy", "", "Share of validation samples whose whole label is read correctly."},
+    {"target_accuracy", "", "Validation accuracy above which the stage ends."},
+    {"density", "", "Target share of active elements in the motif map."},
+    {"achieved_density", "", "Measured share of active elements in the motif maps of a training batch."},
+    {"fpe", "", "False positive error: share of the motifs of the validation set that are in no true box."},
+    {"fne", "", "False negative error: share of the true symbols of the validation set without a motif."},
+    {"ce", "", "Confusion error: share of the marked symbols whose motif is in another symbol's channel."},
+    {"coherence", "", "Mean mutual coherence of the 3x3 convolutions of g."},
+    {"coherence_max", "", "Largest mutual coherence among the 3x3 convolutions of g."},
+    {"reinitialised", "", "Number of channels reinitialised so far (reinitialise_below)."},
+    {"threshold_mean", "", "Mean of the thresholds of the sparse layer."},
+    {"learning_rate", "", "Step size of the optimiser."},
+    {"gradient_norm", "", "Euclidean norm of the whole gradient, mean of ten updates."},
+    {"samples_per_second", "1/s", "Training speed without validations."},
 };
 
 double run_clock(void)

@@ -1,4 +1,4 @@
-/* The fields of a result. */
+/* Writes the fields of a result. */
 #include <math.h>
 
 #include "core/methods/sparling/model/coherence.h"
@@ -6,7 +6,7 @@
 #include "core/methods/sparling/run_int.h"
 #include "core/nn/coherence.h"
 
-/* "ce" is the one that the domain is compared by. */
+/* "ce" is the confusion error by the rule that the paper uses for the domain. */
 static void write_errors(const struct open_domain *domain, const struct evaluation_row *row, const struct sink *out)
 {
     sink_number(out, "density", row->density);
@@ -25,8 +25,8 @@ static void write_errors(const struct open_domain *domain, const struct evaluati
         sink_number(out, "perturbed", row->perturbed);
 }
 
-/* Rises of the edit error when activations are told apart by 16, 8, 4 or 2 values only, and what a map can carry at
- * most with as many bits as leave the rise below 0.1 % (all four bits where none does). */
+/* Writes the rises of the edit error when activations have only 16, 8, 4 or 2 values, and an upper limit of the
+ * information in a map, at the fewest bits whose rise is below 0.1 % (four bits if none is). */
 static void write_binning(const struct method_run *run, const struct evaluation_row *row, const struct sink *out)
 {
     static const char *const names[BINNINGS] = {"bins_16", "bins_8", "bins_4", "bins_2"};
@@ -64,7 +64,7 @@ static void write_stages(const struct method_run *run, const struct sink *out)
     sink_end_list(out);
 }
 
-/* Rows are true symbols and then "none", columns channels and then "none". */
+/* Rows are the true symbols and "none", columns are the channels and "none". */
 static void write_confusion(const struct open_domain *domain, const struct motif_errors *errors, const struct sink *out)
 {
     sink_begin_object(out, "confusion");
@@ -89,7 +89,7 @@ static void write_confusion(const struct open_domain *domain, const struct motif
     sink_end_object(out);
 }
 
-/* FNE of each symbol that occurred. */
+/* False negative error of each symbol that occurred. */
 static void write_misses(const struct open_domain *domain, const struct motif_errors *errors, const struct sink *out)
 {
     sink_begin_object(out, "fne_by_symbol");
@@ -105,7 +105,7 @@ static void write_misses(const struct open_domain *domain, const struct motif_er
     sink_end_object(out);
 }
 
-/* Each convolution of g as a dictionary (docs/lab/pathways.md). */
+/* Mutual coherence of each convolution of g, taken as a dictionary (core/nn/coherence.h). */
 static enum status write_coherence(const struct network *network, const struct sink *out, struct error *err)
 {
     struct method_convolution all[COHERENCE_LAYERS];
@@ -115,7 +115,7 @@ static enum status write_coherence(const struct network *network, const struct s
         double length = (double)all[i].inputs * all[i].height * all[i].width,
                coherence = convolution_coherence(&all[i]);
         if (isnan(coherence))
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the coherence of %s", all[i].name);
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the coherence of %s", all[i].name);
         sink_begin_object(out, NULL);
         sink_text(out, "layer", all[i].name);
         sink_number(out, "coherence", coherence);
@@ -144,7 +144,7 @@ static void write_chance_row(const struct sink *out, const char *name, const str
     sink_end_object(out);
 }
 
-/* Motif errors of chance, and of the true motifs: what the figures are to be seen beside. */
+/* Motif errors of chance and of the true motifs, as references for the errors of the model. */
 static void write_chance(const struct sink *out, const struct chance *chance, int64_t shuffles)
 {
     const double own[3] = {chance->fpe, chance->fne, chance->ce};
@@ -164,11 +164,11 @@ enum status sparling_result(struct method_run *run, const struct sink *out, stru
 {
     const struct evaluation *e = &run->evaluation;
     if (run->phase != PHASE_DONE || e->rows < 1)
-        return error_set(err, STATUS_CONFLICT, NULL, "the run has not been evaluated yet");
+        return error_set(err, STATUS_CONFLICT, NULL, "the run has no result before its evaluation has finished");
     const struct evaluation_row *row = &e->row[e->rows - 1];
     write_errors(&run->domain, row, out);
     write_binning(run, row, out);
-    sink_begin_object(out, "windows"); /* the paper text's form of the same errors */
+    sink_begin_object(out, "windows"); /* the same errors as the paper's text defines them */
     sink_number(out, "fpe", row->window_fpe);
     sink_number(out, "fne", row->window_fne);
     sink_number(out, "ce", row->window_ce);

@@ -1,4 +1,4 @@
-/* Training and evaluating SPARLING: the functions behind core/methods/method.h (see there). */
+/* Training and evaluation of SPARLING: members of struct method (core/methods/method.h says what each must do). */
 #ifndef MOTIF_CORE_METHODS_SPARLING_RUN_H
 #define MOTIF_CORE_METHODS_SPARLING_RUN_H
 

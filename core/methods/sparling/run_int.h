@@ -1,12 +1,12 @@
 /* A SPARLING run in progress: private to core/methods/sparling.
  *
  *   TRAIN --(validation_every samples)--> VALIDATE --> TRAIN ...
- *   TRAIN --(last density reached, or the cap on samples)--> EVALUATE --> DONE
+ *   TRAIN --(last density reached, or total_samples)--> EVALUATE --> DONE
  *
- * run.c drives the phases, train.c does one update or one piece of a validation, evaluate.c the
- * evaluation, checkpoint.c names everything that must be saved, result.c and artifacts.c
- * write what came out. A
- * piece of validation or evaluation is a fixed number of samples, whatever the machine. */
+ * run.c creates and destroys a run, phases.c drives its phases, training/train.c does one update or one piece of a
+ * validation, evaluation/evaluate.c does the evaluation, checkpoint.c declares everything that is saved, result.c and
+ * evaluation/artifacts.c write the results. A piece of a validation or evaluation has a fixed number of samples on
+ * every machine, so results do not depend on speed. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_RUN_INT_H
 #define MOTIF_CORE_METHODS_SPARLING_RUN_INT_H
 
@@ -27,121 +27,121 @@ enum run_phase { PHASE_TRAIN, PHASE_VALIDATE, PHASE_EVALUATE, PHASE_DONE };
 
 enum { VALIDATION_SEED = -1, TEST_SEED = -2, BINNING_SEED = -3, EVALUATION_MAX = 64, METRIC_UPDATES = 10 };
 
-/* One model's evaluation: at one density, from one checkpoint. Doubles only: it is saved as a table. */
+/* The evaluation of one model: one density, one checkpoint. Only doubles, because checkpoints save it as a table. */
 struct evaluation_row {
-    double density, achieved;                      /* target; share of active elements seen */
-    double fpe, fne, ce, ce_majority, e2ee, exact; /* NaN until known */
-    double window_fpe, window_fne, window_ce;      /* the paper text's form (motif_errors.h) */
-    double checkpoint;                             /* seq, or -1: what the run holds itself */
+    double density, achieved;                      /* target; measured share of active elements */
+    double fpe, fne, ce, ce_majority, e2ee, exact; /* NaN until measured */
+    double window_fpe, window_fne, window_ce;      /* errors as the paper's text defines them (motif_errors.h) */
+    double checkpoint;                             /* its seq, or -1: the model of the run itself */
     double motif_samples, test_samples;
-    double proof;      /* E_m (motif_errors.h) */
-    double single;     /* single-motif error; NaN: not asked for */
-    double perturbed;  /* share of changed labels that are read so; NaN likewise */
-    double binning[4]; /* rise of the edit error with 16, 8, 4, 2 bins; NaN likewise */
+    double proof;      /* the error E_m of the theorem (motif_errors.h) */
+    double single;     /* single-motif error; NaN: not requested */
+    double perturbed;  /* share of perturbed samples whose label follows; NaN: not requested */
+    double binning[4]; /* rise of the edit error with 16, 8, 4, 2 bins; NaN: not requested */
 };
 enum { EVALUATION_COLUMNS = 21 };
 _Static_assert(sizeof(struct evaluation_row) == EVALUATION_COLUMNS * sizeof(double), "a row is a row of doubles");
 
 enum evaluation_part { PART_MOTIFS, PART_TEST, PART_SINGLE, PART_BINNING, PART_PERTURB, PART_CHANCE, PARTS };
 
-/* What an analysis has counted so far; not saved (analyses.c). */
+/* Counts of an analysis in progress; not saved (analyses.c). */
 enum { BINNINGS = 4, ACTIVATIONS_MOST = 1 << 22 };
-struct activations { /* of a channel, over zero; the first ACTIVATIONS_MOST */
+struct activations { /* the first ACTIVATIONS_MOST positive values of a channel */
     float *values;
     size_t count, room;
 };
 struct analysis {
     int64_t *single;            /* [motif channels][symbols] */
     struct activations *lists;  /* [motif channels] */
-    struct binning *bins;       /* [motif channels][BINNINGS]; bins 0: a channel that never was active */
-    int64_t tried, followed;    /* samples with a symbol changed; those whose label followed */
-    double edits[BINNINGS + 1]; /* summed edit errors: of the map as it is, then of each binning */
+    struct binning *bins;       /* [motif channels][BINNINGS]; bins 0: the channel was never active */
+    int64_t tried, followed;    /* samples with a changed symbol; those whose label followed */
+    double edits[BINNINGS + 1]; /* summed edit errors: without bins, then of each binning */
 };
 
-/* Errors of three kinds, of chance with their intervals: numbers, as they are saved. */
+/* Motif errors of shuffled positions with their confidence intervals. Only doubles, because checkpoints save them. */
 struct chance_row {
     double mean[3], low[3], high[3]; /* fpe, fne, ce */
 };
 struct chance {
     struct chance_row all, without; /* without the domain's trivial symbols */
-    double fpe, fne, ce;            /* the run's own over the same samples, without the trivial symbols */
-    double perfect[3];              /* fpe, fne, ce of the true motifs themselves: boxes may overlap */
+    double fpe, fne, ce;            /* errors of the model on the same samples, without the trivial symbols */
+    double perfect[3];              /* fpe, fne, ce of the true motifs, above 0 where boxes overlap */
     double samples;                 /* 0: nothing was shuffled */
 };
 enum { CHANCE_NUMBERS = 25 };
 _Static_assert(sizeof(struct chance) == CHANCE_NUMBERS * sizeof(double), "chance is a row of doubles");
-struct chance_samples; /* chance.c: what is being collected */
+struct chance_samples; /* chance.c */
 
-/* What is known of motifs without boxes (motif_counts.c): sums over samples of the run's own model. Doubles only: they
- * are saved as tables. */
+/* Statistics of motifs that need no true boxes (motif_counts.c): sums over samples, of the run's own model. Only
+ * doubles, because checkpoints save them as tables. */
 struct motif_counts {
-    double samples, dense; /* looked at; of them, those with more motifs than are looked through */
+    double samples, dense; /* all samples; those with too many motifs to analyse */
     double motifs, tokens; /* maximal motifs; tokens of the labels */
-    double as_many;        /* samples with as many of one as of the other */
-    double met, meeting;   /* samples with two motifs whose footprints overlap; motifs whose footprint another's does */
-    double overlap;        /* summed: the largest share of a motif's footprint that another sees too */
+    double as_many;        /* samples with as many motifs as tokens */
+    double met, meeting;   /* samples with overlapping footprints; motifs whose footprint overlaps another's */
+    double overlap;        /* sum over motifs of the largest share of the footprint that another motif's covers */
 };
-enum { CENSUS_NUMBERS = 8 };
-_Static_assert(sizeof(struct motif_counts) == CENSUS_NUMBERS * sizeof(double), "a motif_counts is a row of doubles");
+enum { MOTIF_COUNTS_NUMBERS = 8 };
+_Static_assert(sizeof(struct motif_counts) == MOTIF_COUNTS_NUMBERS * sizeof(double),
+               "a motif_counts is a row of doubles");
 struct motif_counts_channel {
-    double motifs, inputs; /* maximal ones; samples that have any */
+    double motifs, inputs; /* maximal motifs; samples with at least one */
 };
 
 struct evaluation {
     struct evaluation_row row[EVALUATION_MAX]; /* densest first, the run's own model last */
-    int64_t rows, at;                          /* how many; which is being evaluated */
-    int64_t part, position;                    /* of the row: what, and the next sample */
+    int64_t rows, at;                          /* number of rows; the one in progress */
+    int64_t part, position;                    /* of this row: the part in progress and its next sample */
     int64_t seed;                              /* of the test set */
     double edit_sum;
     int64_t exact;
-    struct motif_errors errors;            /* of a validation; of the row; at last, of the final model */
-    struct analysis analysis;              /* of the part being evaluated */
-    struct network *other;                 /* holds a row's checkpoint; NULL until needed */
+    struct motif_errors errors;            /* of the validation or row in progress; at the end, of the final model */
+    struct analysis analysis;              /* of the part in progress */
+    struct network *other;                 /* the model of an earlier density; NULL until needed */
     int64_t loaded;                        /* seq in `other`; -1: none */
-    struct topk *topk;                     /* with labels at positions: [tokens - 1], of a validation or a test */
+    struct topk *topk;                     /* [tokens - 1], with a label at every position */
     struct motif_counts motif_counts;      /* of the run's own model */
     struct motif_counts_channel *channels; /* [motif channels] */
     struct chance chance;
-    struct chance_samples *collected; /* is not saved: the part begins anew */
+    struct chance_samples *collected; /* not saved: after loading, the part starts again */
 };
 
-/* What is known of each channel's use (reinitialise.c). Doubles only: they are saved as tables. */
-enum { REVIVAL_CHANNELS = 1024 };
-struct revival {
-    double count;                       /* channels begun anew so far */
-    double worthless[REVIVAL_CHANNELS]; /* 1: was so at the last look */
-    double rests[REVIVAL_CHANNELS];     /* samples up to which it is left alone */
+/* The use of each channel (reinitialise.c). Only doubles, because checkpoints save it as tables. */
+enum { REINITIALISED_CHANNELS = 1024 };
+struct reinitialisation {
+    double count;                             /* channels reinitialised so far */
+    double worthless[REINITIALISED_CHANNELS]; /* 1: did not lower the loss at the last check */
+    double rests[REINITIALISED_CHANNELS];     /* sample count before which the channel is not reinitialised again */
 };
 
 struct method_run {
     struct sparling_config config;
     struct open_domain domain;
-    struct open_domain single; /* the same with samples of one motif, where the domain has them */
+    struct open_domain single; /* samples with one motif, if the domain has them */
     struct method_env env;
     struct annealer_rule rule;
-    unsigned char data[HASH_BYTES]; /* of the domain's data; zero without any */
-    bool direct;                    /* objective single-motifs */
+    unsigned char data[HASH_BYTES]; /* hash of the domain's data set; zero if it has none */
+    bool direct;                    /* whether the objective is single-motifs */
     struct network *network;
     struct adam *adam;
     struct batch_source *source;
     struct arena arena;
     struct exec exec;
     struct gradients gradients;
-    int piece;           /* samples of a piece of validation or evaluation */
-    double step_seconds; /* a step ends at the first boundary after this; 0: at the first */
+    int piece;           /* samples of a piece of a validation or evaluation */
+    double step_seconds; /* a step ends at the first boundary after this time; 0: at the first */
 
     /* Saved. */
-    unsigned char trained_on[HASH_BYTES]; /* `data`, but of a checkpoint that has just been read */
+    unsigned char trained_on[HASH_BYTES]; /* hash of the data that the weights were trained on */
     int64_t phase, updates, samples, checkpoint_due;
     int64_t stage_updates; /* of this stage */
     struct annealer annealer;
-    struct revival revival;
-    int64_t
-        reinitialise_due; /* a validation has ended: what each channel is worth is looked at once its stage is saved */
+    struct reinitialisation reinitialisation;
+    int64_t reinitialise_due; /* 1: check the channels once the stage of the last validation is saved */
     int64_t validation_position, validation_correct, validation_counted;
     double validation_loss; /* sum over counted tokens */
     double accuracy, best_accuracy;
-    double loss_sum, norm_sum; /* since the last metric */
+    double loss_sum, norm_sum; /* since the last points of their series */
     int64_t loss_count;
     struct evaluation evaluation;
     struct study study;
@@ -157,90 +157,92 @@ static inline bool study_of_many(const struct method_run *run)
     return run->config.seeds > 1 && !run->study.off;
 }
 
-double run_clock(void); /* monotonic seconds, for speed and the length of a step only */
+/* report.c */
+/* Monotonic seconds; results must not depend on them. */
+double run_clock(void);
+/* Publishes a point of the time series `name` at the current sample count. */
 void run_metric(struct method_run *run, const char *name, double value);
-/* Seq of the newest checkpoint, 0 when there is none. */
+/* Seq of the newest checkpoint, 0 if there is none. */
 int64_t run_last_checkpoint(const struct method_run *run);
 
-/* Weights, optimiser, annealing and counts as they are before the first update of config.seed. */
+/* phases.c */
+/* Sets weights, optimiser, annealing and counts to their state before the first update of config.seed. */
 enum status run_begin(struct method_run *run, struct error *err);
-/* Training, validation or evaluation for a step's time, up to what a step ends at. Of a study: of the seed that this
- * rank has. */
+/* Trains, validates or evaluates for one step. In a study: the seed that this rank has. */
 enum status run_advance(struct method_run *run, enum method_request *request, struct error *err);
-/* All is evaluated: the artifacts. */
+/* Writes the artifacts after the evaluation. */
 enum status run_finish(struct method_run *run, struct error *err);
-/* Of a study: where the seed that this rank has stands. */
+/* Progress of the run; in a study, of the seed that this rank has. */
 void run_progress(const struct method_run *run, struct method_progress *out);
 const char *run_stage(int64_t phase);
 
 /* checkpoint.c */
-/* Everything that a run is; of a study, what the seed is that this rank has. */
+/* Declares everything that a run saves; in a study, the state of the seed that this rank has. */
 enum status run_declare(struct method_run *run, struct snapshot *snapshot, struct error *err);
-/* After a snapshot was read into it. */
+/* Checks a run after a snapshot was read into it. STATUS_CORRUPT; STATUS_CONFLICT if the data set has changed. */
 enum status run_loaded(struct method_run *run, struct error *err);
 
 /* motif_counts.c */
 void motif_counts_clear(struct method_run *run);
-/* One sample: planes [channels][rows][cols] of its map. */
+/* Adds one sample. planes: its motif map, [channels][rows][cols]. */
 enum status motif_counts_add(struct method_run *run, const float *planes, const struct domain_truth *truth,
                              int64_t sample, struct error *err);
 void motif_counts_result(const struct method_run *run, const struct sink *out);
 
 /* train.c */
-/* What h says of a batch's motif maps: rows to be compared with its targets. NULL after a failure. */
+/* Applies the head to a batch of motif maps: [rows][classes], one row for each target. NULL after a failure. */
 struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const struct batch *batch);
 enum status run_update(struct method_run *run, struct error *err);
 enum status run_validate(struct method_run *run, bool *done, struct error *err);
 
 /* reinitialise.c */
-/* Looks at what each channel is worth, and lets the least begin anew if it is worth nothing. */
+/* Measures by how much each channel lowers the loss, and reinitialises the worst one if it does not. */
 enum status run_reinitialise(struct method_run *run, struct error *err);
 
 /* evaluate.c */
-/* The run's own model and, with `stages`, the last checkpoint of each denser stage. */
+/* Starts an evaluation of the run's own model and, with `stages`, of the last checkpoint of each earlier density. */
 enum status evaluation_begin(struct method_run *run, int64_t seed, int64_t motif_samples, int64_t test_samples,
                              bool stages, struct error *err);
 enum status evaluation_piece(struct method_run *run, bool *done, struct error *err);
-/* Counts the motif errors of a batch's maps into run->evaluation.errors: of the validation in
- * progress while the run trains, of the row being evaluated afterwards. */
+/* Adds the motif errors of a batch of maps to run->evaluation.errors: of the validation in progress while the run
+ * trains, of the row in progress afterwards. */
 enum status evaluation_count(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                              struct error *err);
-/* Samples of a part of the row being evaluated; 0: it is left out. */
+/* Samples of a part of the row in progress; 0: the part is skipped. */
 int64_t evaluation_part_samples(const struct method_run *run, int64_t part);
 double evaluation_fraction(const struct method_run *run);
-/* The density of a map with one active position a symbol. */
+/* Density of a map with one active position for each symbol. STATUS_NO_MEMORY. */
 enum status run_minimal_density(const struct method_run *run, double *density, struct error *err);
-/* Counts the probabilities of a batch's classes, with labels at positions. logits: [count * length][tokens]. */
+/* Adds the class probabilities of a batch with a label at every position. logits: [count * length][tokens]. */
 void evaluation_count_classes(struct method_run *run, const struct batch *batch, const real *logits);
-/* Mean top-k accuracy of the classes but 0. */
+/* Mean top-k accuracy over all classes except class 0. */
 double evaluation_accuracy(const struct method_run *run);
 void evaluation_clear_classes(struct method_run *run);
 
-/* chance.c: motif errors of chance. Adds a batch of examples; after the last, shuffles. */
+/* chance.c: motif errors of chance. chance_add() collects a batch of examples, chance_finish() shuffles them. */
 enum status chance_add(struct method_run *run, const struct tensor *motifs, const struct batch *batch,
                        struct error *err);
 enum status chance_finish(struct method_run *run, struct error *err);
 void chance_drop(struct evaluation *evaluation);
 
-/* theorem.c: the constants of the Motif Identifiability Theorem for the domain and the windows of g, as a member of the
- * result. */
+/* theorem.c: writes the constants of the Motif Identifiability Theorem for the domain and the windows of g. */
 enum status theorem_result(const struct method_run *run, const struct sink *out, struct error *err);
 
-/* analyses.c: a piece of a part, `count` samples from `first` on; the row's figures when the part is over. */
+/* analyses.c: a piece of a part, `count` samples from `first` on. analysis_finish() writes the figures of the row. */
 enum status analysis_single(struct method_run *run, struct network *network, int64_t first, int count,
                             struct error *err);
 enum status analysis_binning(struct method_run *run, struct network *network, const struct batch *batch, int64_t first,
                              struct error *err);
 enum status analysis_perturb(struct method_run *run, struct network *network, int64_t first, int count,
                              struct error *err);
-/* perturb.c: of the map `planes` keeps the maximal motifs alone, those of the channels that stand for `from` moved to
- * `channel`, value and place as they were. symbol_of: [channels]. */
+/* perturb.c: reduces the map `planes` to its maximal motifs and moves those of the channels that stand for symbol
+ * `from` to `channel`, with their values and positions. symbol_of: [channels]. */
 enum status perturb_move(struct method_run *run, const int *symbol_of, int from, int channel, float *planes,
                          struct error *err);
 void analysis_finish(struct method_run *run);
 void analysis_clear(struct method_run *run);
 
-/* artifacts.c: pictures and tables of a finished evaluation, handed to the environment. */
+/* artifacts.c: publishes pictures and tables of a finished evaluation. */
 enum status run_artifacts(struct method_run *run, struct error *err);
 enum status run_confusion(struct method_run *run, struct error *err);      /* confusion.c */
 enum status run_plot_densities(struct method_run *run, struct error *err); /* plots.c */

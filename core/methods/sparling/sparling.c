@@ -1,8 +1,15 @@
-/* SPARLING as a row of the registry.
+/* The method table of SPARLING.
  *
- * A tour: config.c (what can be set), domain.h (what samples are), network.c (the models g and h), batch.c (samples
- * drawn ahead), train.c (an update, a validation), annealer.c (when the density falls), run.c (the course of it),
- * evaluate.c (errors), checkpoint.c (what is saved), reading.c, query.c, survey.c and compare.c (asking a model). */
+ * A tour of this folder:
+ *   config.c, fields.inc, presets.c   the configuration; estimate.c its costs
+ *   domains/                          where samples come from (domain.h explains how to add a domain)
+ *   model/network.c                   the motif model g, the sparse layer and the head h; decode.c reads labels
+ *   training/                         batch.c draws samples ahead, train.c does an update or a validation, annealer.c
+ *                                     lowers the density, reinitialise.c restarts unused channels
+ *   phases.c, run.c, checkpoint.c     the phases of a run, its creation, what it saves; report.c its time series
+ *   evaluation/                       evaluate.c measures errors, study.c compares seeds, artifacts.c draws the results
+ *   result.c                          the fields of the result
+ *   queries/                          query.c, compare.c and top_activations.c answer questions about a model */
 #include "core/methods/sparling/sparling.h"
 
 #include "core/methods/sparling/config.h"

@@ -1,4 +1,4 @@
-/* SPARLING: motif maps from end-to-end training under an activation density that anneals. */
+/* SPARLING learns motif maps from labels alone by lowering the density of activations during training. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_SPARLING_H
 #define MOTIF_CORE_METHODS_SPARLING_SPARLING_H
 

@@ -77,7 +77,7 @@ enum status domain_truths_create(const struct domain_shape *shape, int count, st
     size_t n = (size_t)count, boxes = (size_t)shape->boxes, longest = (size_t)shape->longest;
     struct domain_truth *t = calloc(1, n * (sizeof *t + boxes * sizeof *t->box + longest * sizeof *t->label));
     if (!t)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the truths of %d samples", count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the truths of %d samples", count);
     struct box *box = (struct box *)(t + n);
     int32_t *label = (int32_t *)(box + n * boxes);
     for (size_t i = 0; i < n; i++) {

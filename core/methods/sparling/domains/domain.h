@@ -1,35 +1,34 @@
-/* What SPARLING knows of a domain: a constant table, as a method is one (core/methods/method.h).
+/* Domains of SPARLING. A domain is a constant table, as a method is one (core/methods/method.h).
  *
- * A domain draws samples: an input, a label for the whole of it, and where the symbols truly are (for measuring only).
- * Everything else of the method (networks, annealing, evaluation, queries, pictures) reads what it needs from
- * the table and from `struct domain_shape`.
+ * A domain draws samples: an input, a label for the whole input, and the boxes of the true symbols, which are used for
+ * measurements only. The rest of the method (networks, annealing, evaluation, queries, pictures) reads what it needs
+ * from the table and from `struct domain_shape`.
  *
- * To add one, say `latex`:
+ * To add a domain, say `latex`, write:
  *
- *   core/data/latex/latex.h, .c                  the generator or loader, which knows nothing of methods
- *   core/methods/sparling/domains/domain_latex.h   struct latex_config, the domain's fields of the configuration, and
- * LATEX_FIELDS, their lines of the method's table core/methods/sparling/domains/domain_latex.c   const struct domain
- * latex_domain core/methods/sparling/domains/domains.h        #include "domain_latex.h", and D(latex, LATEX) in the
- * list
+ *   core/data/latex/latex.h, .c                    the generator or loader, which does not depend on methods
+ *   core/methods/sparling/domains/domain_latex.h   struct latex_config, and LATEX_FIELDS, its rows of the method's
+ * table core/methods/sparling/domains/domain_latex.c   const struct domain latex_domain
+ *   core/methods/sparling/domains/domains.h        #include "domain_latex.h", and D(latex, LATEX) in the list
  *
- * The list gives the job's field `domain` its choice, struct sparling_config its member `latex`, and the method's table
- * the fields. Names of fields are unique in the whole table: begin them with the domain's name ("latex_rows");
- * DigitCircle's are older and bare. A field of another domain that is not at its default is a fault of the
- * configuration.
+ * The list defines the choices of the field `domain`, the member `latex` of struct sparling_config and the rows of the
+ * method's table. Names of fields are unique in the whole table, so they begin with the domain's name ("latex_rows");
+ * those of DigitCircle have no prefix. A configuration that sets a field of another domain is refused.
  *
- * Maps. An input is planes [channels][rows][cols], the motif map has the same rows and columns. A sequence has ONE ROW:
- * time or position runs along the columns, and what a spectrogram has at a time are channels ([64][1][642]). With one
- * row g's kernels are 1x3 and the head pools along the columns only; otherwise they are 3x3 and pooling is square.
+ * Maps. An input is planes [channels][rows][cols], and the motif map has the same rows and columns. A sequence has ONE
+ * ROW: time or position runs along the columns, and the values at one time are channels (a spectrogram: [64][1][642]).
+ * With one row the kernels of g are 1x3 and the head pools along columns; otherwise kernels are 3x3 and pooling is
+ * square.
  *
- * Labels are numbers 0 .. tokens-1; START, END and padding are the method's business (TOKEN_FIRST + number is what the
- * head reads). Or (`positions`) a sequence has a label at every column, one of `tokens` classes of which 0 is the
- * common one, or -1 where none is known; then the head is the dilated one (core/nn/dilated.h), accuracy is top-k
- * accuracy, and the end-to-end error what is missing from it. Boxes (core/data/box.h) are in the order in which the
- * metrics visit them, in positions of the map (a sequence's have rows [0, 1)), grown by whatever the domain's
- * evaluation grants (2 px around a formula's characters, say).
+ * Labels are numbers 0 .. tokens-1. The method adds START, END and padding (the head reads TOKEN_FIRST + number). With
+ * `positions`, a sequence has a label at every column instead: one of `tokens` classes, of which 0 is the common one,
+ * or -1 where no label is known. Then the head is the dilated one (core/nn/dilated.h), the accuracy is top-k accuracy,
+ * and the end-to-end error is 1 - accuracy. Boxes (core/data/box.h) are in the order in which the metrics visit them,
+ * in positions of the map (rows [0, 1) in a sequence), and include the tolerance of the domain's evaluation (2 px
+ * around a character of a formula, for instance).
  *
- * Threads: a state is read-only once it is open; sample(), prepare() and grey() are called from several threads at a
- * time. Samples are pure functions of the configuration and the request, on every machine. */
+ * Threads: an open state is read-only, and several threads may call sample(), prepare() and grey() at the same time.
+ * Samples are pure functions of the configuration and the request on every machine. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_H
 #define MOTIF_CORE_METHODS_SPARLING_DOMAINS_DOMAIN_H
 
@@ -43,26 +42,26 @@
 
 struct sparling_config;
 
-/* Sizes that a configuration gives. All are known without opening the domain. */
+/* Sizes that follow from a configuration, without opening the domain. */
 struct domain_shape {
     int channels, rows, cols; /* of an input: planes [channels][rows][cols]; rows 1: a sequence */
-    int symbols;              /* what a box can hold: 0 .. symbols-1; at most 4096 */
-    int tokens;               /* what a label can hold: 0 .. tokens-1 */
-    int longest;              /* most tokens of a label; at most DOMAIN_LABEL, or with `positions` the columns */
-    bool positions;           /* a label has a class for each column; one row */
-    int margin;               /* columns at either end that motif errors leave out: no boxes stand there */
-    int trivial;      /* so many symbols, the last, are trivial to find: motif errors are told without them too */
-    int boxes;        /* most boxes of a sample */
+    int symbols;              /* kinds of symbols in boxes, numbered from 0; at most 4096 */
+    int tokens;               /* kinds of tokens in labels, numbered from 0 */
+    int longest;              /* most tokens of a label, at most DOMAIN_LABEL; with `positions`, the columns */
+    bool positions;           /* a label has a class for each column; needs one row */
+    int margin;               /* columns at either end without boxes, which motif errors leave out */
+    int trivial; /* number of trivial symbols, the last ones; the motif errors of chance are also reported without them
+                  */
+    int boxes;   /* most boxes of a sample */
     int picture_rows; /* rows of the grey picture of an input; 0: as the input */
 };
 enum { DOMAIN_LABEL = 64 };
 
 enum domain_set {
-    DOMAIN_SAMPLE, /* sample `index` of the set `seed`: a run's own seed trains, -1 validates, -2 tests */
-    DOMAIN_LESSON, /* the same for training: the domain may begin with easier samples, as `seen` and the field
-                      `curriculum` tell */
-    DOMAIN_EXAMPLE /* sample `index` of the set that motif errors, queries and pictures use; `seed` is not read. Any
-                      index in [0, 2^32) */
+    DOMAIN_SAMPLE, /* sample `index` of the set `seed`: the run's seed trains, -1 validates, -2 tests */
+    DOMAIN_LESSON, /* the same for training: with a `curriculum`, the first samples are easier, depending on `seen` */
+    DOMAIN_EXAMPLE /* sample `index`, in [0, 2^32), of the set for motif errors, queries and pictures; `seed` is unused
+                    */
 };
 struct domain_request {
     enum domain_set set;
@@ -70,7 +69,7 @@ struct domain_request {
     int64_t seen; /* DOMAIN_LESSON: samples trained on before this one's batch */
 };
 
-/* What is in a sample. The caller owns the arrays, which have room for what the shape says. */
+/* The truth about a sample. The caller owns the arrays, whose sizes follow from the shape. */
 struct domain_truth {
     int length;     /* of the label, at least 0 */
     int32_t *label; /* [longest] */
@@ -78,11 +77,11 @@ struct domain_truth {
     struct box *box; /* [boxes] */
 };
 
-/* How the symbols of a sample go together, for the theorem's alpha (theorem.c). */
+/* How the symbols of a sample depend on each other, for the alpha of the theorem (theorem.c). */
 enum domain_drawing {
-    DOMAIN_BOUND,   /* by a grammar, say: symbols that cannot be deleted or exchanged alone */
-    DOMAIN_FREE,    /* each drawn by itself, all alike */
-    DOMAIN_DISTINCT /* all alike, and none twice */
+    DOMAIN_BOUND,   /* a symbol cannot be deleted or exchanged alone, as in a grammar */
+    DOMAIN_FREE,    /* symbols are drawn independently from one distribution */
+    DOMAIN_DISTINCT /* the same, and no symbol occurs twice */
 };
 
 struct domain_state; /* each domain defines its own */
@@ -90,91 +89,96 @@ struct domain_state; /* each domain defines its own */
 struct domain {
     const char *name;    /* as in the list: "latex" */
     const char *meaning; /* one line */
-    bool majority; /* CE takes a channel for the symbol that it marks most often, for several channels may mark one;
-                      else channels and symbols are matched one to one */
+    /* The confusion error (CE) takes a channel for the symbol that it marks most often, because several channels may
+     * mark one symbol. false: channels and symbols are matched one to one. */
+    bool majority;
     enum domain_drawing drawing;
-    /* The domain's own lines of the method's table (offsets are into struct sparling_config). */
+    /* The domain's rows of the method's table; offsets are into struct sparling_config. */
     const struct config_field *fields;
     size_t field_count;
 
     void (*shape)(const struct sparling_config *config, struct domain_shape *shape);
-    /* Fills in fields that follow from a data set (method.h); may be NULL. */
+    /* Fills in the fields that follow from a data set (method.h); may be NULL. */
     enum status (*resolve)(struct sparling_config *config, const char *data, struct error *err);
-    /* Faults that concern several fields; may be NULL. */
+    /* Reports faults that concern several fields; may be NULL. */
     void (*check)(const struct sparling_config *config, const struct method_faults *faults);
 
-    /* Reads and prepares whatever sampling needs. The configuration is copied as far as it is needed; so is `data`, the
-     * folder of data sets (core/data/dataset.h), NULL when there is none. */
+    /* Prepares sampling. `data` is the folder of data sets (core/data/dataset.h), NULL if there is none. The state
+     * keeps copies of what it needs from both. Errors have the pointer of a field. */
     enum status (*open)(const struct sparling_config *config, const char *data, struct domain_state **state,
                         struct error *err);
     void (*close)(struct domain_state *state); /* NULL is fine */
-    /* Of the data that samples are drawn from: a checkpoint goes on with the same alone. NULL: there are none. */
+    /* Hash of the data set behind the samples; a checkpoint continues only with the same. NULL: no data set. */
     enum status (*digest)(const struct domain_state *state, unsigned char digest[HASH_BYTES], struct error *err);
 
-    /* planes: [channels][rows][cols]. truth may be NULL. */
+    /* Draws a sample. planes: [channels][rows][cols]. truth may be NULL. */
     enum status (*sample)(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
-    /* Samples of one symbol in the middle and nothing else, for training motifs directly and for the single-motif
-     * evaluation (Appendix K): their sizes, and one of them. label[0] is the SYMBOL. Both NULL: the domain has none. */
+    /* Shape and drawing of samples with one symbol in the middle and nothing else, for training g directly and for the
+     * single-motif error (Appendix K). label[0] is the SYMBOL. Both NULL: the domain has none. */
     void (*single_shape)(const struct sparling_config *config, struct domain_shape *shape);
     enum status (*single)(const struct domain_state *state, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
-    /* What the label becomes when every `from` of a sample becomes a `to`, for the perturbation experiment; false where
-     * that is no label of the domain. NULL: the domain has no such experiment. */
+    /* Label of a sample in which every symbol `from` becomes a `to`, for the perturbation experiment. Returns false if
+     * the domain has no such label. NULL: the domain has no such experiment. */
     bool (*replace)(const struct domain_state *state, const struct domain_truth *truth, int from, int to,
                     struct domain_truth *after);
-    /* Mean number of symbols of a sample: with one active position a symbol, the least density is
-     * mean / (rows * cols * motif channels). NaN: there is no memory to draw samples in. */
+    /* Mean number of symbols of a sample. With one active position for each symbol, the lowest useful density is
+     * mean / (rows * cols * motif channels). NaN: not enough memory. */
     double (*mean_symbols)(const struct domain_state *state);
 
-    /* Names for people: of a box's symbol, and of a label's number. Valid as long as the state; NULL out of range. */
+    /* Names of a box's symbol and of a label's token. Valid as long as the state; NULL if out of range. */
     const char *(*symbol)(const struct domain_state *state, int symbol);
     const char *(*token)(const struct domain_state *state, int token);
 
-    /* An input that a client gave as an array, to planes. STATUS_INVALID with pointer "/array" when it does not fit.
-     * domain_planes() does it for most. */
+    /* Converts the array of a client to planes. STATUS_INVALID with the pointer "/array" when it does not fit. Most
+     * domains call domain_planes(). */
     enum status (*prepare)(const struct domain_state *state, const struct method_input *input, float *planes,
                            struct error *err);
-    /* The input as a picture, 0 ground to 1 ink: grey [picture_rows][cols]. NULL: the first plane as it is. */
+    /* The input as a picture: grey [picture_rows][cols], 0 background to 1 ink. NULL: the first plane unchanged. */
     void (*grey)(const struct domain_state *state, const float *planes, float *grey);
 };
 
-/* The domain a configuration names (its field `domain`). */
+/* The domain that the field `domain` of a configuration selects. */
 const struct domain *domain_of(const struct sparling_config *config);
 const struct domain *const *domains_all(size_t *count); /* in the order of the field's choices */
 struct domain_shape domain_shape(const struct sparling_config *config);
-/* Elements of an input; positions of a map. */
+/* Values in an input; positions in a map. */
 size_t domain_inputs(const struct domain_shape *shape);
 size_t domain_positions(const struct domain_shape *shape);
 
-/* A domain with what it opened. */
+/* An open domain. */
 struct open_domain {
     const struct domain *domain;
     struct domain_shape shape;
     struct domain_state *state;
-    bool single; /* its samples are those of one symbol */
+    bool single; /* samples have one symbol */
 };
+/* Opens the domain of a configuration. data: folder of data sets, NULL if there is none. Errors are those of the
+ * domain's open(). */
 enum status domain_open(const struct sparling_config *config, const char *data, struct open_domain *domain,
                         struct error *err);
 void domain_close(struct open_domain *domain);
-/* The same domain, with samples of one symbol: a view that is not closed. Only of a domain that has them. */
+/* The same domain with single-symbol samples. The result shares the state and must not be closed. Only for domains with
+ * single(). */
 struct open_domain domain_single(const struct sparling_config *config, const struct open_domain *domain);
-/* sample() or single(), whichever the open domain is for. */
+/* Draws with sample(), or with single() after domain_single(). */
 enum status domain_sample(const struct open_domain *domain, const struct domain_request *request, float *planes,
                           struct domain_truth *truth, struct error *err);
 
-/* Room for the truths of `count` samples of a shape, in one block. */
+/* Allocates the truths of `count` samples in one block. STATUS_NO_MEMORY. */
 enum status domain_truths_create(const struct domain_shape *shape, int count, struct domain_truth **truths,
                                  struct error *err);
 void domain_truths_destroy(struct domain_truth *truths); /* NULL is fine */
 
-/* An array of the shape's values, all within [low, high], to planes: [rows][cols] with one channel,
- * [rows][cols][channels], [channels][rows][cols]; a sequence may leave out its row, and with channels first end early
- * (zeros follow). `what` ends the message: "ink is 1". */
+/* Converts an array to planes and checks that all values are in [low, high]. The array may be [rows][cols] for one
+ * channel, [rows][cols][channels] or [channels][rows][cols]. A sequence may omit its row, and with channels first it
+ * may be shorter (zeros follow). `what` explains the range in the message: "ink is 1". STATUS_INVALID, pointer
+ * "/array". */
 enum status domain_planes(const struct domain_shape *shape, const struct method_input *input, double low, double high,
                           const char *what, float *planes, struct error *err);
 
-/* The tokens' names one after another, cut where `room` ends. */
+/* Writes the names of the tokens one after another, cut to `room` bytes. */
 void domain_label(const struct open_domain *domain, const int32_t *label, int length, char *out, size_t room);
 
 /* Rows of a domain's part of the table. `member` is a member of the struct that carries the domain's name, LEVEL is

@@ -131,7 +131,7 @@ static enum status open_audio(const struct sparling_config *config, const char *
 {
     struct domain_state *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a domain");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
     s->config = config->audio;
     s->curriculum = config->curriculum;
     s->samples = samples_of(&config->audio);
@@ -160,7 +160,7 @@ static enum status to_planes(const struct domain_state *s, const float *audio, i
     size_t mels = (size_t)s->mels, frames = (size_t)audio_spectrum_frames(s->spectrum, samples);
     float *rows = malloc(mels * frames * sizeof *rows);
     if (!rows)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a spectrogram");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a spectrogram");
     audio_spectrum_compute(s->spectrum, audio, samples, rows);
     for (size_t m = 0; m < mels; m++)
         for (size_t t = 0; t < frames; t++)
@@ -188,7 +188,7 @@ static enum status sample(const struct domain_state *s, const struct domain_requ
     struct audio_truth drawn;
     float *audio = malloc((size_t)s->samples * sizeof *audio);
     if (!audio)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a clip");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a clip");
     if (request->set == DOMAIN_EXAMPLE) {
         struct mt19937 rng;
         mt19937_init(&rng, (uint32_t)request->index);
@@ -214,7 +214,7 @@ static enum status single(const struct domain_state *s, const struct domain_requ
     struct audio_sequence sequence = sequence_of(s, request->seed == -2 ? AUDIO_NEW_SPEAKERS : AUDIO_TRAINING_SPEAKERS);
     float *audio = malloc(SINGLE_SAMPLES * sizeof *audio);
     if (!audio)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a clip");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a clip");
     sequence.samples = SINGLE_SAMPLES;
     int drawn = audio_sequence_single(&sequence, request->seed, request->index, audio);
     enum status status = to_planes(s, audio, SINGLE_SAMPLES, planes, err);
@@ -254,7 +254,7 @@ static enum status prepare(const struct domain_state *s, const struct method_inp
                          s->samples, s->config.seconds, (long long)count);
     float *audio = calloc((size_t)s->samples, sizeof *audio);
     if (!audio)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a clip");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a clip");
     enum status status = STATUS_OK;
     for (int64_t i = 0; !status && i < count; i++) {
         audio[i] = input->values[i];

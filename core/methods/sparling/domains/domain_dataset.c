@@ -229,7 +229,7 @@ static enum status sort_by_length(struct domain_state *s, struct error *err)
     const struct collection *c = &s->c;
     int64_t *sorted = malloc((size_t)s->count[PART_TRAIN] * sizeof *sorted), count = 0;
     if (!sorted && s->count[PART_TRAIN] > 0)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a split");
     for (int length = 0; length <= c->longest && !s->shape.positions; length++) {
         for (int64_t i = 0; i < s->count[PART_TRAIN]; i++) {
             int64_t sample = s->part[PART_TRAIN][i];
@@ -254,7 +254,7 @@ static enum status deal(struct domain_state *s, const struct dataset_config *d, 
     for (int p = 0; p < PARTS_OF_SET; p++)
         s->part[p] = malloc((size_t)c->count * sizeof *s->part[p]);
     if (!s->up_to || !s->part[0] || !s->part[1] || !s->part[2])
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a split");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a split");
     for (int64_t i = 0; i < c->count; i++) {
         enum part p = part_of(c, d, i);
         s->part[p][s->count[p]++] = i;
@@ -313,7 +313,7 @@ static enum status to_spectrogram(const struct domain_state *s, const float *aud
     bool good = wave && rows;
     free(wave);
     free(rows);
-    return good ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a spectrogram");
+    return good ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a spectrogram");
 }
 
 /* Sequences that are shorter end in the middle of the scale. */
@@ -397,7 +397,7 @@ static enum status open_dataset(const struct sparling_config *config, const char
     char hash[DATASET_HASH_KEPT + 1];
     struct domain_state *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a domain");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
     s->shape = domain_shape(config);
     s->curriculum = config->curriculum;
     enum status status = open_collection(d, data, &s->c, hash, err);

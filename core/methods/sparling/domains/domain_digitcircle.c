@@ -52,7 +52,7 @@ static enum status open_circle(const struct sparling_config *config, const char 
 {
     struct domain_state *s = malloc(sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a domain");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
     *s = (struct domain_state){digitcircle_of(&config->digitcircle), config->curriculum};
     *state = s;
     return STATUS_OK;

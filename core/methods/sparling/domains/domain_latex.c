@@ -69,7 +69,7 @@ static enum status open_latex(const struct sparling_config *config, const char *
 {
     struct domain_state *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a domain");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
     s->latex = latex_of(&config->latex);
     s->curriculum = config->curriculum;
     enum status status = latex_font_create(s->latex.dpi, NULL, &s->font, err);

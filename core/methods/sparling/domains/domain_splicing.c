@@ -103,7 +103,7 @@ static enum status calibrate(struct domain_state *s, const struct splicing_confi
     struct splicing_sequence *sequence = malloc((size_t)count * sizeof *sequence);
     enum status status = STATUS_OK;
     if (!bases || !sequence)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory to calibrate");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate");
     for (int64_t i = 0; !status && i < count; i++) {
         sequence[i] = (struct splicing_sequence){bases + (size_t)i * whole, (int)whole};
         status =
@@ -134,7 +134,7 @@ static enum status open_corpus(struct domain_state *s, const struct sparling_con
     for (int i = 0; !status && i < 2; i++) {
         s->order[i] = malloc(windows * sizeof *s->order[i]);
         if (!s->order[i])
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an order");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an order");
         status = splicing_corpus_order(s->corpus, i == 0 ? s->seed : -1, s->order[i], err);
     }
     return status ? status : calibrate(s, c, err);
@@ -172,7 +172,7 @@ static enum status add_windows(const struct splicing_corpus *corpus, bool test, 
     enum { SOME = 256 };
     int64_t windows = splicing_corpus_windows(corpus, test), count = windows < SOME ? windows : SOME;
     uint8_t *bases = malloc(2 * whole);
-    enum status status = bases ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a window");
+    enum status status = bases ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a window");
     hash_add(hash, &windows, sizeof windows);
     for (int64_t i = 0; !status && i < count; i++) {
         status = splicing_corpus_read(corpus, test, i * windows / count, bases, bases + whole, err);
@@ -201,7 +201,7 @@ static enum status open_splicing(const struct sparling_config *config, const cha
     struct domain_shape shape;
     struct domain_state *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a domain");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a domain");
     enum status status = open_models(s, c, data, err);
     shape_of(config, &shape);
     s->planted.length = shape.cols;
@@ -261,7 +261,7 @@ static enum status sample(const struct domain_state *state, const struct domain_
     const struct splicing_planted drawn = lesson(state, request), *p = &drawn;
     uint8_t *bases = malloc(2 * (size_t)p->length), *site = bases ? bases + p->length : NULL;
     if (!bases)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a sequence");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a sequence");
     struct splicing_truth motifs = {.room = state->boxes, .boxes = truth ? truth->box : NULL};
     struct splicing_truth *wanted = truth ? &motifs : NULL;
     int64_t seed = request->set == DOMAIN_EXAMPLE ? EXAMPLE_SEED : request->seed;

@@ -30,7 +30,7 @@ enum status analysis_single(struct method_run *run, struct network *network, int
     if (!a->single)
         a->single = calloc((size_t)channels * (size_t)symbols, sizeof *a->single);
     if (!planes || !symbol || !a->single)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate single motifs");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to evaluate single motifs");
     for (int i = 0; i < count; i++) {
         struct domain_request request = {.set = DOMAIN_SAMPLE, .seed = run->evaluation.seed, .index = first + i};
         struct domain_truth truth = {.label = &symbol[i]};
@@ -104,7 +104,7 @@ static enum status calibrate(struct method_run *run, const float *planes, int im
     for (size_t i = 0; room && i < (size_t)images * channels * positions; i++)
         if (planes[i] > 0)
             room = keep(&a->lists[i / positions % channels], planes[i]);
-    return room ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to calibrate bins");
+    return room ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to calibrate bins");
 }
 
 static enum status make_bins(struct method_run *run, struct error *err)
@@ -113,7 +113,7 @@ static enum status make_bins(struct method_run *run, struct error *err)
     size_t channels = (size_t)run->config.channels_motif;
     a->bins = calloc(channels * BINNINGS, sizeof *a->bins);
     if (!a->bins)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for bins");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for bins");
     for (size_t c = 0; c < channels; c++) {
         struct activations *list = &a->lists[c];
         if (list->count == 0)
@@ -137,7 +137,7 @@ static enum status read_binned(struct method_run *run, struct network *network, 
     real *values = arena_alloc(e->arena, elements * sizeof *values);
     struct decoded *decoded = arena_zalloc(e->arena, (size_t)count, sizeof *decoded);
     if (!values || !decoded)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate bins");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to evaluate bins");
     for (size_t i = 0; i < elements; i++) {
         const struct binning *bins =
             binning < 0 ? NULL : &a->bins[i / positions % channels * BINNINGS + (size_t)binning];
@@ -163,7 +163,7 @@ enum status analysis_binning(struct method_run *run, struct network *network, co
     size_t elements = (size_t)count * (size_t)run->config.channels_motif * domain_positions(&run->domain.shape);
     float *planes = arena_alloc(e->arena, elements * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate bins");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to evaluate bins");
     tensor_to_planes(motifs, planes);
     if (first < run->config.binning_samples)
         return calibrate(run, planes, count, err);

@@ -20,7 +20,7 @@ static enum status examples(struct method_run *run, struct error *err)
     struct annotation readings[EXAMPLES] = {0};
     struct picture *picture = NULL;
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for examples");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for examples");
     enum status status = domain_truths_create(&domain->shape, EXAMPLES, &truths, err);
     for (int i = 0; !status && i < EXAMPLES; i++) {
         float *input = planes + (size_t)i * inputs;

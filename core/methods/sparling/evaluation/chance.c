@@ -33,7 +33,8 @@ static enum status begin(struct method_run *run, struct error *err)
         c->room = (int)run->config.chance_samples;
         c->sequence = calloc((size_t)c->room, sizeof *c->sequence);
     }
-    return c && c->sequence ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the errors of chance");
+    return c && c->sequence ? STATUS_OK
+                            : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the errors of chance");
 }
 
 static bool inside(const struct domain_shape *shape, const struct motif *motif)
@@ -51,7 +52,7 @@ static enum status keep(struct method_run *run, const float *map, const struct d
     if (!motifs || !boxes) {
         free(motifs);
         free(boxes);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the errors of chance");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the errors of chance");
     }
     (void)motif_scan(map, channels, 1, shape->cols, motifs, all);
     for (int i = 0; i < all; i++)
@@ -75,7 +76,7 @@ enum status chance_add(struct method_run *run, const struct tensor *motifs, cons
     size_t map = (size_t)shape->channels * (size_t)shape->width;
     float *planes = arena_alloc(e->arena, (size_t)shape->images * map * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the errors of chance");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the errors of chance");
     tensor_to_planes(motifs, planes);
     for (int i = 0; !status && i < shape->images; i++)
         status = keep(run, planes + (size_t)i * map, &batch->truths[i], err);
@@ -106,7 +107,7 @@ static enum status count_errors(const struct method_run *run, int folded, bool p
         const struct shuffled_sequence *s = &c->sequence[i];
         struct motif *points = malloc(((size_t)s->box_count + 1) * sizeof *points);
         if (!points)
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the errors of chance");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the errors of chance");
         for (int j = 0; !status && j < s->box_count; j++)
             points[j] = (struct motif){.col = s->boxes[j].col, .channel = s->boxes[j].symbol, .value = 1};
         if (!status)

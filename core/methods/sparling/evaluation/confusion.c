@@ -53,7 +53,7 @@ static enum status table(struct method_run *run, struct error *err)
     }
     enum status status = STATUS_OK;
     if (text.failed)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for confusion.csv");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for confusion.csv");
     else
         run->env.artifact(run->env.context, "confusion.csv", "text/csv", text.data, text.size);
     buf_close(&text);
@@ -124,7 +124,7 @@ static enum status arrange(const struct motif_errors *errors, bool merged, struc
     int *symbol_of = calloc(cols, sizeof *symbol_of);
     enum status status = STATUS_OK;
     if (!c->column || !c->counts || !c->sum || !symbol_of) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a confusion matrix");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a confusion matrix");
         goto out;
     }
     for (size_t i = 0; i < rows * cols; i++)

@@ -253,7 +253,7 @@ enum status evaluation_count(struct method_run *run, const struct tensor *motifs
     size_t map = (size_t)shape->channels * (size_t)shape->height * (size_t)shape->width;
     float *planes = arena_alloc(e->arena, (size_t)shape->images * map * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to evaluate");
     tensor_to_planes(motifs, planes);
     clear_margins(&run->domain.shape, planes, (size_t)shape->images * (size_t)shape->channels);
     for (int i = 0; !status && i < shape->images; i++) {
@@ -288,7 +288,7 @@ static enum status add_predictions(struct method_run *run, struct network *netwo
     int count = batch->request.count, steps = sparling_decode_steps(&run->config);
     struct decoded *decoded = calloc((size_t)count, sizeof *decoded);
     if (!decoded)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to evaluate");
     struct tensor *motifs = network_motifs(e, network, batch->images, count, 1);
     struct network_memory memory = network_memory(e, network, motifs);
     enum status status = decode_greedy(e, network, &memory, count, steps, decoded, err);
@@ -449,5 +449,6 @@ enum status run_minimal_density(const struct method_run *run, double *density, s
 {
     double elements = (double)domain_positions(&run->domain.shape) * (double)run->config.channels_motif;
     *density = run->domain.domain->mean_symbols(run->domain.state) / elements;
-    return isnan(*density) ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory to find the least density") : STATUS_OK;
+    return isnan(*density) ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to find the least density")
+                           : STATUS_OK;
 }

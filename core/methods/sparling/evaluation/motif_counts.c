@@ -94,7 +94,7 @@ enum status motif_counts_add(struct method_run *run, const float *planes, const 
     struct motif *found = arena_alloc(arena, ((size_t)all + 1) * sizeof *found);
     struct read_motif *motifs = arena_zalloc(arena, (size_t)all + 1, sizeof *motifs);
     if (!found || !motifs)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to evaluate");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to evaluate");
     motif_scan(planes, (int)run->config.channels_motif, shape->rows, shape->cols, found, all);
     for (int i = 0; i < all; i++)
         motifs[i].at = found[i];

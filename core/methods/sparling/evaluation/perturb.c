@@ -69,7 +69,7 @@ enum status perturb_move(struct method_run *run, const int *symbol_of, int from,
     struct motif *found = arena_alloc(run->exec.arena, ((size_t)count + 1) * sizeof *found);
     struct read_motif *motifs = arena_zalloc(run->exec.arena, (size_t)count + 1, sizeof *motifs);
     if (!found || !motifs)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to move motifs");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to move motifs");
     motif_scan(planes, channels, s->rows, s->cols, found, count);
     for (int i = 0; i < count; i++)
         motifs[i].at = found[i];
@@ -104,7 +104,7 @@ static enum status try_sample(struct method_run *run, struct network *network, c
     float *planes =
         arena_alloc(e->arena, (size_t)motifs->map.channels * domain_positions(&run->domain.shape) * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to move motifs");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to move motifs");
     tensor_to_planes(motifs, planes);
     status = perturb_move(run, symbol_of, change.from, change.channel, planes, err);
     if (!status)
@@ -124,7 +124,7 @@ enum status analysis_perturb(struct method_run *run, struct network *network, in
     int *symbol_of = malloc((size_t)run->config.channels_motif * sizeof *symbol_of);
     enum status status = domain_truths_create(&run->domain.shape, 2, &truths, err);
     if (!input || !symbol_of)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory to move motifs");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to move motifs");
     else
         motif_errors_majority(&run->evaluation.errors, MOTIF_BOXES, symbol_of);
     for (int i = 0; !status && i < count && run->evaluation.analysis.tried < run->config.perturb_samples; i++)

@@ -115,7 +115,7 @@ static enum status write_pair(const struct method_run *run, int64_t one, int64_t
     double *share = malloc((size_t)channels * sizeof *share), sum = 0, least = 1;
     enum status status = agreement_create(channels, channels, &a, err);
     if (!other_of || !share)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
     if (!status) {
         count_pair(run, one, two, &a, &sparse);
         status = agreement_match(&a, other_of, share, err);

@@ -1,3 +1,4 @@
+/* Lists the convolutions of g and computes their coherence, for metrics, results and the pathways method. */
 #include "core/methods/sparling/model/coherence.h"
 
 #include <math.h>

@@ -1,4 +1,4 @@
-/* Coherence of g's convolutions: as a metric, as a penalty, and as dictionaries for others to use. */
+/* The convolutions of g and their mutual coherence. Pure functions of a network; any thread. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_COHERENCE_H
 #define MOTIF_CORE_METHODS_SPARLING_MODEL_COHERENCE_H
 
@@ -7,11 +7,13 @@
 
 enum { COHERENCE_LAYERS = 2 + 2 * NETWORK_UNITS };
 
-/* The convolutions from the input up: g.first, g.units.I.conv1 and conv2, g.last. Returns how many. */
+/* Lists the convolutions from the input up: g.first, g.units.I.conv1 and conv2, g.narrow.I.conv1 and conv2, g.last.
+ * Writes the first `room` of them to `out`, whose weights the network owns, and returns their number. */
 size_t network_convolutions(const struct network *network, struct method_convolution *out, size_t room);
-/* Mutual coherence of a convolution as a dictionary. NaN without memory. */
+/* Mutual coherence of a convolution, taken as a dictionary (core/nn/coherence.h). NaN without memory. */
 double convolution_coherence(const struct method_convolution *convolution);
-/* Of the 3x3 convolutions: the mean and the largest. A 1x1 convolution of one channel is coherent by nature. */
+/* Mean and largest coherence of the convolutions in residual units. The 1x1 convolutions at both ends do not count: one
+ * with a single input channel always has coherence 1. */
 void network_coherence(const struct network *network, double *mean, double *largest);
 
 #endif

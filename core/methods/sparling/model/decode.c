@@ -1,10 +1,11 @@
+/* Greedy decoding with a cache: each step computes one new position of the decoder (decode.h). */
 #include "core/methods/sparling/model/decode.h"
 
 #include <math.h>
 
 #include "core/metrics/edit_distance.h"
 
-/* Most probable token of a row of logits, and its probability. */
+/* Returns the most probable token of a row of logits and sets its probability. */
 static int32_t best_token(const real *logits, int count, float *probability)
 {
     int best = 0;
@@ -36,10 +37,11 @@ enum status decode_greedy(struct exec *e, struct network *n, const struct networ
     struct decode_cache cache;
     int vocabulary = sparling_vocabulary(&n->config), width = (int)n->config.channels;
     if (steps > n->longest || steps > DECODE_TOKENS)
-        return error_set(err, STATUS_INTERNAL, NULL, "%d decoding steps, room for %d", steps, n->longest);
+        return error_set(err, STATUS_INTERNAL, NULL, "%d decoding steps were requested; the tables have %d", steps,
+                         n->longest);
     int32_t *next = arena_zalloc(e->arena, (size_t)count, sizeof *next); /* START is 0 */
     if (!next)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to decode");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to decode");
     for (int i = 0; i < count; i++)
         out[i] = (struct decoded){0};
     if (!memory->rows ||

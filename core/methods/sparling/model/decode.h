@@ -7,21 +7,21 @@
 #define DECODE_TOKENS 128 /* most steps of a decode: DOMAIN_LABEL and 64 more */
 
 struct decoded {
-    int length;                       /* tokens before the first END, or all steps without one */
-    bool ended;                       /* END came within the steps */
-    int32_t tokens[DECODE_TOKENS];    /* as decoded, END included when `ended` */
-    float probability[DECODE_TOKENS]; /* softmax of each */
+    int length;                       /* tokens before the first END; all steps if there is none */
+    bool ended;                       /* whether END was decoded */
+    int32_t tokens[DECODE_TOKENS];    /* with END if `ended` */
+    float probability[DECODE_TOKENS]; /* softmax probability of each token */
 };
 
-/* memory: of `count` samples. `steps` tokens are decoded for each (at most
- * DECODE_TOKENS), the most probable every time, lowest index on a tie; what follows END is dropped.
- * START counts as an ordinary token. Evaluation only. out: [count]. */
+/* Decodes up to `steps` tokens (at most DECODE_TOKENS) for each of `count` samples: always the most probable token, the
+ * lowest index on a tie. Tokens after END are dropped; START counts as an ordinary token. memory: of these samples.
+ * out: [count]. The exec must be in evaluation. STATUS_INTERNAL for too many steps, STATUS_NO_MEMORY. */
 enum status decode_greedy(struct exec *e, struct network *network, const struct network_memory *memory, int count,
                           int steps, struct decoded *out, struct error *err);
 
-/* Whether the decoded tokens are exactly those of a label (which counts from 0, domain.h). */
+/* Whether the decoded tokens equal a label, whose tokens count from 0 (domain.h). */
 bool decoded_equals(const struct decoded *decoded, const int32_t *label, int length);
-/* Edit distance between the two as a share of the longer one. */
+/* Edit distance between the two, divided by the length of the longer one. */
 double decoded_edit_error(const struct decoded *decoded, const int32_t *label, int length);
 
 #endif

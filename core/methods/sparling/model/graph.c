@@ -1,4 +1,5 @@
-/* g, up to and with the sparse layer, as a graph: what a network computes in evaluation, operation by operation. */
+/* Writes the motif model as a graph of standard operations, as it computes in evaluation: g, batch norm, sparse layer.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@ enum { NAME = 64 };
 
 struct writing {
     const struct graph_writer *out;
-    char value[NAME]; /* the name of what has been computed so far */
+    char value[NAME]; /* name of the last result */
     int failed;       /* no memory */
 };
 
@@ -30,7 +31,7 @@ static void constant(struct writing *w, const char *name, const char *part, int 
     free(copy);
 }
 
-/* The same number for every channel, or another for each. */
+/* A number for each channel, or `otherwise` for all of them if there are none. */
 static void per_channel(struct writing *w, const char *name, const char *part, int channels,
                         const struct weight *values, double otherwise)
 {
@@ -41,7 +42,7 @@ static void per_channel(struct writing *w, const char *name, const char *part, i
     constant(w, name, part, 1, dim, same);
 }
 
-/* op(value so far, NAME.PART ...) -> NAME.result, which is the value from here on. */
+/* Adds the operation op(last result, NAME.PART ...) -> NAME.op, which becomes the last result. */
 static void node(struct writing *w, const char *op, const char *name, const char *const *parts, size_t count,
                  const struct graph_attribute *attributes, size_t attribute_count)
 {
@@ -100,7 +101,7 @@ static void unit(struct writing *w, const char *name, const struct residual_unit
     snprintf(w->value, sizeof w->value, "%s", result);
 }
 
-/* [1][channels][1][1], taken off before the ReLU. */
+/* Subtracts the thresholds, [1][channels][1][1], before the ReLU. */
 static void threshold(struct writing *w, const struct network *n, const real *thresholds)
 {
     static const char *const parts[] = {"threshold"};
@@ -132,7 +133,8 @@ enum status network_graph(const struct network *n, const struct graph_writer *ou
     const char *last[1];
     char name[NAME];
     if (c->sparsity == SPARSITY_NOISE)
-        return error_set(err, STATUS_CONFLICT, NULL, "a model with sparsity noise computes no function of its input");
+        return error_set(err, STATUS_CONFLICT, NULL,
+                         "a model with sparsity noise has no graph, because its output is random");
     out->input(out->context, "input", 4, input);
     conv(&w, "g.first", &n->first);
     for (int i = 0; i < (int)(c->units + c->narrow_units); i++) {
@@ -146,5 +148,5 @@ enum status network_graph(const struct network *n, const struct graph_writer *ou
     last[0] = w.value;
     out->node(out->context, "Identity", last, 1, "motifs", NULL, 0);
     out->output(out->context, "motifs", 4, motifs);
-    return w.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a graph") : STATUS_OK;
+    return w.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a graph") : STATUS_OK;
 }

@@ -1,3 +1,7 @@
+/* Builds the networks g and h from layers and runs them (network.h).
+ *
+ * A parameter keeps its name and its order of creation, because checkpoints store parameters by name and the initial
+ * weights are drawn in that order. */
 #include "core/methods/sparling/model/network.h"
 
 #include <math.h>
@@ -103,7 +107,8 @@ static enum status build_sparse(struct network *n, struct error *err)
     return sparse_create(&n->sparse, n->params, "sparse", &sparse, err);
 }
 
-/* Sine tables; they are functions of the shape and not saved. Of a single row it is the columns that are told. */
+/* Sine tables of positions. They follow from the shape, so they are not saved. A map with a single row encodes columns.
+ */
 static enum status make_tables(struct network *n, struct error *err)
 {
     const struct sparling_config *c = &n->config;
@@ -115,7 +120,7 @@ static enum status make_tables(struct network *n, struct error *err)
     size_t cells = grid ? (size_t)n->map.grid_rows * (size_t)n->map.grid_cols : (size_t)lines;
     n->tables = calloc((cells + target) * width, sizeof(real));
     if (!n->tables)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the position tables");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the position tables");
     real *target_table = n->tables + cells * width;
     if (grid)
         positions_grid(n->tables, n->map.grid_rows, n->map.grid_cols, (int)width);
@@ -132,7 +137,7 @@ enum status network_create(const struct sparling_config *config, bool trained, s
 {
     struct network *n = calloc(1, sizeof *n);
     if (!n)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a network");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a network");
     n->config = *config;
     n->shape = domain_shape(config);
     n->map = sparling_geometry(config);
@@ -169,14 +174,14 @@ void network_destroy(struct network *n)
     free(n);
 }
 
-/* Deviation of noise that leaves as much to be told as activations of a density do (facts §9). */
+/* Deviation of noise that leaves the same information (in nats for each element) as activations of this density. */
 static double noise_deviation(double density)
 {
     double entropy = -density * log(density) - (density < 1 ? (1 - density) * log1p(-density) : 0);
     return 1 / sqrt(fmax(expm1(2 * entropy), 1e-12));
 }
 
-/* KL sparsity: activations in (0, 1), of which what is above one half goes on. */
+/* KL sparsity: activations in (0, 1), of which the part above one half is passed on. */
 static struct tensor *activate(struct exec *e, struct network *n, struct tensor *z, struct tensor **penalty)
 {
     real half[4096];
@@ -215,7 +220,7 @@ static struct tensor *bottleneck(struct exec *e, struct network *n, struct tenso
     return sparse_forward(e, n->sparse, z, density, false);
 }
 
-/* What goes into the bottleneck. */
+/* Input of the bottleneck: g and the batch norm. */
 static struct tensor *normalised(struct exec *e, struct network *n, const real *inputs, int count,
                                  const struct domain_shape *s)
 {
@@ -307,7 +312,8 @@ struct tensor *network_logits(struct exec *e, struct network *n, const struct ne
                               const int32_t *tokens, int count, int length)
 {
     if (length > n->longest) {
-        error_set(&e->error, STATUS_INTERNAL, NULL, "%d target tokens, room for %d", length, n->longest);
+        error_set(&e->error, STATUS_INTERNAL, NULL, "%d target tokens were given; the tables have %d positions", length,
+                  n->longest);
         return NULL;
     }
     exec_done_from(e, n->tokens);

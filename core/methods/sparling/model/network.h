@@ -1,11 +1,11 @@
-/* The two models of SPARLING put together from layers: g, which marks motifs in an input, the sparse
- * layer, and h, which reads the motif map as a sequence of tokens (paper section 5.1).
+/* The two models of SPARLING, put together from layers (paper section 5.1): g marks motifs in an input, the sparse
+ * layer limits the marks, and h reads the motif map as a sequence of tokens.
  *
  *   g   input -> 1x1 conv -> residual units -> 1x1 conv -> batch norm -> sparse layer = motif map
  *   h   motif map -> 1x1 embedding and max-pool -> row LSTM -> positions -> encoder -> decoder -> logits,
- *       or, where every position has a label, motif map -> dilated convolutions -> logits
+ *       or, with a label at every position, motif map -> dilated convolutions -> logits
  *
- * A network may be evaluated by any number of execs at a time, and trained by one. */
+ * Any number of execs may evaluate a network at the same time; one exec may train it. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_MODEL_NETWORK_H
 #define MOTIF_CORE_METHODS_SPARLING_MODEL_NETWORK_H
 
@@ -26,7 +26,7 @@ struct network {
     struct residual_unit unit[NETWORK_UNITS];
     struct batch_norm norm; /* before the sparse layer, unless batch_norm is none */
     struct sparse *sparse;
-    struct batch_norm noise; /* of all channels together, with sparsity noise */
+    struct batch_norm noise; /* over all channels, with sparsity noise */
 
     struct rms_scale scale; /* of the pooled motif map, with motif_scale rms */
     struct linear embed;    /* motif channels -> head width */
@@ -38,47 +38,50 @@ struct network {
     struct encoder encoder;
     struct decoder decoder;
     struct linear out;
-    struct dilated dilated; /* instead of all from `embed` on, with a label at every position */
+    struct dilated dilated; /* replaces everything from `embed` on, with a label at every position */
 
     real *tables; /* memory of the constant positions */
     struct domain_shape shape;
     struct sparling_geometry map;
-    int longest; /* target positions the tables have */
+    int longest; /* target positions in the tables */
 };
 
-/* Sealed, with initial values from config->seed. trained false: no gradients, for evaluation only. */
+/* Creates a network with initial weights from config->seed. trained: with gradients; false: for evaluation only. The
+ * configuration is copied. STATUS_NO_MEMORY. */
 enum status network_create(const struct sparling_config *config, bool trained, struct network **network,
                            struct error *err);
 void network_destroy(struct network *network);
 
-/* inputs: [count][channels][rows][cols] as the domain draws them; borrowed until the backward pass. Gives the motif
- * map. In training the thresholds move towards `density` first. */
+/* Computes the motif map of `count` inputs, [count][channels][rows][cols] as the domain draws them; they must stay
+ * valid until the backward pass. In training, the thresholds first move towards `density`. Like every function here
+ * that returns a tensor, it returns NULL after a failure (exec_status() says which), and the tensor is step memory. */
 struct tensor *network_motifs(struct exec *e, struct network *network, const real *inputs, int count, double density);
-/* The same, and what sparsity l1 and kl add to the loss (else NULL). */
+/* The same. *penalty: what sparsity l1, scaled-l1 or kl adds to the loss, else NULL. */
 struct tensor *network_motifs_penalty(struct exec *e, struct network *network, const real *inputs, int count,
                                       double density, struct tensor **penalty);
-/* Scores before the ReLU of the motif map: less the thresholds where there are any. Inputs of any size ([rows][cols] of
- * `shape`); thresholds stay. */
+/* Scores of the motif map before the ReLU, with the thresholds subtracted if there are any. Thresholds do not move.
+ * shape: sizes of the inputs, which may differ from the domain's. */
 struct tensor *network_scores(struct exec *e, struct network *network, const real *inputs, int count,
                               const struct domain_shape *shape);
-/* What the decoder attends to: the encoder's output for each cell of the pooled map, or, with attend
- * "active", for the cells that hold a motif. Step memory. */
+/* What the decoder attends to: the encoder's output for each position of the pooled map or, with attend "active", for
+ * the positions with a motif. Step memory. */
 struct network_memory {
     struct tensor *rows; /* [count * keys][channels]; NULL after a failure */
     int keys;
-    const int *lengths; /* [count] keys that exist, or NULL for all */
+    const int *lengths; /* [count] number of valid keys, NULL: all */
 };
 struct network_memory network_memory(struct exec *e, struct network *network, struct tensor *motifs);
-/* Teacher forcing. tokens: [count][length] beginning with START; gives [count * length][vocabulary]. */
+/* Logits of the next token at every position with teacher forcing: [count * length][vocabulary]. tokens:
+ * [count][length], beginning with START. */
 struct tensor *network_logits(struct exec *e, struct network *network, const struct network_memory *memory,
                               const int32_t *tokens, int count, int length);
 
-/* With a label at every position: [count * columns][classes]. */
+/* Logits of the classes with a label at every position: [count * columns][classes]. */
 struct tensor *network_classes(struct exec *e, struct network *network, struct tensor *motifs);
 
-/* Mean of the thresholds; 0 without any. */
+/* Mean of the thresholds; 0 without thresholds. */
 double network_threshold_mean(const struct network *network);
-/* Share of a motif map's elements that are above zero. */
+/* Share of the elements of a motif map that are above zero. */
 double network_density(const struct tensor *motifs);
 
 #endif

@@ -55,7 +55,7 @@ static enum status list_motifs(const float *planes, struct annotation *annotatio
     annotation->motifs = calloc((size_t)annotation->count + 1, sizeof *annotation->motifs);
     if (!all || !annotation->motifs) {
         free(all);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to list motifs");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list motifs");
     }
     motif_scan(planes, channels, rows, cols, all, annotation->total);
     if (annotation->total > annotation->count) {
@@ -78,7 +78,7 @@ static enum status list_sites(struct exec *e, const struct tensor *classes, stru
         return status;
     annotation->sites = malloc((size_t)classes->rows * sizeof *annotation->sites);
     if (!annotation->sites)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to list sites");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list sites");
     for (int i = 0; i < classes->rows; i++) {
         const real *logit = classes->data + (size_t)i * (size_t)classes->cols;
         double most = (double)logit[0], sum = 0;
@@ -121,7 +121,7 @@ enum status annotation_of_map(struct exec *e, struct network *network, const str
     size_t count = (size_t)annotation->channels * (size_t)annotation->rows * (size_t)annotation->cols;
     float *planes = arena_alloc(e->arena, count * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read an input");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read an input");
     tensor_to_planes(motifs, planes);
     status = list_motifs(planes, annotation, err);
     if (!status && network->shape.positions) {
@@ -247,7 +247,7 @@ enum status annotation_draw(const struct annotation *readings, int count, int co
     int rows = (count + columns - 1) / columns, across = width * scale + GAP, down = height * scale + CAPTION + GAP;
     float *grey = domain->domain->grey ? malloc((size_t)height * (size_t)width * sizeof *grey) : NULL;
     if (domain->domain->grey && !grey)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a picture");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a picture");
     enum status status = picture_create(GAP + rows * down, GAP + columns * across, white, out, err);
     for (int i = 0; !status && i < count; i++) {
         struct tile tile = {GAP + i / columns * down, GAP + i % columns * across, scale, height / readings[i].rows};

@@ -12,7 +12,7 @@ static enum status list_maximal(struct inquiry *inquiry, int channels, const str
 {
     float *planes = arena_alloc(&inquiry->space.arena, (size_t)channels * domain_positions(s) * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
     tensor_to_planes(inquiry->motifs, planes);
     int all = motif_scan(planes, channels, s->rows, s->cols, NULL, 0);
     if (all > READING_MOTIFS)
@@ -21,7 +21,7 @@ static enum status list_maximal(struct inquiry *inquiry, int channels, const str
     struct motif *found = arena_alloc(&inquiry->space.arena, ((size_t)all + 1) * sizeof *found);
     struct read_motif *motifs = arena_zalloc(&inquiry->space.arena, (size_t)all + 1, sizeof *motifs);
     if (!found || !motifs)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
     motif_scan(planes, channels, s->rows, s->cols, found, all);
     for (int i = 0; i < all; i++)
         motifs[i].at = found[i];
@@ -44,7 +44,7 @@ static enum status compare_one(const struct method_model *model, const struct me
     int count = 0, other_count = 0;
     enum status status = inquiry_begin(model, &input, &one, err);
     if (!status && !two.planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
     if (!status) {
         memcpy(two.planes, one.planes, domain_inputs(s) * sizeof(float));
         status = inquiry_map(with, &two, err);
@@ -83,8 +83,9 @@ static enum status write_comparison(const struct agreement *c, int64_t samples, 
     double sum = 0, least = 1;
     int *other_of = malloc((size_t)c->channels * sizeof *other_of);
     double *share = malloc((size_t)c->channels * sizeof *share);
-    enum status status = other_of && share ? agreement_match(c, other_of, share, err)
-                                           : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a comparison");
+    enum status status = other_of && share
+                             ? agreement_match(c, other_of, share, err)
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a comparison");
     if (!status) {
         sink_integer(out, "samples", samples);
         sink_begin_list(out, "channels");

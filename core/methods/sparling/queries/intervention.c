@@ -87,7 +87,7 @@ enum status intervention_apply(const struct annotation *annotation, const struct
     before.planes = malloc(count * sizeof(float));
     made.planes = calloc(count, sizeof(float));
     if (!before.planes || !made.planes) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for an intervention");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for an intervention");
         goto done;
     }
     memcpy(before.planes, planes, count * sizeof(float));

@@ -17,12 +17,12 @@ enum status sparling_open(const void *config, const struct kernels *kernels, con
     struct snapshot *snapshot = NULL;
     struct method_model *m = calloc(1, sizeof *m);
     if (!m)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     m->kernels = kernels;
     m->workspaces = calloc(1, sizeof *m->workspaces);
     if (!m->workspaces) {
         free(m);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a model");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a model");
     }
     pthread_mutex_init(&m->workspaces->lock, NULL);
     enum status status = domain_open(config, data, &m->domain, err);
@@ -155,7 +155,7 @@ enum status inquiry_begin(const struct method_model *model, const struct method_
     *inquiry = (struct inquiry){.planes = malloc(domain_inputs(&domain->shape) * sizeof(float))};
     enum status status = domain_truths_create(&domain->shape, 1, &inquiry->truth, err);
     if (!inquiry->planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
     if (!status)
         status = take_input(model, input, inquiry->planes, inquiry->truth, err);
     return status ? status : inquiry_map(model, inquiry, err);
@@ -180,7 +180,7 @@ static enum status intervene(const struct method_model *model, const struct meth
     float *planes = arena_alloc(&inquiry->space.arena,
                                 (size_t)map->channels * domain_positions(&model->domain.shape) * sizeof *planes);
     if (!planes)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
     tensor_to_planes(inquiry->motifs, planes);
     enum status status = intervention_apply(&inquiry->annotation, input, planes, err);
     if (status)
@@ -421,7 +421,7 @@ enum status sparling_array(const struct method_model *model, const char *query, 
     /* The planes, and room for one row of the answer. */
     float *planes = status ? NULL : arena_alloc(&inquiry.space.arena, 2 * channels * positions * sizeof *planes);
     if (!status && !planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a query");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a query");
     if (!status) {
         tensor_to_planes(inquiry.motifs, planes);
         append_rows(planes, &model->domain.shape, (int)channels, planes + channels * positions, values);

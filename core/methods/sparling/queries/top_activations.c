@@ -103,7 +103,7 @@ static enum status add_map(struct top_activations *s, struct arena *arena, const
     if (s->sparse)
         motifs = arena_zalloc(arena, (size_t)all + 1, sizeof *motifs);
     if (!found || (s->sparse && !motifs))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to survey channels");
     motif_scan(planes, s->channels, shape->rows, shape->cols, found, all);
     count_sample(s, found, all, truth, sample);
     if (!motifs)
@@ -148,7 +148,7 @@ static enum status add_batch(struct top_activations *s, struct inquiry *inquiry,
     status = exec_status(&inquiry->exec, err);
     float *planes = status ? NULL : arena_alloc(&inquiry->space.arena, (size_t)count * map * sizeof *planes);
     if (!status && !planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to survey channels");
     if (!status)
         tensor_to_planes(motifs, planes);
     for (int i = 0; !status && i < count; i++)
@@ -163,9 +163,9 @@ static enum status make_room(struct top_activations *s, struct error *err)
         s->channel[i].top = calloc((size_t)s->asked.top, sizeof *s->channel[i].top);
         s->channel[i].symbol = calloc((size_t)s->symbols + 1, sizeof *s->channel[i].symbol);
         if (!s->channel[i].top || !s->channel[i].symbol)
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to survey channels");
     }
-    return s->channel ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
+    return s->channel ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to survey channels");
 }
 
 enum status top_activations_take(const struct method_model *model, const struct method_channel_query *asked,
@@ -184,7 +184,7 @@ enum status top_activations_take(const struct method_model *model, const struct 
     if (!status && asked->feature >= out->channels)
         status = error_set(err, STATUS_NOT_FOUND, NULL, "the motif map has %d channels", out->channels);
     if (!status && !inquiry.planes)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory to survey channels");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to survey channels");
     if (!status)
         status = domain_truths_create(shape, SURVEY_BATCH, &inquiry.truth, err);
     if (!status)

@@ -1,3 +1,4 @@
+/* Decides when a stage ends and lowers the density (annealer.h). */
 #include "core/methods/sparling/training/annealer.h"
 
 #include <math.h>
@@ -8,7 +9,7 @@ void annealer_init(struct annealer *annealer, double density_start, double targe
         (struct annealer){.density = density_start, .target = target_start, .updated = samples, .best_loss = INFINITY};
 }
 
-/* Counts validations that brought no better loss within the stage. */
+/* Counts the validations of this stage without a better loss; whether they end the stage. */
 static bool plateau(struct annealer *a, const struct annealer_rule *rule, double loss)
 {
     if (loss < a->best_loss * (1 - rule->plateau_gain)) {
@@ -25,7 +26,7 @@ enum status annealer_update(struct annealer *a, const struct annealer_rule *rule
 {
     *ended = false;
     if (samples < a->updated)
-        return error_set(err, STATUS_INTERNAL, NULL, "annealing went backwards from sample %lld to %lld",
+        return error_set(err, STATUS_INTERNAL, NULL, "the sample count of a validation fell from %lld to %lld",
                          (long long)a->updated, (long long)samples);
     if (samples - a->updated < rule->spacing)
         return STATUS_OK;

@@ -1,10 +1,9 @@
-/* Annealing of the density: Algorithm 1 of the SPARLING paper (section 4.2), with snapshots before the
- * density is multiplied.
+/* Annealing of the density: Algorithm 1 of the SPARLING paper (section 4.2), with a checkpoint before each decrease.
  *
- * At every validation the target accuracy falls with the samples seen; where the accuracy beats it, the
- * stage is over: `pending` is set. Weights, statistics and thresholds of that moment are the model of
- * this density, so the trainer saves them before annealer_advance() multiplies. An optional second rule,
- * not in the paper and off by default, ends a stage when the validation loss no longer falls. */
+ * At every validation the target accuracy falls with the samples seen. When the accuracy exceeds it, the stage ends and
+ * `pending` is set. The weights, statistics and thresholds of that moment are the model of this density, so the trainer
+ * saves them before annealer_advance() multiplies the density. An optional second rule, which is not in the paper and
+ * off by default, ends a stage when the validation loss no longer falls. A caller uses an annealer on one thread. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_ANNEALER_H
 #define MOTIF_CORE_METHODS_SPARLING_TRAINING_ANNEALER_H
 
@@ -15,15 +14,15 @@
 #include "core/base/snapshot.h"
 
 struct annealer_rule {
-    double factor;                        /* density multiplier of a stage */
-    double density_final;                 /* no stage starts below this */
-    double target_min, target_max, decay; /* clamp of the target; its fall a sample */
-    int64_t spacing;                      /* validations closer than this to the last are ignored */
+    double factor;                        /* the density is multiplied by it after a stage */
+    double density_final;                 /* no stage starts below this density */
+    double target_min, target_max, decay; /* limits of the target; its decrease for each sample */
+    int64_t spacing;                      /* samples; validations closer than this to the last one are ignored */
     int64_t plateau_validations;          /* 0: the plateau rule is off */
     double plateau_gain, plateau_density;
 };
 
-/* All of it is saved with the run. */
+/* The state, which checkpoints contain. */
 struct annealer {
     double density, target;
     int64_t updated;  /* samples at the last update */
@@ -33,20 +32,21 @@ struct annealer {
     int64_t flat;     /* validations without a better loss */
 };
 
+/* Sets the state at the start of training. samples: seen so far. */
 void annealer_init(struct annealer *annealer, double density_start, double target_start, int64_t samples);
 
-/* One validation at `samples` with its exact-match accuracy and loss. Returns whether the stage ended
- * (`pending` is then set). STATUS_INTERNAL when samples go backwards. */
+/* Processes one validation after `samples` samples. accuracy: share of exact labels, loss: validation loss. *ended:
+ * whether the stage has ended, in which case `pending` is set. STATUS_INTERNAL when `samples` decreases. */
 enum status annealer_update(struct annealer *annealer, const struct annealer_rule *rule, int64_t samples,
                             double accuracy, double loss, bool *ended, struct error *err);
 
-/* Whether there is no lower density: the next would be below density_final. */
+/* Whether this density is the lowest one: the next would be below density_final. */
 bool annealer_at_least(const struct annealer *annealer, const struct annealer_rule *rule);
 
 /* Whether the pending stage was the last. */
 bool annealer_last(const struct annealer *annealer, const struct annealer_rule *rule);
 
-/* Multiplies the density if a stage is pending. */
+/* Starts the next stage, if one is pending: multiplies the density. */
 void annealer_advance(struct annealer *annealer, const struct annealer_rule *rule);
 
 /* Declares the state as entries "annealer.*" of a snapshot. */

@@ -1,5 +1,7 @@
-/* Two batches take turns: the caller reads one, the worker fills the other. Under the mutex, `asked`
- * says that the spare one belongs to the worker; it is given back by clearing `asked`. */
+/* Draws batches ahead of training (batch.h).
+ *
+ * There are two batches: the caller reads one while the worker fills the other, the spare one. `asked` (under the
+ * mutex) says that the worker owns the spare batch. The worker clears it when it has filled the batch. */
 #include "core/methods/sparling/training/batch.h"
 
 #include <pthread.h>
@@ -98,7 +100,8 @@ static enum status allocate(struct batch_source *source, struct error *err)
         batch->symbols = malloc(count * sizeof *batch->symbols);
         if (!batch->images || !batch->inputs || !batch->targets || !batch->symbols ||
             domain_truths_create(shape, source->max_count, &batch->truths, NULL))
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for batches of %d samples", source->max_count);
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for batches of %d samples",
+                             source->max_count);
     }
     return STATUS_OK;
 }
@@ -108,7 +111,7 @@ enum status batch_source_create(const struct open_domain *domain, int max_count,
 {
     struct batch_source *s = calloc(1, sizeof *s);
     if (!s)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a batch source");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for batches");
     s->domain = domain;
     s->max_count = max_count;
     s->max_length = domain->shape.longest + 1;
@@ -116,7 +119,7 @@ enum status batch_source_create(const struct open_domain *domain, int max_count,
     pthread_cond_init(&s->changed, NULL);
     enum status status = allocate(s, err);
     if (!status && pthread_create(&s->worker, NULL, work, s) != 0)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "the thread that draws samples did not start");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "the system refused to start the thread that draws samples");
     else
         s->started = !status;
     if (status) {

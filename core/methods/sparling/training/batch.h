@@ -1,7 +1,7 @@
-/* Batches of the domain, drawn ahead by a worker thread while the one before is trained on.
+/* Batches of samples. A worker thread draws the next batch while the caller trains on the current one.
  *
- * A batch is a pure function of its request, so that nothing about the worker needs saving, and a run
- * that asks out of order (after load(), say) only waits a little longer. */
+ * A batch is a pure function of its request, so the worker has no state to save. A caller that requests another batch
+ * than it announced (after loading a checkpoint, for instance) only waits longer. A source has one caller at a time. */
 #ifndef MOTIF_CORE_METHODS_SPARLING_TRAINING_BATCH_H
 #define MOTIF_CORE_METHODS_SPARLING_TRAINING_BATCH_H
 
@@ -12,8 +12,8 @@
 
 struct batch_request {
     int64_t seed, first; /* samples first .. first + count - 1 of the set `seed` */
-    int count;           /* at most what the source was made for */
-    int64_t seen;        /* where the batch begins that these are of: some domains grow harder with it */
+    int count;           /* at most max_count of batch_source_create() */
+    int64_t seen;        /* training samples before this batch, for DOMAIN_LESSON */
     enum domain_set set;
 };
 
@@ -21,27 +21,27 @@ struct batch {
     struct batch_request request;
     float *images;               /* [count][channels][rows][cols] */
     struct domain_truth *truths; /* [count] */
-    int length;                  /* longest label and one more, for END; with a label at every position, the columns */
-    int32_t *inputs;             /* [count][length]: START, label, END ...; or nothing */
-    int32_t *targets;            /* [count][length]: label, END, then -1: not counted; or the labels */
-    int counted;                 /* targets that count */
-    int32_t *symbols;   /* [count] the first of each label, from 0; -1 if empty: the classes of samples of one symbol */
-    struct error error; /* why the domain could not draw it */
+    int length;                  /* longest label + 1 for END; with a label at every position, the columns */
+    int32_t *inputs;             /* [count][length]: START, label, END ...; unused with a label at every position */
+    int32_t *targets;            /* [count][length]: label, END, then -1, which is not counted; or the labels */
+    int counted;                 /* targets that are not -1 */
+    int32_t *symbols;            /* [count] first symbol of each label, -1 if empty: classes of single-motif samples */
+    struct error error;          /* why the domain failed to draw it */
 };
 
 struct batch_source;
 
-/* The domain is borrowed and outlives the source. */
+/* Starts the worker. The domain must outlive the source. STATUS_NO_MEMORY. */
 enum status batch_source_create(const struct open_domain *domain, int max_count, struct batch_source **source,
                                 struct error *err);
 void batch_source_destroy(struct batch_source *source); /* joins the worker */
 
-/* The batch of `now`, valid until the next call; `next` (or NULL) is begun in the background. Fails as the domain does.
- */
+/* *batch: the batch of `now`, valid until the next call. The worker then starts to draw `next` (NULL: nothing). Errors
+ * are those of the domain. */
 enum status batch_source_take(struct batch_source *source, const struct batch_request *now,
                               const struct batch_request *next, const struct batch **batch, struct error *err);
-/* Makes the labels of the batch that was taken last at least `length` long: another rank's part of it has one that is.
- */
+/* Pads the labels of the batch that was taken last to at least `length` tokens, for ranks whose parts of a batch must
+ * have the same length. */
 void batch_source_widen(struct batch_source *source, int length);
 
 #endif

@@ -1,24 +1,24 @@
-/* Channels that nobody needs begin anew.
+/* Reinitialises channels that do not lower the loss.
  *
- * While a digit's channel is sought, two digits may come to share one, told apart by strength or company, and another
- * channel marks what a third already marks, or nothing. That costs nothing as long as a channel may fire for both;
- * when the density falls to one motif a digit, one of the two is lost, and where nothing is active no gradient leads
- * back.
+ * Early in training two digits may share one channel, told apart by their strength or their neighbours, while another
+ * channel marks nothing or repeats a third. This costs nothing as long as a channel may be active for both digits. Once
+ * the density falls to one motif for each digit, one of the two is lost, and a channel that is never active receives no
+ * gradient.
  *
- * What a channel is worth is how much the loss rises on the next samples of training when its motifs are taken out of
- * the map. One that is twice in a row worth less than WORTHLESS of the mean gets new weights in g's last layer and in
- * h's embedding, and a larger density for a while, in which it can meet what the others do not mark. One channel at a
- * time, and each is left alone for a while: what it then becomes takes a few thousand samples to show. */
+ * The worth of a channel is the rise of the loss on the next training samples when its motifs are removed from the map.
+ * A channel whose worth is below WORTHLESS of the mean at two checks in a row gets new weights in g's last layer and in
+ * h's embedding, and for a while a larger density, so that it can find what the other channels do not mark. One channel
+ * is reinitialised at a time, and then left alone, because the effect takes a few thousand samples to show. */
 #include <math.h>
 
 #include "core/base/philox.h"
 #include "core/methods/sparling/run_int.h"
 
-enum { PROBES = 16, STREAM = 0x7265 }; /* batches; of the random numbers */
+enum { PROBES = 16, STREAM = 0x7265 }; /* batches of a check; stream of the random numbers */
 static const double WORTHLESS = 0.1;
 static const double DENSITY_FACTOR = 8; /* of a reinitialised channel at first, against the others */
 
-/* Takes the channel's motifs out of the map into `kept`, or puts them back. */
+/* Moves the channel's motifs out of the map into `kept`, or back. */
 static void exchange(struct tensor *motifs, int channel, real *kept, bool back)
 {
     const struct map_shape *s = &motifs->map;
@@ -38,7 +38,7 @@ static double head_loss(struct method_run *run, struct tensor *motifs, const str
     return loss ? (double)loss->data[0] : NAN;
 }
 
-/* Adds what each channel is worth on one batch. */
+/* Adds the worth of each channel on one batch. */
 static enum status probe(struct method_run *run, const struct batch *batch, double *worth, struct error *err)
 {
     struct exec *e = &run->exec;
@@ -52,7 +52,7 @@ static enum status probe(struct method_run *run, const struct batch *batch, doub
     const struct map_shape *s = &motifs->map;
     real *kept = arena_alloc(e->arena, (size_t)s->images * (size_t)s->height * (size_t)s->width * sizeof *kept);
     if (!kept)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to try a map without a channel");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to check the channels");
     for (int c = 0; c < channels && !status; c++) {
         exchange(motifs, c, kept, false);
         worth[c] += head_loss(run, motifs, batch) - whole;
@@ -62,7 +62,7 @@ static enum status probe(struct method_run *run, const struct batch *batch, doub
     return status;
 }
 
-static void begin_anew(struct method_run *run, int channel)
+static void reinitialise(struct method_run *run, int channel)
 {
     const struct sparling_config *c = &run->config;
     struct network *n = run->network;
@@ -80,9 +80,9 @@ static void begin_anew(struct method_run *run, int channel)
 
 enum status run_reinitialise(struct method_run *run, struct error *err)
 {
-    struct revival *r = &run->revival;
+    struct reinitialisation *r = &run->reinitialisation;
     int channels = (int)run->config.channels_motif, least = -1;
-    double worth[REVIVAL_CHANNELS] = {0}, mean = 0;
+    double worth[REINITIALISED_CHANNELS] = {0}, mean = 0;
     enum status status = STATUS_OK;
     for (int i = 0; i < PROBES && !status; i++) {
         struct batch_request request = {.seed = run->config.seed,
@@ -106,7 +106,7 @@ enum status run_reinitialise(struct method_run *run, struct error *err)
         r->worthless[c] = worthless;
     }
     if (least >= 0) {
-        begin_anew(run, least);
+        reinitialise(run, least);
         int64_t rest = run->config.reinitialise_samples + run->config.reinitialise_samples / 2;
         r->rests[least] = (double)(run->samples + rest);
         r->worthless[least] = 0;

@@ -1,8 +1,8 @@
 /* One optimiser update, and one piece of a validation.
  *
- * Exact match needs no decoding here: greedy decoding gives exactly y if and only if, at every true
- * prefix, the most probable token is the next true one up to END. That is what one pass with teacher
- * forcing shows, and it gives the loss as well. (decode.c is held against this in the tests.) */
+ * Validation counts exact matches without decoding: greedy decoding gives the label y if and only if, at every prefix
+ * of y, the most probable token is the next one, END included. One pass with teacher forcing computes exactly that, and
+ * the loss as well. A test compares the counts with those of decode.c. */
 #include <math.h>
 #include <stdio.h>
 
@@ -23,19 +23,20 @@ static double learning_rate(const struct method_run *run)
     return rate;
 }
 
-/* Says what is broken: the first array that is not finite, or the loss alone. */
+/* Names the first array that is not finite, or only the loss if all arrays are finite. */
 static enum status not_finite(struct method_run *run, const char *what, struct error *err)
 {
     struct error cause = {0};
-    bool apart = distribution_apart(&run->study.distribution) != NULL; /* ranks look at checkpoints together alone */
+    bool apart = distribution_apart(&run->study.distribution) !=
+                 NULL; /* reading the list of checkpoints needs all ranks together */
     int64_t seq = apart ? 0 : run_last_checkpoint(run);
     char good[64] = "no checkpoint was saved before";
     if (apart)
-        snprintf(good, sizeof good, "of a study's seed %lld", (long long)run->config.seed);
+        snprintf(good, sizeof good, "in seed %lld of the study", (long long)run->config.seed);
     else if (seq > 0)
         snprintf(good, sizeof good, "the last good checkpoint is %lld", (long long)seq);
     if (params_check(run->network->params, &cause) == STATUS_OK)
-        snprintf(cause.message, sizeof cause.message, "the weights and their gradients are");
+        snprintf(cause.message, sizeof cause.message, "weights and gradients are finite");
     return error_set(err, STATUS_NUMERIC, NULL, "%s is not finite at step %lld (sample %lld): %.120s; %s", what,
                      (long long)run->updates, (long long)run->samples, cause.message, good);
 }
@@ -75,8 +76,9 @@ static enum status report(struct method_run *run, const struct tensor *motifs, d
     return STATUS_OK;
 }
 
-/* At low densities few positions carry gradient, but for what batch norms' statistics send everywhere: one sample of
- * the batch takes that for all. */
+/* At a low density few positions carry a gradient, except for the gradient that passes through the statistics of the
+ * batch norms. Below hold_below one sample of the batch carries that part for all, and the backward pass can be sparse.
+ */
 static void choose_backward(const struct method_run *run, struct exec *e)
 {
     const struct sparling_config *c = &run->config;
@@ -97,7 +99,7 @@ struct tensor *run_logits(struct method_run *run, struct tensor *motifs, const s
 
 struct forward {
     struct tensor *motifs, *logits, *loss;
-    struct tensor *total; /* with what the bottleneck adds */
+    struct tensor *total; /* loss and the penalty of the bottleneck */
 };
 
 static struct forward forward(struct method_run *run, const struct batch *batch)
@@ -121,8 +123,8 @@ static struct forward forward(struct method_run *run, const struct batch *batch)
     return f;
 }
 
-/* What ranks must agree on of a batch before it goes through the network: which samples are whose, how long the
- * longest label is. */
+/* Makes the ranks agree on the parts of a batch before the forward pass: which samples each one has, and the length of
+ * the longest label. */
 static enum status begin_batch(struct method_run *run, const struct batch *batch, struct error *err)
 {
     struct exec *e = &run->exec;
@@ -186,7 +188,7 @@ enum status run_update(struct method_run *run, struct error *err)
     return report(run, f.motifs, rate, err);
 }
 
-/* Samples of the batch whose whole label, END included, has the largest logit everywhere. */
+/* Number of samples in which every token of the label, END included, has the largest logit. */
 static int count_exact(const struct batch *batch, const real *logits, int vocabulary)
 {
     int exact = 0;
@@ -206,7 +208,7 @@ static int count_exact(const struct batch *batch, const real *logits, int vocabu
     return exact;
 }
 
-/* Samples of one motif whose class has the largest score. */
+/* Number of single-motif samples whose class has the largest score. */
 static int count_classes(const struct batch *batch, const struct tensor *scores)
 {
     int right = 0;
