@@ -1,8 +1,8 @@
-/* Opening and closing, and what concerns the store as a whole.
+/* Opens and closes the store, and reports its state as a whole.
  *
- * Exactly one process may have the file open (a lock file beside it says so), and within it exactly
- * one connection writes. A flag in the table `meta` is 0 while the store is open: found so at the
- * start, the last process did not close it, and the tables are checked (check.c). */
+ * Only one process may open the file; a lock file beside it ensures that. Within the process, one connection writes.
+ * The flag "clean" in the table `meta` is 0 while the store is open. If it is 0 at the start, the last process did not
+ * close the store, and the tables are checked (check.c). */
 #include "storage/storage_int.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define ROOM_MIN ((uint64_t)16 << 20) /* bytes that a disk must have free to be called writable */
+#define ROOM_MIN ((uint64_t)16 << 20) /* a disk with less free space is reported as full */
 
 /* ---- opening, step by step --------------------------------------------------------------------------- */
 
@@ -33,24 +33,23 @@ static enum status open_lock(struct storage *storage, struct error *err)
 {
     char *lock = join(storage->path, "-lock");
     if (lock == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open the database");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
     storage->lock_fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     free(lock);
     if (storage->lock_fd < 0)
-        return error_set(err, STATUS_IO, NULL, "the lock file beside the database cannot be created: %s",
-                         strerror(errno));
+        return error_set(err, STATUS_IO, NULL, "cannot create the lock file beside the database: %s", strerror(errno));
     if (flock(storage->lock_fd, LOCK_EX | LOCK_NB) != 0)
         return error_set(err, STATUS_CONFLICT, NULL, "another process has the database open");
     return STATUS_OK;
 }
 
-/* File locks and shared memory are what SQLite's log stands on; remote file systems do not keep them. */
+/* SQLite's write-ahead log needs file locks and shared memory, which remote file systems do not implement reliably. */
 static enum status check_file_system(struct storage *storage, struct error *err)
 {
     static const struct {
         unsigned long type;
         const char *name;
-        bool remote; /* for certain; otherwise it is only doubtful */
+        bool remote; /* true: certainly a network file system; false: perhaps */
     } suspects[] = {
         {0x6969, "NFS", true},        {0x517B, "SMB", true},       {0xFF534D42, "CIFS", true},
         {0xFE534D42, "SMB2", true},   {0x5346414F, "AFS", true},   {0x00C36400, "Ceph", true},
@@ -60,34 +59,35 @@ static enum status check_file_system(struct storage *storage, struct error *err)
     };
     struct statfs fs;
     if (fstatfs(storage->lock_fd, &fs) != 0)
-        return error_set(err, STATUS_IO, NULL, "the file system of the database cannot be examined");
+        return error_set(err, STATUS_IO, NULL, "cannot read the type of the database's file system");
     for (size_t i = 0; i < sizeof suspects / sizeof suspects[0]; i++) {
         if (((unsigned long)fs.f_type & 0xffffffff) != suspects[i].type)
             continue;
         if (suspects[i].remote && !storage->options.allow_network_fs)
-            return error_set(err, STATUS_INVALID, NULL,
-                             "the database would lie on a network file system (%s), which cannot keep it safe",
-                             suspects[i].name);
-        log_line(&storage->log, LOG_LEVEL_WARN, "the database lies on %s; its locks and syncs cannot be vouched for",
+            return error_set(
+                err, STATUS_INVALID, NULL,
+                "the database would be on a network file system (%s), which can damage it: choose a local folder",
+                suspects[i].name);
+        log_line(&storage->log, LOG_LEVEL_WARN, "the database is on %s, whose locks and syncs may be unreliable",
                  suspects[i].name);
     }
     return STATUS_OK;
 }
 
-/* Created private before SQLite sees it: the tables hold hashes of tokens. */
+/* Creates the file with private permissions before SQLite opens it: the tables contain hashes of tokens. */
 static enum status create_file(const char *path, struct error *err)
 {
     int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
-        return error_set(err, STATUS_IO, NULL, "the database file cannot be opened for writing: %s", strerror(errno));
+        return error_set(err, STATUS_IO, NULL, "cannot open the database file for writing: %s", strerror(errno));
     close(fd);
     return STATUS_OK;
 }
 
 static enum status set_pragmas(struct db *db, struct error *err)
 {
-    /* The first two only matter while the file is empty. secure_delete would write zeros over every
-     * page of a deleted checkpoint. */
+    /* The first two have an effect only while the file is empty. With secure_delete, SQLite would write zeros over
+     * every page of a deleted checkpoint. */
     enum status status = db_exec(db,
                                  "PRAGMA page_size=8192;"
                                  "PRAGMA auto_vacuum=INCREMENTAL;"
@@ -105,15 +105,15 @@ static enum status set_pragmas(struct db *db, struct error *err)
     if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         char mode[8];
         if (!db_copy(stmt, 0, mode, sizeof mode))
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
         else if (strcmp(mode, "wal") != 0)
-            status = error_set(err, STATUS_IO, NULL, "the database cannot keep a write-ahead log here");
+            status = error_set(err, STATUS_IO, NULL, "SQLite cannot use a write-ahead log in the database's folder");
         db_done(stmt);
     }
     return status;
 }
 
-/* What the last process left: in one transaction. */
+/* Cleans up after the last process, in one transaction: yields running jobs and removes incomplete checkpoints. */
 static enum status recover(struct storage *storage, struct error *err)
 {
     struct db *db = &storage->writer.db;
@@ -137,7 +137,8 @@ static enum status recover(struct storage *storage, struct error *err)
     if (!sqlite3_get_autocommit(db->handle))
         (void)db_run(db, NULL, "ROLLBACK", "");
     if (yielded > 0)
-        log_line(&storage->log, LOG_LEVEL_INFO, "%lld running jobs of the last process put back", (long long)yielded);
+        log_line(&storage->log, LOG_LEVEL_INFO,
+                 "%lld jobs of the last process returned to the queue or to their requested state", (long long)yielded);
     return status;
 }
 
@@ -151,7 +152,7 @@ static enum status open_writer(struct storage *storage, struct error *err)
     if (status != STATUS_OK)
         return status;
     sqlite3_busy_timeout(db->handle, storage->options.busy_ms);
-    /* Until it is known to be ours, the file is not touched. */
+    /* The file may belong to another program: until schema_check() has succeeded, closing must not change it. */
     sqlite3_db_config(db->handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     status = schema_check(&storage_schema, db, &version, err);
     if (status != STATUS_OK)
@@ -186,7 +187,7 @@ static enum status init_locks(struct storage *storage, struct error *err)
     ok = ok && pthread_mutex_init(&storage->check.lock, NULL) == 0;
     ok = ok && pthread_cond_init(&storage->check.change, &monotonic) == 0;
     (void)pthread_condattr_destroy(&monotonic);
-    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open the database");
+    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
 }
 
 static void release(struct storage *storage)
@@ -221,7 +222,7 @@ enum status storage_open(const struct storage_options *options, struct storage *
         return error_set(err, STATUS_INVALID, NULL, "the database needs a path");
     struct storage *storage = calloc(1, sizeof *storage);
     if (storage == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open the database");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
     storage->lock_fd = -1;
     storage->options = *options;
     storage->log = options->log;
@@ -233,7 +234,7 @@ enum status storage_open(const struct storage_options *options, struct storage *
     storage->vfs = options->vfs != NULL ? join(options->vfs, "") : NULL;
     if (status == STATUS_OK &&
         (storage->path == NULL || storage->wal_path == NULL || (options->vfs != NULL && storage->vfs == NULL)))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open the database");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open the database");
     storage->options.path = storage->path;
     storage->options.vfs = storage->vfs;
     if (status == STATUS_OK)
@@ -287,10 +288,11 @@ enum status storage_flush(struct storage *storage, struct error *err)
 enum status storage_writable(struct storage *storage, struct error *err)
 {
     if (atomic_load(&storage->writer.failed))
-        return error_set(err, STATUS_IO, NULL, "an earlier write failed; the store accepts no more until a restart");
+        return error_set(err, STATUS_IO, NULL,
+                         "an earlier write failed: the store accepts no writes until the next start");
     struct statvfs fs;
     if (fstatvfs(storage->lock_fd, &fs) != 0)
-        return error_set(err, STATUS_UNAVAILABLE, NULL, "the file system of the database cannot be examined");
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "cannot read the state of the database's file system");
     if ((uint64_t)fs.f_bavail * fs.f_frsize < ROOM_MIN)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the disk is full");
     if (fs.f_flag & ST_RDONLY)
@@ -308,7 +310,7 @@ static enum status read_tally(struct db *db, struct storage_stats *out, struct e
         enum job_state state;
         char what[16];
         if (!db_copy(stmt, 0, what, sizeof what)) {
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to count");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read the statistics");
             break;
         }
         if (job_state_parse(what, &state)) {

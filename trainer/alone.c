@@ -1,3 +1,4 @@
+/* The ranks of motif-train: one process alone. motif-train-mpi links mpi/ranks_mpi.c instead. */
 #include "trainer/ranks.h"
 
 const char ranks_program[] = "motif-train";

@@ -1,3 +1,5 @@
+/* Checkpoints of a run: saves them with retries, loads the one to start from, gives a method access to earlier ones,
+ * and hashes the stored weights. */
 #include "trainer/run_int.h"
 
 #include <math.h>
@@ -51,13 +53,13 @@ enum status checkpoint_save(struct job_run *run, bool stage_end, struct error *e
     for (int attempt = 1; attempt <= SAVE_TRIES; attempt++) {
         struct error failure = {0};
         status = save_once(run, &what, &failure);
-        /* Only what may pass by itself (a full disk, a full queue) is worth another try. */
+        /* Tries again only after failures that may be temporary: a full disk or a full queue. */
         if (status != STATUS_IO && status != STATUS_UNAVAILABLE) {
             return status == STATUS_OK ? status : error_set(err, status, failure.pointer, "%s", failure.message);
         }
         run_line(run, LOG_LEVEL_WARN, "checkpoint not saved (%d of %d): %s", attempt, SAVE_TRIES, failure.message);
         if (attempt == SAVE_TRIES || run->coordinator->draining(run->coordinator->context)) {
-            return error_set(err, status, failure.pointer, "the checkpoint could not be saved: %s", failure.message);
+            return error_set(err, status, failure.pointer, "the checkpoint cannot be saved: %s", failure.message);
         }
         (void)nanosleep(&(struct timespec){.tv_sec = attempt}, NULL);
     }
@@ -108,7 +110,8 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
     if (status != STATUS_NOT_FOUND) {
         return error_set(err, status, none.pointer, "checkpoint %lld: %s", (long long)info.seq, none.message);
     }
-    /* From the start: what an earlier attempt without a checkpoint measured will be measured again. */
+    /* Begins at the start: an earlier attempt without a checkpoint may have stored points that this run measures
+     * again. */
     status = run->coordinator->rewind(run->coordinator->context, -1, err);
     if (status == STATUS_OK && run->job->source_job[0] != '\0') {
         status = load_from(run, RUN_OF_SOURCE, source_pick(run), run->method->warm_start, &info, err);
@@ -118,7 +121,7 @@ enum status checkpoint_restore(struct job_run *run, struct error *err)
 
 /* ---- what a method sees of its job's checkpoints ----------------------------------------------------- */
 
-/* An evaluation looks at the checkpoints of the job that it evaluates. */
+/* An evaluation sees the checkpoints of the job that it evaluates. */
 static enum run_of table_of(const struct job_run *run)
 {
     return run->job->task == JOB_EVALUATE ? RUN_OF_SOURCE : RUN_OF_JOB;
@@ -190,15 +193,16 @@ void checkpoint_table_close(struct job_run *run)
 
 /* ---- the weights' hash ---------------------------------------------------------------------------------- */
 
-/* The weights lie together at the front of the data (snapshot.h). */
+/* The weights are contiguous at the front of the data (snapshot.h). */
 static enum status hash_weights(const struct snapshot_reader *from, unsigned char digest[HASH_BYTES], struct error *err)
 {
     struct snapshot_entry *entries = NULL;
     size_t count = 0;
     struct hash hash;
     unsigned char *block = malloc(HASH_BLOCK);
-    enum status status = block != NULL ? snapshot_contents(from, &entries, &count, err)
-                                       : error_set(err, STATUS_NO_MEMORY, NULL, "no memory to hash the weights");
+    enum status status = block != NULL
+                             ? snapshot_contents(from, &entries, &count, err)
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to hash the weights");
     hash_init(&hash);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         uint64_t left = entries[i].role == SNAPSHOT_WEIGHT ? entries[i].bytes : 0, at = entries[i].offset;

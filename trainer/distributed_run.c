@@ -1,21 +1,22 @@
+/* Connects the ranks of a distributed run: rank 0 calls the outside coordinator and broadcasts what it reads. */
 #include "trainer/distributed_run.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK ((size_t)4 << 20) /* of a checkpoint that goes to the other ranks */
+#define BLOCK ((size_t)4 << 20) /* bytes of a checkpoint in one broadcast */
 
 static bool outside(const struct distributed_run *distributed)
 {
     return comm_rank(distributed->comm) == 0;
 }
 
-/* What rank 0 was answered, for all. */
+/* Rank 0's result of a call, broadcast to all ranks. */
 struct answer {
     enum status status;
     struct error error;
-    uint64_t count; /* bytes, or things in a list */
+    uint64_t count; /* bytes, or elements of a list */
     struct storage_checkpoint info;
 };
 
@@ -28,18 +29,18 @@ static enum status spread(struct comm *comm, struct answer *answer, struct error
     return status;
 }
 
-/* All ranks have what they need, or none goes on. */
+/* Returns OK only if all ranks succeeded, so that either all continue or none. */
 static enum status all_have(struct comm *comm, bool mine, struct error *err)
 {
     double missing = mine ? 0 : 1;
     enum status status = comm_most(comm, &missing, 1, err);
     if (status == STATUS_OK && missing > 0) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "a rank has no memory for what rank 0 has read");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "a rank has not enough memory for the data that rank 0 read");
     }
     return status;
 }
 
-/* ---- what is said --------------------------------------------------------------------------------------- */
+/* ---- what a run sends -------------------------------------------------------------------------------- */
 
 static enum status take_metrics(void *context, const struct storage_metric *points, size_t count, struct error *err)
 {
@@ -81,7 +82,8 @@ static enum status save_begin(void *context, const struct storage_checkpoint_new
     return spread(distributed->comm, &answer, err);
 }
 
-/* Ranks save together, and a save that fails on one is none on all: they try again together, or end. */
+/* The ranks commit together: if the save failed on one rank, it fails on all. Then all of them retry, or all of them
+ * end. */
 static enum status save_commit(void *context, int64_t *seq, struct error *err)
 {
     struct distributed_run *distributed = context;
@@ -129,7 +131,7 @@ static void line(void *context, enum log_level level, const char *text)
     }
 }
 
-/* ---- what is read ------------------------------------------------------------------------------------------ */
+/* ---- what a run reads -------------------------------------------------------------------------------- */
 
 static enum status list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **out,
                         size_t *count, struct error *err)
@@ -151,7 +153,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     return status == STATUS_OK ? comm_broadcast(distributed->comm, *out, *count * sizeof **out, 0, err) : status;
 }
 
-struct received { /* the reader of a rank that is not 0 */
+struct received { /* the reader of a rank other than 0, which holds all the bytes */
     uint64_t bytes;
     char data[];
 };
@@ -166,7 +168,8 @@ static enum status read_received(void *context, uint64_t offset, void *bytes, si
     return STATUS_OK;
 }
 
-/* `to` holds all of it; on rank 0 it is one block. Whether rank 0 could read a block is said before it. */
+/* Broadcasts a checkpoint in blocks. `to` has space for all bytes; on rank 0, it has space for one block. Before each
+ * block, rank 0 broadcasts whether it could read the block. */
 static enum status send_bytes(struct comm *comm, const struct snapshot_reader *from, char *to, uint64_t bytes,
                               struct error *err)
 {
@@ -253,7 +256,7 @@ static bool must_yield(void *context)
 {
     struct distributed_run *distributed = context;
     struct error err = {0};
-    double requested = atomic_load(distributed->told) ? 1 : 0;
+    double requested = atomic_load(distributed->stop_requested) ? 1 : 0;
     if (outside(distributed) && distributed->outside.must_yield(distributed->outside.context)) {
         requested = 1;
     }
@@ -268,8 +271,8 @@ static bool draining(void *context)
     return comm_broadcast(distributed->comm, &now, sizeof now, 0, &err) != STATUS_OK || now != 0;
 }
 
-/* Where another rank is gone, what this one has to say about the run is not the truth about the job: nobody is told,
- * and another try goes on from the last checkpoint. */
+/* If a rank is gone, the error of this rank is only a consequence and does not describe the job. So no end is sent to
+ * the daemon, and the next try continues from the last checkpoint. */
 static void leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
 {
     struct distributed_run *distributed = context;
@@ -320,8 +323,8 @@ enum status distributed_job(struct comm *comm, enum status status, struct arena 
 {
     struct answer answer = {.status = status};
     const char **texts[TEXTS];
-    struct storage_job head = *job; /* its pointers are rank 0's: replaced below */
-    uint64_t bytes[TEXTS] = {0};    /* with its NUL; 0: there is none */
+    struct storage_job head = *job; /* the pointers are valid on rank 0 only and are replaced below */
+    uint64_t bytes[TEXTS] = {0};    /* length of each text with its NUL; 0: NULL */
     if (comm_size(comm) == 1) {
         return status;
     }
@@ -350,7 +353,7 @@ enum status distributed_job(struct comm *comm, enum status status, struct arena 
         if (comm_rank(comm) != 0) {
             *texts[i] = text = bytes[i] > 0 ? arena_zalloc(arena, (size_t)bytes[i], 1) : NULL;
         } else {
-            text = (char *)(uintptr_t)*texts[i]; /* the sender's: only read */
+            text = (char *)(uintptr_t)*texts[i]; /* the sender's text, which is only read */
         }
         status = all_have(comm, bytes[i] == 0 || text != NULL, err);
         if (status == STATUS_OK && bytes[i] > 0) {

@@ -1,12 +1,13 @@
-/* One run on several ranks: a coordinator (coordinator.h) for each of them, of which rank 0's alone has a world
+/* A run on several ranks. Each rank has a coordinator (coordinator.h); only that of rank 0 is connected to the
  * outside.
  *
- * All ranks drive the same loop (run.h) and so call their hosts in the same order. What is said (points, progress,
- * files, checkpoints, the end) rank 0 passes on and the others drop; what is read (checkpoints, their list) rank 0
- * reads and gives to all; whether to stop is asked of all ranks after every step, and one that wishes it is enough.
- * With one rank it is rank 0's coordinator and nothing else.
+ * All ranks drive the same loop (run.h) and so call their coordinators in the same order. Rank 0 forwards what a run
+ * sends (points, progress, files, checkpoints, the end); the other ranks drop it. Rank 0 reads what a run requests
+ * (checkpoints, their list) and broadcasts it. After every step, the ranks agree whether to stop: one rank with a
+ * request is enough. With one rank, this is rank 0's coordinator and nothing else.
  *
- * A rank that fails alone leaves the others in a call that never returns: it is for the caller to end them. */
+ * If one rank fails alone, the others wait in a collective call that never returns. The caller must then end all
+ * ranks. */
 #ifndef MOTIF_TRAINER_DISTRIBUTED_RUN_H
 #define MOTIF_TRAINER_DISTRIBUTED_RUN_H
 
@@ -16,18 +17,18 @@
 #include "trainer/coordinator.h"
 
 struct distributed_run {
-    struct comm *comm;          /* NULL: one rank */
-    struct coordinator outside; /* of rank 0 */
-    const atomic_bool *told;    /* somebody told this process to save and go */
-    /* since leave() */
+    struct comm *comm;                 /* NULL: one rank */
+    struct coordinator outside;        /* used by rank 0 */
+    const atomic_bool *stop_requested; /* set by a signal handler: save a checkpoint and yield */
+    /* valid after leave() */
     enum job_event end;
-    char failure[512]; /* the document of a failure, or its beginning */
+    char failure[512]; /* the beginning of the error document of a failed run */
 };
 
 struct coordinator distributed_coordinator(struct distributed_run *distributed);
 
-/* The job that rank 0 has, for all; `status` and `err` are those of rank 0 when it failed to get one. The texts that
- * others receive live in `arena`. */
+/* Broadcasts the job that rank 0 received. `status` and `err` are rank 0's if it failed to receive one; they are
+ * broadcast too. The texts of the other ranks are allocated in `arena`. */
 enum status distributed_job(struct comm *comm, enum status status, struct arena *arena, struct storage_job *job,
                             struct error *err);
 

@@ -1,3 +1,4 @@
+/* Reads facts about the process and the machine, and restarts the program once if OpenBLAS chose slow kernels. */
 #include "trainer/facts.h"
 
 #include <cpuid.h>
@@ -83,7 +84,7 @@ void facts_fill(struct facts *facts, const struct kernels *kernels)
 
 uint64_t facts_memory(void)
 {
-    char text[128] = "", *resident; /* pages: all of them, those in memory, ... */
+    char text[128] = "", *resident; /* in pages: total, resident, ... */
     FILE *file = fopen("/proc/self/statm", "re");
     if (file != NULL) {
         if (fgets(text, sizeof text, file) == NULL) {
@@ -95,7 +96,7 @@ uint64_t facts_memory(void)
     return strtoull(resident, NULL, 10) * (unsigned long long)sysconf(_SC_PAGESIZE);
 }
 
-/* One number in a file; 0 when there is none ("max"). */
+/* Reads one number from a file; 0 if it contains none, such as "max". */
 static int64_t number_in(const char *path)
 {
     char text[64];
@@ -119,7 +120,7 @@ int64_t facts_memory_most(void)
     }
     (void)snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", named ? group : "");
     int64_t limit = number_in(path);
-    if (limit == 0) { /* a container that is shown its own group alone */
+    if (limit == 0) { /* inside a container, the file of its own control group is at the root */
         limit = number_in("/sys/fs/cgroup/memory.max");
     }
     return limit > 0 && (most <= 0 || limit < most) ? limit : most > 0 ? most : 0;
@@ -143,7 +144,7 @@ int facts_descriptors(void)
         count += entry->d_name[0] != '.';
     }
     (void)closedir(folder);
-    return count - 1; /* without the one that looked */
+    return count - 1; /* without the descriptor of this folder */
 }
 
 void facts_choose_blas(char **argv)
@@ -153,13 +154,14 @@ void facts_choose_blas(char **argv)
         getenv(REEXEC_GUARD) != NULL) {
         return;
     }
-    (void)setenv("OPENBLAS_NUM_THREADS", "1", 0); /* its own threads would only stand about */
+    (void)setenv("OPENBLAS_NUM_THREADS", "1",
+                 0); /* OpenBLAS's own threads would be unused, because the program has its own pool */
     if (setenv("OPENBLAS_CORETYPE", best, 1) == 0 && setenv(REEXEC_GUARD, "1", 1) == 0) {
         char own[PATH_MAX];
         ssize_t length = readlink("/proc/self/exe", own, sizeof own - 1);
         own[length > 0 ? length : 0] = '\0';
-        (void)execv(own, argv); /* by its path: the system calls a process by the last part of what was started */
-        (void)execv("/proc/self/exe", argv); /* no longer there */
+        (void)execv(own, argv);              /* by path: ps shows the last part of the path that was executed */
+        (void)execv("/proc/self/exe", argv); /* the file was deleted or replaced */
     }
-    (void)unsetenv("OPENBLAS_CORETYPE"); /* it did not start again: go on with what there is */
+    (void)unsetenv("OPENBLAS_CORETYPE"); /* exec failed: continue with the kernels that OpenBLAS chose */
 }

@@ -1,5 +1,5 @@
-/* What this process and this machine are, for /v1/system, results and the log. Filled once, before
- * other threads start; read-only after that. */
+/* Facts about this process and this machine, for /v1/system, results and the log. They are read once, before other
+ * threads start, and do not change after that. */
 #ifndef MOTIF_TRAINER_FACTS_H
 #define MOTIF_TRAINER_FACTS_H
 
@@ -12,25 +12,25 @@ struct facts {
     char cpu[64], cpu_features[160];
     char blas[64], blas_core[32];
     const char *kernels;
-    int cores;          /* that this process may use */
+    int cores;          /* number of cores that this process may use */
     int64_t started_at; /* milliseconds since 1970 */
 };
 
 void facts_fill(struct facts *facts, const struct kernels *kernels);
 
-/* Bytes of memory in use (resident), or 0. */
+/* Returns the resident memory in bytes; 0: unknown. */
 uint64_t facts_memory(void);
-/* Bytes of memory that this process may have: the machine's, or its control group's where that is less; 0: not known.
- */
+/* Returns the upper limit of this process's memory in bytes: the machine's memory, or the limit of its control group
+ * if that is smaller; 0: unknown. */
 int64_t facts_memory_most(void);
-/* Seconds of processor time used by all threads. */
+/* Returns the processor seconds of all threads. */
 double facts_cpu_seconds(void);
-/* File descriptors in use, or -1. */
+/* Returns the number of open file descriptors; -1: unknown. */
 int facts_descriptors(void);
 
-/* Loads the right OpenBLAS kernels: its library chooses when it is loaded, knows no processor younger
- * than itself and then takes kernels of half the width. So, once, and unless the user chose, the
- * variable is set and the program starts again. Returns when there is nothing to do. */
+/* Selects the right OpenBLAS kernels. OpenBLAS selects its kernels when it is loaded; for a processor that is newer
+ * than the library, it selects kernels of half the width. So this function sets OPENBLAS_CORETYPE, unless the user has
+ * set it, and executes the program once more. Returns if nothing has to change. */
 void facts_choose_blas(char **argv);
 
 #endif

@@ -1,5 +1,6 @@
-/* motif-train and motif-train-mpi: train one job for a daemon, in a process or in the ranks of MPI. A daemon starts
- * them (docs/how-to/deploy.md); by hand they are of no use, because the token of a job's lease is never shown. */
+/* motif-train and motif-train-mpi: train one job for a daemon, in one process or in the ranks of MPI. A daemon starts
+ * them (docs/how-to/deploy.md). A user cannot start them by hand, because the daemon never shows the token of a job's
+ * lease. */
 #include <errno.h>
 #include <limits.h>
 #include <signal.h>
@@ -19,13 +20,13 @@
 #include "trainer/remote/remote.h"
 #include "trainer/run.h"
 
-#define EXIT_ENDED 0 /* the daemon knows how it ended, well or not */
+#define EXIT_ENDED 0 /* the daemon has recorded how the run ended, successful or not */
 #define EXIT_USAGE 2
-#define EXIT_LOST 75 /* EX_TEMPFAIL: nobody was told how it ended; worth another try */
+#define EXIT_LOST 75 /* EX_TEMPFAIL: the daemon has not recorded the end; another try may succeed */
 #define THREADS_MAX 256
 #define TOKEN "MOTIF_TRAIN_TOKEN"
 #define TOKEN_BYTES 128
-#define ALONE_SECONDS 10 /* a rank that failed lets rank 0 say why it did, if it did too */
+#define ALONE_SECONDS 10 /* seconds that a failed rank gives rank 0 to report its own failure */
 
 static const char usage[] =
     "usage: motif-train --server URL --job ID [options]\n"
@@ -58,15 +59,15 @@ static const struct option_spec option_table[] = {
 
 struct arguments {
     const char *server, *job, *data, *kernels;
-    long long threads, memory, buffer, patience, parent; /* parent: -1 for nobody */
+    long long threads, memory, buffer, patience, parent; /* parent: -1: not set */
     bool token_input, requeued;
 };
 
-static atomic_bool told; /* by a signal: the only thing a handler can reach */
+static atomic_bool stop_requested; /* set by a signal handler, which can only reach a static variable */
 
 static void on_signal(int number)
 {
-    atomic_store(&told, true);
+    atomic_store(&stop_requested, true);
 }
 
 static bool read_number(const char *text, long long *out)
@@ -118,20 +119,20 @@ static void print_usage(FILE *to)
     buf_close(&out);
 }
 
-/* With its parent, whatever ends that: an orphan would train for nobody. */
+/* Ends this process when its parent ends, because an orphan's training would have no daemon. */
 static bool bind_to_parent(long long parent, int number)
 {
     long long now = (long long)getppid();
     return parent < 0 || (prctl(PR_SET_PDEATHSIG, number) == 0 && (long long)getppid() == (parent > 0 ? parent : now));
 }
 
-/* mpirun does not bind itself to whoever starts it: the signal that is asked for here stays through exec. It is one
- * that lets it take its ranks and what it has in /dev/shm with it. */
+/* mpirun does not end with the process that started it. The signal requested here stays in effect through exec. It is
+ * one for which mpirun ends its ranks and removes its files in /dev/shm. */
 static int run_under(char **argv)
 {
     long long parent;
     if (!read_number(argv[2], &parent) || !bind_to_parent(parent, SIGTERM)) {
-        (void)fprintf(stderr, "%s: whoever started this is gone\n", ranks_program);
+        (void)fprintf(stderr, "%s: the parent process has ended\n", ranks_program);
         return EXIT_LOST;
     }
     (void)execvp(argv[3], argv + 3);
@@ -148,7 +149,7 @@ static bool limit_memory(long long bytes)
 static void catch_signals(void)
 {
     static const int numbers[] = {SIGTERM, SIGINT,
-                                  SIGUSR1}; /* mpirun passes SIGUSR1 on, clusters send SIGTERM before they kill */
+                                  SIGUSR1}; /* mpirun forwards SIGUSR1; clusters send SIGTERM before they kill */
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
     (void)sigemptyset(&action.sa_mask);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
@@ -159,7 +160,7 @@ static void catch_signals(void)
 
 /* ---- the token ------------------------------------------------------------------------------------------ */
 
-/* The first line of what can be read here; false where there is none. */
+/* Reads the first line of a descriptor; false if there is none. */
 static bool read_line(int fd, char token[TOKEN_BYTES])
 {
     size_t size = 0;
@@ -173,14 +174,14 @@ static bool read_line(int fd, char token[TOKEN_BYTES])
     return token[0] != '\0';
 }
 
-/* Every rank looks, since every rank may have it in its environment; rank 0 alone reads an input. */
+/* Every rank looks in its environment; only rank 0 reads standard input. */
 static bool find_token(const struct arguments *arguments, int rank, char token[TOKEN_BYTES])
 {
     char *given = getenv(TOKEN);
     token[0] = '\0';
     if (given != NULL) {
         (void)snprintf(token, TOKEN_BYTES, "%s", given);
-        explicit_bzero(given, strlen(given)); /* neither for children nor for /proc */
+        explicit_bzero(given, strlen(given)); /* so that neither child processes nor /proc show the token */
         (void)unsetenv(TOKEN);
     }
     if (arguments->token_input && rank == 0) {
@@ -191,11 +192,11 @@ static bool find_token(const struct arguments *arguments, int rank, char token[T
 
 /* ---- a run ------------------------------------------------------------------------------------------------ */
 
-/* True when the daemon knows how the run ended, or will know it from rank 0. */
+/* Returns true if the daemon has recorded the end of the run, or will receive it from rank 0. */
 static bool run(const struct arguments *arguments, const struct kernels *kernels, const struct storage_job *job,
                 struct remote *remote, struct comm *comm)
 {
-    struct distributed_run distributed = {.comm = comm, .told = &told};
+    struct distributed_run distributed = {.comm = comm, .stop_requested = &stop_requested};
     struct facts facts;
     facts_fill(&facts, kernels);
     struct run_setup setup = {.kernels = kernels,
@@ -214,7 +215,7 @@ static bool run(const struct arguments *arguments, const struct kernels *kernels
     (void)run_job(&setup, &coordinator, job);
     bool ended = remote != NULL ? remote_ended(remote) : !comm_broken(comm);
     if (comm_size(comm) > 1 &&
-        (distributed.end == JOB_EVENT_FAIL || comm_broken(comm))) { /* others may wait for this one */
+        (distributed.end == JOB_EVENT_FAIL || comm_broken(comm))) { /* other ranks may wait for this one */
         if (remote == NULL) {
             (void)sleep(ALONE_SECONDS);
         }
@@ -222,7 +223,7 @@ static bool run(const struct arguments *arguments, const struct kernels *kernels
         ranks_abort(comm, EXIT_LOST);
     }
     if (!ended && comm_rank(comm) == 0) {
-        (void)fprintf(stderr, "%s: the daemon was not told how the run ended\n", ranks_program);
+        (void)fprintf(stderr, "%s: the daemon has not recorded how the run ended\n", ranks_program);
     }
     return ended;
 }
@@ -236,7 +237,7 @@ static int train(const struct arguments *arguments, const char *token, struct co
                                      .job = arguments->job,
                                      .buffer_bytes = arguments->buffer,
                                      .patience_s = (int)arguments->patience,
-                                     .told = &told,
+                                     .stop_requested = &stop_requested,
                                      .requeued = arguments->requeued};
     struct error err = {0};
     struct storage_job job = {0};
@@ -244,8 +245,8 @@ static int train(const struct arguments *arguments, const char *token, struct co
     struct arena arena;
     bool ended = false;
     if (kernels == NULL) {
-        (void)fprintf(stderr, "%s: the kernels %s are not known, or not for this processor\n", ranks_program,
-                      arguments->kernels);
+        (void)fprintf(stderr, "%s: the kernels %s do not exist, or this processor does not support them\n",
+                      ranks_program, arguments->kernels);
         return EXIT_USAGE;
     }
     blas_init();
@@ -287,13 +288,13 @@ int main(int argc, char **argv)
         return EXIT_USAGE;
     }
     if (!bind_to_parent(arguments.parent, SIGKILL)) {
-        (void)fprintf(stderr, "%s: whoever started this is gone\n", ranks_program);
+        (void)fprintf(stderr, "%s: the parent process has ended\n", ranks_program);
         return EXIT_LOST;
     }
     facts_choose_blas(argv);
     catch_signals();
     if (!limit_memory(arguments.memory)) {
-        (void)fprintf(stderr, "%s: the memory cannot be limited\n", ranks_program);
+        (void)fprintf(stderr, "%s: cannot limit the memory\n", ranks_program);
         return EXIT_USAGE;
     }
     if (ranks_open(&argc, &argv, &comm, &err) != STATUS_OK) {
@@ -304,7 +305,8 @@ int main(int argc, char **argv)
     if (find_token(&arguments, comm_rank(comm), token)) {
         code = train(&arguments, token, comm);
     } else {
-        (void)fprintf(stderr, "%s: there is no token\n", ranks_program);
+        (void)fprintf(stderr, "%s: no token: the daemon passes it in MOTIF_TRAIN_TOKEN or on standard input\n",
+                      ranks_program);
         ranks_abort(comm, EXIT_USAGE);
     }
     explicit_bzero(token, sizeof token);

@@ -1,5 +1,5 @@
-/* The ranks that train a job together, as the program sees them: none in motif-train (alone.c), the processes of mpirun
- * or srun in motif-train-mpi (mpi/ranks_mpi.c). */
+/* The ranks that train a job together. motif-train has one process and no ranks (alone.c); the ranks of
+ * motif-train-mpi are the processes of mpirun or srun (mpi/ranks_mpi.c). */
 #ifndef MOTIF_TRAINER_RANKS_H
 #define MOTIF_TRAINER_RANKS_H
 
@@ -7,10 +7,10 @@
 
 extern const char ranks_program[]; /* the program's name */
 
-/* *comm is NULL where there is nobody else. */
+/* Connects the ranks. *comm is NULL if this process is the only one. */
 enum status ranks_open(int *argc, char ***argv, struct comm **comm, struct error *err);
-void ranks_close(struct comm *comm); /* after the last call of all; NULL is fine */
-/* Ends all ranks, this one with them, where they may wait for it. Does not return where there are others. */
+void ranks_close(struct comm *comm); /* all ranks call it after their last collective call; NULL is allowed */
+/* Ends all ranks including this one, because others may wait for it. Returns only if this process is the only one. */
 void ranks_abort(struct comm *comm, int code);
 
 #endif

@@ -1,3 +1,4 @@
+/* What a run sends to its coordinator: points of series, files, progress, and the result or error document. */
 #include "trainer/run_int.h"
 
 #include <math.h>
@@ -9,8 +10,8 @@
 #include "api/json/json_sink.h"
 #include "core/base/hash.h"
 
-#define REPORT_SECONDS 0.5 /* between two progress documents */
-#define RATE_SECONDS 10.0  /* time constant of the smoothed rate */
+#define REPORT_SECONDS 0.5 /* seconds between two progress documents */
+#define RATE_SECONDS 10.0  /* time constant of the smoothed rate, in seconds */
 #define DOCUMENT_BYTES (4u << 20)
 
 double report_seconds(const struct job_run *run)
@@ -44,7 +45,8 @@ void report_metric(void *context, const char *name, int64_t step, double value)
     struct job_run *run = context;
     size_t length = strlen(name);
     if (length >= RUN_NAME) {
-        (void)error_set(&run->fault, STATUS_INTERNAL, NULL, "the name of a series has %zu bytes", length);
+        (void)error_set(&run->fault, STATUS_INTERNAL, NULL, "the name of a series has %zu bytes, which is too long",
+                        length);
         return;
     }
     if (run->metric_count == RUN_METRICS) {
@@ -63,8 +65,8 @@ void report_artifact(void *context, const char *name, const char *media_type, co
 
 /* ---- progress -------------------------------------------------------------------------------------------- */
 
-/* Exponential smoothing over time, so that the ETA does not jump; an evaluation, which sees no new
- * samples, leaves the rate as it was. */
+/* Smooths the rate exponentially over time, so that the estimated end does not jump. An evaluation counts no new
+ * samples and does not change the rate. */
 static void update_rate(struct job_run *run, int64_t samples, double elapsed)
 {
     int64_t seen = samples - run->reported_samples;
@@ -108,7 +110,7 @@ enum status report_progress(struct job_run *run, bool now, struct error *err)
     run->reported = time;
     run->reported_samples = run->progress.samples;
     write_progress(run, &out);
-    enum status status = out.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the progress")
+    enum status status = out.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the progress")
                                     : run->coordinator->progress(run->coordinator->context, out.data, err);
     buf_close(&out);
     return status;
@@ -116,7 +118,7 @@ enum status report_progress(struct job_run *run, bool now, struct error *err)
 
 /* ---- the last documents ---------------------------------------------------------------------------------- */
 
-/* A member of the result that the method has not written itself. */
+/* True if the method has not written this member of the result itself. */
 static bool is_missing(const cJSON *written, const char *key)
 {
     return cJSON_GetObjectItemCaseSensitive(written, key) == NULL;
@@ -138,7 +140,7 @@ static void add_text(struct buf *out, const cJSON *written, const char *key, con
     }
 }
 
-/* What every result carries, whatever the method. `out` holds the method's object, whose end is moved. */
+/* Adds the members that every result has. `out` contains the object that the method wrote; its end moves. */
 static enum status add_common(struct job_run *run, struct buf *out, struct error *err)
 {
     const struct run_setup *setup = run->setup;
@@ -183,7 +185,7 @@ char *report_result(struct job_run *run, struct error *err)
     enum status status = run->method->result(run->run, &json.sink, err);
     sink_end_object(&json.sink);
     if (status == STATUS_OK && !json_sink_done(&json)) {
-        status = error_set(err, STATUS_INTERNAL, NULL, "the method wrote a result that is no document");
+        status = error_set(err, STATUS_INTERNAL, NULL, "the method wrote a result that is not valid JSON");
     }
     if (status == STATUS_OK) {
         status = add_common(run, &out, err);

@@ -1,3 +1,4 @@
+/* Drives one job: creates the method's run, loads a checkpoint, makes steps, and reports the end (run.h). */
 #include "trainer/run_int.h"
 
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static enum status parse_config(struct job_run *run, struct error *err)
 {
     struct api_faults *faults = calloc(1, sizeof *faults);
     if (faults == NULL) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the configuration");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the configuration");
     }
     enum status status = api_config_parse(run->method, NULL, run->job->config, strlen(run->job->config), "/config",
                                           &run->config, faults, err);
@@ -44,7 +45,7 @@ static enum status parse_config(struct job_run *run, struct error *err)
     return status;
 }
 
-/* An evaluation's parameters: {"samples", "seed"}, checked when it was submitted. */
+/* Starts an evaluation with the parameters {"samples", "seed"}, which were validated when the job was submitted. */
 static enum status begin_evaluation(struct job_run *run, struct error *err)
 {
     cJSON *params = NULL;
@@ -65,7 +66,7 @@ static enum status begin_evaluation(struct job_run *run, struct error *err)
     return status;
 }
 
-/* The job's own requested, else its configuration's, else the daemon's. */
+/* The number of threads comes from the job, else from its configuration, else from the daemon. */
 static int threads_of(const struct job_run *run)
 {
     const struct run_setup *setup = run->setup;
@@ -94,7 +95,9 @@ static enum status open_run(struct job_run *run, struct error *err)
     }
     if (run->method->estimate(run->config, &estimate, NULL) == STATUS_OK) {
         run->flops_per_sample =
-            estimate.gflops > 0 ? 0 : estimate.flops_per_sample; /* a speed of its own is no gauge */
+            estimate.gflops > 0
+                ? 0
+                : estimate.flops_per_sample; /* a method that measures its own speed needs no estimate */
     }
     run->env = (struct method_env){
         .pool = run->pool,
@@ -151,7 +154,7 @@ static enum status one_step(struct job_run *run, enum method_request *requested,
     return status == STATUS_OK ? report_progress(run, *requested != METHOD_CONTINUE, err) : status;
 }
 
-/* Saves unless what would be saved is on disk already, or the job leaves nothing to continue from. */
+/* Saves a checkpoint, unless this step is on disk already or the job is an evaluation. */
 static enum status save_if_new(struct job_run *run, struct error *err)
 {
     bool saved = run->job->task == JOB_EVALUATE || run->progress.step == run->saved_step;
@@ -202,7 +205,7 @@ static enum job_event succeed(struct job_run *run)
     struct error err = {0};
     char *document = report_result(run, &err);
     if (document == NULL) {
-        (void)error_set(&err, STATUS_NO_MEMORY, NULL, "no memory for the result");
+        (void)error_set(&err, STATUS_NO_MEMORY, NULL, "not enough memory for the result");
         return fail(run, &err);
     }
     leave(run, JOB_EVENT_SUCCEED, document, NULL);
@@ -245,7 +248,7 @@ enum job_event run_job(const struct run_setup *setup, const struct coordinator *
     struct error err = {0};
     struct job_run *run = calloc(1, sizeof *run);
     if (run == NULL) {
-        coordinator->line(coordinator->context, LOG_LEVEL_ERROR, "no memory for the job");
+        coordinator->line(coordinator->context, LOG_LEVEL_ERROR, "not enough memory for the job");
         coordinator->leave(coordinator->context, JOB_EVENT_FAIL, NULL, "{\"code\":\"out-of-memory\"}", 0.0);
         return JOB_EVENT_FAIL;
     }

@@ -1,18 +1,18 @@
-/* What a store is checked for that was not closed last time.
+/* Checks the tables of a store that the last process did not close.
  *
- * The small tables are checked before anybody is answered: tokens, leases and the lists of what there is are trusted
- * from then on. The large ones as well where the file is small. Of a large file they take minutes, so a thread with a
- * connection of its own reads them while the daemon works, at a low priority; what it finds goes to the log and
- * to storage_stats_read(). Chunks of checkpoints are left out: they can be gigabytes and carry a SHA-256 of their
- * own.
+ * The small tables are checked before the store opens, because everything else relies on them: tokens, leases, lists
+ * of checkpoints and series. If the file is small, the large tables are checked at once too. For a large file that
+ * takes minutes. So a thread with its own connection and a low priority checks them while the daemon works, and
+ * reports to the log and to storage_stats_read(). Chunks of checkpoints are not checked: they can be gigabytes, and
+ * each checkpoint has a SHA-256.
  *
- * One statement reads a table with its indexes, and the log cannot start over meanwhile. Where it would grow too
- * large for that, the writer interrupts, and the table is read again a while later: so the log is bounded, and a
- * check beside one that writes without pause may take until there is one. Between two tables the thread steps aside
- * as well.
+ * One statement reads a table with its indexes, and meanwhile the write-ahead log cannot restart at its beginning. If
+ * the log grows too large, the writer interrupts the statement, and the thread reads the table again later. This
+ * bounds the log. With a daemon that writes without pause, the check can take until the daemon pauses. The thread also
+ * waits a moment between two tables.
  *
- * A check that was cut short by the end of the process, or that found damage, leaves the store marked as it was
- * found, so that the next start checks again. */
+ * If the process ends before the check is complete, or if the check finds damage, the store stays marked as not
+ * closed. So the next start checks again. */
 #include "storage/storage_int.h"
 
 #include <stdlib.h>
@@ -20,10 +20,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define CHECK_MOST ((int64_t)256 << 20) /* bytes of a file that is checked whole at the start: seconds */
-#define LOG_MOST ((int64_t)1 << 30)     /* bytes of the log at which a table is put off */
-#define ASIDE 0.2                       /* seconds before each table: a busy writer comes by */
-#define ASIDE_MOST 60.0                 /* after it was put off time and again */
+#define CHECK_MOST                                                                                                     \
+    ((int64_t)256 << 20)            /* bytes; a file up to this size is checked completely at the start, in seconds */
+#define LOG_MOST ((int64_t)1 << 30) /* bytes of the log at which the check of a table is interrupted */
+#define ASIDE 0.2                   /* seconds to wait before each table, so that the log can restart */
+#define ASIDE_MOST 60.0             /* upper limit of that wait after repeated interruptions */
 
 static const char *const small_tables[] = {
     "PRAGMA quick_check('meta')",        "PRAGMA quick_check('token')",  "PRAGMA quick_check('doomed')",
@@ -68,13 +69,13 @@ enum status check_at_start(struct storage *storage, struct error *err)
     if (status != STATUS_OK)
         return status;
     atomic_store(&storage->check.state, whole ? STORAGE_CHECK_SOUND : STORAGE_CHECK_RUNNING);
-    log_line(&storage->log, LOG_LEVEL_INFO, "the store was not closed last time; %s checked in %.3f s%s",
+    log_line(&storage->log, LOG_LEVEL_INFO, "the last process did not close the store; %s checked in %.3f s%s",
              whole ? "all" : "its small tables", clock_seconds() - start,
-             whole ? "" : ", the large ones are being read");
+             whole ? "" : ", the large tables are checked in the background");
     return STATUS_OK;
 }
 
-/* ---- meanwhile ------------------------------------------------------------------------------------------- */
+/* ---- the background check ---------------------------------------------------------------------------- */
 
 static void conclude(struct storage *storage, enum status status, const struct error *err, double seconds)
 {
@@ -83,13 +84,13 @@ static void conclude(struct storage *storage, enum status status, const struct e
                                : status == STATUS_CORRUPT ? STORAGE_CHECK_DAMAGED
                                                           : STORAGE_CHECK_UNREADABLE;
     if (atomic_load(&check->stop))
-        return; /* still running, for all that is known */
+        return; /* the state stays RUNNING, because not everything was checked */
     atomic_store(&check->state, state);
     if (state == STORAGE_CHECK_SOUND)
         log_line(&storage->log, LOG_LEVEL_INFO, "the large tables are sound, checked in %.1f s", seconds);
     else
         log_line(&storage->log, LOG_LEVEL_ERROR,
-                 "the large tables are %s (%s): save the models that can still be read, then restore the last backup",
+                 "the large tables are %s (%s): export the models that can still be read, then restore the last backup",
                  storage_check_name(state), err->message);
 }
 
@@ -120,7 +121,7 @@ void check_give_way(struct storage *storage, int64_t log_bytes)
     pthread_mutex_unlock(&check->lock);
 }
 
-/* The writer starts the log over with its next portion when nobody reads. */
+/* Reads one table. If the writer interrupts it, waits and starts again; while the thread waits, the log can restart. */
 static enum status read_table(struct storage *storage, const char *const *sql, struct error *err)
 {
     struct check *check = &storage->check;
@@ -136,7 +137,8 @@ static enum status read_table(struct storage *storage, const char *const *sql, s
             return status;
         error_clear(err);
         log_line(&storage->log, LOG_LEVEL_INFO,
-                 "the check of the large tables is put off: the log grew too large meanwhile");
+                 "the check of the large tables is interrupted, because the write-ahead log grew too large; it "
+                 "continues later");
     }
 }
 
@@ -154,7 +156,7 @@ static void *check_thread(void *context)
     struct check *check = &storage->check;
     struct error err = {0};
     double start = clock_seconds();
-    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 10); /* of this thread alone */
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), 10); /* on Linux, this applies to the calling thread only */
     conclude(storage, read_large(storage, &err), &err, clock_seconds() - start);
     pthread_mutex_lock(&check->lock);
     check->ended = true;
@@ -170,7 +172,7 @@ enum status check_start(struct storage *storage, struct error *err)
         return STATUS_OK;
     enum status status = reader_open(storage, &check->db, err);
     if (status == STATUS_OK && pthread_create(&check->thread, NULL, check_thread, storage) != 0)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no thread left for the check of the database");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "cannot start the thread that checks the database");
     check->started = status == STATUS_OK;
     return status;
 }
@@ -181,7 +183,7 @@ bool check_stop(struct storage *storage)
     atomic_store(&check->stop, true);
     if (check->started) {
         pthread_mutex_lock(&check->lock);
-        while (!check->ended) { /* again, because one between two statements is lost */
+        while (!check->ended) { /* repeated, because an interrupt between two statements has no effect */
             struct timespec until;
             sqlite3_interrupt(check->db.handle);
             (void)clock_gettime(CLOCK_MONOTONIC, &until);

@@ -1,3 +1,5 @@
+/* Copies a database while it may be in use, checks the copy completely, and then gives it its final name. Used for
+ * backup and restore. */
 #include "storage/database/copy.h"
 
 #include <errno.h>
@@ -16,9 +18,9 @@
 struct copying {
     const struct storage_copy_options *options;
     struct db from, copy;
-    char *part;  /* the copy's name until it is known to be good */
-    char *lock;  /* of the daemon that would use it */
-    int lock_fd; /* -1: none is needed */
+    char *part;  /* temporary name of the copy until all checks have succeeded */
+    char *lock;  /* lock file of a daemon that uses this database */
+    int lock_fd; /* -1: no lock is needed */
 };
 
 static void say(const struct copying *c, const char *what, int64_t done, int64_t all)
@@ -43,17 +45,16 @@ static enum status must_be_free(const char *path, const char *ending, struct err
     struct stat facts;
     char *name = beside(path, ending);
     if (name == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to copy the database");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to copy the database");
     int code = lstat(name, &facts) == 0 ? 0 : errno;
     free(name);
     if (code == ENOENT)
         return STATUS_OK;
     if (code != 0)
-        return error_set(err, STATUS_IO, NULL, "whether there is a file of that name cannot be seen: %s",
-                         strerror(code));
+        return error_set(err, STATUS_IO, NULL, "cannot find out whether the target file exists: %s", strerror(code));
     return error_set(err, STATUS_CONFLICT, NULL,
-                     ending[0] == '\0' ? "there is a file of that name already: choose another, or move it away"
-                                       : "beside that name lies the log of another database (%s): move it away",
+                     ending[0] == '\0' ? "the target file exists already: choose another name, or move it away"
+                                       : "the log of another database (%s) is beside the target file: move it away",
                      ending);
 }
 
@@ -63,27 +64,27 @@ static enum status take_lock(struct copying *c, struct error *err)
         return STATUS_OK;
     c->lock_fd = open(c->lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (c->lock_fd < 0)
-        return error_set(err, STATUS_IO, NULL, "the lock file beside the database cannot be created: %s",
-                         strerror(errno));
+        return error_set(err, STATUS_IO, NULL, "cannot create the lock file beside the database: %s", strerror(errno));
     if (flock(c->lock_fd, LOCK_EX | LOCK_NB) != 0)
-        return error_set(err, STATUS_CONFLICT, NULL, "a daemon has that database open");
+        return error_set(err, STATUS_CONFLICT, NULL, "a daemon has that database open: stop it first");
     return STATUS_OK;
 }
 
-/* Private from its first byte: the tables hold hashes of tokens. A part that an earlier call left is nobody's. */
+/* Creates the file with private permissions, because the tables contain hashes of tokens. Replaces a part that an
+ * earlier call left behind. */
 static enum status create_part(struct copying *c, struct error *err)
 {
     (void)unlink(c->part);
     int fd = open(c->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     if (fd < 0)
-        return error_set(err, STATUS_IO, NULL, "the copy cannot be created: %s", strerror(errno));
+        return error_set(err, STATUS_IO, NULL, "cannot create the copy: %s", strerror(errno));
     (void)close(fd);
     return db_open(&c->copy, c->part, SQLITE_OPEN_READWRITE, NULL, &c->options->log, err);
 }
 
 /* ---- pages ------------------------------------------------------------------------------------------- */
 
-/* Within the read transaction that the caller began, so that no later commit makes SQLite start again. */
+/* Copies inside the read transaction of the caller, so that a later commit does not make SQLite start again. */
 static enum status copy_pages(struct copying *c, struct error *err)
 {
     sqlite3_backup *backup = sqlite3_backup_init(c->copy.handle, "main", c->from.handle, "main");
@@ -109,7 +110,7 @@ static enum status open_from(struct copying *c, struct error *err)
     sqlite3_db_config(c->from.handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, (int *)NULL);
     status = db_exec(&c->from, "BEGIN", err);
     if (status == STATUS_OK)
-        status = schema_check(&storage_schema, &c->from, &version, err); /* its reads begin the snapshot */
+        status = schema_check(&storage_schema, &c->from, &version, err); /* these reads begin the snapshot */
     if (status == STATUS_OK && version == 0)
         status = error_set(err, STATUS_CORRUPT, NULL, "the database is empty: there is nothing to copy");
     return status;
@@ -117,7 +118,7 @@ static enum status open_from(struct copying *c, struct error *err)
 
 /* ---- checks ------------------------------------------------------------------------------------------ */
 
-/* One checkpoint's bytes against the digest that was stored with them. */
+/* Compares the bytes of one checkpoint with the stored digest. */
 static enum status check_digest(struct copying *c, int64_t id, int64_t bytes, const void *expected, struct error *err)
 {
     static const char sql[] = "SELECT data FROM chunk WHERE id >= ? AND id < ? ORDER BY id";
@@ -134,7 +135,7 @@ static enum status check_digest(struct copying *c, int64_t id, int64_t bytes, co
     }
     hash_finish(&hash, digest);
     if (status == STATUS_OK && (seen != bytes || memcmp(digest, expected, HASH_BYTES) != 0))
-        status = error_set(err, STATUS_CORRUPT, NULL, "a checkpoint's bytes are not those that were stored");
+        status = error_set(err, STATUS_CORRUPT, NULL, "the bytes of a checkpoint do not match their digest");
     return status;
 }
 
@@ -175,7 +176,7 @@ static enum status check_copy(struct copying *c, struct storage_copy_report *rep
     return status == STATUS_OK ? check_checkpoints(c, report, err) : status;
 }
 
-/* ---- the name ----------------------------------------------------------------------------------------- */
+/* ---- the final name ---------------------------------------------------------------------------------- */
 
 static enum status hash_file(int fd, struct storage_copy_report *report, struct error *err)
 {
@@ -184,7 +185,7 @@ static enum status hash_file(int fd, struct storage_copy_report *report, struct 
     struct hash hash;
     ssize_t got = -1;
     if (bytes == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory to read the copy again");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read the copy again");
     hash_init(&hash);
     while ((got = pread(fd, bytes, room, (off_t)report->bytes)) > 0) {
         hash_add(&hash, bytes, (size_t)got);
@@ -193,7 +194,7 @@ static enum status hash_file(int fd, struct storage_copy_report *report, struct 
     hash_finish(&hash, digest);
     hash_hex(digest, report->sha256);
     free(bytes);
-    return got == 0 ? STATUS_OK : error_set(err, STATUS_IO, NULL, "the copy could not be read again");
+    return got == 0 ? STATUS_OK : error_set(err, STATUS_IO, NULL, "cannot read the copy again");
 }
 
 static enum status sync_folder(const char *path, struct error *err)
@@ -205,23 +206,23 @@ static enum status sync_folder(const char *path, struct error *err)
     if (fd >= 0)
         (void)close(fd);
     free(folder);
-    return ok ? STATUS_OK : error_set(err, STATUS_IO, NULL, "the copy's folder could not be synced");
+    return ok ? STATUS_OK : error_set(err, STATUS_IO, NULL, "cannot sync the folder of the copy");
 }
 
-/* link() fails where rename() would overwrite. */
+/* Uses link(), because rename() would overwrite an existing file. */
 static enum status give_name(struct copying *c, struct storage_copy_report *report, struct error *err)
 {
     int fd = open(c->part, O_RDONLY | O_CLOEXEC);
     enum status status =
-        fd >= 0 && fsync(fd) == 0 ? STATUS_OK : error_set(err, STATUS_IO, NULL, "the copy could not be synced");
+        fd >= 0 && fsync(fd) == 0 ? STATUS_OK : error_set(err, STATUS_IO, NULL, "cannot sync the copy");
     if (status == STATUS_OK)
         status = hash_file(fd, report, err);
     if (fd >= 0)
         (void)close(fd);
     if (status == STATUS_OK && link(c->part, c->options->to) != 0)
         status = errno == EEXIST
-                     ? error_set(err, STATUS_CONFLICT, NULL, "there is a file of that name already")
-                     : error_set(err, STATUS_IO, NULL, "the copy could not be given its name: %s", strerror(errno));
+                     ? error_set(err, STATUS_CONFLICT, NULL, "the target file exists already")
+                     : error_set(err, STATUS_IO, NULL, "cannot give the copy its final name: %s", strerror(errno));
     if (status == STATUS_OK) {
         (void)unlink(c->part);
         status = sync_folder(c->options->to, err);
@@ -244,7 +245,7 @@ static enum status make_copy(struct copying *c, struct storage_copy_report *repo
         status = create_part(c, err);
     if (status == STATUS_OK)
         status = copy_pages(c, err);
-    if (status == STATUS_OK) /* one file, readable where nothing can be written */
+    if (status == STATUS_OK) /* without a log file, the copy is one file that can be read on a read-only disk */
         status = db_exec(&c->copy, "PRAGMA journal_mode=DELETE", err);
     if (status == STATUS_OK)
         status = check_copy(c, report, err);
@@ -260,7 +261,7 @@ enum status storage_copy(const struct storage_copy_options *options, struct stor
     *report = (struct storage_copy_report){.bytes = 0};
     enum status status = c.part != NULL && c.lock != NULL
                              ? make_copy(&c, report, err)
-                             : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to copy the database");
+                             : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to copy the database");
     db_close(&c.from);
     if (status != STATUS_OK && c.part != NULL)
         (void)unlink(c.part);

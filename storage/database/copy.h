@@ -1,5 +1,5 @@
-/* A whole copy of a store as one file that is checked before it gets its name: for backups, while a daemon writes the
- * original, and for putting one back. Uploaded data sets are files beside the database (dataset.h) and not part of it.
+/* Copies a whole database into one file and checks the copy before it gets its final name: for backups while a daemon
+ * is writing, and for restoring them. Uploaded data sets are files beside the database (dataset.h) and are not copied.
  */
 #ifndef MOTIF_STORAGE_DATABASE_COPY_H
 #define MOTIF_STORAGE_DATABASE_COPY_H
@@ -12,28 +12,29 @@
 #include "core/base/log.h"
 
 struct storage_copy_report {
-    int64_t bytes; /* of the copy */
+    int64_t bytes; /* size of the copy */
     int64_t jobs;
-    int64_t checkpoints;    /* complete ones; the digest of each was computed anew and found right */
+    int64_t checkpoints;    /* complete checkpoints; each digest was computed again and matches */
     char sha256[HASH_TEXT]; /* of the file */
 };
 
 struct storage_copy_options {
     const char *from;
-    const char *to;  /* must not exist, nor its log */
-    bool to_be_used; /* the copy is to be a daemon's database: no daemon may hold that name now */
+    const char *to;  /* neither the file nor a log beside it may exist */
+    bool to_be_used; /* the copy will be a daemon's database, so no daemon may hold its lock now */
     struct log_hook log;
-    /* Pages copied, then bytes of checkpoints checked: `done` of `all`. May be NULL. */
+    /* Reports progress: pages copied, then bytes of checkpoints checked, `done` of `all`. May be NULL. */
     void (*progress)(void *context, const char *what, int64_t done, int64_t all);
     void *context;
 };
 
-/* Copies what was committed when the call began, in one read transaction: the writer of `from` is not stopped, its log
- * grows until the copy is made. Then looks at all of the copy: every page, every reference, every checkpoint's digest.
- * Only a copy without a fault is synced and given its name; after a failure nothing is left of it.
+/* Copies everything that was committed when the call began, in one read transaction. The writer of `from` continues
+ * meanwhile, and its log grows until the copy is complete. Then checks the whole copy: every page, every reference,
+ * every checkpoint's digest. Only a copy without a fault is synced and gets its final name; after a failure, no file
+ * remains.
  *
- * CONFLICT: `to` is there already, or in use, or `from` is another program's or a newer version's; CORRUPT: a fault in
- * `from`; IO; NO_MEMORY. Messages name no path. The caller's thread does all the work. */
+ * CONFLICT: `to` exists or is in use, or `from` belongs to another program or a newer version. CORRUPT: `from` is
+ * damaged. Messages contain no path. All work happens on the caller's thread. */
 enum status storage_copy(const struct storage_copy_options *options, struct storage_copy_report *report,
                          struct error *err);
 

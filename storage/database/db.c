@@ -1,3 +1,5 @@
+/* One SQLite connection: keeps prepared statements, binds parameters, and translates SQLite's codes into our statuses.
+ */
 #include "storage/database/db.h"
 
 #include <math.h>
@@ -54,10 +56,10 @@ enum status db_fail(struct db *db, int code, struct error *err)
     log_line(db->log, LOG_LEVEL_WARN, "sqlite: code %d: %s", code,
              db->handle != NULL ? sqlite3_errmsg(db->handle) : sqlite3_errstr(code));
     if (code == SQLITE_IOERR_NOMEM)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
     switch (code & 0xff) {
     case SQLITE_NOMEM:
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the database is locked by another program");
@@ -66,21 +68,21 @@ enum status db_fail(struct db *db, int code, struct error *err)
     case SQLITE_IOERR:
     case SQLITE_READONLY:
     case SQLITE_PROTOCOL:
-        return error_set(err, STATUS_IO, NULL, "the database could not be read or written");
+        return error_set(err, STATUS_IO, NULL, "the database cannot be read or written");
     case SQLITE_CANTOPEN:
-        return error_set(err, STATUS_IO, NULL, "the database file could not be opened");
+        return error_set(err, STATUS_IO, NULL, "the database file cannot be opened");
     case SQLITE_CORRUPT:
         return error_set(err, STATUS_CORRUPT, NULL, "the database file is damaged");
     case SQLITE_NOTADB:
         return error_set(err, STATUS_CORRUPT, NULL, "the file is not a database");
     case SQLITE_CONSTRAINT:
-        return error_set(err, STATUS_CONFLICT, NULL, "the change contradicts what is stored");
+        return error_set(err, STATUS_CONFLICT, NULL, "the change contradicts the stored data");
     case SQLITE_TOOBIG:
-        return error_set(err, STATUS_LIMIT, NULL, "the value is too large to be stored");
+        return error_set(err, STATUS_LIMIT, NULL, "the value is too large for the database");
     case SQLITE_INTERRUPT:
         return error_set(err, STATUS_CANCELLED, NULL, "the database operation was interrupted");
     default:
-        return error_set(err, STATUS_INTERNAL, NULL, "unexpected answer from the database (code %d)", code);
+        return error_set(err, STATUS_INTERNAL, NULL, "unexpected result from SQLite (code %d)", code);
     }
 }
 
@@ -98,7 +100,7 @@ static enum status db_prepare(struct db *db, const char *sql, sqlite3_stmt **stm
             return STATUS_OK;
         }
     if (db->kept_count == DB_STATEMENTS)
-        return error_set(err, STATUS_INTERNAL, NULL, "too many kinds of statements");
+        return error_set(err, STATUS_INTERNAL, NULL, "too many different statements for one connection");
     int code = sqlite3_prepare_v3(db->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, stmt, NULL);
     if (code != SQLITE_OK)
         return db_fail(db, code, err);
@@ -167,7 +169,7 @@ void db_done(sqlite3_stmt *stmt)
     if (stmt == NULL)
         return;
     sqlite3_reset(stmt);
-    sqlite3_clear_bindings(stmt); /* what was bound belongs to the caller and may go */
+    sqlite3_clear_bindings(stmt); /* the bindings point into the caller's memory */
 }
 
 bool db_row(struct db *db, sqlite3_stmt *stmt, enum status *status, struct error *err)
@@ -196,7 +198,7 @@ enum status db_run(struct db *db, struct error *err, const char *sql, const char
     return status;
 }
 
-/* "INSERT INTO table(a, b) VALUES (?, ?)", to be freed with sqlite3_free(); NULL: not enough memory. */
+/* Builds "INSERT INTO table(a, b) VALUES (?, ?)". The caller frees it with sqlite3_free(). NULL: not enough memory. */
 static char *insert_sql(struct db *db, const char *table, const struct db_value *values, size_t count)
 {
     sqlite3_str *sql = sqlite3_str_new(db->handle);
@@ -247,19 +249,20 @@ enum status db_integer(struct db *db, int64_t *value, int64_t absent, struct err
 
 static enum status verdict(struct db *db, const char *answer, struct error *err)
 {
-    static const char reason[] = "error code"; /* of SQLite's own, behind "=" or " " */
+    static const char reason[] = "error code"; /* SQLite's message contains it before "=N" or " N" */
     if (answer == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
     if (strcmp(answer, "ok") == 0)
         return STATUS_OK;
     log_line(db->log, LOG_LEVEL_ERROR, "check of the database: %s", answer);
     const char *found = strstr(answer, reason);
     int code = found != NULL ? (int)strtol(found + strlen(reason) + 1, NULL, 10) : SQLITE_CORRUPT;
-    bool other = (code & 0xff) == SQLITE_IOERR || code == SQLITE_NOMEM; /* the page may be sound */
+    bool other =
+        (code & 0xff) == SQLITE_IOERR || code == SQLITE_NOMEM; /* a read failed; the page itself may be sound */
     return db_fail(db, other ? code : SQLITE_CORRUPT, err);
 }
 
-/* The first row is "ok", or there is none. */
+/* Runs the check once. Its first row is "ok" if the table is sound; an empty answer counts as sound. */
 static enum status check_once(struct db *db, const char *sql, struct error *err)
 {
     sqlite3_stmt *stmt;
@@ -276,10 +279,9 @@ enum status db_check(struct db *db, const char *sql, struct error *err)
     struct error first = {0};
     enum status status = check_once(db, sql, &first);
     if (status == STATUS_CORRUPT && check_once(db, sql, NULL) == STATUS_OK)
-        return error_set(
-            err, STATUS_IO, NULL,
-            "the database could not be read at first, for a fault of the disk or for want of memory, and then was "
-            "found sound");
+        return error_set(err, STATUS_IO, NULL,
+                         "a first check of the database failed because of a read error or a lack of memory; the second "
+                         "check found it sound");
     return status == STATUS_OK ? STATUS_OK : error_set(err, status, NULL, "%s", first.message);
 }
 

@@ -1,8 +1,8 @@
-/* One SQLite connection with its prepared statements, and what SQLite's error codes mean here.
+/* One SQLite connection with its prepared statements, and the meaning of SQLite's error codes.
  *
- * Statements are kept by the address of their SQL text, which therefore must be a literal. A
- * statement is reset as soon as its last row was taken (db_row() does it), because a statement left
- * open would hold a read transaction and with it the WAL. Thread rule: one thread at a time. */
+ * Statements are cached by the address of their SQL text, so the text must be a literal. db_row() resets a statement
+ * after its last row, because an open statement holds a read transaction, which keeps the write-ahead log from
+ * restarting. Only one thread at a time may use a connection. */
 #ifndef MOTIF_STORAGE_DATABASE_DB_H
 #define MOTIF_STORAGE_DATABASE_DB_H
 
@@ -24,37 +24,37 @@ struct db {
     } kept[DB_STATEMENTS];
     int kept_count;
     const struct log_hook *log; /* borrowed */
-    int last_code;              /* extended code of the last failure; SQLITE_OK: none */
-    int64_t stamp;              /* see db_stamp() */
+    int last_code;              /* SQLite's extended code of the last failure; SQLITE_OK: none */
+    int64_t stamp;              /* time of the newest row; see db_stamp() */
 };
 
-/* `flags` as of sqlite3_open_v2; vfs may be NULL. */
+/* Opens a connection. `flags` are those of sqlite3_open_v2(); `vfs` may be NULL. `log` is borrowed. */
 enum status db_open(struct db *db, const char *path, int flags, const char *vfs, const struct log_hook *log,
                     struct error *err);
-void db_close(struct db *db); /* an all-zero db is fine */
+void db_close(struct db *db); /* an all-zero struct is allowed */
 
-/* Turns an SQLite code into a status and a message that tells no path and no SQL (the log gets the rest). */
+/* Translates an SQLite code into a status and a message without paths and SQL; logs the details. */
 enum status db_fail(struct db *db, int code, struct error *err);
 
-/* A failure after which nobody knows what is on disk. */
+/* True for a failure after which the content of the disk is unknown. */
 bool db_code_is_fatal(int code);
 
-/* Statements that give no rows and need no parameters; not kept. */
+/* Runs statements that have no parameters and return no rows. They are not cached. */
 enum status db_exec(struct db *db, const char *sql, struct error *err);
 
-/* Parameters are given by a format, a letter each:
- *   i int64_t    n int    d double (NaN is stored as NULL)    t const char * (NULL is NULL)
- *   b const void *, size_t (a blob)
- * db_query() prepares and binds; then db_row() gives row after row: true at a row, false at the end
- * or at a failure, which *status tells. A caller that stops early calls db_done(). */
+/* Prepares a statement and binds its parameters. `format` has one letter for each parameter:
+ *     i int64_t    n int    d double (NaN is stored as NULL)    t const char * (NULL is SQL NULL)
+ *     b const void *, size_t (a blob)
+ * Then each db_row() call moves to the next row and returns true. It returns false at the end or after a failure;
+ * *status is OK or the failure. A caller that stops before the end calls db_done(). */
 enum status db_query(struct db *db, sqlite3_stmt **stmt, struct error *err, const char *sql, const char *format, ...);
 bool db_row(struct db *db, sqlite3_stmt *stmt, enum status *status, struct error *err);
-void db_done(sqlite3_stmt *stmt); /* NULL is fine */
+void db_done(sqlite3_stmt *stmt); /* NULL is allowed */
 
-/* Prepares now what must not fail later for want of memory: the end of a transaction. */
+/* Prepares a statement in advance, so that running it later needs no memory: for the end of a transaction. */
 enum status db_keep(struct db *db, const char *sql, struct error *err);
 
-/* A statement whose rows, if any, do not matter. */
+/* Runs a statement and ignores its rows. */
 enum status db_run(struct db *db, struct error *err, const char *sql, const char *format, ...);
 
 /* A column with its value, for db_insert(). */
@@ -73,25 +73,26 @@ struct db_value {
         .column = (name), .integer = (int64_t)(value)                                                                  \
     }
 
-/* Adds one row to a table. Columns that are not listed get their default. The statement is not kept. */
+/* Adds one row to a table. Columns that are not listed get their default. The statement is not cached. */
 enum status db_insert(struct db *db, const char *table, const struct db_value *values, size_t count, struct error *err);
 
-/* The first column of the first row as an integer; `absent` when there is no row or it is NULL. */
+/* Reads the first column of the first row as an integer; `absent` if there is no row or the column is NULL. */
 enum status db_integer(struct db *db, int64_t *value, int64_t absent, struct error *err, const char *sql,
                        const char *format, ...);
 
-/* PRAGMA quick_check and its like. What is wrong goes to the log. Damage is CORRUPT, a page that could not be read IO:
- * SQLite does not always tell which it was, so damage must be found twice. */
+/* Runs PRAGMA quick_check or a similar statement, and logs what is wrong. CORRUPT: the table is damaged. IO: a page
+ * could not be read. SQLite does not always distinguish the two, so damage must be found twice. */
 enum status db_check(struct db *db, const char *sql, struct error *err);
 
-int64_t db_changes(const struct db *db); /* rows changed by the last statement */
+int64_t db_changes(const struct db *db); /* number of rows that the last statement changed */
 
-/* A text column as a copy in the arena; NULL for SQL NULL. *ok becomes false without memory. */
+/* Copies a text column into the arena; NULL for SQL NULL. Sets *ok to false if there is not enough memory. */
 const char *db_text(sqlite3_stmt *stmt, int column, struct arena *arena, bool *ok);
 double db_real(sqlite3_stmt *stmt, int column); /* NaN for SQL NULL */
-/* A text column into `out`, cut where it is longer. False for SQL NULL, and where there is no memory: "" then. */
+/* Copies a text column into `out` and cuts it at `room` bytes. Returns false, with "" in `out`, for SQL NULL or
+ * without memory. */
 bool db_copy(sqlite3_stmt *stmt, int column, char *out, size_t room);
-/* A column that must be a blob of `count` bytes, until the next row; NULL where it is not. */
+/* Returns a blob column of exactly `count` bytes, valid until the next row; NULL if it has another size. */
 const void *db_blob(sqlite3_stmt *stmt, int column, size_t count);
 
 #endif

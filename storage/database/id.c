@@ -1,6 +1,7 @@
-/* Job ids: 48 bits of milliseconds and 80 of chance, 26 characters of Crockford's base 32, so that
- * text order is order of creation. Within one millisecond, or when the clock went back, the last
- * id is counted up instead; the order holds across restarts because the last id is looked up. */
+/* Creates job ids: 48 bits of milliseconds and 80 random bits, as 26 characters of Crockford's base 32. So the text
+ * order of ids is the order of creation. Within one millisecond, or after the clock was set back, the new id is the
+ * last id plus a random number. The last id is read from the database at the start, so the order also holds across
+ * restarts. */
 #include "storage/storage_int.h"
 
 #include <string.h>
@@ -43,7 +44,7 @@ enum status id_resume(struct id_source *ids, struct db *db, struct error *err)
     if (db_row(db, stmt, &status, err)) {
         char last[STORAGE_ID + 1];
         if (!db_copy(stmt, 0, last, sizeof last))
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
         else if (last[0] != '\0' && !decode(last, &ids->high, &ids->low))
             status = error_set(err, STATUS_CORRUPT, NULL, "a job in the database has a malformed id");
         db_done(stmt);
@@ -55,13 +56,13 @@ enum status id_next(struct id_source *ids, int64_t now_ms, char id[STORAGE_ID], 
 {
     uint64_t chance[2];
     if (getrandom(chance, sizeof chance, 0) != (ssize_t)sizeof chance)
-        return error_set(err, STATUS_UNAVAILABLE, NULL, "the system gives no random numbers");
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "the operating system returned no random numbers");
     uint64_t high = (uint64_t)now_ms << 16 | (chance[0] & 0xffff), low = chance[1];
     if (high >> 16 > ids->high >> 16) {
         ids->high = high;
         ids->low = low;
     } else {
-        ids->low += 1 + (chance[0] & 0xffffffff); /* not guessable from the neighbour either */
+        ids->low += 1 + (chance[0] & 0xffffffff); /* a random distance, so that a neighbour's id cannot be guessed */
         if (ids->low <= (chance[0] & 0xffffffff))
             ids->high++;
     }

@@ -1,11 +1,11 @@
-/* The pool of read-only connections. They never write, never copy the log back (not on closing
- * either) and hold a snapshot only for the length of one call, so the log can start over. */
+/* The pool of read-only connections. They never write and never checkpoint the write-ahead log, not even when they
+ * close. A connection holds a snapshot only during one call; between calls, the log can restart. */
 #include "storage/storage_int.h"
 
 #include <stdlib.h>
 
-/* Kept by their address. Prepared when the connection is opened: a transaction that could not be ended for want of
- * memory would hold its snapshot, and refuse the next one. */
+/* The statements are found by the address of these texts. They are prepared when the connection opens: without memory
+ * to prepare a COMMIT, the transaction would stay open, hold its snapshot and block the next one. */
 static const char begin_sql[] = "BEGIN", commit_sql[] = "COMMIT";
 
 enum status reader_open(struct storage *storage, struct db *db, struct error *err)
@@ -27,7 +27,7 @@ enum status readers_open(struct storage *storage, int count, struct error *err)
     r->db = calloc((size_t)count, sizeof *r->db);
     r->busy = calloc((size_t)count, sizeof *r->busy);
     if (r->db == NULL || r->busy == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
     enum status status = STATUS_OK;
     for (; r->count < count && status == STATUS_OK; r->count++)
         status = reader_open(storage, &r->db[r->count], err);
@@ -61,7 +61,7 @@ struct db *reader_take(struct storage *storage)
             if (!r->busy[i]) {
                 r->busy[i] = true;
                 pthread_mutex_unlock(&r->lock);
-                end(&r->db[i]); /* one that could not be ended before: its snapshot is old */
+                end(&r->db[i]); /* an earlier transaction that could not end; its snapshot is old */
                 return &r->db[i];
             }
         pthread_cond_wait(&r->change, &r->lock);

@@ -1,12 +1,13 @@
-/* Deferred writes that find the disk full and would be missed: points of metrics. They stay in memory, RETRY_BYTES_MAX
- * at most, and are tried again before anything of their kind that came later, each second and whenever somebody waits
- * for what is deferred. Urgent commands go on without them: what is small, or gives room, may still fit. */
+/* Retry queue for lazy writes that hit a full disk: points of metrics. The writer keeps up to RETRY_BYTES_MAX of them
+ * in memory. It retries them once a second, and also whenever a caller waits for lazy writes; always before later
+ * writes of the same kind. Urgent commands do not wait for the queue: a small one may still fit on the disk, and a
+ * deletion frees space. */
 #include "storage/storage_int.h"
 
 #define RETRY_BYTES_MAX ((size_t)8 << 20)
 #define RETRY_MS 1000
 
-/* Only the last of those that it belongs with may take it over. */
+/* Merges `later` into the last queued command of the same kind and job, so that the order of points is kept. */
 static bool join(struct writer *w, struct command *later)
 {
     struct command *last = NULL;
@@ -25,7 +26,7 @@ static void retry_add(struct storage *storage, struct command *command)
     struct writer *w = &storage->writer;
     struct command **end = &w->retry_queue;
     if (w->retry_queue == NULL)
-        log_line(&storage->log, LOG_LEVEL_WARN, "the disk is full: points of metrics wait for room");
+        log_line(&storage->log, LOG_LEVEL_WARN, "the disk is full: points of metrics wait in memory");
     command->status = STATUS_OK;
     command->full = false;
     error_clear(&command->error);
@@ -60,7 +61,8 @@ void retry_take(struct storage *storage, struct command **list, bool full)
     }
     if (lost > 0)
         log_line(&storage->log, LOG_LEVEL_ERROR,
-                 "the disk is full: %d deferred writes lost, because %zu bytes wait already", lost, w->retry_bytes);
+                 "the disk is full: %d lazy writes are lost, because %zu bytes are waiting already", lost,
+                 w->retry_bytes);
     w->retry_due = clock_monotonic_ms() + RETRY_MS;
 }
 

@@ -1,19 +1,22 @@
+/* Removes large rows of deleted jobs and checkpoints step by step, when the writer has nothing else to do, and counts
+ * the readers that hold a checkpoint. Deleting a checkpoint of a gigabyte in one transaction would block all other
+ * writes. */
 #include "storage/storage_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SWEEP_CHUNKS 2 /* rows in one step: each a MiB of pages to give back */
+#define SWEEP_CHUNKS 2 /* rows in one step; each frees about a MiB of pages */
 #define SWEEP_BLOCKS 512
 #define SWEEP_EVENTS 1000
-#define KIND 16 /* bytes of what is doomed, with its NUL */
+#define KIND 16 /* bytes of a kind's name, with its NUL */
 
 enum status hold_add(struct storage *storage, int64_t checkpoint, struct error *err)
 {
     struct holds *holds = &storage->holds;
     struct hold *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open a checkpoint");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open a checkpoint");
     pthread_mutex_lock(&holds->lock);
     struct hold *hold = holds->first;
     while (hold != NULL && hold->checkpoint != checkpoint)
@@ -83,7 +86,7 @@ enum status doom_job(struct db *db, int64_t job, struct error *err)
     return status;
 }
 
-/* The next doomed thing that nobody holds. */
+/* Finds the next doomed entry that no reader holds. */
 static enum status pick(struct storage *storage, struct db *db, char kind[KIND], int64_t *id, bool *found,
                         struct error *err)
 {
@@ -95,7 +98,7 @@ static enum status pick(struct storage *storage, struct db *db, char kind[KIND],
     while (db_row(db, stmt, &status, err)) {
         *id = sqlite3_column_int64(stmt, 1);
         if (!db_copy(stmt, 0, kind, KIND))
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to sweep");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to remove old rows");
         *found = strcmp(kind, "checkpoint") != 0 || !is_held(storage, *id);
         if (*found || status != STATUS_OK)
             break;

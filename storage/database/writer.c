@@ -1,39 +1,40 @@
 /* The writing thread.
  *
- * Two queues. The main one holds urgent and lazy commands in the order they came; the thread takes
- * all of them at once and commits them together as soon as one is urgent, the oldest lazy one is a
- * second old, or memory presses. Each runs in its own savepoint, so one that fails takes nobody
- * along. The bulk queue holds chunks of checkpoints: one at a time, each in a transaction of its
- * own and without fsync (the commit that makes the checkpoint visible syncs them all), and in turn
- * with the main queue, so neither waits for more than one piece of the other.
+ * It serves two queues. The main queue contains urgent and lazy commands in their order of arrival. The thread takes
+ * all of them and commits them together as soon as one of them is urgent, the oldest lazy one is a second old, or the
+ * lazy ones use too much memory. Each command runs in its own savepoint, so a failed command does not affect the
+ * others. The bulk queue contains chunks of checkpoints. Each chunk is a transaction of its own, without fsync; the
+ * commit that makes the checkpoint visible syncs all of them. The two queues take turns, so neither waits for more
+ * than one piece of the other.
  *
- * The write-ahead log is copied back by this thread and no other: in SQLite before 3.51.3 two
- * connections that do it at the same moment can lose commits. It is done in small portions, since
- * somebody may be waiting meanwhile.
+ * Only this thread copies the write-ahead log back into the database file: in SQLite before 3.51.3, two connections
+ * that do so at the same moment can lose commits. It copies in small portions, because callers may be waiting.
  *
- * After a failed write or fsync the kernel may have dropped the page and marked it clean: trying
- * again would report success for data that is lost. So the store refuses all further writes. */
+ * After a failed write or fsync, the kernel may have dropped the page and marked it clean. A second try would report
+ * success for lost data. So the store refuses all further writes. */
 #include "storage/storage_int.h"
 
 #include <string.h>
 
-#define GROUP_MAX 256                    /* commands in one commit */
-#define DEPTH_MAX 4096                   /* commands that may wait */
-#define LAZY_BYTES_MAX ((size_t)8 << 20) /* memory of the lazy ones that wait */
-#define LAZY_MS 900                      /* age at which lazy ones go: within a second with the commit */
-#define WAL_PORTION 128                  /* frames after which the log is copied back: a MiB */
-#define WAL_LARGE (WAL_PORTION * 32)     /* frames at which readers are asked to step aside */
-#define PAGE_BYTES 8192                  /* of a frame, about */
-#define QUIET_MS 2000                    /* without commands: time to truncate the log */
+#define GROUP_MAX 256                    /* upper limit of commands in one commit */
+#define DEPTH_MAX 4096                   /* upper limit of waiting commands */
+#define LAZY_BYTES_MAX ((size_t)8 << 20) /* upper limit of the memory of waiting lazy commands */
+#define LAZY_MS 900     /* age at which lazy commands are committed; with the commit itself, less than a second */
+#define WAL_PORTION 128 /* frames after which the log is copied back: one MiB */
+#define WAL_LARGE (WAL_PORTION * 32) /* frames at which the check thread is interrupted */
+#define PAGE_BYTES 8192              /* approximate size of a frame */
+#define QUIET_MS 2000                /* time without commands after which the log is truncated */
 #define RESTART_WAIT_MS 20
 
-/* ---- the callers' side ----------------------------------------------------------------------------- */
+/* ---- called by other threads ------------------------------------------------------------------------- */
 
 static enum status refuse(struct writer *w, struct error *err)
 {
     if (atomic_load(&w->failed))
-        return error_set(err, STATUS_IO, NULL, "an earlier write failed; the store accepts no more until a restart");
-    if (w->closing) /* against the rules of storage_close(); but waiting for a thread that is gone would be for ever */
+        return error_set(err, STATUS_IO, NULL,
+                         "an earlier write failed: the store accepts no writes until the next start");
+    if (w->closing) /* the caller breaks the rule of storage_close(); waiting for a thread that has ended would never
+                       return */
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the store is closing");
     return STATUS_OK;
 }
@@ -46,7 +47,7 @@ static void append(struct command ***tail, struct command *command)
     *tail = &command->next;
 }
 
-/* Waits for room, then queues. The lock is held. */
+/* Waits while the queue is full, then appends the command. The caller holds the lock. */
 static enum status enqueue(struct writer *w, struct command *command, enum manner manner, struct error *err)
 {
     enum status status;
@@ -164,12 +165,13 @@ void writer_want_sweep(struct storage *storage)
     pthread_mutex_unlock(&w->lock);
 }
 
-/* ---- the writing thread's side --------------------------------------------------------------------- */
+/* ---- on the writing thread --------------------------------------------------------------------------- */
 
 static void fail_store(struct storage *storage)
 {
     if (!atomic_exchange(&storage->writer.failed, true))
-        log_line(&storage->log, LOG_LEVEL_ERROR, "a write to the database failed; no more writes until a restart");
+        log_line(&storage->log, LOG_LEVEL_ERROR,
+                 "a write to the database failed: the store accepts no writes until the next start");
 }
 
 static void note_fatal(struct storage *storage)
@@ -178,7 +180,8 @@ static void note_fatal(struct storage *storage)
         fail_store(storage);
 }
 
-/* Kept by their address and prepared before the thread starts: what takes a change back must not need memory. */
+/* The statements are found by the address of these texts. They are prepared before the thread starts, because undoing
+ * a change must not need memory. */
 static const char begin_sql[] = "BEGIN IMMEDIATE", commit_sql[] = "COMMIT", rollback_sql[] = "ROLLBACK";
 static const char savepoint_sql[] = "SAVEPOINT command", undo_sql[] = "ROLLBACK TO command",
                   release_sql[] = "RELEASE command";
@@ -192,7 +195,7 @@ static enum status keep_statements(struct db *db, struct error *err)
     return status;
 }
 
-/* PRAGMA synchronous: 2 (FULL) syncs the log at each commit, 1 (NORMAL) only when it is copied back. */
+/* Sets PRAGMA synchronous: 2 (FULL) syncs the log at each commit, 1 (NORMAL) only when it is copied back. */
 static enum status set_synchronous(struct storage *storage, int level, struct error *err)
 {
     struct writer *w = &storage->writer;
@@ -228,34 +231,36 @@ static void run_one(struct storage *storage, struct command *c)
     c->status = c->run(storage, db, c, &c->error);
     c->full = c->status != STATUS_OK && disk_is_full(db);
     if (sqlite3_get_autocommit(db->handle))
-        return; /* SQLite has rolled back everything */
+        return; /* SQLite has rolled back the whole transaction */
     if (c->status != STATUS_OK) {
         c->adds_events = false;
-        if (db_run(db, NULL, undo_sql, "") != STATUS_OK) { /* half a change may stand: nothing of the group may */
+        if (db_run(db, NULL, undo_sql, "") !=
+            STATUS_OK) { /* half of the change may remain, so roll back the whole group */
             (void)db_run(db, NULL, rollback_sql, "");
             return;
         }
     }
     enum status status = db_run(db, &c->error, release_sql, "");
-    if (status != STATUS_OK) /* nobody could say whether the change stands */
+    if (status != STATUS_OK) /* the change may or may not remain, so roll back the whole group */
         (void)db_run(db, NULL, rollback_sql, "");
     if (c->status == STATUS_OK)
         c->status = status;
 }
 
-/* Runs a list in one transaction. Afterwards every command has its final status. */
+/* Runs a list of commands in one transaction. Afterwards every command has its final status. */
 static void run_group(struct storage *storage, struct command *list, int synchronous)
 {
     struct db *db = &storage->writer.db;
     struct error err;
     error_clear(&err);
-    if (!sqlite3_get_autocommit(db->handle)) /* one that could not be taken back before */
+    if (!sqlite3_get_autocommit(db->handle)) /* an earlier rollback failed */
         (void)db_run(db, NULL, rollback_sql, "");
     db->last_code = SQLITE_OK;
     enum status status = set_synchronous(storage, synchronous, &err);
     if (status == STATUS_OK)
         status = db_run(db, &err, begin_sql, "");
-    bool waiting = false; /* one of those that may wait will, so others do not overtake it */
+    bool waiting =
+        false; /* a command of this group goes to the retry queue; later ones of its kind must not overtake it */
     for (struct command *c = list; c != NULL && status == STATUS_OK; c = c->next) {
         if (waiting && c->retry != NULL) {
             c->full = true;
@@ -267,7 +272,7 @@ static void run_group(struct storage *storage, struct command *list, int synchro
         if (sqlite3_get_autocommit(db->handle) || db_code_is_fatal(db->last_code)) {
             status = c->status != STATUS_OK ? c->status : STATUS_IO;
             (void)error_set(&err, status, c->error.pointer, "%s",
-                            c->error.code != STATUS_OK ? c->error.message : "the database could not be written");
+                            c->error.code != STATUS_OK ? c->error.message : "the database cannot be written");
         }
     }
     if (status == STATUS_OK)
@@ -286,11 +291,11 @@ static void run_group(struct storage *storage, struct command *list, int synchro
         c->adds_events = false;
         lost += c->manner == MANNER_LAZY && !(full && c->retry != NULL);
     }
-    log_line(&storage->log, LOG_LEVEL_ERROR, "a commit failed (%s); %d deferred writes lost", status_name(status),
+    log_line(&storage->log, LOG_LEVEL_ERROR, "a commit failed (%s); %d lazy writes are lost", status_name(status),
              lost);
 }
 
-/* Publishes the outcome of a group. */
+/* Updates the statistics, completes the urgent and bulk commands, frees the lazy ones and reports new events. */
 static void finish_group(struct storage *storage, struct command *list, bool counts, double seconds)
 {
     struct writer *w = &storage->writer;
@@ -311,11 +316,11 @@ static void finish_group(struct storage *storage, struct command *list, bool cou
         w->commands += counts;
         if (c->manner == MANNER_LAZY) {
             if (c->status != STATUS_OK)
-                log_line(&storage->log, LOG_LEVEL_WARN, "a deferred write failed: %s", c->error.message);
+                log_line(&storage->log, LOG_LEVEL_WARN, "a lazy write failed: %s", c->error.message);
             c->next = lazy;
             lazy = c;
         } else {
-            c->done = true; /* its owner may take it away as soon as the lock is free */
+            c->done = true; /* its caller may free it as soon as the lock is released */
         }
     }
     pthread_cond_broadcast(&w->change);
@@ -329,7 +334,7 @@ static void finish_group(struct storage *storage, struct command *list, bool cou
         storage->options.events_added(storage->options.events_context);
 }
 
-/* Takes the front of the main queue, which is not empty. The lock is held. */
+/* Takes the first commands of the main queue, which is not empty. The caller holds the lock. */
 static struct command *take_main(struct writer *w)
 {
     struct command *list = w->head, *last = list;
@@ -349,7 +354,7 @@ static struct command *take_main(struct writer *w)
     w->lazy_due = 0;
     for (struct command *c = w->head; c != NULL; c = c->next)
         if (c->manner == MANNER_LAZY) {
-            w->lazy_due = clock_monotonic_ms(); /* they have waited long enough */
+            w->lazy_due = clock_monotonic_ms(); /* commit them next: they are older than what was taken */
             break;
         }
     return list;
@@ -357,7 +362,7 @@ static struct command *take_main(struct writer *w)
 
 static struct command *take_bulk(struct writer *w)
 {
-    struct command *c = w->bulk_head; /* there is one */
+    struct command *c = w->bulk_head; /* the caller checked that there is one */
     w->bulk_head = c->next;
     if (w->bulk_head == NULL)
         w->bulk_tail = &w->bulk_head;
@@ -369,12 +374,12 @@ static int on_commit(void *context, sqlite3 *handle, const char *name, int frame
 {
     struct writer *w = context;
     if (frames < w->wal_frames)
-        w->wal_next = WAL_PORTION; /* the log has started over */
+        w->wal_next = WAL_PORTION; /* the log has restarted at its beginning */
     w->wal_frames = frames;
     return SQLITE_OK;
 }
 
-/* Copies the log back. */
+/* Copies the next part of the log into the database file. */
 static void copy_back(struct storage *storage)
 {
     struct writer *w = &storage->writer;
@@ -384,8 +389,8 @@ static void copy_back(struct storage *storage)
     if (code == SQLITE_OK && copied < in_log)
         check_give_way(storage, (int64_t)in_log * PAGE_BYTES);
     if (code == SQLITE_OK && in_log >= WAL_LARGE && copied == in_log) {
-        /* Everything is copied, but some reader always sits on the log, so it never starts over:
-         * wait a moment for one in which none does. */
+        /* Everything is copied, but readers keep the log from restarting. Wait a moment for an instant without
+         * readers. */
         sqlite3_busy_timeout(w->db.handle, RESTART_WAIT_MS);
         code = sqlite3_wal_checkpoint_v2(w->db.handle, NULL, SQLITE_CHECKPOINT_RESTART, &in_log, &copied);
         sqlite3_busy_timeout(w->db.handle, storage->options.busy_ms);
@@ -397,7 +402,7 @@ static void copy_back(struct storage *storage)
     w->wal_next = w->wal_frames + WAL_PORTION;
 }
 
-/* In a quiet moment: the log is emptied, so that the space goes back to the disk. */
+/* Truncates the log when no commands have arrived for a while, to return its disk space. */
 static void truncate_log(struct storage *storage)
 {
     struct writer *w = &storage->writer;
@@ -422,7 +427,7 @@ static enum status sweep_command(struct storage *storage, struct db *db, struct 
     return status;
 }
 
-/* What there is to do next. */
+/* What the thread does next. */
 enum task { TASK_NONE, TASK_MAIN, TASK_KEPT, TASK_BULK, TASK_COPY, TASK_SWEEP, TASK_TIDY, TASK_END };
 
 static bool main_is_due(const struct writer *w)
@@ -431,7 +436,7 @@ static bool main_is_due(const struct writer *w)
                                w->depth >= DEPTH_MAX / 2 || clock_monotonic_ms() >= w->lazy_due);
 }
 
-/* The main queue and the slow pieces (copying back, bulk) take turns when both have something. */
+/* Chooses the next task. If both the main queue and a slow task (copying back, bulk) are waiting, they take turns. */
 static enum task choose(struct writer *w, bool slow_turn, int64_t quiet_at)
 {
     bool due = main_is_due(w);
@@ -454,7 +459,7 @@ static enum task choose(struct writer *w, bool slow_turn, int64_t quiet_at)
     return TASK_NONE;
 }
 
-/* Sleeps until something changes or the next deadline. The lock is held. */
+/* Sleeps until a command arrives or the next deadline is reached. The caller holds the lock. */
 static void sleep_until_work(struct writer *w, int64_t quiet_at)
 {
     int64_t until = INT64_MAX;
@@ -484,7 +489,7 @@ static void commit_list(struct storage *storage, struct command *list, int synch
     finish_group(storage, list, synchronous == 2, clock_seconds() - start);
 }
 
-/* What waits for room, once more. */
+/* Commits the commands of the retry queue again. */
 static void commit_retries(struct storage *storage)
 {
     double start = clock_seconds();
@@ -498,13 +503,14 @@ static void commit_retries(struct storage *storage)
         run_group(storage, list, 2);
         retry_take(storage, &list, true);
         if (storage->writer.retry_queue == NULL)
-            log_line(&storage->log, LOG_LEVEL_INFO, "there is room again: the points that waited are stored");
+            log_line(&storage->log, LOG_LEVEL_INFO,
+                     "the disk has space again: the waiting points of metrics are stored");
     }
     finish_group(storage, list, true, clock_seconds() - start);
 }
 
-/* Those of a kind that may wait come behind those that do. Who asks for what is deferred is told where it is not on
- * disk. */
+/* Commits the commands. Lazy commands that can be retried are put behind the retry queue if it is not empty. A caller
+ * that waits for lazy writes gets an error if they are not on disk. */
 static void commit_main(struct storage *storage, struct command *list)
 {
     struct writer *w = &storage->writer;
@@ -557,7 +563,7 @@ static void *writer_main(void *argument)
         struct command *list = task == TASK_MAIN ? take_main(w) : task == TASK_BULK ? take_bulk(w) : &sweep;
         slow_turn = task == TASK_MAIN;
         if (task == TASK_SWEEP)
-            w->sweep = false; /* before the step: whoever dooms something during it sets it again */
+            w->sweep = false; /* before the step, because a deletion during the step sets it again */
         if (task == TASK_TIDY)
             w->tidy = false;
         pthread_mutex_unlock(&w->lock);
@@ -572,7 +578,7 @@ static void *writer_main(void *argument)
     commit_retries(storage);
     struct command *lost = retry_give(storage);
     if (lost != NULL)
-        log_line(&storage->log, LOG_LEVEL_ERROR, "the disk is full: the points of metrics that waited are lost");
+        log_line(&storage->log, LOG_LEVEL_ERROR, "the disk is full: the waiting points of metrics are lost");
     for (struct command *next; lost != NULL; lost = next) {
         next = lost->next;
         lost->destroy(lost);
@@ -593,7 +599,7 @@ enum status writer_start(struct storage *storage, struct error *err)
     if (status != STATUS_OK)
         return status;
     if (pthread_create(&w->thread, NULL, writer_main, storage) != 0)
-        return error_set(err, STATUS_UNAVAILABLE, NULL, "the writing thread could not be started");
+        return error_set(err, STATUS_UNAVAILABLE, NULL, "cannot start the writing thread");
     w->started = true;
     return STATUS_OK;
 }

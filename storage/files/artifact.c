@@ -1,3 +1,4 @@
+/* Artifacts: small files of a job, such as tables and pictures, each stored in one row. */
 #include "storage/storage_int.h"
 
 #include <string.h>
@@ -34,8 +35,8 @@ enum status storage_artifact_put(struct storage *storage, const char *id, const 
     struct put p = {
         .base = {.run = put_run}, .id = id, .name = name, .media_type = media_type, .bytes = bytes, .count = count};
     if (!name_is_valid(name))
-        return error_set(err, STATUS_INVALID, NULL, "an artifact's name must be 1 to %d of a-z, 0-9, '.' and '-'",
-                         NAME_MAX_BYTES);
+        return error_set(err, STATUS_INVALID, NULL,
+                         "an artifact's name must have 1 to %d characters of a-z, 0-9, '.' and '-'", NAME_MAX_BYTES);
     if (count > STORAGE_ARTIFACT_BYTES)
         return error_set(err, STATUS_LIMIT, NULL, "an artifact may have at most %u bytes", STORAGE_ARTIFACT_BYTES);
     return writer_call(storage, &p.base, err);
@@ -48,7 +49,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     out->media_type = db_text(stmt, 1, arena, &ok);
     out->created_at = sqlite3_column_int64(stmt, 2);
     out->bytes = sqlite3_column_int64(stmt, 3);
-    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read an artifact");
+    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read an artifact");
 }
 
 static enum status list(struct db *db, const char *id, struct arena *arena, struct storage_artifact **out,
@@ -63,7 +64,7 @@ static enum status list(struct db *db, const char *id, struct arena *arena, stru
         return status;
     *out = arena_zalloc(arena, (size_t)rows, sizeof **out);
     if (*out == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list artifacts");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list artifacts");
     status = db_query(db, &stmt, err,
                       "SELECT name, media_type, created_at, length(data) FROM artifact WHERE job = ? ORDER BY name",
                       "i", job);
@@ -107,7 +108,7 @@ static enum status get(struct db *db, const char *id, const char *name, struct a
     size_t count = (size_t)sqlite3_column_bytes(stmt, 4);
     void *copy = status == STATUS_OK ? arena_alloc(arena, count > 0 ? count : 1) : NULL;
     if (status == STATUS_OK && (copy == NULL || (count > 0 && data == NULL)))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read an artifact");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read an artifact");
     if (status == STATUS_OK && count > 0)
         memcpy(copy, data, count);
     *bytes = copy;

@@ -1,4 +1,5 @@
-/* What every checkpoint of a job was, also those that retention has removed since. */
+/* The facts of every checkpoint that a job ever had, including those whose bytes were removed by the retention rule.
+ * The chain proves later which checkpoints led to a model. */
 #include "storage/storage_int.h"
 
 #include <string.h>
@@ -28,9 +29,9 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
         .kept = sqlite3_column_int(stmt, 9) != 0,
     };
     if (sha256 == NULL)
-        return error_set(err, STATUS_CORRUPT, NULL, "a link of a chain has no hash");
+        return error_set(err, STATUS_CORRUPT, NULL, "a row of the chain has no hash");
     memcpy(out->sha256, sha256, sizeof out->sha256);
-    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a chain");
+    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a chain");
 }
 
 static enum status list(struct db *db, const char *id, struct arena *arena, struct storage_link **out, size_t *count,
@@ -45,7 +46,7 @@ static enum status list(struct db *db, const char *id, struct arena *arena, stru
         return status;
     *out = arena_zalloc(arena, (size_t)rows, sizeof **out);
     if (*out == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a chain");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a chain");
     status = db_query(db, &stmt, err,
                       "SELECT seq, step, samples, density, stage_end, bytes, sha256, maker, created_at,"
                       " EXISTS (SELECT 1 FROM checkpoint AS c WHERE c.job = l.job AND c.seq = l.seq AND c.complete)"

@@ -1,9 +1,9 @@
-/* Writing checkpoints.
+/* Writes checkpoints.
  *
- * The caller's bytes are gathered in buffers of one chunk; a full one goes to the writer's bulk
- * queue while the caller fills the next, and the caller waits when all are under way. The row in
- * `checkpoint` exists from begin() with complete = 0, which every reader ignores; commit() waits for
- * the chunks and then flips it in an urgent transaction, whose fsync covers the chunks as well. */
+ * The caller's bytes are collected in buffers of one chunk. A full buffer goes to the writer's bulk queue while the
+ * caller fills the next; when all buffers are queued, the caller waits. begin() adds the row in `checkpoint` with
+ * complete = 0, which every reader ignores. commit() waits for the chunks and then sets complete = 1 in an urgent
+ * transaction, whose fsync covers the chunks as well. */
 #include "storage/storage_int.h"
 
 #include <stdio.h>
@@ -12,22 +12,22 @@
 
 #include "core/base/hash.h"
 
-#define WINDOW 3 /* chunks that one writer keeps in memory */
+#define WINDOW 3 /* buffers of one writer */
 
 struct chunk {
     struct command base;
     int64_t id;
     size_t count;
     bool sent;
-    unsigned char *bytes; /* STORAGE_CHUNK */
+    unsigned char *bytes; /* STORAGE_CHUNK bytes */
 };
 
 struct storage_checkpoint_writer {
     struct storage *storage;
     int64_t job, id, seq;
-    int64_t number; /* of the chunk being filled */
+    int64_t number; /* of the chunk that is being filled */
     int64_t bytes;
-    int current; /* in chunks[] */
+    int current; /* index in chunks[] */
     struct chunk chunks[WINDOW];
     struct hash hash;
     struct error error; /* the first failure */
@@ -78,7 +78,7 @@ enum status storage_checkpoint_begin(struct storage *storage, const char *id, co
         ok = (w->chunks[i].bytes = malloc(STORAGE_CHUNK)) != NULL;
     enum status status = STATUS_OK;
     if (!ok) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to write a checkpoint");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to write a checkpoint");
     } else {
         w->storage = storage;
         hash_init(&w->hash);
@@ -107,7 +107,7 @@ static enum status remember(struct storage_checkpoint_writer *w, enum status sta
     return status;
 }
 
-/* Waits until a buffer is free for use; the failure of its chunk is the writer's. */
+/* Waits until a buffer is free. If its chunk failed, the writer has failed. */
 static void settle(struct storage_checkpoint_writer *w, struct chunk *chunk)
 {
     if (!chunk->sent)
@@ -172,8 +172,8 @@ struct commit {
     unsigned char sha256[HASH_BYTES];
 };
 
-/* The rule of storage.h, as the set of what may go. Among equal accuracies the
- * latest counts as best: it is at least as far annealed. */
+/* Applies the retention rule of storage.h. Of checkpoints with equal accuracy, the latest counts as best, because its
+ * density is the smallest. */
 static enum status retain(struct db *db, int64_t job, struct error *err)
 {
     sqlite3_stmt *stmt;
@@ -192,7 +192,7 @@ static enum status retain(struct db *db, int64_t job, struct error *err)
     int count = 0;
     while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         old[count++] = sqlite3_column_int64(stmt, 0);
-        if (count == (int)(sizeof old / sizeof old[0])) { /* the rest goes the next time */
+        if (count == (int)(sizeof old / sizeof old[0])) { /* the next commit removes the others */
             db_done(stmt);
             break;
         }
@@ -271,7 +271,7 @@ void storage_checkpoint_abandon(struct storage_checkpoint_writer *writer)
         settle(w, &w->chunks[i]);
     struct discard d = {.base = {.run = discard_run}, .id = w->id};
     if (writer_call(w->storage, &d.base, NULL) == STATUS_OK)
-        writer_want_sweep(w->storage); /* otherwise the next start does it */
+        writer_want_sweep(w->storage); /* if this does not happen, the next start removes the chunks */
     writer_free(w);
 }
 

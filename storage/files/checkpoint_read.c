@@ -1,5 +1,5 @@
-/* Finding and reading checkpoints. Chunks never change once written, so a reader needs no snapshot;
- * what it needs is that nobody sweeps them away, which a hold (sweep.c) sees to. */
+/* Finds and reads checkpoints. Chunks never change after they are written, so a reader needs no snapshot. It only
+ * needs a hold (sweep.c), which keeps the sweep from removing the chunks. */
 #include "storage/storage_int.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ static enum status read_row(sqlite3_stmt *stmt, int64_t *id, struct storage_chec
     return STATUS_OK;
 }
 
-/* In a transaction of the caller. */
+/* The caller has begun a transaction. */
 static enum status find(struct db *db, const char *job_id, struct storage_checkpoint_pick pick, int64_t *id,
                         struct storage_checkpoint *out, struct error *err)
 {
@@ -58,7 +58,7 @@ static enum status find(struct db *db, const char *job_id, struct storage_checkp
                           "i", job);
         break;
     default:
-        return error_set(err, STATUS_INVALID, NULL, "no such way to pick a checkpoint");
+        return error_set(err, STATUS_INVALID, NULL, "unknown way to choose a checkpoint");
     }
     if (status != STATUS_OK)
         return status;
@@ -96,7 +96,7 @@ static enum status list(struct db *db, const char *id, struct arena *arena, stru
         return status;
     *out = arena_zalloc(arena, (size_t)rows, sizeof **out);
     if (*out == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list checkpoints");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list checkpoints");
     status = db_query(db, &stmt, err, "SELECT " COLUMNS FROM " ORDER BY seq", "i", job);
     while (status == STATUS_OK && *count < (size_t)rows && db_row(db, stmt, &status, err))
         status = read_row(stmt, &number, &(*out)[(*count)++], err);
@@ -127,15 +127,15 @@ struct storage_checkpoint_reader {
     uint8_t sha256[HASH_BYTES];
 };
 
-/* Ends the hold; once the last hold of a deleted checkpoint has ended, the writer removes its chunks. */
+/* Ends the hold. After the last hold of a deleted checkpoint, the writer removes its chunks. */
 static void release(struct storage *storage, int64_t checkpoint)
 {
     if (hold_release(storage, checkpoint))
         writer_want_sweep(storage);
 }
 
-/* Finds and holds. The hold comes after the look, so the row is looked for once more: if it is still
- * there, whoever dooms it later will see the hold. */
+/* Finds a checkpoint and holds it. The row may be deleted between the two, so it is read again after the hold began:
+ * if it still exists, every later deletion sees the hold. */
 static enum status find_and_hold(struct storage *storage, const char *job, struct storage_checkpoint_pick pick,
                                  int64_t *id, struct storage_checkpoint *info, struct error *err)
 {
@@ -160,7 +160,7 @@ static enum status find_and_hold(struct storage *storage, const char *job, struc
         if (status != STATUS_OK)
             return status;
     }
-    return error_set(err, STATUS_UNAVAILABLE, NULL, "the checkpoints change too fast to be read");
+    return error_set(err, STATUS_UNAVAILABLE, NULL, "the checkpoints of the job change too fast to be read: try again");
 }
 
 enum status storage_checkpoint_open(struct storage *storage, const char *id, struct storage_checkpoint_pick pick,
@@ -171,7 +171,7 @@ enum status storage_checkpoint_open(struct storage *storage, const char *id, str
     *reader = NULL;
     struct storage_checkpoint_reader *r = calloc(1, sizeof *r);
     if (r == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to open a checkpoint");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to open a checkpoint");
     enum status status = find_and_hold(storage, id, pick, &r->id, &found, err);
     if (status != STATUS_OK) {
         free(r);
@@ -191,7 +191,7 @@ static enum status read_blob(struct db *db, int64_t chunk, size_t offset, void *
 {
     int code = *blob == NULL ? sqlite3_blob_open(db->handle, "main", "chunk", "data", chunk, 0, blob)
                              : sqlite3_blob_reopen(*blob, chunk);
-    if (code == SQLITE_ERROR) /* no such row */
+    if (code == SQLITE_ERROR) /* the row does not exist */
         return error_set(err, STATUS_CORRUPT, NULL, "a part of the checkpoint is missing");
     if (code == SQLITE_OK && (size_t)sqlite3_blob_bytes(*blob) < offset + count)
         return error_set(err, STATUS_CORRUPT, NULL, "a part of the checkpoint is too short");
@@ -228,7 +228,7 @@ enum status storage_checkpoint_verify(struct storage_checkpoint_reader *reader, 
     struct hash hash;
     unsigned char *piece = malloc(STORAGE_CHUNK);
     if (piece == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to verify a checkpoint");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to verify a checkpoint");
     hash_init(&hash);
     enum status status = STATUS_OK;
     for (uint64_t at = 0; at < reader->bytes && status == STATUS_OK;) {
@@ -241,7 +241,7 @@ enum status storage_checkpoint_verify(struct storage_checkpoint_reader *reader, 
     hash_finish(&hash, digest);
     free(piece);
     if (status == STATUS_OK && memcmp(digest, reader->sha256, sizeof digest) != 0)
-        status = error_set(err, STATUS_CORRUPT, NULL, "the bytes of the checkpoint are not those that were written");
+        status = error_set(err, STATUS_CORRUPT, NULL, "the bytes of the checkpoint do not match its SHA-256");
     return status;
 }
 

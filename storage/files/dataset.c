@@ -1,3 +1,4 @@
+/* Stores uploaded data sets as folders, so that a crash at any time leaves either no data set or a complete one. */
 #include "storage/files/dataset.h"
 
 #include <dirent.h>
@@ -20,10 +21,10 @@ static enum status path_of(char out[DATASET_FILES], const char *root, const char
     int bytes = root ? snprintf(out, DATASET_FILES, "%s/%s%s%s", root, name, file[0] ? "/" : "", file) : -1;
     return bytes > 0 && bytes < DATASET_FILES
                ? STATUS_OK
-               : error_set(err, STATUS_NOT_FOUND, NULL, "there is no folder of data sets");
+               : error_set(err, STATUS_NOT_FOUND, NULL, "the folder of data sets does not exist");
 }
 
-/* A folder of plain files. */
+/* Removes a folder that contains plain files only. */
 static void remove_folder(const char *folder)
 {
     DIR *dir = opendir(folder);
@@ -64,7 +65,7 @@ static enum status unread(struct error *err)
     return error_set(err, STATUS_IO, NULL, "the folder of data sets cannot be read");
 }
 
-/* The next name in a folder that is not hidden, or NULL: behind the last, or for a fault, which *status then says. */
+/* Returns the next name in a folder that is not hidden; NULL at the end, or after a failure that *status reports. */
 static const char *next_name(DIR *dir, enum status *status, struct error *err)
 {
     struct dirent *entry;
@@ -83,13 +84,13 @@ enum status dataset_find(const char *root, const char *name, enum dataset_kind *
     struct stat what;
     *kind = DATASET_NONE;
     if (path_of(path, root, name, "about.json", NULL))
-        return STATUS_OK; /* no folder of data sets, or no such name in it */
+        return STATUS_OK; /* the folder of data sets or the name does not exist */
     if (stat(path, &what) == 0) {
         *kind = DATASET_OURS;
         return STATUS_OK;
     }
     if (errno != EACCES &&
-        status_unopened(errno) == STATUS_IO) /* one that is closed to us, as lost+found, is none of ours */
+        status_unopened(errno) == STATUS_IO) /* a folder that we may not read, such as lost+found, is not an upload */
         return unread(err);
     *strrchr(path, '/') = '\0';
     if (lstat(path, &what) == 0)
@@ -124,7 +125,7 @@ enum status dataset_list(const char *root, struct arena *arena, const char ***na
             *names = larger;
         }
         if (!*names || !((*names)[*count] = arena_strdup(arena, name)))
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a list");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the list of data sets");
         else
             ++*count;
     }
@@ -154,7 +155,7 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
     ssize_t got = to ? read(fd, to, *size) : 0;
     close(fd);
     if (!to)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a file");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a file of a data set");
     if (got != (ssize_t)*size)
         return error_set(err, STATUS_IO, NULL, "a file of a data set cannot be read");
     to[*size] = '\0';
@@ -162,7 +163,7 @@ enum status dataset_read(const char *root, const char *name, const char *file, s
     return STATUS_OK;
 }
 
-/* What one takes, if it is the owner's; 0 of one that is deleted meanwhile. */
+/* Returns the size of a data set if `owner` matches; 0 if it is deleted meanwhile. */
 static enum status folder_bytes(const char *path, const char *owner, int64_t *bytes, struct error *err)
 {
     char text[256];
@@ -216,7 +217,7 @@ static bool sync_path(const char *path)
     return good;
 }
 
-/* ROOT and ROOT/.uploads. */
+/* Creates ROOT and ROOT/.uploads. */
 static enum status make_folders(const char *root, char uploads[DATASET_FILES], struct error *err)
 {
     enum status status = path_of(uploads, root, UPLOADS, "", err);
@@ -328,7 +329,7 @@ enum status dataset_write(const char *folder, const char *file, const void *byte
     return dataset_close_file(to, status, err);
 }
 
-/* From one name to another that must be free; both folders synced, or else moved back. */
+/* Renames a folder to a name that must be free, and syncs both parent folders; renames it back if that fails. */
 static enum status move(const char *root, const char *from, const char *to, struct error *err)
 {
     char uploads[DATASET_FILES];
@@ -336,7 +337,7 @@ static enum status move(const char *root, const char *from, const char *to, stru
     if (status)
         return status;
     if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) != 0)
-        return errno == EEXIST ? error_set(err, STATUS_CONFLICT, NULL, "the name is taken")
+        return errno == EEXIST ? error_set(err, STATUS_CONFLICT, NULL, "the name is in use")
                                : error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
     if (sync_path(root) && sync_path(uploads))
         return STATUS_OK;
@@ -368,7 +369,7 @@ enum status dataset_remove(const char *root, const char *name, struct error *err
         status = path_of(path, root, name, "", err);
     if (!status)
         status = dataset_stage(root, gone, err);
-    if (!status && rmdir(gone) != 0) /* its name alone was wanted */
+    if (!status && rmdir(gone) != 0) /* only its name was needed */
         status = error_set(err, STATUS_IO, NULL, "a data set cannot be moved");
     if (!status)
         status = move(root, path, gone, err);

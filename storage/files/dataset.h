@@ -1,13 +1,14 @@
-/* Data sets that were uploaded, as files below one folder (the daemon's --data): large, immutable, and mapped by the
- * core, so that they are no rows of the database.
+/* Uploaded data sets, as files in one folder (the daemon's option --data). They are not rows of the database, because
+ * they are large and never change, and the core maps them into memory.
  *
- *   NAME/about.json  what it is; a folder without one is the operator's own and none of ours
- *   NAME/...         its other files
- *   .uploads/        parts of uploads (by the SHA-256 that was announced) and folders being filled or removed
+ *   NAME/about.json  describes an upload; the operator created a folder without this file, and nothing here changes it
+ *   NAME/...         the data set's other files
+ *   .uploads/        parts of uploads, named by the announced SHA-256, and folders that are being filled or removed
  *
- * A data set appears by one rename, after its files and folders were synced, and goes by one; whatever the process was
- * doing when it was killed is swept at the next start, but for parts less than a day old, with which uploads are
- * resumed. Names are those of core/data/dataset.h; nothing here is named by the content of an upload. Any thread. */
+ * A data set appears by one rename after its files and folders were synced, and it disappears by one rename. The next
+ * start removes what a killed process left behind. It keeps parts less than a day old, because a client can resume
+ * their upload. core/data/dataset.h defines the names; no name comes from the content of an upload. Any thread may
+ * call these functions. */
 #ifndef MOTIF_STORAGE_FILES_DATASET_H
 #define MOTIF_STORAGE_FILES_DATASET_H
 
@@ -21,44 +22,48 @@
 
 enum { DATASET_NAME = 64, DATASET_HASH = 65, DATASET_FILES = 4096 };
 
-/* Removes what an earlier process left half. A root that is not there is fine. */
+/* Removes incomplete folders and old parts of an earlier process. The root may be missing. */
 void dataset_sweep(const char *root);
 
-/* Names in order, in the arena. */
+/* Lists the names of the uploads in alphabetical order, in the arena. */
 enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err);
-/* A file of a data set, with a NUL behind it, in the arena. STATUS_NOT_FOUND. */
+/* Reads a file of a data set into the arena and adds a NUL. NOT_FOUND: the data set or the file does not exist. */
 enum status dataset_read(const char *root, const char *name, const char *file, struct arena *arena, const char **bytes,
                          size_t *size, struct error *err);
-/* What is of that name. */
+/* Whether a data set of a name exists, and who created it. */
 enum dataset_kind {
     DATASET_NONE,
-    DATASET_FOREIGN, /* the operator's: it has no about.json */
+    DATASET_FOREIGN, /* created by the operator: it has no about.json */
     DATASET_OURS,
 };
+/* Finds out what exists under a name. */
 enum status dataset_find(const char *root, const char *name, enum dataset_kind *kind, struct error *err);
+/* Deletes an upload. NOT_FOUND: there is none of this name. */
 enum status dataset_remove(const char *root, const char *name, struct error *err);
-/* Of all uploaded ones, without parts; owner: of those in whose file DATASET_OWNER it stands alone, NULL: of all. */
+/* Adds up the bytes of the uploads of one owner, or of all uploads if `owner` is NULL. Parts do not count. The file
+ * DATASET_OWNER of an upload contains its owner. */
 enum status dataset_bytes(const char *root, const char *owner, int64_t *bytes, struct error *err);
-#define DATASET_OWNER "owner" /* a file: who uploaded it */
+#define DATASET_OWNER "owner" /* the file that contains the owner's name */
 
-/* A part of an upload, locked until it is closed. hash: its announced SHA-256 in hex, or NULL: it cannot be resumed and
- * vanishes with its descriptor. *file is open for reading and writing, *bytes what it holds. STATUS_CONFLICT: another
- * upload is writing it. */
+/* Opens the part of an upload and locks it until it is closed. `hash` is the announced SHA-256 in hex. If it is NULL,
+ * the part cannot be resumed and disappears when it is closed. *file is open for reading and writing and contains
+ * *bytes bytes. CONFLICT: another upload is writing the same part. */
 enum status dataset_part_open(const char *root, const char *hash, int *file, int64_t *bytes, struct error *err);
 void dataset_part_close(int file);
-void dataset_part_remove(const char *root, const char *hash); /* NULL is fine */
+void dataset_part_remove(const char *root, const char *hash); /* NULL is allowed */
 enum status dataset_part_bytes(const char *root, const char *hash, int64_t *bytes,
-                               struct error *err); /* -1: there is none */
+                               struct error *err); /* *bytes is -1 if there is no part */
 
-/* A folder to be filled: its path is written to `folder`. Then either of the two. */
+/* Creates a folder to be filled and writes its path to `folder`. Then call commit or abandon. */
 enum status dataset_stage(const char *root, char folder[DATASET_FILES], struct error *err);
-/* Synced and renamed; STATUS_CONFLICT when the name is taken. The folder is gone in any case. */
+/* Syncs the folder and gives it its name. The folder is gone afterwards in any case. CONFLICT: the name is in use. */
 enum status dataset_commit(const char *root, const char *folder, const char *name, struct error *err);
 void dataset_abandon(const char *folder);
 
-/* A new file in such a folder. */
+/* Writes a new file into such a folder. */
 enum status dataset_write(const char *folder, const char *file, const void *bytes, size_t size, struct error *err);
-/* The same piece by piece: closing it syncs. `status` is what writing gave, and is passed on. */
+/* Does the same piece by piece; closing the file syncs it. `status` is the result of the writing, and is returned if
+ * it is an error. */
 enum status dataset_create(const char *folder, const char *file, FILE **out, struct error *err);
 enum status dataset_close_file(FILE *file, enum status status, struct error *err);
 

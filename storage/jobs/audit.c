@@ -1,6 +1,6 @@
-/* What was asked to be changed, by whom. A row is queued before the change is tried, so the commit that makes the
- * change durable makes the row durable as well; how it was answered is added behind it. A row without an answer is a
- * change of which the process did not live to tell. */
+/* The audit log: which changes were requested, and by whom. A row is queued before the request is handled, so the
+ * commit that makes the change durable also makes the row durable. The answer is added to the row afterwards. A row
+ * without an answer belongs to a request during which the process ended. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +43,7 @@ static enum status post(struct storage *storage, const struct storage_audit *ent
 {
     struct noted *n = calloc(1, sizeof *n);
     if (n == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to note a change");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the audit log");
     n->entry = *entry;
     n->entry.time = clock_now_ms();
     n->base = (struct command){.run = run, .destroy = noted_destroy, .bytes = sizeof *n};
@@ -75,7 +75,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct storage_audit *out, struc
     read += db_copy(stmt, 6, out->target, sizeof out->target);
     out->status = sqlite3_column_int(stmt, 7); /* 0 for NULL */
     read += db_copy(stmt, 8, out->made, sizeof out->made);
-    return read == 6 ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list changes");
+    return read == 6 ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list the audit log");
 }
 
 enum status storage_audit_list(struct storage *storage, int64_t before, int limit, struct arena *arena,
@@ -88,7 +88,7 @@ enum status storage_audit_list(struct storage *storage, int64_t before, int limi
     *count = 0;
     *entries = arena_zalloc(arena, (size_t)limit, sizeof **entries);
     if (*entries == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list changes");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list the audit log");
     struct db *db = reader_take(storage);
     enum status status = db_query(db, &stmt, err, sql, "in", before, limit);
     while (status == STATUS_OK && db_row(db, stmt, &status, err))

@@ -1,3 +1,4 @@
+/* Events of jobs, and the time stamps of rows. Clients follow a job by reading its events in the order of their ids. */
 #include "storage/storage_int.h"
 
 #include <stdio.h>
@@ -28,7 +29,8 @@ int64_t db_stamp(struct db *db)
 {
     int64_t now = clock_now_ms();
     if (now < db->stamp - BEHIND_MOST)
-        log_line(db->log, LOG_LEVEL_WARN, "the clock is %lld s behind what was stored last: times begin anew",
+        log_line(db->log, LOG_LEVEL_WARN,
+                 "the clock is %lld s behind the newest stored time: new times begin at the clock",
                  (long long)(db->stamp - now) / 1000);
     else if (now < db->stamp)
         now = db->stamp;
@@ -44,7 +46,7 @@ enum status db_stamp_resume(struct db *db, struct error *err)
 struct posted {
     struct command base;
     char id[STORAGE_ID];
-    char *type, *data; /* one allocation, that of `type` */
+    char *type, *data; /* one allocation, to which `type` points */
 };
 
 static void posted_destroy(struct command *command)
@@ -72,7 +74,7 @@ enum status storage_event_append(struct storage *storage, const char *id, const 
     struct posted *p = calloc(1, sizeof *p);
     if (p == NULL || (p->type = malloc(type_bytes + data_bytes)) == NULL) {
         free(p);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to note an event");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to store an event");
     }
     p->data = p->type + type_bytes;
     memcpy(p->type, type, type_bytes);
@@ -111,7 +113,7 @@ enum status storage_event_read(struct storage *storage, const char *id, int64_t 
         return error_set(err, STATUS_INVALID, NULL, "limit must be in [1, %d]", EVENTS_MAX);
     struct storage_event *list = arena_zalloc(arena, (size_t)limit, sizeof *list);
     if (list == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read events");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read events");
     struct db *db;
     sqlite3_stmt *stmt = NULL;
     enum status status = reader_begin(storage, &db, err);
@@ -126,7 +128,7 @@ enum status storage_event_read(struct storage *storage, const char *id, int64_t 
         e->data = db_text(stmt, 3, arena, &ok);
         e->time = sqlite3_column_int64(stmt, 4);
         if (!ok) {
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read events");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read events");
             db_done(stmt);
             break;
         }

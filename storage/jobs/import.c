@@ -1,5 +1,4 @@
-/* A finished job from elsewhere. All of it goes into one transaction, so that a crash leaves either
- * nothing or the whole. */
+/* Imports a finished job. One transaction contains all of it, so a crash leaves either nothing or the complete job. */
 #include "storage/storage_int.h"
 
 #include <stdio.h>
@@ -95,7 +94,7 @@ static enum status check(const struct storage_import *in, struct error *err)
         return error_set(err, STATUS_INVALID, "/name", "must be shorter than %d bytes", STORAGE_NAME);
     for (size_t i = 0; i < in->count; i++)
         if (in->checkpoints[i].seq < 1 || (i > 0 && in->checkpoints[i].seq <= in->checkpoints[i - 1].seq))
-            return error_set(err, STATUS_INVALID, NULL, "checkpoints must come in the order of their numbers");
+            return error_set(err, STATUS_INVALID, NULL, "the numbers of the checkpoints must be positive and increase");
     return STATUS_OK;
 }
 

@@ -1,5 +1,5 @@
-/* Changes to jobs. Every change of state goes through apply_event(), which asks the table in
- * job_state.c and writes the state, its times and its event in one place. */
+/* Changes jobs. Every change of state goes through apply_event(): it looks the event up in the table of job_state.c,
+ * and writes the state, its times and its event. */
 #include "storage/storage_int.h"
 
 #include <stdio.h>
@@ -10,19 +10,19 @@
 
 /* ---- the life of a job --------------------------------------------------------------------------------- */
 
-/* state and requested are filled whenever the job exists, also when the event is refused. */
+/* Applies an event to a job. Sets *state and *requested whenever the job exists, also if the event is refused. */
 static enum status apply_event(struct db *db, int64_t job, enum job_event event, struct command *command,
                                enum job_state *state, enum requested_state *requested, struct error *err)
 {
     sqlite3_stmt *stmt;
-    bool known = false; /* callers have found the job in this transaction */
+    bool known = false; /* the caller has found the job in this transaction */
     enum status status = db_query(db, &stmt, err, "SELECT state, requested_state FROM job WHERE num = ?", "i", job);
     if (status != STATUS_OK)
         return status;
     if (db_row(db, stmt, &status, err)) {
         char name[JOB_STATE_NAME];
         if (!db_copy(stmt, 0, name, sizeof name))
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a job");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a job");
         known = job_state_parse(name, state);
         *requested = (enum requested_state)sqlite3_column_int(stmt, 1);
         db_done(stmt);
@@ -30,7 +30,7 @@ static enum status apply_event(struct db *db, int64_t job, enum job_event event,
     if (status != STATUS_OK)
         return status;
     if (!known)
-        return error_set(err, STATUS_CORRUPT, NULL, "a job has no known state");
+        return error_set(err, STATUS_CORRUPT, NULL, "a job in the database has an unknown state");
     enum job_state next_state;
     enum requested_state next_requested;
     if (!job_state_next(*state, *requested, event, &next_state, &next_requested))
@@ -94,7 +94,7 @@ static enum status find_key(struct db *db, struct submit *s, bool *found, struct
     const void *fingerprint = db_blob(stmt, 0, sizeof s->in->fingerprint);
     bool same = fingerprint != NULL && memcmp(fingerprint, s->in->fingerprint, sizeof s->in->fingerprint) == 0;
     if (!db_copy(stmt, 1, s->id, STORAGE_ID))
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left for the database");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the database");
     db_done(stmt);
     s->outcome = same ? STORAGE_REPLAYED : STORAGE_KEY_REUSED;
     *found = true;
@@ -103,7 +103,8 @@ static enum status find_key(struct db *db, struct submit *s, bool *found, struct
 
 static enum status keep_key(struct db *db, const struct storage_submit *in, int64_t job, int64_t now, struct error *err)
 {
-    /* Old keys go a few at a time, more than come in; a live one of the same name cannot exist here. */
+    /* Deletes a few expired keys with each new key, so that their number falls. A valid key of the same name cannot
+     * exist here, because find_key() has looked for it. */
     enum status status = db_run(db, err,
                                 "DELETE FROM idempotency WHERE key IN "
                                 "(SELECT key FROM idempotency WHERE created_at <= ? ORDER BY created_at LIMIT 8)",
@@ -159,7 +160,8 @@ static enum status submit_run(struct storage *storage, struct db *db, struct com
         int64_t queued;
         status = db_integer(db, &queued, 0, err, "SELECT number FROM tally WHERE what = 'queued'", "");
         if (status == STATUS_OK && queued >= storage->options.queue_limit)
-            status = error_set(err, STATUS_UNAVAILABLE, NULL, "the queue is full (%lld jobs)", (long long)queued);
+            status = error_set(err, STATUS_UNAVAILABLE, NULL, "the queue is full (%lld jobs): try again later",
+                               (long long)queued);
     }
     if (status == STATUS_OK && sourced)
         status = check_source(db, in, err);
@@ -256,7 +258,7 @@ struct change {
     struct command base;
     const char *id;
     char *claimed;
-    bool by_task; /* of a claim: only this task */
+    bool by_task; /* for a claim: only jobs of `task` */
     enum job_task task;
     enum job_event event;
     const char *result, *error;
@@ -285,7 +287,7 @@ enum status storage_job_request(struct storage *storage, const char *id, enum jo
                                 enum requested_state *requested, struct error *err)
 {
     if (request != JOB_EVENT_PAUSE && request != JOB_EVENT_RESUME && request != JOB_EVENT_CANCEL)
-        return error_set(err, STATUS_INVALID, NULL, "not a request");
+        return error_set(err, STATUS_INVALID, NULL, "a request is pause, resume or cancel");
     struct change c = {.base = {.run = change_run}, .id = id, .event = request};
     enum status status = writer_call(storage, &c.base, err);
     if (state != NULL)
@@ -299,9 +301,10 @@ enum status storage_job_leave(struct storage *storage, const char *id, enum job_
                               const char *error, enum job_state *state, struct error *err)
 {
     if (event != JOB_EVENT_YIELD && event != JOB_EVENT_SUCCEED && event != JOB_EVENT_FAIL)
-        return error_set(err, STATUS_INVALID, NULL, "not a way to leave a job");
+        return error_set(err, STATUS_INVALID, NULL, "an executor leaves a job with yield, succeed or fail");
     if ((result != NULL && event != JOB_EVENT_SUCCEED) || (error != NULL && event != JOB_EVENT_FAIL))
-        return error_set(err, STATUS_INVALID, NULL, "a result belongs to success, an error to failure");
+        return error_set(err, STATUS_INVALID, NULL,
+                         "a result is only allowed with success, and an error only with failure");
     struct change c = {.base = {.run = change_run}, .id = id, .event = event, .result = result, .error = error};
     enum status status = writer_call(storage, &c.base, err);
     if (state != NULL)
@@ -326,7 +329,7 @@ static enum status claim_run(struct storage *storage, struct db *db, struct comm
     if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         job = sqlite3_column_int64(stmt, 0);
         if (!db_copy(stmt, 1, c->claimed, STORAGE_ID))
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to claim a job");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to claim a job");
         db_done(stmt);
     }
     if (status != STATUS_OK)
@@ -391,7 +394,7 @@ static enum status progress_run(struct storage *storage, struct db *db, struct c
     return status;
 }
 
-/* The newer text takes the place of one that still waits. */
+/* Replaces the text of a progress update that is still queued. */
 static bool progress_merge(struct command *queued, void *context)
 {
     struct progress *old = (struct progress *)queued, *fresh = context;
@@ -411,7 +414,7 @@ enum status storage_job_progress(struct storage *storage, const char *id, const 
     struct progress *p = calloc(1, sizeof *p);
     if (p == NULL || (p->text = strdup(progress)) == NULL) {
         free(p);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to note progress");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to store progress");
     }
     p->base.run = progress_run;
     p->base.destroy = progress_destroy;

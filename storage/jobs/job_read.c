@@ -1,3 +1,4 @@
+/* Reads jobs: one by id, or pages of a filtered list. */
 #include "storage/storage_int.h"
 
 #include <stdio.h>
@@ -16,7 +17,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     memset(out, 0, sizeof *out);
     bool ok = db_copy(stmt, 5, state, sizeof state);
     if (ok && !job_state_parse(state, &out->state))
-        return error_set(err, STATUS_CORRUPT, NULL, "a job has no known state");
+        return error_set(err, STATUS_CORRUPT, NULL, "a job in the database has an unknown state");
     ok = db_copy(stmt, 0, out->id, sizeof out->id) && ok;
     out->kind = db_text(stmt, 1, arena, &ok);
     out->preset = db_text(stmt, 2, arena, &ok);
@@ -40,7 +41,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     out->owner = db_text(stmt, 21, arena, &ok);
     out->executor = db_text(stmt, 22, arena, &ok);
     out->ranks = sqlite3_column_int(stmt, 23);
-    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a job");
+    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a job");
 }
 
 enum status storage_job_get(struct storage *storage, const char *id, struct arena *arena, struct storage_job *out,
@@ -87,8 +88,8 @@ enum status storage_owner_bytes(struct storage *storage, const char *owner, int6
     return status;
 }
 
-/* A filter that is not used binds NULL. One statement for each index that can lead, so that a page
- * costs its own length and not that of the table. */
+/* A filter that is not used binds NULL. There is one statement for each index that can select the rows, so that the
+ * time for a page depends on the length of the page and not on the size of the table. */
 #define REST                                                                                                           \
     " AND id < ?1 AND (?2 IS NULL OR state = ?2) AND (?3 IS NULL OR kind = ?3) AND (?4 IS NULL OR source_job = ?4)"    \
     " AND (?5 IS NULL OR task = ?5) ORDER BY id DESC LIMIT ?6"
@@ -126,7 +127,7 @@ enum status storage_job_list(struct storage *storage, const struct storage_job_f
         return error_set(err, STATUS_INVALID, NULL, "limit must be in [1, %d]", LIST_MAX);
     struct storage_job *list = arena_zalloc(arena, (size_t)limit, sizeof *list);
     if (list == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list jobs");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list jobs");
     sqlite3_stmt *stmt;
     struct db *db = reader_take(storage);
     enum status status = query_list(db, &stmt, filter, limit + 1, err);

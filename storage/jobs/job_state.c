@@ -11,7 +11,7 @@ struct rule {
     enum requested_state next_requested;
 };
 
-/* What is not here is not allowed. A job that is not running never has a requested. */
+/* All allowed events. A job that is not running never has a requested state. */
 static const struct rule rules[] = {
     {JOB_QUEUED, REQUESTED_NONE, JOB_EVENT_CLAIM, JOB_RUNNING, REQUESTED_NONE},
     {JOB_QUEUED, REQUESTED_NONE, JOB_EVENT_PAUSE, JOB_PAUSED, REQUESTED_NONE},
@@ -20,7 +20,7 @@ static const struct rule rules[] = {
     {JOB_PAUSED, REQUESTED_NONE, JOB_EVENT_RESUME, JOB_QUEUED, REQUESTED_NONE},
     {JOB_PAUSED, REQUESTED_NONE, JOB_EVENT_CANCEL, JOB_CANCELLED, REQUESTED_NONE},
 
-    /* Requests to a running job leave a requested; a cancel outweighs a pause and cannot be taken back. */
+    /* A request to a running job sets the requested state. A cancel replaces a pause and cannot be revoked. */
     {JOB_RUNNING, REQUESTED_NONE, JOB_EVENT_PAUSE, JOB_RUNNING, REQUESTED_PAUSED},
     {JOB_RUNNING, REQUESTED_PAUSED, JOB_EVENT_PAUSE, JOB_RUNNING, REQUESTED_PAUSED},
     {JOB_RUNNING, REQUESTED_PAUSED, JOB_EVENT_RESUME, JOB_RUNNING, REQUESTED_NONE},
@@ -28,13 +28,13 @@ static const struct rule rules[] = {
     {JOB_RUNNING, REQUESTED_PAUSED, JOB_EVENT_CANCEL, JOB_RUNNING, REQUESTED_CANCELLED},
     {JOB_RUNNING, REQUESTED_CANCELLED, JOB_EVENT_CANCEL, JOB_RUNNING, REQUESTED_CANCELLED},
 
-    /* The executor gives up, or a restart found the job running. A pause that was taken back while
-     * the executor was saving leaves no requested: the job waits for its next turn. */
+    /* The executor yields, or the store finds the job running after a restart. If a pause was revoked while the
+     * executor was saving, the requested state is none, and the job returns to the queue. */
     {JOB_RUNNING, REQUESTED_NONE, JOB_EVENT_YIELD, JOB_QUEUED, REQUESTED_NONE},
     {JOB_RUNNING, REQUESTED_PAUSED, JOB_EVENT_YIELD, JOB_PAUSED, REQUESTED_NONE},
     {JOB_RUNNING, REQUESTED_CANCELLED, JOB_EVENT_YIELD, JOB_CANCELLED, REQUESTED_NONE},
 
-    /* What is finished is finished, whatever was still wished. */
+    /* A job that ended by itself ignores what was requested. */
     {JOB_RUNNING, REQUESTED_NONE, JOB_EVENT_SUCCEED, JOB_SUCCEEDED, REQUESTED_NONE},
     {JOB_RUNNING, REQUESTED_PAUSED, JOB_EVENT_SUCCEED, JOB_SUCCEEDED, REQUESTED_NONE},
     {JOB_RUNNING, REQUESTED_CANCELLED, JOB_EVENT_SUCCEED, JOB_SUCCEEDED, REQUESTED_NONE},

@@ -1,5 +1,5 @@
-/* Leases: one row a job that was ever trained by another process. Every change goes through change_run(), which asks
- * the table in lease_state.c. */
+/* Leases: one row for each job that another process has ever trained. Every change goes through change_run(), which
+ * looks the event up in the table of lease_state.c. */
 #include "storage/storage_int.h"
 
 #include <stdio.h>
@@ -9,17 +9,17 @@ struct change {
     struct command base;
     const char *id;
     enum lease_event event;
-    bool any_epoch;      /* of the executor, or a registration */
-    int64_t epoch;       /* in: the caller's; out: the lease's */
-    const uint8_t *hash; /* of a grant */
+    bool any_epoch;      /* the event comes from the executor, or is a registration: no epoch is compared */
+    int64_t epoch;       /* in: the caller's epoch; out: the lease's */
+    const uint8_t *hash; /* for LEASE_GRANT */
     const char *executor, *foreign_id;
-    int64_t sequence; /* of a word; 0: none */
+    int64_t sequence; /* of a report; 0: another message */
     enum job_event ending;
     const char *result, *error;
-    int tries; /* of a grant, out */
+    int tries; /* out, for LEASE_GRANT */
 };
 
-/* The state and epoch of a job's lease, none and 0 where there was never one. */
+/* Reads the state and epoch of a job's lease; LEASE_NONE and 0 if the job never had one. */
 static enum status read_state(struct db *db, int64_t job, enum lease_state *state, int64_t *epoch, struct error *err)
 {
     sqlite3_stmt *stmt;
@@ -30,21 +30,23 @@ static enum status read_state(struct db *db, int64_t job, enum lease_state *stat
     if (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         char name[LEASE_STATE_NAME];
         if (!db_copy(stmt, 0, name, sizeof name))
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a lease");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a lease");
         known = lease_state_parse(name, state);
         *epoch = sqlite3_column_int64(stmt, 1);
         db_done(stmt);
     }
-    return status == STATUS_OK && !known ? error_set(err, STATUS_CORRUPT, NULL, "a lease has no known state") : status;
+    return status == STATUS_OK && !known
+               ? error_set(err, STATUS_CORRUPT, NULL, "a lease in the database has an unknown state")
+               : status;
 }
 
-/* A try counts unless a checkpoint has come since the last one. */
+/* Counts the tries since the newest checkpoint: a new checkpoint resets the count. */
 static enum status grant(struct db *db, int64_t job, struct change *c, struct error *err)
 {
     int64_t running, newest, before, tries;
     enum status status = db_integer(db, &running, 0, err, "SELECT state = 'running' FROM job WHERE num = ?", "i", job);
     if (status == STATUS_OK && !running)
-        return error_set(err, STATUS_CONFLICT, NULL, "the job does not run");
+        return error_set(err, STATUS_CONFLICT, NULL, "the job is not running");
     if (status == STATUS_OK)
         status =
             db_integer(db, &newest, 0, err, "SELECT max(seq) FROM checkpoint WHERE job = ? AND complete", "i", job);
@@ -79,7 +81,7 @@ static enum status write_change(struct db *db, int64_t job, struct change *c, st
     case LEASE_MESSAGE:
         return db_run(db, err, "UPDATE lease SET sequence = max(sequence, ?), seen = ? WHERE job = ?", "iii",
                       c->sequence, now, job);
-    case LEASE_END: /* what was said first counts */
+    case LEASE_END: /* only the first end counts */
         return db_run(db, err,
                       "UPDATE lease SET state = 'ended', seen = ?, ending = ?, result = ?, error = ? WHERE job = ? "
                       "AND state = 'held'",
@@ -104,8 +106,8 @@ static enum status change_run(struct storage *storage, struct db *db, struct com
     if (!c->any_epoch && c->epoch != epoch)
         return error_set(err, STATUS_CONFLICT, NULL, "another trainer has taken over");
     if (!lease_state_next(state, c->event, &next))
-        return error_set(err, STATUS_CONFLICT, NULL, "a lease that is %s takes no %s", lease_state_name(state),
-                         lease_event_name(c->event));
+        return error_set(err, STATUS_CONFLICT, NULL, "a lease in state \"%s\" does not allow \"%s\"",
+                         lease_state_name(state), lease_event_name(c->event));
     c->epoch = epoch;
     return write_change(db, job, c, err);
 }
@@ -122,7 +124,7 @@ enum status storage_lease_grant_to(struct storage *storage, const char *id, cons
                        .foreign_id = foreign_id};
     *tries = 0;
     if (strlen(foreign_id) >= STORAGE_FOREIGN)
-        return error_set(err, STATUS_INVALID, NULL, "the number of the process or foreign job is too long");
+        return error_set(err, STATUS_INVALID, NULL, "the id of the process or cluster job is too long");
     enum status status = writer_call(storage, &c.base, err);
     *tries = c.tries;
     return status;
@@ -151,7 +153,7 @@ enum status storage_lease_foreign(struct storage *storage, const char *id, const
 {
     struct change c = {.base = {.run = foreign_run}, .id = id, .foreign_id = foreign_id};
     if (strlen(foreign_id) >= STORAGE_FOREIGN)
-        return error_set(err, STATUS_INVALID, NULL, "the number of the process or foreign job is too long");
+        return error_set(err, STATUS_INVALID, NULL, "the id of the process or cluster job is too long");
     return writer_call(storage, &c.base, err);
 }
 
@@ -182,7 +184,7 @@ enum status storage_lease_end(struct storage *storage, const char *id, int64_t e
                        .result = result,
                        .error = error};
     if (event != JOB_EVENT_YIELD && event != JOB_EVENT_SUCCEED && event != JOB_EVENT_FAIL)
-        return error_set(err, STATUS_INVALID, NULL, "not a way to leave a job");
+        return error_set(err, STATUS_INVALID, NULL, "a run ends with yield, succeed or fail");
     return writer_call(storage, &c.base, err);
 }
 
@@ -200,7 +202,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     memset(out, 0, sizeof *out);
     bool ok = db_copy(stmt, 1, state, sizeof state);
     if (ok && !lease_state_parse(state, &out->state))
-        return error_set(err, STATUS_CORRUPT, NULL, "a lease has no known state");
+        return error_set(err, STATUS_CORRUPT, NULL, "a lease in the database has an unknown state");
     ok = db_copy(stmt, 0, out->job, sizeof out->job) && ok;
     out->epoch = sqlite3_column_int64(stmt, 2);
     out->executor = db_text(stmt, 3, arena, &ok);
@@ -211,7 +213,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct arena *arena, struct stor
     out->ending = (enum job_event)sqlite3_column_int(stmt, 8);
     out->result = db_text(stmt, 9, arena, &ok);
     out->error = db_text(stmt, 10, arena, &ok);
-    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a lease");
+    return ok ? STATUS_OK : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a lease");
 }
 
 #define COLUMNS                                                                                                        \

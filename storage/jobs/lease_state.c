@@ -9,7 +9,7 @@ struct rule {
     enum lease_state next;
 };
 
-/* What is not here is not allowed. */
+/* All allowed events. */
 static const struct rule rules[] = {
     {LEASE_NONE, LEASE_GRANT, LEASE_OFFERED},    {LEASE_NONE, LEASE_CLOSE, LEASE_NONE},
 

@@ -1,5 +1,5 @@
-/* Tokens are found by the hash of their secret, so a comparison in constant time is not needed: whoever
- * can steer the hash has no way to learn a stored one byte by byte. */
+/* Access tokens. A token is found by the hash of its secret. A comparison in constant time is not necessary: a client
+ * cannot choose the hash of what it sends, so timing does not reveal a stored hash byte by byte. */
 #include "storage/storage_int.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static enum status add_run(struct storage *storage, struct db *db, struct comman
         db_integer(db, &taken, 0, err, "SELECT count(*) FROM token WHERE hash = ?3 OR (name = ?2 AND" LIVE ")", "itb",
                    now, t->name, (const void *)t->hash, sizeof t->hash);
     if (status == STATUS_OK && taken > 0)
-        return error_set(err, STATUS_CONFLICT, NULL, "there is a token of that name");
+        return error_set(err, STATUS_CONFLICT, NULL, "a token of that name exists already");
     if (status == STATUS_OK)
         status = db_run(db, err, "INSERT INTO token VALUES (?, ?, ?, ?, ?, 0)", "btnii", (const void *)t->hash,
                         sizeof t->hash, t->name, t->scope, now, t->expires_at);
@@ -59,7 +59,7 @@ static enum status read_row(sqlite3_stmt *stmt, struct storage_token *out, struc
     if (hash == NULL)
         return error_set(err, STATUS_CORRUPT, NULL, "a token has no hash");
     if (!db_copy(stmt, 1, out->name, sizeof out->name))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a token");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a token");
     memcpy(out->hash, hash, sizeof out->hash);
     out->scope = sqlite3_column_int(stmt, 2);
     out->created_at = sqlite3_column_int64(stmt, 3);
@@ -104,7 +104,7 @@ enum status storage_token_list(struct storage *storage, struct arena *arena, str
     if (status == STATUS_OK && rows > 0) {
         *tokens = arena_zalloc(arena, (size_t)rows, sizeof **tokens);
         if (*tokens == NULL)
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list tokens");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list tokens");
         else
             status = db_query(db, &stmt, err,
                               "SELECT hash, name, scope, created_at, expires_at, revoked FROM token"

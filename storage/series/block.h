@@ -5,7 +5,7 @@
 #include "storage/storage_int.h"
 
 struct block {
-    int count; /* of points; 1 to BLOCK_POINTS in the database */
+    int count; /* number of points; 1 to BLOCK_POINTS in the database */
     struct storage_point points[BLOCK_POINTS];
 };
 

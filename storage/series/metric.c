@@ -1,4 +1,4 @@
-/* Series of metric points, appended and cut back. schema.c says how they are laid out. */
+/* Appends points to series and cuts series back to a step. schema.c explains the layout. */
 #include "storage/series/pyramid.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #define NAME_BYTES 64
 #define BATCH_MAX 4096 /* points in one command */
-#define TAILS 32       /* series that a command keeps open */
+#define TAILS 32       /* series that a command keeps open at once */
 
 /* ---- append ------------------------------------------------------------------------------------------ */
 
@@ -23,7 +23,7 @@ struct batch {
     size_t count, capacity;
 };
 
-struct tail { /* the last block of a series while a command appends to it */
+struct tail { /* the last block of a series, while a command appends to it */
     const char *name;
     int64_t series, id;
     bool changed;
@@ -91,7 +91,7 @@ static enum status write_tails(struct db *db, struct tail *tails, int *count, st
     return status;
 }
 
-/* One event for the whole batch; its points are read from the series when somebody wants them. */
+/* Adds one event for the whole batch. A client that wants the points reads them from the series. */
 static enum status announce(struct db *db, int64_t job, const struct batch *batch, struct error *err)
 {
     int64_t first = INT64_MAX, last = INT64_MIN;
@@ -114,7 +114,7 @@ static enum status batch_run(struct storage *storage, struct db *db, struct comm
         return status == STATUS_NOT_FOUND ? STATUS_OK : error_set(err, status, NULL, "metric points cannot be stored");
     struct tail *tails = calloc(TAILS, sizeof *tails);
     if (tails == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to store metric points");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to store metric points");
     int open = 0;
     for (size_t i = 0; i < batch->count && status == STATUS_OK; i++) {
         const struct entry *entry = &batch->entries[i];
@@ -207,7 +207,7 @@ static enum status append_some(struct storage *storage, struct offer *offer, str
         return STATUS_OK;
     struct batch *batch = calloc(1, sizeof *batch);
     if (batch == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to keep metric points");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to store metric points");
     batch->base.run = batch_run;
     batch->base.destroy = batch_destroy;
     batch->base.bytes = sizeof *batch;
@@ -215,7 +215,7 @@ static enum status append_some(struct storage *storage, struct offer *offer, str
     (void)snprintf(batch->id, sizeof batch->id, "%s", offer->id);
     if (!batch_add(&batch->base, offer)) {
         batch_destroy(&batch->base);
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to keep metric points");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to store metric points");
     }
     return writer_post(storage, &batch->base, err);
 }
@@ -224,7 +224,7 @@ enum status storage_metric_append(struct storage *storage, const char *id, const
                                   size_t count, struct error *err)
 {
     if (strlen(id) >= STORAGE_ID)
-        return STATUS_OK; /* such a job cannot exist */
+        return STATUS_OK; /* no job has such a long id */
     for (size_t i = 0; i < count; i++)
         if (metrics[i].name[0] == '\0' || strlen(metrics[i].name) >= NAME_BYTES)
             return error_set(err, STATUS_INVALID, NULL, "a metric's name must have 1 to %d bytes", NAME_BYTES - 1);
@@ -238,7 +238,7 @@ enum status storage_metric_append(struct storage *storage, const char *id, const
     return status;
 }
 
-/* ---- fill --------------------------------------------------------------------------------------------- */
+/* ---- import of complete series ----------------------------------------------------------------------- */
 
 static enum status check_series(const struct storage_series *series, struct error *err)
 {
@@ -246,7 +246,7 @@ static enum status check_series(const struct storage_series *series, struct erro
         return error_set(err, STATUS_INVALID, NULL, "the name of a series must have 1 to %d bytes", NAME_BYTES - 1);
     for (size_t i = 1; i < series->count; i++)
         if (series->points[i].step <= series->points[i - 1].step)
-            return error_set(err, STATUS_INVALID, NULL, "the steps of series %s do not ascend", series->name);
+            return error_set(err, STATUS_INVALID, NULL, "the steps of series %s do not increase", series->name);
     return STATUS_OK;
 }
 
@@ -289,7 +289,7 @@ static enum status rewind_series(struct db *db, int64_t series, int64_t last_ste
         keep--;
     if (keep == block.count)
         return STATUS_OK;
-    block.count = keep; /* at least 1: the block's first point was not later */
+    block.count = keep; /* at least 1, because the block's first point is not after last_step */
     return block_write(db, id, &block, err);
 }
 

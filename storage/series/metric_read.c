@@ -1,15 +1,15 @@
-/* Reading series, thinned out where there are more points than asked for.
+/* Reads series, and reduces those that have more points than requested.
  *
- * All blocks of a series but the last are full, so the number of points follows from the last
- * block, and the first point after `since` from a binary search over blocks. A bucket is what whole
- * blocks inside it come to (pyramid.h) and the points of the two that lie on its edges: the same
- * points as if all had been read. Memory is that of the answer. */
+ * All blocks of a series but the last are full. So the number of points follows from the last block, and a binary
+ * search over the blocks finds the first point after `since`. A bucket is the union of whole blocks, which are read as
+ * summaries (pyramid.h), and of points of the two blocks at its edges. The result is the same as if all points had
+ * been read. Memory is proportional to the answer. */
 #include "storage/series/pyramid.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* The index of the first point with step > since, given the number of the last block. */
+/* Finds the index of the first point with step > since, given the number of the last block. */
 static enum status find_start(struct db *db, int64_t series, int64_t last_number, int64_t since, int64_t *start,
                               struct error *err)
 {
@@ -39,15 +39,15 @@ static enum status find_start(struct db *db, int64_t series, int64_t last_number
     return status;
 }
 
-/* ---- a stretch of points as they are, block after block ----------------------------------------------- */
+/* ---- reading consecutive points, block by block ------------------------------------------------------ */
 
 struct stretch {
     struct db *db;
-    int64_t series, number; /* of the block that is held; -1: none */
+    int64_t series, number; /* of the block in memory; -1: none */
     struct block block;
 };
 
-/* Holds block `number`, which must have at least `count` points. */
+/* Reads block `number`, which must have at least `count` points, unless it is in memory already. */
 static enum status stretch_hold(struct stretch *stretch, int64_t number, int count, struct error *err)
 {
     sqlite3_stmt *stmt;
@@ -62,13 +62,13 @@ static enum status stretch_hold(struct stretch *stretch, int64_t number, int cou
         db_done(stmt);
     }
     if (status == STATUS_OK && stretch->block.count < count)
-        status = error_set(err, STATUS_CORRUPT, NULL, "a metric series has a hole");
+        status = error_set(err, STATUS_CORRUPT, NULL, "a block of a metric series is missing");
     if (status == STATUS_OK)
         stretch->number = number;
     return status;
 }
 
-/* Passes points [from, to) one after the other to `take`. */
+/* Calls `take` for each of the points [from, to). */
 static enum status stretch_each(struct stretch *stretch, int64_t from, int64_t to,
                                 void (*take)(void *context, struct storage_point point), void *context,
                                 struct error *err)
@@ -96,9 +96,9 @@ static void take_summary(void *context, struct storage_point point)
     summary_add(context, point);
 }
 
-/* ---- thinned out ---------------------------------------------------------------------------------------- */
+/* ---- reduced series ---------------------------------------------------------------------------------- */
 
-/* What points [from, to) come to: blocks that lie inside, but for the last of the series, by their summaries. */
+/* Summarises the points [from, to): whole blocks by their stored summaries, except for the last block of the series. */
 static enum status summarise(struct stretch *stretch, struct pyramid_reader *pyramid, int64_t from, int64_t to,
                              int64_t sealed, struct summary *out, struct error *err)
 {
@@ -120,7 +120,7 @@ static enum status thin_out(struct stretch *stretch, int64_t start, int64_t end,
 {
     struct pyramid_reader *pyramid = malloc(sizeof *pyramid);
     if (pyramid == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a metric series");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a metric series");
     pyramid_reader_init(pyramid, stretch->db, stretch->series);
     enum status status = STATUS_OK;
     int64_t n = end - start;
@@ -156,7 +156,7 @@ static enum status read_series(struct db *db, int64_t series, const struct stora
     size_t room = (size_t)(buckets > 0 ? 3 * buckets : out->total);
     out->points = arena_alloc(arena, room * sizeof *out->points);
     if (out->points == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read a metric series");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a metric series");
     struct stretch stretch = {.db = db, .series = series, .number = -1};
     return buckets > 0 ? thin_out(&stretch, start, end, last_number, buckets, out, err)
                        : stretch_each(&stretch, start, end, take_point, out, err);
@@ -177,7 +177,7 @@ struct found {
     const char *name;
 };
 
-/* The wanted series of a job, by name. */
+/* Lists the requested series of a job, sorted by name. */
 static enum status list_series(struct db *db, int64_t job, const struct storage_metric_query *query,
                                struct arena *arena, struct found **found, size_t *count, struct error *err)
 {
@@ -189,7 +189,7 @@ static enum status list_series(struct db *db, int64_t job, const struct storage_
         return status;
     *found = arena_zalloc(arena, (size_t)rows, sizeof **found);
     if (*found == NULL)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list metric series");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list metric series");
     status = db_query(db, &stmt, err, "SELECT id, name FROM series WHERE job = ? ORDER BY name", "i", job);
     while (status == STATUS_OK && db_row(db, stmt, &status, err)) {
         const char *name = (const char *)sqlite3_column_text(stmt, 1);
@@ -199,7 +199,7 @@ static enum status list_series(struct db *db, int64_t job, const struct storage_
             (*found)[(*count)++].name = db_text(stmt, 1, arena, &ok);
         }
         if (!ok) {
-            status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to list metric series");
+            status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to list metric series");
             db_done(stmt);
             break;
         }
@@ -224,7 +224,7 @@ enum status storage_metric_read(struct storage *storage, const char *id, const s
     if (status == STATUS_OK)
         status = list_series(db, job, query, arena, &found, count, err);
     if (status == STATUS_OK && *count > 0 && (*series = arena_zalloc(arena, *count, sizeof **series)) == NULL)
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory left to read metric series");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read metric series");
     for (size_t i = 0; i < *count && status == STATUS_OK; i++) {
         (*series)[i].name = found[i].name;
         status = read_series(db, found[i].id, query, arena, &(*series)[i], err);

@@ -1,3 +1,4 @@
+/* Writes and reads the stored summaries of blocks of points. pyramid.h explains the levels. */
 #include "storage/series/pyramid.h"
 
 #include <math.h>
@@ -13,26 +14,26 @@ void summary_clear(struct summary *summary)
     *summary = (struct summary){none, none, none};
 }
 
-/* Whether `point` takes the place of `old` as the smallest or (sign -1) the largest. */
-static bool beats(struct storage_point point, struct storage_point old, double sign)
+/* True if `point` is smaller than `old` (sign 1) or larger (sign -1), or `old` is no number. */
+static bool exceeds(struct storage_point point, struct storage_point old, double sign)
 {
     return !isnan(point.value) && (isnan(old.value) || sign * point.value < sign * old.value);
 }
 
 void summary_add(struct summary *summary, struct storage_point point)
 {
-    if (beats(point, summary->low, 1.0))
+    if (exceeds(point, summary->low, 1.0))
         summary->low = point;
-    if (beats(point, summary->high, -1.0))
+    if (exceeds(point, summary->high, -1.0))
         summary->high = point;
     summary->last = point;
 }
 
 void summary_join(struct summary *summary, const struct summary *next)
 {
-    if (beats(next->low, summary->low, 1.0))
+    if (exceeds(next->low, summary->low, 1.0))
         summary->low = next->low;
-    if (beats(next->high, summary->high, -1.0))
+    if (exceeds(next->high, summary->high, -1.0))
         summary->high = next->high;
     summary->last = next->last;
 }
@@ -51,7 +52,7 @@ size_t summary_points(const struct summary *summary, struct storage_point out[3]
 
 /* ---- rows -------------------------------------------------------------------------------------------- */
 
-/* A row that is not there has no summaries. */
+/* A missing row means that there are no summaries. */
 static enum status row_read(struct db *db, int64_t series, int level, int64_t number, struct pyramid_row *row,
                             struct error *err)
 {
@@ -90,7 +91,7 @@ static enum status row_write(struct db *db, int64_t series, int level, const str
 
 /* ---- writing ------------------------------------------------------------------------------------------ */
 
-/* Appends summary `index` of a level, and to the levels above what became full. */
+/* Appends summary `index` of a level. Each row that becomes full yields a summary of the next level. */
 static enum status append_summary(struct db *db, int64_t series, int level, int64_t index, struct summary summary,
                                   struct error *err)
 {
@@ -99,7 +100,7 @@ static enum status append_summary(struct db *db, int64_t series, int level, int6
     for (; level <= PYRAMID_LEVELS && status == STATUS_OK; level++, index /= PYRAMID_FAN) {
         status = row_read(db, series, level, index / PYRAMID_FAN, &row, err);
         if (status == STATUS_OK && row.count != index % PYRAMID_FAN)
-            status = error_set(err, STATUS_CORRUPT, NULL, "the summaries of a metric series have a hole");
+            status = error_set(err, STATUS_CORRUPT, NULL, "a summary of a metric series is missing");
         if (status != STATUS_OK)
             return status;
         row.summaries[row.count++] = summary;
@@ -158,7 +159,7 @@ static enum status join_one(struct pyramid_reader *reader, int level, int64_t in
     if (row->number != index / PYRAMID_FAN)
         status = row_read(reader->db, reader->series, level, index / PYRAMID_FAN, row, err);
     if (status == STATUS_OK && index % PYRAMID_FAN >= row->count)
-        status = error_set(err, STATUS_CORRUPT, NULL, "the summaries of a metric series have a hole");
+        status = error_set(err, STATUS_CORRUPT, NULL, "a summary of a metric series is missing");
     if (status == STATUS_OK)
         summary_join(into, &row->summaries[index % PYRAMID_FAN]);
     return status;
@@ -170,7 +171,7 @@ enum status pyramid_join(struct pyramid_reader *reader, int64_t from, int64_t to
     enum status status = STATUS_OK;
     while (from < to && status == STATUS_OK) {
         int level = 1;
-        int64_t span = 1; /* blocks: the largest that begins here and does not go too far */
+        int64_t span = 1; /* in blocks: the largest summary that begins here and does not end after `to` */
         while (level < PYRAMID_LEVELS && from % (span * PYRAMID_FAN) == 0 && from + span * PYRAMID_FAN <= to) {
             span *= PYRAMID_FAN;
             level++;

@@ -169,7 +169,7 @@ static long write_one(const char *id, const char *bytes, size_t count, long step
 static void count_put_off(void *context, enum log_level level, const char *text)
 {
     (void)level;
-    if (strstr(text, "put off") != NULL)
+    if (strstr(text, "is interrupted") != NULL)
         atomic_fetch_add((atomic_int *)context, 1);
 }
 

@@ -178,7 +178,7 @@ static void while_it_runs(void **state)
     reply_close(&reply);
 
     assert_int_equal(motifd_run(create, NULL, &errors), 1); /* the name is taken */
-    assert_non_null(strstr(errors, "there is a token of that name"));
+    assert_non_null(strstr(errors, "a token of that name exists already"));
     free(errors);
     assert_listed(other.db, "late", secret);
     const char *const revoke[] = {"token", "revoke", "--name", "late", "--db", other.db, NULL};

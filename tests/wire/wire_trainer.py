@@ -150,11 +150,11 @@ def command_lines():
     got = subprocess.run([TRAIN, "--version"], capture_output=True, text=True, timeout=60)
     assert got.returncode == 0 and got.stdout.startswith("motif-train "), got
     expect(Run(None, "--kernels", "abacus"), 2, words="the kernels abacus are not known")
-    expect(Run(None, "--parent", "1"), 75, words="whoever started this is gone")
+    expect(Run(None, "--parent", "1"), 75, words="the parent process has ended")
     expect(Run(None, "--patience", "0"), 75, words="the daemon does not answer")
     expect(Run(Played(), "--server", "ftp://h"), 75, words="http")
     expect(Run(Played(), "--parent", str(os.getpid()), "--kernels", "ref", "--memory", str(4 << 30) if "address" not in VERSION and "thread" not in VERSION else "0"), 0, "succeeded")
-    for words, code, text in ((("--under", "x", "true"), 75, "gone"), (("--under", "1", "true"), 75, "gone"), (("--under", str(os.getpid()), "true"), 0, ""),
+    for words, code, text in ((("--under", "x", "true"), 75, "has ended"), (("--under", "1", "true"), 75, "has ended"), (("--under", str(os.getpid()), "true"), 0, ""),
                               (("--under", "0", "/no/such"), 75, "cannot be started"), (("--under", str(os.getpid()), "sh", "-c", "exit 7"), 7, "")):
         got = subprocess.run([TRAIN, *words], capture_output=True, text=True, timeout=60)
         assert got.returncode == code and text in got.stderr, (words, got)
@@ -163,9 +163,9 @@ def command_lines():
 def tokens():
     """The first line of the input, or the environment, and nothing else."""
     for token in (b"", b"\n", b"\nlater\n"):
-        expect(Run(Played(), token=token), 2, words="there is no token")
+        expect(Run(Played(), token=token), 2, words="no token")
     got = subprocess.run([TRAIN, "--server", "http://h", "--job", JOB], capture_output=True, text=True, timeout=60)
-    assert got.returncode == 2 and "there is no token" in got.stderr, got
+    assert got.returncode == 2 and "no token" in got.stderr, got
     player = Played()
     expect(Run(player, token=b"without an end"), 0, "succeeded")
     assert player.tokens == {"Bearer without an end"}
@@ -268,7 +268,7 @@ def checkpoints():
     assert run.player.counts["fetch"] > 3, run
     assert json.loads(run.end["document"])["weights_sha256"] == whole["weights_sha256"]
     other = Said("", "", 200, {"Content-Type": "application/octet-stream"}, first[:-1] + b"x")
-    run = expect(Run(Played(lambda at, count, query: other if at == "fetch" else None, stored=[first])), 0, "failed", "does not arrive as it was stored")
+    run = expect(Run(Played(lambda at, count, query: other if at == "fetch" else None, stored=[first])), 0, "failed", "arrived with other bytes than were stored")
     assert run.player.counts["fetch"] == 5
     expect(Run(Played(stored=[b"no checkpoint"])), 0, "failed")
     expect(Run(Played(stored=[first[:len(first) // 2]])), 0, "failed")

@@ -1,10 +1,12 @@
-/* Sums whose order does not depend on MPI's algorithms: a rank gets its share of the numbers from all, adds them up
- * in rank order, and gives the sums to all. Two messages' worth of traffic for each number, as any way of adding up
- * has, and the same bits whatever the network, the version or the load. (MPI_Allreduce promises neither an order nor
- * the same one twice.)
+/* Ranks over MPI, with sums whose order does not depend on MPI's algorithms.
  *
- * What was started goes on whenever MPI is entered, so also in the small gathers that a backward pass makes anyway.
- */
+ * Each rank is responsible for a share of the numbers. It receives this share from all ranks, adds the parts in rank
+ * order, and sends the sums to all. Each number is transferred twice, as in any other algorithm, but the result has
+ * the same bits for every network, MPI version and load. MPI_Allreduce guarantees neither a fixed order nor the same
+ * order twice.
+ *
+ * MPI makes progress on started operations whenever it is called, so also during the small gathers that a backward
+ * pass makes anyway. */
 #include "trainer/mpi/comm_mpi.h"
 
 #include <limits.h>
@@ -15,15 +17,15 @@
 
 enum { PENDING = 256 };
 
-/* Memory stays with its place in the row: a step's sums are those of the step before, and fresh pages cost more than
- * their numbers. */
+/* One sum in progress. Sums keep their buffers from step to step, because each step has the same sums, and new pages
+ * cost more time than the addition. */
 struct sum {
     void *values;
     size_t count;
     enum comm_type type;
-    char *parts;          /* [ranks - 1][this rank's share] as the others' come in */
-    size_t room;          /* bytes of it */
-    int *counts, *places; /* [3][ranks], [3][ranks]: sent and received, of others alone; given back */
+    char *parts;          /* [ranks - 1][this rank's share]: the parts of the other ranks */
+    size_t room;          /* bytes allocated for `parts` */
+    int *counts, *places; /* [3][ranks], [3][ranks]: what is sent, received, and returned; this rank itself counts 0 */
     MPI_Request request;
     enum { COMING, GOING, DONE } state;
 };
@@ -36,7 +38,7 @@ struct mpi_comm {
     struct sum sum[PENDING];
 };
 
-static enum status told(int code, struct error *err)
+static enum status mpi_status(int code, struct error *err)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
     int length = 0;
@@ -65,7 +67,7 @@ static enum status gather(struct comm *comm, const void *mine, const size_t *byt
     bool equal = true;
     for (int r = 0; r < comm->size; at += bytes[r++]) {
         if (bytes[r] > INT_MAX || at > INT_MAX)
-            return error_set(err, STATUS_LIMIT, NULL, "more than 2 GiB in one gather");
+            return error_set(err, STATUS_LIMIT, NULL, "one gather may transfer at most 2 GiB");
         counts[r] = (int)bytes[r];
         places[r] = (int)at;
         equal = equal && bytes[r] == bytes[0];
@@ -73,8 +75,8 @@ static enum status gather(struct comm *comm, const void *mine, const size_t *byt
     bool there = mine == (char *)all + places[comm->rank];
     const void *from = there ? MPI_IN_PLACE : mine;
     if (equal)
-        return told(MPI_Allgather(from, counts[0], MPI_BYTE, all, counts[0], MPI_BYTE, c->all), err);
-    return told(MPI_Allgatherv(from, counts[comm->rank], MPI_BYTE, all, counts, places, MPI_BYTE, c->all), err);
+        return mpi_status(MPI_Allgather(from, counts[0], MPI_BYTE, all, counts[0], MPI_BYTE, c->all), err);
+    return mpi_status(MPI_Allgatherv(from, counts[comm->rank], MPI_BYTE, all, counts, places, MPI_BYTE, c->all), err);
 }
 
 static enum status broadcast(struct comm *comm, void *data, size_t bytes, int root, struct error *err)
@@ -83,7 +85,7 @@ static enum status broadcast(struct comm *comm, void *data, size_t bytes, int ro
     enum status status = STATUS_OK;
     for (size_t at = 0, most = (size_t)1 << 30; !status && at < bytes; at += most) {
         size_t n = bytes - at < most ? bytes - at : most;
-        status = told(MPI_Bcast((char *)data + at, (int)n, MPI_BYTE, root, c->all), err);
+        status = mpi_status(MPI_Bcast((char *)data + at, (int)n, MPI_BYTE, root, c->all), err);
     }
     return status;
 }
@@ -97,7 +99,7 @@ static void drop(struct sum *s)
     *s = (struct sum){0};
 }
 
-/* Which of the parts is rank r's. This rank's own stays where it is. */
+/* Returns the position of rank r's part. This rank's own part is not copied. */
 static int place_of(const struct comm *comm, int r)
 {
     return r < comm->rank ? r : r - 1;
@@ -120,11 +122,12 @@ static enum status start(struct comm *comm, void *values, size_t count, enum com
     struct mpi_comm *c = (struct mpi_comm *)comm;
     int ranks = comm->size;
     if (c->pending == PENDING || count > INT_MAX)
-        return error_set(err, STATUS_LIMIT, NULL, "too many sums at a time, or more than %d numbers", INT_MAX);
+        return error_set(err, STATUS_LIMIT, NULL, "too many sums at the same time, or more than %d numbers in one",
+                         INT_MAX);
     struct sum *s = &c->sum[c->pending];
     size_t own = (size_t)comm_share(comm, (int64_t)count).count;
     if (!make_room(s, (size_t)(ranks - 1) * own * width_of(type), ranks))
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the parts of %zu numbers", count);
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the parts of %zu numbers", count);
     s->values = values;
     s->count = count;
     s->type = type;
@@ -140,12 +143,12 @@ static enum status start(struct comm *comm, void *values, size_t count, enum com
         s->counts[2 * ranks + r] = (int)other.count;
     }
     c->pending++;
-    return told(MPI_Ialltoallv(values, s->counts, s->places, kind_of(type), s->parts, s->counts + ranks,
-                               s->places + ranks, kind_of(type), c->all, &s->request),
-                err);
+    return mpi_status(MPI_Ialltoallv(values, s->counts, s->places, kind_of(type), s->parts, s->counts + ranks,
+                                     s->places + ranks, kind_of(type), c->all, &s->request),
+                      err);
 }
 
-/* All parts of this rank's share are here: their sum goes to all. */
+/* All parts of this rank's share have arrived: adds them and sends the sums to all ranks. */
 static int give(struct mpi_comm *c, struct sum *s)
 {
     const void *from[COMM_MOST];
@@ -160,9 +163,9 @@ static int give(struct mpi_comm *c, struct sum *s)
                            kind_of(s->type), c->all, &s->request);
 }
 
-/* Collectives are to be begun in the same order by all ranks: the second half of the sums in the order of the first,
- * and none before all of the first halves that there will be. So they are begun in wait(), and progress() only drives
- * the first. */
+/* All ranks must begin collective operations in the same order: the second halves of the sums in the order of the
+ * first halves, and none before all first halves. So wait() begins the second halves, and progress() only advances the
+ * first ones. */
 static void progress(struct comm *comm)
 {
     struct mpi_comm *c = (struct mpi_comm *)comm;
@@ -186,19 +189,19 @@ static enum status wait_all(struct comm *comm, struct error *err)
     for (int i = 0; i < c->pending && code == MPI_SUCCESS; i++)
         code = MPI_Wait(&c->sum[i].request, MPI_STATUS_IGNORE);
     c->pending = code == MPI_SUCCESS ? 0 : c->pending;
-    return told(code, err);
+    return mpi_status(code, err);
 }
 
 static const struct comm_table MPI = {gather, broadcast, start, wait_all, progress};
 
-/* ---- life ---------------------------------------------------------------------------------------------- */
+/* ---- open and close ---------------------------------------------------------------------------------- */
 
 enum status comm_mpi_open(int *argc, char ***argv, struct comm **comm, struct error *err)
 {
     int level, rank, size;
     struct mpi_comm *c = calloc(1, sizeof *c);
     if (!c)
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a communicator");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a communicator");
     int code = MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &level);
     if (code == MPI_SUCCESS)
         code = MPI_Comm_dup(MPI_COMM_WORLD, &c->all);
@@ -208,9 +211,10 @@ enum status comm_mpi_open(int *argc, char ***argv, struct comm **comm, struct er
         code = MPI_Comm_rank(c->all, &rank);
     if (code == MPI_SUCCESS)
         code = MPI_Comm_size(c->all, &size);
-    enum status status = told(code, err);
+    enum status status = mpi_status(code, err);
     if (!status && (level < MPI_THREAD_FUNNELED || size > COMM_MOST))
-        status = error_set(err, STATUS_LIMIT, NULL, "%d ranks (at most %d), thread level %d", size, COMM_MOST, level);
+        status = error_set(err, STATUS_LIMIT, NULL, "%d ranks (at most %d are supported), thread level %d", size,
+                           COMM_MOST, level);
     if (status) {
         free(c);
         return status;

@@ -1,16 +1,16 @@
-/* Ranks that are MPI processes. A library of its own: what links it starts under mpirun or srun; the daemon does not.
- */
+/* Ranks that are MPI processes. This is a library of its own: a program that links it must be started by mpirun or
+ * srun. The daemon does not link it. */
 #ifndef MOTIF_TRAINER_MPI_COMM_MPI_H
 #define MOTIF_TRAINER_MPI_COMM_MPI_H
 
 #include "core/base/comm.h"
 
-/* All processes of the job. MPI is made ready for calls from this thread alone. Errors come back as
- * STATUS_UNAVAILABLE; then the job is to be ended with comm_mpi_abort(), since the others wait. */
+/* Connects all processes of the job. Only this thread may call MPI afterwards. Errors are STATUS_UNAVAILABLE; the
+ * caller must then call comm_mpi_abort(), because the other ranks wait. */
 enum status comm_mpi_open(int *argc, char ***argv, struct comm **comm, struct error *err);
-/* After the last call of all ranks; NULL is fine. */
+/* All ranks call it after their last collective call; NULL is allowed. */
 void comm_mpi_close(struct comm *comm);
-/* Ends all ranks, this one with them. */
+/* Ends all ranks including this one. */
 void comm_mpi_abort(int code);
 
 #endif

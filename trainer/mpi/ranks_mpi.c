@@ -1,3 +1,4 @@
+/* The ranks of motif-train-mpi: the processes that mpirun or srun started. */
 #include "trainer/mpi/comm_mpi.h"
 #include "trainer/ranks.h"
 

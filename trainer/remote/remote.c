@@ -1,3 +1,4 @@
+/* The coordinator of a run whose daemon is another process: translates the run's calls into messages (remote.h). */
 #include "trainer/remote/remote_int.h"
 
 #include <math.h>
@@ -11,17 +12,18 @@
 #include "trainer/run.h"
 
 #define CHECKPOINT_MOST ((size_t)1 << 36)
-#define POINTS_MOST ((size_t)1 << 20) /* that wait for a daemon that does not answer: about 80 MiB */
+#define POINTS_MOST                                                                                                    \
+    ((size_t)1 << 20) /* upper limit of points that wait for a daemon that does not answer: about 80 MiB */
 
-/* ---- what the run says -------------------------------------------------------------------------------------- */
+/* ---- what a run sends -------------------------------------------------------------------------------- */
 
 static enum status grow_points(struct message *report, struct error *err)
 {
-    if ((report->count & (report->count - 1)) == 0 && report->count % 64 == 0) { /* 0, 64, 128, 256, ... */
+    if ((report->count & (report->count - 1)) == 0 && report->count % 64 == 0) { /* at 0, 64, 128, 256, ... */
         size_t room = report->count == 0 ? 64 : report->count * 2;
         struct remote_point *points = realloc(report->points, room * sizeof *points);
         if (points == NULL) {
-            return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for points");
+            return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for points");
         }
         report->points = points;
     }
@@ -35,7 +37,7 @@ static enum status take_metrics(void *context, const struct storage_metric *poin
     (void)pthread_mutex_lock(&remote->lock);
     for (size_t i = 0; status == STATUS_OK && i < count; i++) {
         if (remote->pending->count == REMOTE_POINTS) {
-            status = remote_turn(remote, err);
+            status = remote_flush(remote, err);
         }
         if (status == STATUS_OK) {
             status = grow_points(remote->pending, err);
@@ -63,7 +65,7 @@ static enum status take_progress(void *context, const char *document, struct err
     struct remote *remote = context;
     char *copy = strdup(document);
     if (copy == NULL) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for progress");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for progress");
     }
     (void)pthread_mutex_lock(&remote->lock);
     free(remote->pending->progress);
@@ -77,7 +79,7 @@ static enum status take_artifact(void *context, const char *name, const char *me
 {
     struct message *message = calloc(1, sizeof *message);
     if (message == NULL) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a file");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a file");
     }
     message->kind = MESSAGE_ARTIFACT;
     message->bytes = sizeof *message + count;
@@ -97,7 +99,7 @@ static void line(void *context, enum log_level level, const char *text)
     struct remote *remote = context;
     (void)pthread_mutex_lock(&remote->lock);
     struct message *report = remote->pending;
-    if (report->line_count < REMOTE_LINES) { /* what else is said in this half second is not passed on */
+    if (report->line_count < REMOTE_LINES) { /* further lines of this half second are dropped */
         report->lines[report->line_count].level = level;
         (void)snprintf(report->lines[report->line_count++].text, sizeof report->lines[0].text, "%s", text);
     }
@@ -116,13 +118,14 @@ static void stepped(void *context, int64_t samples, double seconds, double gflop
     (void)pthread_mutex_unlock(&remote->lock);
 }
 
-/* ---- checkpoints that are written ----------------------------------------------------------------------------- */
+/* ---- writing checkpoints ----------------------------------------------------------------------------- */
 
 static enum status write_bytes(void *context, const void *bytes, size_t count, struct error *err)
 {
     struct message *message = context;
     buf_append(&message->body, bytes, count);
-    return message->body.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a checkpoint") : STATUS_OK;
+    return message->body.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint")
+                                : STATUS_OK;
 }
 
 static enum status save_begin(void *context, const struct storage_checkpoint_new *what, struct snapshot_writer *to,
@@ -131,7 +134,7 @@ static enum status save_begin(void *context, const struct storage_checkpoint_new
     struct remote *remote = context;
     struct message *message = remote->saving = calloc(1, sizeof *message);
     if (message == NULL) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a checkpoint");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
     }
     message->kind = MESSAGE_CHECKPOINT;
     message->what = *what;
@@ -157,9 +160,9 @@ static void save_abandon(void *context, const struct error *why)
     remote->saving = NULL;
 }
 
-/* ---- checkpoints that are read --------------------------------------------------------------------------------- */
+/* ---- reading checkpoints ----------------------------------------------------------------------------- */
 
-/* 0 for what no 64 bits hold, or is none. */
+/* 0 for a value that is not a 64-bit integer. */
 static int64_t integer(const cJSON *value)
 {
     return cJSON_IsNumber(value) && fabs(value->valuedouble) < 0x1p63 ? (int64_t)value->valuedouble : 0;
@@ -200,7 +203,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     struct remote *remote = context;
     struct http_answer answer;
     char path[128];
-    enum status status = remote_settle(remote, err); /* what was saved is in the list */
+    enum status status = remote_settle(remote, err); /* so that the list contains all saved checkpoints */
     if (status != STATUS_OK) {
         return status;
     }
@@ -215,7 +218,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     *count = 0;
     *out = status == STATUS_OK ? arena_zalloc(arena, (size_t)cJSON_GetArraySize(items) + 1, sizeof **out) : NULL;
     if (status == STATUS_OK && *out == NULL) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a list of checkpoints");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a list of checkpoints");
     }
     if (status == STATUS_OK) {
         cJSON_ArrayForEach (item, items) {
@@ -227,7 +230,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
     return status;
 }
 
-/* Of what a try that broke off has left. */
+/* Drops the bytes of a transfer that broke off. */
 static void forget_pieces(void *context, const struct http_answer *answer)
 {
     (void)answer;
@@ -260,7 +263,7 @@ static void close_bytes(void *context, void *reader)
     }
 }
 
-/* All of it, compared with its hash. A transfer that breaks off is begun again. */
+/* Fetches all bytes of a checkpoint and compares them with the hash. Begins again if the transfer breaks off. */
 static enum status fetch(struct remote *remote, enum run_of of, const struct storage_checkpoint *info, struct buf *to,
                          struct error *err)
 {
@@ -283,16 +286,16 @@ static enum status fetch(struct remote *remote, enum run_of of, const struct sto
             return status;
         }
         if (to->failed) {
-            return to->full ? error_set(err, STATUS_CORRUPT, NULL, "checkpoint %lld is longer than was said",
+            return to->full ? error_set(err, STATUS_CORRUPT, NULL, "checkpoint %lld is longer than announced",
                                         (long long)info->seq)
-                            : error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a checkpoint");
+                            : error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
         }
         hash_bytes(to->data != NULL ? to->data : "", to->size, digest);
         if (memcmp(digest, info->sha256, sizeof digest) == 0) {
             return STATUS_OK;
         }
     }
-    return error_set(err, STATUS_CORRUPT, NULL, "checkpoint %lld does not arrive as it was stored",
+    return error_set(err, STATUS_CORRUPT, NULL, "checkpoint %lld arrived with other bytes than were stored",
                      (long long)info->seq);
 }
 
@@ -321,7 +324,7 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     if (status == STATUS_OK && found == NULL) {
         status = error_set(err, STATUS_NOT_FOUND, NULL, "no such checkpoint");
     } else if (status == STATUS_OK && buf == NULL) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a checkpoint");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a checkpoint");
     }
     if (status == STATUS_OK) {
         buf_init(buf, (size_t)found->bytes);
@@ -340,7 +343,7 @@ static enum status open_checkpoint(void *context, enum run_of of, struct storage
     return status;
 }
 
-/* The daemon did it when it heard the hello. */
+/* Nothing to do: the daemon removed the points when the trainer registered. */
 static enum status rewind_points(void *context, int64_t last_samples, struct error *err)
 {
     return STATUS_OK;
@@ -352,7 +355,7 @@ static enum status rewind_points(void *context, int64_t last_samples, struct err
 static bool must_yield(void *context)
 {
     struct remote *remote = context;
-    return atomic_load(&remote->yield) || atomic_load(&remote->lost) || atomic_load(remote->options.told);
+    return atomic_load(&remote->yield) || atomic_load(&remote->lost) || atomic_load(remote->options.stop_requested);
 }
 
 static bool draining(void *context)
@@ -370,8 +373,8 @@ static void leave(void *context, enum job_event event, const char *result, const
     char path[128];
     const char *document = event == JOB_EVENT_SUCCEED ? result : event == JOB_EVENT_FAIL ? error : NULL;
     (void)pthread_mutex_lock(&remote->lock);
-    bool refused =
-        remote->failure.code != STATUS_OK; /* then there is nothing to wait for: the failure is what is told */
+    bool refused = remote->failure.code !=
+                   STATUS_OK; /* after a failure there is nothing to wait for: the end reports that failure */
     (void)pthread_mutex_unlock(&remote->lock);
     if (remote_settle(remote, &err) != STATUS_OK && !refused) {
         return;
@@ -459,7 +462,7 @@ static enum status read_job(struct remote *remote, const cJSON *root, struct are
     const cJSON *task = cJSON_GetObjectItemCaseSensitive(root, "task");
     job->task = cJSON_IsString(task) && strcmp(task->valuestring, "evaluate") == 0 ? JOB_EVALUATE : JOB_TRAIN;
     if (!ok) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the job");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the job");
     }
     if (remote->epoch < 1 || job->kind == NULL || job->config == NULL || job->source_job == NULL) {
         return error_set(err, STATUS_CORRUPT, NULL, "the daemon's answer is not understood");

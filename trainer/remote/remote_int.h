@@ -1,4 +1,4 @@
-/* Private to remote*.c. */
+/* Private to trainer/remote: the queue of messages and the exchange with the daemon. */
 #ifndef MOTIF_TRAINER_REMOTE_REMOTE_INT_H
 #define MOTIF_TRAINER_REMOTE_REMOTE_INT_H
 
@@ -10,7 +10,7 @@
 #include "trainer/remote/remote.h"
 
 #define REMOTE_NAME 64
-#define REMOTE_POINTS 4096 /* of one report */
+#define REMOTE_POINTS 4096 /* in one report */
 #define REMOTE_LINES 16
 #define REMOTE_PIECE ((size_t)4 << 20)
 
@@ -24,8 +24,8 @@ enum message_kind { MESSAGE_REPORT, MESSAGE_ARTIFACT, MESSAGE_CHECKPOINT };
 struct message {
     struct message *next;
     enum message_kind kind;
-    size_t bytes; /* held */
-    /* report */
+    size_t bytes; /* of memory */
+    /* for MESSAGE_REPORT: */
     int64_t sequence;
     struct remote_point *points;
     size_t count;
@@ -37,7 +37,7 @@ struct message {
         char text[256];
     } lines[REMOTE_LINES];
     int line_count;
-    /* artifact, checkpoint */
+    /* for MESSAGE_ARTIFACT and MESSAGE_CHECKPOINT: */
     char name[80], type[80];
     struct storage_checkpoint_new what;
     struct buf body;
@@ -45,41 +45,41 @@ struct message {
 
 struct remote {
     struct remote_options options;
-    struct http *http, *sender_http; /* of the run's thread, of the sender */
+    struct http *http, *sender_http; /* used by the run's thread; used by the sender thread */
     int64_t epoch;
     pthread_t thread;
     bool started;
     pthread_mutex_t lock;
-    pthread_cond_t work, change; /* for the sender; for who waits until something was sent */
+    pthread_cond_t work, change; /* wakes the sender; wakes callers that wait until something was sent */
     struct message *head, **tail;
     struct message *pending; /* the report that is being filled; never NULL */
     size_t queued_bytes;
     int64_t sequence;
     bool closing;
-    struct error failure; /* the daemon refused something: the run fails */
+    struct error failure; /* the daemon refused a message: the run fails */
     double heard;         /* monotonic seconds of the daemon's last answer */
     atomic_bool lost, yield, ended;
-    struct message *saving; /* the run's thread: a checkpoint that is being written */
+    struct message *saving; /* used by the run's thread: the checkpoint that is being written */
 };
 
-/* ---- remote_queue.c: messages, and the thread that sends them ---- */
+/* ---- remote_queue.c: the queue, and the thread that sends it ----------------------------------------- */
 enum status remote_start(struct remote *remote, struct error *err);
-void remote_stop(struct remote *remote); /* what is queued is not sent any more */
-/* Adds it, after waiting for room. Takes the message in any case. */
+void remote_stop(struct remote *remote); /* drops the messages that were not sent */
+/* Queues a message; waits while the queue is full. Takes ownership, also if it fails. */
 enum status remote_post(struct remote *remote, struct message *message, struct error *err);
-/* Puts what is pending into the queue; called with the lock held. */
-enum status remote_turn(struct remote *remote, struct error *err);
-/* Waits until all that was said is stored. */
+/* Moves the pending report to the queue. The caller holds the lock. */
+enum status remote_flush(struct remote *remote, struct error *err);
+/* Waits until the daemon has stored all messages. */
 enum status remote_settle(struct remote *remote, struct error *err);
-void message_free(struct message *message); /* NULL is fine */
+void message_free(struct message *message); /* NULL is allowed */
 
-/* ---- remote_messages.c: one exchange with the daemon ---- */
-/* Sends until there is an answer, the lease is lost or patience ends. What is refused otherwise is an error with the
- * daemon's words. `http` is the calling thread's. */
+/* ---- remote_messages.c: requests to the daemon ------------------------------------------------------- */
+/* Sends a request and repeats it until the daemon answers, the lease is lost or `patience_s` have passed. An answer
+ * that refuses the request is an error that quotes the daemon. `http` belongs to the calling thread. */
 enum status remote_call(struct remote *remote, struct http *http, const struct http_request *request,
                         struct http_answer *answer, struct error *err);
 enum status message_send(struct remote *remote, const struct message *message, struct error *err);
-/* Empties a body that was only needed for its JSON. */
+/* Parses the body of an answer as JSON; NULL if it is not JSON. The caller frees the result. */
 cJSON *message_json(const struct http_answer *answer);
 
 #endif

@@ -1,3 +1,5 @@
+/* Requests to the daemon: encodes reports, files and checkpoints, repeats a request until the daemon answers, and
+ * reads the requested state from the answers. */
 #include "trainer/remote/remote_int.h"
 
 #include <math.h>
@@ -13,7 +15,7 @@
 #define PAUSE_MOST_MS 2000
 #define REPORT_BYTES ((size_t)1 << 20)
 
-/* ---- one exchange ---------------------------------------------------------------------------------------- */
+/* ---- one request ------------------------------------------------------------------------------------- */
 
 static void pause_ms(int ms)
 {
@@ -54,7 +56,7 @@ static bool patient(struct remote *remote, const double *since)
     return yes;
 }
 
-/* Answers that may be others the next time. */
+/* Answers after which the same request may succeed later. */
 static bool passes(long status)
 {
     return status == 429 || status >= 500;
@@ -87,18 +89,18 @@ enum status remote_call(struct remote *remote, struct http *http, const struct h
     }
 }
 
-/* ---- what is sent ------------------------------------------------------------------------------------------ */
+/* ---- messages ---------------------------------------------------------------------------------------- */
 
 static void write_value(struct buf *out, double value)
 {
     if (isinf(value)) {
         buf_text(out, value > 0 ? "\"inf\"" : "\"-inf\"");
     } else {
-        json_write_number(out, value); /* NaN: null */
+        json_write_number(out, value); /* NaN becomes null */
     }
 }
 
-/* Points come in the order in which they were measured; a report has them by series. */
+/* Groups the points of a report by series; they arrive in the order in which they were measured. */
 static void write_series(struct buf *out, const struct message *message)
 {
     bool *written = calloc(message->count + 1, sizeof *written);
@@ -173,7 +175,7 @@ static enum status send_report(struct remote *remote, const struct message *mess
         bool full = body.full;
         buf_close(&body);
         return error_set(err, full ? STATUS_LIMIT : STATUS_NO_MEMORY, NULL,
-                         full ? "a report is too large" : "no memory for a report");
+                         full ? "a report is too large" : "not enough memory for a report");
     }
     struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
     enum status status = remote_call(remote, remote->sender_http, &request, &answer, err);
@@ -210,12 +212,13 @@ static enum status send_artifact(struct remote *remote, const struct message *me
 /* ---- checkpoints ------------------------------------------------------------------------------------------- */
 
 struct upload {
-    int64_t received, seq; /* as the daemon said last; seq > 0: stored */
-    double moved;          /* monotonic seconds of when it took something last */
-    int pause;             /* before the next try, if it takes nothing */
+    int64_t received, seq; /* from the daemon's last answer; seq > 0: the checkpoint is stored */
+    double moved;          /* monotonic seconds of the last answer that accepted bytes */
+    int pause;             /* milliseconds before the next try, if nothing was accepted */
 };
 
-/* Not all of `most` bytes have been received before they are stored, or it is no answer to what was sent. */
+/* Reads how many bytes the daemon has. An answer is invalid if it reports more than `most` bytes, or all bytes without
+ * a number for the stored checkpoint. */
 static bool read_received(const struct http_answer *answer, size_t most, struct upload *upload)
 {
     cJSON *root = message_json(answer);
@@ -263,11 +266,11 @@ static enum status send_part(struct remote *remote, const struct http_request *r
     return status;
 }
 
-/* It answers, so remote_call() has no end to its patience. */
+/* Gives up after patience_s without progress. remote_call() cannot do so, because the daemon answers. */
 static enum status wait_to_move(struct remote *remote, struct upload *upload, struct error *err)
 {
     if (!patient(remote, &upload->moved)) {
-        return give_up(remote, "the daemon takes nothing of a checkpoint", err);
+        return give_up(remote, "the daemon accepts no bytes of a checkpoint", err);
     }
     pause_ms(upload->pause);
     upload->pause = upload->pause * 2 < PAUSE_MOST_MS ? upload->pause * 2 : PAUSE_MOST_MS;
@@ -290,7 +293,7 @@ static enum status send_pieces(struct remote *remote, const struct message *mess
                                        .type = "application/octet-stream"};
         struct error failure = {0};
         enum status status = send_part(remote, &request, message->body.size, upload, &failure);
-        if (status == STATUS_NOT_FOUND) { /* a daemon that was started anew has nothing of it */
+        if (status == STATUS_NOT_FOUND) { /* the daemon was restarted and has lost the announcement */
             return wait_to_move(remote, upload, err);
         }
         if (status != STATUS_OK) {
@@ -314,7 +317,7 @@ static enum status send_checkpoint(struct remote *remote, const struct message *
     write_announcement(&body, message);
     struct http_request request = {.method = "POST", .path = path, .body = body.data, .body_bytes = body.size};
     enum status status =
-        body.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "no memory to announce a checkpoint") : STATUS_OK;
+        body.failed ? error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to announce a checkpoint") : STATUS_OK;
     while (status == STATUS_OK && upload.seq == 0) {
         status = send_part(remote, &request, message->body.size, &upload, err);
         if (status == STATUS_OK) {

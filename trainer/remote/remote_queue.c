@@ -1,3 +1,4 @@
+/* The queue of messages to the daemon, and the thread that sends them in order. */
 #include "trainer/remote/remote_int.h"
 
 #include <stdlib.h>
@@ -6,7 +7,9 @@
 
 #include "trainer/run.h"
 
-#define BEAT_MS 500 /* between two reports, also when there is nothing to say: the answer says what is wished */
+#define HEARTBEAT_MS                                                                                                   \
+    500 /* milliseconds between two reports; an empty report is a heartbeat, whose answer contains the requested state \
+         */
 
 void message_free(struct message *message)
 {
@@ -37,11 +40,11 @@ static void append(struct remote *remote, struct message *message)
     (void)pthread_cond_signal(&remote->work);
 }
 
-enum status remote_turn(struct remote *remote, struct error *err)
+enum status remote_flush(struct remote *remote, struct error *err)
 {
     struct message *fresh = calloc(1, sizeof *fresh);
     if (fresh == NULL) {
-        return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for a report");
+        return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for a report");
     }
     struct message *full = remote->pending;
     full->sequence = ++remote->sequence;
@@ -51,7 +54,7 @@ enum status remote_turn(struct remote *remote, struct error *err)
     return STATUS_OK;
 }
 
-/* The failure that the daemon told, or that it is lost; called with the lock held. */
+/* Returns the failure of a refused message, or that the lease is lost. The caller holds the lock. */
 static enum status state_of(struct remote *remote, struct error *err)
 {
     if (remote->failure.code != STATUS_OK) {
@@ -66,12 +69,12 @@ static enum status state_of(struct remote *remote, struct error *err)
 enum status remote_post(struct remote *remote, struct message *message, struct error *err)
 {
     (void)pthread_mutex_lock(&remote->lock);
-    enum status status = remote_turn(remote, err); /* what was measured before it goes before it */
+    enum status status = remote_flush(remote, err); /* points that were measured earlier must be sent earlier */
     while (status == STATUS_OK && remote->head != NULL &&
            (int64_t)(remote->queued_bytes + message->bytes) > remote->options.buffer_bytes) {
         status = state_of(remote, err);
         if (status == STATUS_OK) {
-            struct timespec until = in_ms(BEAT_MS);
+            struct timespec until = in_ms(HEARTBEAT_MS);
             (void)pthread_cond_timedwait(&remote->change, &remote->lock, &until);
         }
     }
@@ -91,9 +94,9 @@ enum status remote_post(struct remote *remote, struct message *message, struct e
 enum status remote_settle(struct remote *remote, struct error *err)
 {
     (void)pthread_mutex_lock(&remote->lock);
-    enum status status = remote_turn(remote, err);
+    enum status status = remote_flush(remote, err);
     while (status == STATUS_OK && remote->head != NULL) {
-        struct timespec until = in_ms(BEAT_MS);
+        struct timespec until = in_ms(HEARTBEAT_MS);
         (void)pthread_cond_timedwait(&remote->change, &remote->lock, &until);
         status = state_of(remote, err);
     }
@@ -104,8 +107,8 @@ enum status remote_settle(struct remote *remote, struct error *err)
     return status;
 }
 
-/* The head stays in the queue until it is stored, so that whoever waits for an empty one waits for that. Called with
- * the lock held, which is given up meanwhile. */
+/* Sends the first message. It stays in the queue until the daemon has stored it, because remote_settle() waits for an
+ * empty queue. The caller holds the lock, which this function releases meanwhile. */
 static void send_head(struct remote *remote)
 {
     struct message *message = remote->head;
@@ -129,13 +132,13 @@ static void *send_all(void *context)
 {
     struct remote *remote = context;
     (void)pthread_mutex_lock(&remote->lock);
-    struct timespec beat = in_ms(BEAT_MS);
+    struct timespec beat = in_ms(HEARTBEAT_MS);
     while (!remote->closing && !atomic_load(&remote->lost)) {
         if (remote->head != NULL) {
             send_head(remote);
         } else if (pthread_cond_timedwait(&remote->work, &remote->lock, &beat) != 0) {
-            (void)remote_turn(remote, NULL);
-            beat = in_ms(BEAT_MS);
+            (void)remote_flush(remote, NULL);
+            beat = in_ms(HEARTBEAT_MS);
         }
     }
     (void)pthread_cond_broadcast(&remote->change);
@@ -146,7 +149,8 @@ static void *send_all(void *context)
 enum status remote_start(struct remote *remote, struct error *err)
 {
     remote->started = pthread_create(&remote->thread, NULL, send_all, remote) == 0;
-    return remote->started ? STATUS_OK : error_set(err, STATUS_UNAVAILABLE, NULL, "no thread to send with");
+    return remote->started ? STATUS_OK
+                           : error_set(err, STATUS_UNAVAILABLE, NULL, "cannot start the thread that sends messages");
 }
 
 void remote_stop(struct remote *remote)

@@ -267,7 +267,7 @@ static void changed_manifests(void **state)
                                              {"{\"loss\":[[\"1\",2]]}", "points"},
                                              {"{\"loss\":[[1.5,2]]}", "points"},
                                              {"{\"loss\":[[1e300,2]]}", "points"},
-                                             {"{\"loss\":[[3,1],[3,2]]}", "ascend"},
+                                             {"{\"loss\":[[3,1],[3,2]]}", "do not increase"},
                                              {"{\"\":[[1,2]]}", "name"},
                                              {"{", ""}};
     for (size_t i = 0; i < sizeof metrics / sizeof metrics[0]; i++) {

@@ -575,7 +575,7 @@ static int sweep_pieces(struct trainee *t)
 
 static void count_lost(void *context, enum log_level level, const char *text)
 {
-    atomic_fetch_add((atomic_int *)context, level >= LOG_LEVEL_WARN && strstr(text, "deferred write") != NULL);
+    atomic_fetch_add((atomic_int *)context, level >= LOG_LEVEL_WARN && strstr(text, "lazy write") != NULL);
 }
 
 static void every_fault(void **state)

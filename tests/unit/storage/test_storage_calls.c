@@ -353,7 +353,7 @@ static void of_a_file_system(void **state)
     assert_int_not_equal(access(f->path, F_OK), 0); /* nothing was made there */
     f->options.allow_network_fs = true;
     fixture_open(f);
-    assert_non_null(strstr(said, "lies on NFS"));
+    assert_non_null(strstr(said, "is on NFS"));
     fixture_close(f);
     f->options.allow_network_fs = false;
     fault_file_system(FUSE, false);

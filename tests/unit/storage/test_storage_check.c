@@ -140,7 +140,7 @@ static void test_cut_short(void **state)
 static void count_put_off(void *context, enum log_level level, const char *text)
 {
     (void)level;
-    if (strstr(text, "put off") != NULL)
+    if (strstr(text, "is interrupted") != NULL)
         atomic_fetch_add((atomic_int *)context, 1);
 }
 

@@ -12,7 +12,7 @@ static void arm(int place, bool forever)
 /* SQLite's own check of a file tells of a page it had no memory for as of one that could not be read. */
 static bool said(enum status status, const char *message)
 {
-    return status == STATUS_NO_MEMORY || (status == STATUS_IO && strstr(message, "and then was found sound") != NULL);
+    return status == STATUS_NO_MEMORY || (status == STATUS_IO && strstr(message, "the second check found it sound") != NULL);
 }
 
 static const struct sweep_kind allocation = {"allocation", arm, fault_happened, said, true, false};

@@ -96,13 +96,13 @@ static void points_wait(void **state)
     assert_int_equal(stored(f, one), 10); /* and reading goes on */
     struct storage_submit in = {.kind = "sparling", .config = "{}"};
     REFUSED(STATUS_IO, storage_job_submit(f->storage, &in, other, &outcome, &f->err));
-    assert_true(noted("wait for room"));
+    assert_true(noted("wait in memory"));
     assert_false(noted("lost, because"));
     set_full(false);
     OK(storage_job_submit(f->storage, &in, other, &outcome, &f->err));
     add(f, one, 60, 5);
     OK(storage_flush(f->storage, &f->err));
-    assert_true(noted("there is room again"));
+    assert_true(noted("has space again"));
     assert_int_equal(stored(f, one), 65);
     assert_int_equal(stored(f, two), 50);
     fixture_reopen(f);
@@ -160,7 +160,7 @@ static void closed_while_full(void **state)
         set_full(!room);
         fixture_close(f);
         set_full(false);
-        assert_true(noted("that waited are lost"));
+        assert_true(noted("waiting points of metrics are lost"));
         fixture_open(f);
         assert_int_equal(stored(f, id), room ? 20 : 0);
     }

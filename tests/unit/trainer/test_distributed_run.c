@@ -114,7 +114,7 @@ struct rank {
     pthread_t thread;
     struct distributed_run distributed;
     rank_body *body;
-    atomic_bool told;
+    atomic_bool stop_requested;
 };
 
 static void *start(void *context)
@@ -134,7 +134,7 @@ static void *start(void *context)
         }                                                                                                              \
     } while (0)
 
-static void on_ranks(struct world *w, int told, rank_body *body)
+static void on_ranks(struct world *w, int stopped, rank_body *body)
 {
     struct rank ranks[RANKS] = {0};
     struct comm *comms[RANKS];
@@ -146,8 +146,8 @@ static void on_ranks(struct world *w, int told, rank_body *body)
     assert_int_equal(comm_threads_create(RANKS, comms, &err), STATUS_OK);
     for (int r = 0; r < RANKS; r++) {
         ranks[r].body = body;
-        atomic_store(&ranks[r].told, r == told);
-        ranks[r].distributed = (struct distributed_run){.comm = comms[r], .told = &ranks[r].told};
+        atomic_store(&ranks[r].stop_requested, r == stopped);
+        ranks[r].distributed = (struct distributed_run){.comm = comms[r], .stop_requested = &ranks[r].stop_requested};
         if (r == 0)
             ranks[r].distributed.outside = (struct coordinator){.context = w,
                                                                 .progress = world_progress,
@@ -235,7 +235,7 @@ static void breaks_off(struct distributed_run *distributed, const struct coordin
     void *reader;
     CHECK(host->open(host->context, RUN_OF_JOB, latest, &reader, &from, NULL, &err) == STATUS_IO);
     CHECK(strcmp(err.message, "the disk is gone") == 0 && reader == NULL);
-    CHECK(host->must_yield(host->context)); /* rank 2 was told to */
+    CHECK(host->must_yield(host->context)); /* rank 2 has a request to stop */
 }
 
 static void a_read_that_fails(void **state)
