@@ -1,11 +1,11 @@
-/* The promise of the project, put to the test: one job gives the same weights, bit for bit, for 1, 2
- * and 3 threads, with and without pauses, and when the daemon is killed (SIGKILL) at random moments
- * while clients submit; and no submission that was acknowledged is ever lost or done twice.
+/* Tests the central guarantee: one job gives bit-identical weights with 1, 2 and 3 threads, with and without pauses,
+ * and when the daemon is killed (SIGKILL) at random moments while clients submit. No acknowledged submission is lost
+ * or executed twice.
  *
- *   crash_resume [KILLS [SEED]]     default 5 kills, a seed from the clock (printed)
+ *   crash_resume [KILLS [SEED]]     default: 5 kills, a seed from the clock (printed)
  *
- * After each kill the database is copied as it lies on disk and looked at: PRAGMA integrity_check must say ok,
- * every acknowledged job must be there once under the id that was told, and no name twice. */
+ * After each kill, the database file is copied and inspected: PRAGMA integrity_check reports ok, every acknowledged
+ * job exists once under its acknowledged id, and no name occurs twice. */
 #include <inttypes.h>
 #include <math.h>
 #include <pthread.h>
@@ -26,7 +26,7 @@
 #define ACKNOWLEDGED_MAX 100000
 #define SHA 65
 
-/* 400 updates that pass many densities, with dropout and both kinds of sequence layers. */
+/* 400 updates through many densities, with dropout and both kinds of sequence layers. */
 #define JOB                                                                                                            \
     "{\"kind\":\"sparling\",\"preset\":\"digitcircle-quick\",\"priority\":10,\"threads\":%d,\"config\":{"              \
     "\"image_size\":40,\"classes\":4,\"max_symbols\":3,\"margin\":9,\"min_radius\":5,\"motifs\":4,\"units\":2,"        \
@@ -46,7 +46,7 @@ struct acknowledged {
 
 static struct {
     struct daemon_process daemon;
-    pthread_mutex_t lock; /* of url and the list */
+    pthread_mutex_t lock; /* protects url and the list */
     char url[64];
     struct acknowledged list[ACKNOWLEDGED_MAX];
     size_t count;
@@ -97,7 +97,7 @@ static void submit(int threads, char id[32])
     reply_close(&reply);
 }
 
-/* The state of a job; when it has succeeded, the hash of its weights and its updates. */
+/* Reads the state of a job, and after success the hash of its weights and its number of updates. */
 static void look(const char *id, char state[16], char sha[SHA], double *updates)
 {
     char path[64];
@@ -148,7 +148,7 @@ static void compare(const char *what, const char *sha, const char *expected)
     }
 }
 
-/* The series must hold each point once, in order, whatever happened meanwhile. */
+/* Each series must contain each point once, in order, whatever happened. */
 static void check_series(const char *id)
 {
     char path[96];
@@ -158,7 +158,7 @@ static void check_series(const char *id)
     const cJSON *series, *point;
     int names = 0;
     cJSON_ArrayForEach (series, cJSON_GetObjectItem(reply.json, "series")) {
-        double expected = 80; /* a validation every 80 samples */
+        double expected = 80; /* one validation every 80 samples */
         names++;
         cJSON_ArrayForEach (point, series) {
             if (cJSON_GetArrayItem(point, 0)->valuedouble != expected) {
@@ -178,7 +178,7 @@ static void check_series(const char *id)
 
 /* ---- clients ------------------------------------------------------------------------------------------- */
 
-/* Submits one job after the other; one that was not acknowledged is sent again with its key. */
+/* Submits one job after the other. Repeats a submission that was not acknowledged with the same key. */
 static void *hammer(void *context)
 {
     int client = (int)(intptr_t)context;
@@ -211,7 +211,7 @@ static void *hammer(void *context)
     return NULL;
 }
 
-/* ---- what lies on disk ----------------------------------------------------------------------------------- */
+/* ---- the file on disk -------------------------------------------------------------------------------- */
 
 static void copy_file(const char *from, const char *to)
 {
@@ -242,7 +242,7 @@ static void expect_text(sqlite3 *db, const char *sql, const char *expected, cons
     (void)sqlite3_finalize(statement);
 }
 
-/* While no daemon runs. */
+/* Called while no daemon runs. */
 static void inspect(void)
 {
     static const char *const ends[] = {"", "-wal"};
@@ -283,7 +283,7 @@ static void inspect(void)
     }
 }
 
-/* ---- the course ------------------------------------------------------------------------------------------ */
+/* ---- main program ------------------------------------------------------------------------------------ */
 
 static void run_with_threads(int threads, char sha[SHA])
 {
@@ -333,7 +333,7 @@ static void run_with_kills(int kills, char sha[SHA])
         daemon_kill(&test.daemon);
         inspect();
         daemon_spawn(&test.daemon, arguments);
-        if (i % 4 == 1) { /* once more, while it starts: recovery is interrupted too */
+        if (i % 4 == 1) { /* a second kill during the start, which interrupts recovery */
             sleep_ms(random_in(0, 60));
             daemon_kill(&test.daemon);
             inspect();

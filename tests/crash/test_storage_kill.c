@@ -1,6 +1,5 @@
-/* A process that writes from several threads is killed at random moments. What it was told is on disk
- * is said through a pipe as soon as it was told; the file must then hold all of it, be sound, and
- * every checkpoint in it must be whole. */
+/* A process that writes from several threads is killed at random moments. It reports each acknowledged change through
+ * a pipe. The file must then contain all reported changes and be sound, and every checkpoint in it must be complete. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -10,10 +9,10 @@
 #define ROUNDS 12
 #define WORKERS 3
 
-struct said {  /* one acknowledgement; smaller than PIPE_BUF, so written whole */
-    char what; /* 'j' submitted, 'c' checkpoint, 'd' deleted, 's' succeeded */
+struct said {  /* one report; smaller than PIPE_BUF, so the pipe writes it atomically */
+    char what; /* 'j': submitted, 'c': checkpoint, 'd': deleted, 's': succeeded */
     char id[STORAGE_ID];
-    int64_t number; /* 'c': seq; 'j': index of the key */
+    int64_t number; /* 'c': its number; 'j': index of the key */
     int64_t samples;
 };
 
@@ -45,7 +44,7 @@ static void *submitter(void *argument)
         if (storage_job_submit(store, &in, id, &outcome, NULL) != STATUS_OK || outcome != STORAGE_CREATED)
             _exit(4);
         say('j', id, i, 0);
-        if (i % 5 == 0) { /* a client that did not hear the answer */
+        if (i % 5 == 0) { /* a client that did not receive the answer and repeats the request */
             if (storage_job_submit(store, &in, again, &outcome, NULL) != STATUS_OK || outcome != STORAGE_REPLAYED ||
                 strcmp(id, again) != 0)
                 _exit(5);
@@ -54,7 +53,7 @@ static void *submitter(void *argument)
     return argument;
 }
 
-/* Runs jobs: series, checkpoints, success, now and then removal. */
+/* Runs jobs: series, checkpoints, success, sometimes deletion. */
 static void *executor(void *argument)
 {
     static unsigned char bytes[700000];
@@ -146,7 +145,7 @@ static void check_checkpoint(struct fixture *f, const struct said *said)
     assert_int_equal(info.bytes, 1400000);
     OK(storage_checkpoint_verify(reader, &f->err));
     storage_checkpoint_close(reader);
-    /* the series reaches at least as far as the checkpoint, without a gap */
+    /* the series reaches at least the step of the checkpoint, without a gap */
     struct storage_series *series;
     size_t count;
     struct storage_metric_query query = {.since = INT64_MIN};
@@ -157,7 +156,7 @@ static void check_checkpoint(struct fixture *f, const struct said *said)
         assert_int_equal(series[0].points[i].step, i + 1);
 }
 
-/* Everything that was said since `from` must be so. Jobs of earlier rounds are looked at as well. */
+/* Verifies all reports since `from`. Jobs of earlier rounds are verified too. */
 static void check(struct fixture *f, const struct log *log, size_t from)
 {
     for (size_t i = 0; i < log->count; i++) {
@@ -168,7 +167,8 @@ static void check(struct fixture *f, const struct log *log, size_t from)
             assert_int_equal(status, STATUS_NOT_FOUND);
             continue;
         }
-        if (status == STATUS_NOT_FOUND) { /* removed and killed before it could be said: then it was said to succeed */
+        if (status == STATUS_NOT_FOUND) { /* deleted, and killed before the report of the deletion: then its success was
+                                             reported */
             assert_true(said_later(log, 0, 's', said->id));
             continue;
         }
@@ -184,7 +184,7 @@ static void check(struct fixture *f, const struct log *log, size_t from)
     assert_int_equal(file_integer(f, "SELECT count(*) FROM job WHERE num NOT IN (SELECT job FROM idempotency)"), 0);
 }
 
-static void test_kill(void **state)
+static void acknowledged_changes_survive_a_kill(void **state)
 {
     struct fixture *f = *state;
     struct log log = {0};
@@ -202,7 +202,7 @@ static void test_kill(void **state)
         }
         close(ends[1]);
         int wait_ms = 20 + (int)(lcg(&chance) % 700);
-        for (int i = 0; i < wait_ms; i += 5) { /* the pipe must not fill up meanwhile: it holds a thousand */
+        for (int i = 0; i < wait_ms; i += 5) { /* empties the pipe, which holds only a thousand reports */
             sleep_ms(5);
         }
         assert_int_equal(kill(pid, SIGKILL), 0);
@@ -234,6 +234,6 @@ static void test_kill(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST_CLOSED(test_kill)};
+    const struct CMUnitTest tests[] = {TEST_CLOSED(acknowledged_changes_survive_a_kill)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,5 @@
-/* The power goes at random moments: what was not synced may be there, or not, or in part. The store that
- * is left must hold everything that was acknowledged. The disk is played by fault_vfs.c, which keeps
- * for each file what it would be. */
+/* The power fails at random moments: unsynced writes are on disk completely, partly or not at all. The remaining store
+ * must contain every acknowledged change. fault_vfs.c simulates the disk and keeps for each file what would remain. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -11,7 +10,7 @@
 #define LOSSES 30
 #define MANY 4000
 
-/* Acknowledged so far; an entry is complete once `count` covers it. */
+/* Acknowledged changes; an entry is valid if its index is below `count`. */
 static struct {
     char jobs[MANY][STORAGE_ID];
     atomic_int job_count;
@@ -73,7 +72,7 @@ static void *executor(void *argument)
     return NULL;
 }
 
-/* The store as the power has left it. */
+/* Verifies the store that the power failure left. */
 static void check(struct fixture *left, int jobs, int checkpoints)
 {
     struct fixture *f = left;
@@ -81,7 +80,7 @@ static void check(struct fixture *left, int jobs, int checkpoints)
     for (int i = 0; i < jobs; i++)
         assert_string_equal(job_of(f, told.jobs[i]).id, told.jobs[i]);
     for (int i = 0; i < checkpoints; i++) {
-        /* retention may have replaced it by a later one of the same job, but never by less */
+        /* retention may have replaced it with a later checkpoint of the same job */
         struct storage_checkpoint_pick pick = {.by = STORAGE_LATEST};
         struct storage_checkpoint_reader *reader;
         struct storage_checkpoint info;
@@ -103,7 +102,7 @@ static void check(struct fixture *left, int jobs, int checkpoints)
     assert_int_equal(file_integer(f, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
 }
 
-static void test_power_loss(void **state)
+static void acknowledged_changes_survive_power_failure(void **state)
 {
     struct fixture *f = *state;
     pthread_t threads[2];
@@ -134,6 +133,6 @@ static void test_power_loss(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST_CLOSED(test_power_loss)};
+    const struct CMUnitTest tests[] = {TEST_CLOSED(acknowledged_changes_survive_power_failure)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -149,7 +149,7 @@ def command_lines():
         assert got.returncode == 2 and "usage: motif-train" in got.stderr, (words, got)
     got = subprocess.run([TRAIN, "--version"], capture_output=True, text=True, timeout=60)
     assert got.returncode == 0 and got.stdout.startswith("motif-train "), got
-    expect(Run(None, "--kernels", "abacus"), 2, words="the kernels abacus are not known")
+    expect(Run(None, "--kernels", "abacus"), 2, words="the kernels abacus do not exist")
     expect(Run(None, "--parent", "1"), 75, words="the parent process has ended")
     expect(Run(None, "--patience", "0"), 75, words="the daemon does not answer")
     expect(Run(Played(), "--server", "ftp://h"), 75, words="http")

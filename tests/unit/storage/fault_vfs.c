@@ -1,3 +1,5 @@
+/* Implements fault_vfs.h: passes each operation to the real VFS, makes chosen ones fail, and keeps for each file what
+ * a power failure would leave. */
 #include "tests/unit/storage/fault_vfs.h"
 
 #include <pthread.h>
@@ -8,14 +10,14 @@
 
 #define SECTOR 512
 
-struct change { /* since the last sync: bytes at a place, or a new length */
+struct change { /* a change since the last sync: bytes at an offset, or a new length */
     struct change *next;
     int64_t at;
-    int count; /* -1: truncation to `at` */
+    int count; /* -1: truncation to length `at` */
     unsigned char bytes[];
 };
 
-struct image { /* what the platter holds of a file */
+struct image { /* the synced content of a file */
     unsigned char *bytes;
     int64_t size, capacity;
     struct change *first, **last;
@@ -26,7 +28,7 @@ enum { IMAGE_NONE = -1, IMAGE_DB, IMAGE_WAL, IMAGES };
 struct fault_file {
     sqlite3_file base;
     int image;
-    sqlite3_file *real; /* in the memory behind */
+    sqlite3_file *real; /* in the memory behind this struct */
 };
 
 static struct {
@@ -124,7 +126,7 @@ static void write_image(const struct image *image, const char *path, uint64_t *s
 {
     struct image left = {0};
     put(&left, 0, image->bytes, image->size);
-    uint32_t mood = draw(seed) % 4; /* everything, nothing, or by chance */
+    uint32_t mood = draw(seed) % 4; /* keep all unsynced writes, none, or a random part */
     for (const struct change *c = image->first; c != NULL; c = c->next) {
         if (mood == 0)
             continue;
@@ -156,7 +158,7 @@ void fault_power_loss(const char *path, uint64_t *seed)
     pthread_mutex_unlock(&fault.lock);
 }
 
-/* ---- operations that may fail ------------------------------------------------------------------------ */
+/* ---- operations that can fail ------------------------------------------------------------------------ */
 
 static int trip(int *after, int *code, int forever)
 {
@@ -170,7 +172,7 @@ static int trip(int *after, int *code, int forever)
     return now;
 }
 
-/* The reading itself goes on beside others: connections of several threads read. */
+/* Only the counter is protected: the read itself runs in parallel, because connections of several threads read. */
 static int fault_read(sqlite3_file *file, void *bytes, int count, sqlite3_int64 at)
 {
     pthread_mutex_lock(&fault.lock);
@@ -208,13 +210,13 @@ static int fault_sync(sqlite3_file *file, int flags)
     pthread_mutex_lock(&fault.lock);
     fault.syncs++;
     int code = trip(&fault.sync_after, &fault.sync_code, fault.sync_forever);
-    if (code == SQLITE_OK) /* the real file needs none: the test's images stand for the disk */
+    if (code == SQLITE_OK) /* no real sync is needed, because the images represent the disk */
         settle((struct fault_file *)(void *)file);
     pthread_mutex_unlock(&fault.lock);
     return code;
 }
 
-/* ---- operations that are passed on --------------------------------------------------------------------- */
+/* ---- operations that are only passed on -------------------------------------------------------------- */
 
 static int fault_close(sqlite3_file *file)
 {
@@ -247,7 +249,7 @@ static int fault_sector(sqlite3_file *file)
 }
 static int fault_device(sqlite3_file *file)
 {
-    return 0; /* promises nothing */
+    return 0; /* no guarantees */
 }
 static int fault_shm_map(sqlite3_file *file, int page, int size, int extend, void volatile **out)
 {

@@ -1,9 +1,9 @@
-/* An SQLite VFS that stands before the real one and can do what real disks do at bad moments.
+/* An SQLite VFS on top of the real one that simulates disk failures.
  *
- * Failures: the n-th read, write or sync from now on fails, once or for ever, with a code of choice.
- * Loss of power: every file is followed twice, as it is and as it would be if the power went now:
- * what was written since its last sync may be there, or not, or in part (sectors of 512 bytes).
- * fault_power_loss() writes such files into another folder. */
+ * Failures: the n-th read, write or sync fails with a chosen code, once or permanently.
+ * Power failure: the VFS keeps two versions of each file, the current one and the one that a power failure would
+ * leave. Of the writes since the last sync, a random part is on disk, in units of sectors of 512 bytes.
+ * fault_power_loss() writes these files to another folder. */
 #ifndef MOTIF_TESTS_UNIT_STORAGE_FAULT_VFS_H
 #define MOTIF_TESTS_UNIT_STORAGE_FAULT_VFS_H
 
@@ -11,23 +11,23 @@
 
 #define FAULT_VFS "fault"
 
-/* Registers the VFS. follow: keep what loss of power would leave (costs memory). */
+/* Registers the VFS. `follow`: also keep what a power failure would leave (costs memory). */
 void fault_vfs_register(int follow);
 void fault_vfs_unregister(void);
 
-/* The operation after `after` more of its kind fails with `code`; forever: and all that follow.
- * code 0 ends it. */
+/* After `after` further operations of this kind, the next one fails with `code`; with `forever`, all later ones fail
+ * too. Code 0 ends the failures. */
 void fault_on_read(int after, int code, int forever);
 void fault_on_write(int after, int code, int forever);
 void fault_on_sync(int after, int code, int forever);
-/* How often each was called since registration. */
+/* Numbers of calls since registration. */
 int fault_reads(void);
 int fault_writes(void);
 int fault_syncs(void);
-int fault_failures(void); /* that were made */
+int fault_failures(void); /* number of failures so far */
 
-/* Writes what the power would leave of database and log at this instant as `path` and `path`-wal.
- * Unsynced writes are kept by chance drawn from *seed. May be called while other threads write. */
+/* Writes what a power failure would leave of the database and its log at this moment, as `path` and `path`-wal. *seed
+ * decides which unsynced writes are kept. Other threads may write meanwhile. */
 void fault_power_loss(const char *path, uint64_t *seed);
 
 #endif

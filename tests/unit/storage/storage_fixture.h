@@ -1,4 +1,4 @@
-/* What the tests of storage share: a store in a folder of its own, and short ways to fill it. */
+/* Shared by the tests of storage: a store in a temporary folder, and helpers that fill and inspect it. */
 #ifndef MOTIF_TESTS_UNIT_STORAGE_STORAGE_FIXTURE_H
 #define MOTIF_TESTS_UNIT_STORAGE_STORAGE_FIXTURE_H
 
@@ -83,7 +83,7 @@ static inline void fixture_remove(struct fixture *f)
     free(f);
 }
 
-/* As cmocka's setup and teardown. */
+/* Setup and teardown for cmocka. */
 static inline int setup_closed(void **state)
 {
     *state = fixture_new();
@@ -105,7 +105,7 @@ static inline int teardown(void **state)
 #define TEST_OPEN(name) cmocka_unit_test_setup_teardown(name, setup_open, teardown)
 #define TEST_CLOSED(name) cmocka_unit_test_setup_teardown(name, setup_closed, teardown)
 
-/* Fails with the message that came along. */
+/* Fails the test with the error's message. */
 #define OK(call)                                                                                                       \
     do {                                                                                                               \
         error_clear(&f->err);                                                                                          \
@@ -114,7 +114,7 @@ static inline int teardown(void **state)
             fail_msg("%s: %s: %s", #call, status_name(status_), f->err.message);                                       \
     } while (0)
 
-/* The call must fail with this status and say something. */
+/* The call must fail with this status and a message. */
 #define REFUSED(expected, call)                                                                                        \
     do {                                                                                                               \
         error_clear(&f->err);                                                                                          \
@@ -123,7 +123,7 @@ static inline int teardown(void **state)
         assert_true(f->err.message[0] != '\0');                                                                        \
     } while (0)
 
-/* A plain job; `id` gets its id. */
+/* Submits a simple job and returns its id. */
 static inline void submit(struct fixture *f, const char *kind, int priority, char id[STORAGE_ID])
 {
     struct storage_submit in = {.kind = kind, .name = "test", .config = "{\"seed\":1}", .priority = priority};
@@ -148,13 +148,13 @@ static inline struct storage_job job_of(struct fixture *f, const char *id)
     return job;
 }
 
-/* Ends a running job and waits until the sweep has nothing left to do. */
+/* Finishes a running job and waits until the sweep has removed everything. */
 static inline void finish(struct fixture *f, const char *id)
 {
     OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
 }
 
-/* One integer from the file by a connection of its own (read-only: the store is open). */
+/* Reads an integer from the file with a separate read-only connection, because the store is open. */
 static inline int64_t file_integer(const struct fixture *f, const char *sql)
 {
     sqlite3 *db;
@@ -170,7 +170,7 @@ static inline int64_t file_integer(const struct fixture *f, const char *sql)
     return value;
 }
 
-/* By a connection of its own: the store is closed. */
+/* Changes the closed file with a separate connection. */
 static inline void change_file(const struct fixture *f, const char *sql)
 {
     sqlite3 *db;
@@ -187,7 +187,7 @@ static inline void sleep_ms(int ms)
     nanosleep(&t, NULL);
 }
 
-/* Waits until a count in the file is what is expected, for at most ten seconds. */
+/* Waits until the query returns the expected value; fails after ten seconds. */
 static inline void await_integer(const struct fixture *f, const char *sql, int64_t expected)
 {
     int64_t value = -1;
@@ -200,14 +200,14 @@ static inline void await_integer(const struct fixture *f, const char *sql, int64
     fail_msg("%s is %lld, not %lld", sql, (long long)value, (long long)expected);
 }
 
-/* A small generator for test data: the same everywhere. */
+/* A small random generator for test data with the same numbers everywhere. */
 static inline uint32_t lcg(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(*state >> 33);
 }
 
-/* Reads the job's latest checkpoint as `look` does (NULL: not) and as a whole. */
+/* Reads the job's latest checkpoint completely, and its facts into `look` unless that is NULL. */
 static inline enum status verify_latest(struct fixture *f, const char *job,
                                         enum status (*look)(struct fixture *f, struct storage_checkpoint_reader *reader,
                                                             const struct storage_checkpoint *info))

@@ -1,4 +1,4 @@
-/* See storage_sweep.h. */
+/* Implements the fault sweeps of storage_sweep.h: runs each call with a fault at each place and judges the outcome. */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include <stdarg.h>
@@ -25,7 +25,7 @@ void say(const char *format, ...)
     said_bytes += (size_t)more;
 }
 
-/* ---- the store that is tried on ----------------------------------------------------------------------------- */
+/* ---- the store that all tries start with ------------------------------------------------------------- */
 
 static void copy_file(const char *from, const char *to)
 {
@@ -39,8 +39,8 @@ static void copy_file(const char *from, const char *to)
     assert_int_equal(fclose(out), 0);
 }
 
-/* A fixture of its own with a copy of that store, not open. In memory where that is possible: they are thousands, and
- * what fails or is lost is the VFS's affair. */
+/* Returns a fixture with a closed copy of that store. It is in memory where possible, because there are thousands of
+ * copies and the VFS simulates the disk. */
 static struct fixture *copied(const struct sweep_kind *kind)
 {
     struct fixture *f = fixture_new_in(access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp");
@@ -78,8 +78,7 @@ static const char *const tables[] = {
     "SELECT * FROM pragma_integrity_check UNION ALL SELECT \"table\" FROM pragma_foreign_key_check",
 };
 
-/* All of the file but times, random ids and the number that a checkpoint took which came to nothing, by a connection
- * of its own. */
+/* Dumps the file with a separate connection, without times, random ids and the number of a checkpoint that failed. */
 static char *dump(const struct fixture *f)
 {
     sqlite3 *db;
@@ -142,7 +141,7 @@ static enum status ask(struct fixture *f, const struct sweep_call *call)
     return call->make(f);
 }
 
-/* ... with the fault at that place; it is said, or has not happened. */
+/* Makes the call with a fault at one place. The call must report the fault if it happened. */
 static enum status ask_faulty(struct fixture *f, const struct sweep_call *call, const struct sweep_kind *kind,
                               int place, bool forever, int *happened)
 {
@@ -178,7 +177,7 @@ int sweep_read(const struct sweep_call *call, const struct sweep_kind *kind, boo
     return walked;
 }
 
-/* What the file holds after the call and the next start. */
+/* Returns the content of the file after the call and the next start. */
 static char *outcome(const struct sweep_call *call, const struct sweep_kind *kind, bool made_it)
 {
     struct fixture *f = opened(call, kind);

@@ -1,4 +1,4 @@
-/* The calls of storage_sweep.h, and the store that they are made on. */
+/* The calls that storage_sweep.h makes, and the store that it makes them on. */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include "storage/database/copy.h"
@@ -67,20 +67,20 @@ void sweep_make(struct fixture *f)
     OK(storage_flush(f->storage, &f->err));
 }
 
-/* ---- calls that read ------------------------------------------------------------------------------------------- */
+/* ---- reading calls ----------------------------------------------------------------------------------- */
 
 static enum status get_job(struct fixture *f)
 {
     struct storage_job j;
-    enum requested_state wish;
+    enum requested_state requested;
     enum status status = storage_job_get(f->storage, made.done, &f->arena, &j, &f->err);
     if (status == STATUS_OK)
         say("%s %s %s %s %d %s %s %s %lld", j.id, j.kind, j.name, j.owner, (int)j.state, j.config, j.result, j.progress,
             (long long)j.version);
-    return status != STATUS_OK ? status : storage_job_requested(f->storage, made.paused, &wish, &f->err);
+    return status != STATUS_OK ? status : storage_job_requested(f->storage, made.paused, &requested, &f->err);
 }
 
-/* The key is known: the job is found, and nothing made. */
+/* The key was used before, so the call returns the existing job. */
 static enum status submit_again(struct fixture *f)
 {
     struct storage_submit in = {.kind = "sparling", .config = "{}", .key = "first"};
@@ -262,7 +262,7 @@ static enum status read_lease(struct fixture *f)
     return status;
 }
 
-/* The copy has connections of its own, over the real disk. */
+/* The copy has its own connections, which use the real disk. */
 static enum status copy_store(struct fixture *f)
 {
     char to[128];
@@ -279,7 +279,7 @@ static enum status copy_store(struct fixture *f)
     return status;
 }
 
-/* ---- calls that write ------------------------------------------------------------------------------------------ */
+/* ---- writing calls ----------------------------------------------------------------------------------- */
 
 static enum status submit_with(struct fixture *f, const struct storage_submit *in)
 {
@@ -431,7 +431,7 @@ static enum status import_job(struct fixture *f)
     return status;
 }
 
-/* Lazy ones, with the flush that a caller would wait for. */
+/* Lazy calls, followed by a flush. */
 static enum status then_flush(struct fixture *f, enum status status)
 {
     return status == STATUS_OK ? storage_flush(f->storage, &f->err) : status;

@@ -1,3 +1,4 @@
+/* Tests the table of job states against rules that are written independently of it. */
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stddef.h>
@@ -8,16 +9,16 @@
 
 #include "storage/jobs/job_state.h"
 
-/* The life of a job said a second time, as rules instead of rows: what the table must agree with in
- * every one of its cells. */
-static bool expected(enum job_state state, enum requested_state wish, enum job_event event, enum job_state *next,
+/* The rules of a job's life cycle in another form than the table's rows. The table must agree for every state and
+ * event. */
+static bool expected(enum job_state state, enum requested_state requested, enum job_event event, enum job_state *next,
                      enum requested_state *next_requested)
 {
     *next = state;
     *next_requested = REQUESTED_NONE;
     if (state != JOB_RUNNING) {
-        if (wish != REQUESTED_NONE)
-            return false; /* only running jobs have wishes */
+        if (requested != REQUESTED_NONE)
+            return false; /* only a running job has a requested state */
         if (state == JOB_QUEUED && event == JOB_EVENT_CLAIM)
             *next = JOB_RUNNING;
         else if (state == JOB_QUEUED && event == JOB_EVENT_PAUSE)
@@ -35,14 +36,14 @@ static bool expected(enum job_state state, enum requested_state wish, enum job_e
         return false;
     case JOB_EVENT_PAUSE:
         *next_requested = REQUESTED_PAUSED;
-        return wish != REQUESTED_CANCELLED;
+        return requested != REQUESTED_CANCELLED;
     case JOB_EVENT_RESUME:
-        return wish == REQUESTED_PAUSED;
+        return requested == REQUESTED_PAUSED;
     case JOB_EVENT_CANCEL:
         *next_requested = REQUESTED_CANCELLED;
         return true;
     case JOB_EVENT_YIELD:
-        *next = wish == REQUESTED_NONE ? JOB_QUEUED : wish == REQUESTED_PAUSED ? JOB_PAUSED : JOB_CANCELLED;
+        *next = requested == REQUESTED_NONE ? JOB_QUEUED : requested == REQUESTED_PAUSED ? JOB_PAUSED : JOB_CANCELLED;
         return true;
     case JOB_EVENT_SUCCEED:
         *next = JOB_SUCCEEDED;
@@ -54,22 +55,22 @@ static bool expected(enum job_state state, enum requested_state wish, enum job_e
     return false;
 }
 
-static void test_every_cell(void **state)
+static void table_agrees_with_the_rules(void **state)
 {
     int allowed = 0;
     for (int s = 0; s < JOB_STATES; s++)
         for (int w = 0; w < REQUESTED_STATES; w++)
             for (int e = 0; e < JOB_EVENTS; e++) {
                 enum job_state next = JOB_QUEUED, want = JOB_QUEUED;
-                enum requested_state next_requested = REQUESTED_NONE, want_wish = REQUESTED_NONE;
+                enum requested_state next_requested = REQUESTED_NONE, want_requested = REQUESTED_NONE;
                 bool ok = job_state_next((enum job_state)s, (enum requested_state)w, (enum job_event)e, &next,
                                          &next_requested);
-                assert_int_equal(
-                    ok, expected((enum job_state)s, (enum requested_state)w, (enum job_event)e, &want, &want_wish));
+                assert_int_equal(ok, expected((enum job_state)s, (enum requested_state)w, (enum job_event)e, &want,
+                                              &want_requested));
                 if (ok) {
                     allowed++;
                     assert_int_equal(next, want);
-                    assert_int_equal(next_requested, want_wish);
+                    assert_int_equal(next_requested, want_requested);
                     assert_false(job_state_final((enum job_state)s));
                     assert_true(next == JOB_RUNNING || next_requested == REQUESTED_NONE);
                 }
@@ -77,8 +78,8 @@ static void test_every_cell(void **state)
     assert_int_equal(allowed, 20);
 }
 
-/* From every state that is not final, a final one can be reached. */
-static void test_no_dead_end(void **state)
+/* From every state that is not final, events lead to a final one. */
+static void every_state_leads_to_a_final_one(void **state)
 {
     bool good[JOB_STATES][REQUESTED_STATES];
     for (int s = 0; s < JOB_STATES; s++)
@@ -100,7 +101,7 @@ static void test_no_dead_end(void **state)
                 assert_true(good[s][w]);
 }
 
-static void test_names(void **state)
+static void names_are_unique_and_parse_back(void **state)
 {
     for (int s = 0; s < JOB_STATES; s++) {
         enum job_state back = JOB_STATES;
@@ -118,9 +119,9 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_cell),
-        cmocka_unit_test(test_no_dead_end),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(table_agrees_with_the_rules),
+        cmocka_unit_test(every_state_leads_to_a_final_one),
+        cmocka_unit_test(names_are_unique_and_parse_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
-/* Leases: the table, exhaustively, and the stored rows: one trainer a job, tokens that end, epochs that lock out. */
+/* Tests leases: every entry of the state table, and the stored rows. */
 #include "tests/unit/storage/storage_fixture.h"
 
-/* Every pair of state and event, written out: '-' is refused. Rows: none, offered, held, ended. */
-static void the_table(void **state)
+/* The expected table; '-' means refused. Rows: none, offered, held, ended. */
+static void table_allows_exactly_the_expected_events(void **state)
 {
     static const char *const expected[LEASE_STATES] = {
         /* grant register message end close */
@@ -55,7 +55,7 @@ static void save(struct fixture *f, const char *id, int64_t step)
     assert_int_equal(storage_checkpoint_commit(writer, &seq, &f->err), STATUS_OK);
 }
 
-static void one_trainer(void **state)
+static void job_has_one_trainer_at_a_time(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -73,7 +73,7 @@ static void one_trainer(void **state)
                      STATUS_INVALID);
     assert_int_equal(storage_lease_grant_to(f->storage, id, first_hash, "slurm", "42", &tries, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
-    assert_string_equal(lease.foreign_id, "42"); /* there as soon as the lease is */
+    assert_string_equal(lease.foreign_id, "42"); /* stored together with the lease */
     assert_string_equal(lease.executor, "slurm");
     assert_int_equal(storage_lease_close(f->storage, id, &f->err), STATUS_OK);
     save(f, id, 1);
@@ -85,20 +85,21 @@ static void one_trainer(void **state)
     assert_int_equal(storage_lease_find(f->storage, first_hash, &f->arena, &lease, &f->err), STATUS_OK);
     assert_string_equal(lease.job, id);
     assert_int_equal(lease.state, LEASE_OFFERED);
-    assert_int_equal(storage_lease_message(f->storage, id, lease.epoch, 1, &f->err), STATUS_CONFLICT); /* not yet */
+    assert_int_equal(storage_lease_message(f->storage, id, lease.epoch, 1, &f->err),
+                     STATUS_CONFLICT); /* the trainer has not registered yet */
     assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_message(f->storage, id, epoch, 7, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_message(f->storage, id, epoch, 0, &f->err),
-                     STATUS_OK); /* a word that is no report */
+                     STATUS_OK); /* a message that is not a report */
     assert_int_equal(storage_lease_foreign(f->storage, id, "4711", &f->err), STATUS_OK);
-    fixture_reopen(f); /* the job is queued again; its trainer may live */
+    fixture_reopen(f); /* the job is queued again, but its trainer may still run */
     assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
     assert_int_equal(lease.state, LEASE_HELD);
     assert_int_equal(lease.sequence, 7);
     assert_string_equal(lease.foreign_id, "4711");
     assert_int_equal(storage_lease_grant(f->storage, id, second_hash, "process", &tries, &f->err), STATUS_CONFLICT);
 
-    /* The same token again: the earlier trainer is locked out. */
+    /* A second registration with the same token locks the earlier trainer out. */
     assert_int_equal(storage_lease_register(f->storage, id, &later, &f->err), STATUS_OK);
     assert_true(later > epoch);
     assert_int_equal(storage_lease_message(f->storage, id, epoch, 8, &f->err), STATUS_CONFLICT);
@@ -107,15 +108,15 @@ static void one_trainer(void **state)
     assert_int_equal(storage_lease_end(f->storage, id, later, JOB_EVENT_SUCCEED, "{\"a\":1}", NULL, &f->err),
                      STATUS_OK);
     assert_int_equal(storage_lease_end(f->storage, id, later, JOB_EVENT_FAIL, NULL, "{}", &f->err),
-                     STATUS_OK); /* said again */
+                     STATUS_OK); /* the trainer repeats its message */
     assert_int_equal(storage_lease_message(f->storage, id, later, 9, &f->err), STATUS_CONFLICT);
     assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_OK);
     assert_int_equal(lease.ending, JOB_EVENT_SUCCEED);
     assert_string_equal(lease.result, "{\"a\":1}");
 }
 
-/* Leaving closes the lease: its token finds nothing. */
-static void leaving(void **state)
+/* storage_job_leave() closes the lease, so its token finds nothing. */
+static void leaving_closes_the_lease(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -131,14 +132,14 @@ static void leaving(void **state)
     assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_CONFLICT);
     assert_int_equal(storage_lease_foreign(f->storage, id, "1", &f->err), STATUS_CONFLICT);
     assert_int_equal(storage_lease_grant(f->storage, id, second_hash, "process", &tries, &f->err),
-                     STATUS_CONFLICT); /* not running */
+                     STATUS_CONFLICT); /* the job is not running */
     assert_int_equal(storage_job_delete(f->storage, id, &f->err), STATUS_OK);
     assert_int_equal(storage_lease_get(f->storage, id, &f->arena, &lease, &f->err), STATUS_NOT_FOUND);
     assert_int_equal(storage_lease_register(f->storage, id, &epoch, &f->err), STATUS_NOT_FOUND);
 }
 
-/* A try is counted until a checkpoint comes. */
-static void tries_without_progress(void **state)
+/* Tries are counted until the next checkpoint. */
+static void tries_count_until_next_checkpoint(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -164,10 +165,10 @@ static void tries_without_progress(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_table),
-        TEST_OPEN(one_trainer),
-        TEST_OPEN(leaving),
-        TEST_OPEN(tries_without_progress),
+        cmocka_unit_test(table_allows_exactly_the_expected_events),
+        TEST_OPEN(job_has_one_trainer_at_a_time),
+        TEST_OPEN(leaving_closes_the_lease),
+        TEST_OPEN(tries_count_until_next_checkpoint),
     };
     return cmocka_run_group_tests_name("lease", tests, NULL, NULL);
 }

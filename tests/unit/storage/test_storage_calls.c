@@ -1,6 +1,6 @@
-/* Every call of the system fails once, and then from it on all of them: in what keeps data sets as files, in opening
- * a store, and in copying one. It is said, nothing half is left, no descriptor either, and without the fault the same
- * is done. */
+/* Each system call fails once, and then permanently from that call on: while data sets are stored as files, while a
+ * store opens, and while one is copied. The failure must be reported, no partial files and no open descriptors may
+ * remain, and the same operation must succeed without the fault. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "tests/support/fault_calls.h"
 #include "tests/support/open_files.h"
 
-static int complaints; /* of the test */
+static int complaints; /* wrong outcomes in this test */
 #define complain(...) (complaints++ < 40 ? print_error(__VA_ARGS__) : (void)0)
 
 /* ---- data sets ------------------------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static bool is_there(struct sets *s, const char *name)
 {
     char path[200];
     (void)snprintf(path, sizeof path, "%s/%s/about.json", s->root, name);
-    return access(path, F_OK) == 0; /* a call that is never made to fail */
+    return access(path, F_OK) == 0; /* access() is never made to fail */
 }
 
 static enum status put_one(struct sets *s)
@@ -148,7 +148,7 @@ static enum status find_kept(struct sets *s)
     return status;
 }
 
-/* What a job asks of the data set it names. */
+/* The requests that a job makes for its data set. */
 static enum status bind_job(struct sets *s)
 {
     char folder[DATASET_PATH], hash[CONFIG_TEXT] = "";
@@ -185,12 +185,12 @@ static enum status find_part(struct sets *s)
 static const struct {
     const char *name;
     enum status (*call)(struct sets *s);
-    int least; /* calls of the system that are seen to fail */
+    int least; /* smallest number of system calls that must have failed */
 } cases[] = {{"put", put_one, 10},    {"read", read_kept, 2},        {"remove", remove_kept, 5},
              {"parts", open_part, 5}, {"list", list_all, 4},         {"bytes", owner_bytes, 30},
              {"find", find_kept, 3},  {"find a part", find_part, 1}, {"for a job", bind_job, 6}};
 
-static void every_data_set(void **state)
+static void failed_call_leaves_data_sets_whole(void **state)
 {
     struct sets *s = *state;
     complaints = 0;
@@ -244,8 +244,8 @@ static enum dataset_kind kind_of(struct sets *s, const char *name)
     return kind;
 }
 
-/* What a sweep finds and leaves, and names that are no data sets. */
-static void swept(void **state)
+/* The sweep removes old parts and ignores names that are not data sets. */
+static void sweep_removes_only_old_parts(void **state)
 {
     struct sets *s = *state;
     char path[200];
@@ -277,13 +277,13 @@ static void swept(void **state)
     assert_int_equal(folder_entries(s->root, "/.uploads"), 0);
     assert_int_equal(kind_of(s, "foreign"), DATASET_FOREIGN);
     assert_int_equal(kind_of(s, "none"), DATASET_NONE);
-    fault_call_after(0, EACCES, false); /* an operator's folder that is closed to us must not hide the others */
+    fault_call_after(0, EACCES, false); /* an operator's folder that we may not read must not hide the others */
     assert_int_equal(kind_of(s, "foreign"), DATASET_FOREIGN);
     assert_string_equal(fault_call_happened(), "stat64");
     assert_int_equal(kind_of(s, "a/b"), DATASET_NONE);
     error_clear(&s->err);
     assert_int_equal(dataset_remove(s->root, "foreign", &s->err), STATUS_NOT_FOUND);
-    for (int i = 0; i < 70; i++) { /* more than a list begins with */
+    for (int i = 0; i < 70; i++) { /* more names than the list's first allocation */
         char name[16];
         (void)snprintf(name, sizeof name, "set-%02d", 69 - i);
         assert_int_equal(put(s, name), STATUS_OK);
@@ -299,10 +299,9 @@ static void swept(void **state)
     assert_int_equal(bytes, 0);
 }
 
-/* ---- a store -----------------------------------------------------------------------------------------------------
- */
+/* ---- opening a store --------------------------------------------------------------------------------- */
 
-static void every_opening(void **state)
+static void failed_call_while_opening_is_reported(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -328,7 +327,7 @@ static void every_opening(void **state)
         assert_string_equal(job_of(f, id).id, id);
         fixture_close(f);
     }
-    assert_true(seen >= 4); /* lock file, lock, file system, the file */
+    assert_true(seen >= 4); /* at least: lock file, lock, file system, database file */
     assert_int_equal(complaints, 0);
 }
 
@@ -339,8 +338,8 @@ static void remember(void *context, enum log_level level, const char *text)
         (void)snprintf(said, 200, "%s", text);
 }
 
-/* A log with shared memory does not stand on a remote disk: refused, unless the operator says that it does. */
-static void of_a_file_system(void **state)
+/* A remote file system is refused unless the operator allows it, because the write-ahead log needs shared memory. */
+static void network_file_system_is_refused(void **state)
 {
     enum { NFS = 0x6969, FUSE = 0x65735546 };
     struct fixture *f = *state;
@@ -350,15 +349,15 @@ static void of_a_file_system(void **state)
     REFUSED(STATUS_INVALID, storage_open(&f->options, &f->storage, &f->err));
     assert_non_null(strstr(f->err.message, "network file system (NFS)"));
     assert_null(f->storage);
-    assert_int_not_equal(access(f->path, F_OK), 0); /* nothing was made there */
+    assert_int_not_equal(access(f->path, F_OK), 0); /* no file was created */
     f->options.allow_network_fs = true;
     fixture_open(f);
     assert_non_null(strstr(said, "is on NFS"));
     fixture_close(f);
     f->options.allow_network_fs = false;
     fault_file_system(FUSE, false);
-    fixture_open(f); /* doubtful, and nothing worse */
-    assert_non_null(strstr(said, "lies on FUSE"));
+    fixture_open(f); /* only a warning */
+    assert_non_null(strstr(said, "is on FUSE"));
     OK(storage_writable(f->storage, &f->err));
     fault_file_system(0, true);
     REFUSED(STATUS_UNAVAILABLE, storage_writable(f->storage, &f->err));
@@ -369,8 +368,8 @@ static void of_a_file_system(void **state)
     f->options.log = (struct log_hook){NULL, NULL};
 }
 
-/* No random number for an id, no facts of the disk. */
-static void of_an_open_store(void **state)
+/* An open store reports missing random numbers and unreadable disk facts. */
+static void open_store_reports_failed_calls(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -388,7 +387,7 @@ static void of_an_open_store(void **state)
     submit(f, "sparling", 0, id);
 }
 
-static void every_copy(void **state)
+static void failed_call_while_copying_leaves_no_file(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID], to[128], part[140];
@@ -405,7 +404,7 @@ static void every_copy(void **state)
     (void)snprintf(part, sizeof part, "%s.part", to);
     struct storage_copy_options options = {.from = f->path, .to = to, .to_be_used = true};
     struct storage_copy_report report;
-    OK(storage_copy(&options, &report, &f->err)); /* what is opened once and stays */
+    OK(storage_copy(&options, &report, &f->err)); /* what is opened once and stays open */
     assert_int_equal(unlink(to), 0);
     int before = open_descriptors(), seen = 0;
     const char *call = "first";
@@ -431,12 +430,12 @@ static void every_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_data_set, setup, teardown_sets),
-        cmocka_unit_test_setup_teardown(swept, setup, teardown_sets),
-        TEST_CLOSED(every_opening),
-        TEST_CLOSED(of_a_file_system),
-        TEST_CLOSED(of_an_open_store),
-        TEST_CLOSED(every_copy),
+        cmocka_unit_test_setup_teardown(failed_call_leaves_data_sets_whole, setup, teardown_sets),
+        cmocka_unit_test_setup_teardown(sweep_removes_only_old_parts, setup, teardown_sets),
+        TEST_CLOSED(failed_call_while_opening_is_reported),
+        TEST_CLOSED(network_file_system_is_refused),
+        TEST_CLOSED(open_store_reports_failed_calls),
+        TEST_CLOSED(failed_call_while_copying_leaves_no_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,11 @@
-/* What is checked after an unclean stop, when, and what is said of it; the tally that stands for counting. */
+/* Tests the check after an unclean stop: what is checked when, and what is reported. Also tests the table `tally`,
+ * which replaces counting. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
 
-/* A closed store of some hundred pages that says it was not closed. Its size. */
+/* Creates a closed store of some hundred pages that is marked as not closed. Returns its size. */
 static int64_t make_unclean(struct fixture *f)
 {
     char id[STORAGE_ID];
@@ -17,7 +18,7 @@ static int64_t make_unclean(struct fixture *f)
     return file_integer(f, "PRAGMA page_count") * file_integer(f, "PRAGMA page_size");
 }
 
-/* Writes over the first page of a table or an index. */
+/* Overwrites the first page of a table or an index. */
 static void damage(struct fixture *f, const char *name)
 {
     char sql[96], junk[200];
@@ -48,8 +49,8 @@ static int64_t clean(struct fixture *f)
     return file_integer(f, "SELECT value FROM meta WHERE key = 'clean'");
 }
 
-/* A file up to the limit is checked before it opens, one above it afterwards. */
-static void test_size_decides(void **state)
+/* A file up to the limit is checked before it opens, a larger one afterwards. */
+static void large_file_is_checked_after_it_opens(void **state)
 {
     struct fixture *f = *state;
     int64_t bytes = make_unclean(f);
@@ -66,7 +67,7 @@ static void test_size_decides(void **state)
     assert_int_equal(check_in_the_end(f), STORAGE_CHECK_DAMAGED);
 }
 
-static void test_sound(void **state)
+static void sound_store_passes_the_check(void **state)
 {
     struct fixture *f = *state;
     (void)make_unclean(f);
@@ -79,8 +80,8 @@ static void test_sound(void **state)
     assert_int_equal(check_now(f), STORAGE_CHECK_NONE);
 }
 
-/* Damage is told and stops nobody; the next start looks again. */
-static void test_damage_is_told(void **state)
+/* Damage is reported and does not block the store; the next start checks again. */
+static void damage_is_reported_and_checked_again(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -104,8 +105,8 @@ static void test_damage_is_told(void **state)
     }
 }
 
-/* What everything hangs on is never trusted unread. */
-static void test_small_tables_first(void **state)
+/* Damage in a small table prevents opening. */
+static void damaged_small_table_prevents_opening(void **state)
 {
     struct fixture *f = *state;
     (void)make_unclean(f);
@@ -115,8 +116,8 @@ static void test_small_tables_first(void **state)
     assert_null(f->storage);
 }
 
-/* A store that is closed while it is checked closes at once, and is checked when it opens again. */
-static void test_cut_short(void **state)
+/* Closing does not wait for the check; the next start checks again. */
+static void closing_ends_the_check(void **state)
 {
     struct fixture *f = *state;
     bool cut = false;
@@ -144,9 +145,8 @@ static void count_put_off(void *context, enum log_level level, const char *text)
         atomic_fetch_add((atomic_int *)context, 1);
 }
 
-/* A check that keeps the log from starting over gives way to who writes, and comes to its end when there is a pause.
- */
-static void test_log_first(void **state)
+/* A check that keeps the log from restarting is interrupted, and completes when the writes pause. */
+static void check_gives_way_to_the_log(void **state)
 {
     struct fixture *f = *state;
     atomic_int put_off = 0;
@@ -194,8 +194,9 @@ static void compare_tally(struct fixture *f)
                      file_integer(f, "SELECT coalesce(sum(bytes), 0) FROM checkpoint WHERE complete"));
 }
 
-/* Jobs through every state and out, checkpoints kept, thinned and abandoned: the tally says what counting says. */
-static void test_tally(void **state)
+/* Jobs pass through every state and are deleted; checkpoints are kept, retired and abandoned. The tally must equal the
+ * counts. */
+static void tally_equals_the_counts(void **state)
 {
     static const enum job_event ends[] = {JOB_EVENT_SUCCEED, JOB_EVENT_FAIL, JOB_EVENT_YIELD};
     struct fixture *f = *state;
@@ -222,7 +223,7 @@ static void test_tally(void **state)
         if (i % 4 < 3)
             OK(storage_job_leave(f->storage, id[i], ends[i % 4], i % 4 == 0 ? "{}" : NULL, i % 4 == 1 ? "{}" : NULL,
                                  NULL, &f->err));
-        if (i % 4 == 2) /* it waits again: out of the way of the next claim */
+        if (i % 4 == 2) /* paused, so that the next claim does not take it */
             OK(storage_job_request(f->storage, id[i], JOB_EVENT_PAUSE, NULL, NULL, &f->err));
         if (i % 8 == 2)
             OK(storage_job_request(f->storage, id[i], JOB_EVENT_CANCEL, NULL, NULL, &f->err));
@@ -231,20 +232,20 @@ static void test_tally(void **state)
     for (int i = 0; i < 40; i += 8)
         OK(storage_job_delete(f->storage, id[i], &f->err));
     compare_tally(f);
-    fixture_reopen(f); /* who ran waits again */
+    fixture_reopen(f); /* running jobs become queued */
     compare_tally(f);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_CLOSED(test_size_decides),
-        TEST_CLOSED(test_sound),
-        TEST_CLOSED(test_damage_is_told),
-        TEST_CLOSED(test_small_tables_first),
-        TEST_CLOSED(test_cut_short),
-        TEST_CLOSED(test_log_first),
-        TEST_OPEN(test_tally),
+        TEST_CLOSED(large_file_is_checked_after_it_opens),
+        TEST_CLOSED(sound_store_passes_the_check),
+        TEST_CLOSED(damage_is_reported_and_checked_again),
+        TEST_CLOSED(damaged_small_table_prevents_opening),
+        TEST_CLOSED(closing_ends_the_check),
+        TEST_CLOSED(check_gives_way_to_the_log),
+        TEST_OPEN(tally_equals_the_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

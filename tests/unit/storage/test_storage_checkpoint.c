@@ -1,8 +1,9 @@
+/* Tests checkpoints: writing, reading ranges, the retention rule, holds of readers, and what a crash leaves. */
 #include "tests/unit/storage/storage_fixture.h"
 
 static const struct storage_checkpoint_pick LATEST = {.by = STORAGE_LATEST};
 
-/* Bytes that follow from their position, so that any range can be checked. */
+/* Bytes that depend on their position, so that every range can be verified. */
 static unsigned char byte_at(uint64_t seed, uint64_t at)
 {
     uint64_t x = (at / 8 + 1) * 0x9E3779B97F4A7C15u + seed;
@@ -42,7 +43,7 @@ static int64_t save_small(struct fixture *f, const char *id, double density, dou
     return save(f, id, &what, 1, 100, 100);
 }
 
-/* The sequence numbers that are there, as "1 4 5". */
+/* The numbers of the stored checkpoints, as "1 4 5". */
 static const char *sequence(struct fixture *f, const char *id)
 {
     static char text[200];
@@ -55,7 +56,7 @@ static const char *sequence(struct fixture *f, const char *id)
     return text;
 }
 
-static void test_write_and_find(void **state)
+static void checkpoints_are_found_by_every_rule(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -67,7 +68,7 @@ static void test_write_and_find(void **state)
     assert_int_equal(save(f, id, &what, 1, 1000, 77), 1);
     what =
         (struct storage_checkpoint_new){.step = 9, .samples = 90, .density = 5e-5, .accuracy = 0.5, .stage_end = true};
-    assert_int_equal(save(f, id, &what, 2, 0, 1), 2); /* no bytes at all */
+    assert_int_equal(save(f, id, &what, 2, 0, 1), 2); /* an empty checkpoint */
     fixture_reopen(f);
     OK(storage_checkpoint_find(f->storage, id, LATEST, &found, &f->err));
     assert_int_equal(found.seq, 2);
@@ -96,7 +97,7 @@ static void test_write_and_find(void **state)
     assert_null(writer);
 }
 
-static void test_large_with_ranges(void **state)
+static void ranges_of_a_large_checkpoint_are_read(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -114,7 +115,7 @@ static void test_large_with_ranges(void **state)
     for (int i = 0; i < 60; i++) {
         uint64_t chunk = (uint64_t)1 << 20;
         size_t count = i % 3 == 0 ? lcg(&chance) % 64 : lcg(&chance) % 3000000;
-        uint64_t at = i % 2 == 0 ? lcg(&chance) % (total - count + 1) /* half of them around a boundary */
+        uint64_t at = i % 2 == 0 ? lcg(&chance) % (total - count + 1) /* half of the ranges are near a chunk boundary */
                                  : (1 + lcg(&chance) % 60) * chunk - lcg(&chance) % (count / 2 + 2);
         if (at + count > total)
             at = total - count;
@@ -131,7 +132,7 @@ static void test_large_with_ranges(void **state)
     free(want);
 }
 
-static void test_retention(void **state)
+static void commit_retires_old_checkpoints(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID], child[STORAGE_ID];
@@ -147,16 +148,16 @@ static void test_retention(void **state)
     OK(storage_checkpoint_pin(f->storage, id, 4, true, &f->err));
     save_small(f, id, 0.5, 0.3, true); /* 5: a later end of the same stage */
     assert_string_equal(sequence(f, id), "2 4 5");
-    save_small(f, id, 0.25, 0.9, false); /* 6: as good as 2 and later */
+    save_small(f, id, 0.25, 0.9, false); /* 6: as accurate as 2, and later */
     assert_string_equal(sequence(f, id), "4 5 6");
     struct storage_submit in = {.kind = "sparling", .config = "{}", .source_job = id, .source_checkpoint = 4};
     enum storage_submit_outcome outcome;
     OK(storage_job_submit(f->storage, &in, child, &outcome, &f->err));
     OK(storage_checkpoint_pin(f->storage, id, 4, false, &f->err));
-    save_small(f, id, 0.125, 0.4, true); /* 7; 4 waits for the child */
+    save_small(f, id, 0.125, 0.4, true); /* 7; the unfinished job that starts from 4 keeps 4 */
     assert_string_equal(sequence(f, id), "4 5 6 7");
     OK(storage_job_request(f->storage, child, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
-    save_small(f, id, (double)NAN, (double)NAN, true); /* 8: a stage without a density is one too */
+    save_small(f, id, (double)NAN, (double)NAN, true); /* 8: a stage without a density counts as a stage too */
     save_small(f, id, (double)NAN, (double)NAN, true); /* 9 */
     assert_string_equal(sequence(f, id), "5 6 7 9");
     await_integer(f, "SELECT count(*) FROM doomed", 0);
@@ -164,8 +165,8 @@ static void test_retention(void **state)
     REFUSED(STATUS_NOT_FOUND, storage_checkpoint_pin(f->storage, id, 8, true, &f->err));
 }
 
-/* Who reads a checkpoint may finish, though it was removed meanwhile. */
-static void test_reader_holds(void **state)
+/* A reader can finish although the checkpoint was removed meanwhile. */
+static void reader_keeps_removed_checkpoint(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -181,7 +182,7 @@ static void test_reader_holds(void **state)
     storage_checkpoint_close(second);
     finish(f, id);
     OK(storage_job_delete(f->storage, id, &f->err));
-    await_integer(f, "SELECT count(*) FROM chunk", 5); /* those of the one deleted with its job are swept */
+    await_integer(f, "SELECT count(*) FROM chunk", 5); /* the chunks of the deleted job are gone */
     sleep_ms(100);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM chunk"), 5);
     OK(storage_checkpoint_verify(first, &f->err));
@@ -191,7 +192,7 @@ static void test_reader_holds(void **state)
     await_integer(f, "SELECT count(*) FROM chunk", 0);
 }
 
-static void test_abandon_and_crash(void **state)
+static void unfinished_checkpoints_are_removed(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -206,8 +207,8 @@ static void test_abandon_and_crash(void **state)
     storage_checkpoint_abandon(NULL);
     await_integer(f, "SELECT count(*) FROM chunk", 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM checkpoint"), 0);
-    assert_int_equal(save_small(f, id, 1, 1, false), 2); /* the number is not used again */
-    /* as a crash leaves it: a row that is not complete, and a chunk */
+    assert_int_equal(save_small(f, id, 1, 1, false), 2); /* the number is not reused */
+    /* what a crash leaves: an incomplete row, and a chunk */
     fixture_close(f);
     sqlite3 *db;
     assert_int_equal(sqlite3_open(f->path, &db), SQLITE_OK);
@@ -224,8 +225,8 @@ static void test_abandon_and_crash(void **state)
     free(bytes);
 }
 
-/* The job disappears while its checkpoint is being written. */
-static void test_job_deleted_meanwhile(void **state)
+/* The job is deleted while its checkpoint is being written. */
+static void commit_fails_for_deleted_job(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -246,8 +247,8 @@ static void test_job_deleted_meanwhile(void **state)
     free(bytes);
 }
 
-/* Metric points given before commit() are on disk with it. */
-static void test_metrics_come_first(void **state)
+/* Metric points that were appended before commit() are on disk with the checkpoint. */
+static void commit_includes_earlier_metrics(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -260,7 +261,7 @@ static void test_metrics_come_first(void **state)
     assert_string_equal(job_of(f, id).progress, "{\"step\":10}");
 }
 
-static void test_verify_sees_damage(void **state)
+static void verify_finds_damage(void **state)
 {
     static const char *const damage[] = {
         "UPDATE chunk SET data = zeroblob(length(data)) WHERE id & 0xfffff = 1",
@@ -289,9 +290,10 @@ static void test_verify_sees_damage(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_OPEN(test_write_and_find),     TEST_OPEN(test_large_with_ranges),  TEST_OPEN(test_retention),
-        TEST_OPEN(test_reader_holds),       TEST_OPEN(test_abandon_and_crash),  TEST_OPEN(test_job_deleted_meanwhile),
-        TEST_OPEN(test_metrics_come_first), TEST_OPEN(test_verify_sees_damage),
+        TEST_OPEN(checkpoints_are_found_by_every_rule), TEST_OPEN(ranges_of_a_large_checkpoint_are_read),
+        TEST_OPEN(commit_retires_old_checkpoints),      TEST_OPEN(reader_keeps_removed_checkpoint),
+        TEST_OPEN(unfinished_checkpoints_are_removed),  TEST_OPEN(commit_fails_for_deleted_job),
+        TEST_OPEN(commit_includes_earlier_metrics),     TEST_OPEN(verify_finds_damage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Somebody sets the clock while the store is open, and between two starts. */
+/* The system clock is changed while the store is open, and between two starts. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include "tests/support/clock.h"
@@ -13,7 +13,7 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* A job to its end, with a checkpoint and points. */
+/* Runs a job to its end, with a checkpoint and points. */
 static void whole_job(struct fixture *f, char id[STORAGE_ID])
 {
     struct storage_checkpoint_writer *writer;
@@ -29,7 +29,7 @@ static void whole_job(struct fixture *f, char id[STORAGE_ID])
     finish(f, id);
 }
 
-/* The times of all events, in the order of their ids. Returns the newest. */
+/* Asserts that event times increase with the ids. Returns the newest time. */
 static int64_t assert_in_order(struct fixture *f)
 {
     struct storage_event *events;
@@ -42,7 +42,7 @@ static int64_t assert_in_order(struct fixture *f)
     return events[count - 1].time;
 }
 
-static void test_set_back(void **state)
+static void clock_set_back_keeps_event_order(void **state)
 {
     struct fixture *f = *state;
     char first[STORAGE_ID], second[STORAGE_ID], third[STORAGE_ID], open[STORAGE_ID];
@@ -54,21 +54,22 @@ static void test_set_back(void **state)
     struct storage_job after = job_of(f, open);
     assert_true(after.finished_at >= after.started_at && after.started_at == before.started_at);
     whole_job(f, second);
-    assert_true(strcmp(second, first) > 0 && strcmp(second, open) > 0); /* ids are sorted by their making */
+    assert_true(strcmp(second, first) > 0 && strcmp(second, open) > 0); /* ids are in order of creation */
     assert_true(job_of(f, second).created_at >= after.finished_at);
     assert_true(assert_in_order(f) > now_ms() + HOUR / 2);
-    fixture_reopen(f); /* the next process must know what the last one wrote */
+    fixture_reopen(f); /* the next process must continue after the last stored time */
     whole_job(f, third);
     assert_true(strcmp(third, second) > 0);
     (void)assert_in_order(f);
     clock_jump_to(HOUR);
     whole_job(f, third);
     int64_t newest = assert_in_order(f);
-    assert_true(newest <= now_ms() && newest > now_ms() - 60 * 1000); /* it has caught up, and counts again */
+    assert_true(newest <= now_ms() &&
+                newest > now_ms() - 60 * 1000); /* the clock has caught up, and times follow it again */
 }
 
-/* A clock that was years ahead, once, does not stamp everything with that year for ever. */
-static void test_far_ahead_once(void **state)
+/* A clock that was years ahead does not determine the times for ever. */
+static void clock_far_ahead_has_no_lasting_effect(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -83,8 +84,8 @@ static void test_far_ahead_once(void **state)
     assert_true(job_of(f, id).created_at <= now_ms());
 }
 
-/* What waits for the writer waits by the monotonic clock. */
-static void test_deferred_writes(void **state)
+/* Waiting for the writer uses the monotonic clock. */
+static void lazy_writes_ignore_the_system_clock(void **state)
 {
     struct fixture *f = *state;
     static const int64_t jumps[] = {-400 * DAY, 400 * DAY, -HOUR, HOUR};
@@ -95,13 +96,13 @@ static void test_deferred_writes(void **state)
         (void)snprintf(sql, sizeof sql, "SELECT count(*) FROM job WHERE progress = '%s'", text);
         OK(storage_job_progress(f->storage, id, text, &f->err));
         clock_jump_to(jumps[i]);
-        await_integer(f, sql, 1); /* by itself, without a flush */
+        await_integer(f, sql, 1); /* without a flush */
     }
 }
 
-/* A token's end is a date, so it follows the clock; a retry within the life of its key is the same job whatever the
- * clock did. */
-static void test_dates(void **state)
+/* A token expires at a date, so expiry follows the clock. A retry within the life of its key returns the same job,
+ * whatever the clock does. */
+static void tokens_expire_by_the_system_clock(void **state)
 {
     struct fixture *f = *state;
     struct storage_token token = {.hash = {5}, .name = "anna", .scope = 2, .expires_at = now_ms() + HOUR}, found;
@@ -132,7 +133,8 @@ static int teardown_clock(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_set_back), TEST(test_far_ahead_once), TEST(test_deferred_writes),
-                                       TEST(test_dates)};
+    const struct CMUnitTest tests[] = {
+        TEST(clock_set_back_keeps_event_order), TEST(clock_far_ahead_has_no_lasting_effect),
+        TEST(lazy_writes_ignore_the_system_clock), TEST(tokens_expire_by_the_system_clock)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

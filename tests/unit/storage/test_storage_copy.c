@@ -1,4 +1,4 @@
-/* Backups: of a store that is being written, checked as a whole, never over anything. */
+/* Tests backups: of a store that is being written, checked completely, and never overwriting a file. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static void change(const char *path, const char *sql)
     sqlite3_close(db);
 }
 
-/* Somebody who submits without end. */
+/* A thread that submits jobs without end. */
 struct submitter {
     struct fixture *f;
     atomic_bool stop;
@@ -82,7 +82,7 @@ static void count_progress(void *context, const char *what, int64_t done, int64_
     ++*(int *)context;
 }
 
-static void test_copy_of_a_store_at_work(void **state)
+static void copy_of_a_busy_store_is_complete(void **state)
 {
     struct fixture *f = *state, back = {.folder = ""};
     struct submitter submitter = {.f = f};
@@ -101,7 +101,7 @@ static void test_copy_of_a_store_at_work(void **state)
     options.context = &calls;
     OK(storage_copy(&options, &report, &f->err));
     int after = atomic_load(&submitter.done);
-    while (atomic_load(&submitter.done) < after + 2) /* the writer goes on */
+    while (atomic_load(&submitter.done) < after + 2) /* the writer continues during the copy */
         sleep_ms(1);
     atomic_store(&submitter.stop, true);
     pthread_join(thread, NULL);
@@ -113,7 +113,7 @@ static void test_copy_of_a_store_at_work(void **state)
     assert_int_equal(facts.st_size, report.bytes);
     assert_int_equal(facts.st_mode & 0777, 0600);
     assert_false(there(to, ".part") || there(to, "-wal"));
-    /* put back and opened: the running job is queued again, its checkpoints are whole */
+    /* restored and opened: the running job is queued again, and its checkpoints are complete */
     (void)snprintf(back.path, sizeof back.path, "%s/back.db", f->folder);
     OK(storage_copy(&(struct storage_copy_options){.from = to, .to = back.path, .to_be_used = true}, &report, &f->err));
     back.options.path = back.path;
@@ -124,7 +124,7 @@ static void test_copy_of_a_store_at_work(void **state)
     arena_close(&back.arena);
 }
 
-static void test_nothing_is_overwritten(void **state)
+static void existing_files_are_not_overwritten(void **state)
 {
     struct fixture *f = *state;
     struct storage_copy_report report;
@@ -140,7 +140,7 @@ static void test_nothing_is_overwritten(void **state)
     close(open(name, O_CREAT | O_WRONLY, 0600));
     REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
     assert_false(there(to, ""));
-    /* a name that a daemon holds, even if its file was taken away */
+    /* a name whose lock a daemon holds, although the file was deleted */
     options = copy_to(f, to, "held.db");
     options.to_be_used = true;
     (void)snprintf(name, sizeof name, "%s-lock", to);
@@ -152,7 +152,7 @@ static void test_nothing_is_overwritten(void **state)
     OK(storage_copy(&options, &report, &f->err));
 }
 
-static void test_what_is_not_ours(void **state)
+static void foreign_and_newer_files_are_not_copied(void **state)
 {
     struct fixture *f = *state;
     struct storage_copy_report report;
@@ -172,8 +172,8 @@ static void test_what_is_not_ours(void **state)
     assert_nothing_at(to);
 }
 
-/* A bit of a checkpoint, a row that refers to none, a page: each is found, and nothing is left. */
-static void test_damage_is_found(void **state)
+/* A flipped bit in a checkpoint, a row without its parent, a damaged page: the copy fails and leaves no file. */
+static void damaged_store_is_not_copied(void **state)
 {
     struct fixture *f = *state;
     struct storage_copy_report report;
@@ -209,10 +209,10 @@ static void test_damage_is_found(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_OPEN(test_copy_of_a_store_at_work),
-        TEST_OPEN(test_nothing_is_overwritten),
-        TEST_OPEN(test_what_is_not_ours),
-        TEST_OPEN(test_damage_is_found),
+        TEST_OPEN(copy_of_a_busy_store_is_complete),
+        TEST_OPEN(existing_files_are_not_overwritten),
+        TEST_OPEN(foreign_and_newer_files_are_not_copied),
+        TEST_OPEN(damaged_store_is_not_copied),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* Every call of storage, and opening, where SQLite answers that it cannot, and where the program itself has no
- * memory, at every place (storage_sweep.h). Beside test_storage_faults_memory, whose places are SQLite's own
- * allocations and far more: here none is left out. */
+/* Every call of storage, and opening, while SQLite returns errors or the program's own allocations fail, at every
+ * place (storage_sweep.h). test_storage_faults_memory also fails SQLite's allocations, but skips places; this program
+ * tests all of them. */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include "tests/support/fault.h"
@@ -41,18 +41,18 @@ static void every(int (*sweep)(const struct sweep_call *, const struct sweep_kin
     assert_true(walked[ANSWER] > least && (count == 1 || walked[ALLOCATION] > 10));
 }
 
-static void every_read(void **state)
+static void reads_report_every_fault(void **state)
 {
     every(sweep_read, sweep_reads, sweep_read_count, 200);
     every(sweep_read, &sweep_again, 1, 5);
 }
 
-static void every_write(void **state)
+static void writes_happen_fully_or_not_at_all(void **state)
 {
     every(sweep_write, sweep_writes, sweep_write_count, 200);
 }
 
-static void every_opening(void **state)
+static void opening_reports_every_fault(void **state)
 {
     complaints = 0;
     for (int k = 0; k < KINDS; k++)
@@ -63,8 +63,9 @@ static void every_opening(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_read), cmocka_unit_test(every_write),
-                                       cmocka_unit_test(every_opening)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_report_every_fault),
+                                       cmocka_unit_test(writes_happen_fully_or_not_at_all),
+                                       cmocka_unit_test(opening_reports_every_fault)};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, sweep_setup, sweep_teardown);

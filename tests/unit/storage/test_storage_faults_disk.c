@@ -1,5 +1,5 @@
-/* Every call of storage, and opening, on a disk that fails at every place: a read, a write that finds it full, a
- * write, a sync (storage_sweep.h). */
+/* Every call of storage, and opening, while the disk fails at every place: a read, a write to a full disk, a write, a
+ * sync (storage_sweep.h). */
 #include "tests/unit/storage/storage_sweep.h"
 
 #include "tests/unit/storage/fault_vfs.h"
@@ -57,7 +57,7 @@ static void show(const int walked[KINDS])
     print_message("%d reads, %d full, %d writes, %d syncs\n", walked[READ], walked[FULL], walked[WRITE], walked[SYNC]);
 }
 
-static void every_read(void **state)
+static void reads_report_every_fault(void **state)
 {
     int walked[KINDS] = {0};
     complaints = 0;
@@ -69,7 +69,7 @@ static void every_read(void **state)
     assert_true(walked[READ] > 50);
 }
 
-static void every_write(void **state)
+static void writes_happen_fully_or_not_at_all(void **state)
 {
     static const int strides[KINDS] = {5, 11, 11, 1};
     int walked[KINDS] = {0};
@@ -84,7 +84,7 @@ static void every_write(void **state)
     assert_true(walked[READ] > 10 && walked[FULL] > 50 && walked[WRITE] > 50 && walked[SYNC] > 20);
 }
 
-static void every_opening(void **state)
+static void opening_reports_every_fault(void **state)
 {
     static const int strides[KINDS] = {3, 1, 1, 1};
     int walked[KINDS] = {0};
@@ -99,8 +99,9 @@ static void every_opening(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_read), cmocka_unit_test(every_write),
-                                       cmocka_unit_test(every_opening)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_report_every_fault),
+                                       cmocka_unit_test(writes_happen_fully_or_not_at_all),
+                                       cmocka_unit_test(opening_reports_every_fault)};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, sweep_setup, sweep_teardown);

@@ -1,4 +1,4 @@
-/* Every call of storage, and opening, with an allocation that fails at every place: the program's or SQLite's, in any
+/* Every call of storage, and opening, while an allocation fails at every place: the program's or SQLite's, in any
  * thread (storage_sweep.h). */
 #include "tests/unit/storage/storage_sweep.h"
 
@@ -9,15 +9,16 @@ static void arm(int place, bool forever)
     (forever ? fault_from : fault_after)(place);
 }
 
-/* SQLite's own check of a file tells of a page it had no memory for as of one that could not be read. */
+/* SQLite's own check reports a page for which it had no memory as a page that could not be read. */
 static bool said(enum status status, const char *message)
 {
-    return status == STATUS_NO_MEMORY || (status == STATUS_IO && strstr(message, "the second check found it sound") != NULL);
+    return status == STATUS_NO_MEMORY ||
+           (status == STATUS_IO && strstr(message, "the second check found it sound") != NULL);
 }
 
 static const struct sweep_kind allocation = {"allocation", arm, fault_happened, said, true, false};
 
-static void every_read(void **state)
+static void reads_report_every_fault(void **state)
 {
     int walked = 0;
     complaints = 0;
@@ -29,7 +30,7 @@ static void every_read(void **state)
     assert_true(walked > 200);
 }
 
-static void every_write(void **state)
+static void writes_happen_fully_or_not_at_all(void **state)
 {
     int walked = 0;
     complaints = 0;
@@ -41,7 +42,7 @@ static void every_write(void **state)
     assert_true(walked > 200);
 }
 
-static void every_opening(void **state)
+static void opening_reports_every_fault(void **state)
 {
     complaints = 0;
     int walked =
@@ -53,8 +54,9 @@ static void every_opening(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_read), cmocka_unit_test(every_write),
-                                       cmocka_unit_test(every_opening)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(reads_report_every_fault),
+                                       cmocka_unit_test(writes_happen_fully_or_not_at_all),
+                                       cmocka_unit_test(opening_reports_every_fault)};
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);
     fault_libraries();

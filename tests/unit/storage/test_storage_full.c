@@ -1,5 +1,5 @@
-/* A disk that is full for a while: points of metrics wait in memory and are stored in their order when there is room,
- * others are refused; more than may wait is lost, and said so. */
+/* The disk is full for a while. Points of metrics wait in memory and are stored in order once there is space; other
+ * writes are refused; points beyond the memory limit are lost, which is logged. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -52,7 +52,7 @@ static void set_full(bool full)
     fault_on_write(0, full ? SQLITE_FULL : 0, full);
 }
 
-/* Points [first, first + count) of "loss", each of its own value. */
+/* Appends points [first, first + count) of "loss", each with its own value. */
 static void add(struct fixture *f, const char *id, int first, int count)
 {
     static struct storage_metric metrics[4096];
@@ -62,7 +62,7 @@ static void add(struct fixture *f, const char *id, int first, int count)
     OK(storage_metric_append(f->storage, id, metrics, (size_t)count, &f->err));
 }
 
-/* As many as are stored; each must be the next. */
+/* Returns the number of stored points, which must be consecutive. */
 static int stored(struct fixture *f, const char *id)
 {
     struct storage_metric_query query = {.since = INT64_MIN};
@@ -77,7 +77,7 @@ static int stored(struct fixture *f, const char *id)
     return count > 0 ? (int)series[0].count : 0;
 }
 
-static void points_wait(void **state)
+static void points_wait_for_disk_space_in_order(void **state)
 {
     struct fixture *f = *state;
     char one[STORAGE_ID], two[STORAGE_ID], other[STORAGE_ID];
@@ -87,13 +87,13 @@ static void points_wait(void **state)
     add(f, one, 0, 10);
     OK(storage_flush(f->storage, &f->err));
     set_full(true);
-    for (int i = 1; i <= 5; i++) { /* of two jobs, so that some join and some do not */
+    for (int i = 1; i <= 5; i++) { /* of two jobs, so that some batches are merged and some are not */
         add(f, one, 10 * i, 10);
         add(f, two, 10 * (i - 1), 10);
         REFUSED(STATUS_IO, storage_flush(f->storage, &f->err));
         assert_non_null(strstr(f->err.message, "full"));
     }
-    assert_int_equal(stored(f, one), 10); /* and reading goes on */
+    assert_int_equal(stored(f, one), 10); /* reads still work */
     struct storage_submit in = {.kind = "sparling", .config = "{}"};
     REFUSED(STATUS_IO, storage_job_submit(f->storage, &in, other, &outcome, &f->err));
     assert_true(noted("wait in memory"));
@@ -110,8 +110,8 @@ static void points_wait(void **state)
     assert_int_equal(file_integer(f, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"), 0);
 }
 
-/* Nobody asks: a second later it is tried again. */
-static void stored_by_itself(void **state)
+/* Without a flush, the points are retried after a second. */
+static void waiting_points_are_stored_without_a_flush(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -119,13 +119,13 @@ static void stored_by_itself(void **state)
     set_full(true);
     add(f, id, 0, 300);
     REFUSED(STATUS_IO, storage_flush(f->storage, &f->err));
-    add(f, id, 300, 100); /* come behind those that wait, though there is room when they come to be written */
+    add(f, id, 300, 100); /* come after the waiting points, although there is space when they are written */
     set_full(false);
     await_integer(f, "SELECT coalesce(sum(length(points)), 0) / 16 FROM block", 400);
     assert_int_equal(stored(f, id), 400);
 }
 
-static void more_than_may_wait(void **state)
+static void points_beyond_the_limit_are_lost(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -140,15 +140,15 @@ static void more_than_may_wait(void **state)
     set_full(false);
     OK(storage_flush(f->storage, &f->err));
     int kept = stored(f, id);
-    assert_true(kept >= 90000 && kept < first); /* a whole beginning, and then what comes */
+    assert_true(kept >= 90000 && kept < first); /* no gap at the beginning, and then the newest points */
     assert_int_equal(kept % 4096, 0);
     add(f, id, kept, 7);
     OK(storage_flush(f->storage, &f->err));
     assert_int_equal(stored(f, id), kept + 7);
 }
 
-/* What waits when the store is closed is tried once more, and given up where that fails too. */
-static void closed_while_full(void **state)
+/* Closing retries the waiting points once, and gives up if that fails too. */
+static void closing_retries_waiting_points_once(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -170,7 +170,8 @@ static void closed_while_full(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST_FULL(points_wait), TEST_FULL(stored_by_itself),
-                                       TEST_FULL(more_than_may_wait), TEST_FULL(closed_while_full)};
+    const struct CMUnitTest tests[] = {
+        TEST_FULL(points_wait_for_disk_space_in_order), TEST_FULL(waiting_points_are_stored_without_a_flush),
+        TEST_FULL(points_beyond_the_limit_are_lost), TEST_FULL(closing_retries_waiting_points_once)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
+/* Tests the calls that submit, read, list, change, claim and delete jobs. */
 #include "tests/unit/storage/storage_fixture.h"
 
-static void test_submit_and_get(void **state)
+static void submitted_job_is_read_back(void **state)
 {
     struct fixture *f = *state;
     struct storage_submit in = {.kind = "sparling",
@@ -43,7 +44,7 @@ static void test_submit_and_get(void **state)
     assert_string_equal(id, "");
 }
 
-static void test_ids_sort_by_creation(void **state)
+static void ids_sort_by_creation(void **state)
 {
     struct fixture *f = *state;
     char last[STORAGE_ID] = "", id[STORAGE_ID];
@@ -59,7 +60,7 @@ static void test_ids_sort_by_creation(void **state)
     }
 }
 
-static void test_idempotency(void **state)
+static void same_key_returns_same_job(void **state)
 {
     struct fixture *f = *state;
     char first[STORAGE_ID], again[STORAGE_ID];
@@ -83,7 +84,7 @@ static void test_idempotency(void **state)
     OK(storage_job_submit(f->storage, &in, again, &outcome, &f->err));
     assert_int_equal(outcome, STORAGE_CREATED);
     assert_string_not_equal(first, again);
-    /* a deleted job frees its key */
+    /* deleting a job frees its key */
     OK(storage_job_request(f->storage, again, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
     OK(storage_job_delete(f->storage, again, &f->err));
     OK(storage_job_submit(f->storage, &in, first, &outcome, &f->err));
@@ -95,8 +96,8 @@ static void test_idempotency(void **state)
     REFUSED(STATUS_INVALID, storage_job_submit(f->storage, &in, first, &outcome, &f->err));
 }
 
-/* A key of eight days ago is forgotten; one of six is not. */
-static void test_old_keys(void **state)
+/* A key expires after a week: one of eight days is forgotten, one of six is not. */
+static void keys_expire_after_a_week(void **state)
 {
     struct fixture *f = *state;
     char ids[2][STORAGE_ID], again[STORAGE_ID];
@@ -127,7 +128,7 @@ static void test_old_keys(void **state)
     assert_string_not_equal(again, ids[0]);
 }
 
-static void test_queue_limit(void **state)
+static void full_queue_refuses_jobs(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -145,7 +146,7 @@ static void test_queue_limit(void **state)
     submit(f, "sparling", 0, id);
 }
 
-static void test_list(void **state)
+static void pages_are_stable_and_filtered(void **state)
 {
     struct fixture *f = *state;
     char ids[25][STORAGE_ID], page_end[STORAGE_ID] = "", claimed[STORAGE_ID];
@@ -166,7 +167,7 @@ static void test_list(void **state)
             assert_string_equal(jobs[i].id, ids[next--]);
         (void)snprintf(page_end, sizeof page_end, "%s", jobs[count - 1].id);
         filter.before = page_end;
-        char extra[STORAGE_ID]; /* what is added later does not shift the pages */
+        char extra[STORAGE_ID]; /* jobs that are added later do not shift the pages */
         submit(f, "late", 0, extra);
     }
     assert_int_equal(next, -1);
@@ -189,7 +190,7 @@ static void test_list(void **state)
     REFUSED(STATUS_INVALID, storage_job_list(f->storage, &filter, &f->arena, &jobs, &count, &more, &f->err));
 }
 
-static void test_source_job(void **state)
+static void source_is_kept_until_job_is_final(void **state)
 {
     struct fixture *f = *state;
     char base[STORAGE_ID], id[STORAGE_ID];
@@ -222,7 +223,7 @@ static void test_source_job(void **state)
     OK(storage_job_list(f->storage, &filter, &f->arena, &jobs, &count, &more, &f->err));
     assert_int_equal(count, 1);
     assert_string_equal(jobs[0].id, id);
-    /* the base stays while the other needs it */
+    /* the source job cannot be deleted while an unfinished job starts from it */
     finish(f, base);
     REFUSED(STATUS_CONFLICT, storage_job_delete(f->storage, base, &f->err));
     OK(storage_job_request(f->storage, id, JOB_EVENT_CANCEL, NULL, NULL, &f->err));
@@ -231,7 +232,7 @@ static void test_source_job(void **state)
     REFUSED(STATUS_NOT_FOUND, storage_job_submit(f->storage, &in, id, &outcome, &f->err));
 }
 
-static void test_patch(void **state)
+static void patch_changes_name_and_priority(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -258,7 +259,7 @@ static void test_patch(void **state)
     REFUSED(STATUS_INVALID, storage_job_patch(f->storage, id, &patch, &f->err));
 }
 
-static void test_claim_order(void **state)
+static void claims_follow_priority_and_age(void **state)
 {
     struct fixture *f = *state;
     const int priorities[6] = {0, 5, 0, -1, 5, 1}, order[6] = {1, 4, 5, 0, 2, 3};
@@ -277,7 +278,7 @@ static void test_claim_order(void **state)
     REFUSED(STATUS_NOT_FOUND, storage_job_claim(f->storage, id, &f->err));
 }
 
-static void test_claim_of_a_task(void **state)
+static void claim_of_a_task_skips_other_tasks(void **state)
 {
     struct fixture *f = *state;
     char train[STORAGE_ID], evaluate[STORAGE_ID], id[STORAGE_ID];
@@ -294,54 +295,54 @@ static void test_claim_of_a_task(void **state)
     assert_string_equal(id, train);
 }
 
-/* A pause taken back, a pause, a resume, a cancel: with what executor and client see. */
-static void test_requests(void **state)
+/* A pause that is revoked, a pause, a resume and a cancel, as the executor and the client see them. */
+static void requests_reach_the_running_job(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID], claimed[STORAGE_ID];
     enum job_state now;
-    enum requested_state wish;
+    enum requested_state requested;
     submit_running(f, id);
     int64_t started = job_of(f, id).started_at;
-    OK(storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &wish, &f->err));
+    OK(storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &requested, &f->err));
     assert_int_equal(now, JOB_RUNNING);
-    assert_int_equal(wish, REQUESTED_PAUSED);
+    assert_int_equal(requested, REQUESTED_PAUSED);
     int64_t version = job_of(f, id).version;
-    OK(storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &wish, &f->err));
-    assert_int_equal(job_of(f, id).version, version); /* granted already: nothing changes */
-    OK(storage_job_request(f->storage, id, JOB_EVENT_RESUME, &now, &wish, &f->err));
-    OK(storage_job_requested(f->storage, id, &wish, &f->err));
-    assert_int_equal(wish, REQUESTED_NONE);
-    REFUSED(STATUS_CONFLICT, storage_job_request(f->storage, id, JOB_EVENT_RESUME, &now, &wish, &f->err));
+    OK(storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &requested, &f->err));
+    assert_int_equal(job_of(f, id).version, version); /* a repeated request changes nothing */
+    OK(storage_job_request(f->storage, id, JOB_EVENT_RESUME, &now, &requested, &f->err));
+    OK(storage_job_requested(f->storage, id, &requested, &f->err));
+    assert_int_equal(requested, REQUESTED_NONE);
+    REFUSED(STATUS_CONFLICT, storage_job_request(f->storage, id, JOB_EVENT_RESUME, &now, &requested, &f->err));
     assert_int_equal(now, JOB_RUNNING);
-    OK(storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &wish, &f->err));
-    fixture_close(f); /* the wish survives the process: the job comes back paused */
+    OK(storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &requested, &f->err));
+    fixture_close(f); /* the requested state survives the process: the job becomes paused */
     fixture_open(f);
     assert_int_equal(job_of(f, id).state, JOB_PAUSED);
     assert_int_equal(job_of(f, id).requested, REQUESTED_NONE);
-    REFUSED(STATUS_CONFLICT, storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &wish, &f->err));
+    REFUSED(STATUS_CONFLICT, storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &requested, &f->err));
     assert_int_equal(now, JOB_PAUSED);
     assert_non_null(strstr(f->err.message, "paused"));
-    OK(storage_job_request(f->storage, id, JOB_EVENT_RESUME, &now, &wish, &f->err));
+    OK(storage_job_request(f->storage, id, JOB_EVENT_RESUME, &now, &requested, &f->err));
     assert_int_equal(now, JOB_QUEUED);
     OK(storage_job_claim(f->storage, claimed, &f->err));
-    assert_int_equal(job_of(f, id).started_at, started); /* when it first started */
+    assert_int_equal(job_of(f, id).started_at, started); /* the time of the first start */
     OK(storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, &now, &f->err));
     assert_int_equal(now, JOB_QUEUED);
     OK(storage_job_claim(f->storage, claimed, &f->err));
-    OK(storage_job_request(f->storage, id, JOB_EVENT_CANCEL, &now, &wish, &f->err));
+    OK(storage_job_request(f->storage, id, JOB_EVENT_CANCEL, &now, &requested, &f->err));
     assert_int_equal(now, JOB_RUNNING);
-    REFUSED(STATUS_CONFLICT, storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &wish, &f->err));
-    assert_int_equal(wish, REQUESTED_CANCELLED);
+    REFUSED(STATUS_CONFLICT, storage_job_request(f->storage, id, JOB_EVENT_PAUSE, &now, &requested, &f->err));
+    assert_int_equal(requested, REQUESTED_CANCELLED);
     OK(storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, &now, &f->err));
     assert_int_equal(now, JOB_CANCELLED);
     assert_true(job_of(f, id).finished_at >= started);
-    REFUSED(STATUS_CONFLICT, storage_job_request(f->storage, id, JOB_EVENT_CANCEL, &now, &wish, &f->err));
-    REFUSED(STATUS_NOT_FOUND, storage_job_request(f->storage, "nobody", JOB_EVENT_CANCEL, &now, &wish, &f->err));
-    REFUSED(STATUS_INVALID, storage_job_request(f->storage, id, JOB_EVENT_CLAIM, &now, &wish, &f->err));
+    REFUSED(STATUS_CONFLICT, storage_job_request(f->storage, id, JOB_EVENT_CANCEL, &now, &requested, &f->err));
+    REFUSED(STATUS_NOT_FOUND, storage_job_request(f->storage, "nobody", JOB_EVENT_CANCEL, &now, &requested, &f->err));
+    REFUSED(STATUS_INVALID, storage_job_request(f->storage, id, JOB_EVENT_CLAIM, &now, &requested, &f->err));
 }
 
-static void test_leave(void **state)
+static void leave_records_result_or_error(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -365,7 +366,7 @@ static void test_leave(void **state)
     REFUSED(STATUS_CONFLICT, storage_job_leave(f->storage, id, JOB_EVENT_YIELD, NULL, NULL, &now, &f->err));
 }
 
-static void test_progress(void **state)
+static void newest_progress_is_stored(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID], text[32];
@@ -379,7 +380,8 @@ static void test_progress(void **state)
     struct storage_job job = job_of(f, id);
     assert_string_equal(job.progress, "{\"step\":99}");
     assert_int_equal(job.version, version);
-    assert_true(job.progress_version >= 1 && job.progress_version <= 3); /* only the last of those that wait */
+    assert_true(job.progress_version >= 1 &&
+                job.progress_version <= 3); /* of the queued texts, only the last is stored */
     OK(storage_job_progress(f->storage, id, "{\"step\":100}", &f->err));
     finish(f, id);
     OK(storage_job_progress(f->storage, id, "{\"step\":101}", &f->err));
@@ -387,22 +389,22 @@ static void test_progress(void **state)
     assert_string_equal(job_of(f, id).progress, "{\"step\":100}");
 }
 
-/* What is lazy is on disk within a second without anybody asking. */
-static void test_progress_is_timely(void **state)
+/* A lazy write is on disk within a second without a flush. */
+static void progress_is_on_disk_within_a_second(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
     submit_running(f, id);
     OK(storage_job_progress(f->storage, id, "{\"step\":5}", &f->err));
     assert_null(job_of(f, id).progress);
-    /* a busy machine may take longer, but it must come by itself */
+    /* a busy machine may take longer, but no call may be necessary */
     for (int i = 0; i < 100 && job_of(f, id).progress == NULL; i++)
         sleep_ms(100);
     assert_non_null(job_of(f, id).progress);
     assert_string_equal(job_of(f, id).progress, "{\"step\":5}");
 }
 
-static void test_delete(void **state)
+static void only_final_jobs_are_deleted(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID], other[STORAGE_ID];
@@ -428,13 +430,13 @@ static void test_delete(void **state)
     assert_int_equal(file_integer(f, "SELECT count(*) FROM artifact"), 0);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM event WHERE job NOT IN (SELECT num FROM job)"), 0);
     assert_int_equal(job_of(f, other).state, JOB_RUNNING);
-    /* what still arrives for a deleted job harms nobody */
+    /* writes for a deleted job are ignored */
     OK(storage_metric_append(f->storage, id, &point, 1, &f->err));
     OK(storage_job_progress(f->storage, id, "{}", &f->err));
     OK(storage_flush(f->storage, &f->err));
 }
 
-static void test_stats(void **state)
+static void statistics_count_jobs_and_bytes(void **state)
 {
     struct fixture *f = *state;
     struct storage_stats stats;
@@ -457,14 +459,14 @@ static void test_stats(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_OPEN(test_submit_and_get), TEST_OPEN(test_ids_sort_by_creation),
-        TEST_OPEN(test_idempotency),    TEST_OPEN(test_old_keys),
-        TEST_OPEN(test_queue_limit),    TEST_OPEN(test_list),
-        TEST_OPEN(test_source_job),     TEST_OPEN(test_patch),
-        TEST_OPEN(test_claim_order),    TEST_OPEN(test_claim_of_a_task),
-        TEST_OPEN(test_requests),       TEST_OPEN(test_leave),
-        TEST_OPEN(test_progress),       TEST_OPEN(test_progress_is_timely),
-        TEST_OPEN(test_delete),         TEST_OPEN(test_stats),
+        TEST_OPEN(submitted_job_is_read_back),        TEST_OPEN(ids_sort_by_creation),
+        TEST_OPEN(same_key_returns_same_job),         TEST_OPEN(keys_expire_after_a_week),
+        TEST_OPEN(full_queue_refuses_jobs),           TEST_OPEN(pages_are_stable_and_filtered),
+        TEST_OPEN(source_is_kept_until_job_is_final), TEST_OPEN(patch_changes_name_and_priority),
+        TEST_OPEN(claims_follow_priority_and_age),    TEST_OPEN(claim_of_a_task_skips_other_tasks),
+        TEST_OPEN(requests_reach_the_running_job),    TEST_OPEN(leave_records_result_or_error),
+        TEST_OPEN(newest_progress_is_stored),         TEST_OPEN(progress_is_on_disk_within_a_second),
+        TEST_OPEN(only_final_jobs_are_deleted),       TEST_OPEN(statistics_count_jobs_and_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,3 +1,4 @@
+/* Tests metric series: appending, cutting back, reduced reading, and damaged rows. */
 #include "storage/series/pyramid.h"
 #include "tests/unit/storage/storage_fixture.h"
 
@@ -26,7 +27,7 @@ static void same_bits(double a, double b)
     assert_memory_equal(&a, &b, sizeof a);
 }
 
-static void test_append_and_read(void **state)
+static void appended_points_are_read_back(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -70,14 +71,14 @@ static void test_append_and_read(void **state)
     REFUSED(STATUS_INVALID, storage_metric_append(f->storage, id, &bad, 1, &f->err));
 }
 
-static void test_steps_do_not_go_back(void **state)
+static void points_at_earlier_steps_are_dropped(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
     size_t count;
     struct storage_stats stats;
     submit_running(f, id);
-    for (int i = 0; i <= 240; i++) /* the last one opens a second block */
+    for (int i = 0; i <= 240; i++) /* the last point begins a second block */
         append(f, id, "loss", i, i);
     append(f, id, "loss", 240, -1.0);
     append(f, id, "loss", 239, -2.0);
@@ -94,8 +95,8 @@ static void test_steps_do_not_go_back(void **state)
     assert_int_equal(stats.metric_points_dropped, 2);
 }
 
-/* More series than a command keeps open, more points than a command carries, two jobs at once. */
-static void test_many_series(void **state)
+/* More series than a command keeps open, more points than a command carries, and two jobs at once. */
+static void many_series_and_jobs_stay_apart(void **state)
 {
     struct fixture *f = *state;
     char ids[2][STORAGE_ID], names[50][16];
@@ -107,7 +108,7 @@ static void test_many_series(void **state)
         (void)snprintf(names[n], sizeof names[n], "m%02d", n);
     for (int i = 0; i < 10000; i++)
         metrics[i] = (struct storage_metric){.name = names[i % 50], .point = {i, i * 0.5}};
-    for (int i = 0; i < 10000; i += 100) /* in turn, so the batches interleave */
+    for (int i = 0; i < 10000; i += 100) /* alternating, so that the batches of the two jobs interleave */
         for (int j = 0; j < 2; j++)
             OK(storage_metric_append(f->storage, ids[j], metrics + i, 100, &f->err));
     struct storage_metric more = {.name = "all", .point = {0, 1}};
@@ -132,8 +133,8 @@ static void test_many_series(void **state)
     free(metrics);
 }
 
-/* Every cut of a series over three blocks, and appending after it. */
-static void test_rewind(void **state)
+/* Cuts a series of three blocks at every point, and appends to it afterwards. */
+static void rewind_cuts_series_at_any_step(void **state)
 {
     struct fixture *f = *state;
     f->options.durability = STORAGE_DURABLE_NOT;
@@ -147,7 +148,7 @@ static void test_rewind(void **state)
         for (int i = 0; i < 500; i++)
             append(f, id, "loss", i, i);
         append(f, id, "late", 450, 1);
-        /* without a flush between: order alone must do */
+        /* without a flush: the order of the calls must be sufficient */
         OK(storage_job_rewind(f->storage, id, cuts[c], &f->err));
         for (int i = keep; i < 600; i++)
             append(f, id, "loss", i, -i);
@@ -163,7 +164,7 @@ static void test_rewind(void **state)
     REFUSED(STATUS_NOT_FOUND, storage_job_rewind(f->storage, "nobody", 0, &f->err));
 }
 
-/* ---- thinning out, against a plain version of the definition in storage.h ------------------------------ */
+/* ---- reduced reading, against a simple version of the definition in storage.h ------------------------ */
 
 static size_t naive(const struct storage_point *all, size_t n, int64_t since, int64_t max, struct storage_point *out)
 {
@@ -196,7 +197,7 @@ static size_t naive(const struct storage_point *all, size_t n, int64_t since, in
     return made;
 }
 
-static void test_thinning(void **state)
+static void reduced_series_follow_the_definition(void **state)
 {
     struct fixture *f = *state;
     f->options.durability = STORAGE_DURABLE_NOT;
@@ -237,9 +238,9 @@ static void test_thinning(void **state)
     free(want);
 }
 
-/* ---- long series: what is read through summaries is what the points say ------------------------------------ */
+/* ---- long series: summaries give the same result as the points --------------------------------------- */
 
-#define LONG 70000 /* points: four rows of summaries and more, so that two levels are used */
+#define LONG 70000 /* points: more than four rows of summaries, so that two levels are used */
 
 static void fill_long(struct fixture *f, const char *id, struct storage_point *all, int from, int to)
 {
@@ -254,7 +255,7 @@ static void fill_long(struct fixture *f, const char *id, struct storage_point *a
     OK(storage_flush(f->storage, &f->err));
 }
 
-/* One bucket after the definition, in one pass. */
+/* One bucket according to the definition, in one pass. */
 static size_t bucket_of(const struct storage_point *p, size_t from, size_t to, struct storage_point out[3])
 {
     size_t low = to, high = to, made = 0;
@@ -293,7 +294,7 @@ static void check_long(struct fixture *f, const char *id, const struct storage_p
     }
 }
 
-static void test_summaries(void **state)
+static void summaries_give_the_same_result_as_points(void **state)
 {
     struct fixture *f = *state;
     f->options.durability = STORAGE_DURABLE_NOT;
@@ -308,11 +309,11 @@ static void test_summaries(void **state)
     submit_running(f, id);
     fill_long(f, id, all, 0, LONG);
     check_long(f, id, all, LONG);
-    /* Summaries for all blocks but the last, 64 to a row; and of every full row one above. */
+    /* Summaries of all blocks but the last, 64 in a row; each full row has a summary one level above. */
     int64_t sealed = (LONG - 1) / 240;
     assert_int_equal(file_integer(f, "SELECT sum(length(summaries)) / 48 FROM pyramid WHERE level = 1"), sealed);
     assert_int_equal(file_integer(f, "SELECT sum(length(summaries)) / 48 FROM pyramid WHERE level = 2"), sealed / 64);
-    /* Cut back and written again, to the edges of blocks and rows and into them. */
+    /* Cuts at and near the edges of blocks and rows, each followed by new points. */
     const int cuts[] = {69999, 69121, 69120, 46080, 46079, 30720, 30481, 15361, 15360, 15359, 241, 240, 1, 0};
     for (size_t c = 0; c < sizeof cuts / sizeof cuts[0]; c++) {
         OK(storage_job_rewind(f->storage, id, 3 * (cuts[c] - 1), &f->err));
@@ -322,7 +323,7 @@ static void test_summaries(void **state)
         fill_long(f, id, all, cuts[c], until);
         if (until > 25000) {
             check_long(f, id, all, until);
-        } else { /* too short for its starts */
+        } else { /* too short for the first query */
             size_t count;
             struct storage_series *s = read_all(f, id, "x", INT64_MIN, 3, &count);
             struct storage_point want[3];
@@ -366,8 +367,8 @@ static void missing_summary_is_reported(void **state)
     free(all);
 }
 
-/* A block that says something impossible is reported, not believed. */
-static void test_damaged_blocks(void **state)
+/* A block with impossible content is reported as damaged. */
+static void damaged_blocks_are_reported(void **state)
 {
     static const char *const damage[] = {
         "UPDATE block SET points = zeroblob(16*300) WHERE id & 0xffffff = 0",
@@ -400,10 +401,14 @@ static void test_damaged_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_OPEN(test_append_and_read), TEST_OPEN(test_steps_do_not_go_back),
-        TEST_OPEN(test_many_series),     TEST_OPEN(test_rewind),
-        TEST_OPEN(test_thinning),        TEST_OPEN(test_damaged_blocks),
-        TEST_OPEN(test_summaries),       TEST_OPEN(missing_summary_is_reported),
+        TEST_OPEN(appended_points_are_read_back),
+        TEST_OPEN(points_at_earlier_steps_are_dropped),
+        TEST_OPEN(many_series_and_jobs_stay_apart),
+        TEST_OPEN(rewind_cuts_series_at_any_step),
+        TEST_OPEN(reduced_series_follow_the_definition),
+        TEST_OPEN(damaged_blocks_are_reported),
+        TEST_OPEN(summaries_give_the_same_result_as_points),
+        TEST_OPEN(missing_summary_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-/* What nobody should meet: rows that are not what was written (somebody else's program, a disk that lies), callers that
- * ask for what there cannot be, readers whose memory is a few bytes short. Each is refused in words, none is taken for
- * something else, and the store goes on. */
+/* Situations that should never occur: rows that another program or a faulty disk changed, callers that pass impossible
+ * arguments, arenas that are a few bytes too small. Each is refused with a message, none is accepted as something
+ * else, and the store still works afterwards. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 
 enum { POINTS = 700 };
 
-/* A store with a row in every table, closed; each try has a copy of it. */
+/* A closed store with a row in every table; each try uses a copy. */
 static struct {
     char folder[64], path[96], done[STORAGE_ID], held[STORAGE_ID];
 } made;
@@ -68,7 +68,8 @@ static struct fixture *copied(void)
     return f;
 }
 
-/* By a connection that lets rows be what the tables forbid. "@" stands for the id of the finished job. */
+/* Changes the file with a connection that ignores the tables' constraints. "@" stands for the id of the finished job.
+ */
 static void damage(const struct fixture *f, const char *sql)
 {
     sqlite3 *db;
@@ -194,7 +195,7 @@ static enum status stats(struct fixture *f)
 }
 static enum status open_it(struct fixture *f)
 {
-    return STATUS_OK; /* was opened */
+    return STATUS_OK; /* it opened */
 }
 static enum status cancel(struct fixture *f)
 {
@@ -208,7 +209,7 @@ static enum status submit_one(struct fixture *f)
     assert_true(strcmp(id, last) < 0 && strcmp(made.done, id) < 0);
     return STATUS_OK;
 }
-/* Lazy: what cannot be stored is in the log, and the series stays what it was. */
+/* Lazy: the log contains what cannot be stored, and the series does not change. */
 static enum status append_point(struct fixture *f)
 {
     struct storage_metric metric = {.name = "loss", .point = {POINTS, 1}};
@@ -230,7 +231,7 @@ static enum status copy_it(struct fixture *f)
     return status;
 }
 
-/* ---- rows ----------------------------------------------------------------------------------------------------- */
+/* ---- damaged rows ------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *sql;
@@ -256,7 +257,7 @@ static const struct {
     {"UPDATE job SET id = 'short' WHERE state = 'running'", open_it, STATUS_CORRUPT},
     {"UPDATE job SET id = '7UUUUUUUUUUUUUUUUUUUUUUUUU' WHERE state = 'running'", open_it, STATUS_CORRUPT},
     {"UPDATE job SET id = '04ZZZZZZZZZZZZZZZZZZZZZZZZ' WHERE state = 'running'", submit_one,
-     STATUS_OK}, /* of tomorrow, the last of its time */
+     STATUS_OK}, /* far in the future */
     {"UPDATE lease SET state = 'odd'", get_lease, STATUS_CORRUPT},
     {"UPDATE lease SET state = 'odd'", speak, STATUS_CORRUPT},
     {"INSERT INTO tally VALUES ('odd', 3, 4)", stats, STATUS_OK},
@@ -283,7 +284,7 @@ static const struct {
     {"PRAGMA application_id = 7", copy_it, STATUS_CONFLICT},
 };
 
-static void damaged_rows(void **state)
+static void damaged_rows_are_reported(void **state)
 {
     int wrong = 0;
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
@@ -298,17 +299,17 @@ static void damaged_rows(void **state)
                         status_name(damages[i].expected));
             wrong++;
         }
-        if (f->storage != NULL && status != STATUS_OK) /* it goes on */
+        if (f->storage != NULL && status != STATUS_OK) /* the store still works */
             OK(storage_writable(f->storage, &f->err));
         fixture_remove(f);
     }
     assert_int_equal(wrong, 0);
 }
 
-/* ---- memory ----------------------------------------------------------------------------------------------------- */
+/* ---- small arenas ------------------------------------------------------------------------------------ */
 
-/* The caller's arena ends at every place in turn. */
-static void little_memory(void **state)
+/* The caller's arena is too small at every place in turn. */
+static void small_arena_is_reported(void **state)
 {
     static const struct {
         const char *name;
@@ -337,12 +338,11 @@ static void little_memory(void **state)
     fixture_remove(f);
 }
 
-/* ---- callers ------------------------------------------------------------------------------------------------------
- */
+/* ---- impossible arguments ---------------------------------------------------------------------------- */
 
 static char long_text[400];
 
-static void refused_jobs(void **state)
+static void impossible_jobs_are_refused(void **state)
 {
     struct fixture *f = copied();
     char id[STORAGE_ID];
@@ -360,7 +360,8 @@ static void refused_jobs(void **state)
     sourced.source_job = made.done;
     sourced.source_checkpoint = 99;
     REFUSED(STATUS_NOT_FOUND, storage_job_submit(f->storage, &sourced, id, &outcome, &f->err));
-    struct storage_submit limited = {.kind = "k", .config = "{}", .owner_limit = 1}; /* of nobody: no limit */
+    struct storage_submit limited = {
+        .kind = "k", .config = "{}", .owner_limit = 1}; /* without an owner, so without a limit */
     OK(storage_job_submit(f->storage, &limited, id, &outcome, &f->err));
     assert_int_equal(outcome, STORAGE_CREATED);
     limited.owner = "bert";
@@ -381,8 +382,8 @@ static void refused_jobs(void **state)
     REFUSED(STATUS_NOT_FOUND, storage_job_rewind(f->storage, "none", 0, &f->err));
     REFUSED(STATUS_NOT_FOUND, storage_job_delete(f->storage, "none", &f->err));
     REFUSED(STATUS_CONFLICT, storage_job_delete(f->storage, made.held, &f->err));
-    enum requested_state wish;
-    REFUSED(STATUS_NOT_FOUND, storage_job_requested(f->storage, "none", &wish, &f->err));
+    enum requested_state requested;
+    REFUSED(STATUS_NOT_FOUND, storage_job_requested(f->storage, "none", &requested, &f->err));
     for (int limit = -1; limit < 2000; limit += 1500) {
         struct storage_job_filter filter = {.limit = limit, .before = ""};
         struct storage_job *jobs;
@@ -394,7 +395,7 @@ static void refused_jobs(void **state)
     fixture_remove(f);
 }
 
-static void refused_rest(void **state)
+static void impossible_arguments_are_refused(void **state)
 {
     struct fixture *f = copied();
     struct storage_checkpoint found, *list;
@@ -430,7 +431,7 @@ static void refused_rest(void **state)
     metric.name = long_text;
     REFUSED(STATUS_INVALID, storage_metric_append(f->storage, made.held, &metric, 1, &f->err));
     metric.name = "loss";
-    OK(storage_metric_append(f->storage, long_text, &metric, 1, &f->err)); /* of no job: dropped */
+    OK(storage_metric_append(f->storage, long_text, &metric, 1, &f->err)); /* for no job: dropped */
     OK(storage_metric_append(f->storage, "none", &metric, 1, &f->err));
     OK(storage_flush(f->storage, &f->err));
     REFUSED(STATUS_NOT_FOUND, storage_chain_list(f->storage, "none", &f->arena, &links, &count, &f->err));
@@ -446,12 +447,12 @@ static void refused_rest(void **state)
     REFUSED(STATUS_INVALID, storage_lease_end(f->storage, made.held, 2, JOB_EVENT_CLAIM, NULL, NULL, &f->err));
     struct storage_token token = {.hash = {8}, .name = ""};
     REFUSED(STATUS_INVALID, storage_token_add(f->storage, &token, &f->err));
-    memset(token.name, 'x', sizeof token.name); /* without an end */
+    memset(token.name, 'x', sizeof token.name); /* without a NUL */
     REFUSED(STATUS_INVALID, storage_token_add(f->storage, &token, &f->err));
     fixture_remove(f);
 }
 
-static void refused_imports(void **state)
+static void impossible_imports_are_refused(void **state)
 {
     struct fixture *f = copied();
     char id[STORAGE_ID];
@@ -486,8 +487,8 @@ static void refused_imports(void **state)
     fixture_remove(f);
 }
 
-/* A root that is too long for a path, or none at all. */
-static void no_folder(void **state)
+/* The folder's path is too long, or the folder does not exist. */
+static void missing_folder_is_reported(void **state)
 {
     static char root[DATASET_FILES + 10], folder[DATASET_FILES];
     static const char hash[] = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
@@ -526,9 +527,10 @@ static int remove_store(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(damaged_rows),    cmocka_unit_test(little_memory),
-                                       cmocka_unit_test(refused_jobs),    cmocka_unit_test(refused_rest),
-                                       cmocka_unit_test(refused_imports), cmocka_unit_test(no_folder)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damaged_rows_are_reported),      cmocka_unit_test(small_arena_is_reported),
+        cmocka_unit_test(impossible_jobs_are_refused),    cmocka_unit_test(impossible_arguments_are_refused),
+        cmocka_unit_test(impossible_imports_are_refused), cmocka_unit_test(missing_folder_is_reported)};
     memset(long_text, 'x', sizeof long_text - 1);
     return cmocka_run_group_tests(tests, make_store, remove_store);
 }

@@ -1,4 +1,4 @@
-/* Opening, refusing, failing. */
+/* Tests opening: which files are refused, recovery after a restart, and failures of the disk. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -15,7 +15,7 @@ static void refuse_open(struct fixture *f, enum status expected, const char *par
     assert_null(strstr(f->err.message, f->folder));
 }
 
-static void test_newer_version(void **state)
+static void newer_schema_is_refused(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -34,7 +34,7 @@ static void test_newer_version(void **state)
     assert_string_equal(job_of(f, id).id, id);
 }
 
-static void test_foreign_file(void **state)
+static void other_programs_database_is_refused(void **state)
 {
     struct fixture *f = *state;
     change_file(f, "CREATE TABLE bookmarks(url TEXT); INSERT INTO bookmarks VALUES ('x')");
@@ -45,7 +45,7 @@ static void test_foreign_file(void **state)
     refuse_open(f, STATUS_CONFLICT, "another program");
 }
 
-static void test_not_a_database(void **state)
+static void file_that_is_no_database_is_refused(void **state)
 {
     struct fixture *f = *state;
     FILE *file = fopen(f->path, "wb");
@@ -55,7 +55,7 @@ static void test_not_a_database(void **state)
     refuse_open(f, STATUS_CORRUPT, "not a database");
 }
 
-static void test_bad_paths(void **state)
+static void unusable_paths_are_refused(void **state)
 {
     struct fixture *f = *state;
     f->options.path = "";
@@ -72,8 +72,8 @@ static void test_bad_paths(void **state)
     f->options.vfs = NULL;
 }
 
-/* Pages of small tables overwritten: found by the check that follows an unclean stop. */
-static void test_damaged_file(void **state)
+/* Overwritten pages of small tables are found by the check that follows an unclean stop. */
+static void damage_is_found_after_unclean_stop(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -91,12 +91,12 @@ static void test_damaged_file(void **state)
     assert_int_equal(pwrite(fd, junk, sizeof junk, (root - 1) * page), sizeof junk);
     close(fd);
     refuse_open(f, STATUS_CORRUPT, "damaged");
-    /* cut in half */
+    /* the file is cut in half */
     assert_int_equal(truncate(f->path, page * 3), 0);
     refuse_open(f, STATUS_CORRUPT, "");
 }
 
-static void test_one_process(void **state)
+static void second_process_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct storage *second = NULL;
@@ -116,7 +116,7 @@ static void test_one_process(void **state)
     fixture_reopen(f);
 }
 
-static void test_settings(void **state)
+static void connections_have_the_required_settings(void **state)
 {
     struct fixture *f = *state;
     struct stat file;
@@ -140,7 +140,7 @@ static void test_settings(void **state)
     sqlite3_close(db);
 }
 
-static void test_restart_requeues(void **state)
+static void restart_puts_running_jobs_back(void **state)
 {
     struct fixture *f = *state;
     char ids[3][STORAGE_ID];
@@ -190,8 +190,8 @@ static enum status try_submit(struct fixture *f, char id[STORAGE_ID])
     return storage_job_submit(f->storage, &in, id, &outcome, &f->err);
 }
 
-/* One failed fsync, and nothing is written any more: the next one would lie. */
-static void test_failed_sync(void **state)
+/* After one failed fsync, the store accepts no writes, because a later fsync could report success for lost data. */
+static void failed_sync_ends_all_writes(void **state)
 {
     struct fixture *f = *state;
     char good[STORAGE_ID], id[STORAGE_ID];
@@ -209,14 +209,14 @@ static void test_failed_sync(void **state)
     struct storage_checkpoint_writer *writer;
     struct storage_checkpoint_new what = {0};
     REFUSED(STATUS_IO, storage_checkpoint_begin(f->storage, good, &what, &writer, &f->err));
-    assert_string_equal(job_of(f, good).id, good); /* reads go on */
+    assert_string_equal(job_of(f, good).id, good); /* reads still work */
     fixture_reopen(f);
     OK(storage_writable(f->storage, &f->err));
     assert_string_equal(job_of(f, good).id, good);
     submit(f, "sparling", 0, id);
 }
 
-static void test_full_disk(void **state)
+static void full_disk_refuses_writes_until_there_is_space(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -224,7 +224,7 @@ static void test_full_disk(void **state)
     assert_int_equal(try_submit(f, id), STATUS_IO);
     assert_non_null(strstr(f->err.message, "full"));
     assert_int_equal(try_submit(f, id), STATUS_IO);
-    fault_on_write(0, 0, 0); /* somebody has made room */
+    fault_on_write(0, 0, 0); /* the disk has space again */
     submit(f, "sparling", 0, id);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM job"), 1);
     struct storage_checkpoint_writer *writer;
@@ -246,7 +246,7 @@ static void test_full_disk(void **state)
     free(bytes);
 }
 
-/* A little of everything; says how much was acknowledged. */
+/* Uses all kinds of writes; returns the number of acknowledged ones. */
 static int workload(struct fixture *f, char ids[20][STORAGE_ID])
 {
     int acknowledged = 0;
@@ -272,9 +272,9 @@ static int workload(struct fixture *f, char ids[20][STORAGE_ID])
     return acknowledged;
 }
 
-/* The n-th write and the n-th sync fail, for many n, once and for ever: whatever was acknowledged is
- * there after the next start, and the file is sound. */
-static void test_every_failure(void **state)
+/* The n-th write or sync fails, once or permanently, for many n: every acknowledged change is there after the next
+ * start, and the file is sound. */
+static void acknowledged_changes_survive_every_disk_failure(void **state)
 {
     struct fixture *f = *state;
     int hit = 0;
@@ -301,24 +301,24 @@ static void test_every_failure(void **state)
         assert_int_equal(file_integer(f, "SELECT count(*) FROM pragma_foreign_key_check"), 0);
         fixture_remove(f);
     }
-    assert_true(hit >= 200); /* the rest came after the end of the work */
+    assert_true(hit >= 200); /* the other faults came after the end of the work */
     *state = fixture_new();
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_CLOSED(test_newer_version),
-        TEST_CLOSED(test_foreign_file),
-        TEST_CLOSED(test_not_a_database),
-        TEST_CLOSED(test_bad_paths),
-        TEST_CLOSED(test_damaged_file),
-        TEST_CLOSED(test_one_process),
-        TEST_CLOSED(test_settings),
-        TEST_CLOSED(test_restart_requeues),
-        cmocka_unit_test_setup_teardown(test_failed_sync, setup_fault, teardown_fault),
-        cmocka_unit_test_setup_teardown(test_full_disk, setup_fault, teardown_fault),
-        cmocka_unit_test_setup_teardown(test_every_failure, setup_fault, teardown_fault),
+        TEST_CLOSED(newer_schema_is_refused),
+        TEST_CLOSED(other_programs_database_is_refused),
+        TEST_CLOSED(file_that_is_no_database_is_refused),
+        TEST_CLOSED(unusable_paths_are_refused),
+        TEST_CLOSED(damage_is_found_after_unclean_stop),
+        TEST_CLOSED(second_process_is_refused),
+        TEST_CLOSED(connections_have_the_required_settings),
+        TEST_CLOSED(restart_puts_running_jobs_back),
+        cmocka_unit_test_setup_teardown(failed_sync_ends_all_writes, setup_fault, teardown_fault),
+        cmocka_unit_test_setup_teardown(full_disk_refuses_writes_until_there_is_space, setup_fault, teardown_fault),
+        cmocka_unit_test_setup_teardown(acknowledged_changes_survive_every_disk_failure, setup_fault, teardown_fault),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

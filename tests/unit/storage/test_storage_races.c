@@ -1,6 +1,6 @@
-/* What takes luck to meet, made to happen: a checkpoint that goes between the look and the hold, callers that find
- * the queue full, a file that appears under the name of a copy, more to retire than one commit does, every code
- * SQLite has. */
+/* Forces rare interleavings: a checkpoint is deleted between the lookup and the hold, callers find the queue full, a
+ * file appears under the name of a copy, one commit cannot remove all old checkpoints, SQLite returns each of its
+ * error codes. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <fcntl.h>
@@ -32,10 +32,10 @@ struct rival {
     struct fixture *f;
     char id[STORAGE_ID];
     int64_t step;
-    int times; /* still */
+    int times; /* remaining repetitions */
 };
 
-/* The newest checkpoint is another one from now on, and the one before is gone. */
+/* Replaces the newest checkpoint: adds another and deletes the previous one. */
 static void overtake(void *context)
 {
     struct rival *r = context;
@@ -45,7 +45,7 @@ static void overtake(void *context)
     }
 }
 
-static void gone_before_it_is_held(void **state)
+static void checkpoint_deleted_before_hold_is_not_opened(void **state)
 {
     struct fixture *f = *state;
     struct rival r = {.f = f, .step = 1};
@@ -55,7 +55,7 @@ static void gone_before_it_is_held(void **state)
     submit_running(f, r.id);
     OK(save(f, r.id, 1));
     fault_sqlite_before("SELECT id FROM checkpoint WHERE id = ?", overtake, &r);
-    for (r.times = 1; r.times < 10; r.times = (int)(2 * r.step)) { /* once, some times */
+    for (r.times = 1; r.times < 10; r.times = (int)(2 * r.step)) { /* once, then several times */
         OK(storage_checkpoint_open(f->storage, r.id, latest, &reader, &info, &f->err));
         int64_t read;
         OK(storage_checkpoint_read(reader, 0, &read, sizeof read, &f->err));
@@ -72,11 +72,11 @@ static void gone_before_it_is_held(void **state)
     OK(storage_checkpoint_open(f->storage, r.id, latest, &reader, &info, &f->err));
     assert_int_equal(info.step, r.step);
     storage_checkpoint_close(reader);
-    await_integer(f, "SELECT count(*) FROM chunk", 1); /* no hold is left over */
+    await_integer(f, "SELECT count(*) FROM chunk", 1); /* no hold remains */
 }
 
-/* A commit retires 64; the next ones the rest. */
-static void many_to_retire(void **state)
+/* A commit retires up to 64 checkpoints, and later commits the others. */
+static void one_commit_retires_at_most_64_checkpoints(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -109,7 +109,7 @@ static void hold_up(void *context)
 {
     struct distributed_run *c = context;
     (void)sem_wait(&c->go);
-    (void)sem_post(&c->go); /* from now on nobody waits */
+    (void)sem_post(&c->go); /* from now on no caller waits */
 }
 
 static void *post_all(void *context)
@@ -129,7 +129,7 @@ static int64_t depth(struct fixture *f)
     return stats.queue_depth;
 }
 
-/* While the writing thread is held up, `count` events of `bytes` are posted: from `most` on their caller waits. */
+/* Blocks the writing thread and posts `count` events of `bytes` bytes: after `most` events, callers must wait. */
 static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
 {
     struct distributed_run c = {.f = f, .data = calloc(bytes + 1, 1), .count = count};
@@ -142,7 +142,7 @@ static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
     fault_sqlite_before("BEGIN IMMEDIATE", hold_up, &c);
     assert_int_equal(pthread_create(&thread, NULL, post_all, &c), 0);
     int now = 0;
-    for (int i = 0, same = 0; i < 2000 && same < 10; i++) { /* until it grows no more */
+    for (int i = 0, same = 0; i < 2000 && same < 10; i++) { /* until the number stops growing */
         int before = now;
         sleep_ms(20);
         now = atomic_load(&c.posted);
@@ -151,7 +151,7 @@ static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
     assert_int_equal(sem_post(&c.go), 0);
     assert_int_equal(pthread_join(thread, &said), 0);
     assert_null(said);
-    assert_true(now >= most && now <= 2 * most); /* what was taken before does not count */
+    assert_true(now >= most && now <= 2 * most); /* the thread may have taken some before it was blocked */
     OK(storage_flush(f->storage, &f->err));
     fault_sqlite_before(NULL, NULL, NULL);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM event WHERE type = 'note'"), count);
@@ -160,18 +160,18 @@ static void fill_queue(struct fixture *f, int count, size_t bytes, int most)
     free(c.data);
 }
 
-static void too_many_wait(void **state)
+static void callers_wait_when_queue_has_too_many_commands(void **state)
 {
     fill_queue(*state, 10000, 2, 4096);
 }
 
-static void too_much_waits(void **state)
+static void callers_wait_when_queue_uses_too_much_memory(void **state)
 {
     fill_queue(*state, 40, (size_t)1 << 20, 8);
 }
 
-/* The newer progress takes the place of one that waits, but nobody looks for it behind a long queue. */
-static void progress_behind_others(void **state)
+/* A newer progress text replaces a queued one, but a long queue is not searched for it. */
+static void progress_behind_a_long_queue_is_appended(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -186,7 +186,7 @@ static void progress_behind_others(void **state)
     assert_string_equal(job_of(f, id).progress, "{\"step\":2}");
 }
 
-/* ---- a copy --------------------------------------------------------------------------------------------------- */
+/* ---- copies ------------------------------------------------------------------------------------------ */
 
 static void take_name(void *context, const char *what, int64_t done, int64_t all)
 {
@@ -195,7 +195,7 @@ static void take_name(void *context, const char *what, int64_t done, int64_t all
     close(fd);
 }
 
-static void name_is_taken_meanwhile(void **state)
+static void copy_never_replaces_a_file(void **state)
 {
     struct fixture *f = *state;
     struct storage_copy_report report;
@@ -207,7 +207,7 @@ static void name_is_taken_meanwhile(void **state)
     struct storage_copy_options options = {
         .from = f->path, .to = "copy.db", .progress = take_name, .context = "copy.db"};
     REFUSED(STATUS_CONFLICT, storage_copy(&options, &report, &f->err));
-    assert_int_equal(stat("copy.db", &facts), 0); /* somebody else's, and as it was */
+    assert_int_equal(stat("copy.db", &facts), 0); /* the other program's file, unchanged */
     assert_int_equal(facts.st_size, 0);
     assert_int_not_equal(stat("copy.db.part", &facts), 0);
     assert_int_equal(unlink("copy.db"), 0);
@@ -217,9 +217,9 @@ static void name_is_taken_meanwhile(void **state)
     assert_int_equal(chdir(was), 0);
 }
 
-/* ---- codes ---------------------------------------------------------------------------------------------------- */
+/* ---- SQLite's error codes ---------------------------------------------------------------------------- */
 
-static void every_code(void **state)
+static void every_sqlite_code_is_reported(void **state)
 {
     static const struct {
         int code;
@@ -237,19 +237,19 @@ static void every_code(void **state)
     struct fixture *f = *state;
     char id[STORAGE_ID];
     submit(f, "sparling", 0, id);
-    fault_sqlite_spare_others(true); /* the writing thread tidies up behind the submission */
+    fault_sqlite_spare_others(true); /* the writing thread cleans up after the submission */
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         struct storage_job job;
         fault_sqlite_after(1, codes[i].code, false);
         REFUSED(codes[i].status, storage_job_get(f->storage, id, &f->arena, &job, &f->err));
         assert_true(fault_sqlite_happened());
         assert_null(strstr(f->err.message, "SELECT"));
-        assert_string_equal(job_of(f, id).id, id); /* a reader refuses nothing afterwards */
+        assert_string_equal(job_of(f, id).id, id); /* a read still works */
     }
     fault_sqlite_spare_others(false);
     OK(storage_writable(f->storage, &f->err));
     submit(f, "sparling", 0, id);
-    /* Of the writing connection, what leaves unknown what is on disk ends all writing. */
+    /* On the writing connection, a code after which the disk's content is unknown ends all writing. */
     fault_sqlite_after(0, SQLITE_IOERR_WRITE, false);
     REFUSED(STATUS_IO, storage_job_rewind(f->storage, id, 0, &f->err));
     assert_true(fault_sqlite_happened());
@@ -267,7 +267,7 @@ struct late {
     int calls;
 };
 
-/* Who breaks the rule and calls once the writing thread is gone. */
+/* A caller that breaks the rule and calls after the writing thread has ended. */
 static void call_late(void *context)
 {
     struct late *late = context;
@@ -284,7 +284,7 @@ static void call_late(void *context)
     late->calls++;
 }
 
-static void called_while_it_closes(void **state)
+static void call_during_close_is_refused(void **state)
 {
     struct fixture *f = *state;
     struct late late = {.f = f};
@@ -293,7 +293,7 @@ static void called_while_it_closes(void **state)
     fixture_close(f);
     fault_sqlite_before(NULL, NULL, NULL);
     assert_int_equal(late.calls, 1);
-    fixture_open(f); /* as it was, and clean */
+    fixture_open(f); /* unchanged, and marked as closed */
     assert_int_equal(job_of(f, late.id).state, JOB_QUEUED);
     assert_int_equal(file_integer(f, "SELECT count(*) FROM series"), 0);
 }
@@ -301,14 +301,14 @@ static void called_while_it_closes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_OPEN(gone_before_it_is_held),
-        TEST_OPEN(many_to_retire),
-        TEST_OPEN(too_many_wait),
-        TEST_OPEN(too_much_waits),
-        TEST_OPEN(progress_behind_others),
-        TEST_OPEN(name_is_taken_meanwhile),
-        TEST_OPEN(every_code),
-        TEST_OPEN(called_while_it_closes),
+        TEST_OPEN(checkpoint_deleted_before_hold_is_not_opened),
+        TEST_OPEN(one_commit_retires_at_most_64_checkpoints),
+        TEST_OPEN(callers_wait_when_queue_has_too_many_commands),
+        TEST_OPEN(callers_wait_when_queue_uses_too_much_memory),
+        TEST_OPEN(progress_behind_a_long_queue_is_appended),
+        TEST_OPEN(copy_never_replaces_a_file),
+        TEST_OPEN(every_sqlite_code_is_reported),
+        TEST_OPEN(call_during_close_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

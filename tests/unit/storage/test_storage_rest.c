@@ -1,9 +1,9 @@
-/* Events, artifacts and tokens. */
+/* Tests imports, the chain of checkpoints, events, artifacts and tokens. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <stdatomic.h>
 
-static void test_state_events(void **state)
+static void changes_of_state_add_events(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID], other[STORAGE_ID];
@@ -40,7 +40,7 @@ static void count_up(void *context)
     atomic_fetch_add((atomic_int *)context, 1);
 }
 
-static void test_appended_events(void **state)
+static void appended_events_are_read_in_order(void **state)
 {
     struct fixture *f = *state;
     atomic_int woken = 0;
@@ -66,21 +66,21 @@ static void test_appended_events(void **state)
         assert_string_equal(events[i].type, "progress");
         assert_string_equal(events[i].data, text);
     }
-    /* the hook runs on the writing thread after the commit: it may come a moment after the flush */
+    /* the hook runs on the writing thread after the commit, so it may come shortly after the flush */
     for (int i = 0; i < 200 && atomic_load(&woken) == before; i++)
         sleep_ms(10);
     assert_true(atomic_load(&woken) > before);
     OK(storage_event_append(f->storage, "nobody", "progress", "x", &f->err));
     OK(storage_flush(f->storage, &f->err));
     assert_int_equal(file_integer(f, "SELECT count(*) FROM event"), 12);
-    fixture_close(f); /* before `woken` goes */
+    fixture_close(f); /* before `woken` goes out of scope */
     fixture_open(f);
     f->options.events_added = NULL;
     fixture_reopen(f);
 }
 
-/* What is appended with points and progress, and what of it is kept. */
-static void test_announced_events(void **state)
+/* Points and progress add events; only the newest progress events are kept. */
+static void points_and_progress_add_events(void **state)
 {
     struct fixture *f = *state;
     struct storage_event *events;
@@ -105,7 +105,7 @@ static void test_announced_events(void **state)
     assert_string_equal(events[0].type, "metric");
     assert_string_equal(events[0].data, "10 20");
     assert_string_equal(events[1].data, "30 30");
-    /* and read back by that span */
+    /* the points can be read by the span in the event */
     int64_t until = 20;
     struct storage_metric_query query = {.since = 9, .until = &until};
     OK(storage_metric_read(f->storage, id, &query, &f->arena, &series, &count, &f->err));
@@ -125,14 +125,14 @@ static void test_announced_events(void **state)
     assert_string_equal(events[0].type, "progress");
     assert_string_equal(events[0].data, "{\"n\":649}");
     OK(storage_job_leave(f->storage, id, JOB_EVENT_SUCCEED, "{}", NULL, NULL, &f->err));
-    OK(storage_job_progress(f->storage, id, "{}", &f->err)); /* too late: no event either */
+    OK(storage_job_progress(f->storage, id, "{}", &f->err)); /* the job is finished, so no event is added */
     OK(storage_flush(f->storage, &f->err));
     OK(storage_event_read(f->storage, id, newest, 100, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 1);
     assert_string_equal(events[0].data, "succeeded");
 }
 
-static void test_artifacts(void **state)
+static void artifacts_are_stored_listed_and_replaced(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -172,20 +172,20 @@ static void test_artifacts(void **state)
             storage_artifact_put(f->storage, id, "big", "text/plain", picture, STORAGE_ARTIFACT_BYTES + 1, &f->err));
 }
 
-static void test_tokens(void **state)
+static void tokens_expire_and_are_revoked(void **state)
 {
     struct fixture *f = *state;
     struct storage_token a = {.hash = {1}, .name = "ci", .scope = 2}, b = {.hash = {2}, .name = "short", .scope = 1};
     struct storage_token found, *list;
     size_t count;
-    b.expires_at = (int64_t)time(NULL) * 1000 - 1; /* gone already */
+    b.expires_at = (int64_t)time(NULL) * 1000 - 1; /* expired already */
     OK(storage_token_list(f->storage, &f->arena, &list, &count, &f->err));
     assert_int_equal(count, 0);
     OK(storage_token_add(f->storage, &a, &f->err));
     OK(storage_token_add(f->storage, &b, &f->err));
     REFUSED(STATUS_CONFLICT, storage_token_add(f->storage, &a, &f->err));
     struct storage_token c = {.hash = {3}, .name = "ci", .scope = 3};
-    REFUSED(STATUS_CONFLICT, storage_token_add(f->storage, &c, &f->err)); /* a live one has the name */
+    REFUSED(STATUS_CONFLICT, storage_token_add(f->storage, &c, &f->err)); /* a valid token has this name */
     fixture_reopen(f);
     OK(storage_token_find(f->storage, a.hash, &found, &f->err));
     assert_string_equal(found.name, "ci");
@@ -199,7 +199,7 @@ static void test_tokens(void **state)
     REFUSED(STATUS_NOT_FOUND, storage_token_revoke(f->storage, "short", &f->err));
     OK(storage_token_add(f->storage, &c, &f->err)); /* the name is free again */
     OK(storage_token_find(f->storage, c.hash, &found, &f->err));
-    REFUSED(STATUS_CONFLICT, storage_token_add(f->storage, &a, &f->err)); /* a revoked secret stays revoked */
+    REFUSED(STATUS_CONFLICT, storage_token_add(f->storage, &a, &f->err)); /* a revoked secret cannot be added again */
     OK(storage_token_list(f->storage, &f->arena, &list, &count, &f->err));
     assert_int_equal(count, 3);
     struct storage_token bad = {.hash = {4}, .name = ""};
@@ -208,7 +208,7 @@ static void test_tokens(void **state)
     REFUSED(STATUS_INVALID, storage_token_add(f->storage, &bad, &f->err));
 }
 
-static void test_import(void **state)
+static void import_stores_a_whole_job(void **state)
 {
     struct fixture *f = *state;
     static unsigned char bytes[(2u << 20) + 17];
@@ -288,8 +288,8 @@ static void test_import(void **state)
     assert_int_equal(file_integer(f, "SELECT count(*) FROM chain"), 0);
 }
 
-/* Links stay when retention removes what they are of. */
-static void test_chain(void **state)
+/* Chain rows stay when retention removes their checkpoints. */
+static void chain_keeps_removed_checkpoints(void **state)
 {
     struct fixture *f = *state;
     char id[STORAGE_ID];
@@ -316,10 +316,10 @@ static void test_chain(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_OPEN(test_import),           TEST_OPEN(test_chain),
-        TEST_OPEN(test_state_events),     TEST_OPEN(test_appended_events),
-        TEST_OPEN(test_announced_events), TEST_OPEN(test_artifacts),
-        TEST_OPEN(test_tokens),
+        TEST_OPEN(import_stores_a_whole_job),      TEST_OPEN(chain_keeps_removed_checkpoints),
+        TEST_OPEN(changes_of_state_add_events),    TEST_OPEN(appended_events_are_read_in_order),
+        TEST_OPEN(points_and_progress_add_events), TEST_OPEN(artifacts_are_stored_listed_and_replaced),
+        TEST_OPEN(tokens_expire_and_are_revoked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

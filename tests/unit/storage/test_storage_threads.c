@@ -1,4 +1,4 @@
-/* Many threads at once: meant to be run under the thread sanitizer as well. */
+/* Many threads use one store. Also run under the thread sanitizer. */
 #include "tests/unit/storage/storage_fixture.h"
 
 #include <pthread.h>
@@ -10,7 +10,7 @@ struct shared {
     atomic_int submitted, finished, removed, faults, reads;
 };
 
-/* cmocka's assertions belong to the main thread: the others count. */
+/* Other threads count failures, because cmocka's assertions only work on the main thread. */
 static void expect_at(struct shared *s, bool ok, int line)
 {
     if (!ok && atomic_fetch_add(&s->faults, 1) == 0)
@@ -29,7 +29,7 @@ static void *submitter(void *argument)
         struct arena arena;
         arena_init(&arena, 4096, 0);
         expect(s, storage_job_submit(s->f->storage, &in, id, &outcome, NULL) == STATUS_OK);
-        /* who was told can read it at once */
+        /* an acknowledged job can be read at once */
         expect(s, storage_job_get(s->f->storage, id, &arena, &job, NULL) == STATUS_OK);
         atomic_fetch_add(&s->submitted, 1);
         if (i % 7 == 3)
@@ -73,7 +73,7 @@ static void *executor(void *argument)
         }
         expect(s, status == STATUS_OK);
         run_job(s, id);
-        /* only when no submitter looks at its job any more */
+        /* only when no submitter uses its job any more */
         if (atomic_fetch_add(&s->finished, 1) % 4 == 0 && atomic_load(&s->submitted) == 45) {
             expect(s, storage_job_delete(s->f->storage, id, NULL) == STATUS_OK);
             atomic_fetch_add(&s->removed, 1);
@@ -82,7 +82,7 @@ static void *executor(void *argument)
     return NULL;
 }
 
-/* A reader sees each series without gaps, and each checkpoint whole, whatever goes on. */
+/* Readers see each series without gaps and each checkpoint complete, at any time. */
 static void *reader(void *argument)
 {
     struct shared *s = argument;
@@ -123,7 +123,7 @@ static void *reader(void *argument)
     return NULL;
 }
 
-static void test_all_at_once(void **state)
+static void concurrent_calls_stay_consistent(void **state)
 {
     struct fixture *f = *state;
     struct shared s = {.f = f};
@@ -157,7 +157,7 @@ static void test_all_at_once(void **state)
                      atomic_load(&s.finished) - removed);
 }
 
-/* Nobody gets a job twice. */
+/* No job is claimed twice. */
 static void *claimer(void *argument)
 {
     struct shared *s = argument;
@@ -167,7 +167,7 @@ static void *claimer(void *argument)
     return NULL;
 }
 
-static void test_claims(void **state)
+static void no_job_is_claimed_twice(void **state)
 {
     struct fixture *f = *state;
     struct shared s = {.f = f};
@@ -183,7 +183,7 @@ static void test_claims(void **state)
     assert_int_equal(file_integer(f, "SELECT count(*) FROM event WHERE data = 'running'"), 60);
 }
 
-/* Commands that wait share a commit. */
+/* Waiting commands share a commit. */
 static void *pinger(void *argument)
 {
     struct shared *s = argument;
@@ -195,7 +195,7 @@ static void *pinger(void *argument)
     return NULL;
 }
 
-static void test_group_commit(void **state)
+static void waiting_commands_share_a_commit(void **state)
 {
     struct fixture *f = *state;
     struct shared s = {.f = f};
@@ -214,9 +214,9 @@ static void test_group_commit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST_OPEN(test_all_at_once),
-        TEST_OPEN(test_claims),
-        TEST_OPEN(test_group_commit),
+        TEST_OPEN(concurrent_calls_stay_consistent),
+        TEST_OPEN(no_job_is_claimed_twice),
+        TEST_OPEN(waiting_commands_share_a_commit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* A run's host on several ranks: what rank 0 reads arrives on all, what goes wrong on one is known to all. Ranks are
- * threads here. */
+/* Tests the coordinators of a distributed run: all ranks receive what rank 0 reads, and a failure on one rank is known
+ * to all. The ranks are threads of this process. */
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,12 +14,12 @@
 
 enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* more than two blocks */
 
-/* ---- rank 0's world --------------------------------------------------------------------------------------- */
+/* ---- the outside of rank 0 --------------------------------------------------------------------------- */
 
 struct world {
     char *bytes;
-    bool none, fails, wants; /* there is no checkpoint; it cannot be read to its end; somebody wishes an end */
-    bool full, torn;         /* no room to begin a checkpoint; none to end one */
+    bool none, fails, wants; /* there is no checkpoint; reading it fails; a stop is requested */
+    bool full, torn;         /* the disk is full at the beginning of a checkpoint; at its end */
     int open, said, left, begun, committed, abandoned;
 };
 
@@ -125,7 +125,7 @@ static void *start(void *context)
     return NULL;
 }
 
-/* Asserts of cmocka belong to the test's thread: a rank that sees something else than it should ends the program. */
+/* cmocka's assertions only work on the main thread, so a rank that fails a check ends the program. */
 #define CHECK(what)                                                                                                    \
     do {                                                                                                               \
         if (!(what)) {                                                                                                 \
@@ -201,7 +201,7 @@ static void reads_all(struct distributed_run *distributed, const struct coordina
     CHECK(!host->must_yield(host->context));
 }
 
-static void what_rank_0_reads(void **state)
+static void all_ranks_read_what_rank_0_reads(void **state)
 {
     struct world w = {0};
     on_ranks(&w, -1, reads_all);
@@ -221,7 +221,7 @@ static void finds_none(struct distributed_run *distributed, const struct coordin
     CHECK(distributed->end == JOB_EVENT_YIELD);
 }
 
-static void what_rank_0_does_not_find(void **state)
+static void missing_checkpoint_is_missing_on_all_ranks(void **state)
 {
     struct world w = {.none = true, .wants = true};
     on_ranks(&w, -1, finds_none);
@@ -238,7 +238,7 @@ static void breaks_off(struct distributed_run *distributed, const struct coordin
     CHECK(host->must_yield(host->context)); /* rank 2 has a request to stop */
 }
 
-static void a_read_that_fails(void **state)
+static void failed_read_fails_on_all_ranks(void **state)
 {
     struct world w = {.fails = true};
     on_ranks(&w, 2, breaks_off);
@@ -265,7 +265,7 @@ static void saves(struct distributed_run *distributed, const struct coordinator 
     CHECK(err.code == STATUS_NUMERIC && strcmp(err.message, "a weight is not finite") == 0);
 }
 
-static void ranks_save_together(void **state)
+static void ranks_save_one_checkpoint(void **state)
 {
     struct world w = {0};
     on_ranks(&w, -1, saves);
@@ -295,7 +295,7 @@ static void cannot_end_it(struct distributed_run *distributed, const struct coor
           strcmp(err.message, "the daemon is gone") == 0);
 }
 
-static void a_save_that_fails(void **state)
+static void failed_save_fails_on_all_ranks(void **state)
 {
     struct world full = {.full = true, .wants = true}, torn = {.torn = true};
     on_ranks(&full, -1, cannot_save);
@@ -304,7 +304,7 @@ static void a_save_that_fails(void **state)
     assert_int_equal(torn.committed, 0);
 }
 
-/* Rank 1 is gone: the others stop, and nobody says how the run ended. */
+/* Rank 1 is gone: the others stop, and no end is reported. */
 static void loses_one(struct distributed_run *distributed, const struct coordinator *host)
 {
     if (comm_rank(distributed->comm) == 1) {
@@ -316,7 +316,7 @@ static void loses_one(struct distributed_run *distributed, const struct coordina
     CHECK(strcmp(distributed->failure, "{\"code\":\"unavailable\"}") == 0);
 }
 
-static void a_rank_that_is_gone(void **state)
+static void lost_rank_ends_the_run_without_report(void **state)
 {
     struct world w = {0};
     on_ranks(&w, -1, loses_one);
@@ -354,7 +354,7 @@ static void gets_job(struct distributed_run *distributed, const struct coordinat
     arena_close(&arena);
 }
 
-static void the_job_of_rank_0(void **state)
+static void all_ranks_receive_the_job(void **state)
 {
     struct world w = {0};
     on_ranks(&w, -1, gets_job);
@@ -363,10 +363,10 @@ static void the_job_of_rank_0(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_rank_0_reads),   cmocka_unit_test(what_rank_0_does_not_find),
-        cmocka_unit_test(a_read_that_fails),   cmocka_unit_test(a_rank_that_is_gone),
-        cmocka_unit_test(ranks_save_together), cmocka_unit_test(a_save_that_fails),
-        cmocka_unit_test(the_job_of_rank_0),
+        cmocka_unit_test(all_ranks_read_what_rank_0_reads), cmocka_unit_test(missing_checkpoint_is_missing_on_all_ranks),
+        cmocka_unit_test(failed_read_fails_on_all_ranks),   cmocka_unit_test(lost_rank_ends_the_run_without_report),
+        cmocka_unit_test(ranks_save_one_checkpoint),        cmocka_unit_test(failed_save_fails_on_all_ranks),
+        cmocka_unit_test(all_ranks_receive_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

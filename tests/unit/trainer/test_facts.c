@@ -1,5 +1,5 @@
-/* What a process knows of itself and of the machine, against what the system says otherwise; files that cannot be
- * read; and the one new start that loads OpenBLAS's right kernels, or does not happen. */
+/* Tests the facts about the process and the machine against other sources, with unreadable files, and the one restart
+ * that selects OpenBLAS's kernels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -21,8 +21,7 @@
 #include "tests/support/fault_calls.h"
 #include "trainer/facts.h"
 
-/* ---- starting again, which a test writes down ---------------------------------------------------------------------
- */
+/* ---- restarting, which the test only records --------------------------------------------------------- */
 
 struct started {
     int count;
@@ -45,7 +44,7 @@ int __wrap_execv(const char *path, char *const argv[])
     return -1;
 }
 
-static void the_right_kernels_are_loaded_once(void **state)
+static void program_restarts_once_for_its_kernels(void **state)
 {
     static char *arguments[] = {"facts", "a word", NULL};
     const char *best = blas_best_core();
@@ -56,21 +55,22 @@ static void the_right_kernels_are_loaded_once(void **state)
     unsetenv("MOTIFD_REEXEC");
     unsetenv("OPENBLAS_NUM_THREADS");
     facts_choose_blas(arguments);
-    assert_int_equal(started.count, other ? 2 : 0); /* the second, where the file has gone meanwhile */
+    assert_int_equal(started.count,
+                     other ? 2 : 0); /* the second try is for an executable that was replaced meanwhile */
     if (other) {
         assert_string_equal(started.path[0], own);
         assert_string_equal(started.path[1], "/proc/self/exe");
         assert_string_equal(started.core, best);
         assert_string_equal(started.guard, "1");
         assert_ptr_equal(started.arguments, arguments);
-        assert_null(getenv("OPENBLAS_CORETYPE")); /* it goes on with what there is */
+        assert_null(getenv("OPENBLAS_CORETYPE")); /* the program continues with the kernels that it has */
         assert_string_equal(getenv("OPENBLAS_NUM_THREADS"), "1");
         memset(&started, 0, sizeof started);
-        facts_choose_blas(arguments); /* never a second time */
+        facts_choose_blas(arguments); /* never a second restart */
         assert_int_equal(started.count, 0);
     }
     unsetenv("MOTIFD_REEXEC");
-    setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* who has chosen is asked no more */
+    setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* the user has chosen the kernels */
     memset(&started, 0, sizeof started);
     facts_choose_blas(arguments);
     assert_int_equal(started.count, 0);
@@ -81,7 +81,7 @@ static void the_right_kernels_are_loaded_once(void **state)
 /* ---- facts
  * --------------------------------------------------------------------------------------------------------- */
 
-static void this_machine(void **state)
+static void facts_match_the_machine(void **state)
 {
     struct facts facts;
     cpu_set_t all, one;
@@ -107,12 +107,12 @@ static void this_machine(void **state)
         if (CPU_ISSET(i, &all))
             CPU_SET(i, &one);
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
-    facts_fill(&facts, kernels); /* those that it may use */
+    facts_fill(&facts, kernels); /* the cores that the process may use */
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
     assert_int_equal(facts.cores, 1);
 }
 
-/* kB of a line of a file in /proc. */
+/* Reads a number in kB from a line of a file in /proc. */
 static int64_t said(const char *path, const char *name)
 {
     char line[256];
@@ -126,7 +126,7 @@ static int64_t said(const char *path, const char *name)
     return value;
 }
 
-static void memory(void **state)
+static void memory_facts_match_proc(void **state)
 {
     const size_t more = (size_t)64 << 20;
     int64_t before = (int64_t)facts_memory(), resident = said("/proc/self/status", "VmRSS:");
@@ -138,7 +138,7 @@ static void memory(void **state)
     free(bytes);
     int64_t most = facts_memory_most(), machine = said("/proc/meminfo", "MemTotal:");
     assert_true(most > before && most <= machine + (1 << 20));
-    /* Without the first file, with neither of the next: what is left says so. */
+    /* The first file cannot be read, then neither of the next two: the remaining source is used. */
     fault_call_after(0, EACCES, false);
     assert_true(facts_memory() == 0 && fault_call_happened() != NULL);
     for (int n = 0; n < 4; n++) {
@@ -151,7 +151,7 @@ static void memory(void **state)
     }
 }
 
-static void time_and_descriptors(void **state)
+static void time_and_descriptors_match_the_process(void **state)
 {
     double before = facts_cpu_seconds(), after;
     volatile double sum = 0;
@@ -177,8 +177,8 @@ static void time_and_descriptors(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_right_kernels_are_loaded_once),
-                                       cmocka_unit_test(this_machine), cmocka_unit_test(memory),
-                                       cmocka_unit_test(time_and_descriptors)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(program_restarts_once_for_its_kernels), cmocka_unit_test(facts_match_the_machine),
+        cmocka_unit_test(memory_facts_match_proc), cmocka_unit_test(time_and_descriptors_match_the_process)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
