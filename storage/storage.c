@@ -16,7 +16,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define ROOM_MIN ((uint64_t)16 << 20) /* a disk with less free space is reported as full */
+#define FREE_MIN ((uint64_t)16 << 20) /* a disk with less free space is reported as full */
 
 /* ---- opening, step by step --------------------------------------------------------------------------- */
 
@@ -293,7 +293,7 @@ enum status storage_writable(struct storage *storage, struct error *err)
     struct statvfs fs;
     if (fstatvfs(storage->lock_fd, &fs) != 0)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "cannot read the state of the database's file system");
-    if ((uint64_t)fs.f_bavail * fs.f_frsize < ROOM_MIN)
+    if ((uint64_t)fs.f_bavail * fs.f_frsize < FREE_MIN)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the disk is full");
     if (fs.f_flag & ST_RDONLY)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the file system of the database is read-only");

@@ -91,9 +91,9 @@ enum status writer_bulk(struct storage *storage, struct command *command, struct
 enum status writer_wait(struct storage *storage, struct command *command, struct error *err);
 /* retry_queue.c, on the writing thread: moves commands that have a retry rule from the list to the retry queue: those
  * that failed because the disk is full (`full`), or all of them. Beyond the memory limit, commands are lost. */
-void retry_take(struct storage *storage, struct command **list, bool full);
+void retry_keep(struct storage *storage, struct command **list, bool full);
 /* Empties the retry queue and returns its commands as a list. */
-struct command *retry_give(struct storage *storage);
+struct command *retry_release(struct storage *storage);
 
 /* Tells the writing thread that rows were doomed or a hold has ended. */
 void writer_want_sweep(struct storage *storage);

@@ -108,8 +108,8 @@ static enum status save_commit(void *context, int64_t *seq, struct error *err)
 static void save_abandon(void *context, const struct error *why)
 {
     struct distributed_run *distributed = context;
-    struct error said = *why;
-    (void)comm_agree(distributed->comm, why->code, &said);
+    struct error failure = *why;
+    (void)comm_agree(distributed->comm, why->code, &failure);
     if (outside(distributed)) {
         distributed->outside.save_abandon(distributed->outside.context, why);
     }

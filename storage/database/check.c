@@ -23,8 +23,8 @@
 #define CHECK_MOST                                                                                                     \
     ((int64_t)256 << 20)            /* bytes; a file up to this size is checked completely at the start, in seconds */
 #define LOG_MOST ((int64_t)1 << 30) /* bytes of the log at which the check of a table is interrupted */
-#define ASIDE 0.2                   /* seconds to wait before each table, so that the log can restart */
-#define ASIDE_MOST 60.0             /* upper limit of that wait after repeated interruptions */
+#define WAIT_FIRST 0.2              /* seconds to wait before each table, so that the log can restart */
+#define WAIT_MOST 60.0              /* upper limit of that wait after repeated interruptions */
 
 static const char *const small_tables[] = {
     "PRAGMA quick_check('meta')",        "PRAGMA quick_check('token')",  "PRAGMA quick_check('doomed')",
@@ -94,7 +94,7 @@ static void conclude(struct storage *storage, enum status status, const struct e
                  storage_check_name(state), err->message);
 }
 
-static void step_aside(const struct check *check, double seconds)
+static void wait_before_table(const struct check *check, double seconds)
 {
     static const struct timespec moment = {0, 20000000};
     double until = clock_seconds() + seconds;
@@ -126,10 +126,10 @@ static enum status read_table(struct storage *storage, const char *const *sql, s
 {
     struct check *check = &storage->check;
     enum status status;
-    double pause = ASIDE;
+    double pause = WAIT_FIRST;
     for (;;) {
-        step_aside(check, pause);
-        pause = pause < ASIDE_MOST / 2 ? 2 * pause : ASIDE_MOST;
+        wait_before_table(check, pause);
+        pause = pause < WAIT_MOST / 2 ? 2 * pause : WAIT_MOST;
         set_reading(check, true);
         status = run_all(&check->db, sql, 1, &check->stop, err);
         set_reading(check, false);

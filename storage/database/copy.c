@@ -23,7 +23,7 @@ struct copying {
     int lock_fd; /* -1: no lock is needed */
 };
 
-static void say(const struct copying *c, const char *what, int64_t done, int64_t all)
+static void report_progress(const struct copying *c, const char *what, int64_t done, int64_t all)
 {
     if (c->options->progress != NULL)
         c->options->progress(c->options->context, what, done, all);
@@ -94,7 +94,7 @@ static enum status copy_pages(struct copying *c, struct error *err)
     while (code == SQLITE_OK) {
         code = sqlite3_backup_step(backup, PAGES_A_STEP);
         int all = sqlite3_backup_pagecount(backup);
-        say(c, "copied", all - sqlite3_backup_remaining(backup), all);
+        report_progress(c, "copied", all - sqlite3_backup_remaining(backup), all);
     }
     (void)sqlite3_backup_finish(backup);
     return code == SQLITE_DONE ? STATUS_OK : db_fail(&c->copy, code, err);
@@ -161,7 +161,7 @@ static enum status check_checkpoints(struct copying *c, struct storage_copy_repo
             break;
         }
         report->checkpoints++;
-        say(c, "checked", done += bytes, all);
+        report_progress(c, "checked", done += bytes, all);
     }
     return status;
 }
@@ -180,14 +180,14 @@ static enum status check_copy(struct copying *c, struct storage_copy_report *rep
 
 static enum status hash_file(int fd, struct storage_copy_report *report, struct error *err)
 {
-    static const size_t room = (size_t)1 << 20;
-    unsigned char digest[HASH_BYTES], *bytes = malloc(room);
+    static const size_t size = (size_t)1 << 20;
+    unsigned char digest[HASH_BYTES], *bytes = malloc(size);
     struct hash hash;
     ssize_t got = -1;
     if (bytes == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read the copy again");
     hash_init(&hash);
-    while ((got = pread(fd, bytes, room, (off_t)report->bytes)) > 0) {
+    while ((got = pread(fd, bytes, size, (off_t)report->bytes)) > 0) {
         hash_add(&hash, bytes, (size_t)got);
         report->bytes += got;
     }

@@ -304,10 +304,10 @@ const char *db_text(sqlite3_stmt *stmt, int column, struct arena *arena, bool *o
     return copy;
 }
 
-bool db_copy(sqlite3_stmt *stmt, int column, char *out, size_t room)
+bool db_copy(sqlite3_stmt *stmt, int column, char *out, size_t size)
 {
     const char *text = (const char *)sqlite3_column_text(stmt, column);
-    (void)snprintf(out, room, "%s", text != NULL ? text : "");
+    (void)snprintf(out, size, "%s", text != NULL ? text : "");
     return text != NULL;
 }
 

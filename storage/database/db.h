@@ -89,9 +89,9 @@ int64_t db_changes(const struct db *db); /* number of rows that the last stateme
 /* Copies a text column into the arena; NULL for SQL NULL. Sets *ok to false if there is not enough memory. */
 const char *db_text(sqlite3_stmt *stmt, int column, struct arena *arena, bool *ok);
 double db_real(sqlite3_stmt *stmt, int column); /* NaN for SQL NULL */
-/* Copies a text column into `out` and cuts it at `room` bytes. Returns false, with "" in `out`, for SQL NULL or
+/* Copies a text column into `out` and cuts it at `size` bytes. Returns false, with "" in `out`, for SQL NULL or
  * without memory. */
-bool db_copy(sqlite3_stmt *stmt, int column, char *out, size_t room);
+bool db_copy(sqlite3_stmt *stmt, int column, char *out, size_t size);
 /* Returns a blob column of exactly `count` bytes, valid until the next row; NULL if it has another size. */
 const void *db_blob(sqlite3_stmt *stmt, int column, size_t count);
 

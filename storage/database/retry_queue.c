@@ -41,7 +41,7 @@ static void retry_add(struct storage *storage, struct command *command)
     w->retry_bytes += command->bytes;
 }
 
-void retry_take(struct storage *storage, struct command **list, bool full)
+void retry_keep(struct storage *storage, struct command **list, bool full)
 {
     struct writer *w = &storage->writer;
     int lost = 0;
@@ -66,7 +66,7 @@ void retry_take(struct storage *storage, struct command **list, bool full)
     w->retry_due = clock_monotonic_ms() + RETRY_MS;
 }
 
-struct command *retry_give(struct storage *storage)
+struct command *retry_release(struct storage *storage)
 {
     struct writer *w = &storage->writer;
     struct command *list = w->retry_queue;

@@ -428,7 +428,7 @@ static enum status sweep_command(struct storage *storage, struct db *db, struct 
 }
 
 /* What the thread does next. */
-enum task { TASK_NONE, TASK_MAIN, TASK_KEPT, TASK_BULK, TASK_COPY, TASK_SWEEP, TASK_TIDY, TASK_END };
+enum task { TASK_NONE, TASK_MAIN, TASK_RETRY, TASK_BULK, TASK_COPY, TASK_SWEEP, TASK_TIDY, TASK_END };
 
 static bool main_is_due(const struct writer *w)
 {
@@ -451,7 +451,7 @@ static enum task choose(struct writer *w, bool slow_turn, int64_t quiet_at)
     if (w->closing)
         return TASK_END;
     if (w->retry_queue != NULL && clock_monotonic_ms() >= w->retry_due)
-        return TASK_KEPT;
+        return TASK_RETRY;
     if (w->sweep && !atomic_load(&w->failed))
         return TASK_SWEEP;
     if (w->tidy && clock_monotonic_ms() >= quiet_at && !atomic_load(&w->failed))
@@ -493,7 +493,7 @@ static void commit_list(struct storage *storage, struct command *list, int synch
 static void commit_retries(struct storage *storage)
 {
     double start = clock_seconds();
-    struct command *list = retry_give(storage);
+    struct command *list = retry_release(storage);
     if (list == NULL)
         return;
     if (atomic_load(&storage->writer.failed)) {
@@ -501,7 +501,7 @@ static void commit_retries(struct storage *storage)
             c->status = refuse(&storage->writer, &c->error);
     } else {
         run_group(storage, list, 2);
-        retry_take(storage, &list, true);
+        retry_keep(storage, &list, true);
         if (storage->writer.retry_queue == NULL)
             log_line(&storage->log, LOG_LEVEL_INFO,
                      "the disk has space again: the waiting points of metrics are stored");
@@ -521,9 +521,9 @@ static void commit_main(struct storage *storage, struct command *list)
     if (w->retry_queue != NULL && (asked || clock_monotonic_ms() >= w->retry_due))
         commit_retries(storage);
     if (w->retry_queue != NULL)
-        retry_take(storage, &list, false);
+        retry_keep(storage, &list, false);
     run_group(storage, list, 2);
-    retry_take(storage, &list, true);
+    retry_keep(storage, &list, true);
     for (struct command *c = list; c != NULL && w->retry_queue != NULL; c = c->next)
         if (c->run == NULL && c->status == STATUS_OK)
             c->status = error_set(&c->error, STATUS_IO, NULL, "the disk is full");
@@ -536,7 +536,7 @@ static void run_task(struct storage *storage, enum task task, struct command *li
         copy_back(storage);
     else if (task == TASK_TIDY)
         truncate_log(storage);
-    else if (task == TASK_KEPT)
+    else if (task == TASK_RETRY)
         commit_retries(storage);
     else if (task == TASK_MAIN && !atomic_load(&storage->writer.failed))
         commit_main(storage, list);
@@ -576,7 +576,7 @@ static void *writer_main(void *argument)
     }
     pthread_mutex_unlock(&w->lock);
     commit_retries(storage);
-    struct command *lost = retry_give(storage);
+    struct command *lost = retry_release(storage);
     if (lost != NULL)
         log_line(&storage->log, LOG_LEVEL_ERROR, "the disk is full: the waiting points of metrics are lost");
     for (struct command *next; lost != NULL; lost = next) {

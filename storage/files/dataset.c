@@ -107,7 +107,7 @@ static int by_name(const void *a, const void *b)
 
 enum status dataset_list(const char *root, struct arena *arena, const char ***names, size_t *count, struct error *err)
 {
-    size_t room = 0;
+    size_t capacity = 0;
     enum dataset_kind kind;
     enum status status = STATUS_OK;
     DIR *dir = root ? opendir(root) : NULL;
@@ -118,8 +118,8 @@ enum status dataset_list(const char *root, struct arena *arena, const char ***na
     for (const char *name; !status && dir && (name = next_name(dir, &status, err));) {
         if (strlen(name) >= DATASET_NAME || (status = dataset_find(root, name, &kind, err)) || kind != DATASET_OURS)
             continue;
-        if (*count == room) {
-            const char **larger = arena_alloc(arena, (room = room ? 2 * room : 64) * sizeof *larger);
+        if (*count == capacity) {
+            const char **larger = arena_alloc(arena, (capacity = capacity ? 2 * capacity : 64) * sizeof *larger);
             if (larger && *count > 0)
                 memcpy(larger, *names, *count * sizeof *larger);
             *names = larger;

@@ -115,8 +115,8 @@ static enum status summarise(struct stretch *stretch, struct pyramid_reader *pyr
     return status;
 }
 
-static enum status thin_out(struct stretch *stretch, int64_t start, int64_t end, int64_t sealed, int64_t buckets,
-                            struct storage_series *out, struct error *err)
+static enum status reduce_series(struct stretch *stretch, int64_t start, int64_t end, int64_t sealed, int64_t buckets,
+                                 struct storage_series *out, struct error *err)
 {
     struct pyramid_reader *pyramid = malloc(sizeof *pyramid);
     if (pyramid == NULL)
@@ -153,12 +153,12 @@ static enum status read_series(struct db *db, int64_t series, const struct stora
     if (max > 0 && max < 3)
         max = 3;
     int64_t buckets = max > 0 && out->total > max ? max / 3 : 0;
-    size_t room = (size_t)(buckets > 0 ? 3 * buckets : out->total);
-    out->points = arena_alloc(arena, room * sizeof *out->points);
+    size_t capacity = (size_t)(buckets > 0 ? 3 * buckets : out->total);
+    out->points = arena_alloc(arena, capacity * sizeof *out->points);
     if (out->points == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory to read a metric series");
     struct stretch stretch = {.db = db, .series = series, .number = -1};
-    return buckets > 0 ? thin_out(&stretch, start, end, last_number, buckets, out, err)
+    return buckets > 0 ? reduce_series(&stretch, start, end, last_number, buckets, out, err)
                        : stretch_each(&stretch, start, end, take_point, out, err);
 }
 

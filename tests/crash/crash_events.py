@@ -96,14 +96,14 @@ def main(motifd, disconnects=40, kills=3, seed=None):
             reader.join(20)
         stored = rows(database)
         for number, reader in enumerate(readers):
-            told = [(id, kind, data["job"]) for id, kind, data in reader.events]
-            ids = [id for id, _, _ in told]
+            received = [(id, kind, data["job"]) for id, kind, data in reader.events]
+            ids = [id for id, _, _ in received]
             assert len(ids) == len(set(ids)), f"reader {number}: {len(ids) - len(set(ids))} events twice"
-            assert told == stored, f"reader {number}: {len(told)} events, {len(stored)} rows, {len(set(stored) - set(told))} missing"
+            assert received == stored, f"reader {number}: {len(received)} events, {len(stored)} rows, {len(set(stored) - set(received))} missing"
         print(f"{len(stored)} events, {READERS} readers, {sum(reader.disconnects for reader in readers)} disconnects, "
               f"{killed} kills ({sum(reader.lost for reader in readers)} connections lost): each reader has each event once")
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], *(int(word) for word in sys.argv[2:])))
+    sys.exit(main(sys.argv[1], *(int(value) for value in sys.argv[2:])))

@@ -24,7 +24,7 @@ struct sum {
     size_t count;
     enum comm_type type;
     char *parts;          /* [ranks - 1][this rank's share]: the parts of the other ranks */
-    size_t room;          /* bytes allocated for `parts` */
+    size_t capacity;      /* bytes allocated for `parts` */
     int *counts, *places; /* [3][ranks], [3][ranks]: what is sent, received, and returned; this rank itself counts 0 */
     MPI_Request request;
     enum { COMING, GOING, DONE } state;
@@ -105,16 +105,16 @@ static int place_of(const struct comm *comm, int r)
     return r < comm->rank ? r : r - 1;
 }
 
-static bool make_room(struct sum *s, size_t bytes, int ranks)
+static bool reserve(struct sum *s, size_t bytes, int ranks)
 {
     if (s->counts == NULL)
         s->counts = calloc(6 * (size_t)ranks, sizeof *s->counts);
-    if (s->room < bytes) {
+    if (s->capacity < bytes) {
         free(s->parts);
         s->parts = malloc(bytes);
-        s->room = s->parts ? bytes : 0;
+        s->capacity = s->parts ? bytes : 0;
     }
-    return s->counts != NULL && s->room >= bytes;
+    return s->counts != NULL && s->capacity >= bytes;
 }
 
 static enum status start(struct comm *comm, void *values, size_t count, enum comm_type type, struct error *err)
@@ -126,7 +126,7 @@ static enum status start(struct comm *comm, void *values, size_t count, enum com
                          INT_MAX);
     struct sum *s = &c->sum[c->pending];
     size_t own = (size_t)comm_share(comm, (int64_t)count).count;
-    if (!make_room(s, (size_t)(ranks - 1) * own * width_of(type), ranks))
+    if (!reserve(s, (size_t)(ranks - 1) * own * width_of(type), ranks))
         return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for the parts of %zu numbers", count);
     s->values = values;
     s->count = count;

@@ -20,8 +20,8 @@
 static enum status grow_points(struct message *report, struct error *err)
 {
     if ((report->count & (report->count - 1)) == 0 && report->count % 64 == 0) { /* at 0, 64, 128, 256, ... */
-        size_t room = report->count == 0 ? 64 : report->count * 2;
-        struct remote_point *points = realloc(report->points, room * sizeof *points);
+        size_t capacity = report->count == 0 ? 64 : report->count * 2;
+        struct remote_point *points = realloc(report->points, capacity * sizeof *points);
         if (points == NULL) {
             return error_set(err, STATUS_NO_MEMORY, NULL, "not enough memory for points");
         }
@@ -231,7 +231,7 @@ static enum status list(void *context, enum run_of of, struct arena *arena, stru
 }
 
 /* Drops the bytes of a transfer that broke off. */
-static void forget_pieces(void *context, const struct http_answer *answer)
+static void discard_bytes(void *context, const struct http_answer *answer)
 {
     (void)answer;
     buf_clear(context);
@@ -274,7 +274,7 @@ static enum status fetch(struct remote *remote, enum run_of of, const struct sto
     struct http_request request = {.method = "GET",
                                    .path = path,
                                    .accept = "application/octet-stream",
-                                   .begins = forget_pieces,
+                                   .begins = discard_bytes,
                                    .piece = keep_piece,
                                    .context = to};
     for (int attempt = 0; attempt < 5; attempt++) {

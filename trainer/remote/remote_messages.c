@@ -48,7 +48,7 @@ static enum status give_up(struct remote *remote, const char *why, struct error 
     return error_set(err, STATUS_CANCELLED, NULL, "%s", why);
 }
 
-static bool patient(struct remote *remote, const double *since)
+static bool within_patience(struct remote *remote, const double *since)
 {
     (void)pthread_mutex_lock(&remote->lock);
     bool yes = run_now() - *since < remote->options.patience_s && !remote->closing;
@@ -57,7 +57,7 @@ static bool patient(struct remote *remote, const double *since)
 }
 
 /* Answers after which the same request may succeed later. */
-static bool passes(long status)
+static bool is_temporary(long status)
 {
     return status == 429 || status >= 500;
 }
@@ -72,7 +72,7 @@ enum status remote_call(struct remote *remote, struct http *http, const struct h
             return error_set(err, STATUS_CANCELLED, NULL, "the lease is lost");
         }
         bool answered = http_call(http, request, answer, &failure) == STATUS_OK;
-        if (answered && !passes(answer->status)) {
+        if (answered && !is_temporary(answer->status)) {
             (void)pthread_mutex_lock(&remote->lock);
             remote->heard = run_now();
             (void)pthread_mutex_unlock(&remote->lock);
@@ -81,7 +81,7 @@ enum status remote_call(struct remote *remote, struct http *http, const struct h
             }
             return answer->status < 300 ? STATUS_OK : refused(answer, err);
         }
-        if (!patient(remote, &remote->heard)) {
+        if (!within_patience(remote, &remote->heard)) {
             return give_up(remote, "the daemon does not answer", err);
         }
         http_answer_close(answer);
@@ -267,9 +267,9 @@ static enum status send_part(struct remote *remote, const struct http_request *r
 }
 
 /* Gives up after patience_s without progress. remote_call() cannot do so, because the daemon answers. */
-static enum status wait_to_move(struct remote *remote, struct upload *upload, struct error *err)
+static enum status wait_for_progress(struct remote *remote, struct upload *upload, struct error *err)
 {
-    if (!patient(remote, &upload->moved)) {
+    if (!within_patience(remote, &upload->moved)) {
         return give_up(remote, "the daemon accepts no bytes of a checkpoint", err);
     }
     pause_ms(upload->pause);
@@ -294,12 +294,12 @@ static enum status send_pieces(struct remote *remote, const struct message *mess
         struct error failure = {0};
         enum status status = send_part(remote, &request, message->body.size, upload, &failure);
         if (status == STATUS_NOT_FOUND) { /* the daemon was restarted and has lost the announcement */
-            return wait_to_move(remote, upload, err);
+            return wait_for_progress(remote, upload, err);
         }
         if (status != STATUS_OK) {
             return error_set(err, status, NULL, "%s", failure.message);
         }
-        if (upload->seq == 0 && upload->received <= before && wait_to_move(remote, upload, err) != STATUS_OK) {
+        if (upload->seq == 0 && upload->received <= before && wait_for_progress(remote, upload, err) != STATUS_OK) {
             return STATUS_CANCELLED;
         }
     }

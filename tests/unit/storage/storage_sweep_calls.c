@@ -373,7 +373,7 @@ static enum status register_trainer(struct fixture *f)
     int64_t epoch;
     return storage_lease_register(f->storage, made.queued, &epoch, &f->err);
 }
-static enum status word(struct fixture *f)
+static enum status message(struct fixture *f)
 {
     return storage_lease_message(f->storage, made.queued, 2, 5, &f->err);
 }
@@ -498,7 +498,7 @@ const struct sweep_call sweep_writes[] = {
     {"grant", grant, RUNNING, false},
     {"foreign", name_foreign, OFFERED, false},
     {"register", register_trainer, OFFERED, false},
-    {"word", word, HELD, false},
+    {"message", message, HELD, false},
     {"end", end_lease, HELD, false},
     {"close", close_lease, HELD, false},
     {"audit", audit, AS_IT_IS, true},

@@ -212,7 +212,7 @@ static void failed_call_leaves_data_sets_whole(void **state)
                 bool tidies = call != NULL && cases[c].call == remove_kept &&
                               (strcmp(call, "opendir") == 0 || strcmp(call, "readdir64") == 0);
                 if (status == STATUS_OK && call != NULL && !tidies)
-                    complain("%s: %s failed, and nobody said so\n", cases[c].name, call);
+                    complain("%s: %s failed, but no error was reported\n", cases[c].name, call);
                 dataset_sweep(s->root);
                 if (folder_entries(s->root, "/.uploads") > (cases[c].call == open_part))
                     complain("%s, %s: something is left\n", cases[c].name, call);

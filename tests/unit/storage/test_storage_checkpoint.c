@@ -91,9 +91,9 @@ static void checkpoints_are_found_by_every_rule(void **state)
     assert_int_equal(found.seq, 2);
     pick = (struct storage_checkpoint_pick){.by = STORAGE_SEQ, .seq = 3};
     REFUSED(STATUS_NOT_FOUND, storage_checkpoint_find(f->storage, id, pick, &found, &f->err));
-    REFUSED(STATUS_NOT_FOUND, storage_checkpoint_find(f->storage, "nobody", LATEST, &found, &f->err));
+    REFUSED(STATUS_NOT_FOUND, storage_checkpoint_find(f->storage, "no-such-job", LATEST, &found, &f->err));
     struct storage_checkpoint_writer *writer;
-    REFUSED(STATUS_NOT_FOUND, storage_checkpoint_begin(f->storage, "nobody", &what, &writer, &f->err));
+    REFUSED(STATUS_NOT_FOUND, storage_checkpoint_begin(f->storage, "no-such-job", &what, &writer, &f->err));
     assert_null(writer);
 }
 

@@ -251,7 +251,7 @@ static void patch_changes_name_and_priority(void **state)
     assert_string_equal(job.name, "other");
     assert_int_equal(job.priority, 7);
     assert_int_equal(job.version, 3);
-    REFUSED(STATUS_NOT_FOUND, storage_job_patch(f->storage, "nobody", &patch, &f->err));
+    REFUSED(STATUS_NOT_FOUND, storage_job_patch(f->storage, "no-such-job", &patch, &f->err));
     char name[STORAGE_NAME + 1];
     memset(name, 'n', sizeof name);
     name[STORAGE_NAME] = '\0';
@@ -338,7 +338,8 @@ static void requests_reach_the_running_job(void **state)
     assert_int_equal(now, JOB_CANCELLED);
     assert_true(job_of(f, id).finished_at >= started);
     REFUSED(STATUS_CONFLICT, storage_job_request(f->storage, id, JOB_EVENT_CANCEL, &now, &requested, &f->err));
-    REFUSED(STATUS_NOT_FOUND, storage_job_request(f->storage, "nobody", JOB_EVENT_CANCEL, &now, &requested, &f->err));
+    REFUSED(STATUS_NOT_FOUND,
+            storage_job_request(f->storage, "no-such-job", JOB_EVENT_CANCEL, &now, &requested, &f->err));
     REFUSED(STATUS_INVALID, storage_job_request(f->storage, id, JOB_EVENT_CLAIM, &now, &requested, &f->err));
 }
 

@@ -62,7 +62,7 @@ static void appended_points_are_read_back(void **state)
     }
     struct storage_series *s;
     struct storage_metric_query query = {.since = INT64_MIN};
-    REFUSED(STATUS_NOT_FOUND, storage_metric_read(f->storage, "nobody", &query, &f->arena, &s, &count, &f->err));
+    REFUSED(STATUS_NOT_FOUND, storage_metric_read(f->storage, "no-such-job", &query, &f->arena, &s, &count, &f->err));
     query.max_points = -1;
     REFUSED(STATUS_INVALID, storage_metric_read(f->storage, id, &query, &f->arena, &s, &count, &f->err));
     struct storage_metric bad = {.name = "", .point = {0, 0}};
@@ -161,7 +161,7 @@ static void rewind_cuts_series_at_any_step(void **state)
         assert_int_equal(count, cuts[c] >= 450);
         finish(f, id);
     }
-    REFUSED(STATUS_NOT_FOUND, storage_job_rewind(f->storage, "nobody", 0, &f->err));
+    REFUSED(STATUS_NOT_FOUND, storage_job_rewind(f->storage, "no-such-job", 0, &f->err));
 }
 
 /* ---- reduced reading, against a simple version of the definition in storage.h ------------------------ */

@@ -31,7 +31,7 @@ static void changes_of_state_add_events(void **state)
     assert_int_equal(count, 5);
     OK(storage_event_read(f->storage, NULL, 0, 2, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 2);
-    REFUSED(STATUS_NOT_FOUND, storage_event_read(f->storage, "nobody", 0, 2, &f->arena, &events, &count, &f->err));
+    REFUSED(STATUS_NOT_FOUND, storage_event_read(f->storage, "no-such-job", 0, 2, &f->arena, &events, &count, &f->err));
     REFUSED(STATUS_INVALID, storage_event_read(f->storage, NULL, 0, 0, &f->arena, &events, &count, &f->err));
 }
 
@@ -70,7 +70,7 @@ static void appended_events_are_read_in_order(void **state)
     for (int i = 0; i < 200 && atomic_load(&woken) == before; i++)
         sleep_ms(10);
     assert_true(atomic_load(&woken) > before);
-    OK(storage_event_append(f->storage, "nobody", "progress", "x", &f->err));
+    OK(storage_event_append(f->storage, "no-such-job", "progress", "x", &f->err));
     OK(storage_flush(f->storage, &f->err));
     assert_int_equal(file_integer(f, "SELECT count(*) FROM event"), 12);
     fixture_close(f); /* before `woken` goes out of scope */
@@ -98,7 +98,7 @@ static void points_and_progress_add_events(void **state)
     OK(storage_metric_append(f->storage, id, points, 3, &f->err));
     OK(storage_flush(f->storage, &f->err));
     OK(storage_metric_append(f->storage, id, points + 3, 1, &f->err));
-    OK(storage_metric_append(f->storage, "nobody", points, 3, &f->err));
+    OK(storage_metric_append(f->storage, "no-such-job", points, 3, &f->err));
     OK(storage_flush(f->storage, &f->err));
     OK(storage_event_read(f->storage, id, newest, 100, &f->arena, &events, &count, &f->err));
     assert_int_equal(count, 2);
@@ -162,7 +162,8 @@ static void artifacts_are_stored_listed_and_replaced(void **state)
     assert_int_equal(one.bytes, 0);
     assert_non_null(bytes);
     REFUSED(STATUS_NOT_FOUND, storage_artifact_get(f->storage, id, "none", &f->arena, &one, &bytes, &f->err));
-    REFUSED(STATUS_NOT_FOUND, storage_artifact_get(f->storage, "nobody", "empty", &f->arena, &one, &bytes, &f->err));
+    REFUSED(STATUS_NOT_FOUND,
+            storage_artifact_get(f->storage, "no-such-job", "empty", &f->arena, &one, &bytes, &f->err));
     static const char *const bad[] = {
         "",  "../x", ".hidden",  "a/b",
         "A", "a b",  "\xc3\xa4", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
@@ -310,7 +311,7 @@ static void chain_keeps_removed_checkpoints(void **state)
         assert_int_equal(links[i].seq, i + 1);
         assert_true(links[i].kept == (i == 4) && isnan(links[i].density));
     }
-    REFUSED(STATUS_NOT_FOUND, storage_chain_list(f->storage, "nobody", &f->arena, &links, &count, &f->err));
+    REFUSED(STATUS_NOT_FOUND, storage_chain_list(f->storage, "no-such-job", &f->arena, &links, &count, &f->err));
 }
 
 int main(void)

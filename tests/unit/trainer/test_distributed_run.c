@@ -16,43 +16,43 @@ enum { RANKS = 3, BYTES = (9 << 20) + 17 }; /* more than two blocks */
 
 /* ---- the outside of rank 0 --------------------------------------------------------------------------- */
 
-struct world {
+struct fake_outside {
     char *bytes;
-    bool none, fails, wants; /* there is no checkpoint; reading it fails; a stop is requested */
-    bool full, torn;         /* the disk is full at the beginning of a checkpoint; at its end */
-    int open, said, left, begun, committed, abandoned;
+    bool no_checkpoint, read_fails, stop_requested;
+    bool begin_fails, commit_fails;
+    int open_readers, progress_calls, leave_calls, begun, committed, abandoned;
 };
 
-static enum status world_read(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
+static enum status fake_read(void *context, uint64_t offset, void *bytes, size_t count, struct error *err)
 {
-    const struct world *w = context;
-    if (w->fails && offset > 0)
+    const struct fake_outside *w = context;
+    if (w->read_fails && offset > 0)
         return error_set(err, STATUS_IO, NULL, "the disk is gone");
     memcpy(bytes, w->bytes + offset, count);
     return STATUS_OK;
 }
 
-static enum status world_open(void *context, enum run_of of, struct storage_checkpoint_pick pick, void **reader,
-                              struct snapshot_reader *from, struct storage_checkpoint *info, struct error *err)
+static enum status fake_open(void *context, enum run_of of, struct storage_checkpoint_pick pick, void **reader,
+                             struct snapshot_reader *from, struct storage_checkpoint *info, struct error *err)
 {
-    struct world *w = context;
-    if (w->none)
+    struct fake_outside *w = context;
+    if (w->no_checkpoint)
         return error_set(err, STATUS_NOT_FOUND, "/from", "no such checkpoint");
-    w->open++;
+    w->open_readers++;
     *reader = w;
-    *from = (struct snapshot_reader){.context = w, .total_bytes = BYTES, .read = world_read};
+    *from = (struct snapshot_reader){.context = w, .total_bytes = BYTES, .read = fake_read};
     *info = (struct storage_checkpoint){.seq = 7, .step = 70};
     return STATUS_OK;
 }
 
-static void world_close(void *context, void *reader)
+static void fake_close(void *context, void *reader)
 {
-    struct world *w = context;
-    w->open -= reader != NULL;
+    struct fake_outside *w = context;
+    w->open_readers -= reader != NULL;
 }
 
-static enum status world_list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **list,
-                              size_t *count, struct error *err)
+static enum status fake_list(void *context, enum run_of of, struct arena *arena, struct storage_checkpoint **list,
+                             size_t *count, struct error *err)
 {
     *count = 2;
     *list = arena_zalloc(arena, 2, sizeof **list);
@@ -60,55 +60,55 @@ static enum status world_list(void *context, enum run_of of, struct arena *arena
     return STATUS_OK;
 }
 
-static enum status world_rewind(void *context, int64_t last_samples, struct error *err)
+static enum status fake_rewind(void *context, int64_t last_samples, struct error *err)
 {
     return last_samples == 5 ? STATUS_OK : error_set(err, STATUS_CONFLICT, NULL, "not five");
 }
 
-static enum status world_save_begin(void *context, const struct storage_checkpoint_new *what,
-                                    struct snapshot_writer *to, struct error *err)
+static enum status fake_save_begin(void *context, const struct storage_checkpoint_new *what, struct snapshot_writer *to,
+                                   struct error *err)
 {
-    struct world *w = context;
-    if (w->full)
+    struct fake_outside *w = context;
+    if (w->begin_fails)
         return error_set(err, STATUS_IO, NULL, "the disk is full");
     w->begun++;
     *to = (struct snapshot_writer){0};
     return STATUS_OK;
 }
 
-static enum status world_save_commit(void *context, int64_t *seq, struct error *err)
+static enum status fake_save_commit(void *context, int64_t *seq, struct error *err)
 {
-    struct world *w = context;
-    if (w->torn)
+    struct fake_outside *w = context;
+    if (w->commit_fails)
         return error_set(err, STATUS_UNAVAILABLE, NULL, "the daemon is gone");
     *seq = ++w->committed;
     return STATUS_OK;
 }
 
-static void world_save_abandon(void *context, const struct error *why)
+static void fake_save_abandon(void *context, const struct error *why)
 {
-    ((struct world *)context)->abandoned++;
+    ((struct fake_outside *)context)->abandoned++;
 }
 
-static bool world_yield(void *context)
+static bool fake_yield(void *context)
 {
-    return ((struct world *)context)->wants;
+    return ((struct fake_outside *)context)->stop_requested;
 }
 
-static enum status world_progress(void *context, const char *document, struct error *err)
+static enum status fake_progress(void *context, const char *document, struct error *err)
 {
-    ((struct world *)context)->said++;
+    ((struct fake_outside *)context)->progress_calls++;
     return STATUS_OK;
 }
 
-static void world_leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
+static void fake_leave(void *context, enum job_event event, const char *result, const char *error, double seconds)
 {
-    ((struct world *)context)->left++;
+    ((struct fake_outside *)context)->leave_calls++;
 }
 
 /* ---- ranks ---------------------------------------------------------------------------------------------------- */
 
-typedef void rank_body(struct distributed_run *distributed, const struct coordinator *host);
+typedef void rank_body(struct distributed_run *distributed, const struct coordinator *coordinator);
 
 struct rank {
     pthread_t thread;
@@ -120,8 +120,8 @@ struct rank {
 static void *start(void *context)
 {
     struct rank *r = context;
-    struct coordinator host = distributed_coordinator(&r->distributed);
-    r->body(&r->distributed, &host);
+    struct coordinator coordinator = distributed_coordinator(&r->distributed);
+    r->body(&r->distributed, &coordinator);
     return NULL;
 }
 
@@ -134,7 +134,7 @@ static void *start(void *context)
         }                                                                                                              \
     } while (0)
 
-static void on_ranks(struct world *w, int stopped, rank_body *body)
+static void on_ranks(struct fake_outside *w, int stopped, rank_body *body)
 {
     struct rank ranks[RANKS] = {0};
     struct comm *comms[RANKS];
@@ -150,17 +150,17 @@ static void on_ranks(struct world *w, int stopped, rank_body *body)
         ranks[r].distributed = (struct distributed_run){.comm = comms[r], .stop_requested = &ranks[r].stop_requested};
         if (r == 0)
             ranks[r].distributed.outside = (struct coordinator){.context = w,
-                                                                .progress = world_progress,
-                                                                .list = world_list,
-                                                                .open = world_open,
-                                                                .close = world_close,
-                                                                .rewind = world_rewind,
-                                                                .save_begin = world_save_begin,
-                                                                .save_commit = world_save_commit,
-                                                                .save_abandon = world_save_abandon,
-                                                                .draining = world_yield,
-                                                                .must_yield = world_yield,
-                                                                .leave = world_leave};
+                                                                .progress = fake_progress,
+                                                                .list = fake_list,
+                                                                .open = fake_open,
+                                                                .close = fake_close,
+                                                                .rewind = fake_rewind,
+                                                                .save_begin = fake_save_begin,
+                                                                .save_commit = fake_save_commit,
+                                                                .save_abandon = fake_save_abandon,
+                                                                .draining = fake_yield,
+                                                                .must_yield = fake_yield,
+                                                                .leave = fake_leave};
         assert_int_equal(pthread_create(&ranks[r].thread, NULL, start, &ranks[r]), 0);
     }
     for (int r = 0; r < RANKS; r++)
@@ -171,7 +171,7 @@ static void on_ranks(struct world *w, int stopped, rank_body *body)
 
 static const struct storage_checkpoint_pick latest = {.by = STORAGE_LATEST};
 
-static void reads_all(struct distributed_run *distributed, const struct coordinator *host)
+static void reads_all(struct distributed_run *distributed, const struct coordinator *coordinator)
 {
     struct error err = {0};
     struct snapshot_reader from;
@@ -180,7 +180,7 @@ static void reads_all(struct distributed_run *distributed, const struct coordina
     size_t count, wrong = 0;
     void *reader;
     char piece[1000], more[2];
-    CHECK(host->open(host->context, RUN_OF_JOB, latest, &reader, &from, &info, &err) == STATUS_OK);
+    CHECK(coordinator->open(coordinator->context, RUN_OF_JOB, latest, &reader, &from, &info, &err) == STATUS_OK);
     CHECK(info.seq == 7 && info.step == 70 && from.total_bytes == BYTES);
     for (size_t at = 0; at < BYTES; at += sizeof piece) {
         size_t n = BYTES - at < sizeof piece ? BYTES - at : sizeof piece;
@@ -190,114 +190,115 @@ static void reads_all(struct distributed_run *distributed, const struct coordina
     }
     CHECK(wrong == 0);
     CHECK(comm_rank(distributed->comm) == 0 || from.read(from.context, BYTES - 1, more, 2, NULL) == STATUS_CORRUPT);
-    host->close(host->context, reader);
+    coordinator->close(coordinator->context, reader);
     arena_init(&arena, 4096, 0);
-    CHECK(host->list(host->context, RUN_OF_SOURCE, &arena, &list, &count, &err) == STATUS_OK);
+    CHECK(coordinator->list(coordinator->context, RUN_OF_SOURCE, &arena, &list, &count, &err) == STATUS_OK);
     CHECK(count == 2 && list[0].seq == 0 && list[1].seq == 8);
     arena_close(&arena);
-    CHECK(host->rewind(host->context, 5, &err) == STATUS_OK);
-    CHECK(host->rewind(host->context, 6, &err) == STATUS_CONFLICT && strcmp(err.message, "not five") == 0);
-    CHECK(host->progress(host->context, "{}", &err) == STATUS_OK);
-    CHECK(!host->must_yield(host->context));
+    CHECK(coordinator->rewind(coordinator->context, 5, &err) == STATUS_OK);
+    CHECK(coordinator->rewind(coordinator->context, 6, &err) == STATUS_CONFLICT &&
+          strcmp(err.message, "not five") == 0);
+    CHECK(coordinator->progress(coordinator->context, "{}", &err) == STATUS_OK);
+    CHECK(!coordinator->must_yield(coordinator->context));
 }
 
 static void all_ranks_read_what_rank_0_reads(void **state)
 {
-    struct world w = {0};
+    struct fake_outside w = {0};
     on_ranks(&w, -1, reads_all);
-    assert_int_equal(w.open, 0);
-    assert_int_equal(w.said, 1); /* and not three times */
+    assert_int_equal(w.open_readers, 0);
+    assert_int_equal(w.progress_calls, 1); /* and not three times */
 }
 
-static void finds_none(struct distributed_run *distributed, const struct coordinator *host)
+static void finds_none(struct distributed_run *distributed, const struct coordinator *coordinator)
 {
     struct error err = {0};
     struct snapshot_reader from;
     void *reader;
-    CHECK(host->open(host->context, RUN_OF_JOB, latest, &reader, &from, NULL, &err) == STATUS_NOT_FOUND);
+    CHECK(coordinator->open(coordinator->context, RUN_OF_JOB, latest, &reader, &from, NULL, &err) == STATUS_NOT_FOUND);
     CHECK(strcmp(err.pointer, "/from") == 0 && strcmp(err.message, "no such checkpoint") == 0 && reader == NULL);
-    CHECK(host->must_yield(host->context));
-    host->leave(host->context, JOB_EVENT_YIELD, NULL, NULL, 1.0);
+    CHECK(coordinator->must_yield(coordinator->context));
+    coordinator->leave(coordinator->context, JOB_EVENT_YIELD, NULL, NULL, 1.0);
     CHECK(distributed->end == JOB_EVENT_YIELD);
 }
 
 static void missing_checkpoint_is_missing_on_all_ranks(void **state)
 {
-    struct world w = {.none = true, .wants = true};
+    struct fake_outside w = {.no_checkpoint = true, .stop_requested = true};
     on_ranks(&w, -1, finds_none);
-    assert_int_equal(w.left, 1);
+    assert_int_equal(w.leave_calls, 1);
 }
 
-static void breaks_off(struct distributed_run *distributed, const struct coordinator *host)
+static void breaks_off(struct distributed_run *distributed, const struct coordinator *coordinator)
 {
     struct error err = {0};
     struct snapshot_reader from;
     void *reader;
-    CHECK(host->open(host->context, RUN_OF_JOB, latest, &reader, &from, NULL, &err) == STATUS_IO);
+    CHECK(coordinator->open(coordinator->context, RUN_OF_JOB, latest, &reader, &from, NULL, &err) == STATUS_IO);
     CHECK(strcmp(err.message, "the disk is gone") == 0 && reader == NULL);
-    CHECK(host->must_yield(host->context)); /* rank 2 has a request to stop */
+    CHECK(coordinator->must_yield(coordinator->context)); /* rank 2 has a request to stop */
 }
 
 static void failed_read_fails_on_all_ranks(void **state)
 {
-    struct world w = {.fails = true};
+    struct fake_outside w = {.read_fails = true};
     on_ranks(&w, 2, breaks_off);
-    assert_int_equal(w.open, 0);
+    assert_int_equal(w.open_readers, 0);
 }
 
-static void saves(struct distributed_run *distributed, const struct coordinator *host)
+static void saves(struct distributed_run *distributed, const struct coordinator *coordinator)
 {
     const struct storage_checkpoint_new what = {.step = 3};
     struct error err = {0};
     struct snapshot_writer to;
     int64_t seq = -1;
-    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_OK);
-    CHECK(host->save_commit(host->context, &seq, &err) == STATUS_OK && seq == 1);
-    CHECK(!host->draining(host->context));
+    CHECK(coordinator->save_begin(coordinator->context, &what, &to, &err) == STATUS_OK);
+    CHECK(coordinator->save_commit(coordinator->context, &seq, &err) == STATUS_OK && seq == 1);
+    CHECK(!coordinator->draining(coordinator->context));
     /* Rank 2 cannot write its part. */
-    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_OK);
+    CHECK(coordinator->save_begin(coordinator->context, &what, &to, &err) == STATUS_OK);
     if (comm_rank(distributed->comm) == 2) {
         (void)error_set(&err, STATUS_NUMERIC, NULL, "a weight is not finite");
-        host->save_abandon(host->context, &err);
+        coordinator->save_abandon(coordinator->context, &err);
     } else {
-        CHECK(host->save_commit(host->context, &seq, &err) == STATUS_NUMERIC && seq == 0);
+        CHECK(coordinator->save_commit(coordinator->context, &seq, &err) == STATUS_NUMERIC && seq == 0);
     }
     CHECK(err.code == STATUS_NUMERIC && strcmp(err.message, "a weight is not finite") == 0);
 }
 
 static void ranks_save_one_checkpoint(void **state)
 {
-    struct world w = {0};
+    struct fake_outside w = {0};
     on_ranks(&w, -1, saves);
     assert_int_equal(w.begun, 2);
     assert_int_equal(w.committed, 1);
     assert_int_equal(w.abandoned, 1);
 }
 
-static void cannot_save(struct distributed_run *distributed, const struct coordinator *host)
+static void cannot_save(struct distributed_run *distributed, const struct coordinator *coordinator)
 {
     const struct storage_checkpoint_new what = {.step = 3};
     struct error err = {0};
     struct snapshot_writer to;
-    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_IO &&
+    CHECK(coordinator->save_begin(coordinator->context, &what, &to, &err) == STATUS_IO &&
           strcmp(err.message, "the disk is full") == 0);
-    CHECK(host->draining(host->context));
+    CHECK(coordinator->draining(coordinator->context));
 }
 
-static void cannot_end_it(struct distributed_run *distributed, const struct coordinator *host)
+static void cannot_end_it(struct distributed_run *distributed, const struct coordinator *coordinator)
 {
     const struct storage_checkpoint_new what = {.step = 3};
     struct error err = {0};
     struct snapshot_writer to;
     int64_t seq;
-    CHECK(host->save_begin(host->context, &what, &to, &err) == STATUS_OK);
-    CHECK(host->save_commit(host->context, &seq, &err) == STATUS_UNAVAILABLE &&
+    CHECK(coordinator->save_begin(coordinator->context, &what, &to, &err) == STATUS_OK);
+    CHECK(coordinator->save_commit(coordinator->context, &seq, &err) == STATUS_UNAVAILABLE &&
           strcmp(err.message, "the daemon is gone") == 0);
 }
 
 static void failed_save_fails_on_all_ranks(void **state)
 {
-    struct world full = {.full = true, .wants = true}, torn = {.torn = true};
+    struct fake_outside full = {.begin_fails = true, .stop_requested = true}, torn = {.commit_fails = true};
     on_ranks(&full, -1, cannot_save);
     assert_int_equal(full.begun, 0);
     on_ranks(&torn, -1, cannot_end_it);
@@ -305,28 +306,28 @@ static void failed_save_fails_on_all_ranks(void **state)
 }
 
 /* Rank 1 is gone: the others stop, and no end is reported. */
-static void loses_one(struct distributed_run *distributed, const struct coordinator *host)
+static void loses_one(struct distributed_run *distributed, const struct coordinator *coordinator)
 {
     if (comm_rank(distributed->comm) == 1) {
         comm_threads_leave(distributed->comm);
         return;
     }
-    CHECK(host->must_yield(host->context) && comm_broken(distributed->comm));
-    host->leave(host->context, JOB_EVENT_FAIL, NULL, "{\"code\":\"unavailable\"}", 1.0);
+    CHECK(coordinator->must_yield(coordinator->context) && comm_broken(distributed->comm));
+    coordinator->leave(coordinator->context, JOB_EVENT_FAIL, NULL, "{\"code\":\"unavailable\"}", 1.0);
     CHECK(strcmp(distributed->failure, "{\"code\":\"unavailable\"}") == 0);
 }
 
 static void lost_rank_ends_the_run_without_report(void **state)
 {
-    struct world w = {0};
+    struct fake_outside w = {0};
     on_ranks(&w, -1, loses_one);
-    assert_int_equal(w.left, 0);
+    assert_int_equal(w.leave_calls, 0);
 }
 
 /* ---- the job ------------------------------------------------------------------------------------------------------
  */
 
-static void gets_job(struct distributed_run *distributed, const struct coordinator *host)
+static void gets_job(struct distributed_run *distributed, const struct coordinator *coordinator)
 {
     struct error err = {0};
     struct arena arena;
@@ -356,16 +357,19 @@ static void gets_job(struct distributed_run *distributed, const struct coordinat
 
 static void all_ranks_receive_the_job(void **state)
 {
-    struct world w = {0};
+    struct fake_outside w = {0};
     on_ranks(&w, -1, gets_job);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_ranks_read_what_rank_0_reads), cmocka_unit_test(missing_checkpoint_is_missing_on_all_ranks),
-        cmocka_unit_test(failed_read_fails_on_all_ranks),   cmocka_unit_test(lost_rank_ends_the_run_without_report),
-        cmocka_unit_test(ranks_save_one_checkpoint),        cmocka_unit_test(failed_save_fails_on_all_ranks),
+        cmocka_unit_test(all_ranks_read_what_rank_0_reads),
+        cmocka_unit_test(missing_checkpoint_is_missing_on_all_ranks),
+        cmocka_unit_test(failed_read_fails_on_all_ranks),
+        cmocka_unit_test(lost_rank_ends_the_run_without_report),
+        cmocka_unit_test(ranks_save_one_checkpoint),
+        cmocka_unit_test(failed_save_fails_on_all_ranks),
         cmocka_unit_test(all_ranks_receive_the_job),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
