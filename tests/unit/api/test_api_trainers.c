@@ -5,7 +5,8 @@
 #include <strings.h>
 
 #include "api/trainers/lease_token.h"
-#include "api/trainers/trainers.h"
+#include "api/http/service.h"
+#include "api/trainers/trainers_int.h"
 #include "core/base/hash.h"
 #include "tests/support/fault.h"
 
