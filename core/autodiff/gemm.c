@@ -1,16 +1,16 @@
-/* Matrix products over the pool.
+/* Matrix products on the thread pool.
  *
- * A product is cut into a grid of blocks that depends on its sizes alone. Small blocks spread well but
- * pay for packing (each block packs its share of both factors, so the overhead goes as the sum of
- * the reciprocals of its sides); hence few, nearly square blocks, and none below some ten
- * microseconds of work. The inner sum is never cut: one block is one call, one order of sums. */
+ * A product is cut into a grid of blocks that depends on its sizes only. Small blocks distribute well over threads, but
+ * each block packs its parts of both factors again, so the overhead grows with the sum of the reciprocals of its sides.
+ * Therefore there are few, nearly square blocks, none with less than about ten microseconds of work. The inner sum is
+ * never cut, so its order does not depend on the grid. */
 #include "core/autodiff/tape_int.h"
 
 enum { GEMM_BLOCKS = 8, GEMM_JOBS = 8, GEMM_LEAST = 2000000, GEMM_ALIGN = 16 };
 
 struct gemm_grid {
-    int rows, cols;   /* of a block */
-    int down, across; /* blocks */
+    int rows, cols;   /* size of a block */
+    int down, across; /* number of blocks */
 };
 
 struct gemm_task {

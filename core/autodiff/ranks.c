@@ -1,4 +1,5 @@
-/* What ranks that share a batch need to know of one another. */
+/* Batches that ranks share: sums over all ranks, the position of a rank's samples in the batch, and marks for the
+ * backward pass. */
 #include "core/autodiff/tape_int.h"
 
 void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t total)
@@ -6,7 +7,8 @@ void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t tot
     exec->share = (struct exec_share){(int)first, (int)count, (int)total};
 }
 
-static bool told(struct exec *e, enum status status, const struct error *err)
+/* Stores a failed communication in the exec. */
+static bool succeeded(struct exec *e, enum status status, const struct error *err)
 {
     if (status)
         op_fail(e, status, "%s", err->message);
@@ -16,13 +18,13 @@ static bool told(struct exec *e, enum status status, const struct error *err)
 bool op_ranks_sum(struct exec *e, double *values, size_t count)
 {
     struct error err = {0};
-    return !op_ranked(e) || told(e, comm_sum(e->comm, values, count, &err), &err);
+    return !op_ranked(e) || succeeded(e, comm_sum(e->comm, values, count, &err), &err);
 }
 
 bool op_ranks_most(struct exec *e, double *values, size_t count)
 {
     struct error err = {0};
-    return !op_ranked(e) || told(e, comm_most(e->comm, values, count, &err), &err);
+    return !op_ranked(e) || succeeded(e, comm_most(e->comm, values, count, &err), &err);
 }
 
 uint64_t op_before(const struct exec *e, uint64_t here)
@@ -41,11 +43,11 @@ struct random_at op_random(struct exec *e, uint64_t count, bool dropout)
 {
     struct random_at at = {.seed = e->seed, .step = e->step, .stream = op_stream(e), .index = op_before(e, count)};
     if (dropout && at.index % 4 != 0)
-        op_fail(e, STATUS_INVALID, "dropout of a width that is no multiple of 4 cannot be shared by ranks");
+        op_fail(e, STATUS_INVALID, "dropout on a batch shared by ranks requires a width that is a multiple of 4");
     return at;
 }
 
-/* ---- how far the backward pass has come ---------------------------------------------------------------- */
+/* ---- marks for the backward pass ----------------------------------------------------------------------- */
 
 struct mark {
     struct node node;

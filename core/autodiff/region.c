@@ -1,3 +1,4 @@
+/* Makes, grows, unites and cuts regions, and writes zeros inside or outside of them. */
 #include "core/autodiff/region.h"
 
 #include <string.h>
@@ -15,7 +16,8 @@ static struct region *empty(struct exec *e, int images, int height, int width, i
     return r;
 }
 
-/* Boxes from spans: `open[i]` is the box that span i of the row above belongs to. */
+/* Computes the boxes from the spans. of[i] is the box of span i; a span joins the box of an equal span in the row
+ * above. */
 static bool make_boxes(struct exec *e, struct region *r)
 {
     int rows = r->images * r->height;
@@ -56,7 +58,8 @@ struct region *region_make(struct exec *e, const struct map_shape *shape, struct
     return make_boxes(e, r) ? r : NULL;
 }
 
-/* Several ordered lists of spans, each widened by `cols`, as one; `to` NULL: only counts. */
+/* An ordered list of spans. merge() widens the spans of several lists by `cols` and writes their union to `to`; with
+ * `to` NULL it only counts. */
 struct list {
     const struct span *at, *end;
 };
@@ -93,7 +96,8 @@ static struct list row_list(const struct region *r, int row)
     return (struct list){r->span + r->first[row], r->span + r->first[row + 1]};
 }
 
-/* The lists that row `row` is made of: its own and, `rows` 1, those of its neighbours in the image; or a's and b's. */
+/* The lists whose union is row `row` of the result: the row in a and b and, with rows 1, the rows above and below in a.
+ */
 static int sources(const struct region *a, const struct region *b, int row, int rows, struct list lists[3])
 {
     int count = 0, y = row % a->height;

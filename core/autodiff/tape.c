@@ -1,9 +1,8 @@
-/* The tape: nodes in a chain, gradient buffers that go round.
+/* The tape: records nodes in a chain and runs their backward passes in reverse.
  *
- * A tensor's gradient is needed from the moment its first consumer's backward pass writes it until its own
- * node has run. Then the buffer becomes a spare for the next tensor of exactly that size, so the backward
- * pass of a deep stack of equal layers works in a few buffers. Where a gradient is only passed on (the
- * skip of a residual unit), the buffer itself changes hands. */
+ * A tensor's gradient is needed from the first write by a consumer's backward pass until its own node has run. Then the
+ * buffer becomes a spare for the next tensor of exactly that size, so the backward pass of a deep stack of equal layers
+ * needs only a few buffers. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
@@ -32,7 +31,7 @@ struct tensor *op_done(struct exec *e, struct node *node, const char *name,
 static void backward_node(struct exec *e, struct node *node)
 {
     struct tensor *out = node->out;
-    if (out == NULL) /* no operation: somebody wants to know that the pass has come here */
+    if (out == NULL) /* not an operation but a mark (ranks.c) */
         node->backward(e, node);
     if (out == NULL || !out->grad_ready)
         return;

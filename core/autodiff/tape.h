@@ -1,17 +1,15 @@
 /* Reverse-mode differentiation over a fixed set of operations.
  *
- * Define-by-run: an operation (ops.h) computes its result at once into the step arena and, in
- * training, leaves a node on the tape; tape_backward() walks the nodes in reverse. Nothing is
- * allocated in a step after the first few: the arena is reset, not freed, and gradient buffers that
- * are done with are handed to the next tensor of the same size.
+ * Define-by-run: an operation (ops.h) computes its result at once into the step arena. In training it also records a
+ * node on the tape, and tape_backward() runs the nodes in reverse. After the first few steps a step calls malloc() no
+ * more, because the arena is reset, not freed, and gradient buffers are reused for the next tensor of the same size.
  *
- * Failure is sticky. The first operation that cannot go on (no memory, shapes that do not fit)
- * fills `exec.error` and returns NULL; every operation given a NULL tensor returns NULL. So a network is
- * composed without looking, and whoever runs the step asks exec_status() once.
+ * The first operation that fails (no memory, wrong shapes) fills `exec.error` and returns NULL. Every operation returns
+ * NULL if an input is NULL. A network is therefore composed without checks, and the caller checks exec_status() once at
+ * the end of the step.
  *
- * Results are the same bits for any number of threads: work is cut into chunks by its shape alone,
- * partial sums are added in chunk order. One exec belongs to one thread at a time; weights may be
- * shared by any number of evaluating execs. */
+ * Results are the same bits for any number of threads: work is cut into chunks by shape only, and partial sums are
+ * added in chunk order. One thread at a time may use an exec. Any number of execs that evaluate may share weights. */
 #ifndef MOTIF_CORE_AUTODIFF_TAPE_H
 #define MOTIF_CORE_AUTODIFF_TAPE_H
 
@@ -27,19 +25,19 @@
 #include "core/kernels/kernels.h"
 #include "core/kernels/map.h"
 
-/* A trained array. It lives in the blocks of nn/params.h; operations read `value` and, when `grad`
- * is not NULL, leave the gradient there: the first writer of a step assigns, later ones add. */
+/* A trained array in the blocks of nn/params.h. Operations read `value`. If `grad` is not NULL, their backward passes
+ * write the gradient there: the first writer of a step assigns, later writers add. */
 struct weight {
     real *value;
-    real *grad;      /* NULL: frozen, or evaluation only */
-    bool grad_ready; /* something has been written in this step */
+    real *grad;      /* NULL: frozen, or the model only evaluates */
+    bool grad_ready; /* the gradient was written in this step */
     int rank;
     int dim[4];
     size_t count;
 };
 
-struct norm_sums; /* private to the operations */
-struct region;    /* likewise: some positions of a map */
+struct norm_sums; /* private to the operations: sums for the backward pass of a batch norm */
+struct region;    /* private to the operations: a set of positions of a map */
 
 enum tensor_kind {
     TENSOR_ROWS, /* data: [rows][cols], row-major */
@@ -48,23 +46,24 @@ enum tensor_kind {
 
 struct tensor {
     enum tensor_kind kind;
-    bool wants_grad;        /* a gradient must flow through it */
-    bool grad_ready;        /* `grad` holds what has arrived so far */
+    bool wants_grad;        /* the backward pass must compute its gradient */
+    bool grad_ready;        /* `grad` contains the gradients received so far */
     int rows, cols;         /* TENSOR_ROWS */
     struct map_shape map;   /* TENSOR_MAP */
-    real *data;             /* NULL: a batch norm that its only reader computes on the way in, from `norm` */
+    real *data;             /* NULL: shape-only tensor, a batch norm that the next convolution computes from `norm` */
     real *grad;             /* NULL until the backward pass reaches it */
     size_t count;           /* numbers in `data`, halo and padding included */
-    double *moments;        /* of a map just written by a convolution: per piece [2][padded channels], or NULL */
-    int moment_pieces;      /* how it was cut */
-    struct norm_sums *norm; /* of a map made by a batch norm: what its backward pass will want to know */
-    struct region *active;  /* of a map made by a threshold: where it is not zero; NULL when those are too many.
-                               Elsewhere  its maker drops whatever gradient arrives */
-    struct region
-        *where; /* positions outside which the gradient is zero (and `grad` undefined); NULL: all may differ */
+    double *moments;        /* result of a convolution: moments of each piece, [2][padded channels]; or NULL */
+    int moment_pieces;      /* into how many pieces the map was cut, at least (map_split) */
+    struct norm_sums *norm; /* result of a batch norm: sums that its backward pass needs */
+    /* Result of a threshold: the positions that are not zero; NULL if they are too many for a list. The threshold
+     * discards gradients at other positions. */
+    struct region *active;
+    /* The gradient is zero, and `grad` undefined, outside this region. NULL: the gradient is defined everywhere. */
+    struct region *where;
 };
 
-/* Time by operation, for `bench` and for whoever tunes; off unless exec.profile is set. */
+/* The time of each operation, for benchmarks and tuning; recorded if exec.profile is set. */
 struct exec_profile {
     struct exec_profile_entry {
         const char *name;
@@ -72,76 +71,81 @@ struct exec_profile {
         int64_t calls;
     } entries[48];
     int count;
-    bool processor_time; /* of all threads together, instead of wall time */
+    bool processor_time; /* processor time of all threads together, instead of wall time */
 };
 
-struct tape; /* nodes of the step, free gradient buffers */
+struct tape; /* the nodes of the step, and spare gradient buffers */
 
-/* Whether backward passes follow the active positions behind a threshold alone: never, always, or wherever that
- * is predicted to be faster (from the positions, so that results do not depend on clocks or threads). */
+/* Whether backward passes compute only the active positions behind a threshold: never, always, or where a cost model
+ * predicts that it is faster. The model uses the positions only, so results do not depend on clocks or threads. */
 enum exec_sparse { EXEC_DENSE, EXEC_SPARSE, EXEC_SPARSE_AUTO };
 
 struct exec {
     const struct kernels *kernels;
     struct thread_pool *pool;
     struct arena *arena; /* the step arena; exec_begin() resets it */
-    uint64_t seed;       /* of dropout */
+    uint64_t seed;       /* of dropout and noise */
     enum exec_sparse sparse;
-    bool bf16;         /* linear layers and LSTMs round what they multiply to bf16 (kernels.h, gemm_bf16) */
-    struct comm *comm; /* ranks that share each batch of training; NULL: one */
-    /* Told, in the backward pass, where exec_done_from() stood in the forward pass. NULL: nobody asks. */
+    bool bf16;         /* linear layers and LSTMs round the factors of products to bf16 (kernels.h, gemm_bf16) */
+    struct comm *comm; /* the ranks that share each training batch; NULL: one rank */
+    /* Called in the backward pass at each mark that exec_done_from() set in the forward pass; may be NULL. */
     void (*done_from)(void *context, const struct weight *first);
     void *done_context;
-    bool hold; /* the gradient of batch norms' statistics goes to one image only (ops.h): others stay sparse */
-    /* Set by exec_begin(). */
-    bool training;    /* record; dropout on; batch statistics; thresholds move */
-    uint64_t step;    /* counts optimiser updates: a dropout mask is a function of (seed, stream, step, index) */
-    uint32_t streams; /* dropout call sites met so far in this step: the stream of the next one */
+    bool hold; /* the gradient of batch-norm statistics goes to one image only, so others stay sparse (ops.h) */
+    /* Set by exec_begin(): */
+    bool training;    /* record nodes, apply dropout, use batch statistics, move thresholds */
+    uint64_t step;    /* number of the optimiser update; a dropout mask depends on (seed, stream, step, index) */
+    uint32_t streams; /* random streams used so far in this step; the next operation gets this number */
+    /* This rank has samples [first, first + count) of the batch's `total`. count 0: it has all. */
     struct exec_share {
-        int first, count,
-            total; /* samples [first, first + count) of the batch's `total` are here; count 0: all, however many */
+        int first, count, total;
     } share;
-    struct error error; /* first failure of the step */
+    struct error error; /* the first failure of the step */
     struct tape *tape;
     struct exec_profile *profile; /* borrowed; NULL: no clock is read */
 };
 
-/* Plain fields are copied; nothing is allocated. The same pool may serve other execs in turn. */
+/* Stores the arguments, which stay the caller's and must outlive the exec; allocates nothing. Execs may use one pool in
+ * turn. */
 void exec_init(struct exec *exec, const struct kernels *kernels, struct thread_pool *pool, struct arena *arena,
                uint64_t seed);
-/* Resets the arena and the tape: every tensor of the step before is gone. */
+/* Begins a step: resets the arena and the tape, which ends the life of all earlier tensors. */
 void exec_begin(struct exec *exec, bool training, uint64_t step);
+/* The first failure of the step, copied to *err; STATUS_OK if there is none. */
 enum status exec_status(const struct exec *exec, struct error *err);
 
-/* After exec_begin(): this step's tensors hold `count` samples from `first` on of a batch of `total`; the other ranks
- * of exec.comm have the others. In training what is a sum over the batch then is over all of it: statistics of batch
- * norms and their gradients, quantiles, means and losses. Random numbers are those of the sample's place in the whole
- * batch. Gradients of weights stay each rank's own part, to be added up (nn/gradients.h). In evaluation nothing but the
- * random numbers is shared. */
+/* After exec_begin(): this step's tensors contain `count` samples, from `first` on, of a batch of `total`; the other
+ * ranks of exec.comm have the rest. In training, sums over the batch then cover the whole batch: batch-norm statistics
+ * and their gradients, quantiles, means and losses. Random numbers depend on a sample's position in the whole batch.
+ * Gradients of weights remain each rank's own part; nn/gradients.h adds them up. In evaluation only the random numbers
+ * depend on the share. */
 void exec_set_share(struct exec *exec, int64_t first, int64_t count, int64_t total);
-/* Between operations: weights that were declared with or after `first` take no part in what was done so far. So in the
- * backward pass, when all that follows has been gone through, their gradients are complete, and exec.done_from says so.
- */
+/* Sets a mark between two operations. The operations before the mark must not use `first` or any weight declared after
+ * it. When the backward pass reaches the mark, the gradients of these weights are complete, and it calls
+ * exec.done_from. */
 void exec_done_from(struct exec *exec, const struct weight *first);
-/* Time of work beside the operations: exec_clock() before it (0 without a profile), and its entry afterwards. */
+/* Measure work outside the operations: exec_clock() before it (0 without a profile); exec_profiled() after it adds the
+ * elapsed time to the entry `name` (static text). */
 double exec_clock(const struct exec *exec);
 void exec_profiled(struct exec *exec, const char *name, double since);
 
-/* Uninitialised tensors in the step arena. A map's halo is zero; its padding channels are to be, like its values, by
- * whoever writes it. */
+/* Create uninitialised tensors in the step arena; NULL after a failure. The halo of a map is zero; its writer must also
+ * write zeros to the padding channels. */
 struct tensor *tensor_rows(struct exec *exec, int rows, int cols);
 struct tensor *tensor_map(struct exec *exec, const struct map_shape *shape);
-/* A tensor over the caller's memory (which outlives the step), in training with gradient if asked. */
+/* Creates a tensor over the caller's memory [rows][cols], which must outlive the step. wants_grad: in training, compute
+ * its gradient. */
 struct tensor *tensor_wrap_rows(struct exec *exec, real *data, int rows, int cols, bool wants_grad);
-/* Planes [image][channel][height][width] into a new map, and back (`planes` has no halo). */
+/* Copy planes [image][channel][height][width], without halo, to a new map; a map to planes; and a map's gradient to
+ * planes (zeros where no gradient came). */
 struct tensor *tensor_from_planes(struct exec *exec, const real *planes, const struct map_shape *shape,
                                   bool wants_grad);
 void tensor_to_planes(const struct tensor *map, real *planes);
-void tensor_grad_to_planes(const struct tensor *map, real *planes); /* zeros where no gradient came */
+void tensor_grad_to_planes(const struct tensor *map, real *planes);
 
-/* Runs the recorded nodes in reverse. `seed` is the gradient of `root`, laid out as its data; NULL
- * means 1 everywhere, as for a loss. Gradients of weights are in weight.grad afterwards; those of
- * tensors made by tensor_wrap_rows() and tensor_from_planes() stay readable until exec_begin(). */
+/* Runs the recorded nodes in reverse. seed: the gradient of `root`, in the layout of its data; NULL: 1 everywhere, as
+ * for a loss. Afterwards weight.grad contains the gradients of weights. Those of tensors from tensor_wrap_rows() and
+ * tensor_from_planes() stay readable until exec_begin(). Returns the first failure of the step (exec_status()). */
 enum status tape_backward(struct exec *exec, struct tensor *root, const real *seed, struct error *err);
 
 #endif

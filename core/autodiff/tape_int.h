@@ -1,54 +1,57 @@
-/* What operations share: nodes, gradient buffers, splitting of work. Private to autodiff/. */
+/* Functions that operations share: nodes, gradient buffers, cutting of work, sums over ranks. Private to autodiff/.
+ *
+ * All functions store a failure in exec.error and then return NULL or false. */
 #ifndef MOTIF_CORE_AUTODIFF_TAPE_INT_H
 #define MOTIF_CORE_AUTODIFF_TAPE_INT_H
 
 #include "core/autodiff/ops.h"
 #include "core/autodiff/tape.h"
 
-/* An operation's record begins with its node and holds what its backward pass needs. */
+/* The record of an operation begins with its node and contains the data that its backward pass needs. */
 struct node {
     const char *name;
     void (*backward)(struct exec *e, struct node *node);
     struct tensor *out;
     struct node *before;
-    bool regions; /* its backward pass knows gradients that are there in a region only (region.h) */
+    bool regions; /* the backward pass supports gradients that are defined in a region only (region.h) */
 };
 
 enum { TAPE_SPARES = 64 };
 
 struct tape {
     struct node *last;
-    struct { /* gradient buffers that nobody reads any more */
+    struct { /* gradient buffers that are no longer read */
         real *at;
         size_t count;
     } spare[TAPE_SPARES];
     int spares;
 };
 
-/* Marks the step as failed unless it already is. */
+/* Stores a failure, unless the step has one already. */
 void op_fail(struct exec *e, enum status code, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* From the step arena; NULL (and the step failed) when exhausted. op_alloc() zeroes. */
+/* Allocate from the step arena. op_reals() does not initialise; the others zero. */
 void *op_alloc(struct exec *e, size_t bytes);
 real *op_reals(struct exec *e, size_t count);
 real *op_zeros(struct exec *e, size_t count);
-double *op_doubles(struct exec *e, size_t count); /* zeroed */
+double *op_doubles(struct exec *e, size_t count);
 
-/* Seconds of a monotonic clock when a profile is kept, else 0. */
+/* The profile's clock in seconds; 0 without a profile. */
 double op_clock(const struct exec *e);
-/* The entry of an operation, added if it is new; the last entry takes what no longer fits. */
+/* The profile's entry for an operation, added if it is new. If the table is full, the last entry is used. */
 struct exec_profile_entry *op_profile_entry(struct exec_profile *profile, const char *name);
-/* Ends an operation: counts its time, and in training records it if a gradient may come. Returns out. */
+/* Ends an operation: adds its time to the profile and, in training, records the node if `out` wants a gradient. Returns
+ * out, or NULL if the step has failed. */
 struct tensor *op_done(struct exec *e, struct node *node, const char *name,
                        void (*backward)(struct exec *e, struct node *node), struct tensor *out, double since);
 
-/* New result tensors that want a gradient if `wants`. */
+/* Create result tensors, which want a gradient if `wants` and the step trains. */
 struct tensor *op_out_rows(struct exec *e, int rows, int cols, bool wants);
 struct tensor *op_out_map(struct exec *e, const struct map_shape *shape, bool wants);
-/* A map without data: what stands for it is elsewhere. */
+/* A shape-only tensor: a map without data, which its reader computes from other tensors. */
 struct tensor *op_out_shape_only(struct exec *e, const struct map_shape *shape, bool wants);
 struct tensor *op_out_like(struct exec *e, const struct tensor *x, bool wants);
-/* Same kind and sizes. */
+/* Whether two tensors have the same kind and sizes. */
 bool tensor_same(const struct tensor *x, const struct tensor *y);
 
 static inline bool weight_wants(const struct exec *e, const struct weight *w)
@@ -56,38 +59,40 @@ static inline bool weight_wants(const struct exec *e, const struct weight *w)
     return w != NULL && w->grad != NULL && e->training;
 }
 
-/* The gradient buffer of x, to be written (*add false) or added to (*add true). NULL when memory is out. */
+/* The gradient buffer of x for a writer: *add false: it must write; *add true: it must add. NULL if there is no memory.
+ */
 real *grad_open(struct exec *e, struct tensor *x, bool *add);
-/* A spare or new buffer of the size and kind of x; a map's halo is zero. */
+/* grad_buffer(): a spare or new buffer with the size and kind of x; the halo of a map is zero. grad_release() makes a
+ * buffer spare. */
 real *grad_buffer(struct exec *e, const struct tensor *x);
 void grad_release(struct exec *e, real *at, size_t count);
-/* The gradient of `from` is also that of `to`: handed over when `to` has none yet, else added; either way `from`
- * has none afterwards. */
+/* Passes the gradient of `from` on to `to`: moves the buffer if `to` has none yet, else adds. `from` has no gradient
+ * afterwards. */
 void grad_pass(struct exec *e, struct tensor *from, struct tensor *to);
-/* Adds `buffer` (of x's layout) to x's gradient, or makes it that gradient. The buffer is given away. */
+/* Adds `buffer` (in x's layout) to x's gradient, or makes it the gradient if x has none. Takes ownership of the buffer.
+ */
 void grad_give(struct exec *e, struct tensor *x, real *buffer);
 
-/* Gradient of a weight, zeroed first if this is the first writer and `zero`; *add says whether there is
- * something to be added to. */
+/* The gradient of a weight for a writer. The first writer of a step gets *add false and, with `zero`, a zeroed array.
+ */
 real *weight_open(struct weight *w, bool zero, bool *add);
 
-/* The backward pass of a batch norm begins with two sums over the gradient of its result. An operation that writes
- * this gradient may take them along while a strip is in cache: it fills `sums`, and they count if nobody
- * else wrote. */
+/* The backward pass of a batch norm begins with two sums over the gradient of its result. An operation that writes this
+ * gradient may compute the sums while a strip is in cache. They are used if it was the only writer. */
 struct norm_sums {
-    struct norm_call call; /* all but strips, rows and sums */
+    struct norm_call call; /* all members but strips, rows and sums */
     const struct tensor *x;
     double *sums;        /* [chunks][2][padded channels], or NULL */
-    int chunks, writers; /* writers: of the gradient, so far */
+    int chunks, writers; /* writers: operations that wrote the gradient so far */
 };
 
-/* Batch norm with ReLU for the one operation that reads it by way of `norm` (conv_norm in kernels.h): its result has no
- * data. */
+/* Batch norm with ReLU whose result is a shape-only tensor: the convolution that reads it normalises its input by
+ * tensor.norm (conv_norm in kernels.h). */
 struct tensor *norm_deferred(struct exec *e, struct tensor *x, struct batch_norm *norm);
 
 /* --- splitting ---------------------------------------------------------------------------------- */
 
-/* Images of a map cut into strips of rows, so that there are about `least` pieces or more. */
+/* Cuts the images of a map into strips of rows, so that there are about `least` pieces or more. */
 struct map_split {
     int strips, rows; /* a strip has `rows` rows, the last of an image perhaps fewer */
     int chunks;       /* images * strips */
@@ -98,7 +103,7 @@ struct map_piece {
 };
 struct map_piece map_piece(const struct map_split *split, const struct map_shape *shape, int chunk);
 
-/* Rows of a table in pieces of a multiple of 4 rows (dropout's index rule). */
+/* Cuts the rows of a table into pieces of a multiple of 4 rows, because dropout indices are multiples of 4. */
 struct row_split {
     int rows, chunks;
 };
@@ -109,7 +114,7 @@ static inline int row_split_count(const struct row_split *split, int rows, int c
     return left < split->rows ? left : split->rows;
 }
 
-/* A flat range in pieces. */
+/* Cuts a flat range into pieces. */
 enum { FLAT_CHUNK = 32768 };
 static inline int flat_chunks(size_t count)
 {
@@ -120,9 +125,9 @@ static inline size_t flat_count(size_t count, int chunk)
     size_t left = count - (size_t)chunk * FLAT_CHUNK;
     return left < FLAT_CHUNK ? left : FLAT_CHUNK;
 }
-/* y += x over the pool. */
+/* y += x on the thread pool. */
 void flat_add(struct exec *e, size_t count, const real *x, real *y);
-/* sums[j] = sum over rows, in order, of x[r][j]. */
+/* sums[j] = sum over rows of x[r][j], in row order, on the thread pool. */
 void column_sums(struct exec *e, int rows, int cols, const real *x, ptrdiff_t ld_x, real *sums);
 
 static inline uint32_t op_stream(struct exec *e)
@@ -132,24 +137,25 @@ static inline uint32_t op_stream(struct exec *e)
 
 /* --- ranks (ranks.c) ------------------------------------------------------------------------------ */
 
-/* Whether sums over this batch are to be completed by other ranks. */
+/* Whether other ranks have parts of this batch, so that sums over it must be added up over ranks. */
 static inline bool op_ranked(const struct exec *e)
 {
     return e->comm != NULL && e->training;
 }
-/* Completes them, in place; nothing to do with one rank. False after a failure. */
+/* The sums or maxima over ranks of `count` values, in place; nothing to do with one rank. False after a failure. */
 bool op_ranks_sum(struct exec *e, double *values, size_t count);
 bool op_ranks_most(struct exec *e, double *values, size_t count);
-/* Of something that has `here` on this rank's samples, as many for each: before this rank's, and of the whole batch. */
+/* If this rank's samples have `here` elements, the same number each: op_before() is the number of elements of the
+ * samples before this rank's, op_total() the number in the whole batch. */
 uint64_t op_before(const struct exec *e, uint64_t here);
 double op_total(const struct exec *e, double here);
-/* Where this op's random numbers begin, its result having `count` elements on this rank. Dropout wants it to be a
- * multiple of 4. */
+/* The position of the operation's first random number. count: elements of its result on this rank. Fails with
+ * STATUS_INVALID if `dropout` and the position is not a multiple of 4. */
 struct random_at op_random(struct exec *e, uint64_t count, bool dropout);
 
 /* --- matrix products ---------------------------------------------------------------------------- */
 
-/* A product cut into blocks by its sizes, with what is done to each block while it is in cache. */
+/* A matrix product, and the functions applied to each block of the result while it is in cache. */
 struct gemm_job {
     struct gemm_call call;
     const real *bias;    /* [n] or NULL */
@@ -157,7 +163,7 @@ struct gemm_job {
     double dropout;      /* 0: none */
     struct random_at at; /* row r, column j: index r * (n rounded up to 4) + j */
 };
-/* Runs all jobs in one go; they must not depend on one another. */
+/* Runs all jobs in one task; they must not depend on one another. */
 void gemm_run(struct exec *e, const struct gemm_job *jobs, int count);
 
 #endif

@@ -1,4 +1,4 @@
-/* Making tensors, and cutting them into pieces of work. */
+/* Creates tensors and copies maps to and from planes. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
@@ -17,7 +17,7 @@ static struct tensor *make(struct exec *e, real *data, size_t count)
 struct tensor *tensor_rows(struct exec *e, int rows, int cols)
 {
     if (rows < 1 || cols < 1) {
-        op_fail(e, STATUS_INTERNAL, "a table of %d rows and %d columns", rows, cols);
+        op_fail(e, STATUS_INTERNAL, "a table cannot have %d rows and %d columns", rows, cols);
         return NULL;
     }
     struct tensor *x = make(e, NULL, (size_t)rows * (size_t)cols);
@@ -37,8 +37,8 @@ static bool shape_fits(const struct map_shape *s)
 struct tensor *tensor_map(struct exec *e, const struct map_shape *shape)
 {
     if (!shape_fits(shape)) {
-        op_fail(e, STATUS_INTERNAL, "a map of %d images, %d channels, %d x %d", shape->images, shape->channels,
-                shape->height, shape->width);
+        op_fail(e, STATUS_INTERNAL, "a map cannot have %d images, %d channels and %d x %d positions", shape->images,
+                shape->channels, shape->height, shape->width);
         return NULL;
     }
     struct tensor *x = make(e, NULL, map_size(shape));

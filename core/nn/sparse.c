@@ -1,16 +1,16 @@
 /* The sparse layer: finds the quantiles of a batch and moves the thresholds.
  *
- * There are three ways to a quantile, all exact:
- *  1. From a whole batch. A kernel selects the k-th value in place (select_whole_batch).
- *  2. From few large values. At low densities the quantile is among the largest values of a channel. Earlier batches
- * left a bound for each channel; the values above it are collected image by image. If the count shows that the quantile
- * is among them, it is selected there (select_from_top); else way 1 runs and leaves a new bound. Bounds change the time
- * of a step, never its result, so a checkpoint does not contain them.
- *  3. From several batches. With `accumulate`, thresholds move only once count * density reaches it. Before that,
- * neither the collected values nor the last batch reach it alone, so fewer than 2 * `accumulate` values are above the
- * quantile when it is taken. Only that many of the largest values are stored, which limits memory and checkpoint. This
- * requires that the density does not rise meanwhile; if it rises, the collected values are dropped. With `elements` the
- * number of values is small enough to store them all.
+ * There are three ways to a quantile, all exact. Way 1, a whole batch: a kernel selects the k-th value in place.
+ *
+ * Way 2, few large values: at low densities the quantile is among the largest values of a channel. Earlier batches left
+ * a bound for each channel, and the values above it are collected. If their number shows that the quantile is among
+ * them, it is selected there; else way 1 runs and leaves a new bound. Bounds change the time of a step, never its
+ * result, so a checkpoint does not contain them.
+ *
+ * Way 3, several batches: with `accumulate`, thresholds move only once count * density reaches it. Before that, neither
+ * the collected values nor the last batch reach it alone, so fewer than 2 * `accumulate` values are above the quantile.
+ * Only that many of the largest values are stored, which limits memory and checkpoint. If the density rises meanwhile,
+ * the collected values are dropped. With `elements` the number of values is small enough to store them all.
  *
  * Ranks that share a batch find the same quantiles. Where few large values are enough, every rank sends its largest
  * values to the others; else the ranks select digit by digit (select_ranks.h). All ranks store the same collected

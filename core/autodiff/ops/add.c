@@ -1,5 +1,5 @@
-/* Sums: of two tensors, with positions, through dropout; and multiples. Rows and maps alike where the
- * layout does not matter. */
+/* Sums of two tensors, with optional dropout; sums with positional encodings; multiples. Element-wise operations work
+ * on rows and on maps alike. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
@@ -16,11 +16,11 @@ struct add_node {
 struct add_task {
     const struct kernels *kernels;
     size_t count;
-    const real *x, *y; /* out = x + dropout(y); y alone when x is NULL */
+    const real *x, *y; /* out = x + dropout(y); x NULL: dropout(y) */
     real *out;
     double dropout;
     struct random_at at;
-    /* op_add_rows */
+    /* only for op_add_rows: */
     const real *table;
     int rows, cols, divisor, period;
     struct row_split split;
@@ -44,7 +44,7 @@ static void dropout_task(void *context, int chunk, int worker)
     dropout_piece(task, (size_t)chunk * FLAT_CHUNK, flat_count(task->count, chunk));
 }
 
-/* dropout of dy, in place. */
+/* Applies the dropout mask to dy, in place. */
 static void drop_gradient(struct exec *e, const struct add_node *n, struct tensor *out, real *to)
 {
     if (n->dropout <= 0.0 && to == out->grad)

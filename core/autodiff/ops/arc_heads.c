@@ -1,13 +1,15 @@
-/* Features that at most two latent variables feed need no product of their own. Under a first layer without bias, the
- * directions of s = (s_0, s_1) lie on a circle, on which each hidden unit switches at two opposite places. On an arc
- * between two such places the second layer sees s_0 p_0 + s_1 p_1, where p_t is the sum over the units that are on of
- * their columns in the second layer's matrix, times their weights for s_t. So rows are sorted by arc, and one turn
- * around the circle, a column more or less at each place, serves all rows of all features with the same two: 4 H^2
- * sums for a group and H for a row, instead of H^2 a row. With one latent variable (or none) s_1 is 0.
+/* The decoder of features that depend on at most two latent variables, without a matrix product for each feature.
  *
- * Backward is the same turn: what rows give p_t is summed up on the way, and a unit gets the difference of the sums
- * where it goes on and off. Groups are dealt to a fixed number of tasks, whose partial gradients are added in order.
- */
+ * The first layer has no bias, so whether a hidden unit is on depends only on the direction of s = (s_0, s_1), a point
+ * of a circle. Each unit switches at two opposite points. On an arc between two such points, the input of the second
+ * layer is s_0 p_0 + s_1 p_1, where p_t is the sum over the active units of their columns of the second layer's matrix,
+ * times their weights for s_t. The rows are sorted by arc. One turn around the circle adds or subtracts one column at
+ * each point and serves all rows of all features with the same two latent variables. This costs 4 H^2 additions per
+ * group and H per row, instead of H^2 per row. With one latent variable or none, s_1 is 0.
+ *
+ * The backward pass makes the same turn. It sums the rows' gradients of p_t, and each unit gets the difference between
+ * the sums at the points where it switches off and on. Groups are distributed over a fixed number of tasks, whose
+ * partial gradients are added in order. */
 #include "core/autodiff/tape_int.h"
 
 #include <stdlib.h>
@@ -22,14 +24,14 @@ struct arc_node {
     const int32_t *features;
     const struct arc_group *groups;
     int count, tasks, units, width;
-    int most;             /* rows of a group */
+    int most;             /* the largest number of rows in a group */
     real *columns;        /* the second layer's matrix by columns, [units][width] */
-    int32_t *order;       /* [groups][units] by where they switch: 2 unit + (on at the start) */
-    int *start;           /* [groups][2 units + 2], of each arc's rows */
-    struct arc_row *rows; /* [features of all groups][samples], a group's by arcs */
+    int32_t *order;       /* [groups][units] sorted by switching point: 2 unit + (1 if on at the start) */
+    int *start;           /* [groups][2 units + 2] index of each arc's first row */
+    struct arc_row *rows; /* [features of all groups][samples], sorted by arc within a group */
 };
 
-/* What a task needs for itself. */
+/* The scratch memory and partial gradients of one task. */
 struct arc_scratch {
     uint64_t *keys, *spare;      /* [units] */
     float *places;               /* [units] */
@@ -49,7 +51,7 @@ struct arc_task {
     real *dmask, *dhead, *dhead_bias; /* NULL: not wanted */
 };
 
-/* Grows with the angle of (x, y): in [0, 4], half a turn is 2. */
+/* A number in [0, 4] that grows with the angle of (x, y); half a turn is 2. */
 static real turn_of(real x, real y)
 {
     real size = real_fabs(x) + real_fabs(y);
@@ -78,8 +80,8 @@ static void merge_sort(uint64_t *keys, uint64_t *spare, int count)
     }
 }
 
-/* A unit goes on where the direction is a quarter turn before its own weights, and off half a turn later. Numbers
- * that are not negative are in the order of their bits. */
+/* Sorts the units by switching point. A unit switches on a quarter turn before the direction of its weights, and off
+ * half a turn later. The sort compares bits, because non-negative floats have the order of their bits. */
 static void order_units(const struct arc_node *n, int group, const struct arc_scratch *s)
 {
     const struct arc_group *g = &n->groups[group];
@@ -100,7 +102,7 @@ static void order_units(const struct arc_node *n, int group, const struct arc_sc
     }
 }
 
-/* How many units have switched in the half turn before `at`. */
+/* The number of units that switch in the half turn before `at`. */
 static int switched(const float *places, int count, real at)
 {
     int low = 0;
@@ -171,7 +173,7 @@ static void start_turn(const struct kernels *k, const struct arc_node *n, int gr
             step_sums(k, n, &n->groups[group], s, order[u] >> 1, R(1.0));
 }
 
-/* The unit that switches at the end of arc `a`, and whether it goes on. */
+/* The unit that switches at the end of arc `a`, and whether it switches on. */
 static int switch_at(const struct arc_node *n, int group, int a, bool *on)
 {
     int32_t unit = n->order[(ptrdiff_t)group * n->units + a % n->units];
@@ -224,7 +226,7 @@ static void forward_task(void *context, int chunk, int worker)
 
 /* ---- backward ----------------------------------------------------------------------------------------- */
 
-/* The sums so far, times `sign`, go to a unit. */
+/* Adds the sums so far, times `sign`, to a unit's gradient. */
 static void give_unit(const struct arc_task *t, const struct arc_group *g, const struct arc_scratch *s, int unit,
                       real sign)
 {
@@ -238,7 +240,7 @@ static void give_unit(const struct arc_task *t, const struct arc_group *g, const
     }
 }
 
-/* What the rows of an arc give their features and samples. */
+/* Adds the gradients of an arc's rows to their features and samples. */
 static void give_rows(const struct arc_task *t, const struct arc_group *g, const struct arc_scratch *s,
                       const struct arc_call *call)
 {
@@ -314,7 +316,7 @@ static void add_turned(const real *from, int rows, int cols, real *to)
             to[(ptrdiff_t)c * rows + r] += from[(ptrdiff_t)r * cols + c];
 }
 
-/* Partials of all tasks into the first's. */
+/* Adds the partial gradients of all tasks to those of the first. */
 static void join(struct exec *e, const struct arc_task *t)
 {
     const struct arc_node *n = t->n;

@@ -1,13 +1,13 @@
-/* Attention: one chunk is one head of one sample.
+/* Attention. One chunk is one head of one sample.
  *
- * Its scores are computed, masked, normalised, dropped and multiplied with the values while they are in
- * cache. Training keeps the probabilities before dropout; what was dropped is a pure function of
- * (seed, stream, step, index), so the backward pass draws it again instead of keeping it. */
+ * A chunk computes, masks and normalises its scores, applies dropout and multiplies with the values while all is in
+ * cache. Training stores the probabilities before dropout. The dropout mask is a pure function of (seed, stream, step,
+ * index), so the backward pass computes it again instead of storing it. */
 #include <math.h>
 
 #include "core/autodiff/tape_int.h"
 
-/* Where the parts of one operand lie. Head h of a row begins `h * d` after it. */
+/* The layout of one operand. Head h of a row begins h * d reals after the row. */
 struct attention_side {
     const real *at;
     ptrdiff_t row, sample;
@@ -19,8 +19,8 @@ struct attention_node {
     struct tensor *q_tensor, *kv_tensor; /* self: the same */
     struct attention_side q, k, v;
     int d, cols;
-    size_t stride; /* of one head's probabilities */
-    real *p;       /* [batch * heads][stride]; evaluation: one a worker */
+    size_t stride; /* reals of one head's probabilities */
+    real *p;       /* [batch * heads][stride]; in evaluation [workers][stride] */
     struct random_at at;
 };
 
@@ -46,7 +46,7 @@ static const real *side_at(const struct attention_side *side, int sample, int he
     return side->at + sample * side->sample + head * d;
 }
 
-/* Probabilities after dropout, or the values given, in `to`; likewise `also`, in place, if not NULL. */
+/* Writes the probabilities after dropout to `to`, and applies the same mask to `also`, in place, if it is not NULL. */
 static void drop(const struct attention_task *task, int chunk, const real *from, real *to, real *also)
 {
     const struct attention_node *n = task->node;

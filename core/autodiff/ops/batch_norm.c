@@ -1,10 +1,11 @@
-/* Batch norm over the positions of all images of a map, with ReLU on the way.
+/* Batch norm over the positions of all images of a map, with optional ReLU.
  *
- * The backward pass recomputes the ReLU mask from x, scale and shift, so nothing but x is kept. It needs
- * two passes (sums, then dx) when the statistics are those of the batch; with running ones dx needs no sums.
- * A convolution behind it takes the sums along while it writes dy. dx takes the place of dy.
+ * The backward pass recomputes the ReLU mask from x, scale and shift, so only x is stored. With the statistics of the
+ * batch it needs two passes (sums, then dx); with running statistics dx needs no sums. The convolution that follows
+ * computes the sums while it writes dy. dx replaces dy in its buffer.
  *
- * Deferred, it only settles scale and shift; the convolution behind it (op_norm_conv) does the rest. */
+ * A deferred batch norm only computes scale and shift; the convolution that follows (op_norm_conv) normalises its
+ * input. */
 #include <math.h>
 #include <string.h>
 
@@ -17,10 +18,9 @@ struct norm_node {
     struct batch_norm *norm;
     bool relu;
     bool batch; /* statistics of the batch */
-    int only;   /* the image that the gradient of the statistics goes to, times the number of images; or NORM_ALL,
-                   NORM_ELSEWHERE */
+    int only;   /* the image that gets the gradient of the statistics; or NORM_ALL, NORM_ELSEWHERE */
     real *mean, *inv_std, *scale, *shift; /* [padded] each */
-    struct norm_sums sums;                /* of the backward pass, if somebody else takes them */
+    struct norm_sums sums;                /* of the backward pass, if another operation computes them */
 };
 
 struct norm_task {
@@ -32,8 +32,8 @@ struct norm_task {
     const real *x, *dy;
     real *y, *dx;
     bool add;
-    double *sums; /* [chunks][2][padded]; also moments */
-    int only;     /* as norm_node's */
+    double *sums; /* [chunks][2][padded]; in the forward pass the moments */
+    int only;     /* as in norm_node */
 };
 
 static double *task_sums(const struct norm_task *task, int chunk)
@@ -92,13 +92,13 @@ static void dx_task(void *context, int chunk, int worker)
     task->kernels->norm_backward(&call);
 }
 
-/* Of the whole batch. */
+/* The number of positions in the whole batch, on all ranks. */
 static double map_positions(const struct exec *e, const struct map_shape *s)
 {
     return op_total(e, (double)s->images * s->height * s->width);
 }
 
-/* Merges what each rank found, in rank order. moments: [2][padded]. */
+/* Merges the moments of all ranks in rank order. moments: [2][padded]. */
 static bool merge_ranks(struct exec *e, double *moments, int64_t *count, int padded)
 {
     size_t each = 2 * (size_t)padded + 1, ranks = (size_t)comm_size(e->comm);
@@ -126,7 +126,7 @@ static bool merge_ranks(struct exec *e, double *moments, int64_t *count, int pad
     return true;
 }
 
-/* Mean and biased variance of the batch into [2][padded], merged in the order of the pieces. */
+/* Mean and biased variance of the batch, [2][padded], merged in the order of the pieces. */
 static double *batch_statistics(struct exec *e, const struct tensor *x)
 {
     int padded = map_padded(x->map.channels);
@@ -186,7 +186,7 @@ static bool norm_statistics(struct exec *e, struct norm_node *n)
     return true;
 }
 
-/* Adds up the chunks' sums into the first, and takes the gradients of gain and bias from them. */
+/* Adds the chunks' sums to those of the first chunk, and computes the gradients of gain and bias. */
 static void norm_collect(struct exec *e, struct norm_node *n, struct norm_task *task, int chunks)
 {
     int padded = map_padded(task->shape->channels), channels = task->shape->channels;
@@ -264,7 +264,7 @@ static void norm_apply(struct exec *e, const struct norm_node *n, struct tensor 
     thread_pool_run(e->pool, affine_task, &task, task.split.chunks);
 }
 
-/* Another image of the batch each step, which one rank has. */
+/* The image that gets the gradient of the statistics in this step. The images of the whole batch take turns. */
 static int norm_image(const struct exec *e, int images)
 {
     uint64_t first = op_before(e, (uint64_t)images), at = e->step % (uint64_t)op_total(e, images);

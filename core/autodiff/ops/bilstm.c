@@ -1,14 +1,14 @@
-/* Bidirectional LSTM over many short sequences that lie in one table of rows.
+/* Bidirectional LSTM over many short sequences in one table of rows.
  *
- * The inputs' share of the gates is one product over all rows. The recurrence of a block of sequences in
- * one direction is one chunk, all its time steps inside, so threads meet only at the end. Time step t of
- * sequence-major rows is a matrix whose rows lie `length` rows apart: strides do what a transpose would.
- * Backward the same way round; then the weights' gradients are again products over all rows. */
+ * One matrix product over all rows computes the inputs' part of the gates. Then each chunk runs all time steps of a
+ * block of sequences in one direction, so threads synchronise only once. The rows of time step t are `length` rows
+ * apart in the sequence-major table; the kernels use strides instead of a transpose. The backward pass works the same
+ * way; at its end, products over all rows compute the weights' gradients. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
 
-enum { LSTM_BLOCK = 128 }; /* sequences */
+enum { LSTM_BLOCK = 128 }; /* sequences in a chunk */
 
 struct lstm_node {
     struct node node;
@@ -16,7 +16,7 @@ struct lstm_node {
     struct lstm_weights direction[2];
     int sequences, length, hidden;
     real *gates[2]; /* [rows][4 hidden]: i, f, tanh g, o */
-    real *cell[2];  /* [length][sequences][hidden], by place in the sequence */
+    real *cell[2];  /* [length][sequences][hidden], by position in the sequence */
 };
 
 struct lstm_task {
@@ -29,7 +29,7 @@ struct lstm_task {
     real *scratch;   /* [2 * blocks][2][LSTM_BLOCK][hidden] */
 };
 
-/* Place in the sequence of time step t. */
+/* The position in the sequence at time step t. */
 static int place(const struct lstm_node *n, int direction, int t)
 {
     return direction == 0 ? t : n->length - 1 - t;
@@ -129,7 +129,7 @@ static void lstm_backward_task(void *context, int chunk, int worker)
     }
 }
 
-/* h of the time step before, for every row: the other factor of w_hh's gradient. */
+/* h of the previous time step for every row, the second factor of w_hh's gradient. */
 static real *shifted(struct exec *e, const struct lstm_node *n, int direction)
 {
     int h = n->hidden, rows = n->sequences * n->length;
@@ -177,7 +177,7 @@ static void bias_gradients(struct exec *e, const struct lstm_weights *w, int row
         e->kernels->add((size_t)gates, sums, weight_open(w->b_hh, true, &add));
 }
 
-/* Gradients of the weights and of x from those of the gates. */
+/* Computes the gradients of the weights and of x from the gradients of the gates. */
 static void lstm_products(struct exec *e, struct lstm_node *n, real *const dgates[2])
 {
     int rows = n->sequences * n->length, gates = 4 * n->hidden;

@@ -1,5 +1,5 @@
-/* Some channels of a map, and maps joined by their channels. Blocks of lanes do not line up, so elements move one by
- * one. */
+/* Selects channels of a map, and joins maps by their channels. Channels need not begin at a block of 16, so elements
+ * are copied one by one. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
@@ -8,7 +8,7 @@ enum { JOIN_MOST = 16 };
 
 struct channels_node {
     struct node node;
-    int first, count; /* op_channels: which; op_join_channels: maps */
+    int first, count; /* op_channels: the selected channels; op_join_channels: count is the number of maps */
     struct tensor *part[JOIN_MOST];
 };
 
@@ -33,7 +33,7 @@ static void add_channels(const struct channels_side *to, real *y, const struct c
             }
 }
 
-/* A gradient that others may have added to. */
+/* The gradient of a map for adding: zeroed if this is the first writer. */
 static real *opened(struct exec *e, struct tensor *x)
 {
     bool add;
@@ -59,7 +59,7 @@ struct tensor *op_channels(struct exec *e, struct tensor *x, int first, int coun
     if (x == NULL || e->error.code != STATUS_OK)
         return NULL;
     if (x->kind != TENSOR_MAP || first < 0 || count < 1 || first + count > x->map.channels) {
-        op_fail(e, STATUS_INTERNAL, "channels: %d from %d on are not all there", count, first);
+        op_fail(e, STATUS_INTERNAL, "channels: the map does not have %d channels from %d on", count, first);
         return NULL;
     }
     struct map_shape shape = x->map;
@@ -89,7 +89,7 @@ static void join_backward(struct exec *e, struct node *node)
     }
 }
 
-/* Channels of all; 0 where they do not fit together. */
+/* The number of channels of all maps together; 0 if their sizes differ. */
 static int joined(struct tensor *const *parts, int count)
 {
     int channels = 0;
@@ -116,7 +116,7 @@ struct tensor *op_join_channels(struct exec *e, struct tensor *const *parts, int
     }
     int channels = count >= 1 && count <= JOIN_MOST ? joined(parts, count) : 0;
     if (channels == 0) {
-        op_fail(e, STATUS_INTERNAL, "join: %d maps do not fit together", count);
+        op_fail(e, STATUS_INTERNAL, "join: the %d maps have different sizes", count);
         return NULL;
     }
     struct map_shape shape = parts[0]->map;

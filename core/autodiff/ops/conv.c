@@ -1,9 +1,8 @@
 /* Convolution over blocked maps.
  *
- * Forward: strips of rows, each with the mean and squared deviations of its outputs on the side, so that a
- * batch norm that follows needs no pass of its own. Backward: one chunk is some rows of an image; it
- * goes through them in thin strips, and for each takes the weights' share and the input's
- * gradient while the strip of dy is in cache. */
+ * Forward: a chunk is a strip of rows. It also computes the mean and squared deviations of its outputs, so that a batch
+ * norm that follows needs no pass of its own. Backward: a chunk is some rows of an image. It processes them in thin
+ * strips, and computes the weights' partial gradient and the input's gradient while the strip of dy is in cache. */
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
@@ -23,7 +22,7 @@ struct conv_task {
     double *moments; /* [chunks][2][padded] */
 };
 
-/* What a convolution of x reads: x, or what the norm before it was made from. */
+/* The strip that a convolution of x reads: x itself, or the input of a deferred batch norm. */
 static struct map_strip input_strip(const struct tensor *x, const struct map_piece *piece, struct conv_norm *norm)
 {
     *norm = (struct conv_norm){.above = piece->row > 0, .below = piece->row + piece->rows < x->map.height};
@@ -60,11 +59,11 @@ struct conv_back {
     real *partials; /* [chunks][partial] */
     size_t partial, packed;
     int strip;
-    struct norm_sums *norm; /* x is the result of a batch norm that wants sums over dx; or NULL */
+    struct norm_sums *norm; /* the batch norm that made x and needs sums over dx; or NULL */
     double *norm_room;      /* [workers][2][padded] */
 };
 
-/* Sums over a strip of dx just written, added to the chunk's. */
+/* Adds the sums over a strip of dx, which was just written, to the chunk's sums. */
 static void take_norm_sums(const struct conv_back *task, const struct map_piece *strip, int chunk, int worker)
 {
     size_t count = 2 * (size_t)map_padded(task->x->map.channels);
@@ -111,7 +110,7 @@ static void conv_backward_task(void *context, int chunk, int worker)
     }
 }
 
-/* Sums the chunks' shares, in order, into the weights' gradients. */
+/* Adds the chunks' partial gradients to the weights' gradients, in order. */
 static void conv_collect(const struct conv_node *c, const struct conv_back *task)
 {
     const struct map_shape *in = &c->x->map, *out = &c->node.out->map;
@@ -127,7 +126,7 @@ static void conv_collect(const struct conv_node *c, const struct conv_back *task
                        out->channels);
 }
 
-/* Room for the sums, if x comes from a batch norm and nobody has written to its gradient. */
+/* Allocates the batch norm's sums if x is its result and no other operation has written the gradient. */
 static bool prepare_norm_sums(struct exec *e, struct conv_back *task)
 {
     struct norm_sums *norm = task->x->norm;
@@ -150,7 +149,7 @@ static void conv_backward(struct exec *e, struct node *node)
         return;
     int in_blocks = map_blocks(in->channels), out_blocks = map_blocks(out->channels);
     struct conv_back task = {.kernels = e->kernels, .x = c->x, .out = node->out, .split = map_split(out, 8)};
-    /* About an eighth of a megabyte of dy and as much of x and dx. */
+    /* About 128 KiB of dy, and as much of x and of dx. */
     task.strip =
         ((int)(65536 / (map_row_stride(out) * out_blocks)) + 4) / 4 * 4; /* the kernels work in tiles of 4 rows */
     if (weight_wants(e, c->w) || weight_wants(e, c->b)) {
@@ -239,8 +238,7 @@ struct tensor *op_conv(struct exec *e, struct tensor *x, struct weight *w, struc
     return op_done(e, &c->node, "conv", conv_backward, out, since);
 }
 
-/* What the kernels that normalise their input can do. Where gradients come in patches, the normalised map is looked up.
- */
+/* Whether the kernels that normalise their input support this convolution. */
 static bool norm_fits(const struct tensor *x, const struct weight *w)
 {
     return x->kind == TENSOR_MAP && w->rank == 4 && w->dim[2] == 3 && w->dim[3] == 3 &&

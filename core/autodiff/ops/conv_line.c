@@ -1,9 +1,8 @@
-/* Convolution along lines: maps of height 1, any odd number of taps, any distance between them.
+/* Convolution along lines: maps of height 1, with any odd number of taps at any distance.
  *
- * A line is gone through in pieces that stay in cache. The kernel reads `reach` pixels on either side of a piece; a
- * map has a halo of 1 only, so at the ends of a line the piece is copied to a scratch line with zeros around it, and
- * elsewhere the neighbouring pixels are there. Chunks are images, as a batch norm that follows wants the
- * moments. */
+ * A line is processed in pieces that stay in cache. The kernel reads `reach` pixels on either side of a piece. A map
+ * has a halo of 1 only, so at the ends of a line the piece is copied to a scratch line with zeros around it. A chunk is
+ * an image, because the batch norm that follows needs the moments of each image. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
@@ -17,7 +16,7 @@ struct line_node {
     int dilation;
 };
 
-/* What a pass reads with a reach: a map, and a worker's scratch line for its ends. */
+/* The input of a pass: a map, and each worker's scratch line for the ends of a line. */
 struct line_source {
     const struct map_shape *shape;
     const real *data;
@@ -30,7 +29,7 @@ static size_t scratch_size(const struct line_source *s)
     return (size_t)map_padded(s->shape->channels) * (size_t)(PIECE + 2 * s->reach);
 }
 
-/* The pixels from `at` on, with `reach` more readable on either side of `width` of them. */
+/* The `width` pixels from `at` on, with `reach` readable pixels on either side. */
 static struct map_strip line_read(const struct line_source *s, int image, int at, int width, int worker)
 {
     struct map_strip strip = map_strip_at(s->shape, s->data, image, 0);
@@ -134,7 +133,7 @@ static void backward_task(void *context, int image, int worker)
     }
 }
 
-/* Sums the images' shares, in order, into the weights' gradients. */
+/* Adds the images' partial gradients to the weights' gradients, in order. */
 static void collect(const struct line_node *n, const struct line_back *t)
 {
     const struct map_shape *out = &n->node.out->map;

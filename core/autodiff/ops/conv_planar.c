@@ -1,4 +1,4 @@
-/* The first convolution: 1x1 over planes as the data room makes them, into the blocked layout. */
+/* The first convolution of a network: 1x1, from the planes of the data to the blocked layout. */
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
@@ -17,7 +17,7 @@ struct planar_task {
     struct tensor *out;
     double *moments;
     real *partials;              /* backward: [chunks][padded][in + 1] */
-    const struct region *region; /* backward: where the gradient lies, or NULL */
+    const struct region *region; /* backward: the region of the gradient, or NULL */
     struct region_cut cut;
 };
 
@@ -42,7 +42,7 @@ static void planar_task(void *context, int chunk, int worker)
     task->kernels->planar_gradient(&call);
 }
 
-/* The share of some boxes of the region. */
+/* The partial gradient of some boxes of the region. */
 static void planar_region_task(void *context, int piece, int worker)
 {
     const struct planar_task *task = context;

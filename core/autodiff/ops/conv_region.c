@@ -1,20 +1,22 @@
-/* The backward pass of a convolution whose result has a gradient in some regions only.
+/* The backward pass of a convolution whose result has a gradient in a region only.
  *
- * The gradient of the input is that region, grown by the kernel's reach; the weights take their share from the
- * region itself. Both go box by box: large boxes as strips (the vector tables then work in Winograd's tiles), small
- * ones row by row (a direct sum, which has nothing to set up). A kernel that computes a position at the edge of a box
- * reads dy around it, so zeros are put around the region first.
+ * The gradient of the input is in that region grown by the kernel's reach; the gradient of the weights comes from the
+ * region itself. Both are computed box by box: large boxes as strips (the vector kernels then use Winograd's tiles),
+ * small boxes row by row (a direct sum without setup). A kernel at the edge of a box reads dy around the box, so zeros
+ * are written around the region first.
  *
- * What a box costs either way, and what the whole map would cost, is predicted in units of one position of a direct
- * sum. The constants were measured (docs/lab/performance.md); they choose between exact ways only. */
+ * The cost of a box in either way, and of the whole map, is predicted in units of one position of a direct sum. The
+ * constants were measured (docs/lab/performance.md). They only choose between ways with the same result up to rounding.
+ */
 #include "core/autodiff/region.h"
 
 struct box_cost {
-    double row, tile, setup; /* of a row or box beyond its positions; of a tile of 4 x 4; of a box in tiles */
+    double row, tile,
+        setup; /* of a row, beyond its positions; of a tile of 4 x 4; of a box in tiles, beyond its tiles */
 };
 static const struct box_cost weights_cost = {3.0, 6.5, 40.0}, input_cost = {1.5, 6.5, 30.0};
 
-enum { PIECE = 256, PIECES = 8 }; /* positions of a chunk at least; chunks at most */
+enum { PIECE = 256, PIECES = 8 }; /* minimum positions of a chunk; maximum number of chunks */
 
 struct region_task {
     const struct kernels *kernels;
@@ -23,8 +25,8 @@ struct region_task {
     struct region_cut weights_cut, input_cut;
     struct conv_gradient_call weights;
     struct conv_call input;
-    const real *x;         /* what the convolution read */
-    real *partials, *grad; /* grad: of the input; NULL: not wanted */
+    const real *x;         /* the convolution's input, normalised if it came from a deferred batch norm */
+    real *partials, *grad; /* grad: of the input; NULL: not needed */
     size_t partial, packed;
     bool add;
 };
@@ -36,7 +38,7 @@ static double rows_cost(const struct box_cost *cost, const struct box *box)
 
 static double tiles_cost(const struct box_cost *cost, int rows, int cols)
 {
-    int high = (rows + 3) / 4, wide = (cols + 3) / 4; /* of four, the last ones perhaps cut */
+    int high = (rows + 3) / 4, wide = (cols + 3) / 4; /* tiles of four; the last may be cut */
     return cost->setup + cost->tile * high * wide;
 }
 
@@ -119,7 +121,7 @@ static void collect(const struct region_task *t)
         unpad_rows_add(t->partials + (size_t)piece * t->partial + t->packed, map_padded(channels), db, 1, channels);
 }
 
-/* ---- an input that was normalised on the way in --------------------------------------------------- */
+/* ---- an input from a deferred batch norm ---------------------------------------------------------- */
 
 struct normal_task {
     const struct kernels *kernels;
@@ -144,7 +146,7 @@ static void normal_task(void *context, int piece, int worker)
     }
 }
 
-/* Its values in and around the region, in a buffer as large as a gradient's. */
+/* Computes the normalised values in the region `around`, in a buffer of the size of a gradient. */
 static real *normalise(struct exec *e, const struct tensor *x, const struct region *around)
 {
     if (around == NULL)
@@ -194,7 +196,7 @@ static bool prepare_input(struct exec *e, struct region_task *t)
     return true;
 }
 
-/* Whether boxes are predicted to beat the whole map, which goes in tiles and has next to nothing to set up. */
+/* Whether the boxes are predicted to be faster than the whole map, which needs almost no setup. */
 static bool pays(struct exec *e, const struct conv_back_region *c, bool weights)
 {
     const struct map_shape *s = &c->out->map;

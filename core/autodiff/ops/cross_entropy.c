@@ -1,4 +1,4 @@
-/* Softmax cross-entropy: the gradient is made together with the loss, and only scaled later. */
+/* Softmax cross-entropy. The forward pass also computes the gradient; the backward pass only scales it. */
 #include "core/autodiff/tape_int.h"
 
 struct loss_node {

@@ -1,4 +1,4 @@
-/* How far a mean activation is from a wanted rate: the penalty of KL sparsity (SPARLING §J.1). */
+/* The penalty of KL sparsity (SPARLING §J.1): the KL divergence of the mean activation from a target rate. */
 #include <math.h>
 
 #include "core/autodiff/tape_int.h"

@@ -1,7 +1,7 @@
-/* Embedding of the motif map and max-pooling in one pass (the collapse of SPARLING's aggregator).
+/* Embedding and max pooling of the motif map in one pass, the first stage of SPARLING's head.
  *
- * Where it is known which positions are active, the other windows are not looked at: their tokens are the bias, and the
- * gradient that would go to one of their positions is dropped by the map's maker. */
+ * If the map's active positions are listed, windows without one are skipped: their tokens are the bias, and the
+ * threshold that made the map discards gradients at inactive positions. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
@@ -14,7 +14,7 @@ struct embed_node {
     int ph, pw;
     real *packed;
     uint16_t *arg; /* [tokens][features] */
-    bool *active;  /* [tokens] windows that hold an active position; NULL: not known */
+    bool *active;  /* [tokens] windows with an active position; NULL: not listed */
 };
 
 struct embed_job {
@@ -29,7 +29,7 @@ struct embed_job {
     real *dx, *partials; /* partials: [chunks][features][padded + 1], NULL: forward */
 };
 
-/* Some rows of tokens, of which only active windows meet a kernel, one by one. */
+/* Some rows of tokens: calls the kernel for the active windows only, one by one. */
 static void active_windows(const struct embed_job *job, const struct embed_call *all, const bool *active)
 {
     const struct embed_node *n = job->node;

@@ -1,4 +1,4 @@
-/* Rows of a table by index. */
+/* Embedding: the rows of a table by index. */
 #include "core/autodiff/tape_int.h"
 
 struct embedding_node {
@@ -7,7 +7,7 @@ struct embedding_node {
     struct weight *w;
 };
 
-/* In one piece: two rows may be the same token, and the sums must have one order. */
+/* One task adds all rows, because several rows may have the same token and the order of sums must be fixed. */
 static void embedding_backward(struct exec *e, struct node *node)
 {
     struct embedding_node *n = (struct embedding_node *)node;

@@ -1,8 +1,7 @@
-/* Rows of the sites that hold an active motif, moved together.
+/* Lists the sites of a motif map that contain an active motif, and moves their rows together.
  *
- * A sparse motif map leaves most sites of the pooled grid empty. A head that attends to the others
- * alone learns the order of the motifs several times sooner than one that must first find them among
- * empty sites, and its cost falls with the density. */
+ * Most sites of a sparse motif map are empty. A head that attends to the active sites only learns the order of the
+ * motifs several times sooner than one that attends to all sites, and its cost falls with the density. */
 #include "core/autodiff/region.h"
 #include "core/autodiff/tape_int.h"
 
@@ -26,7 +25,7 @@ struct active_job {
     const struct tensor *motifs;
     struct active_sites *active;
     int ph, pw;
-    const bool *sites; /* [images][sites] which are active, when that is known */
+    const bool *sites; /* [images][sites] the active ones; NULL: search the map */
 };
 
 static bool site_active(const struct tensor *motifs, int image, int row, int col, int ph, int pw)
@@ -64,7 +63,7 @@ struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs
         return NULL;
     const struct map_shape *s = &motifs->map;
     if (motifs->kind != TENSOR_MAP || ph < 1 || pw < 1 || s->height < ph || s->width < pw) {
-        op_fail(e, STATUS_INTERNAL, "active sites: a site of %d x %d does not fit", ph, pw);
+        op_fail(e, STATUS_INTERNAL, "active sites: the map is smaller than a site of %d x %d positions", ph, pw);
         return NULL;
     }
     int sites = (s->height / ph) * (s->width / pw);
@@ -80,7 +79,7 @@ struct active_sites *op_active_sites(struct exec *e, const struct tensor *motifs
     thread_pool_run(e->pool, active_task, &job, s->images);
     for (int i = 0; i < s->images; i++)
         a->capacity = lengths[i] > a->capacity ? lengths[i] : a->capacity;
-    double capacity = a->capacity; /* of all ranks: what dropout draws depends on it */
+    double capacity = a->capacity; /* the maximum over all ranks, because dropout indices depend on it */
     op_ranks_most(e, &capacity, 1);
     a->capacity = (int)capacity;
     return a;

@@ -1,4 +1,4 @@
-/* Gaussian latent variables: the reparametrised sample, and its divergence from the prior. */
+/* Gaussian latent variables: the reparametrised sample, and the KL divergence from the prior. */
 #include "core/autodiff/tape_int.h"
 
 #include "core/base/philox.h"
@@ -16,7 +16,7 @@ struct latent_task {
     uint64_t first;
     real *dmean, *dlog;
     bool add_mean, add_log;
-    double *sums; /* per chunk */
+    double *sums; /* [chunks] */
     real seed;
 };
 

@@ -1,18 +1,18 @@
-/* Layer norm over the columns of rows, alone or of x + dropout(y).
+/* Layer norm over the columns of rows, of x or of s = x + dropout(y).
  *
- * The sum is kept for the backward pass, where ds is made once: it is the gradient of x as it is, and
- * of y through the dropout mask. */
+ * The forward pass stores s. The backward pass computes ds once: it is the gradient of x, and masked by the dropout it
+ * is the gradient of y. */
 #include "core/autodiff/tape_int.h"
 
 #define LAYER_NORM_EPSILON R(1e-5)
 
 struct layer_node {
     struct node node;
-    struct tensor *x, *y; /* y NULL: plain */
+    struct tensor *x, *y; /* y NULL: layer norm of x */
     struct weight *gain, *bias;
     double dropout;
     struct random_at at;
-    real *sum, *mean, *inv_std; /* sum: what is normalised (x's own data when plain) */
+    real *sum, *mean, *inv_std; /* sum: the input of the norm, x + dropout(y) or x's data */
 };
 
 struct layer_task {
@@ -119,8 +119,8 @@ static void layer_backward(struct exec *e, struct node *node)
                               .dout = out->grad,
                               .dx = out->grad};
     task.partials = op_zeros(e, (size_t)task.split.chunks * 2 * (size_t)out->cols);
-    /* dx replaces dout. With a y to be given its share too, it needs a buffer of its own; a plain norm
-     * adds to what x already has without one. */
+    /* dx replaces dout. If y needs a gradient too, dx needs a buffer of its own; without y, the norm adds directly to
+     * the gradient of x. */
     if (n->y != NULL && n->y->wants_grad)
         task.dy = grad_buffer(e, n->y);
     else if (n->y == NULL && n->x->grad_ready) {

@@ -1,4 +1,5 @@
-/* What is seen given what is decoded: three likelihoods as losses. Rows are tasks, their sums added in order. */
+/* Likelihoods of the data given the decoder's output, as losses: Gaussian, multinomial, Bernoulli. Each row is a chunk;
+ * the sums are added in row order. */
 #include "core/autodiff/tape_int.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@ struct likelihood_node {
     struct weight *log_sigma;
     double factor;
     real guard;
-    real *p; /* multinomial, Bernoulli: probabilities */
+    real *p; /* the probabilities (multinomial, Bernoulli) */
 };
 
 struct likelihood_task {
@@ -30,7 +31,7 @@ static const real *row_of(const struct likelihood_task *t, const real *table, in
     return table + (ptrdiff_t)row * t->n->y->cols;
 }
 
-/* ---- frame ------------------------------------------------------------------------------------------ */
+/* ---- common to all three ---------------------------------------------------------------------------- */
 
 struct forward_frame {
     struct likelihood_task task;

@@ -1,8 +1,8 @@
-/* Linear layer with bias, ReLU and dropout in the same pass.
+/* Linear layer with bias, ReLU and dropout in one pass.
  *
- * Backward: where the result is not positive it was cut by ReLU or dropped, so the result is its own mask;
- * the factor 1 / (1 - dropout) of what was kept goes into the products as their alpha. Masking and the
- * bias gradient are one pass over columns of dy, then both products run together. */
+ * Backward: a result that is not positive was set to zero by ReLU or dropout, so the result serves as the mask. The
+ * factor 1 / (1 - dropout) of the other values becomes the alpha of the products. One pass over columns of dy applies
+ * the mask and sums the bias gradient; then both products run together. */
 #include "core/autodiff/tape_int.h"
 
 struct linear_node {
@@ -10,7 +10,7 @@ struct linear_node {
     struct tensor *x;
     struct weight *w, *b;
     bool relu;
-    real keep; /* factor of what dropout kept */
+    real keep; /* factor of the values that dropout kept: 1 / (1 - dropout) */
 };
 
 enum { COLUMN_CHUNK = 128 };
@@ -18,7 +18,7 @@ enum { COLUMN_CHUNK = 128 };
 struct column_task {
     const struct kernels *kernels;
     const struct linear_node *node;
-    real *db; /* NULL: not wanted; [cols], overwritten */
+    real *db; /* [cols], overwritten; NULL: not needed */
 };
 
 static void column_task(void *context, int chunk, int worker)

@@ -1,8 +1,7 @@
-/* The two ends of a decoder that runs once for each feature: z under a feature's mask going in, one number coming
- * out. Between them all (sample, feature) pairs are rows of the same large products.
+/* The input and the output of a decoder that runs once for each feature: z times the feature's mask at the input, one
+ * number at the output. Between them, all (sample, feature) pairs are rows of the same large matrix products.
  *
- * Backward: what belongs to samples is summed over features in order, what belongs to features over samples, each by
- * the one task that owns it. */
+ * Backward: the task of a sample sums over features, the task of a feature sums over samples, each in order. */
 #include "core/autodiff/tape_int.h"
 
 #include <string.h>

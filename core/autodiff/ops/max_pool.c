@@ -1,5 +1,5 @@
-/* Max-pooling of a map, to a map or to rows, and a map as rows. Of a map whose active positions are known, only the
- * windows that hold some are looked at: the others pool to 0. */
+/* Max pooling of a map, to a map or to rows; and a map as rows. If the map's active positions are listed, windows
+ * without one are skipped, because their maximum is 0. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
@@ -11,14 +11,14 @@ struct max_pool_node {
     struct map_shape pooled;
     int ph, pw;
     uint16_t *arg; /* [images][blocks][rows][cols][16] */
-    bool *active;  /* [images][rows][cols] windows that hold an active position; NULL: not known */
+    bool *active;  /* [images][rows][cols] windows with an active position; NULL: not listed */
 };
 
 struct pool_job {
     const struct kernels *kernels;
     const struct max_pool_node *node;
     const real *x, *rows_in;
-    real *pooled; /* map of the pooled shape: result, or in backward its gradient */
+    real *pooled; /* the result, or in the backward pass its gradient, as a map */
     real *rows, *dx;
     bool part; /* backward: active positions only */
 };
@@ -126,7 +126,7 @@ static struct tensor *max_pool_op(struct exec *e, struct tensor *x, int ph, int 
     if (x == NULL || e->error.code != STATUS_OK)
         return NULL;
     if (x->kind != TENSOR_MAP || ph < 1 || pw < 1 || x->map.height < ph || x->map.width < pw || ph * pw > UINT16_MAX) {
-        op_fail(e, STATUS_INTERNAL, "max-pool: a cell of %d x %d does not fit", ph, pw);
+        op_fail(e, STATUS_INTERNAL, "max pooling: the map is smaller than a window of %d x %d positions", ph, pw);
         return NULL;
     }
     struct map_shape s = x->map;

@@ -1,7 +1,8 @@
-/* A channel of limited capacity: everything normalised together, then Gaussian noise (SPARLING's package §9).
+/* A channel of limited capacity, as in SPARLING's published package: normalises all elements together and adds Gaussian
+ * noise.
  *
- * Sums are taken for each row of each channel and added in order; noise is a function of the element's place among the
- * planes, so neither threads nor layout change it. */
+ * Each row of each channel has a sum, and the sums are added in order. The noise is a function of the element's
+ * position in the planes. So neither the number of threads nor the layout changes the result. */
 #include <math.h>
 #include <string.h>
 
@@ -11,8 +12,8 @@
 struct noise_node {
     struct node node;
     struct tensor *x;
-    double mean, scale; /* x^ = (x - mean) * scale */
-    bool batch;         /* they are the batch's own */
+    double mean, scale; /* xhat = (x - mean) * scale */
+    bool batch;         /* mean and scale are the batch's, not the running ones */
 };
 
 struct noise_task {
@@ -21,8 +22,8 @@ struct noise_task {
     real *y;
     double mean, scale, deviation;
     double *sums;     /* [images * channels][2] */
-    double shares[2]; /* backward: mean of dy, mean of dy x^ */
-    uint64_t before;  /* planes of other ranks */
+    double shares[2]; /* backward: mean of dy, mean of dy xhat */
+    uint64_t before;  /* planes of the samples before this rank's */
     struct philox from;
 };
 
@@ -34,7 +35,7 @@ static ptrdiff_t plane_row(const struct map_shape *s, int chunk, int row)
     return map_offset(s, chunk / s->channels, channel / MAP_LANES, row, 0) + channel % MAP_LANES;
 }
 
-/* Without dy: sums of x - mean and its square. With it: sums of dy and dy x^. */
+/* Without dy, sums of x - mean and of its square; with dy, sums of dy and of dy xhat. */
 static void sums_task(void *context, int chunk, int worker)
 {
     const struct noise_task *t = context;
@@ -67,7 +68,7 @@ static void means(struct exec *e, struct noise_task *t, double out[2])
     op_ranks_sum(e, out, 2);
 }
 
-/* Lanes of the last block that are no channel: whoever writes the last channel writes them too. */
+/* The padding lanes of the last block; the task of the last channel writes them. */
 static void clear_padding(const struct noise_task *t, int chunk, int row)
 {
     const struct map_shape *s = t->shape;
@@ -130,7 +131,7 @@ static void noise_backward(struct exec *e, struct node *node)
     grad_give(e, n->x, buffer);
 }
 
-/* Moments of the batch, and the running ones after it; or the running ones. */
+/* In training computes the batch's moments and moves the running ones; in evaluation uses the running ones. */
 static void choose_moments(struct exec *e, struct batch_norm *norm, struct noise_node *n, struct noise_task *task)
 {
     double count =

@@ -1,5 +1,5 @@
-/* The backward pass of a batch norm (and ReLU) over a region: pointwise, so the gradient of the input lies in the same
- * positions, but for what goes through the batch's statistics, which is in one image. */
+/* The backward pass of a batch norm (and ReLU) over a region. It works position by position, so the gradient of the
+ * input is in the same region; only the gradient through the batch's statistics also covers one whole image. */
 #include "core/autodiff/region.h"
 
 enum { PIECE = 512, PIECES = 8 };
@@ -12,7 +12,7 @@ struct norm_region_task {
     struct norm_call call;
     real *dx;
     bool add;
-    double *sums, *room; /* [pieces][2][padded], the first their total at last; [workers][2][padded] */
+    double *sums, *room; /* sums: [pieces][2][padded], the first becomes the total; room: [workers][2][padded] */
 };
 
 static struct norm_call box_call(const struct norm_region_task *t, const struct box *box)
@@ -54,7 +54,7 @@ static void dx_task(void *context, int piece, int worker)
     }
 }
 
-/* Sums over the region, and from them the gradients of gain and bias. False after a failure. */
+/* Computes the sums over the region and the gradients of gain and bias. False after a failure. */
 static bool take_sums(struct exec *e, struct norm_region_task *t)
 {
     const struct batch_norm *norm = t->norm->norm;
@@ -80,7 +80,7 @@ static bool take_sums(struct exec *e, struct norm_region_task *t)
     return true;
 }
 
-/* The region with the image that has all of the statistics' gradient: zeros where there was none. */
+/* Unites the region with the image that gets the statistics' gradient, and zeroes the gradient at the new positions. */
 static struct region *with_image(struct exec *e, const struct norm_back_region *n)
 {
     struct tensor *out = n->out;

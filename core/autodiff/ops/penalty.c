@@ -1,4 +1,4 @@
-/* Priors on weights as losses. At 0 the absolute value has the subgradient 0. */
+/* Priors on weights, as losses. The subgradient of the absolute value at 0 is 0. */
 #include "core/autodiff/tape_int.h"
 
 struct penalty_node {

@@ -1,5 +1,5 @@
-/* Variational sparse coding (Tonolini, Jensen, Murray-Smith 2020): latent variables that are exactly off with
- * probability 1 - gamma, and their divergence from a mixture of what the encoder makes of pseudo-inputs. */
+/* Variational sparse coding (Tonolini, Jensen, Murray-Smith, UAI 2020): latent variables that are exactly 0 with
+ * probability 1 - gamma, and their KL divergence from a mixture of the encoder's outputs for pseudo-inputs. */
 #include "core/autodiff/tape_int.h"
 
 #include <math.h>
@@ -7,7 +7,7 @@
 
 #include "core/base/philox.h"
 
-static const double CLAMP = 1e-6; /* of probabilities, where they meet a logarithm */
+static const double CLAMP = 1e-6; /* probabilities are limited to [CLAMP, 1 - CLAMP] before a logarithm */
 
 /* ---- probabilities -------------------------------------------------------------------------------------- */
 
@@ -47,7 +47,7 @@ struct warm_node {
     real warmth;
 };
 
-/* Deviations, before and after: dy/dx is the share that is x's own. */
+/* With s = exp(x / 2) and the warmed-up deviation s' = warmth s + 1 - warmth, dy/dx = warmth s / s'. */
 static real warm_share(const struct warm_node *n, real x)
 {
     real own = n->warmth * real_exp(x / R(2.0));
@@ -199,7 +199,7 @@ struct spike_node {
     double factor;
 };
 
-/* Of one latent variable, with its derivatives by (mean, log variance, odds) of either side. */
+/* The divergence of one latent variable, and its derivatives by (mean, log variance, odds) of both distributions. */
 struct spike_term {
     double value, dm, dl, dg, dpm, dpl, dpg;
 };
@@ -314,7 +314,7 @@ struct tensor *op_spike_kl(struct exec *e, const struct spike_code *of, const st
 struct rate_node {
     struct node node;
     struct tensor *odds;
-    double slope; /* of the loss by each element */
+    double slope; /* derivative of the loss by each element */
 };
 
 static void rate_backward(struct exec *e, struct node *node)

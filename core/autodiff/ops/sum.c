@@ -1,4 +1,4 @@
-/* Sums and means of everything, as losses. */
+/* The sum or mean of all elements of a tensor, as a loss; and a loss that the caller has computed. */
 #include <string.h>
 
 #include "core/autodiff/tape_int.h"
@@ -116,7 +116,7 @@ struct tensor *op_mean(struct exec *e, struct tensor *x)
     return sum(e, x, 1.0 / op_total(e, count), true);
 }
 
-/* ---- known elsewhere -------------------------------------------------------------------------------- */
+/* ---- a loss that the caller has computed ------------------------------------------------------------ */
 
 struct known_node {
     struct node node;

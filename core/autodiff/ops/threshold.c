@@ -1,4 +1,5 @@
-/* Pointwise operations: the sparse layer's threshold, ReLU and sigmoid. */
+/* Element-wise operations: the sparse layer's threshold, ReLU and sigmoid. The threshold also lists the active
+ * positions. */
 #include <string.h>
 
 #include "core/autodiff/region.h"
@@ -17,7 +18,7 @@ struct point_task {
     real *y;
     const real *threshold, *scale;
     int64_t *active; /* [chunks][padded] */
-    size_t count;    /* flat tasks */
+    size_t count;    /* elements of a flat task */
 };
 
 static void threshold_task(void *context, int chunk, int worker)
@@ -50,7 +51,7 @@ static void shift_task(void *context, int chunk, int worker)
     task->kernels->map_affine(&call);
 }
 
-/* dy becomes dy where y > 0, over the whole buffer: halo and padding are zero in y. */
+/* Sets dy to 0 where y <= 0, over the whole buffer: halo and padding of y are zero. */
 static void mask_task(void *context, int chunk, int worker)
 {
     const struct point_task *task = context;
@@ -69,15 +70,15 @@ static void mask_backward(struct exec *e, struct node *node)
 
 /* --- active positions ---------------------------------------------------------------------------- */
 
-enum { ACTIVE_SHARE = 8 }; /* more than one in so many positions are not worth a list */
+enum { ACTIVE_SHARE = 8 }; /* if more than one in 8 positions is active, no list is made */
 
 struct active_task {
     const struct map_shape *shape;
     struct map_split split;
     const real *y;
-    const int64_t *counts; /* [chunks] active elements, hence positions at most */
-    struct span *span;     /* each chunk's at the sum of the counts before it */
-    int *made;             /* [images * height] spans of each row */
+    const int64_t *counts; /* [chunks] active elements, an upper bound of the active positions */
+    struct span *span;     /* a chunk's spans begin at the sum of the counts before it */
+    int *made;             /* [images * height] number of spans in each row */
 };
 
 static bool position_active(const struct map_shape *s, const real *at)
@@ -113,7 +114,7 @@ static void active_task(void *context, int chunk, int worker)
     }
 }
 
-/* Where y is above zero, from the counts of each chunk and channel. */
+/* The region where y is above zero; NULL if it is too large for a list. */
 static struct region *active_region(struct exec *e, const struct tensor *y, const struct point_task *task)
 {
     const struct map_shape *s = &y->map;
@@ -275,7 +276,7 @@ static void sigmoid_backward(struct exec *e, struct node *node)
     grad_pass(e, out, ((struct point_node *)node)->x);
 }
 
-/* sigmoid(0) is not 0: halo and padding channels are cleared again. */
+/* Clears halo and padding channels afterwards, because sigmoid(0) is not 0. */
 static void clear_outside(struct tensor *x)
 {
     const struct map_shape *s = &x->map;

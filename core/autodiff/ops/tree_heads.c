@@ -1,5 +1,5 @@
-/* A linear head for every node of a tree, each its parent's but for the change on the arc between. Rows are taken in
- * order by one thread: heads are short, and the encoder before them is where the work is. */
+/* A linear head for every node of a tree: the parent's head plus the change on the edge between them. One thread
+ * processes the rows in order, because heads are short and most of the work is in the encoder. */
 #include "core/autodiff/tape_int.h"
 
 #include <string.h>
@@ -27,7 +27,8 @@ void tree_heads_expand(const struct tree_heads *heads, const struct weight *base
     }
 }
 
-/* Gradients of the nodes' weights go up the tree, leaving their share on the arcs. `sums`: [nodes][cols]. */
+/* Adds the gradients of the nodes' heads up the tree: to the change on each edge and to the parent. sums:
+ * [nodes][cols]. */
 static void to_changes(const struct heads_node *n, int cols, real *sums)
 {
     bool add;

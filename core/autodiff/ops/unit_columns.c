@@ -1,4 +1,5 @@
-/* Unit variance without a change of mean: what keeps latent variables from growing while their weights shrink. */
+/* Scales columns to unit variance without a change of mean, so that latent variables cannot grow while their weights
+ * shrink. */
 #include "core/autodiff/tape_int.h"
 
 #include <math.h>
