@@ -1,3 +1,4 @@
+/* The table of benchmarks, and bench_run(), which checks the options and runs one of them. */
 #include "bench/bench.h"
 
 #include <stdlib.h>
@@ -7,20 +8,20 @@
 #include "core/kernels/blas.h"
 
 static const struct bench table[] = {
-    {"peak", "multiply-add and copy rates of this machine: the ceiling for all others", false, bench_peak},
-    {"conv3x3", "3x3 convolutions at 16, 32 and 64 channels, each pass, as a share of the peak; residual units", false,
-     bench_conv3x3},
-    {"gemm", "matrix products of the shapes that the head uses", false, bench_gemm},
-    {"passes", "batch norm, sparse layer, quantile and pooling: bytes moved a second", false, bench_passes},
-    {"pathways", "Monte Carlo of activation pathways: trials a second; analyses by FFT and directly", false,
+    {"peak", "multiply-add and copy rates of this machine, the upper limit for all other benchmarks", false,
+     bench_peak},
+    {"conv3x3", "each pass of 3x3 convolutions at 16, 32 and 64 channels, as a share of the peak; residual units",
+     false, bench_conv3x3},
+    {"gemm", "matrix products with the shapes of SPARLING's head", false, bench_gemm},
+    {"passes", "batch norm, sparse layer, quantile and max pooling: bytes moved per second", false, bench_passes},
+    {"pathways", "Monte Carlo trials of activation pathways per second; analyses by FFT and directly", false,
      bench_pathways},
-    {"sparling-step", "one SPARLING training step, everything in it: presets small and paper", true,
-     bench_sparling_step},
-    {"sparling-forward", "motif maps, and labels read from them, in evaluation: presets small and paper", true,
+    {"sparling-step", "a complete SPARLING training step; presets small and paper", true, bench_sparling_step},
+    {"sparling-forward", "motif maps and decoded labels in evaluation; presets small and paper", true,
      bench_sparling_forward},
-    {"step-breakdown", "the same step by operation", true, bench_step_breakdown},
-    {"superposition-step", "a training step of the superposition autoencoder beside a square product", false,
-     bench_superposition_step},
+    {"step-breakdown", "a SPARLING training step by operation; presets small and paper", true, bench_step_breakdown},
+    {"superposition-step", "a training step of the superposition autoencoder, compared with a square matrix product",
+     false, bench_superposition_step},
     {"rug", "a Persian rug of 2^20 features applied to a vector", false, bench_rug},
     {NULL, NULL, false, NULL},
 };
@@ -55,14 +56,14 @@ enum status bench_run(const char *name, const struct bench_options *options, con
     while (bench->name && strcmp(bench->name, name) != 0)
         bench++;
     if (!bench->name)
-        return error_set(err, STATUS_NOT_FOUND, "/name", "no benchmark is called %.40s", name);
+        return error_set(err, STATUS_NOT_FOUND, "/name", "there is no benchmark %.40s", name);
     const char *odd = bench->network      ? NULL
                       : options->preset   ? "/preset"
                       : options->backward ? "/backward"
                       : options->set      ? "/set"
                                           : NULL;
     if (odd)
-        return error_set(err, STATUS_INVALID, odd, "is for the benchmarks of a network; %s has none", bench->name);
+        return error_set(err, STATUS_INVALID, odd, "is only for benchmarks of a network; %s is none", bench->name);
     blas_init();
     bench_use_clock(options->processor_time);
     sink_begin_object(sink, NULL);

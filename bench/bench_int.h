@@ -1,4 +1,7 @@
-/* What the benchmarks share. */
+/* Functions that the benchmarks share, and the benchmarks themselves. Private to this folder.
+ *
+ * Every bench_NAME() below writes its results into the object that bench_run() has opened. Each returns STATUS_INVALID
+ * for options that it cannot use and STATUS_NO_MEMORY. */
 #ifndef MOTIF_BENCH_BENCH_INT_H
 #define MOTIF_BENCH_BENCH_INT_H
 
@@ -8,37 +11,41 @@
 
 /* Selects the clock of bench_now(): processor time of all threads together, or wall time. */
 void bench_use_clock(bool processor_time);
-/* Seconds from some fixed moment, by the clock of the options. */
+/* The selected clock, in seconds since a fixed moment. */
 double bench_now(void);
 
 struct bench_timing {
-    double best, median; /* seconds a call */
+    double best, median; /* seconds per call */
     int calls;
 };
 
-/* Best and median of `calls` (> 0) times; sorts them. */
+/* Best and median of took[calls], calls > 0; sorts the array. */
 struct bench_timing bench_summary(double *took, int calls);
-/* Calls `work` once to warm up, then for about `seconds` (3 times at least). */
+/* Times `work`: calls it once to warm up, then repeatedly for about `seconds`, at least 3 times. */
 struct bench_timing bench_time(void (*work)(void *context), void *context, double seconds);
-/* Writes best_ms, median_ms and, where `flops` or `bytes` of a call are not 0, gflops and gb_per_second. */
+/* Writes an object with best_ms and median_ms, and with gflops and gb_per_second if `flops` and `bytes` per call are
+ * not 0. */
 void bench_write_timing(const struct sink *sink, const char *key, struct bench_timing timing, double flops,
                         double bytes);
 
-/* The table that the options ask for; NULL and an error when this processor does not run it. */
+/* The kernel table that the options select; NULL and STATUS_INVALID if this processor does not support it. */
 const struct kernels *bench_kernels(const struct bench_options *options, struct error *err);
-/* 64-byte aligned reals, all `value`; NULL and an error when there is no memory. */
+/* Allocates `count` reals, aligned to 64 bytes and set to `value`; the caller frees them. NULL and STATUS_NO_MEMORY. */
 real *bench_reals(size_t count, real value, struct error *err);
 
-/* GFLOPS of a register-only multiply-add loop of the widest kind, on `threads` threads at once. */
+/* The GFLOPS of a multiply-add loop that uses registers only, with the widest instructions, on all threads of the pool.
+ */
 double bench_fma_peak(struct thread_pool *pool, double seconds);
 
-/* Seconds of one 3x3 convolution pass (0 forward, 1 gradient of the input, 2 of the weights) in libdnnl's own
- * layout; negative when it is not built in or fails. */
+/* Seconds of a pass of a 3x3 convolution (0 forward, 1 gradient of the input, 2 gradient of the weights) in libdnnl, in
+ * its own layout. Negative if libdnnl is not built in or fails. */
 double bench_dnnl_conv(int pass, int images, int channels, int size, int threads, double seconds);
 
-/* A residual unit in libdnnl's primitives: forward, then backward. False when it is not built in or fails. */
+/* Times a residual unit in libdnnl: timing[0] forward, timing[1] backward. False if libdnnl is not built in or fails.
+ */
 bool bench_dnnl_unit(int images, int channels, int size, int threads, double seconds, struct bench_timing timing[2]);
-/* Ours, and beside it libdnnl's if there is one: writes an object for forward, backward and both. */
+/* Times our residual unit, and libdnnl's if it is built in; writes an object for forward, backward and both together.
+ */
 enum status bench_unit(const struct bench_options *options, struct thread_pool *pool, int channels, double seconds,
                        const struct sink *sink, struct error *err);
 

@@ -1,4 +1,5 @@
-/* The three passes of a 3x3 convolution over a batch of 100x100 maps, an image a chunk. */
+/* Times the three passes of a 3x3 convolution over a batch of 100x100 maps (one image per chunk), and residual units.
+ */
 #include <math.h>
 #include <stdlib.h>
 
@@ -29,7 +30,8 @@ static void conv_task(void *context, int image, int worker)
         struct conv_call call = {blocks, blocks,       3,          3,       SIZE, SIZE, x,
                                  y,      {NULL, 0, 0}, c->weights, c->bias, NULL, {0},  0};
         if (c->pass == 0)
-            call.moments = c->moments + (ptrdiff_t)image * 2 * blocks * MAP_LANES; /* for the batch norm that follows */
+            call.moments = c->moments +
+                           (ptrdiff_t)image * 2 * blocks * MAP_LANES; /* which the next batch norm needs in training */
         c->kernels->conv_forward(&call);
     }
 }

@@ -1,5 +1,5 @@
-/* libdnnl's convolution in its own blocked layout, for comparison; built in by -Ddnnl=enabled only. It is asked for its
- * direct and its Winograd algorithm; the faster counts, and where there is but one, that. */
+/* libdnnl's convolution in its own blocked layout, for comparison; compiled only with -Ddnnl=enabled. Its direct and
+ * its Winograd algorithm are timed, and the faster one counts. */
 #include "bench/bench_int.h"
 
 #ifdef MOTIF_DNNL

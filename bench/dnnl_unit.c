@@ -1,7 +1,7 @@
-/* A residual unit as libdnnl's primitives make it, one pass after another: batch norm (statistics; then normalise and
- * ReLU), convolution with bias, twice, and the sum at the end; backward likewise. Everything stays in libdnnl's own
- * layouts, so no time goes into conversions. With its direct and with its Winograd convolutions: for each direction the
- * faster counts. */
+/* A residual unit from libdnnl's primitives, for comparison: twice a batch norm (statistics; normalise and ReLU) and a
+ * convolution with bias, then the sum; and the backward pass. All data stays in libdnnl's own layouts, so no time is
+ * spent on conversions. The direct and the Winograd convolutions are timed, and for each direction the faster one
+ * counts. */
 #include "bench/bench_int.h"
 
 #ifdef MOTIF_DNNL
@@ -23,7 +23,7 @@ struct unit {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
     struct stage stages[STAGES];
-    int count, from, to; /* stages that a run takes: [from, to) */
+    int count, from, to; /* a run executes the stages [from, to) */
     dnnl_memory_t memories[MEMORIES];
     void *buffers[MEMORIES];
     int held;
@@ -103,7 +103,7 @@ static struct norm norm_forward(struct unit *u, dnnl_memory_t x)
     return n;
 }
 
-/* Gives the gradient of the norm's input. */
+/* Adds the backward stage of a norm; returns the gradient of its input. */
 static dnnl_memory_t norm_backward(struct unit *u, const struct norm *n, dnnl_memory_t dy)
 {
     dnnl_batch_normalization_desc_t d;
@@ -131,7 +131,7 @@ struct conv {
     dnnl_memory_t x, y, weights;
 };
 
-/* Weights in whatever layout the pass at hand likes best. */
+/* Creates weights in the layout that libdnnl prefers for this pass. */
 static bool conv_layout(struct unit *u, dnnl_memory_desc_t *weights)
 {
     dnnl_dims_t dims = {u->channels, u->channels, 3, 3};
@@ -158,7 +158,7 @@ static struct conv conv_forward(struct unit *u, dnnl_memory_t x)
     return c;
 }
 
-/* Both gradients; gives that of the input. */
+/* Adds the stages of both gradients; returns the gradient of the input. */
 static dnnl_memory_t conv_backward(struct unit *u, const struct conv *c, dnnl_memory_t dy)
 {
     dnnl_dims_t ones = {1, 1};
@@ -203,7 +203,7 @@ static void sum(struct unit *u, dnnl_memory_t a, dnnl_memory_t b)
     dnnl_primitive_desc_destroy(pd);
 }
 
-/* Stages of forward, then of backward; returns where the latter begin. */
+/* Adds the forward and then the backward stages; returns the index of the first backward stage. */
 static int build(struct unit *u)
 {
     dnnl_dims_t map = {u->images, u->channels, u->size, u->size}, vector = {u->channels}, pair = {2, u->channels};

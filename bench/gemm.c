@@ -1,4 +1,4 @@
-/* Products of the shapes that the head asks for, as many independent ones as there are threads. */
+/* Times matrix products with the shapes of SPARLING's head; every thread computes one of its own. */
 #include <stdlib.h>
 
 #include "bench/bench_int.h"
@@ -7,7 +7,7 @@ struct shape {
     const char *what;
     int m, n, k;
     bool transpose_a, transpose_b;
-    int repeats; /* small ones run many times a call, as attention does head by head */
+    int repeats; /* products per call; small ones run many times, as in attention with its heads */
 };
 
 static const struct shape shapes[] = {
@@ -32,7 +32,7 @@ struct product {
     struct thread_pool *pool;
     struct shape shape;
     bool bf16;
-    real *a, *b, *c; /* c: one for each thread */
+    real *a, *b, *c; /* c: [threads] results */
 };
 
 static void product_task(void *context, int chunk, int worker)

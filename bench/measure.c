@@ -1,4 +1,4 @@
-/* What the benchmarks share: the clock, repeated timing, and memory and kernels by the options. */
+/* Functions that the benchmarks share: the clock, repeated timing, kernel table and memory. */
 #include <stdlib.h>
 #include <time.h>
 
@@ -62,7 +62,7 @@ const struct kernels *bench_kernels(const struct bench_options *options, struct 
 {
     const struct kernels *kernels = options->kernels ? kernels_named(options->kernels) : kernels_best();
     if (!kernels)
-        error_set(err, STATUS_INVALID, "/kernels", "this processor does not run kernels called %.20s",
+        error_set(err, STATUS_INVALID, "/kernels", "this processor does not support the kernels %.20s",
                   options->kernels);
     return kernels;
 }

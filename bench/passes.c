@@ -1,5 +1,5 @@
-/* What surrounds the convolutions: passes that are bound by memory, an image a chunk. Bytes counted are those that
- * must move once if nothing stays in a cache. */
+/* Times the passes around the convolutions, which are limited by memory bandwidth (one image per chunk). The bytes
+ * counted are those that must move once if nothing stays in a cache. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -128,7 +128,7 @@ static enum status passes_open(struct passes *p, int batch, int channels, double
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the maps");
     for (size_t i = 0; i < map_size(&p->shape); i++)
         p->x[i] = (real)sin((double)(i % 99991) * 0.7);
-    /* a deterministic scatter: value i of a low-discrepancy sequence is active when below the density */
+    /* value i of a low-discrepancy sequence is active if it is below the density */
     for (int n = 0; n < batch; n++)
         for (int i = 0; i < SIZE * SIZE * MOTIFS; i++) {
             double u = fmod((n * SIZE * SIZE * MOTIFS + i) * 0.6180339887498949, 1.0);
@@ -139,10 +139,10 @@ static enum status passes_open(struct passes *p, int batch, int channels, double
     return STATUS_OK;
 }
 
-/* Bytes a call that reads and writes `maps` whole maps. */
+/* The bytes that a call reads and writes. */
 static double pass_bytes(const struct passes *p)
 {
-    static const double maps[PASSES] = {2, 1, 2, 3, 1, 2, 1, 1, 1}; /* read or written */
+    static const double maps[PASSES] = {2, 1, 2, 3, 1, 2, 1, 1, 1}; /* whole maps, read or written */
     const struct map_shape *s = p->pass >= THRESHOLD ? &p->motifs : &p->shape;
     return maps[p->pass] * (double)map_size(s) * sizeof(real);
 }

@@ -1,9 +1,10 @@
-/* The Monte Carlo of activation pathways, and what its dictionaries' products cost. Times are of the processor, one
- * thread:
+/* Times the Monte Carlo trials of activation pathways and the products of their dictionaries, in processor time of one
+ * thread.
  *
- *   monte_carlo  trials a second (a trial is one draw of signs) at the sizes of the reference table, about where half
- * of the pathways are recovered; eight draws a code, with nothing but recovery counted analysis     A^T y of a dense
- * signal by FFT (kissfft) and directly, over filter lengths */
+ * monte_carlo: trials per second (a trial is one draw of signs) at the sizes of the reference table, near the point
+ * where half of the pathways are recovered; eight draws per code; only recovery is counted.
+ *
+ * analysis: A^T y of a dense signal, by FFT (kissfft) and directly, for several filter lengths. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -19,7 +20,7 @@ static double cpu_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Best seconds of a call, of as many as fit into `seconds` (3 at least). */
+/* The best time of a call in seconds, among the calls that fit into `seconds` (at least 3). */
 static double best_of(void (*work)(void *context), void *context, double seconds)
 {
     double best = 1e30, end = cpu_now() + seconds;

@@ -1,4 +1,5 @@
-/* The two ceilings: multiply-adds that never leave the registers, and copies that never fit a cache. */
+/* Measures the two upper limits of the machine: multiply-adds in registers only, and copies through caches and memory.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 
 enum { CHAINS = 12, ROUNDS = 100000 };
 
-/* Each runs ROUNDS x CHAINS multiply-adds and returns the flops done; `sink` keeps the compiler honest. */
+/* Each function runs ROUNDS x CHAINS multiply-adds and returns the number of flops. The result goes to `sink`, so that
+ * the compiler does not remove the loop. */
 #if defined(__x86_64__)
 __attribute__((target("avx512f"))) static double fma_avx512(float *sink)
 {
@@ -61,7 +63,7 @@ static double fma_scalar(float *sink)
 struct peak {
     struct thread_pool *pool;
     double (*loop)(float *sink);
-    float state[256][16]; /* one cache line a thread */
+    float state[256][16]; /* one cache line per thread */
     double flops;
 };
 
@@ -88,7 +90,7 @@ double bench_fma_peak(struct thread_pool *pool, double seconds)
         p.state[t][1] = 1e-6f;
     }
 #if defined(__x86_64__)
-    /* Some processors do two narrow ones in the time of one wide: the faster counts. */
+    /* Some processors execute two narrow instructions in the time of a wide one; the faster variant counts. */
     const struct {
         const char *name;
         double (*loop)(float *sink);
@@ -114,7 +116,7 @@ enum { COPY_CHUNKS = 64, COPY_CHUNK_BYTES = 1 << 22 };
 struct copy {
     struct thread_pool *pool;
     char *from, *to;
-    size_t bytes; /* a chunk */
+    size_t bytes; /* per chunk */
 };
 
 static void copy_task(void *context, int chunk, int worker)
@@ -129,7 +131,7 @@ static void copy_work(void *context)
     thread_pool_run(c->pool, copy_task, c, COPY_CHUNKS);
 }
 
-/* Bytes read and written a second, in memory (256 MiB each way) and within the second cache (256 KiB). */
+/* Bytes read and written per second, in memory (256 MiB each way) and in the second-level cache (256 KiB). */
 static void write_copy(const struct sink *sink, const char *key, struct copy *copy, size_t bytes, double seconds)
 {
     copy->bytes = bytes;
@@ -147,7 +149,7 @@ static enum status peak_threads(int threads, double seconds, const struct sink *
     copy.from = aligned_alloc(64, total);
     copy.to = aligned_alloc(64, total);
     if (!copy.from || !copy.to) {
-        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory to copy");
+        status = error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the copy benchmark");
     } else {
         memset(copy.from, 1, total);
         memset(copy.to, 1, total);

@@ -1,12 +1,12 @@
-/* One SPARLING training step on DigitCircle shapes: forward, backward, Adam, thresholds; dropout on, no
- * data generation and no validation in the timed region.
+/* Times a SPARLING training step with DigitCircle's shapes (forward, backward, Adam, thresholds, with dropout), its
+ * operations, and evaluation. Data generation and validation are not timed.
  *
  *   small   g 16 wide, h 64 wide, 2 + 2 layers, 4 heads, feed-forward 256
  *   paper   the published network: g 64 wide, h 512 wide, 6 + 6 layers, 8 heads, feed-forward 2048
  *
- * Pictures are 100 x 100 with a tenth of the pixels ink, labels 7 tokens long. Thresholds move all the way to the
- * quantile at each step, so that the motif map has the density that was asked for. With backward sparse or auto the
- * statistics of batch norm are those of the first batch, held. */
+ * Pictures have 100 x 100 pixels, a tenth of them ink; labels have 7 tokens. The thresholds move all the way to the
+ * quantile in every step, so that the motif map has the requested density. With backward sparse or auto, the batch
+ * norms keep the statistics of the first batch. */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -33,13 +33,13 @@ struct step {
     float *images;
     int32_t *inputs, *targets;
     double density;
-    struct tensor *active; /* the last step's motif map */
+    struct tensor *active; /* the motif map of the last step */
     uint64_t updates;
     enum status status;
     struct error error;
 };
 
-/* A small generator of its own: the data only has to look like data. */
+/* A small linear congruential generator; the quality of the random numbers does not matter here. */
 static uint32_t draw(uint64_t *state)
 {
     *state = *state * 6364136223846793005ull + 1442695040888963407ull;
@@ -66,7 +66,7 @@ static enum status make_data(struct step *s, struct error *err)
     return STATUS_OK;
 }
 
-/* What the command line sets: each fault names its field. */
+/* Applies the fields that the command line sets; an error names the field. */
 static enum status set_fields(struct sparling_config *config, const struct config_setting *set, struct error *err)
 {
     for (; set != NULL && set->field != NULL; set++) {
@@ -174,7 +174,7 @@ static void write_shape(const struct step *s, const struct sink *sink)
     sink_integer(sink, "parameters", params_count(s->network->params));
 }
 
-/* Bytes of memory that the process has had at most. */
+/* The peak memory of the process in bytes. */
 static double peak_resident(void)
 {
     struct rusage usage;
@@ -236,7 +236,7 @@ enum status bench_sparling_forward(const struct bench_options *options, const st
     enum status status = open_step(&s, options, err);
     if (!status) {
         double seconds = options->seconds > 0 ? options->seconds / 2 : 5;
-        take_step(&s); /* statistics and thresholds of some data */
+        take_step(&s); /* gives the network statistics and thresholds */
         struct bench_timing map = bench_time(take_map, &s, seconds), annotation = bench_time(take_reading, &s, seconds);
         status = s.status ? error_set(err, s.status, NULL, "%s", s.error.message) : STATUS_OK;
         sink_text(sink, "preset", options->preset ? options->preset : "small");

@@ -1,10 +1,12 @@
-/* The superposition method: a training step against a matrix product, and a rug's application.
+/* Times the superposition method: a training step compared with a matrix product, and the application of a Persian rug.
  *
- * superposition-step: at n_s = 2048, n_d = 512, p = 0.044, batch 1024 (--batch N for others). A step's five products
- * are 10 batch n_s n_d operations if all are dense; its rate counts these, whether sparsity spares some or not. It
- * stands beside a square product of 2048 taken in turns with it; with one thread in processor time, so that a busy
- * machine does not matter. Drawing the samples and Adam are part of the step. rug: W x of n_s = 2^20 features and a
- * quarter as many dimensions; tests/bench/rug_numpy.py does the same in NumPy. */
+ * superposition-step: n_s = 2048, n_d = 512, p = 0.044, batch 1024 (or --batch N). The five products of a dense step
+ * take 10 batch n_s n_d operations; the reported rate always counts these, even if sparsity saves some. Steps alternate
+ * with a square product of size 2048, for comparison. With one thread, processor time is measured, so that other load
+ * does not matter. The step includes sampling and Adam.
+ *
+ * rug: W x for n_s = 2^20 features and a quarter as many dimensions; tests/bench/rug_numpy.py does the same with NumPy.
+ */
 #include <stdlib.h>
 #include <time.h>
 
@@ -24,7 +26,7 @@ struct bench_step {
     struct exec exec;
     struct autoencoder *model;
     struct adam *adam;
-    struct batch *batch[2]; /* with and without sparse products */
+    struct batch *batch[2]; /* [0] with, [1] without sparse products */
     real *a, *b, *c;
     int64_t samples;
     int rows;
@@ -121,7 +123,7 @@ enum status bench_superposition_step(const struct bench_options *options, const 
     double took[3][MOST];
     int rounds = 0;
     enum status status = open_step(&s, options, err);
-    /* The model learns first: how sparse a step is depends on it. */
+    /* Trains the model for a while first, because the sparsity of a step depends on it. */
     for (int i = 0; !status && i < (options->seconds > 0.1 || options->seconds <= 0 ? SETTLE : 1); i++)
         status = take_step(&s, 0, err);
     double end = bench_now() + (options->seconds > 0 ? options->seconds : 15);
@@ -191,7 +193,8 @@ enum status bench_rug(const struct bench_options *options, const struct sink *si
             sink_number(sink, "best_ms", t.best * 1e3);
             sink_number(sink, "median_ms", t.median * 1e3);
             sink_number(sink, "gflops", 2.0 * N * 20 / t.best * 1e-9);
-            sink_number(sink, "gb_per_second", 3 * 2 * 4.0 * N / t.best * 1e-9); /* three trips, there and back */
+            sink_number(sink, "gb_per_second",
+                        3 * 2 * 4.0 * N / t.best * 1e-9); /* three passes, each reads and writes */
             sink_end_object(sink);
         } else {
             status = STATUS_NO_MEMORY;

@@ -1,5 +1,5 @@
-/* A residual unit, x + conv(relu(bn(conv(relu(bn(x)))))), forward and backward as training runs it: what its operations
- * take, statistics, packing of the weights and gradients of everything included. */
+/* Times a residual unit, x + conv(relu(bn(conv(relu(bn(x)))))), forward and backward as in training, including
+ * statistics, packing of weights and all gradients. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static void unit_close(struct unit *u)
     free(u->dy);
 }
 
-/* Seconds of forward and backward of one step. */
+/* Runs one step; took: the seconds of forward and of backward. */
 static enum status unit_step(struct unit *u, double took[2], struct error *err)
 {
     struct exec *e = &u->exec;
@@ -81,7 +81,7 @@ static enum status unit_step(struct unit *u, double took[2], struct error *err)
 static enum status unit_time(struct unit *u, double seconds, struct bench_timing timing[2], struct error *err)
 {
     double took[2][MOST], end = 0;
-    int calls = -2; /* what warms up */
+    int calls = -2; /* two calls warm up */
     for (; calls < MOST && (calls < 3 || bench_now() < end); calls++) {
         double step[2];
         if (calls == 0)

@@ -1,6 +1,6 @@
-/* Adam over all arrays at once: each is cut into pieces of a fixed size, one task updates all of them.
+/* Adam. All arrays are cut into pieces of a fixed size, and one task on the thread pool updates all pieces.
  *
- * An array that no gradient reached in this step is left alone, moments included. */
+ * An array without a gradient in this step stays unchanged, and so do its moments. */
 #include "core/nn/adam.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ enum { ADAM_CHUNK = 65536 };
 
 struct adam_piece {
     struct weight *weight;
-    size_t at, count, moment; /* in the array; in the moment blocks */
+    size_t at, count, moment; /* at, count: elements of the array; moment: offset in the moment blocks */
 };
 
 struct adam {
@@ -21,7 +21,7 @@ struct adam {
     int64_t updates;
     real *m, *v;
     struct adam_piece *pieces;
-    double *squares; /* per piece */
+    double *squares; /* [pieces] sums of squared gradients */
     int count;
 };
 
@@ -142,7 +142,8 @@ enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate
             *grad_norm = norm;
         if (!isfinite(norm)) {
             enum status status = params_check(adam->params, err);
-            return status != STATUS_OK ? status : error_set(err, STATUS_NUMERIC, NULL, "the gradient's norm overflows");
+            return status != STATUS_OK ? status
+                                       : error_set(err, STATUS_NUMERIC, NULL, "the norm of the gradient is not finite");
         }
         if (config->clip_norm > 0.0 && norm > config->clip_norm)
             factor = config->clip_norm / norm;

@@ -1,4 +1,5 @@
-/* Adam (Kingma and Ba 2015) with bias correction, optionally clipping the global gradient norm. */
+/* Adam (Kingma and Ba, ICLR 2015) with bias correction and optional clipping of the global gradient norm. One thread at
+ * a time may use an optimiser. */
 #ifndef MOTIF_CORE_NN_ADAM_H
 #define MOTIF_CORE_NN_ADAM_H
 
@@ -6,32 +7,34 @@
 
 struct adam_config {
     double beta1, beta2, epsilon; /* 0.9, 0.999, 1e-8 */
-    double clip_norm;             /* largest global gradient norm; 0: no clipping */
+    double clip_norm;             /* upper limit of the global gradient norm; 0: no clipping */
 };
 #define ADAM_DEFAULT ((struct adam_config){0.9, 0.999, 1e-8, 0.0})
 
-struct adam; /* first and second moments of every trained array; number of updates */
+struct adam; /* first and second moments of every trained array, and the number of updates */
 
-/* `params` is sealed with gradients and outlives it. */
+/* Creates an optimiser of `params`, which must be sealed with gradients and outlive it. STATUS_NO_MEMORY.
+ * adam_destroy() accepts NULL. */
 enum status adam_create(struct params *params, const struct adam_config *config, struct adam **adam, struct error *err);
 void adam_destroy(struct adam *adam);
 
-/* One update of every array that is not frozen, on the exec's pool. grad_norm (may be NULL) gets the
- * norm before clipping; asking for it, or clipping, costs one more pass over the gradients, and
- * STATUS_NUMERIC comes back, nothing updated, when it is not finite. */
+/* Updates every array that got a gradient in this step and is not frozen, on the exec's thread pool. *grad_norm (may be
+ * NULL) is the global gradient norm before clipping. With grad_norm or clipping, an additional pass computes the norm;
+ * if it is not finite, nothing is updated and the result is STATUS_NUMERIC. */
 enum status adam_step(struct adam *adam, struct exec *exec, double learning_rate, double *grad_norm, struct error *err);
+/* The number of updates so far. */
 int64_t adam_updates(const struct adam *adam);
 
-/* Moments and count of `from`, an optimiser of arrays of the same shapes in the same order. */
+/* Copies moments and count from an optimiser of arrays with the same shapes in the same order. */
 void adam_copy(struct adam *to, const struct adam *from);
-/* The step that the last update took in element i of `weight` for each unit of a constant gradient: learning_rate /
- * (sqrt(v / (1 - beta2^t)) + epsilon), written for all elements. What a proximal step after it shrinks by. */
+/* Writes the effective learning rate of each element of `weight` in the last update, learning_rate /
+ * (sqrt(v / (1 - beta2^t)) + epsilon), to scales [weight->count]. A proximal step after the update shrinks by it. */
 void adam_scales(const struct adam *adam, const struct weight *weight, double learning_rate, real *scales);
 
-/* Moments as SNAPSHOT_OPTIMISER entries "adam.m.NAME", "adam.v.NAME", and the count of updates: call
- * after every SNAPSHOT_WEIGHT entry and before any SNAPSHOT_STATE entry of the snapshot. */
+/* Adds the moments as SNAPSHOT_OPTIMISER entries "adam.m.NAME" and "adam.v.NAME", and the number of updates. Call it
+ * after all SNAPSHOT_WEIGHT entries and before the SNAPSHOT_STATE entries. Errors: those of snapshot_add(). */
 enum status adam_snapshot(struct adam *adam, struct snapshot *snapshot, struct error *err);
-/* The count as PREFIXadam.updates: where a snapshot has several optimisers, whose arrays have names of their own. */
+/* The same, with the number of updates named PREFIXadam.updates, for snapshots with several optimisers. */
 enum status adam_snapshot_as(struct adam *adam, const char *prefix, struct snapshot *snapshot, struct error *err);
 
 #endif

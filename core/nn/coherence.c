@@ -1,4 +1,5 @@
-/* The table is symmetric, gram[f][d][g] = gram[g][-d][f], so half of it is computed. */
+/* Coherence of convolution filters. The table of inner products is symmetric, gram[f][d][g] = gram[g][-d][f], so only
+ * half of it is computed. */
 #include "core/nn/coherence.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ static size_t gram_at(const struct filter_bank *b, int f, int row, int column, i
            (size_t)g;
 }
 
-/* Four sums, so that one addition need not wait for the last. */
+/* Uses four partial sums, so that an addition need not wait for the previous one. */
 static double dot(const real *a, const real *b, int count)
 {
     double sum[4] = {0, 0, 0, 0};
@@ -29,7 +30,7 @@ static double dot(const real *a, const real *b, int count)
     return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-/* <w_f, w_g moved by (dy, dx)>: entry (y, x) of f meets entry (y - dy, x - dx) of g. */
+/* <w_f, w_g moved by (dy, dx)>: multiplies entry (y, x) of f by entry (y - dy, x - dx) of g. */
 static double shifted_dot(const struct filter_bank *b, const real *f, const real *g, int dy, int dx)
 {
     int top = dy > 0 ? dy : 0, bottom = dy < 0 ? b->height + dy : b->height;
@@ -59,7 +60,7 @@ void filter_gram(const struct filter_bank *b, const real *w, real *gram)
                 }
 }
 
-/* 1 / |w_f|, or 0. */
+/* 1 / |w_f|; 0 for a zero filter. */
 static double inverse_norm(const struct filter_bank *b, const real *gram, int f)
 {
     double square = (double)gram[gram_at(b, f, b->height - 1, b->width - 1, f)];

@@ -5,7 +5,7 @@
  *
  *     mu = max over pairs (f, g) and shifts d, (f, 0) != (g, d), of |<w_f, shift_d w_g>| / (|w_f| |w_g|)
  *
- * and only shifts below the extent of a filter count. Pure functions; any thread. */
+ * where only shifts smaller than the filter matter. All functions are pure; any thread may call them. */
 #ifndef MOTIF_CORE_NN_COHERENCE_H
 #define MOTIF_CORE_NN_COHERENCE_H
 
@@ -17,17 +17,18 @@ struct filter_bank {
     int filters, inputs, height, width;
 };
 
-/* Numbers in a table of cross-correlations: filters^2 (2 height - 1) (2 width - 1). */
+/* The size of a table of cross-correlations: filters^2 (2 height - 1) (2 width - 1) numbers. */
 size_t filter_gram_size(const struct filter_bank *bank);
-/* gram: [filters f][2 height - 1][2 width - 1][filters g], zero shift in the middle: the inner product of filter
- * f with filter g moved by (row - height + 1, column - width + 1), not normalised. */
+/* Writes the inner products of filter f with filter g moved by (row - height + 1, column - width + 1), not normalised,
+ * to gram: [filters f][2 height - 1 rows][2 width - 1 columns][filters g]. */
 void filter_gram(const struct filter_bank *bank, const real *w, real *gram);
 
-/* mu in [0, 1]; a filter that is zero is orthogonal to all. NaN without memory for the table. */
+/* The mutual coherence mu in [0, 1]. A zero filter counts as orthogonal to all others. NaN if there is no memory. */
 double filter_coherence(const struct filter_bank *bank, const real *w);
 
-/* Lower bounds of mu that no bank can beat. Welch: `atoms` unit vectors in `dimension`. Convolutional (Papyan, Sulam,
- * Elad 2017): `filters` of `length` entries at every position, stride 1. 0 where they say nothing. */
+/* Lower bounds of mu for any bank. Welch: for `atoms` unit vectors in `dimension` dimensions. Convolutional (Papyan,
+ * Sulam, Elad 2017): for `filters` filters of `length` entries at every position, stride 1. 0 if the bound is trivial.
+ */
 double coherence_floor_welch(double dimension, double atoms);
 double coherence_floor_convolutional(double filters, double length);
 

@@ -1,9 +1,10 @@
+/* Builds and runs the dilated residual network of the splicing domain. */
 #include "core/nn/dilated.h"
 
 #include <stdio.h>
 
 struct part_name {
-    char text[2 * SNAPSHOT_NAME]; /* what does not fit is refused by params_add() */
+    char text[2 * SNAPSHOT_NAME]; /* params_add() refuses names that are too long */
 };
 
 static struct part_name part(const char *name, const char *what, int i)
@@ -21,7 +22,7 @@ static void build_point(struct conv *layer, struct params *params, struct part_n
     conv_layer_build(layer, params, name.text, in, out, 1, 1);
 }
 
-/* Four units each of 11 taps next to each other, 11 taps 4 apart, 21 taps 10 apart, 41 taps 25 apart. */
+/* Four units each of 11 taps with dilation 1, 11 taps with 4, 21 taps with 10, and 41 taps with 25. */
 void dilated_unit(int i, int *taps, int *dilation)
 {
     static const int all_taps[] = {11, 11, 21, 41}, dilations[] = {1, 4, 10, 25};
@@ -35,7 +36,7 @@ int dilated_units(int context)
     for (int i = 0; i < DILATED_UNITS; i++) {
         int taps, dilation;
         dilated_unit(i, &taps, &dilation);
-        sum += 2 * (taps - 1) * dilation; /* two convolutions */
+        sum += 2 * (taps - 1) * dilation; /* a unit has two convolutions */
         if (sum == context && i % 4 == 3)
             return i + 1;
     }

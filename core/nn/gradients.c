@@ -1,8 +1,10 @@
+/* Sends complete parts of the gradient block to the other ranks during the backward pass, and adds up the rest at its
+ * end. */
 #include "core/nn/gradients.h"
 
 #include <string.h>
 
-enum { LEAST = 16384, FLAGS = 1024 }; /* reals that are worth a message of their own; arrays whose flags go in one */
+enum { LEAST = 16384, FLAGS = 1024 }; /* minimum reals of a message; maximum arrays whose flags share a message */
 
 static const enum comm_type TYPE = sizeof(real) == 4 ? COMM_F32 : COMM_F64;
 
@@ -32,7 +34,7 @@ void gradients_begin(struct gradients *gradients)
         gradients->sent = params_gradient_reals(gradients->params);
 }
 
-/* An array that one rank has written is written. */
+/* Marks an array as written if any rank has written its gradient. */
 static enum status share_flags(struct gradients *g, struct error *err)
 {
     enum status status = STATUS_OK;

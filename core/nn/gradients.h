@@ -1,8 +1,8 @@
-/* Gradients of all ranks added up, while the backward pass goes on.
+/* Adds up the gradients of all ranks while the backward pass still runs.
  *
- * Arrays that are declared late are used late, so they are done first: whenever the pass comes to one of
- * exec_done_from()'s marks, what is complete and was not sent yet goes on its way, if it is enough to be worth it. An
- * array that some rank has a gradient for has one on all ranks afterwards. */
+ * Arrays that are declared late are used late in the forward pass, so their gradients are complete first. At each mark
+ * of exec_done_from(), the gradients that are complete and not yet sent are sent, if they are large enough for a
+ * message. An array that has a gradient on some rank has one on all ranks afterwards. */
 #ifndef MOTIF_CORE_NN_GRADIENTS_H
 #define MOTIF_CORE_NN_GRADIENTS_H
 
@@ -11,13 +11,15 @@
 struct gradients {
     struct params *params;
     struct comm *comm;
-    size_t sent; /* reals of the block from here on are on their way */
+    size_t sent; /* the gradient block from this offset on has been sent */
     struct error error;
 };
 
-/* comm NULL, or alone: the calls below do nothing. Makes the exec tell of its marks. */
+/* Sets exec->done_from. With comm NULL or of one rank, the calls below do nothing. The arguments must outlive
+ * `gradients`. */
 void gradients_init(struct gradients *gradients, struct params *params, struct comm *comm, struct exec *exec);
-/* Before tape_backward(), and after it: weight.grad is the sum over ranks, the same bits on all. */
+/* Call gradients_begin() before tape_backward() and gradients_finish() after it. Then weight.grad is the sum over
+ * ranks, with the same bits on all ranks. Errors: those of comm.h. */
 void gradients_begin(struct gradients *gradients);
 enum status gradients_finish(struct gradients *gradients, struct error *err);
 

@@ -1,10 +1,11 @@
-/* Small layers. Names follow PyTorch's state dictionaries where they have one. */
+/* Small layers. Array names follow PyTorch's state dictionaries where these have a counterpart. */
 #include "core/nn/layers.h"
 
 #include <math.h>
 #include <stdio.h>
 
-/* NAME.part, and its shared_init's. Names that do not fit are refused by params_add(). */
+/* The name NAME.part of an array, and that of the array whose initial values it shares. params_add() refuses names that
+ * are too long. */
 struct part_name {
     char name[2 * SNAPSHOT_NAME], shared_init[2 * SNAPSHOT_NAME];
     struct init init;

@@ -1,7 +1,9 @@
-/* Small layers: arrays of a model, declared under a name, and the operation they feed.
+/* Small layers: each declares its arrays under a name and runs an operation with them.
  *
- * *_build() declares the arrays in `params` as NAME.weight, NAME.bias and so on; *_forward() may be
- * called after params_seal(). `shared_init` is the name of the layer whose initial values are shared, or NULL. */
+ * *_build() declares the arrays in `params` as NAME.weight, NAME.bias and so on; errors appear in params_seal().
+ * *_forward() may be called after params_seal() and returns NULL after a failure (tape.h). shared_init: the name of a
+ * layer with the same shapes whose initial values this layer shares; NULL: initial values of its own. The structs are
+ * plain values; the arrays belong to `params`. */
 #ifndef MOTIF_CORE_NN_LAYERS_H
 #define MOTIF_CORE_NN_LAYERS_H
 
@@ -11,30 +13,31 @@
 struct linear {
     struct weight *w, *b;
 };
-/* Framework default: weight and bias uniform in 1 / sqrt(in). */
+/* y = x w' + b. PyTorch's default initialisation: weight and bias uniform in [-1 / sqrt(in), 1 / sqrt(in)). */
 void linear_build(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
                   int out);
-/* Weight as told, bias 0. */
+/* The same layer with the given initial weight and bias 0. */
 void linear_build_with(struct linear *layer, struct params *params, const char *name, const char *shared_init, int in,
                        int out, struct init weight);
 struct tensor *linear_forward(struct exec *e, struct linear *layer, struct tensor *x, bool relu, double dropout);
 
-/* Kernel 1x1, 3x3 or 1x3; weight [out][in][kh][kw], bias. */
+/* Convolution with kernel 1x1, 3x3 or 1x3; weight [out][in][kh][kw], bias [out]. */
 struct conv {
     struct weight *w, *b;
 };
 void conv_layer_build(struct conv *layer, struct params *params, const char *name, int in, int out, int kh, int kw);
 struct tensor *conv_layer_forward(struct exec *e, struct conv *layer, struct tensor *x, struct tensor *residual);
 
-/* Running mean 0, variance 1, momentum 0.1, epsilon 1e-5. */
+/* Batch norm with initial running mean 0 and variance 1, momentum 0.1, epsilon 1e-5. affine: with gain and bias. */
 void batch_norm_build(struct batch_norm *norm, struct params *params, const char *name, int channels, bool affine);
 
+/* Layer norm with gain 1 and bias 0 at first. */
 struct layer_norm {
     struct weight *gain, *bias;
 };
 void layer_norm_build(struct layer_norm *norm, struct params *params, const char *name, int cols);
 
-/* x + conv(relu(bn(conv(relu(bn(x)))))), two 3x3 (or, for sequences, 1x3) convolutions. */
+/* x + conv(relu(bn(conv(relu(bn(x)))))) with two 3x3 convolutions, or 1x3 for sequences. */
 struct residual_unit {
     struct batch_norm norm1, norm2;
     struct conv conv1, conv2;
@@ -43,28 +46,29 @@ void residual_unit_build(struct residual_unit *unit, struct params *params, cons
                          int kw);
 struct tensor *residual_unit_forward(struct exec *e, struct residual_unit *unit, struct tensor *x);
 
-/* Bidirectional, `hidden` a direction; all arrays uniform in 1 / sqrt(hidden). */
+/* Bidirectional LSTM with `hidden` units per direction; all arrays uniform in [-1 / sqrt(hidden), 1 / sqrt(hidden)). x:
+ * [sequences * length][in]; the result is [sequences * length][2 hidden]. */
 struct bilstm {
     struct lstm_weights direction[2];
 };
 void bilstm_build(struct bilstm *lstm, struct params *params, const char *name, int in, int hidden);
 struct tensor *bilstm_forward(struct exec *e, struct bilstm *lstm, struct tensor *x, int sequences, int length);
 
-/* y = x / sqrt(square + epsilon). `square` follows the mean square of the elements of x above zero: in training it
- * moves by 1 - momentum towards that of the batch before it is used, unless nothing is above zero. A constant to the
- * gradient. For maps that are sparse: what is left of them grows by orders of magnitude while they are made
- * sparser, and would drown what is added to it (positions). x: rows. */
+/* y = x / sqrt(square + epsilon), where `square` is a running mean of the squares of the positive elements of x. In
+ * training it first moves by 1 - momentum towards the batch's value, unless no element is positive. The gradient treats
+ * it as a constant. It is meant for sparse maps: while annealing makes a map sparser, the remaining values grow by
+ * orders of magnitude and would otherwise swamp the positional encodings that are added to them. x: rows. */
 struct rms_scale {
-    struct weight *square;    /* [1], state, 1 at first */
+    struct weight *square;    /* [1], state, initially 1 */
     double momentum, epsilon; /* 0.99, 1e-6 */
 };
 void rms_scale_build(struct rms_scale *scale, struct params *params, const char *name);
 struct tensor *rms_scale_forward(struct exec *e, struct rms_scale *scale, struct tensor *x);
 
-/* Normal with deviation 1. */
+/* An embedding table [tokens][cols], normal with standard deviation 1. */
 struct weight *embedding_build(struct params *params, const char *name, int tokens, int cols);
 
-/* Linear layers with ReLU between them. sizes[0] in, sizes[layers] out. */
+/* Linear layers with ReLU between them. sizes: [layers + 1], from the input to the output. */
 #define MLP_LAYERS 8
 struct mlp {
     struct linear layer[MLP_LAYERS];
@@ -74,12 +78,12 @@ struct mlp {
 void mlp_build(struct mlp *mlp, struct params *params, const char *name, int layers, const int *sizes, double dropout);
 struct tensor *mlp_forward(struct exec *e, struct mlp *mlp, struct tensor *x);
 
-/* Fixed positions as rows to be added (op_add_rows): sines at even columns, cosines at odd ones, wave
- * lengths from 2 pi to base 10000. `table` is the caller's [rows][cols]; the weight made over it has no
- * gradient. */
+/* Fixed positional encodings, to be added with op_add_rows(): sines in even columns, cosines in odd ones, with
+ * wavelengths from 2 pi to 10000 * 2 pi (Vaswani et al. 2017). table: [rows][cols], the caller's; weight_constant()
+ * makes a weight over it without a gradient. */
 void positions_sine(real *table, int rows, int cols);
-/* Two-dimensional: [height * width][cols]; the first half of the columns tells the row, the other the
- * column. cols a multiple of 4. */
+/* Two-dimensional encodings. table: [height * width][cols]; the first half of the columns encodes the row, the second
+ * half the column. cols must be a multiple of 4. */
 void positions_grid(real *table, int height, int width, int cols);
 struct weight weight_constant(real *table, int rows, int cols);
 

@@ -1,3 +1,4 @@
+/* Runs several sparse layers on consecutive channels of one map and joins their results. */
 #include "core/nn/parallel.h"
 
 #include <stdio.h>
@@ -13,8 +14,8 @@ enum status sparse_parallel_create(struct sparse_parallel **out, struct params *
                                    const struct sparse_config *layers, int count, struct error *err)
 {
     if (count < 1 || count > PARALLEL_MOST)
-        return error_set(err, STATUS_INVALID, NULL, "%d sparse layers side by side; at most %d are possible", count,
-                         PARALLEL_MOST);
+        return error_set(err, STATUS_INVALID, NULL, "the number of sparse layers must be in [1, %d]; got %d",
+                         PARALLEL_MOST, count);
     struct sparse_parallel *p = calloc(1, sizeof(*p));
     if (p == NULL)
         return error_set(err, STATUS_NO_MEMORY, NULL, "no memory for the sparse layers");
@@ -50,7 +51,7 @@ struct tensor *sparse_parallel_forward(struct exec *e, struct sparse_parallel *p
         first += p->channels[i];
     }
     if (z != NULL && e->error.code == STATUS_OK && first != z->map.channels) {
-        error_set(&e->error, STATUS_INTERNAL, NULL, "sparse layers of %d channels on a map of %d", first,
+        error_set(&e->error, STATUS_INTERNAL, NULL, "the sparse layers have %d channels, the map has %d", first,
                   z->map.channels);
         return NULL;
     }

@@ -1,6 +1,6 @@
-/* Sparse layers side by side: each takes some channels of one motif map (ParallelSparsityLayers of SPARLING's package).
- * So some channels may have thresholds of their own, others one in common, and others pass as they are, as known
- * signals do that a model is given beside the motifs that it finds. All follow one density. */
+/* Several sparse layers, each on some channels of one motif map (ParallelSparsityLayers in SPARLING's package). Some
+ * channels can have thresholds of their own, others a common threshold, and others can pass unchanged, for example
+ * known signals that a model gets in addition to the motifs that it learns. All layers have the same density. */
 #ifndef MOTIF_CORE_NN_PARALLEL_H
 #define MOTIF_CORE_NN_PARALLEL_H
 
@@ -10,13 +10,14 @@ enum { PARALLEL_MOST = 16 };
 
 struct sparse_parallel;
 
-/* layers: [count], each with its `channels`, in the order of the map's; count in [1, PARALLEL_MOST]. Thresholds are
- * declared as NAME.0.threshold, NAME.1.threshold, ... */
+/* layers: [count], in the order of the map's channels; each states its number of `channels`. Declares the thresholds as
+ * NAME.0.threshold, NAME.1.threshold, ... Errors: STATUS_INVALID unless count is in [1, PARALLEL_MOST],
+ * STATUS_NO_MEMORY. */
 enum status sparse_parallel_create(struct sparse_parallel **parallel, struct params *params, const char *name,
                                    const struct sparse_config *layers, int count, struct error *err);
-void sparse_parallel_destroy(struct sparse_parallel *parallel); /* NULL is fine */
+void sparse_parallel_destroy(struct sparse_parallel *parallel); /* accepts NULL */
 
-/* As sparse_forward(), of each layer on its channels. */
+/* sparse_forward() and sparse_snapshot() of each layer on its channels. */
 struct tensor *sparse_parallel_forward(struct exec *e, struct sparse_parallel *parallel, struct tensor *z,
                                        double density, bool raw);
 enum status sparse_parallel_snapshot(struct sparse_parallel *parallel, struct snapshot *snapshot, struct error *err);

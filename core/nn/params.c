@@ -1,7 +1,7 @@
-/* Parameters: each array has its place in two blocks (values; gradients), state in a third.
+/* Parameters: trained arrays have a place in the blocks of values and of gradients, state arrays in a third block.
  *
- * The random numbers of an array are addressed by a hash of its name, so adding an array to a model, or
- * building its parts in another order, leaves every other array's initial values as they were. */
+ * A hash of an array's name selects its random numbers. Adding an array to a model, or declaring arrays in another
+ * order, therefore leaves the initial values of all other arrays unchanged. */
 #include "core/nn/params.h"
 
 #include <stdlib.h>
@@ -11,14 +11,14 @@
 
 enum { PARAM_ALIGN = 16 }; /* reals: a cache line */
 
-/* Keeps initial values apart from the dropout of the same seed. */
+/* Separates the random numbers of initial values from those of dropout with the same seed. */
 #define PARAM_SEED 0x6d6f7469665f7031ull
 
 struct param {
     struct weight weight;
     char name[SNAPSHOT_NAME], shared_init[SNAPSHOT_NAME];
     struct init init;
-    real *grad; /* the array's place in the gradient block, also while it is frozen */
+    real *grad; /* the array's place in the gradient block; valid also while the array is frozen */
     bool state;
 };
 
@@ -26,7 +26,7 @@ struct params {
     struct param **arrays; /* in order of declaration */
     size_t count, capacity, trained;
     real *values, *grads;
-    size_t reals, trained_reals, grad_reals; /* padded sizes of the blocks; numbers that are trained */
+    size_t reals, trained_reals, grad_reals; /* padded sizes of the blocks; trained_reals: numbers that are trained */
     bool sealed;
     struct error error;
     struct weight dummy;
@@ -60,13 +60,14 @@ static struct param *find(const struct params *params, const char *name)
     return NULL;
 }
 
-/* A new entry, or NULL after a failure that params_seal() will report. */
+/* Adds an entry; NULL after a failure, which params_seal() returns. */
 static struct param *append(struct params *params, const char *name)
 {
     if (params->error.code != STATUS_OK)
         return NULL;
     if (params->sealed || strlen(name) >= SNAPSHOT_NAME || find(params, name) != NULL) {
-        error_set(&params->error, STATUS_INTERNAL, NULL, "parameter \"%.80s\" cannot be declared", name);
+        error_set(&params->error, STATUS_INTERNAL, NULL,
+                  "parameter \"%.80s\": the name is used twice or too long, or the parameters are sealed", name);
         return NULL;
     }
     if (params->count == params->capacity) {
@@ -162,7 +163,7 @@ enum status params_seal(struct params *params, bool with_grad, struct error *err
     if (params->error.code != STATUS_OK)
         return error_set(err, params->error.code, NULL, "%s", params->error.message);
     if (params->sealed)
-        return error_set(err, STATUS_INTERNAL, NULL, "parameters are sealed already");
+        return error_set(err, STATUS_INTERNAL, NULL, "the parameters are already sealed");
     for (size_t i = 0; i < params->count; i++) {
         const struct param *p = params->arrays[i];
         params->reals += padded(p->weight.count);
@@ -337,7 +338,7 @@ enum status params_check(const struct params *params, struct error *err)
     for (size_t i = 0; i < params->count; i++) {
         const struct param *p = params->arrays[i];
         if (!all_finite(p->weight.value, p->weight.count))
-            return error_set(err, STATUS_NUMERIC, NULL, "%s holds a value that is not finite", p->name);
+            return error_set(err, STATUS_NUMERIC, NULL, "%s contains a value that is not finite", p->name);
         if (p->weight.grad != NULL && p->weight.grad_ready && !all_finite(p->weight.grad, p->weight.count))
             return error_set(err, STATUS_NUMERIC, NULL, "the gradient of %s is not finite", p->name);
     }

@@ -1,3 +1,5 @@
+/* Exact selection over ranks: radix selection with histograms of 11 bits, and the merge of the ranks' largest values.
+ */
 #include "core/nn/select_ranks.h"
 
 #include <string.h>
@@ -6,7 +8,7 @@
 
 enum { DIGIT = 11, BUCKETS = 1 << DIGIT, BITS = 8 * (int)sizeof(real) };
 
-/* Unsigned numbers in the order of the reals. */
+/* Maps reals to unsigned integers with the same order. */
 static uint64_t key_of(real x)
 {
     if (sizeof(real) == 4) {
@@ -35,13 +37,13 @@ static real real_of(uint64_t key)
 struct histogram_task {
     const struct kth_set *set;
     bool together;
-    int shift, bits;        /* this digit: `bits` bits from `shift` on */
-    const uint64_t *prefix; /* [groups] the digits above */
+    int shift, bits;        /* the current digit: `bits` bits from bit `shift` on */
+    const uint64_t *prefix; /* [groups] the digits found so far */
     int32_t *counts;        /* [workers][groups][BUCKETS] */
     int groups;
 };
 
-/* One row of one image, all channels. */
+/* Adds one row of one image, all channels, to the worker's histograms. */
 static void histogram_task(void *context, int chunk, int worker)
 {
     const struct histogram_task *t = context;
@@ -60,7 +62,7 @@ static void histogram_task(void *context, int chunk, int worker)
     }
 }
 
-/* The digit whose bucket holds the k-th of those in the buckets; k becomes its place in there. */
+/* The digit whose bucket contains the k-th value; *k becomes the rank within that bucket. */
 static uint64_t find_bucket(const double *counts, int64_t *k)
 {
     int64_t before = 0;
@@ -112,7 +114,7 @@ enum status select_ranks(struct exec *e, const struct kth_set *set, bool togethe
     return status;
 }
 
-/* What a rank gives to the others, in one message: a head for each group, then `most` values for each. */
+/* The message of a rank: a header for each group, then `most` values for each group. */
 struct head {
     int64_t sum, count;
 };
@@ -123,7 +125,7 @@ static size_t part_bytes(size_t groups, size_t most)
     return (bytes + unit - 1) / unit * unit;
 }
 
-/* Group g's largest of all ranks into `values`; `merged` has room for those of all. */
+/* Writes the largest values of group g over all ranks to `values`. `merged` has room for the values of all ranks. */
 static void merge_group(const char *all, size_t ranks, size_t groups, size_t g, size_t most, real *merged, real *values,
                         int *count, int64_t *sum)
 {
@@ -137,7 +139,7 @@ static void merge_group(const char *all, size_t ranks, size_t groups, size_t g, 
         *sum = *sum < 0 || heads[g].sum < 0 ? -1 : *sum + heads[g].sum;
     }
     size_t keep = n < most ? n : most;
-    if (keep < n) /* partitions: what follows the k-th is not smaller */
+    if (keep < n) /* select_kth() partitions: the values after the k-th are not smaller */
         select_kth(merged, n, n - keep + 1);
     memcpy(values, merged + n - keep, keep * sizeof *values);
     *count = (int)keep;

@@ -1,18 +1,22 @@
-/* Order statistics of values that ranks hold together, exactly: digit by digit, each a histogram that ranks add up.
- */
+/* Exact order statistics of values that are distributed over ranks.
+ *
+ * select_ranks() finds the result digit by digit, each with a histogram that is summed over ranks. All ranks make the
+ * same calls with the same k and get the same result. Memory comes from the step arena. Errors: STATUS_NO_MEMORY and
+ * those of comm.h. */
 #ifndef MOTIF_CORE_NN_SELECT_RANKS_H
 #define MOTIF_CORE_NN_SELECT_RANKS_H
 
 #include "core/autodiff/tape.h"
 
-/* out[g]: the k[g]-th smallest (from 1) of the values of channel g, or, with `together`, of all channels as one
- * group; over all ranks of e->comm. Every rank has the same k. */
+/* out[g] = the k[g]-th smallest (1-based) value of channel g over all ranks of e->comm; with `together`, all channels
+ * are one group and out[0] is the only result. */
 enum status select_ranks(struct exec *e, const struct kth_set *set, bool together, const int64_t *k, real *out,
                          struct error *err);
 
-/* The largest `most` of all ranks' values, of each of `groups`: values[g * most] come in as this rank's, `count[g]`
- * of them (at most `most`), and leave as those of all, count[g] of them, in no order. sum[g] += the other ranks'
- * sum[g]; once it is negative on one rank, it is -1 on all. */
+/* The `most` largest values over all ranks of each group. values: [groups][most], count: [groups]. On entry, the first
+ * count[g]
+ * (<= most) values of row g are this rank's largest. On return they are the largest of all ranks, unordered. sum:
+ * [groups], overwritten with the sum over ranks, or -1 if it is negative on any rank. */
 enum status largest_ranks(struct exec *e, int groups, int most, real *values, int *count, int64_t *sum,
                           struct error *err);
 

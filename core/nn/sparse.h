@@ -1,10 +1,11 @@
-/* The sparse layer: an activation rate enforced by a moving threshold (SPARLING §4.1, §J).
+/* The sparse layer: a moving threshold enforces the density of the motif map (SPARLING §4.1, §J).
  *
- * Training: k = max(1, trunc(N (1 - density))) in double; q = the k-th smallest of the N values of a
- * channel (or of all channels together); t <- momentum t + (1 - momentum) q, before it is used on the
- * same batch; then max(0, z - t). No gradient flows through q or t. Evaluation: t stays.
+ * Training: k = max(1, trunc(N (1 - density))), computed in double; q = the k-th smallest of the N values of a channel
+ * (or of all channels together); t <- momentum t + (1 - momentum) q; then y = max(0, z - t) with the new t. No gradient
+ * flows through q or t. Evaluation: t does not change.
  *
- * Beyond the paper: a channel that begins anew may be denser than the others for a while, sparse_reinitialise(). */
+ * In addition to the paper, a reinitialised channel may be denser than the others for some time
+ * (sparse_reinitialise()). One training exec, or any number of evaluating ones, may use a layer at a time. */
 #ifndef MOTIF_CORE_NN_SPARSE_H
 #define MOTIF_CORE_NN_SPARSE_H
 
@@ -12,8 +13,8 @@
 #include "core/nn/params.h"
 
 enum sparse_mode {
-    SPARSE_PER_CHANNEL, /* MT: a threshold for each channel */
-    SPARSE_SINGLE,      /* ST: one for all, from all values together */
+    SPARSE_PER_CHANNEL, /* MT in the paper: a threshold for each channel */
+    SPARSE_SINGLE,      /* ST in the paper: one threshold, from the values of all channels */
     SPARSE_NONE,        /* pass-through: no threshold, no ReLU */
     SPARSE_L1           /* ReLU without threshold; sparse_penalty() is added to the loss */
 };
@@ -22,35 +23,36 @@ struct sparse_config {
     enum sparse_mode mode;
     int channels;
     double momentum;   /* of t: 0.9 */
-    double accumulate; /* 0: update on every batch. Else batches are collected until the count of values
-                          behind a threshold times the density reaches this (10) */
-    int64_t elements;  /* 0, or in place of `accumulate`: until there are so many values behind a threshold */
-    bool interpolate;  /* linear interpolation between order statistics instead of the k-th value */
+    double accumulate; /* 0: update on every batch. Else collect batches until the number of values per threshold
+                          times the density reaches this (10) */
+    int64_t elements;  /* 0, or instead of `accumulate`: collect until there are so many values per threshold */
+    bool interpolate;  /* interpolate linearly between order statistics, instead of using the k-th value */
 };
 
-struct sparse; /* thresholds (state of `params`), and what has been collected */
+struct sparse; /* the thresholds (state arrays of `params`) and the collected values */
 
-/* Thresholds are declared as NAME.threshold, [channels] (SINGLE: all equal). */
+/* Declares the thresholds in `params` as NAME.threshold [channels] (with SPARSE_SINGLE all are equal).
+ * STATUS_NO_MEMORY. sparse_destroy() accepts NULL. */
 enum status sparse_create(struct sparse **sparse, struct params *params, const char *name,
                           const struct sparse_config *config, struct error *err);
 void sparse_destroy(struct sparse *sparse);
 
-/* z: the (normalised) motif map. density in (0, 1]. In training the thresholds move first.
- * raw: z - t without ReLU, as the single-motif evaluation wants it. */
+/* z: the normalised motif map; density in (0, 1]. In training the thresholds move first. raw: z - t without ReLU, for
+ * the single-motif evaluation. NULL after a failure (exec.error). */
 struct tensor *sparse_forward(struct exec *e, struct sparse *sparse, struct tensor *z, double density, bool raw);
-/* L1: weight times the mean of the map that sparse_forward() gave, to be added to the loss. Other modes: NULL. */
+/* With SPARSE_L1, weight times the mean of the map that sparse_forward() returned, to be added to the loss; else NULL.
+ */
 struct tensor *sparse_penalty(struct exec *e, const struct sparse *sparse, struct tensor *map, double weight);
 
-/* The channel's threshold is forgotten: the next quantile is taken whole, and until then nothing passes. Its density is
- * `times` (>= 1) that of the others at first, and this factor falls to 1 geometrically over `updates` of training. Mode
- * PER_CHANNEL without `accumulate` only. */
+/* Restarts the threshold of a dead channel: nothing passes until the next update, which sets the threshold to the
+ * quantile. The channel's density is first `times` (>= 1) that of the others; the factor falls to 1 geometrically over
+ * `updates` updates. Only for SPARSE_PER_CHANNEL without `accumulate`. */
 void sparse_reinitialise(struct sparse *sparse, int channel, double times, int64_t updates);
-const real *sparse_thresholds(const struct sparse *sparse); /* [channels] */
-/* Active positions of each channel in the last sparse_forward() of training; thresholded modes. [channels] */
+const real *sparse_thresholds(const struct sparse *sparse); /* [channels]; NULL in modes without threshold */
+/* [channels] The number of active positions in the last sparse_forward() of training, in modes with a threshold. */
 const int64_t *sparse_active(const struct sparse *sparse);
-/* What has been collected since the last update, as SNAPSHOT_STATE entries of fixed shape (only the upper end
- * of the values can matter, see sparse.c), and the factors of reinitialised channels, as NAME.*; the thresholds
- * themselves belong to `params`. */
+/* Adds the values collected since the last update and the factors of reinitialised channels as SNAPSHOT_STATE entries
+ * NAME.* of fixed shape. The thresholds themselves belong to `params`. Errors: those of snapshot_add(). */
 enum status sparse_snapshot(struct sparse *sparse, struct snapshot *snapshot, struct error *err);
 
 #endif

@@ -1,7 +1,6 @@
-/* Transformer stacks. Initial values as PyTorch's MultiheadAttention and Linear have them: the packed
- * in-projection (query, key, value together, also where it is stored in two parts) Xavier-uniform with bias
- * 0, the out-projection uniform in 1 / sqrt(width) with bias 0, the feed-forward part with the default of
- * linear layers. */
+/* Transformer stacks. Initial values are those of PyTorch's MultiheadAttention and Linear: the in-projection (query,
+ * key and value together, also where it is stored in two parts) is Xavier-uniform with bias 0; the out-projection is
+ * uniform with scale 1 / sqrt(width) and bias 0; the feed-forward part has the default of linear layers. */
 #include "core/nn/transformer.h"
 
 #include <stdio.h>
@@ -18,7 +17,7 @@ static struct layer_name layer_name(const char *stack, int layer, bool identical
     return n;
 }
 
-/* One stack while it is being declared. */
+/* A stack during its declaration. */
 struct stack {
     struct params *params;
     const char *name;
@@ -103,14 +102,14 @@ static struct tensor *norm_of(struct exec *e, struct layer_norm *norm, struct te
     return op_layer_norm(e, x, norm->gain, norm->bias);
 }
 
-/* What a part gets to see: x itself, or its norm. */
+/* The input of a part: x (post-norm) or norm(x) (pre-norm). */
 static struct tensor *enter(struct exec *e, const struct transformer_config *c, struct layer_norm *norm,
                             struct tensor *x)
 {
     return c->norm == TRANSFORMER_PRE_NORM ? norm_of(e, norm, x) : x;
 }
 
-/* x and what a part made of it, joined. */
+/* Adds a part's output to x, with the norm in post-norm stacks. */
 static struct tensor *join(struct exec *e, const struct transformer_config *c, struct layer_norm *norm,
                            struct tensor *x, struct tensor *part)
 {
@@ -194,7 +193,7 @@ bool decode_begin(struct exec *e, struct decode_cache *cache, struct decoder *de
     return true;
 }
 
-/* Keys and values of the new position join the cache; attention then reads the cache. */
+/* Appends keys and values of the new position to the cache; attention then reads the cache. */
 static struct tensor *cached_self(struct exec *e, struct decode_cache *cache, int layer, struct tensor *qkv)
 {
     if (qkv == NULL)
@@ -220,8 +219,7 @@ struct tensor *decode_step(struct exec *e, struct decode_cache *cache, struct te
                               .heads = c->heads,
                               .key_lengths = cache->memory_lengths};
     if (cache->length >= cache->capacity) {
-        error_set(&e->error, STATUS_INTERNAL, NULL, "decoding past the %d positions there is room for",
-                  cache->capacity);
+        error_set(&e->error, STATUS_INTERNAL, NULL, "decoding beyond the cache's %d positions", cache->capacity);
         return NULL;
     }
     for (int i = 0; i < c->layers; i++) {

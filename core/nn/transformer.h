@@ -1,8 +1,9 @@
-/* Transformer encoder and decoder stacks (Vaswani et al. 2017), trained and decoded.
+/* Transformer encoder and decoder stacks (Vaswani et al. 2017) for training, and greedy decoding.
  *
- * Rows are sample-major: row = sample * length + position. Dropout acts on attention probabilities,
- * after attention, inside and after the feed-forward part. Post-norm: norm(x + f(x)), no final
- * norm. Pre-norm: x + f(norm(x)) and one final norm for the stack. */
+ * Rows are sample-major: row = sample * length + position. Dropout acts on the attention probabilities, after
+ * attention, and inside and after the feed-forward part. Post-norm: norm(x + f(x)), without a final norm. Pre-norm: x +
+ * f(norm(x)), with a final norm of the stack. *_build() declares arrays (errors appear in params_seal()); *_forward()
+ * returns NULL after a failure (exec.error). The structs are plain values; the arrays belong to `params`. */
 #ifndef MOTIF_CORE_NN_TRANSFORMER_H
 #define MOTIF_CORE_NN_TRANSFORMER_H
 
@@ -13,10 +14,10 @@
 enum transformer_norm { TRANSFORMER_POST_NORM, TRANSFORMER_PRE_NORM };
 
 struct transformer_config {
-    int width, heads, feed_forward, layers; /* width a multiple of heads; layers <= TRANSFORMER_LAYERS */
+    int width, heads, feed_forward, layers; /* width: a multiple of heads; layers <= TRANSFORMER_LAYERS */
     enum transformer_norm norm;
     double dropout;
-    bool identical; /* all layers start with the same values */
+    bool identical; /* all layers share the initial values of the first */
 };
 
 struct encoder_layer {
@@ -44,19 +45,19 @@ struct decoder {
 
 void encoder_build(struct encoder *encoder, struct params *params, const char *name,
                    const struct transformer_config *config);
-/* x: [batch * length][width]. lengths: positions of each sample that exist, or NULL for all. */
+/* x: [batch * length][width]. lengths: [batch] number of valid positions of each sample; NULL: all. */
 struct tensor *encoder_forward(struct exec *e, struct encoder *encoder, struct tensor *x, int batch, int length,
                                const int *lengths);
 
 void decoder_build(struct decoder *decoder, struct params *params, const char *name,
                    const struct transformer_config *config);
-/* y: [batch * length][width] embedded target prefix, memory: [batch * keys][width]. Causal.
- * memory_lengths: positions of each sample's memory that exist, or NULL for all. */
+/* Causal. y: [batch * length][width], the embedded target prefix; memory: [batch * keys][width], the encoder's output.
+ * memory_lengths: [batch] number of valid positions of each sample's memory; NULL: all. */
 struct tensor *decoder_forward(struct exec *e, struct decoder *decoder, struct tensor *y, struct tensor *memory,
                                int batch, int length, int keys, const int *memory_lengths);
 
-/* Greedy decoding one token at a time, with the keys and values of earlier positions kept. Evaluation
- * only: after exec_begin(exec, false, ..); all memory is the step arena's. */
+/* Decoding one token at a time, with the keys and values of earlier positions in a cache. For evaluation only, after
+ * exec_begin(exec, false, ..); all memory is in the step arena. */
 struct decode_cache {
     struct decoder *decoder;
     int batch, keys, capacity, length; /* length: positions decoded so far */
@@ -64,11 +65,13 @@ struct decode_cache {
     struct tensor *cross_kv[TRANSFORMER_LAYERS]; /* [batch * keys][2 width] */
     real *self_kv[TRANSFORMER_LAYERS];           /* [batch][capacity][2 width] */
 };
-/* Computes the cross-attention keys and values of `memory` once. false after a failure (exec.error). */
+/* Begins decoding: computes the cross-attention keys and values of `memory`. capacity: maximum number of positions.
+ * False after a failure (exec.error). */
 bool decode_begin(struct exec *e, struct decode_cache *cache, struct decoder *decoder, struct tensor *memory, int batch,
                   int keys, int capacity, const int *memory_lengths);
-/* y: [batch][width], the embedded (and positioned) token of the next position of every sample.
- * Returns the decoder's output for it, [batch][width]: what decoder_forward() gives in its last rows. */
+/* y: [batch][width], the embedded token, with its positional encoding, of the next position of every sample. Returns
+ * the decoder's output [batch][width] for that position, equal to the last rows of decoder_forward(). STATUS_INTERNAL
+ * in exec.error if the capacity is exceeded. */
 struct tensor *decode_step(struct exec *e, struct decode_cache *cache, struct tensor *y);
 
 #endif

@@ -61,7 +61,7 @@ def benchmarks(folder):
     for words in ("", "a b", "rug --threads x", "rug --threads -1", "rug --batch", "rug --density 1e12", "rug --seconds 1s", "rug --clock sun", "rug --set width",
                   "rug --no-such", "rug " + "--set a=1 " * 33):
         expect("bench " + words, 2, err="usage: motifd bench")
-    expect("bench nonsense", 2, err="/name: no benchmark is called nonsense")
+    expect("bench nonsense", 2, err="/name: there is no benchmark nonsense")
     expect("bench sparling-step --preset nonsense --seconds 0.01", 2, err="nonsense")
     expect("bench sparling-step --set nonsense=1 --seconds 0.01", 2, err="/set: there is no field nonsense")
     expect("bench sparling-step --set width=wide --seconds 0.01", 2, err="/set: width must be an integer in ")

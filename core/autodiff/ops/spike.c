@@ -216,7 +216,8 @@ static struct spike_term spike_term(double m, double l, double g, double pm, dou
     t.dl = -0.5 * g + each * part * scale * half * spread;
     t.dpl = 0.5 * g - each * half * quadratic;
     t.dg = inner + (printed ? 0.0 : quadratic);
-    bool inside = g > CLAMP && g<1.0 - CLAMP, prior_inside = pg> CLAMP && pg < 1.0 - CLAMP;
+    bool inside = g > CLAMP && g < 1.0 - CLAMP;
+    bool prior_inside = pg > CLAMP && pg < 1.0 - CLAMP;
     double a = fmin(fmax(g, CLAMP), 1.0 - CLAMP), b = fmin(fmax(pg, CLAMP), 1.0 - CLAMP);
     t.value += (1.0 - a) * log((1.0 - a) / (1.0 - b)) + a * log(a / b);
     t.dg += inside ? log(a / b) - log((1.0 - a) / (1.0 - b)) : 0.0;

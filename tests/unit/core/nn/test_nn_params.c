@@ -140,7 +140,7 @@ static void not_finite(void **state)
     error_clear(&err);
     params_find(p, "a.weight")->value[0] = (real)INFINITY;
     assert_int_equal(params_check(p, &err), STATUS_NUMERIC);
-    assert_string_equal(err.message, "a.weight holds a value that is not finite");
+    assert_string_equal(err.message, "a.weight contains a value that is not finite");
     params_destroy(p);
 }
 
